@@ -1,0 +1,85 @@
+# Everything a contributor runs. Needs Go and a POSIX shell; the tools are
+# pinned in tools/go.mod and built on first use.
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=tools/go.mod
+
+# A whole run of the tests has to end within this time, or it says where it hangs.
+TIMEOUT ?= 10m
+# Seeds of make sim, and the one seed to replay: make sim SEED=42
+SEEDS   ?= 20000
+SEED    ?=
+# How long each fuzz target runs.
+FUZZ    ?= 5s
+# Packages whose tests run under the race detector: those with goroutines. The
+# pure core has none, and the simulation is single-threaded and slow under it.
+# They run with -short, which makes a test smaller and never skips one.
+RACE    ?= $(filter-out %/archtest %/bench %/block %/limit %/partition %/planted %/retry %/scale %/sched %/sim,$(shell $(GO) list ./...))
+# Packages whose benchmarks carry a published figure; those that are there.
+BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore))
+
+.DEFAULT_GOAL := help
+.PHONY: help test check fmt fmt-check vet lint race examples bench sim fuzz vuln tools
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## run all tests; starts and cleans up whatever they need
+	@echo "== all tests (limit $(TIMEOUT))"
+	$(GO) test -timeout $(TIMEOUT) ./...
+
+check: fmt-check vet lint race examples ## all that a change must pass besides make test
+
+fmt: ## format every Go file
+	$(TOOL) gofumpt -w .
+
+fmt-check: ## fail if a Go file is not formatted
+	@echo "== format"
+	@files=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$files" ]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
+
+vet: ## go vet
+	@echo "== vet"
+	$(GO) vet ./...
+
+lint: ## golangci-lint, staticcheck included; see .golangci.yml
+	@echo "== lint"
+	$(TOOL) golangci-lint run
+
+race: ## tests of the packages with goroutines, under the race detector
+	@echo "== race"
+	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
+		echo "left out: the race detector needs a C compiler, and there is none"; \
+	else \
+		$(GO) test -race -short -timeout $(TIMEOUT) $(RACE); \
+	fi
+
+examples: ## build every example and run those in the documentation
+	@echo "== examples"
+	@if [ -d examples ]; then $(GO) vet ./examples/...; fi
+	$(GO) test -count=1 -run '^Example' ./...
+
+bench: ## the benchmarks behind the published figures
+	@echo "== benchmarks"
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(BENCH)
+	@if [ -d internal/bench ]; then $(GO) run ./internal/bench; fi
+
+sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
+	@echo "== simulation"
+	$(GO) test ./internal/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
+
+fuzz: ## every fuzz target, FUZZ long each
+	@grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
+		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | cut -d' ' -f2); do \
+			echo "== $$target in $$dir"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; \
+		done; \
+	done
+
+vuln: ## known vulnerabilities in what we depend on; needs the network
+	$(TOOL) govulncheck ./...
+
+tools: ## build the pinned tools now instead of on first use
+	$(TOOL) gofumpt -version
+	$(TOOL) golangci-lint version
+	$(TOOL) govulncheck -version

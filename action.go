@@ -1,0 +1,192 @@
+package weir
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Action is what can be done to a batch of items. In is what it takes, Out what
+// it answers per item; use [json.RawMessage] for documents as they are and
+// struct{} for no output.
+type Action[In, Out any] struct {
+	// Name identifies the action. Letters, digits, '.', '-' and '_'.
+	Name string
+	// BatchSize is the most items in a call. Default 100, at most 1,000.
+	BatchSize int
+	// Timeout ends a call that takes longer, unless it sends heartbeats. Default 30s.
+	Timeout time.Duration
+	// Resource is what the action uses. Default: an unlimited one of its own.
+	Resource Resource
+	// Retry says when and how often a failed item is tried again.
+	Retry Backoff
+	// Handle does the work. An error means that nothing was done: all items are tried again.
+	Handle func(ctx context.Context, b *Batch[In, Out]) error
+
+	endpoint *Endpoint
+}
+
+// Endpoint is where an HTTP batch action is called.
+type Endpoint struct {
+	URL    string
+	Secret string            // signs each call by Standard Webhooks; whsec_… or empty for none
+	Header map[string]string // sent with every call
+}
+
+// HTTPAction is an action behind an HTTP batch endpoint, in any language. In is
+// sent as JSON, Out is read from the answer.
+type HTTPAction[In, Out any] struct {
+	// Name, BatchSize, Timeout, Resource and Retry are as in [Action].
+	Name      string
+	BatchSize int
+	Timeout   time.Duration
+	Resource  Resource
+	Retry     Backoff
+	// URL receives a POST per batch.
+	URL string
+	// Secret signs each call by Standard Webhooks: "whsec_" and 24 to 64 bytes in base64. Default: unsigned.
+	Secret string
+	// Header is sent with every call.
+	Header map[string]string
+}
+
+// Action makes it usable where a Go action is.
+func (h HTTPAction[In, Out]) Action() Action[In, Out] {
+	return Action[In, Out]{
+		Name: h.Name, BatchSize: h.BatchSize, Timeout: h.Timeout, Resource: h.Resource, Retry: h.Retry,
+		endpoint: &Endpoint{h.URL, h.Secret, h.Header},
+	}
+}
+
+// Step is one action of a chain with its types erased: what the engine runs.
+type Step struct {
+	Name      string
+	Action    string
+	BatchSize int
+	Timeout   time.Duration
+	Resource  Resource
+	Retry     Backoff
+	Endpoint  *Endpoint // nil: Handle is set
+	Handle    Handler   // nil: Endpoint is set
+	// Input makes the JSON that an endpoint is sent for an item; nil: its data as it is.
+	Input func(*TaskItem) ([]byte, error)
+}
+
+// decoder makes a step's input value of a stored item.
+type decoder[In any] func(*TaskItem) (In, error)
+
+func (a Action[In, Out]) step(decode decoder[In]) Step {
+	s := Step{
+		Name: a.Name, Action: a.Name, BatchSize: a.BatchSize, Timeout: a.Timeout,
+		Resource: a.Resource, Retry: a.Retry.WithDefaults(), Endpoint: a.endpoint,
+	}
+	if s.BatchSize == 0 {
+		s.BatchSize = 100
+	}
+	if s.Timeout == 0 {
+		s.Timeout = 30 * time.Second
+	}
+	if s.Resource.Name == "" {
+		s.Resource.Name = a.Name
+	}
+	if a.Handle != nil {
+		s.Handle = typed(a.Handle, decode)
+	}
+	if decode != nil {
+		s.Input = func(it *TaskItem) ([]byte, error) {
+			v, err := decode(it)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(v)
+		}
+	}
+	return s
+}
+
+// typed turns a handler over a Batch into one over a Task. A nil decode takes
+// the item's own document.
+func typed[In, Out any](handle func(context.Context, *Batch[In, Out]) error, decode decoder[In]) Handler {
+	if decode == nil {
+		decode = decodeData[In]
+	}
+	return func(ctx context.Context, t *Task) error {
+		b := &Batch[In, Out]{task: t, items: make([]Item[In], 0, len(t.Items))}
+		for i := range t.Items {
+			b.add(i, decode)
+		}
+		if len(b.items) == 0 {
+			return nil
+		}
+		if err := handle(ctx, b); err != nil {
+			return err
+		}
+		if b.bug != nil {
+			return &HandlerBug{b.bug}
+		}
+		return nil
+	}
+}
+
+func (b *Batch[In, Out]) add(i int, decode decoder[In]) {
+	it := &b.task.Items[i]
+	v, err := decode(it)
+	if err != nil {
+		b.task.Outcomes[i] = Outcome{Kind: Failed, Code: "bad_item", Message: err.Error()}
+		if b.at == nil { // from here on positions differ
+			b.at = make([]int32, len(b.items), len(b.task.Items))
+			for j := range b.at {
+				b.at[j] = int32(j)
+			}
+		}
+		return
+	}
+	b.items = append(b.items, Item[In]{it.ID, v})
+	if b.at != nil {
+		b.at = append(b.at, int32(i))
+	}
+}
+
+func decodeData[In any](it *TaskItem) (v In, err error) {
+	if raw, ok := any(&v).(*json.RawMessage); ok {
+		*raw = it.Data
+		return v, nil
+	}
+	if err := json.Unmarshal(it.Data, &v); err != nil {
+		return v, fmt.Errorf("item is no %T: %w", v, err)
+	}
+	return v, nil
+}
+
+// HandlerBug is a handler that broke its contract, as with two answers for one
+// item. The task's items are tried again.
+type HandlerBug struct{ Err error }
+
+// Error tells what the handler did.
+func (e *HandlerBug) Error() string { return "handler bug: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *HandlerBug) Unwrap() error { return e.Err }
+
+// RefusedError is what a handler returns when its downstream is too busy: no
+// attempt is counted, and the resource is left alone until After has passed.
+type RefusedError struct {
+	After time.Duration
+	Err   error
+}
+
+// Error tells the cause.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("refused, come back after %v: %v", e.After, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// AsRefused finds a [RefusedError] in err.
+func AsRefused(err error) (*RefusedError, bool) {
+	var r *RefusedError
+	return r, errors.As(err, &r)
+}

@@ -1,0 +1,127 @@
+package weir
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// BulkID identifies a bulk action: "ba_" and 26 characters. It carries the
+// partition that holds the bulk action, so that any node finds it.
+type BulkID string
+
+// Tier is how urgent a bulk action is beside others.
+type Tier uint8
+
+// The tiers. Of two tenants with work in different tiers the higher one gets
+// more, in the proportion 6 : 3 : 2 : 1, and none gets nothing.
+const (
+	TierDefault Tier = iota
+	TierCritical
+	TierHigh
+	TierLow
+)
+
+var tierNames = [...]string{"default", "critical", "high", "low"}
+
+// String returns the tier's word.
+func (t Tier) String() string { return tierNames[t] }
+
+// Rank is 0 for the most urgent tier and 3 for the least.
+func (t Tier) Rank() int { return [...]int{2, 0, 1, 3}[t] }
+
+// ParseTier reads a tier's word.
+func ParseTier(s string) (Tier, error) {
+	for i, n := range tierNames {
+		if s == n {
+			return Tier(i), nil
+		}
+	}
+	return 0, fmt.Errorf("tier %q: want one of %s", s, strings.Join(tierNames[:], ", "))
+}
+
+// DuplicateRule says what happens when an item id comes twice in one bulk action.
+type DuplicateRule uint8
+
+// The rules for duplicate ids.
+const (
+	RefuseDuplicates DuplicateRule = iota // the submit fails, nothing is accepted
+	KeepFirst                             // later ones are counted and listed, and never become items
+	KeepAll                               // ids are not compared
+)
+
+// StopRule ends a bulk action early when too much fails. The zero value never does.
+type StopRule struct {
+	// FailureRate stops when more than this part of the ended items failed. 0: never.
+	FailureRate float64 `json:"failure_rate,omitempty"`
+	// MinItems is how many items must have ended before FailureRate counts. Default 100.
+	MinItems int64 `json:"min_items,omitempty"`
+	// MaxFailures stops when more items than this failed. 0: never; use -1 to stop at the first failure.
+	MaxFailures int64 `json:"max_failures,omitempty"`
+	// Cancel ends the rest as cancelled, reason "rule". Default: they stay, and the bulk action can be resumed.
+	Cancel bool `json:"cancel,omitempty"`
+}
+
+// Spec is what to do, without the items.
+type Spec[In, Out any] struct {
+	// Name is for people. Default: the chain's name.
+	Name string
+	// Tenant is whose work it is: fairness is between tenants. Default "default".
+	Tenant string
+	// Chain is what is done to each item. It must have been registered with the engine.
+	Chain Chain[In, Out]
+	// Tier is how urgent it is.
+	Tier Tier
+	// Priority orders bulk actions of one tenant: each point is worth a minute of age. -100 to 100.
+	Priority int
+	// IdempotencyKey makes a second submit with the same content return the first bulk action.
+	IdempotencyKey string
+	// Duplicates says what happens when an item id comes twice.
+	Duplicates DuplicateRule
+	// StopOn ends it early when too much fails.
+	StopOn StopRule
+	// Deadline ends it with what is done by then. Default: none.
+	Deadline time.Time
+	// Concurrency is the most tasks of it in flight at once. Default: unlimited.
+	Concurrency int
+	// RetryOf is the bulk action whose failed items these are.
+	RetryOf BulkID
+}
+
+// Counts says how many items are in which state. They always add up to Total.
+type Counts struct {
+	Total     int64 `json:"total"`
+	Ready     int64 `json:"ready"`
+	Waiting   int64 `json:"waiting"`
+	InFlight  int64 `json:"in_flight"`
+	Done      int64 `json:"done"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+}
+
+// Ended is how many items have ended.
+func (c Counts) Ended() int64 { return c.Done + c.Failed + c.Cancelled }
+
+// StepCounts says what happened at one step.
+type StepCounts struct {
+	Done     int64 `json:"done"`
+	Failed   int64 `json:"failed"`
+	LeftOut  int64 `json:"left_out"`
+	Attempts int64 `json:"attempts"` // items sent, each time counted
+	Retries  int64 `json:"retries"`  // attempts that ended in a retry
+	Refused  int64 `json:"refused"`  // sent back by a busy downstream; no attempt was counted
+	Pending  int64 `json:"pending"`  // reached the step and have not ended there
+}
+
+// Progress is how far a bulk action is. It never goes back.
+type Progress struct {
+	ID        BulkID
+	State     BulkState
+	Counts    Counts
+	Steps     []StepCounts
+	Rate      float64       // items ended per second, lately
+	Remaining time.Duration // estimate; 0: unknown
+	WaitingOn []string      // why it moves no faster, worst first
+	Started   time.Time
+	Finished  time.Time // zero while it runs
+}

@@ -1,0 +1,60 @@
+package weir
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// MaxSteps is the most steps in a chain.
+const MaxSteps = 16
+
+// Chain is the steps of a bulk action, in order. In is what its items are, Out
+// what its last step answers.
+type Chain[In, Out any] struct {
+	name  string
+	steps []Step
+}
+
+// Start makes a chain of one action, named after it.
+func Start[In, Out any](a Action[In, Out]) Chain[In, Out] {
+	return Chain[In, Out]{a.Name, []Step{a.step(nil)}}
+}
+
+// Then adds an action. input makes what it takes of the item and of what the
+// step before answered; only items that succeeded there go on.
+func Then[In, Mid, Next, Out any](c Chain[In, Mid], a Action[Next, Out], input func(Item[In], Mid) Next) Chain[In, Out] {
+	decode := func(it *TaskItem) (next Next, err error) {
+		in, err := decodeData[In](it)
+		if err != nil {
+			return next, err
+		}
+		var mid Mid
+		if len(it.Previous) > 0 {
+			if err := json.Unmarshal(it.Previous, &mid); err != nil {
+				return next, fmt.Errorf("output of the step before is no %T: %w", mid, err)
+			}
+		}
+		return input(Item[In]{it.ID, in}, mid), nil
+	}
+	steps := append(c.steps[:len(c.steps):len(c.steps)], a.step(decode))
+	return Chain[In, Out]{c.name + "+" + a.Name, steps}
+}
+
+// Raw makes a chain of steps as they are: each takes the item's own document
+// and sees what the step before answered.
+func Raw(name string, steps ...Step) Chain[json.RawMessage, json.RawMessage] {
+	return Chain[json.RawMessage, json.RawMessage]{name, steps}
+}
+
+// RawStep is an action as a step of [Raw].
+func RawStep[Out any](a Action[json.RawMessage, Out]) Step { return a.step(nil) }
+
+// Named gives the chain another name. Stored bulk actions find their chain
+// again by its name after a restart.
+func (c Chain[In, Out]) Named(name string) Chain[In, Out] { c.name = name; return c }
+
+// Name identifies the chain.
+func (c Chain[In, Out]) Name() string { return c.name }
+
+// Steps returns the steps with their types erased.
+func (c Chain[In, Out]) Steps() []Step { return c.steps }

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// BulkAction is a bulk action that was accepted.
+type BulkAction struct {
+	engine    *Engine
+	id        weir.BulkID
+	partition int
+	spec      *partition.Created
+}
+
+// ID identifies the bulk action, also after a restart.
+func (b *BulkAction) ID() weir.BulkID { return b.id }
+
+// Duplicates is how many rows were left out because their id came before.
+func (b *BulkAction) Duplicates() int64 { return b.spec.Duplicates }
+
+// Items is how many items were accepted.
+func (b *BulkAction) Items() int64 { return b.spec.Items }
+
+// Get finds a bulk action that was accepted earlier, by this process or one before.
+func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
+	p, err := e.partitionOf(id)
+	if err != nil {
+		return nil, err
+	}
+	spec, _, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &BulkAction{e, id, p, spec}, nil
+}
+
+// List yields every bulk action in the store, oldest first within each partition.
+func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
+	return func(yield func(*BulkAction, error) bool) {
+		for p := range e.parts {
+			var ids []weir.BulkID
+			err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
+				ids = append(ids, id)
+				return nil
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, id := range ids {
+				if !yield(e.Get(ctx, id)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Pause lets running tasks finish and starts no more.
+func (b *BulkAction) Pause(ctx context.Context, reason string) error {
+	return b.command(ctx, partition.Pause, reason)
+}
+
+// Resume goes on after a pause, or after a failure rule stopped it.
+func (b *BulkAction) Resume(ctx context.Context, reason string) error {
+	return b.command(ctx, partition.Resume, reason)
+}
+
+// Cancel ends every item that is not running; running tasks finish. Its cost does not depend on the number of items.
+func (b *BulkAction) Cancel(ctx context.Context, reason string) error {
+	return b.command(ctx, partition.Cancel, reason)
+}
+
+// command is durable when it returns, and takes effect as soon as the owner reads it.
+func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason string) error {
+	if problem := badText(reason, 256); problem != "" {
+		return &weir.FieldError{Code: "bad_text", Field: "reason", Problem: problem, Fix: "use at most 256 printable characters"}
+	}
+	body, err := partition.EncodeCommand(partition.Command{ID: b.id, Verb: verb, Reason: reason})
+	if err != nil {
+		return err
+	}
+	_, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
+	if err == nil && status.State.Final() {
+		return fmt.Errorf("%s %s: %w as %v", verb, b.id, weir.ErrEnded, status.State)
+	}
+	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, b.id, err)
+	}
+	return nil
+}
+
+// Now is the newest durable progress.
+func (b *BulkAction) Now(ctx context.Context) (weir.Progress, error) {
+	spec, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
+	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
+		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
+		return weir.Progress{ID: b.id, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, nil
+	}
+	if err != nil {
+		return weir.Progress{}, err
+	}
+	p := weir.Progress{
+		ID: b.id, State: status.State, Counts: status.Counts(spec.Items), Steps: status.Steps,
+		Started: time.Unix(0, status.Started),
+	}
+	if status.State.Final() {
+		p.Finished = time.Unix(0, status.Finished)
+	}
+	return p, nil
+}
+
+// progressEvery is the least time between two values of Progress.
+const progressEvery = 100 * time.Millisecond
+
+// Progress yields how far the bulk action is, at most ten times a second. It ends when the bulk action
+// has ended or was stopped by its failure rule, when the engine stops, or with ctx.
+func (b *BulkAction) Progress(ctx context.Context) iter.Seq[weir.Progress] {
+	return func(yield func(weir.Progress) bool) {
+		w := b.engine.watches.join(b.id)
+		defer b.engine.watches.leave(b.id, w)
+		var pace pace
+		p, err := b.Now(ctx)
+		for err == nil {
+			pace.fill(&p)
+			if !yield(p) || settled(&p) || !b.next(ctx, w, &p) {
+				return
+			}
+		}
+	}
+}
+
+// next waits for newer progress, and at least progressEvery unless it is the last.
+func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) bool {
+	early := time.NewTimer(progressEvery)
+	defer early.Stop()
+	for waited := false; ; {
+		latest, known, changed, closed := b.engine.watches.get(w)
+		isNew := known && (latest.State != p.State || latest.Counts != p.Counts)
+		if isNew && (waited || settled(&latest)) {
+			*p = latest
+			return true
+		}
+		if closed {
+			return false
+		}
+		select {
+		case <-changed:
+		case <-early.C:
+			waited = true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// settled reports whether nothing more happens by itself.
+func settled(p *weir.Progress) bool { return p.State.Final() || p.State == weir.BulkStopped }
+
+// Wait returns the report when the bulk action has ended or was stopped by its failure rule.
+func (b *BulkAction) Wait(ctx context.Context) (*Report, error) {
+	var last weir.Progress
+	for p := range b.Progress(ctx) {
+		last = p
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !settled(&last):
+		return nil, fmt.Errorf("wait for %s: %w", b.id, weir.ErrClosed)
+	}
+	return b.Report(ctx)
+}
+
+// pace estimates speed and remaining time from what went by.
+type pace struct {
+	at    time.Time
+	ended int64
+	rate  float64
+}
+
+func (q *pace) fill(p *weir.Progress) {
+	now, ended := time.Now(), p.Counts.Ended()
+	if q.at.IsZero() {
+		q.at, q.ended = now, ended
+		return
+	}
+	if took := now.Sub(q.at).Seconds(); took > 0.05 {
+		lately := float64(ended-q.ended) / took
+		if q.rate == 0 {
+			q.rate = lately
+		} else { // about the last five seconds
+			q.rate += (lately - q.rate) * min(1, took/5)
+		}
+		q.at, q.ended = now, ended
+	}
+	p.Rate = q.rate
+	if q.rate > 0 && !p.State.Final() {
+		p.Remaining = time.Duration(float64(p.Counts.Total-ended) / q.rate * float64(time.Second))
+	}
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/partition"
+)
+
+// Handle registers an action: bulk actions of this one step can be submitted and run.
+func Handle[In, Out any](e *Engine, a weir.Action[In, Out]) error {
+	return HandleChain(e, weir.Start(a))
+}
+
+// HandleChain registers a chain. Register everything before Run: a stored bulk
+// action whose chain is not known waits, with that reason.
+func HandleChain[In, Out any](e *Engine, c weir.Chain[In, Out]) error {
+	return e.register(c.Name(), c.Steps())
+}
+
+func (e *Engine) register(name string, steps []weir.Step) error {
+	steps = slices.Clone(steps)
+	var bad weir.InputError
+	for i := range steps {
+		if err := e.readyStep(&steps[i], fmt.Sprintf("steps[%d]", i), &bad); err != nil {
+			return fmt.Errorf("chain %q: %w", name, err)
+		}
+	}
+	checkChain(name, steps, &bad)
+	if err := bad.OrNil(); err != nil {
+		return fmt.Errorf("chain %q: %w", name, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running {
+		return fmt.Errorf("chain %q: the engine runs already; register before Run", name)
+	}
+	if e.chains[name] != nil {
+		return fmt.Errorf("chain %q: registered before; give it another name with Named", name)
+	}
+	if err := e.checkResources(steps); err != nil {
+		return fmt.Errorf("chain %q: %w", name, err)
+	}
+	e.chains[name] = steps
+	return nil
+}
+
+var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
+
+func checkChain(name string, steps []weir.Step, bad *weir.InputError) {
+	if !goodName.MatchString(name) {
+		bad.Add("bad_name", "name", fmt.Sprintf("%q is no name", name), "use letters, digits, '.', '-', '_' and '+', at most 128")
+	}
+	if len(steps) == 0 {
+		bad.Add("no_steps", "steps", "there are none", "start a chain with weir.Start")
+	}
+	if len(steps) > weir.MaxSteps {
+		bad.Add("too_many_steps", "steps", fmt.Sprintf("%d are more than %d", len(steps), weir.MaxSteps), "split the chain")
+	}
+	for i := range steps {
+		if slices.ContainsFunc(steps[:i], func(s weir.Step) bool { return s.Name == steps[i].Name }) {
+			bad.Add("duplicate_step", fmt.Sprintf("steps[%d].name", i), fmt.Sprintf("%q is there twice", steps[i].Name), "give each step its own name")
+		}
+	}
+}
+
+// readyStep checks one step and makes its handler: over HTTP if it has an endpoint.
+func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) error {
+	if !goodName.MatchString(s.Name) {
+		bad.Add("bad_name", field+".name", fmt.Sprintf("%q is no name", s.Name), "use letters, digits, '.', '-' and '_', at most 128")
+	}
+	if s.BatchSize < 1 || s.BatchSize > 1000 {
+		bad.Add("out_of_range", field+".batch_size", fmt.Sprintf("%d is not between 1 and 1000", s.BatchSize), "leave it 0 for 100")
+	}
+	if s.Timeout <= 0 || s.Timeout.Hours() > 24 {
+		bad.Add("out_of_range", field+".timeout", fmt.Sprintf("%v is not between 1ns and 24h", s.Timeout), "leave it 0 for 30s")
+	}
+	if s.Resource.Rate < 0 || s.Resource.Concurrency < 0 {
+		bad.Add("out_of_range", field+".resource", "rate and concurrency cannot be negative", "leave them 0 for unlimited")
+	}
+	if r := s.Retry; r.MaxAttempts < 1 || r.MaxAttempts > 250 || r.Base < 0 || r.Cap < r.Base {
+		bad.Add("out_of_range", field+".retry", fmt.Sprintf("%+v", r), "want 1 to 250 attempts and a base of at most the cap")
+	}
+	if s.Endpoint != nil {
+		h, err := execute.HTTP(*s, execute.HTTPOptions{Transport: e.opts.Transport})
+		if err != nil {
+			return err
+		}
+		s.Handle = h
+	}
+	if s.Handle == nil {
+		bad.Add("no_handler", field+".handle", "is not set", "give the action a Handle function or an HTTP endpoint")
+		return nil
+	}
+	return nil
+}
+
+// checkResources refuses two ideas of one resource's limits.
+func (e *Engine) checkResources(steps []weir.Step) error {
+	for _, s := range steps {
+		for name, c := range e.chains {
+			for _, other := range c {
+				if other.Resource.Name == s.Resource.Name && other.Resource != s.Resource {
+					return fmt.Errorf("resource %q: limits %+v differ from those in chain %q, %+v; use the same weir.Resource value",
+						s.Resource.Name, s.Resource, name, other.Resource)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// steps finds a chain for the partitions' machines.
+func (e *Engine) steps(name string) []weir.Step {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.chains[name]
+}
+
+// known lists the registered chains, for errors.
+func (e *Engine) known() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var names []string
+	for n := range e.chains {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// loadPrevious reads what the step before answered from the store, where a
+// restart or a retry has left the machine without it.
+func (e *Engine) loadPrevious(ctx context.Context, part int, t *partition.Task, items []weir.TaskItem) error {
+	if err := e.carried(ctx, part, t, items); err != nil {
+		return err
+	}
+	at := make(map[uint16]*weir.TaskItem, len(items))
+	for i := range items {
+		if items[i].Previous == nil {
+			at[t.Items[i]] = &items[i]
+		}
+	}
+	return partition.ReadResults(rows{ctx, e.store, part}, e.codec, t.Bulk, t.Block, func(r block.Result) error {
+		if it := at[r.Item]; it != nil && r.Kind == block.Output && int(r.Step) == t.StepNo-1 {
+			it.Previous = slices.Clone(r.Output)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/store"
+
+	"github.com/weirhq/weir"
+)
+
+// part is one partition and the goroutines around it: a loop, an inbox reader, a
+// lease keeper, at most one committer, and one goroutine per running task. All
+// of them talk to the loop through its mailbox.
+type part struct {
+	engine  *Engine
+	no      int
+	mail    *mailbox
+	machine *partition.Machine
+	token   store.Token
+	running map[*run]struct{} // tasks in flight, for their deadlines
+
+	abandoned bool // the drain time is over
+}
+
+func newPart(e *Engine, no int) *part {
+	return &part{engine: e, no: no, mail: newMailbox(), running: map[*run]struct{}{}}
+}
+
+const (
+	checkEvery = 100 * time.Millisecond // deadlines of running tasks
+	retryEvery = 200 * time.Millisecond // a store that does not answer
+)
+
+// loop feeds the machine until it has been told to stop and has settled. Each
+// turn takes everything that came in, lets the machine advance, and does what it
+// says: inputs -> machine -> commit -> effects.
+func (p *part) loop(ctx context.Context) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("partition %d: broken invariant: %v\n%s", p.no, broken, debug.Stack())
+		}
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var inputs []input
+	var nextCheck int64
+	for {
+		inputs = p.mail.take(inputs, timer)
+		now := time.Now().UnixNano()
+		for i := range inputs {
+			if err := p.step(now, &inputs[i]); err != nil {
+				return err
+			}
+		}
+		clear(inputs)
+		do := p.machine.Advance(now)
+		p.engine.show(do)
+		if do.Commit != nil {
+			go p.commit(ctx, do.Commit)
+		}
+		for _, t := range do.Start {
+			p.start(ctx, now, t)
+		}
+		if now >= nextCheck {
+			p.checkDeadlines(now)
+			nextCheck = now + int64(checkEvery)
+		}
+		if ctx.Err() != nil && p.over() {
+			return nil
+		}
+		wake := do.Wake
+		if len(p.running) > 0 {
+			wake = min(wake, nextCheck)
+		}
+		timer.Reset(untilWake(now, wake))
+	}
+}
+
+func untilWake(now, wake int64) time.Duration {
+	return min(max(0, time.Duration(wake-now)), time.Hour)
+}
+
+// over reports whether a loop that was told to stop has nothing left to do.
+func (p *part) over() bool {
+	return p.machine.Settled() || p.abandoned && p.machine.Written()
+}
+
+// step applies one input.
+func (p *part) step(now int64, in *input) error {
+	switch {
+	case in.run != nil:
+		p.ended(now, in.run)
+	case in.committed:
+		p.machine.Committed(now)
+	case in.messages != nil:
+		for _, m := range in.messages {
+			if err := p.machine.Message(now, m); err != nil {
+				return fmt.Errorf("partition %d: %w", p.no, err)
+			}
+		}
+	case in.wake != "":
+		p.machine.Wake(now, in.wake)
+	case in.stop:
+		p.machine.Stop()
+	case in.abandon:
+		p.abandoned = true
+	case in.err != nil:
+		return in.err
+	}
+	return nil
+}
+
+// commit makes a batch durable, however long the store takes, and tells the
+// loop. It runs beside the loop; there is one at a time.
+func (p *part) commit(ctx context.Context, b *store.Batch) {
+	ctx = context.WithoutCancel(ctx) // a stop waits for what is being written
+	verdict := partition.AfterCommit(p.tryCommit(ctx, b))
+	for verdict == partition.Again || verdict == partition.AskNumber {
+		time.Sleep(retryEvery)
+		if verdict == partition.Again {
+			verdict = partition.AfterCommit(p.tryCommit(ctx, b))
+			continue
+		}
+		if number, err := p.engine.store.Number(ctx, p.no); err == nil {
+			verdict = partition.AfterNumber(b, number)
+		}
+	}
+	if verdict == partition.Dropped {
+		p.mail.put(input{err: fmt.Errorf("partition %d, commit %d: %w", p.no, b.Number, store.ErrFenced)})
+		return
+	}
+	p.mail.put(input{committed: true})
+}
+
+func (p *part) tryCommit(ctx context.Context, b *store.Batch) error {
+	err := p.engine.store.Commit(ctx, p.no, p.token, b)
+	if err != nil && !errors.Is(err, store.ErrFenced) {
+		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "commit failed, will ask again",
+			slog.Int("partition", p.no), slog.Uint64("number", b.Number), slog.Any("error", err))
+	}
+	return err
+}
+
+// readInbox hands messages to the loop, a bounded number at a time.
+func (p *part) readInbox(ctx context.Context, after uint64) {
+	for ctx.Err() == nil {
+		msgs, err := p.engine.store.Read(ctx, p.no, after, 256)
+		if err != nil {
+			if ctx.Err() == nil {
+				sleep(ctx, retryEvery)
+			}
+			continue
+		}
+		if len(msgs) > 0 {
+			after = msgs[len(msgs)-1].Seq
+			p.mail.put(input{messages: msgs})
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// show publishes what has become durable.
+func (e *Engine) show(do *partition.Effects) {
+	if do.Ended != 0 {
+		e.pending.Add(-do.Ended)
+		e.speed.add(do.Ended)
+	}
+	for i := range do.Views {
+		e.watches.publish(&do.Views[i])
+	}
+}
+
+// config is what the partition's machine is told about this engine.
+func (p *part) config() partition.Config {
+	e := p.engine
+	return partition.Config{
+		Slots: e.opts.Slots,
+		Seed:  randomSeed(),
+		Chain: e.steps,
+		Codec: e.codec,
+		Gate:  func(r weir.Resource) sched.Gate { return e.share.gate(p.no, r) },
+	}
+}

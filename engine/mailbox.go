@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// input is one thing that happened to a partition: one of its fields is set.
+type input struct {
+	run       *run            // a task ended
+	messages  []store.Message // the inbox has more
+	committed bool            // the commit under way is durable
+	wake      string          // a resource's gate may let tasks through again
+	stop      bool            // start nothing more
+	abandon   bool            // do not wait for running tasks any longer
+	err       error           // the partition cannot go on
+}
+
+// mailbox is the one way into a partition's loop. Order of inputs is order of
+// sends. put never blocks: what can be in it is bounded by slots, one commit and
+// one read of the inbox.
+type mailbox struct {
+	mu     sync.Mutex
+	queue  []input
+	signal chan struct{} // holds one token while queue may be non-empty
+}
+
+func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
+
+func (m *mailbox) put(in input) {
+	m.mu.Lock()
+	m.queue = append(m.queue, in)
+	first := len(m.queue) == 1
+	m.mu.Unlock()
+	if first {
+		select {
+		case m.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take waits until there is an input or the timer fires, and returns all there
+// are. spare is a slice to reuse.
+func (m *mailbox) take(spare []input, timer *time.Timer) []input {
+	select {
+	case <-m.signal:
+	case <-timer.C:
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	got := m.queue
+	m.queue = spare[:0]
+	return got
+}

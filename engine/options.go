@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Options configures [Open]. The zero value is ready for production.
+type Options struct {
+	// Partitions is the number of independent queues. Default 4 per core, at most 256.
+	Partitions int
+	// Slots is how many tasks may run at once on this node. Default 64.
+	Slots int
+	// MaxPending is how many items may be accepted and not ended; more are
+	// refused with a [weir.BacklogError]. Default 100 million.
+	MaxPending int64
+	// LeaseFor is how long a silent node keeps its partitions. Default 10s, at least 1s.
+	LeaseFor time.Duration
+	// DrainFor is how long running tasks may take to end when Run is told to
+	// stop; then they are abandoned, and run again after the next start. Default 30s.
+	DrainFor time.Duration
+	// Grace is how long a task that timed out may take to return before its slot
+	// is given to others. Default 5s.
+	Grace time.Duration
+	// CacheBytes bounds the opened blocks kept for running tasks. Default 48 MiB.
+	CacheBytes int
+	// Transport makes the calls of HTTP actions. Default: one that follows no redirects and no proxy.
+	Transport http.RoundTripper
+	// Logger takes the engine's log. Default [slog.Default].
+	Logger *slog.Logger
+}
+
+const maxPartitions = 256
+
+func (o Options) withDefaults() Options {
+	o.Partitions = cmp.Or(o.Partitions, min(4*runtime.GOMAXPROCS(0), maxPartitions))
+	o.Slots = cmp.Or(o.Slots, 64)
+	o.MaxPending = cmp.Or(o.MaxPending, 100_000_000)
+	o.LeaseFor = cmp.Or(o.LeaseFor, 10*time.Second)
+	o.DrainFor = cmp.Or(o.DrainFor, 30*time.Second)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 48<<20)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return o
+}
+
+func (o Options) validate() error {
+	var bad weir.InputError
+	within := func(field string, v, low, high int64) {
+		if v < low || v > high {
+			bad.Add("out_of_range", field, fmt.Sprintf("%d is not between %d and %d", v, low, high), "leave it 0 for the default")
+		}
+	}
+	within("Partitions", int64(o.Partitions), 1, maxPartitions)
+	within("Slots", int64(o.Slots), 1, 1_000_000)
+	within("MaxPending", o.MaxPending, 1, 1<<40)
+	within("CacheBytes", int64(o.CacheBytes), 1<<20, 1<<40)
+	for _, d := range []struct {
+		field string
+		v     time.Duration
+		low   time.Duration
+	}{{"LeaseFor", o.LeaseFor, time.Second}, {"DrainFor", o.DrainFor, 0}, {"Grace", o.Grace, 0}} {
+		if d.v < d.low || d.v > time.Hour {
+			bad.Add("out_of_range", d.field, fmt.Sprintf("%v is not between %v and 1h", d.v, d.low), "leave it 0 for the default")
+		}
+	}
+	return bad.OrNil()
+}

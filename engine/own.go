@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// own takes the partition's lease, loads what is there, runs the loop, and hands the partition over.
+func (p *part) own(ctx context.Context) error {
+	if err := p.acquire(ctx); err != nil {
+		return err
+	}
+	stop := context.WithoutCancel(ctx)
+	defer func() { _ = p.engine.store.Release(stop, p.no, p.token) }() // the lease runs out anyway
+	if err := p.load(ctx); err != nil {
+		return fmt.Errorf("load partition %d: %w", p.no, err)
+	}
+	beside, cancel := context.WithCancel(stop)
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { p.readInbox(beside, 0) })
+	wg.Go(func() { p.keepLease(beside) })
+	wg.Go(func() { p.drain(over, ctx) })
+	err := p.loop(ctx)
+	close(over)
+	cancel()
+	wg.Wait()
+	p.abandonAll()
+	return err
+}
+
+// acquire waits for the lease: its last holder may have died with it.
+func (p *part) acquire(ctx context.Context) error {
+	for {
+		tok, err := p.engine.store.Acquire(ctx, p.no, p.engine.node, p.engine.opts.LeaseFor)
+		switch {
+		case err == nil:
+			p.token = tok
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, store.ErrHeld):
+			return fmt.Errorf("acquire partition %d: %w", p.no, err)
+		}
+		sleep(ctx, p.engine.opts.LeaseFor/10)
+	}
+}
+
+// load reads the unfinished bulk actions, and removes the blocks of submits that never came to an end.
+func (p *part) load(ctx context.Context) error {
+	number, err := p.engine.store.Number(ctx, p.no)
+	if err != nil {
+		return err
+	}
+	p.machine = partition.New(p.config(), number)
+	if err := p.machine.Load(time.Now().UnixNano(), rows{ctx, p.engine.store, p.no}); err != nil {
+		return err
+	}
+	p.engine.pending.Add(p.machine.Pending())
+	return nil
+}
+
+// keepLease renews at a third of the lease's time. An owner that cannot be sure
+// of its lease starts nothing.
+func (p *part) keepLease(ctx context.Context) {
+	every := p.engine.opts.LeaseFor / 3
+	renewed := time.Now()
+	for {
+		sleep(ctx, every)
+		if ctx.Err() != nil {
+			return
+		}
+		err := p.engine.store.Renew(ctx, p.no, p.token, p.engine.opts.LeaseFor)
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, store.ErrFenced):
+			p.mail.put(input{err: fmt.Errorf("partition %d: renew lease: %w", p.no, err)})
+			return
+		default:
+			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "lease not renewed",
+				slog.Int("partition", p.no), slog.Any("error", err))
+			if time.Since(renewed) > p.engine.opts.LeaseFor-every {
+				p.mail.put(input{stop: true})
+			}
+		}
+	}
+}
+
+// drain tells the loop to stop when ctx ends, and gives up on tasks that take longer than DrainFor.
+func (p *part) drain(over <-chan struct{}, ctx context.Context) {
+	select {
+	case <-over:
+		return
+	case <-ctx.Done():
+	}
+	p.mail.put(input{stop: true})
+	late := time.NewTimer(p.engine.opts.DrainFor)
+	defer late.Stop()
+	select {
+	case <-over:
+	case <-late.C:
+		p.mail.put(input{abandon: true})
+	}
+}
+
+// rows reads one partition's state.
+type rows struct {
+	ctx       context.Context
+	store     store.State
+	partition int
+}
+
+func (r rows) Get(key []byte) ([]byte, error) { return r.store.Get(r.ctx, r.partition, key) }
+
+func (r rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
+	return r.store.Scan(r.ctx, r.partition, prefix, yield)
+}

@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// Report is what became of a bulk action: the summary, and every item.
+type Report struct {
+	report.Summary
+	bulk   *BulkAction
+	status *partition.Status
+}
+
+// Report reads the report as of now. It is final when the bulk action has ended.
+func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
+	r := rows{ctx, b.engine.store, b.partition}
+	spec, status, err := partition.ReadStatus(r, b.id)
+	if err != nil {
+		return nil, fmt.Errorf("report of %s: %w", b.id, err)
+	}
+	b = &BulkAction{b.engine, b.id, b.partition, spec}
+	rep := &Report{bulk: b, status: status, Summary: summary(b, status)}
+	for i := range spec.Steps {
+		h, err := partition.ReadLatency(r, b.id, i)
+		if err != nil {
+			return nil, fmt.Errorf("report of %s: %w", b.id, err)
+		}
+		if h != nil {
+			at := func(q float64) report.Duration {
+				return report.Duration(h.ValueAtQuantile(q)) * report.Duration(time.Microsecond)
+			}
+			rep.Steps[i].Latency = report.Latency{P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
+		}
+	}
+	if err := rep.groupErrors(ctx); err != nil {
+		return nil, fmt.Errorf("report of %s: %w", b.id, err)
+	}
+	return rep, nil
+}
+
+func summary(b *BulkAction, s *partition.Status) report.Summary {
+	c := s.Counts(b.spec.Items)
+	started := time.Unix(0, s.Started).UTC()
+	sum := report.Summary{
+		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), RetryOf: string(b.spec.RetryOf),
+		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: int(b.spec.Duplicates),
+		Counts: report.Counts{
+			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled), Ready: int(c.Ready),
+		},
+	}
+	sum.Outcome = sum.Counts.Outcome()
+	ended := time.Now().UTC()
+	if s.Finished != 0 {
+		ended = time.Unix(0, s.Finished).UTC()
+		sum.FinishedAt = &ended
+	}
+	sum.Duration = report.Duration(ended.Sub(started))
+	defs := b.engine.steps(b.spec.Chain)
+	for i, st := range s.Steps {
+		step := report.Step{
+			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
+			Attempts: int(st.Attempts), Retries: int(st.Retries), Refused: int(st.Refused),
+		}
+		if i < len(defs) {
+			step.Action = defs[i].Action
+		}
+		if sec := time.Duration(sum.Duration).Seconds(); sec > 0 {
+			step.Rate = float64(st.Done) / sec
+		}
+		sum.Steps = append(sum.Steps, step)
+	}
+	sum.Waited = waited(s)
+	return sum
+}
+
+func waited(s *partition.Status) (ws []report.Wait) {
+	var all int64
+	for reason, d := range s.Waited {
+		all += d
+		ws = append(ws, report.Wait{Reason: reason, Duration: report.Duration(d)})
+	}
+	for i := range ws {
+		ws[i].Share = float64(ws[i].Duration) / float64(max(all, 1))
+	}
+	slices.SortFunc(ws, func(a, b report.Wait) int { return int(b.Duration - a.Duration) })
+	return ws
+}
+
+// groupErrors counts failures by step, code and message. Only blocks in which
+// something failed are looked into.
+func (r *Report) groupErrors(ctx context.Context) error {
+	if r.status.Failed == 0 {
+		return nil
+	}
+	var g report.Grouper
+	for row, err := range r.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		g.Add(row)
+	}
+	r.Errors = g.Groups()
+	return nil
+}
+
+// Rows yields how every item ended, or where it stands, in the order of the input.
+func (r *Report) Rows(ctx context.Context) iter.Seq2[report.Row, error] {
+	return func(yield func(report.Row, error) bool) {
+		for no, s := range r.blocks(ctx) {
+			rows, err := r.block(ctx, no, s)
+			if err != nil {
+				yield(report.Row{}, err)
+				return
+			}
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// WriteFiles writes the report into a folder: report.json, and a file of rows per state.
+func (r *Report) WriteFiles(ctx context.Context, w *report.Writer) error {
+	for row, err := range r.Rows(ctx) {
+		if err == nil {
+			err = w.Write(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close(r.Summary)
+}
+
+// WriteDir writes the report as CSV files and report.json into a folder.
+func (r *Report) WriteDir(ctx context.Context, dir string) error {
+	w, err := report.NewWriter(dir, report.CSV, report.Options{})
+	if err != nil {
+		return err
+	}
+	if err := r.WriteFiles(ctx, w); err != nil {
+		_ = w.Abort() // the first error tells more
+		return err
+	}
+	return nil
+}
+
+// blocks yields the state of every block, touched or not.
+func (r *Report) blocks(ctx context.Context) iter.Seq2[uint32, *block.State] {
+	b := r.bulk
+	return func(yield func(uint32, *block.State) bool) {
+		next := uint32(0)
+		untouched := func(until uint32) bool {
+			for ; next < until; next++ {
+				if !yield(next, r.fresh(next)) {
+					return false
+				}
+			}
+			return true
+		}
+		err := partition.ReadBlocks(rows{ctx, b.engine.store, b.partition}, b.spec, func(no uint32, s *block.State) error {
+			if !untouched(no) || !yield(no, s) {
+				return io.EOF
+			}
+			next = no + 1
+			return nil
+		})
+		switch {
+		case err == nil:
+			untouched(uint32((b.spec.Items + block.Size - 1) / block.Size))
+		case err != io.EOF:
+			yield(next, nil)
+		}
+	}
+}
+
+// fresh is the state of a block that was never touched.
+func (r *Report) fresh(no uint32) *block.State {
+	spec := r.bulk.spec
+	s := &block.State{
+		Size:   int(min(block.Size, spec.Items-int64(no)*block.Size)),
+		Passed: make([]block.Set, len(spec.Steps)),
+	}
+	for i := range spec.FirstStep {
+		s.Passed[i].Fill(s.Size)
+	}
+	return s
+}
+
+// block reads one block and says how each of its items ended.
+func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report.Row, error) {
+	b := r.bulk
+	if s == nil {
+		return nil, fmt.Errorf("block %d of %s: its state cannot be read", no, b.id)
+	}
+	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]report.Row, s.Size)
+	for i := range out {
+		out[i] = r.row(items, s, i)
+	}
+	err = partition.ReadResults(rows{ctx, b.engine.store, b.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
+		row := &out[x.Item]
+		row.Attempts = max(row.Attempts, int(x.Attempts))
+		switch x.Kind {
+		case block.Output:
+			row.Output = slices.Clone(x.Output) // later steps come later
+		case block.Failure:
+			row.Code, row.Message = x.Code, x.Message
+		case block.LeftOut:
+			row.Reason = x.Code
+		}
+		return nil
+	})
+	return out, err
+}
+
+// row is what the block's state alone says of an item.
+func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
+	spec := r.bulk.spec
+	row := report.Row{ID: items.ID(i), Data: items.Data(i), Attempts: 1}
+	at := 0
+	for at < len(spec.Steps)-1 && s.Passed[at].Has(i) {
+		at++
+	}
+	row.Step = spec.Steps[at]
+	switch {
+	case s.Passed[len(spec.Steps)-1].Has(i):
+		row.State = report.Done
+	case s.Failed.Has(i):
+		row.State = report.Failed
+	case s.LeftOut.Has(i):
+		row.State = report.Cancelled
+	case r.status.State.Final():
+		row.State, row.Reason = report.Cancelled, r.status.CancelCause
+		row.Attempts = 0
+	default:
+		row.State = report.Ready
+		row.Attempts = 0
+	}
+	return row
+}
+
+// Counted is the counts of the report in the engine's words.
+func (r *Report) Counted() weir.Counts { return r.status.Counts(r.bulk.spec.Items) }

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// share divides this node's slots and the resources' limits between its
+// partitions. The rule is in limit.Pool; here is the lock around it, since the
+// partitions' loops are different goroutines.
+type share struct {
+	mu   sync.Mutex
+	pool *limit.Pool
+	wake func(partition int, resource string) // only puts into a mailbox
+
+	woken []*limit.Lane // reused
+}
+
+func newShare(slots int, wake func(int, string)) *share {
+	return &share{pool: limit.NewPool(slots), wake: wake}
+}
+
+// gate is one partition's way to one resource.
+type gate struct {
+	share *share
+	lane  *limit.Lane
+}
+
+func (s *share) gate(partition int, r weir.Resource) sched.Gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
+	return &gate{s, s.pool.Lane(res, partition)}
+}
+
+// Peek implements sched.Gate.
+func (g *gate) Peek(now int64) int64 {
+	g.share.mu.Lock()
+	at := g.share.pool.Peek(now, g.lane)
+	g.share.unlock()
+	return at
+}
+
+// Take implements sched.Gate.
+func (g *gate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
+	g.share.mu.Lock()
+	at, ok := g.share.pool.Take(now, g.lane, cost, weight, express)
+	g.share.unlock()
+	return at, ok
+}
+
+// Release implements sched.Gate.
+func (g *gate) Release(now int64) {
+	g.share.mu.Lock()
+	g.share.pool.Release(now, g.lane)
+	g.share.unlock()
+}
+
+// Idle implements sched.Gate.
+func (g *gate) Idle(now int64) {
+	g.share.mu.Lock()
+	g.share.pool.Idle(now, g.lane)
+	g.share.unlock()
+}
+
+// unlock lets go of the pool and wakes the lanes that the call entitled.
+func (s *share) unlock() {
+	s.woken = s.pool.Wakes(s.woken[:0])
+	for _, l := range s.woken {
+		s.wake(l.Partition(), l.Resource().Name())
+	}
+	s.mu.Unlock()
+}

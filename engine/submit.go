@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// Submit accepts a bulk action. When it returns without an error, spec and items
+// are durable and will be run; until then nothing has been accepted. Items are
+// read one by one and never held all in memory; an error among them refuses all.
+func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], items iter.Seq2[weir.Item[In], error]) (*BulkAction, error) {
+	c, err := checkSpec(e, s)
+	if err != nil {
+		return nil, fmt.Errorf("submit: %w", err)
+	}
+	ba, err := e.accept(ctx, c, s.IdempotencyKey, s.Duplicates, func(yield func(string, []byte, error) bool) {
+		for it, err := range items {
+			data, bad := encodeItem(it.Value)
+			if !yield(it.ID, data, errors.Join(err, bad)) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
+	}
+	return ba, nil
+}
+
+// Items turns a slice into what [Submit] takes.
+func Items[T any](items []weir.Item[T]) iter.Seq2[weir.Item[T], error] {
+	return func(yield func(weir.Item[T], error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// encodeItem returns an item's JSON; a document that is JSON already stays as it is.
+func encodeItem[T any](v T) ([]byte, error) {
+	if raw, ok := any(v).(json.RawMessage); ok {
+		return raw, nil
+	}
+	return json.Marshal(v)
+}
+
+// checkSpec turns a spec into its stored form, or lists all that is wrong with it.
+func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created, error) {
+	now := time.Now()
+	c := &partition.Created{
+		Name: s.Name, Tenant: s.Tenant, Tier: s.Tier, Priority: s.Priority, Chain: s.Chain.Name(),
+		StopOn: s.StopOn, Concurrency: s.Concurrency, RetryOf: s.RetryOf, Submitted: now.UnixNano(),
+	}
+	if c.Name == "" {
+		c.Name = c.Chain
+	}
+	if c.Tenant == "" {
+		c.Tenant = "default"
+	}
+	var bad weir.InputError
+	steps := e.steps(c.Chain)
+	if steps == nil {
+		bad.Add("unknown_action", "chain", fmt.Sprintf("%q is not registered", c.Chain), "register it with HandleChain before Run; known: "+e.known())
+	}
+	for _, st := range steps {
+		c.Steps = append(c.Steps, st.Name)
+	}
+	if !s.Deadline.IsZero() {
+		c.Deadline = s.Deadline.UnixNano()
+		if s.Deadline.Before(now) {
+			bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", s.Deadline), "choose a later time")
+		}
+	}
+	checkLimits(c, s.IdempotencyKey, &bad)
+	return c, bad.OrNil()
+}
+
+func checkLimits(c *partition.Created, key string, bad *weir.InputError) {
+	for _, f := range []struct{ field, value string }{{"name", c.Name}, {"tenant", c.Tenant}, {"idempotency_key", key}} {
+		if problem := badText(f.value, 128); problem != "" {
+			bad.Add("bad_text", f.field, problem, "use at most 128 printable characters")
+		}
+	}
+	if c.Tier > weir.TierLow {
+		bad.Add("out_of_range", "tier", fmt.Sprintf("%d is no tier", c.Tier), "use one of weir.TierCritical, TierHigh, TierDefault, TierLow")
+	}
+	if c.Priority < -100 || c.Priority > 100 {
+		bad.Add("out_of_range", "priority", fmt.Sprintf("%d is not between -100 and 100", c.Priority), "leave it 0")
+	}
+	if c.Concurrency < 0 {
+		bad.Add("out_of_range", "concurrency", fmt.Sprintf("%d is negative", c.Concurrency), "leave it 0 for unlimited")
+	}
+	if r := c.StopOn; math.IsNaN(r.FailureRate) || r.FailureRate < 0 || r.FailureRate > 1 || r.MinItems < 0 || r.MaxFailures < -1 {
+		bad.Add("out_of_range", "stop_on", fmt.Sprintf("%+v", r), "want a failure rate between 0 and 1, min items of at least 0, max failures of at least -1")
+	}
+}
+
+func badText(s string, most int) string {
+	if len(s) > most {
+		return fmt.Sprintf("has %d bytes, more than %d", len(s), most)
+	}
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return fmt.Sprintf("%q has a control character or is not UTF-8", s)
+		}
+	}
+	return ""
+}
+
+// accept writes the items and then the message that makes them a bulk action.
+func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items func(func(string, []byte, error) bool)) (*BulkAction, error) {
+	if err := e.room(0); err != nil {
+		return nil, err
+	}
+	p := e.route(c.Tenant)
+	c.ID = newBulkID(p)
+	w := e.newIngest(ctx, p, c.ID, rule)
+	if key != "" {
+		w.digest = sha256.New()
+	}
+	err := w.all(items)
+	if err == nil && w.count == 0 {
+		err = &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "submit at least one item"}
+	}
+	if err == nil {
+		c.Items, c.Duplicates = w.count, w.duplicates
+		err = e.announce(ctx, p, c, key, w.digest)
+	}
+	var taken *store.ClaimedError
+	if errors.As(err, &taken) {
+		e.discard(ctx, p, c.ID)
+		return e.first(taken.Value, c, w.digest)
+	}
+	if err != nil {
+		e.discard(ctx, p, c.ID)
+		return nil, err
+	}
+	e.pending.Add(c.Items)
+	return &BulkAction{e, c.ID, p, c}, nil
+}
+
+// announce makes the bulk action known to its partition: from here on it is accepted.
+func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key string, digest hash.Hash) error {
+	body, err := partition.EncodeCreated(*c)
+	if err != nil {
+		return err
+	}
+	var claim store.Claim
+	if key != "" {
+		claim.Key = c.Tenant + "\x00" + key
+		claim.Value = append([]byte(c.ID), fingerprint(c, digest)...)
+	}
+	return e.store.Append(ctx, p, body, claim)
+}
+
+// fingerprint tells whether two submits ask for the same.
+func fingerprint(c *partition.Created, items hash.Hash) []byte {
+	same := *c
+	same.ID, same.Submitted = "", 0
+	raw, _ := json.Marshal(same) // plain data
+	h := sha256.New()
+	h.Write(raw)
+	h.Write(items.Sum(nil))
+	return h.Sum(nil)
+}
+
+// first answers a submit whose idempotency key was used before.
+func (e *Engine) first(claim []byte, c *partition.Created, digest hash.Hash) (*BulkAction, error) {
+	n := len(claim) - sha256.Size
+	if n <= 0 {
+		return nil, fmt.Errorf("idempotency key: %w", store.ErrCorrupt)
+	}
+	id := weir.BulkID(claim[:n])
+	if string(claim[n:]) != string(fingerprint(c, digest)) {
+		return nil, fmt.Errorf("%w: bulk action %s has it; use another key for other content", weir.ErrConflict, id)
+	}
+	p, err := e.partitionOf(id)
+	if err != nil {
+		return nil, err
+	}
+	c.ID = id
+	return &BulkAction{e, id, p, c}, nil
+}
+
+// discard removes the blocks of a submit that was refused. If that fails, the next start does it.
+func (e *Engine) discard(ctx context.Context, p int, id weir.BulkID) {
+	if err := e.store.DeleteBlocks(context.WithoutCancel(ctx), p, id); err != nil {
+		e.log.WarnContext(ctx, "blocks of a refused submit stay until the next start", "bulk_action", id, "error", err)
+	}
+}
+
+// room refuses more items than may be pending.
+func (e *Engine) room(more int64) error {
+	pending := e.pending.Load()
+	if pending+more < e.opts.MaxPending {
+		return nil
+	}
+	return &weir.BacklogError{Pending: pending, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(more, e.opts.MaxPending/100))}
+}

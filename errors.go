@@ -1,0 +1,86 @@
+package weir
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Errors to branch on with [errors.Is].
+var (
+	// ErrNotFound means that no bulk action has that id.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict means that an idempotency key was used before with another request.
+	ErrConflict = errors.New("idempotency key was used with another request")
+	// ErrEnded means that the bulk action has ended and can no longer be changed.
+	ErrEnded = errors.New("bulk action has ended")
+	// ErrClosed means that the engine is stopping or stopped.
+	ErrClosed = errors.New("engine is closed")
+)
+
+// FieldError is bad input: which field, what is wrong, and what to write instead.
+type FieldError struct {
+	Code    string // machine-readable, as in "unknown_action"
+	Field   string // as in "steps[0].action"
+	Problem string // as in `"awrad" is not a registered action`
+	Fix     string // as in `did you mean "award"?`
+}
+
+// Error names field, problem and fix in one line.
+func (e *FieldError) Error() string {
+	s := e.Field + ": " + e.Problem
+	if e.Fix != "" {
+		s += "; " + e.Fix
+	}
+	return s
+}
+
+// InputError lists everything that is wrong with a request; nothing of it was accepted.
+type InputError struct{ Fields []*FieldError }
+
+// Error joins the field errors, one a line.
+func (e *InputError) Error() string {
+	lines := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		lines[i] = f.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Add notes one more fault.
+func (e *InputError) Add(code, field, problem, fix string) {
+	e.Fields = append(e.Fields, &FieldError{code, field, problem, fix})
+}
+
+// OrNil is e as an error, or nil when nothing was added.
+func (e *InputError) OrNil() error {
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}
+
+// BacklogError means that the engine holds as much as it may; nothing was accepted.
+type BacklogError struct {
+	Pending    int64         // items accepted and not ended
+	Limit      int64         // the most that may be pending
+	RetryAfter time.Duration // when asking again is worth it, by the present speed
+}
+
+// Error says how full the backlog is and when to come back.
+func (e *BacklogError) Error() string {
+	return fmt.Sprintf("backlog is full: %d of at most %d items are pending; try again in %v",
+		e.Pending, e.Limit, e.RetryAfter)
+}
+
+// DuplicateError means that an item id came twice where that is refused.
+type DuplicateError struct {
+	ID   string
+	Item int64 // the second one's position in the input, counted from 1
+}
+
+// Error names the id and the way out.
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("item %d: id %q came before; set Duplicates to KeepFirst or KeepAll to accept it", e.Item, e.ID)
+}

@@ -1,0 +1,115 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Dep is a module that we chose to depend on.
+type Dep struct {
+	Module string
+	Why    string
+	// In lists the packages whose code may import it. Tests may import every
+	// module of the table; a module with no package here is for tests only.
+	In []string
+}
+
+var (
+	anywhere = []string{"engine", "client", "weirtest", "internal/...", "cmd/...", "examples/...", "store/..."}
+	terminal = []string{"internal/cli/...", "internal/config"}
+	trials   = []string{"store/storetest", "weirtest", "internal/sim/...", "internal/bench/...", "internal/testenv"}
+)
+
+// Deps is the list of modules that go.mod may require directly. Whoever embeds
+// weir gets all of them in the module graph, so each has to earn its place.
+var Deps = []Dep{
+	{"charm.land/bubbletea/v2", "live panel on a terminal", terminal},
+	{"charm.land/lipgloss/v2", "layout and colour of the panel", terminal},
+	{"github.com/HdrHistogram/hdrhistogram-go", "latency quantiles that merge", []string{"engine", "internal/partition", "internal/report", "internal/coord", "internal/bench/...", "internal/sim/..."}},
+	{"github.com/RoaringBitmap/roaring/v2", "sets of item numbers, packed", []string{"internal/partition", "internal/block", "internal/report", "internal/source"}},
+	{"github.com/anishathalye/porcupine", "checks histories for linearizability", trials},
+	{"github.com/cockroachdb/errors", "oserror, which recognises Pebble's errors about files", []string{"store/pebblestore"}},
+	{"github.com/cockroachdb/pebble/v2", "the embedded store", []string{"store/pebblestore", "internal/sim/...", "internal/bench/..."}},
+	{"github.com/dustin/go-humanize", "numbers and sizes for people", terminal},
+	{"github.com/go-json-experiment/json", "items decoded without copying, until it is in the standard library", []string{"engine", "client", "internal/execute", "internal/source", "internal/report", "internal/server"}},
+	{"github.com/goccy/go-yaml", "spec files, with errors that name line and column", terminal},
+	{"github.com/google/go-cmp", "differences in tests", trials},
+	{"github.com/klauspost/compress", "zstd of blocks and inputs, fast gzip", []string{"internal/block", "internal/source", "internal/report", "internal/server", "client"}},
+	{"github.com/knadh/koanf/v2", "flags, environment and file into one set of options", terminal},
+	{"github.com/oklog/ulid/v2", "ids that sort by time", []string{"engine", "client", "internal/coord", "internal/cli/..."}},
+	{"github.com/prometheus/client_golang", "metrics", []string{"engine", "store/...", "internal/coord", "internal/execute", "internal/server", "internal/cli/..."}},
+	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
+	{"github.com/spf13/cobra", "commands, help and shell completion", terminal},
+	{"github.com/standard-webhooks/standard-webhooks/libraries", "signatures of batch requests and callbacks", []string{"internal/execute", "internal/cli/...", "examples/..."}},
+	{"github.com/zeebo/xxh3", "hash of keys: routing, duplicates, stable jitter", append([]string{"store/..."}, join(Core, middle)...)},
+	{"go.uber.org/goleak", "tests that no goroutine is left behind", trials},
+	{"golang.org/x/sync", "errgroup", anywhere},
+	{"golang.org/x/sys", "file locks and terminal size", []string{"store/pebblestore", "internal/cli/...", "internal/bench/..."}},
+	{"golang.org/x/term", "is this a terminal, and how wide", terminal},
+	{"golang.org/x/text", "encodings of input files", []string{"internal/source"}},
+	{"pgregory.net/rapid", "property tests", trials},
+}
+
+// CheckDeps wants every directly required module to be in deps.
+func CheckDeps(direct []string, deps []Dep) []Violation {
+	var out []Violation
+	for _, module := range direct {
+		if !slices.ContainsFunc(deps, func(d Dep) bool { return d.Module == module }) {
+			out = append(out, Violation{"go.mod", "requires " + module + ", which is not in archtest.Deps: add it with its reason, or do without"})
+		}
+	}
+	return out
+}
+
+// CheckForeign wants every import from outside the module to be of a module in
+// deps, and in a package that the module was chosen for.
+func CheckForeign(t *Tree, deps []Dep) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		for _, f := range p.Files {
+			for _, imp := range f.Imports() {
+				if _, ours := inModule(t.Module, imp.Path); ours || isStdlib(imp.Path) {
+					continue
+				}
+				i := slices.IndexFunc(deps, func(d Dep) bool {
+					return imp.Path == d.Module || strings.HasPrefix(imp.Path, d.Module+"/")
+				})
+				switch {
+				case i < 0:
+					out = append(out, f.at(imp.Spec, "%s is of no module in archtest.Deps", imp.Path))
+				case !f.Test && !coversAny(deps[i].In, p.Dir):
+					out = append(out, f.at(imp.Spec, "%s is not for %s (see archtest.Deps)", imp.Path, p.Dir))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// readModule asks the go command for the module path and direct requirements of root's go.mod.
+func readModule(root string) (module string, direct []string, err error) {
+	raw, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(root, "go.mod")).Output()
+	if err != nil {
+		return "", nil, fmt.Errorf("go mod edit: %w", err)
+	}
+	var m struct {
+		Module  struct{ Path string }
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return "", nil, fmt.Errorf("go mod edit: %w", err)
+	}
+	for _, r := range m.Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+	}
+	return m.Module.Path, direct, nil
+}

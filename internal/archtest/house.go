@@ -1,0 +1,138 @@
+package archtest
+
+import (
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// vagueNames say where code ended up, not what it is about.
+var vagueNames = []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
+
+// CheckHouse holds every package against the rules of the house: it says what
+// it is for, has a telling name, does nothing by being imported, takes its
+// context from the caller, and leaves none of its tests out.
+func CheckHouse(t *Tree) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		out = append(out, checkComment(p)...)
+		out = append(out, checkName(p)...)
+		for _, f := range p.Files {
+			out = append(out, checkInit(f)...)
+			out = append(out, checkContext(p, f)...)
+			out = append(out, checkSkips(f)...)
+		}
+	}
+	return out
+}
+
+// checkComment wants a package comment of at least one file to begin as go doc expects.
+func checkComment(p *Package) []Violation {
+	want := "Package " + p.Name() + " "
+	if p.Name() == "main" {
+		want = "" // a program may begin with its own name
+	}
+	if slices.ContainsFunc(p.Files, func(f *File) bool {
+		text := f.AST.Doc.Text()
+		return text != "" && strings.HasPrefix(joinLines(text)+" ", want)
+	}) {
+		return nil
+	}
+	return []Violation{{p.Dir, "has no package comment that begins with \"" + want + "\": say what it decides and promises"}}
+}
+
+func checkName(p *Package) []Violation {
+	for _, name := range []string{p.Name(), path.Base(p.Dir)} {
+		if slices.Contains(vagueNames, name) {
+			return []Violation{{p.Dir, "is called " + name + ": name it for its subject"}}
+		}
+	}
+	return nil
+}
+
+func checkInit(f *File) []Violation {
+	var out []Violation
+	for _, d := range f.AST.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+			out = append(out, f.at(fn, "init runs by being imported: make it a call or a literal"))
+		}
+	}
+	return out
+}
+
+// checkContext lets only programs, tests and examples begin a context.
+func checkContext(p *Package, f *File) []Violation {
+	if f.Test || p.Name() == "main" || covers("examples/...", p.Dir) {
+		return nil
+	}
+	var out []Violation
+	names := f.importNames()
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "Background" && sel.Sel.Name != "TODO" {
+			return true
+		}
+		if id, ok := sel.X.(*ast.Ident); ok && names[id.Name] == "context" {
+			out = append(out, f.at(sel, "context.%s cuts the caller off: take a context", sel.Sel.Name))
+		}
+		return true
+	})
+	return out
+}
+
+// checkSkips finds tests that can be left out: a test that does not run proves
+// nothing, and nobody notices. It looks at names of testing parameters only, so
+// that the Skip of a property test, which drops one draw, stays allowed.
+func checkSkips(f *File) []Violation {
+	var out []Violation
+	var in func(n ast.Node, tests map[string]bool)
+	in = func(n ast.Node, tests map[string]bool) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Body != nil {
+					in(n.Body, withParams(tests, n.Type))
+				}
+				return false
+			case *ast.FuncLit:
+				in(n.Body, withParams(tests, n.Type))
+				return false
+			case *ast.SelectorExpr:
+				id, ok := n.X.(*ast.Ident)
+				if ok && tests[id.Name] && strings.HasPrefix(n.Sel.Name, "Skip") && n.Sel.Name != "Skipped" {
+					out = append(out, f.at(n, "%s.%s: no test is skipped; bring what it needs, or delete it", id.Name, n.Sel.Name))
+				}
+			}
+			return true
+		})
+	}
+	in(f.AST, nil)
+	return out
+}
+
+// withParams returns tests, changed by the parameters of a function: true for
+// those of package testing, false for others, which hide an outer name.
+func withParams(tests map[string]bool, fn *ast.FuncType) map[string]bool {
+	out := maps.Clone(tests)
+	if out == nil {
+		out = map[string]bool{}
+	}
+	for _, field := range fn.Params.List {
+		typ := field.Type
+		if star, ok := typ.(*ast.StarExpr); ok {
+			typ = star.X
+		}
+		sel, ok := typ.(*ast.SelectorExpr)
+		isTesting := false
+		if ok {
+			id, _ := sel.X.(*ast.Ident)
+			isTesting = id != nil && id.Name == "testing"
+		}
+		for _, name := range field.Names {
+			out[name.Name] = isTesting
+		}
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package archtest
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Row says what one package, or all packages below a directory, may import of
+// this module. It binds code, not tests: a test may bring any two packages together.
+type Row struct {
+	// Dir is the package's directory; "examples/..." means all below.
+	Dir string
+	// May lists the directories it may import, in the same notation.
+	May []string
+	// Documented lists directories that it may import if its package comment speaks of them.
+	Documented []string
+	// StdlibOnly forbids every module outside the standard library.
+	StdlibOnly bool
+}
+
+// Core is the pure core in the order of imports: each may use those after it.
+var Core = []string{
+	"internal/partition", "internal/sched", "internal/limit",
+	"internal/retry", "internal/scale", "internal/block",
+}
+
+// middle is the layer between the surfaces and the core, in the order of imports.
+var middle = []string{"engine", "internal/coord", "internal/execute", "internal/source", "internal/report"}
+
+// Backends implement the store contract. Only the programs at the edge choose one.
+var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
+
+// base is what all but the lowest packages may use.
+var base = []string{".", "store"}
+
+// Rows is the picture of the imports: from the surface down to the words, never back.
+var Rows = slices.Concat([]Row{
+	{Dir: ".", StdlibOnly: true},
+	{Dir: "store", May: []string{"."}, StdlibOnly: true},
+	{Dir: "store/storetest", May: base},
+	{Dir: "store/memstore", May: join(base, []string{"internal/planted"})},
+	{Dir: "store/pebblestore", May: base},
+	{Dir: "store/redisstore", May: base},
+	{Dir: "api", May: []string{"."}},
+	{Dir: "client", May: []string{".", "api"}},
+	{Dir: "internal/server", May: join(base, middle, Core, []string{"api", "internal/web"})},
+	{Dir: "internal/web", May: []string{".", "api"}},
+	{Dir: "internal/config", May: join(base, middle, []string{"api"})},
+	{Dir: "internal/cli/...", May: []string{"..."}},
+	{Dir: "cmd/weir", May: []string{"internal/cli"}},
+	// Users' tests want an engine with a store in it.
+	{Dir: "weirtest", May: join(base, middle, []string{"store/memstore"})},
+	// An example is what a user would write, so it sees what a user sees.
+	{Dir: "examples/...", May: join(base, Backends, []string{"engine", "api", "client", "weirtest"})},
+	// The simulation runs everything except the surfaces.
+	{Dir: "internal/sim/...", May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/planted", "internal/sim/..."})},
+	// A made-up downstream knows what a user knows.
+	{Dir: "internal/demo", May: []string{"."}},
+	{Dir: "internal/demo/usersgen", May: []string{"internal/demo"}},
+	// Deliberate bugs, compiled in by a build tag only; whoever could have the bug asks here.
+	{Dir: "internal/planted", StdlibOnly: true},
+	{Dir: "internal/bench/...", May: []string{"..."}},
+	{Dir: "internal/testenv", May: base},
+	{Dir: "internal/archtest", StdlibOnly: true},
+}, coreRows(), middleRows())
+
+// coreRows lets each core package use the words and the core packages after it.
+// What a partition wants written is a batch of the store contract, so it alone
+// may name the contract, and has to say so.
+func coreRows() []Row {
+	var rows []Row
+	for i, dir := range Core {
+		r := Row{Dir: dir, May: join([]string{".", "internal/planted"}, Core[i+1:])}
+		if dir == "internal/partition" {
+			r.Documented = []string{"store"}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// middleRows lets each package of the middle use those after it, the core and the contract.
+func middleRows() []Row {
+	var rows []Row
+	for i, dir := range middle {
+		rows = append(rows, Row{Dir: dir, May: join(base, middle[i+1:], Core, []string{"internal/planted"})})
+	}
+	return rows
+}
+
+func join(lists ...[]string) []string { return slices.Concat(lists...) }
+
+// covers reports whether a directory is meant by pattern.
+func covers(pattern, dir string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == parent || strings.HasPrefix(dir, parent+"/")
+	}
+	return pattern == dir
+}
+
+func coversAny(patterns []string, dir string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, dir) })
+}
+
+// CheckImports holds the packages of t against rows.
+func CheckImports(t *Tree, rows []Row) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		code := p.Code()
+		if len(code) == 0 {
+			continue // tests only: nobody can import it
+		}
+		i := slices.IndexFunc(rows, func(r Row) bool { return covers(r.Dir, p.Dir) })
+		if i < 0 {
+			out = append(out, Violation{p.Dir, "has no row in archtest.Rows: add one that says what it may import"})
+			continue
+		}
+		for _, f := range code {
+			out = append(out, checkFile(t.Module, p, f, rows[i])...)
+		}
+	}
+	return out
+}
+
+func checkFile(module string, p *Package, f *File, row Row) []Violation {
+	var out []Violation
+	for _, imp := range f.Imports() {
+		dir, ours := inModule(module, imp.Path)
+		switch {
+		case !ours && row.StdlibOnly && !isStdlib(imp.Path):
+			out = append(out, f.at(imp.Spec, "%s may import the standard library only, not %s", p.Dir, imp.Path))
+		case !ours, coversAny(row.May, dir):
+		case coversAny(row.Documented, dir):
+			if !strings.Contains(p.doc(), path.Base(dir)) {
+				out = append(out, f.at(imp.Spec, "%s imports %s without saying so in its package comment", p.Dir, dir))
+			}
+		default:
+			out = append(out, f.at(imp.Spec, "%s must not import %s (see archtest.Rows)", p.Dir, dir))
+		}
+	}
+	return out
+}
+
+// inModule gives the directory that an import path of the module means.
+func inModule(module, imp string) (dir string, ok bool) {
+	if imp == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imp, module+"/")
+}
+
+// isStdlib reports whether imp is of the standard library: its first element has no dot.
+func isStdlib(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return !strings.Contains(first, ".")
+}
+
+// doc is the text of all package comments of p's code.
+func (p *Package) doc() string {
+	var b strings.Builder
+	for _, f := range p.Code() {
+		b.WriteString(f.AST.Doc.Text())
+	}
+	return b.String()
+}

@@ -1,0 +1,102 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// exports maps import paths to files of export data, which the go command made.
+type exports map[string]string
+
+// listExports asks the go command, run in dir, for the export data of the named
+// packages and of all they import. Packages that do not build are left out.
+func listExports(dir string, pkgs ...string) (exports, error) {
+	args := append([]string{"list", "-e", "-export", "-deps", "-json=ImportPath,Export", "--"}, pkgs...)
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	raw, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.String())
+	}
+	out := exports{}
+	for dec := json.NewDecoder(strings.NewReader(string(raw))); ; {
+		var p struct{ ImportPath, Export string }
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if p.Export != "" {
+			out[p.ImportPath] = p.Export
+		}
+	}
+}
+
+// open is the lookup function of the importer.
+func (e exports) open(imp string) (io.ReadCloser, error) {
+	name, ok := e[imp]
+	if !ok {
+		return nil, fmt.Errorf("no export data of %s", imp)
+	}
+	return os.Open(name)
+}
+
+// Kinds type-checks the code of p and returns what its range statements walk
+// over. Type errors are not reported here, the compiler does that better; what
+// they leave open is [Unknown].
+func Kinds(p *Package, imp string, e exports) func(ast.Expr) Kind {
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	var fset *token.FileSet
+	var files []*ast.File
+	for _, f := range p.Code() {
+		fset, files = f.Fset, append(files, f.AST)
+	}
+	if len(files) > 0 {
+		conf := types.Config{Importer: importer.ForCompiler(fset, "gc", e.open), Error: func(error) {}}
+		_, _ = conf.Check(imp, fset, files, info) // see above
+	}
+	return func(x ast.Expr) Kind { return kindOf(info.TypeOf(x)) }
+}
+
+// kindOf sees through names, pointers and type parameters.
+func kindOf(t types.Type) Kind {
+	if t == nil || t == types.Typ[types.Invalid] {
+		return Unknown
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Map:
+		return Map
+	case *types.Chan:
+		return Channel
+	case *types.Interface:
+		return kindOfTerms(u)
+	}
+	return Ordered
+}
+
+// kindOfTerms answers for a type parameter: the worst kind that its constraint allows.
+func kindOfTerms(i *types.Interface) Kind {
+	worst := Ordered
+	for k := range i.NumEmbeddeds() {
+		switch e := i.EmbeddedType(k).(type) {
+		case *types.Union:
+			for j := range e.Len() {
+				worst = max(worst, kindOf(e.Term(j).Type()))
+			}
+		default:
+			worst = max(worst, kindOf(e))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,21 @@
+// Package block packs items, what became of them, and what their actions
+// answered into as few bytes as opening them quickly allows.
+//
+// Three things are packed, each on its own:
+//
+//   - A block: up to [Size] items, compressed together and never changed.
+//     [Builder] collects them, [Codec.Seal] writes them, [Codec.Open] reads them.
+//     An item's document comes back byte for byte as it went in.
+//   - The [State] of a block: one bitmap per step and outcome, written in its
+//     shortest form, so that a block in which all went well takes a few bytes.
+//   - The [Result]s of one commit: outputs and errors, repeated texts once.
+//
+// Blocks and results end their journey on disks and in other people's servers,
+// so they carry a CRC32C and are checked in full before a byte of them is
+// believed. A state is a part of a row, whose owner adds the checksum. Whatever
+// does not add up is reported as [ErrCorrupt]; no input makes this package
+// panic or reserve memory out of proportion to it.
+//
+// The package is pure. A Codec and an Items may be used from several goroutines,
+// a Builder, a State and a Set by one at a time.
+package block

@@ -1,0 +1,91 @@
+package block
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+)
+
+// The fuzz targets for blocks and results put a right checksum on whatever comes,
+// as otherwise nothing would get past it.
+
+func FuzzOpen(f *testing.F) {
+	c := newTestCodec(f)
+	var b Builder
+	f.Add(c.Seal(nil, &b)[sealedHeader:])
+	b.Add("u1", []byte(`{"amount":1}`))
+	b.Add("u2", []byte(`{"amount":2}`))
+	f.Add(c.Seal(nil, &b)[sealedHeader:])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		it, err := c.Open(forged(magicItems, body...))
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("Open: %v does not wrap ErrCorrupt", err)
+			}
+			return
+		}
+		var again Builder
+		for i := range it.Len() {
+			again.Add(it.ID(i), it.Data(i))
+		}
+		back, err := c.Open(c.Seal(nil, &again))
+		if err != nil {
+			t.Fatalf("Open of what was read and sealed again: %v", err)
+		}
+		if back.ids != it.ids || !bytes.Equal(back.data, it.data) {
+			t.Fatalf("items changed on their way through Seal and Open")
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	for _, s := range benchStates() {
+		s.Retries = []Retry{{Step: 1, Attempt: 2, Fails: 1, Due: 1e18, Items: s.Failed}}
+		f.Add(s.Append(nil), 2)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, steps int) {
+		if steps < 0 || steps > 255 {
+			return
+		}
+		var s, back State
+		if err := s.Decode(raw, steps); err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("Decode: %v does not wrap ErrCorrupt", err)
+			}
+			return
+		}
+		if err := back.Decode(s.Append(nil), steps); err != nil {
+			t.Fatalf("Decode of what was read and packed again: %v", err)
+		}
+		if !reflect.DeepEqual(s, back) {
+			t.Fatalf("state %+v became %+v", s, back)
+		}
+	})
+}
+
+func FuzzResults(f *testing.F) {
+	c := newTestCodec(f)
+	for _, rs := range benchResults() {
+		f.Add(c.SealResults(nil, rs)[sealedHeader:])
+		f.Add(c.SealResults(nil, rs[:2])[sealedHeader:])
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		rs, err := read(c, forged(magicResults, body...))
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("EachResult: %v does not wrap ErrCorrupt", err)
+			}
+			return
+		}
+		back, err := read(c, c.SealResults(nil, rs))
+		if err != nil || len(back) != len(rs) {
+			t.Fatalf("%d results read and sealed again gave %d and error %v", len(rs), len(back), err)
+		}
+		for i := range rs {
+			if !sameResult(rs[i], back[i]) {
+				t.Fatalf("result %d: %+v became %+v", i, rs[i], back[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package block
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// State is what became of the items of a touched block so far. The zero value
+// is the state of a block of no items.
+type State struct {
+	Size    int   // number of items in the block
+	Passed  []Set // per step: items that succeeded there
+	Failed  Set   // items that failed for good
+	LeftOut Set   // items that an action left out
+	Retries []Retry
+}
+
+// Retry is items of one block that wait for another attempt together.
+type Retry struct {
+	Step    uint8
+	Attempt uint8
+	Fails   uint8 // failures of the whole task
+	Due     int64 // when the attempt may start, unix nanoseconds
+	Items   Set
+}
+
+// Append appends the packed state: number of items, number of steps, the sets
+// of the steps, failed, left out, and the retries with their due times as
+// differences. It panics if a set holds an item beyond Size, which Decode could
+// not give back.
+func (s *State) Append(dst []byte) []byte {
+	if s.Size < 0 || s.Size > Size || len(s.Passed) > 255 {
+		panic(fmt.Sprintf("block: state of %d items, %d steps", s.Size, len(s.Passed)))
+	}
+	dst = binary.AppendUvarint(dst, uint64(s.Size))
+	dst = append(dst, byte(len(s.Passed)))
+	for i := range s.Passed {
+		dst = s.Passed[i].pack(dst, s.Size)
+	}
+	dst = s.Failed.pack(dst, s.Size)
+	dst = s.LeftOut.pack(dst, s.Size)
+	dst = binary.AppendUvarint(dst, uint64(len(s.Retries)))
+	due := int64(0)
+	for i := range s.Retries {
+		r := &s.Retries[i]
+		dst = append(dst, r.Step, r.Attempt, r.Fails)
+		dst = binary.AppendVarint(dst, r.Due-due)
+		dst = r.Items.pack(dst, s.Size)
+		due = r.Due
+	}
+	return dst
+}
+
+// Decode reads a packed state of a bulk action with that many steps into s,
+// using the memory s has. After an error, which wraps ErrCorrupt, s is of no use.
+func (s *State) Decode(raw []byte, steps int) error {
+	r := reader{rest: raw}
+	s.Size = r.upTo(Size)
+	if n := int(r.byte()); n != steps && !r.bad {
+		return corrupt("state of a block has %d steps, want %d", n, steps)
+	}
+	s.Passed = s.Passed[:0]
+	for range steps {
+		s.Passed = append(s.Passed, Set{})
+		s.Passed[len(s.Passed)-1].unpack(&r, s.Size)
+	}
+	s.Failed.unpack(&r, s.Size)
+	s.LeftOut.unpack(&r, s.Size)
+	s.retries(&r, steps)
+	if r.bad || len(r.rest) > 0 {
+		return corrupt("state of a block, %d bytes, does not read to its end", len(raw))
+	}
+	return nil
+}
+
+func (s *State) retries(r *reader, steps int) {
+	s.Retries = s.Retries[:0]
+	due := int64(0)
+	for n := r.upTo(len(r.rest)); n > 0 && !r.bad; n-- {
+		s.Retries = append(s.Retries, Retry{Step: r.byte(), Attempt: r.byte(), Fails: r.byte()})
+		q := &s.Retries[len(s.Retries)-1]
+		due += r.varint()
+		q.Due = due
+		q.Items.unpack(r, s.Size)
+		if int(q.Step) >= steps {
+			r.bad = true
+		}
+	}
+}

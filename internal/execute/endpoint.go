@@ -1,0 +1,90 @@
+package execute
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhq/weir"
+)
+
+// maxURL is the most bytes in an endpoint's URL.
+const maxURL = 2048
+
+// ownHeaders are those that the call itself sets.
+var ownHeaders = []string{
+	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Trailer", "Transfer-Encoding", "Upgrade",
+	HeaderID, HeaderTimestamp, HeaderSignature,
+}
+
+// parseURL accepts where a call may go. Errors do not repeat the URL, which may
+// hold a password or a token.
+func parseURL(raw string) (*url.URL, error) {
+	bad := func(problem, fix string) (*url.URL, error) {
+		return nil, &weir.FieldError{Code: "bad_url", Field: "url", Problem: problem, Fix: fix}
+	}
+	const example = "write it as in https://push.example.com/batch"
+	if raw == "" {
+		return bad("is empty", example)
+	}
+	if len(raw) > maxURL {
+		return bad(fmt.Sprintf("has %d bytes", len(raw)), fmt.Sprintf("at most %d are allowed", maxURL))
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return bad("is no URL", example)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return bad(fmt.Sprintf("scheme %q is not supported", u.Scheme), "use http or https")
+	case u.Hostname() == "":
+		return bad("has no host", example)
+	case u.User != nil:
+		return bad("holds a user name or password", "send them as a header")
+	case u.Fragment != "" || strings.Contains(raw, "#"):
+		return bad("has a fragment", "remove # and what follows")
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
+			return bad(fmt.Sprintf("port %q is not between 1 and 65535", p), "correct it or leave it out")
+		}
+	}
+	return u, nil
+}
+
+// header is what every call of an endpoint sends.
+func header(extra map[string]string) (http.Header, error) {
+	h := http.Header{
+		"Content-Type":    {"application/json"},
+		"Accept":          {"application/json"},
+		"User-Agent":      {"weir"},
+		"Idempotency-Key": nil, // not sent; lets the transport call again when an idle connection turns out closed
+	}
+	for name, value := range extra {
+		bad := func(problem, fix string) (http.Header, error) {
+			return nil, &weir.FieldError{Code: "bad_header", Field: "header." + strconv.QuoteToASCII(name), Problem: problem, Fix: fix}
+		}
+		key := http.CanonicalHeaderKey(name)
+		switch {
+		case !isToken(name):
+			return bad("is no header name", "use letters, digits and '-'")
+		case slices.Contains(ownHeaders, key):
+			return bad("is set by weir", "leave it out")
+		case strings.ContainsFunc(value, isControl):
+			return bad("has a control character in its value", "remove it")
+		}
+		h[key] = []string{value}
+	}
+	return h, nil
+}
+
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	})
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

@@ -1,0 +1,158 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// HTTPOptions configures [HTTP]. The zero value works.
+type HTTPOptions struct {
+	// Transport makes the calls. Default: a [NewTransport] of the step's own;
+	// pass one to all steps to share connections and to close them at the end.
+	Transport http.RoundTripper
+	// Counters counts what only shows in sums. Default: not counted.
+	Counters *Counters
+	// Now is the time that signatures carry and dates are compared with. Default [time.Now].
+	Now func() time.Time
+}
+
+// Counters counts over all calls of the steps that share it.
+type Counters struct {
+	Calls      atomic.Int64 // requests sent
+	UnknownIDs atomic.Int64 // results for items that were not asked for; they are ignored
+	MissingIDs atomic.Int64 // items without a result; they are retried as "no_result"
+}
+
+// caller calls one endpoint.
+type caller struct {
+	transport http.RoundTripper
+	counters  *Counters
+	now       func() time.Time
+	template  *http.Request
+	signer    *Signer // nil: unsigned
+	input     func(*weir.TaskItem) ([]byte, error)
+	timeout   time.Duration
+	requests  buffers
+	answers   buffers
+}
+
+// HTTP makes a handler of a step that has an endpoint. Bad settings come back
+// as a [*weir.FieldError] with field "url", "secret" or "header.…".
+func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
+	if step.Endpoint == nil {
+		return nil, &weir.FieldError{Code: "no_endpoint", Field: "url",
+			Problem: "step " + step.Name + " has no endpoint", Fix: "give its action a URL"}
+	}
+	u, err := parseURL(step.Endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	head, err := header(step.Endpoint.Header)
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{
+		transport: o.Transport, counters: o.Counters, now: o.Now, input: step.Input, timeout: step.Timeout,
+		template: &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: head,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
+	}
+	if step.Endpoint.Secret != "" {
+		if c.signer, err = NewSigner(step.Endpoint.Secret); err != nil {
+			return nil, err
+		}
+	}
+	c.setDefaults()
+	return c.handle, nil
+}
+
+func (c *caller) setDefaults() {
+	if c.transport == nil {
+		c.transport = NewTransport()
+	}
+	if c.counters == nil {
+		c.counters = &Counters{}
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+}
+
+// handle is the step's [weir.Handler].
+func (c *caller) handle(ctx context.Context, t *weir.Task) error {
+	if _, set := ctx.Deadline(); !set && c.timeout > 0 && t.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	req := c.requests.take()
+	defer req.release()
+	req.write(ctx, t, c.input)
+	if len(req.sent) == 0 {
+		return nil
+	}
+	err := c.call(ctx, t, req)
+	if err != nil {
+		clear(t.Outcomes) // nothing was done
+	}
+	return err
+}
+
+func (c *caller) call(ctx context.Context, t *weir.Task, req *shared) error {
+	c.counters.Calls.Add(1)
+	resp, err := c.transport.RoundTrip(c.request(ctx, t, req))
+	if err != nil {
+		return callFailed(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent {
+		return c.refusal(resp, t, req)
+	}
+	return c.answer(ctx, resp, t, req)
+}
+
+func (c *caller) request(ctx context.Context, t *weir.Task, req *shared) *http.Request {
+	hr := c.template.WithContext(ctx)
+	hr.Header = maps.Clone(c.template.Header)
+	hr.ContentLength = int64(len(req.body))
+	hr.Body = req.reader()
+	hr.GetBody = func() (io.ReadCloser, error) { return req.reader(), nil }
+	if c.signer != nil {
+		c.signer.Sign(hr.Header, t.ID, c.now(), req.body)
+	}
+	return hr
+}
+
+// callFailed names a call that got no answer. The context's cause decides
+// first: whatever the connection says then is only a consequence.
+func callFailed(ctx context.Context, err error) *CallError {
+	var (
+		dial    *net.OpError
+		timeout net.Error
+	)
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, context.DeadlineExceeded):
+		return &CallError{Code: CodeTimeout, Err: cause}
+	case cause != nil:
+		return &CallError{Code: CodeCancelled, Err: cause}
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return &CallError{Code: CodeUnreachable, Err: err}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return &CallError{Code: CodeTimeout, Err: err}
+	}
+	return &CallError{Code: CodeUnreachable, Err: err}
+}
+
+// shownURL is a URL fit for messages: the query may hold a token.
+func shownURL(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}

@@ -1,0 +1,47 @@
+package execute
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/weirhq/weir"
+)
+
+// drainBytes is how much of an unwanted body is read to keep its connection.
+const drainBytes = 64 << 10
+
+// refusal says what an answer other than 2xx with a body means.
+func (c *caller) refusal(resp *http.Response, t *weir.Task, req *shared) error {
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // what came is enough for a message
+	_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
+	status, text := resp.StatusCode, describe(resp.StatusCode, head)
+	switch {
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		return &weir.RefusedError{After: refusedFor(resp.Header, c.now()), Err: errors.New(text)}
+	case status < 300:
+		return badAnswer(status, "answered %s where JSON was expected", statusText(status))
+	case status < 400:
+		return badAnswer(status, "answered %s to %q; redirects are not followed: set the action's URL to the final address",
+			statusText(status), excerpt([]byte(resp.Header.Get("Location")), excerptBytes))
+	case fixes[status] != "":
+		return &EndpointError{URL: shownURL(c.template.URL), Status: status, Misconfigured: true,
+			Excerpt: excerpt(head, excerptBytes)}
+	case status == http.StatusRequestTimeout:
+		return &CallError{CodeTimeout, status, errors.New(text)}
+	case status == http.StatusRequestEntityTooLarge && len(req.sent) > 1:
+		return &CallError{CodeTooLarge, status, errors.New(text)} // half the task may fit
+	case status < 500:
+		for _, i := range req.sent {
+			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: CodeClientError, Message: text}
+		}
+		return nil
+	}
+	return &CallError{CodeServerError, status, errors.New(text)}
+}
+
+func describe(status int, body []byte) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", statusText(status), excerpt(body, excerptBytes)), ": ")
+}

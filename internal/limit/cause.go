@@ -1,0 +1,19 @@
+package limit
+
+// Cause says why a lane was refused.
+type Cause uint8
+
+// The causes.
+const (
+	CauseNone        Cause = iota // it was not refused
+	CauseRate                     // the resource's rate is used up for now
+	CauseConcurrency              // the resource has as many tasks in flight as it may
+	CauseSlots                    // no worker slot is free
+	CauseClosed                   // the resource is closed for a while
+	CauseTurn                     // another lane is entitled to what is free
+)
+
+var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn"}
+
+// String returns the cause's name in logs and metrics.
+func (c Cause) String() string { return causeNames[c] }

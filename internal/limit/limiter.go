@@ -1,0 +1,173 @@
+package limit
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+const (
+	defaultWindow  = time.Second
+	defaultCatchUp = 100 * time.Millisecond
+	defaultBurst   = 20 * time.Millisecond
+
+	// slowest is the smallest rate told apart, one item in eleven days: it keeps
+	// every time that is computed from a rate far inside an int64.
+	slowest = 1e-6
+)
+
+// Config says what a [Limiter] promises. The zero value is unlimited.
+type Config struct {
+	// Rate is in items per second. 0 means unlimited; anything below 1e-6 counts as 1e-6.
+	Rate float64
+	// Window is the span in which at most Rate x Window items start. Default 1s.
+	// It is widened to the least span in which a whole number of items fits: 2s for
+	// 0.5 items/s, 4/3s for 1.5 items/s. Whole rates keep a window of one second.
+	Window time.Duration
+	// CatchUp is how much of a stall inside a busy period may be made good at
+	// once. Default 100ms.
+	CatchUp time.Duration
+	// Burst is what may start at once after idleness, as time at full rate. Default 20ms.
+	Burst time.Duration
+}
+
+// Limiter keeps a rate: no half-open window of its length ever sees more items
+// than the window's quota, and work that was held up by a stall is caught up
+// inside that same window, so nothing of the rate is lost.
+//
+// A cost above the quota of a whole window is let in when the window is empty,
+// and the next one after it waits until the rate has paid for all of it. [Chunk]
+// cuts tasks so that this does not happen.
+type Limiter struct {
+	rate    float64
+	perItem float64 // nanoseconds
+	base    int64   // the configured window
+	window  int64   // the window in force, base widened to a whole quota
+	catchUp int64
+	burst   int64
+	quota   int64 // items per window
+
+	tat    int64 // when pacing will have paid for all that was taken
+	closed int64 // nothing before this time
+	log    ring
+}
+
+// New returns a limiter that has taken nothing yet.
+func New(c Config) *Limiter {
+	l := &Limiter{
+		base:    int64(cmp.Or(c.Window, defaultWindow)),
+		catchUp: int64(cmp.Or(c.CatchUp, defaultCatchUp)),
+		burst:   int64(cmp.Or(c.Burst, defaultBurst)),
+		tat:     math.MinInt64,
+		closed:  math.MinInt64,
+	}
+	l.setRate(c.Rate)
+	return l
+}
+
+func (l *Limiter) setRate(rate float64) {
+	l.rate = rate
+	if rate == 0 {
+		return
+	}
+	l.rate = max(rate, slowest)
+	l.perItem = 1e9 / l.rate
+	l.quota, l.window = quota(l.rate, l.base)
+	l.log.coalesce = 0
+	if l.quota > ringSpan {
+		l.log.coalesce = l.window / ringSpan
+	}
+}
+
+// quota returns the least whole number of items that takes at least window at
+// the given rate, and the window that it takes exactly.
+func quota(rate float64, window int64) (items, span int64) {
+	want := rate * float64(window) / 1e9
+	whole := math.Round(want)
+	if math.Abs(want-whole) > 1e-6*want || whole < 1 {
+		whole = math.Ceil(want)
+	} else {
+		return int64(whole), window
+	}
+	return int64(whole), int64(math.Ceil(whole * 1e9 / rate))
+}
+
+// Rate returns the rate in force, 0 for unlimited.
+func (l *Limiter) Rate() float64 { return l.rate }
+
+// Ready returns the time at which cost may be taken; a time not after now means now.
+func (l *Limiter) Ready(now int64, cost int) int64 {
+	if l.rate == 0 {
+		return l.closed
+	}
+	at := l.closed
+	if l.tat != math.MinInt64 {
+		at = max(at, l.tat-l.catchUp)
+	}
+	need := int64(cost)
+	if need > l.quota {
+		need = l.quota
+		at = max(at, l.tat) // an oversized task gets no advance
+	}
+	return max(at, l.log.room(now-l.window, l.quota-need, l.window))
+}
+
+// Take records that cost starts now. The caller has asked Ready with the same
+// arguments before and got a time not after now.
+func (l *Limiter) Take(now int64, cost int) {
+	if l.rate == 0 {
+		return
+	}
+	l.tat = max(l.tat, now) + int64(float64(cost)*l.perItem)
+	l.log.add(now, int64(cost), now-l.window)
+}
+
+// Busy tells that work arrived after a time without any. Idleness earns the
+// burst and no more.
+func (l *Limiter) Busy(now int64) {
+	if l.rate != 0 {
+		l.tat = max(l.tat, now+l.catchUp-l.burst)
+	}
+}
+
+// SetRate changes the rate at once. What was taken before still counts: a window
+// that ends after the change holds no more than the new rate allows from its
+// next start on, and a lower rate waits until the window has drained to it.
+func (l *Limiter) SetRate(now int64, rate float64) {
+	if rate == l.rate {
+		return
+	}
+	old, oldWindow := l.rate, l.window
+	l.setRate(rate)
+	switch {
+	case rate == 0 || old == 0:
+		l.log.reset()
+		l.tat = math.MinInt64
+		return
+	case l.window > oldWindow:
+		l.log.widen(now-l.window, l.quota)
+	}
+	if debt := l.tat - now; l.tat != math.MinInt64 && debt > 0 {
+		l.tat = now + int64(float64(debt)*old/l.rate)
+	}
+}
+
+// CloseUntil lets nothing start before t. A t in the past opens the limiter.
+func (l *Limiter) CloseUntil(t int64) { l.closed = t }
+
+// Used returns the items started inside the window that ends now.
+func (l *Limiter) Used(now int64) int64 {
+	l.log.evict(now - l.window)
+	return l.log.used()
+}
+
+// Chunk returns how many items one task may have on a resource of the given rate
+// so that it is at most a hundredth of a second of that resource, between 1 and
+// batch. An unlimited resource takes whole batches.
+func Chunk(rate float64, batch int) int {
+	batch = max(batch, 1)
+	if rate == 0 || rate >= 100*float64(batch) {
+		return batch
+	}
+	return max(int(rate/100), 1)
+}

@@ -1,0 +1,262 @@
+package limit
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const (
+	ms  = int64(time.Millisecond)
+	sec = int64(time.Second)
+)
+
+// taken is what a limiter let start.
+type taken struct{ at, cost int64 }
+
+// drain lets costs start as early as l allows from now on, and returns the log.
+func drain(l *Limiter, now int64, costs ...int) []taken {
+	var log []taken
+	for _, c := range costs {
+		now = max(now, l.Ready(now, c))
+		l.Take(now, c)
+		log = append(log, taken{now, int64(c)})
+	}
+	return log
+}
+
+// peak returns the most that started in any window of the given length.
+func peak(log []taken, window int64) int64 {
+	var most, sum int64
+	first := 0
+	for _, x := range log {
+		sum += x.cost
+		for log[first].at <= x.at-window {
+			sum -= log[first].cost
+			first++
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+func ones(n int) []int {
+	costs := make([]int, n)
+	for i := range costs {
+		costs[i] = 1
+	}
+	return costs
+}
+
+func TestNoWindowHoldsMoreThanItsQuota(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.OneOf(
+			rapid.Map(rapid.IntRange(1, 20_000), func(n int) float64 { return float64(n) }),
+			rapid.Float64Range(0.05, 50),
+		).Draw(t, "rate")
+		l := New(Config{Rate: rate})
+		chunk := Chunk(rate, 100)
+		var log []taken
+		now := int64(1e18)
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0: // a stall or a pause
+				now += rapid.Int64Range(0, 3*sec).Draw(t, "stall")
+			case 1:
+				l.Busy(now)
+			default:
+				c := rapid.IntRange(1, chunk).Draw(t, "cost")
+				late := rapid.Int64Range(0, ms).Draw(t, "late")
+				now = max(now, l.Ready(now, c)) + late
+				if l.Ready(now, c) > now {
+					t.Fatalf("ready at %d was taken back", now)
+				}
+				l.Take(now, c)
+				log = append(log, taken{now, int64(c)})
+			}
+		}
+		if got := peak(log, l.window); got > l.quota {
+			t.Fatalf("a window of %v held %d items, want <= %d", time.Duration(l.window), got, l.quota)
+		}
+	})
+}
+
+func TestRateIsUsedUp(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		rate float64
+		late int64 // how late each start is
+		want float64
+	}{
+		{"ten per second", 10, 0, 0.999},
+		{"a rate with a fraction", 1.5, 0, 0.999},
+		{"less than one per second", 0.25, 0, 0.99},
+		{"ten thousand per second, one by one", 10_000, 0, 0.998},
+		{"stalls of half the catch-up", 1000, 50 * ms, 0.94},
+		{"late by a tenth of a millisecond", 1000, ms / 10, 0.998},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{Rate: tt.rate})
+			start := int64(1e18)
+			l.Busy(start)
+			now, n := start, 0
+			for n < int(tt.rate*60) {
+				if at := l.Ready(now, 1); at > now {
+					now = at + tt.late
+				}
+				l.Take(now, 1)
+				n++
+			}
+			ideal := float64(n) / tt.rate
+			if got := ideal / (float64(now-start)/1e9 + 1/tt.rate); got < tt.want {
+				t.Errorf("share of the rate used = %.4f, want >= %.4f", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestIdlenessEarnsTheBurstOnly(t *testing.T) {
+	l := New(Config{Rate: 1000})
+	now := int64(1e18)
+	l.Busy(now)
+	n := 0
+	for ; l.Ready(now, 1) <= now; n++ {
+		l.Take(now, 1)
+	}
+	if n != 21 { // 20 ms of the rate, and the task that meets the edge
+		t.Errorf("items started at once after idleness = %d, want 21", n)
+	}
+}
+
+func TestStallIsCaughtUp(t *testing.T) {
+	l := New(Config{Rate: 1000})
+	now := int64(1e18)
+	l.Busy(now)
+	log := drain(l, now, ones(500)...)
+	now = log[len(log)-1].at + 60*ms
+	n := 0
+	for ; l.Ready(now, 1) <= now; n++ {
+		l.Take(now, 1)
+	}
+	if n < 60 || n > 61 {
+		t.Errorf("items started at once after a stall of 60 ms = %d, want 60", n)
+	}
+}
+
+func TestSlowRatesWidenTheWindow(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rate   float64
+		window time.Duration
+		quota  int64
+	}{
+		{"whole rates keep one second", 10, time.Second, 10},
+		{"one in two seconds", 0.5, 2 * time.Second, 1},
+		{"three in two seconds", 1.5, 1333333334 * time.Nanosecond, 2},
+		{"one a minute", 1.0 / 60, time.Minute, 1},
+		{"below the least rate", 1e-12, 1e15 * time.Nanosecond, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := New(Config{Rate: tt.rate})
+			if l.quota != tt.quota || math.Abs(float64(l.window-int64(tt.window))) > 10 {
+				t.Errorf("quota = %d in %v, want %d in %v", l.quota, time.Duration(l.window), tt.quota, tt.window)
+			}
+		})
+	}
+}
+
+func TestOversizedTaskIsPaidForAfterwards(t *testing.T) {
+	l := New(Config{Rate: 10})
+	now := int64(1e18)
+	log := drain(l, now, 1, 100, 1)
+	if wait := log[1].at - log[0].at; wait < sec {
+		t.Errorf("100 items at 10/s started %v after one other, want an empty window first", time.Duration(wait))
+	}
+	if wait := log[2].at - log[1].at; wait < 9900*ms || wait > 10_000*ms {
+		t.Errorf("the next item started %v after 100 items at 10/s, want 10s less the catch-up", time.Duration(wait))
+	}
+}
+
+func TestChangeOfRateIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rates := rapid.SampledFrom([]float64{0.5, 1, 3, 10, 10.5, 100, 3000})
+		l := New(Config{Rate: rates.Draw(t, "rate")})
+		now := int64(1e18)
+		var log []taken
+		for range rapid.IntRange(1, 6).Draw(t, "changes") {
+			for range rapid.IntRange(0, 150).Draw(t, "takes") {
+				now = max(now, l.Ready(now, 1))
+				l.Take(now, 1)
+				log = append(log, taken{now, 1})
+				var in int64
+				for i := len(log) - 1; i >= 0 && log[i].at > now-l.window; i-- {
+					in += log[i].cost
+				}
+				if in > l.quota {
+					t.Fatalf("the window that ends at a start holds %d, want <= %d (rate %v)", in, l.quota, l.rate)
+				}
+			}
+			now += rapid.Int64Range(0, sec).Draw(t, "pause")
+			l.SetRate(now, rates.Draw(t, "rate"))
+		}
+	})
+}
+
+func TestClosedLimiterLetsNothingStart(t *testing.T) {
+	for _, rate := range []float64{0, 5} {
+		l := New(Config{Rate: rate})
+		l.CloseUntil(7 * sec)
+		if got := l.Ready(sec, 1); got != 7*sec {
+			t.Errorf("rate %v: ready at %d, want the end of the closure, %d", rate, got, 7*sec)
+		}
+		l.CloseUntil(0)
+		if got := l.Ready(sec, 1); got > sec {
+			t.Errorf("rate %v: ready at %d after it was opened, want now", rate, got)
+		}
+	}
+}
+
+func TestChunkIsAHundredthOfASecond(t *testing.T) {
+	for _, tt := range []struct {
+		rate  float64
+		batch int
+		want  int
+	}{
+		{0, 100, 100}, {10, 100, 1}, {0.5, 100, 1}, {1000, 100, 10}, {50_000, 100, 100}, {50_000, 1, 1}, {250, 0, 1},
+	} {
+		if got := Chunk(tt.rate, tt.batch); got != tt.want {
+			t.Errorf("Chunk(%v, %d) = %d, want %d", tt.rate, tt.batch, got, tt.want)
+		}
+	}
+}
+
+func TestUsedCountsTheWindow(t *testing.T) {
+	l := New(Config{Rate: 10})
+	drain(l, sec, ones(5)...)
+	if got := l.Used(sec + 10*ms); got < 1 || got > 5 {
+		t.Errorf("used = %d, want what started inside the window", got)
+	}
+	if got := l.Used(10 * sec); got != 0 {
+		t.Errorf("used = %d long after, want 0", got)
+	}
+}
+
+func BenchmarkLimiter(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		rate float64
+		cost int
+	}{{"unlimited", 0, 100}, {"100k by 100", 100_000, 100}, {"1k by 1", 1000, 1}} {
+		b.Run(bb.name, func(b *testing.B) {
+			l := New(Config{Rate: bb.rate})
+			now := int64(1e18)
+			b.ReportAllocs()
+			for b.Loop() {
+				now = max(now, l.Ready(now, bb.cost))
+				l.Take(now, bb.cost)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package partition
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// Status is the stored form of how far a bulk action is.
+type Status struct {
+	State         weir.BulkState    `json:"state"`
+	Reason        string            `json:"reason,omitempty"`
+	CancelCause   string            `json:"cancel_cause,omitempty"` // user, rule or deadline
+	Started       int64             `json:"started,omitempty"`
+	Finished      int64             `json:"finished,omitempty"`
+	Done          int64             `json:"done"`
+	Failed        int64             `json:"failed"`
+	LeftOut       int64             `json:"left_out"`
+	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume
+	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume
+	Steps         []weir.StepCounts `json:"steps"`
+	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
+}
+
+// bulk is one bulk action in memory.
+type bulk struct {
+	spec     *Created
+	state    weir.BulkState
+	status   Status
+	group    *sched.Group
+	steps    []*step
+	blocks   uint32 // in all
+	cursor   uint32 // next block that has not been opened
+	inFlight int64  // items
+	waiting  int64  // items with a due time
+	latency  []*hdrhistogram.Histogram
+	shown    int64       // items that had ended when a commit last showed it
+	touched  *generation // the generation that already writes its status
+	problem  string      // why nothing can run, in words: unknown chain, wrong endpoint
+	waits    string      // what it waited on when last looked at
+	sampled  int64       // when that was
+}
+
+// step is one bulk action at one step: what may be cut next, and what is on its way.
+type step struct {
+	bulk    *bulk
+	no      int
+	def     weir.Step
+	lane    *resource
+	entry   *sched.Entry
+	chunk   int   // most items in a task
+	ready   queue // blocks with items to cut now
+	linger  queue // blocks with too few items to be worth a task yet
+	retries retryHeap
+	queued  int64 // items in ready, linger and retries
+}
+
+func (m *Machine) addBulk(now int64, c *Created) *bulk {
+	b := &bulk{spec: c, blocks: uint32((c.Items + block.Size - 1) / block.Size), sampled: now}
+	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
+	b.status.Started = now
+	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))
+	b.status.Steps[c.FirstStep].Pending = c.Items
+	m.bulks[c.ID] = b
+	m.enlist(now, b)
+	if c.Deadline != 0 {
+		m.waits.push(wait{due: c.Deadline, bulk: b})
+	}
+	return b
+}
+
+// enlist gives a bulk action its places in the queue, one per step.
+func (m *Machine) enlist(now int64, b *bulk) {
+	c := b.spec
+	b.group = m.queue.AddGroup(m.queue.Tenant(c.Tenant), sched.GroupConfig{
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: c.Concurrency, Data: b,
+	})
+	defs := m.cfg.Chain(c.Chain)
+	if len(defs) != len(c.Steps) {
+		b.problem = "unknown_action"
+		return
+	}
+	for i, def := range defs {
+		lane := m.lane(def.Resource)
+		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
+		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
+		s.entry.Data = s
+		b.steps = append(b.steps, s)
+	}
+	m.offerAll(now, b)
+}
+
+func (b *bulk) ended() int64 { return b.status.Done + b.status.Failed + b.status.LeftOut }
+
+// move changes the state, by the table of legal moves.
+func (b *bulk) move(to weir.BulkState, reason string) {
+	must(b.state.CanMove(to), "%s: illegal move from %v to %v", b.spec.ID, b.state, to)
+	b.state, b.status.State, b.status.Reason = to, to, reason
+}
+
+// size is the number of items in block no.
+func (b *bulk) size(no uint32) int {
+	return int(min(block.Size, b.spec.Items-int64(no)*block.Size))
+}
+
+// unopened is the number of items behind the cursor.
+func (b *bulk) unopened() int64 {
+	return max(0, b.spec.Items-int64(b.cursor)*block.Size)
+}
+
+// settle ends a bulk action that has nothing left to do.
+func (m *Machine) settle(now int64, b *bulk) {
+	switch {
+	case b.state.Final():
+		return
+	case b.ended() == b.spec.Items:
+		b.move(weir.BulkCompleted, b.status.Reason)
+	case b.state == weir.BulkCancelling && b.inFlight == 0:
+		to := weir.BulkCancelled
+		if b.status.CancelCause == "deadline" {
+			to = weir.BulkCompleted // with what was done by then
+		}
+		b.move(to, b.status.Reason)
+	default:
+		return
+	}
+	b.status.Finished = now
+	m.account(now, b)
+	m.queue.RemoveGroup(now, b.group)
+	delete(m.bulks, b.spec.ID)
+	m.gen.ended = append(m.gen.ended, b)
+	m.touch(b)
+}
+
+// judge applies the failure rule after something failed.
+func (m *Machine) judge(now int64, b *bulk) {
+	r := b.spec.StopOn
+	failed := b.status.Failed - b.status.Forgiven
+	ended := b.ended() - b.status.ForgivenEnded
+	least := r.MinItems
+	if least == 0 {
+		least = 100
+	}
+	tooMany := r.MaxFailures != 0 && failed > max(r.MaxFailures, 0)
+	tooOften := r.FailureRate > 0 && ended >= least && float64(failed) > r.FailureRate*float64(ended)
+	if b.state != weir.BulkRunning && b.state != weir.BulkPaused || !tooMany && !tooOften {
+		return
+	}
+	if r.Cancel {
+		m.cancel(now, b, "rule", "failure rule")
+	} else {
+		m.hold(now, b, weir.BulkStopped, "failure rule")
+	}
+}

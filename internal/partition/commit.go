@@ -1,0 +1,166 @@
+package partition
+
+import (
+	"errors"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/store"
+)
+
+// generation is everything that one commit writes and then makes visible.
+type generation struct {
+	created []*bulk
+	touched []*bulk
+	ended   []*bulk
+	blocks  []*live
+	ack     uint64
+	views   []weir.Progress
+	items   int64 // that end with it
+}
+
+func (g *generation) empty() bool { return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 }
+
+// touch has the bulk action's status written by the next commit.
+func (m *Machine) touch(b *bulk) {
+	if b.touched != m.gen {
+		b.touched = m.gen
+		m.gen.touched = append(m.gen.touched, b)
+	}
+}
+
+// dirty has the block's row written by the next commit.
+func (m *Machine) dirty(l *live) {
+	if l.dirty != m.gen {
+		l.dirty = m.gen
+		m.gen.blocks = append(m.gen.blocks, l)
+	}
+}
+
+// cutCommit closes the open generation and returns its batch, unless one is
+// under way or there is nothing to write. While one is under way everything
+// that happens gathers in the next: the slower the store, the larger the groups.
+func (m *Machine) cutCommit(now int64) *store.Batch {
+	if m.flying != nil || m.gen.empty() {
+		return nil
+	}
+	g := m.gen
+	m.number++
+	b := &store.Batch{Number: m.number, Ack: g.ack}
+	for _, x := range g.created {
+		id := x.spec.ID
+		b.Set = append(b.Set, sealJSON(specKey(id), x.spec), store.Row{Key: activeKey(id)})
+	}
+	for _, l := range g.blocks {
+		m.writeBlock(b, l)
+	}
+	for _, x := range g.touched {
+		m.account(now, x)
+		b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
+		v := m.view(x)
+		g.views = append(g.views, v)
+		g.items += v.Counts.Ended() - x.shown
+		x.shown = v.Counts.Ended()
+	}
+	for _, x := range g.ended {
+		b.Delete = append(b.Delete, activeKey(x.spec.ID))
+		b.Set = append(b.Set, x.latencyRows()...)
+	}
+	m.flying, m.gen = g, &generation{}
+	return b
+}
+
+// writeBlock adds the rows of a block: where its items are, and what the actions said of them.
+func (m *Machine) writeBlock(b *store.Batch, l *live) {
+	l.state.Retries = l.state.Retries[:0]
+	for _, r := range l.retries {
+		if planted.Is(planted.RetryLost) {
+			break
+		}
+		l.state.Retries = append(l.state.Retries, r.row())
+	}
+	id := l.bulk.spec.ID
+	key := blockKey(id, l.no)
+	b.Set = append(b.Set, seal(key, l.state.Append(nil)))
+	if len(l.results) > 0 {
+		b.Set = append(b.Set, store.Row{
+			Key:   resultsKey(id, l.no, b.Number),
+			Value: m.cfg.Codec.SealResults(nil, l.results),
+		})
+		clear(l.results)
+		l.results = l.results[:0]
+	}
+	for i := range l.steps {
+		l.steps[i].sealed, l.steps[i].coming = l.steps[i].coming, l.steps[i].sealed // sealed is empty here
+	}
+}
+
+// Committed tells that the commit under way is durable. What it carried takes
+// effect: items go to their next step, progress is shown.
+func (m *Machine) Committed(now int64) {
+	must(m.flying != nil, "a commit was confirmed that was never made")
+	g := m.flying
+	m.flying = nil
+	m.views = append(m.views, g.views...)
+	m.ended += g.items
+	for _, l := range g.blocks {
+		m.arrivals(now, l)
+	}
+}
+
+// arrivals moves the items of a block on to the steps that the commit opened for them.
+func (m *Machine) arrivals(now int64, l *live) {
+	for no := 1; no < len(l.steps); no++ {
+		at := &l.steps[no]
+		n := at.sealed.Len()
+		if n == 0 {
+			continue
+		}
+		at.ready.Or(&at.sealed)
+		at.sealed.AndNot(&at.sealed)
+		m.arrive(now, l.bulk.steps[no], l, n)
+		m.flush(now, l, no+1)
+	}
+}
+
+// Verdict says what the owner does after a commit's answer.
+type Verdict int
+
+// The verdicts.
+const (
+	Written   Verdict = iota // call Committed
+	Again                    // nothing was written: commit the same batch again
+	AskNumber                // the answer did not come: read the store's number, then call AfterNumber
+	Dropped                  // somebody else owns the partition: forget it at once
+)
+
+// AfterCommit judges the answer to a commit. An answer that did not come is
+// never taken for a yes or a no.
+func AfterCommit(err error) Verdict {
+	switch {
+	case err == nil:
+		return Written
+	case errors.Is(err, store.ErrFenced):
+		return Dropped
+	case errors.Is(err, store.ErrUnknown):
+		if planted.Is(planted.UnknownIsSuccess) {
+			return Written
+		}
+		if planted.Is(planted.UnknownIsFailure) {
+			return Again
+		}
+		return AskNumber
+	}
+	return Again
+}
+
+// AfterNumber judges a commit whose answer did not come by the number that the store has.
+func AfterNumber(b *store.Batch, number uint64) Verdict {
+	switch number {
+	case b.Number:
+		return Written
+	case b.Number - 1:
+		return Again
+	}
+	return Dropped // somebody else went on from there
+}

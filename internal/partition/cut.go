@@ -1,0 +1,218 @@
+package partition
+
+import (
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// lingerFor is how long a block waits at a later step for more of its items, so
+// that a fast step before does not feed it in drops.
+const lingerFor = int64(time.Second)
+
+// Task is up to a chunk of items of one block at one step: what a slot runs.
+type Task struct {
+	Bulk      weir.BulkID
+	Tenant    string
+	Block     uint32
+	StepNo    int
+	Step      *weir.Step
+	FirstStep int      // where the bulk action's items started
+	Attempt   int      // 1 for the first
+	Items     []uint16 // positions in the block, rising
+	Previous  [][]byte // what the step before answered, by position in Items; nil entries are in the store
+
+	at      *step
+	l       *live
+	pick    sched.Pick
+	retry   *retryTask // what it was cut from; nil: a first attempt
+	started int64
+}
+
+// chunk is the most items in a task: the action's batch size, or less where the
+// resource's rate is so low that a full batch would be a burst.
+func chunk(rate weir.Rate, batch int) int {
+	return limit.Chunk(float64(rate), batch)
+}
+
+// cut makes the task that the queue picked. The queue was told its size before.
+func (m *Machine) cut(now int64, pick sched.Pick) *Task {
+	s := pick.Entry.Data.(*step)
+	t := m.newTask()
+	t.at, t.pick, t.started, t.Attempt = s, pick, now, 1
+	if len(s.retries) > 0 {
+		m.cutRetry(s, t)
+	} else {
+		m.cutReady(now, s, t)
+	}
+	n := len(t.Items)
+	must(n == pick.Cost, "cut %d items where %d were picked", n, pick.Cost)
+	b := s.bulk
+	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
+	s.queued -= int64(n)
+	b.inFlight += int64(n)
+	t.l.steps[s.no].flying += n
+	m.inFlight++
+	m.offer(now, s)
+	if s.no > 0 {
+		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
+	}
+	return t
+}
+
+func (m *Machine) cutRetry(s *step, t *Task) {
+	r := s.retries.pop()
+	if len(r.items) > s.chunk { // the limits are tighter than when it first ran
+		rest := *r
+		rest.items = r.items[s.chunk:]
+		r.items = r.items[:s.chunk:s.chunk]
+		r.l.retries = append(r.l.retries, &rest)
+		s.retries.push(&rest)
+	}
+	t.retry, t.l, t.Attempt = r, r.l, r.attempt
+	t.Items = append(t.Items, r.items...)
+	m.handOver(s, t)
+}
+
+func (m *Machine) cutReady(now int64, s *step, t *Task) {
+	if s.ready.len() == 0 {
+		l := m.open(s.bulk)
+		s.queued += int64(l.left)
+		l.steps[s.no].queued = inReady
+		s.ready.push(queued{l: l})
+	}
+	t.l = s.ready.first().l
+	at := &t.l.steps[s.no]
+	t.Items = at.ready.Take(t.Items, s.chunk)
+	m.handOver(s, t)
+	switch left := at.ready.Len(); {
+	case left == 0:
+		at.queued = nowhere
+		s.ready.pop()
+	case left < s.chunk && t.l.upstream(s.no):
+		s.ready.pop()
+		m.lingerAt(now, s, t.l)
+	}
+}
+
+// handOver gives the task what the step before answered.
+func (m *Machine) handOver(s *step, t *Task) {
+	if s.no == 0 {
+		return
+	}
+	for _, i := range t.Items {
+		t.Previous = append(t.Previous, m.take(t.l, i))
+	}
+}
+
+// offer tells the queue what the step would run next.
+func (m *Machine) offer(now int64, s *step) {
+	if s.bulk.state == weir.BulkCancelling || s.bulk.state.Final() {
+		return
+	}
+	backlog := s.queued
+	if s.first() {
+		backlog += s.bulk.unopened()
+	}
+	m.queue.Update(now, s.entry, s.head(), backlog)
+}
+
+func (m *Machine) offerAll(now int64, b *bulk) {
+	for _, s := range b.steps {
+		m.offer(now, s)
+	}
+}
+
+// head is the size of the task that cut would make, 0 if there is none now.
+func (s *step) head() int {
+	switch {
+	case s.crowded():
+		return 0
+	case len(s.retries) > 0:
+		return min(s.chunk, len(s.retries[0].items))
+	case s.ready.len() > 0:
+		return min(s.chunk, s.ready.first().l.steps[s.no].ready.Len())
+	case s.first() && s.bulk.unopened() > 0:
+		return min(s.chunk, s.bulk.size(s.bulk.cursor))
+	}
+	return 0
+}
+
+// first reports whether the bulk action's items start at this step.
+func (s *step) first() bool { return s.no == s.bulk.spec.FirstStep }
+
+// crowded reports whether the next step has so much to do that more would only
+// fill memory: two seconds of its rate, or 64 batches where it has none.
+func (s *step) crowded() bool {
+	if s.no+1 >= len(s.bulk.steps) {
+		return false
+	}
+	next := s.bulk.steps[s.no+1]
+	room := int64(64 * next.def.BatchSize)
+	if r := next.lane.limits.Rate; r > 0 {
+		room = max(int64(4*next.chunk), int64(2*r))
+	}
+	return next.queued > room
+}
+
+// arrive makes items of a block ready at a step, now that their way here is durable.
+func (m *Machine) arrive(now int64, s *step, l *live, n int) {
+	s.queued += int64(n)
+	m.place(now, s, l)
+	m.offer(now, s)
+}
+
+// place puts a block with ready items into the right queue of a step.
+func (m *Machine) place(now int64, s *step, l *live) {
+	at := &l.steps[s.no]
+	if at.queued == inReady || at.ready.Empty() {
+		return
+	}
+	if at.ready.Len() >= s.chunk || !l.upstream(s.no) {
+		at.queued = inReady
+		s.ready.push(queued{l: l})
+	} else if at.queued == nowhere {
+		m.lingerAt(now, s, l)
+	}
+}
+
+func (m *Machine) lingerAt(now int64, s *step, l *live) {
+	l.steps[s.no].queued = inLinger
+	if s.linger.len() == 0 {
+		m.waits.push(wait{due: now + lingerFor, step: s})
+	}
+	s.linger.push(queued{l, now + lingerFor})
+}
+
+// lingerDue sends on blocks that have waited long enough.
+func (m *Machine) lingerDue(now int64, s *step) {
+	for s.linger.len() > 0 && s.linger.first().due <= now {
+		l := s.linger.pop().l
+		if at := &l.steps[s.no]; at.queued == inLinger {
+			at.queued = inReady
+			s.ready.push(queued{l: l})
+		}
+	}
+	if s.linger.len() > 0 {
+		m.waits.push(wait{due: s.linger.first().due, step: s})
+	}
+	m.offer(now, s)
+}
+
+func (m *Machine) newTask() *Task {
+	if n := len(m.freeTasks); n > 0 {
+		t := m.freeTasks[n-1]
+		m.freeTasks = m.freeTasks[:n-1]
+		return t
+	}
+	return &Task{}
+}
+
+// recycle takes back a task whose result has been applied.
+func (m *Machine) recycle(t *Task) {
+	clear(t.Previous)
+	*t = Task{Items: t.Items[:0], Previous: t.Previous[:0]}
+	m.freeTasks = append(m.freeTasks, t)
+}

@@ -1,0 +1,141 @@
+package partition
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/store"
+)
+
+// Rows is how a partition's stored state is read.
+type Rows interface {
+	Get(key []byte) ([]byte, error)
+	Scan(prefix []byte, yield func(key, value []byte) error) error
+}
+
+// Load fills an empty machine with the bulk actions that have not ended, and
+// nothing else. What was in flight when the last owner died is ready again.
+func (m *Machine) Load(now int64, rows Rows) error {
+	var ids []weir.BulkID
+	err := rows.Scan([]byte{kindActive}, func(key, _ []byte) error {
+		ids = append(ids, weir.BulkID(key[1:]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := m.loadBulk(now, rows, id); err != nil {
+			return fmt.Errorf("load %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
+	spec, status, err := ReadStatus(rows, id)
+	if err != nil {
+		return err
+	}
+	b := m.addBulk(now, spec)
+	b.status, b.state = *status, status.State
+	b.shown = b.status.Counts(spec.Items).Ended()
+	b.cursor = 0
+	if b.steps == nil {
+		return nil // its chain is not registered: it waits, with that reason
+	}
+	err = rows.Scan(rowKey(kindBlock, id), func(key, row []byte) error {
+		return m.loadBlock(now, b, key, row)
+	})
+	if err != nil {
+		return err
+	}
+	m.offerAll(now, b)
+	m.restate(now, b)
+	return nil
+}
+
+// restate brings the queue in line with the stored state.
+func (m *Machine) restate(now int64, b *bulk) {
+	switch b.state {
+	case weir.BulkPaused, weir.BulkStopped:
+		if !planted.Is(planted.StartWhilePaused) {
+			m.queue.PauseGroup(now, b.group)
+		}
+	case weir.BulkCancelling:
+		m.queue.RemoveGroup(now, b.group)
+		m.settle(now, b)
+	}
+}
+
+// loadBlock opens the block of a row, and before it those that had been opened
+// but had no result yet when the last owner died.
+func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
+	no := binary.BigEndian.Uint32(key[len(key)-4:])
+	raw, err := unseal(key, row)
+	if err != nil {
+		return err
+	}
+	for b.cursor < no {
+		m.readyAgain(now, m.open(b))
+	}
+	b.cursor = no + 1
+	l := m.newLive(b, no)
+	if err := l.state.Decode(raw, len(b.steps)); err != nil {
+		return fmt.Errorf("block %d: %w: %w", no, store.ErrCorrupt, err)
+	}
+	if l.state.Size != b.size(no) {
+		return fmt.Errorf("block %d: %w: row has %d items, the block %d", no, store.ErrCorrupt, l.state.Size, b.size(no))
+	}
+	l.restore()
+	m.readyAgain(now, l)
+	m.loadRetries(now, l)
+	return nil
+}
+
+// restore works out which items are ready at which step.
+func (l *live) restore() {
+	var ended block.Set
+	ended.Or(&l.state.Failed)
+	ended.Or(&l.state.LeftOut)
+	last := len(l.steps) - 1
+	l.left = l.state.Size - ended.Len() - l.state.Passed[last].Len()
+	for _, r := range l.state.Retries {
+		ended.Or(&r.Items) // has not ended, but is not ready either
+	}
+	here := block.Set{}
+	here.Fill(l.state.Size)
+	for no := range l.steps {
+		l.steps[no].ready = here
+		l.steps[no].ready.AndNot(&ended)
+		l.steps[no].ready.AndNot(&l.state.Passed[no])
+		here = l.state.Passed[no]
+	}
+}
+
+func (m *Machine) readyAgain(now int64, l *live) {
+	for no := range l.steps {
+		if n := l.steps[no].ready.Len(); n > 0 {
+			m.arrive(now, l.bulk.steps[no], l, n)
+		}
+	}
+}
+
+func (m *Machine) loadRetries(now int64, l *live) {
+	for _, row := range l.state.Retries {
+		items := row.Items
+		r := &retryTask{
+			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), due: row.Due,
+		}
+		if planted.Is(planted.DeathCostsAttempt) {
+			r.attempt++
+		}
+		r.items = items.Take(nil, block.Size)
+		l.retries = append(l.retries, r)
+		l.bulk.waiting += int64(len(r.items))
+		m.waits.push(wait{due: r.due, retry: r})
+	}
+}

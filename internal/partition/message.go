@@ -1,0 +1,144 @@
+package partition
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/store"
+)
+
+// Created is the stored form of an accepted bulk action: everything but its items.
+type Created struct {
+	ID          weir.BulkID   `json:"id"`
+	Name        string        `json:"name"`
+	Tenant      string        `json:"tenant"`
+	Tier        weir.Tier     `json:"tier"`
+	Priority    int           `json:"priority,omitempty"`
+	Chain       string        `json:"chain"`
+	Steps       []string      `json:"steps"`
+	Items       int64         `json:"items"`
+	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because their id came before
+	StopOn      weir.StopRule `json:"stop_on"`
+	Deadline    int64         `json:"deadline,omitempty"` // 0: none
+	Concurrency int           `json:"concurrency,omitempty"`
+	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
+	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
+	Submitted   int64         `json:"submitted"`
+}
+
+// Verb is a command to a bulk action.
+type Verb string
+
+// The commands.
+const (
+	Pause  Verb = "pause"
+	Resume Verb = "resume"
+	Cancel Verb = "cancel"
+)
+
+// Command changes a bulk action. Repeating one changes nothing.
+type Command struct {
+	ID     weir.BulkID `json:"id"`
+	Verb   Verb        `json:"verb"`
+	Reason string      `json:"reason,omitempty"`
+}
+
+// envelope is a message as it lies in the inbox: one of its fields is set.
+type envelope struct {
+	Created *Created `json:"created,omitempty"`
+	Command *Command `json:"command,omitempty"`
+}
+
+// EncodeCreated makes the inbox message of an accepted bulk action.
+func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Created: &c}) }
+
+// EncodeCommand makes the inbox message of a command.
+func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
+
+// Message takes the next message of the inbox. One that cannot be read is an
+// error, and the partition must not go on: it may be a bulk action that was
+// accepted.
+func (m *Machine) Message(now int64, msg store.Message) error {
+	var e envelope
+	if err := json.Unmarshal(msg.Body, &e); err != nil {
+		return fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
+	}
+	m.gen.ack = msg.Seq
+	switch {
+	case e.Created != nil:
+		m.create(now, e.Created)
+	case e.Command != nil:
+		m.command(now, e.Command)
+	default:
+		return fmt.Errorf("inbox message %d: %w: neither created nor command", msg.Seq, store.ErrCorrupt)
+	}
+	return nil
+}
+
+// create adds a bulk action. One that is there already came twice.
+func (m *Machine) create(now int64, c *Created) {
+	if m.bulks[c.ID] != nil {
+		return
+	}
+	b := m.addBulk(now, c)
+	m.gen.created = append(m.gen.created, b)
+	m.touch(b)
+	m.settle(now, b) // a bulk action without items ends at once
+}
+
+// command carries out a command. What has ended, or is already so, stays as it is.
+func (m *Machine) command(now int64, c *Command) {
+	b := m.bulks[c.ID]
+	if b == nil || b.state.Final() {
+		return
+	}
+	switch c.Verb {
+	case Pause:
+		m.hold(now, b, weir.BulkPaused, c.Reason)
+	case Resume:
+		m.release(now, b)
+	case Cancel:
+		m.cancel(now, b, "user", c.Reason)
+	}
+}
+
+// hold stops a running bulk action from starting tasks.
+func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
+	if b.state == to || !b.state.CanMove(to) {
+		return
+	}
+	b.move(to, reason)
+	if !planted.Is(planted.StartWhilePaused) {
+		m.queue.PauseGroup(now, b.group)
+	}
+	m.touch(b)
+}
+
+// release lets a paused or stopped bulk action go on. A stop rule then counts from here.
+func (m *Machine) release(now int64, b *bulk) {
+	if b.state != weir.BulkPaused && b.state != weir.BulkStopped {
+		return
+	}
+	b.move(weir.BulkRunning, "")
+	b.status.Forgiven = b.status.Failed
+	b.status.ForgivenEnded = b.ended()
+	m.queue.ResumeGroup(now, b.group)
+	m.touch(b)
+}
+
+// cancel ends what has not started. It costs one row, whatever the number of
+// items: an item without an outcome in a cancelled bulk action is cancelled.
+func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
+	if b.state == weir.BulkCancelling {
+		return
+	}
+	b.status.CancelCause = cause
+	b.move(weir.BulkCancelling, reason)
+	m.queue.RemoveGroup(now, b.group)
+	if !planted.Is(planted.CancelLost) {
+		m.touch(b)
+	}
+	m.settle(now, b)
+}

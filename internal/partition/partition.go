@@ -1,0 +1,176 @@
+// Package partition is the state machine of one partition: its bulk actions,
+// their blocks and steps, retries, pause, cancel, failure rules, deadlines and
+// completion.
+//
+// The owner's loop feeds a [Machine] with inputs ([Machine.Message],
+// [Machine.Result], [Machine.Committed]) and after each burst of inputs calls
+// [Machine.Advance], which answers with effects: tasks to start, one batch to
+// commit, and when to call again. A task start needs no write. What a result
+// causes (the next step, completion, counters that others see) takes place only
+// when the commit that carries it has been confirmed.
+//
+// The package is pure: time and random numbers are arguments, nothing blocks,
+// and the same inputs give the same outputs. A Machine belongs to one
+// goroutine. Times are Unix nanoseconds.
+package partition
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/retry"
+	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/store"
+)
+
+// Never is a time that does not come.
+const Never = math.MaxInt64
+
+// Config is what a machine is told about its surroundings.
+type Config struct {
+	// Slots is how many tasks the node may have in flight, over all its partitions.
+	Slots int
+	// Seed starts the jitter of retries.
+	Seed uint64
+	// Chain finds a registered chain's steps by its name; nil: unknown.
+	Chain func(name string) []weir.Step
+	// Gate makes the gate of a resource; nil: the machine keeps the limits itself.
+	Gate func(weir.Resource) sched.Gate
+	// Codec packs what is written.
+	Codec *block.Codec
+}
+
+// Machine is one partition in memory.
+type Machine struct {
+	cfg       Config
+	queue     *sched.Queue
+	resources map[string]*resource
+	bulks     map[weir.BulkID]*bulk
+	waits     waits
+	random    *rand.Rand
+	gen       *generation // collects what the next commit writes
+	flying    *generation // is being committed; nil: none
+	number    uint64      // of the last commit handed out
+	inFlight  int         // tasks
+	stopped   bool        // starts nothing more
+	effects   Effects
+	views     []weir.Progress // durable, not yet handed out
+	ended     int64           // items that ended durably, not yet handed out
+	freeTasks []*Task
+	freeOuts  [][][]byte
+}
+
+// resource is a lane: one resource inside this partition.
+type resource struct {
+	lane    *sched.Resource
+	limits  weir.Resource
+	plan    retry.Plan
+	refusal refusals
+}
+
+// Effects is what the owner has to do. It is valid until the next call of Advance.
+type Effects struct {
+	// Start holds the tasks to start now.
+	Start []*Task
+	// Commit is the batch to commit; nil: none. The next one comes after Committed.
+	Commit *store.Batch
+	// Views holds the bulk actions whose durable progress changed.
+	Views []weir.Progress
+	// Ended is how many items ended, durably, since the last call.
+	Ended int64
+	// Wake is when Advance has to be called again without any input.
+	Wake int64
+}
+
+// New makes an empty machine whose last commit had the given number.
+func New(cfg Config, number uint64) *Machine {
+	return &Machine{
+		cfg:       cfg,
+		queue:     sched.New(sched.Options{Slots: cfg.Slots}),
+		resources: map[string]*resource{},
+		bulks:     map[weir.BulkID]*bulk{},
+		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
+		gen:       &generation{},
+		number:    number,
+	}
+}
+
+// Advance does what is due and returns what the owner has to do.
+func (m *Machine) Advance(now int64) *Effects {
+	m.due(now)
+	e := &m.effects
+	e.Views, m.views = m.views, e.Views[:0]
+	e.Ended, m.ended = m.ended, 0
+	e.Start = m.start(now, e.Start[:0])
+	e.Commit = m.cutCommit(now)
+	e.Wake = min(m.queue.Wake(), m.waits.next())
+	if m.stopped {
+		e.Wake = Never
+	}
+	return e
+}
+
+// start takes tasks from the queue while limits and slots allow.
+func (m *Machine) start(now int64, tasks []*Task) []*Task {
+	for !m.stopped {
+		pick, ok := m.queue.Next(now)
+		if !ok {
+			break
+		}
+		tasks = append(tasks, m.cut(now, pick))
+	}
+	return tasks
+}
+
+// Stop makes the machine start nothing more; results and commits go on. It is
+// for a clean drain, and for an owner that may have lost its lease.
+func (m *Machine) Stop() { m.stopped = true }
+
+// Settled reports whether nothing runs and everything is written.
+func (m *Machine) Settled() bool { return m.inFlight == 0 && m.Written() }
+
+// Written reports whether everything that happened is durable.
+func (m *Machine) Written() bool { return m.flying == nil && m.gen.empty() }
+
+// Pending is the number of items that have not ended.
+func (m *Machine) Pending() (n int64) {
+	for _, b := range m.bulks { // a sum: order does not reach the output
+		n += b.spec.Items - b.shown
+	}
+	return n
+}
+
+// InFlight is the number of tasks that were started and have no result yet.
+func (m *Machine) InFlight() int { return m.inFlight }
+
+// Wake tells that the gate of a resource, which had refused without naming a
+// time, may let tasks through again.
+func (m *Machine) Wake(now int64, resource string) {
+	if r := m.resources[resource]; r != nil {
+		m.queue.WakeResource(now, r.lane)
+	}
+}
+
+// lane finds or makes the lane of a resource.
+func (m *Machine) lane(r weir.Resource) *resource {
+	if have := m.resources[r.Name]; have != nil {
+		return have
+	}
+	c := sched.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency}
+	if m.cfg.Gate != nil {
+		c.Gate = m.cfg.Gate(r)
+	}
+	made := &resource{lane: m.queue.AddResource(c), limits: r}
+	m.resources[r.Name] = made
+	return made
+}
+
+// must stops the partition on a broken invariant of our own.
+func must(ok bool, format string, args ...any) {
+	if !ok {
+		panic(fmt.Sprintf("partition: "+format, args...))
+	}
+}

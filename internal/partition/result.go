@@ -1,0 +1,301 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/internal/retry"
+)
+
+// Result is how a task ended. Exactly one comes for every task that was
+// started; the task belongs to the machine again afterwards.
+type Result struct {
+	Task     *Task
+	Outcomes []weir.Outcome // one per item; not read if Failure is set
+	Failure  *Failure       // the whole task failed: nothing was done
+	Service  int64          // how long it ran, in nanoseconds
+}
+
+// Failure is a task that failed as a whole.
+type Failure struct {
+	Code    string
+	Message string
+	// Refused: the downstream was too busy. No attempt is counted.
+	Refused bool
+	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
+	Misconfigured bool
+	After         time.Duration // not before this long from now
+}
+
+const (
+	refusedFor       = time.Second      // a refusal without a time
+	misconfiguredFor = 10 * time.Second // between looks at a wrong endpoint
+)
+
+// Result applies the result of a task.
+func (m *Machine) Result(now int64, r *Result) {
+	t := r.Task
+	s, l, b := t.at, t.l, t.at.bulk
+	n := len(t.Items)
+	m.queue.Done(now, t.pick, r.Service)
+	m.inFlight--
+	b.inFlight -= int64(n)
+	l.steps[s.no].flying -= n
+	if t.retry != nil {
+		l.retries = slices.DeleteFunc(l.retries, func(x *retryTask) bool { return x == t.retry })
+	}
+	m.dirty(l)
+	m.touch(b)
+	b.record(s.no, r.Service)
+	failed := b.status.Failed
+	if r.Failure != nil {
+		m.taskFailed(now, t, r.Failure)
+	} else {
+		m.itemsEnded(now, t, r.Outcomes)
+	}
+	if b.status.Failed > failed {
+		m.judge(now, b)
+	}
+	m.flush(now, l, s.no+1)
+	m.recycle(t)
+	m.settle(now, b)
+}
+
+// itemsEnded applies an answer per item.
+func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
+	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
+	counts := &t.at.bulk.status.Steps[t.at.no]
+	counts.Attempts += int64(len(t.Items))
+	t.at.bulk.problem = ""
+	t.at.lane.refusal.note(now, false)
+	var again []*retryTask
+	for i := range outcomes {
+		o, item := &outcomes[i], t.Items[i]
+		switch o.Kind {
+		case weir.Done:
+			m.itemPassed(t, item, o)
+		case weir.Failed:
+			m.itemFailed(t, item, o.Code, o.Message)
+		case weir.LeftOut:
+			m.itemLeftOut(t, item, o)
+		default:
+			again = m.itemAgain(t, item, o, again)
+		}
+	}
+	for _, r := range again {
+		delay := r.after
+		if !r.refused {
+			delay = max(delay, m.delay(t.at, t.Attempt))
+		}
+		m.schedule(now, r, delay)
+	}
+}
+
+func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
+	s, l, b := t.at, t.l, t.at.bulk
+	must(!l.state.Passed[s.no].Has(int(item)), "%s item %d passed step %d twice", b.spec.ID, item, s.no)
+	l.state.Passed[s.no].Add(int(item))
+	b.status.Steps[s.no].Done++
+	b.status.Steps[s.no].Pending--
+	if planted.Is(planted.CountedTwice) && t.Attempt > 1 {
+		b.status.Steps[s.no].Done++
+		b.status.Done++
+	}
+	if len(o.Output) > 0 {
+		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t), Output: o.Output})
+	}
+	if s.no == len(b.steps)-1 {
+		b.status.Done++
+		l.left--
+		return
+	}
+	b.status.Steps[s.no+1].Pending++
+	l.steps[s.no+1].coming.Add(int(item))
+	if len(o.Output) > 0 {
+		m.keep(l, item, o.Output)
+	}
+}
+
+func (m *Machine) itemFailed(t *Task, item uint16, code, message string) {
+	s, l, b := t.at, t.l, t.at.bulk
+	l.state.Failed.Add(int(item))
+	l.left--
+	l.results = append(l.results, block.Result{
+		Item: item, Step: uint8(s.no), Kind: block.Failure, Attempts: attempts(t), Code: code, Message: message,
+	})
+	b.status.Failed++
+	b.status.Steps[s.no].Failed++
+	b.status.Steps[s.no].Pending--
+}
+
+func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
+	s, l, b := t.at, t.l, t.at.bulk
+	l.state.LeftOut.Add(int(item))
+	l.left--
+	l.results = append(l.results, block.Result{
+		Item: item, Step: uint8(s.no), Kind: block.LeftOut, Attempts: attempts(t), Code: o.Code, Message: o.Message,
+	})
+	b.status.LeftOut++
+	b.status.Steps[s.no].LeftOut++
+	b.status.Steps[s.no].Pending--
+}
+
+// itemAgain collects an item that is to be tried again, or fails it if it was
+// its last attempt. Items that may go again at the same time stay together.
+func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retryTask) []*retryTask {
+	s := t.at
+	counts := &s.bulk.status.Steps[s.no]
+	next := retryTask{at: s, l: t.l, attempt: t.Attempt, after: o.After, refused: o.Kind == weir.Refused}
+	switch {
+	case next.refused:
+		counts.Refused++
+		counts.Attempts--
+		next.after = max(next.after, refusedFor)
+	case t.Attempt >= s.def.Retry.MaxAttempts:
+		m.itemFailed(t, item, exhausted(o), o.Message)
+		return again
+	default:
+		counts.Retries++
+		next.attempt++
+	}
+	for _, r := range again {
+		if r.after == next.after && r.refused == next.refused {
+			r.items = append(r.items, item)
+			return again
+		}
+	}
+	next.items = []uint16{item}
+	return append(again, &next)
+}
+
+// exhausted is the code of an item that had its last attempt.
+func exhausted(o *weir.Outcome) string {
+	if o.Kind == weir.NoOutcome {
+		return o.Kind.String()
+	}
+	return cmp.Or(o.Code, "gave_up")
+}
+
+// delay is the backoff after an attempt, with its jitter.
+func (m *Machine) delay(s *step, attempt int) time.Duration {
+	u := m.random.Float64()
+	if planted.Is(planted.RetryWithoutJitter) {
+		return 0
+	}
+	return retry.Delay(s.def.Retry, attempt, u)
+}
+
+// schedule lets items wait for another attempt.
+func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
+	b := r.at.bulk
+	if b.state == weir.BulkCancelling || len(r.items) == 0 {
+		return // what has not ended is cancelled
+	}
+	r.due = r.at.lane.plan.Reserve(now, now+int64(delay), len(r.items), float64(r.at.lane.limits.Rate))
+	r.l.retries = append(r.l.retries, r)
+	b.waiting += int64(len(r.items))
+	m.waits.push(wait{due: r.due, retry: r})
+}
+
+// taskFailed applies the failure of a whole task. From the second failure on the
+// task is halved each time, so that one poisonous item ends up alone and its
+// neighbours get through; until then such failures cost no attempt.
+func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
+	s := t.at
+	if planted.Is(planted.TimeoutForgotten) && f.Code == "timeout" {
+		return
+	}
+	if f.Refused || f.Misconfigured {
+		m.taskRefused(now, t, f)
+		return
+	}
+	s.lane.refusal.note(now, false)
+	n := len(t.Items)
+	counts := &s.bulk.status.Steps[s.no]
+	counts.Attempts += int64(n)
+	most := s.def.Retry.MaxAttempts
+	if t.Attempt >= most && (n == 1 || most == 1) {
+		for _, item := range t.Items {
+			m.itemFailed(t, item, f.Code, f.Message)
+		}
+		return
+	}
+	counts.Retries += int64(n)
+	fails := t.fails() + 1
+	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails}
+	if n > 1 && fails > 2 {
+		next.attempt = t.Attempt
+	}
+	delay := max(f.After, m.delay(s, max(fails, t.Attempt)))
+	if n == 1 || fails < 2 {
+		next.items = slices.Clone(t.Items)
+		m.schedule(now, &next, delay)
+		return
+	}
+	first, second := next, next
+	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
+	m.schedule(now, &first, delay)
+	m.schedule(now, &second, delay)
+}
+
+// taskRefused sends a whole task to waiting, at no cost to it. If the downstream
+// refuses most of what it gets, its gate closes until the time it named.
+func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
+	s := t.at
+	delay := f.After
+	if delay <= 0 {
+		delay = refusedFor
+	}
+	hard := s.lane.refusal.note(now, true)
+	if f.Misconfigured {
+		delay, hard = misconfiguredFor, true
+		s.bulk.problem = "circuit_open"
+	}
+	s.bulk.status.Steps[s.no].Refused += int64(len(t.Items))
+	m.queue.Refund(now, t.pick)
+	if hard {
+		m.queue.CloseUntil(now, s.lane.lane, now+int64(delay))
+	}
+	m.schedule(now, &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, fails: t.fails()}, delay)
+}
+
+func (t *Task) fails() int {
+	if t.retry == nil {
+		return 0
+	}
+	return t.retry.fails
+}
+
+func attempts(t *Task) uint8 { return uint8(min(t.Attempt, 255)) }
+
+// flush sends on what lingers at later steps for company that will not come.
+func (m *Machine) flush(now int64, l *live, from int) {
+	for no := from; no < len(l.steps); no++ {
+		if l.steps[no].queued == inLinger && !l.upstream(no) {
+			m.place(now, l.bulk.steps[no], l)
+			m.offer(now, l.bulk.steps[no])
+		}
+	}
+}
+
+// refusals counts how much a downstream refused in the last quarter of a second.
+type refusals struct {
+	from          int64
+	sent, refused int
+}
+
+// note counts one task and reports whether most were refused.
+func (r *refusals) note(now int64, refused bool) (most bool) {
+	if now-r.from > int64(250*time.Millisecond) {
+		*r = refusals{from: now}
+	}
+	r.sent++
+	if refused {
+		r.refused++
+	}
+	return 2*r.refused > r.sent
+}

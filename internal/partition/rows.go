@@ -1,0 +1,96 @@
+package partition
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/store"
+)
+
+// The rows of a partition. Every key begins with its kind; every value but the
+// empty one of an active marker ends with a CRC32C over key and value, so that a
+// row that was damaged or stands in another's place is found.
+//
+//	a id                   marks a bulk action that has not ended: what a takeover loads
+//	b id                   its spec, written once
+//	n id                   its status and counters
+//	k id block             where the items of a touched block are
+//	c id block commit      what the actions answered for items of the block
+//	h id step              latencies at a step, written at the end
+const (
+	kindActive  = 'a'
+	kindSpec    = 'b'
+	kindStatus  = 'n'
+	kindBlock   = 'k'
+	kindResults = 'c'
+	kindLatency = 'h'
+)
+
+func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id...) }
+
+func activeKey(id weir.BulkID) []byte { return rowKey(kindActive, id) }
+func specKey(id weir.BulkID) []byte   { return rowKey(kindSpec, id) }
+func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
+
+func blockKey(id weir.BulkID, no uint32) []byte {
+	return binary.BigEndian.AppendUint32(rowKey(kindBlock, id), no)
+}
+
+func resultsKey(id weir.BulkID, no uint32, commit uint64) []byte {
+	return binary.BigEndian.AppendUint64(resultsPrefix(id, no), commit)
+}
+
+func resultsPrefix(id weir.BulkID, no uint32) []byte {
+	return binary.BigEndian.AppendUint32(rowKey(kindResults, id), no)
+}
+
+func latencyKey(id weir.BulkID, step int) []byte { return append(rowKey(kindLatency, id), byte(step)) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal appends the checksum of key and value.
+func seal(key, value []byte) store.Row {
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	return store.Row{Key: key, Value: binary.BigEndian.AppendUint32(value, sum)}
+}
+
+func sealJSON(key []byte, v any) store.Row {
+	raw, err := json.Marshal(v)
+	must(err == nil, "encode row %q: %v", key, err)
+	return seal(key, raw)
+}
+
+// unseal checks and removes the checksum.
+func unseal(key, row []byte) ([]byte, error) {
+	if len(row) < 4 {
+		return nil, fmt.Errorf("row %q: %w: only %d bytes", key, store.ErrCorrupt, len(row))
+	}
+	value := row[:len(row)-4]
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	if sum != binary.BigEndian.Uint32(row[len(row)-4:]) {
+		return nil, fmt.Errorf("row %q: %w: checksum does not match", key, store.ErrCorrupt)
+	}
+	return value, nil
+}
+
+func unsealJSON(key, row []byte, v any) error {
+	raw, err := unseal(key, row)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("row %q: %w: %w", key, store.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// row is a waiting retry as its block's row holds it.
+func (r *retryTask) row() block.Retry {
+	return block.Retry{
+		Step: uint8(r.at.no), Attempt: uint8(min(r.attempt, 255)), Fails: uint8(min(r.fails, 255)), Due: r.due, Items: r.set(),
+	}
+}

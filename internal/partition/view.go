@@ -1,0 +1,131 @@
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/store"
+)
+
+// view is the bulk action as the commit being cut will show it.
+func (m *Machine) view(b *bulk) weir.Progress {
+	s := &b.status
+	p := weir.Progress{
+		ID: b.spec.ID, State: b.state, Counts: s.Counts(b.spec.Items),
+		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.causes(b),
+	}
+	if b.state.Final() {
+		p.Finished = time.Unix(0, s.Finished)
+		return p
+	}
+	c := &p.Counts
+	c.InFlight = b.inFlight
+	if b.state == weir.BulkCancelling {
+		c.Cancelled = c.Total - c.Done - c.Failed - c.InFlight
+	} else {
+		c.Waiting = b.waiting
+	}
+	c.Ready = c.Total - c.Ended() - c.InFlight - c.Waiting
+	return p
+}
+
+// Counts is the durable part of a bulk action's counts: what has not ended is ready.
+func (s *Status) Counts(items int64) weir.Counts {
+	c := weir.Counts{Total: items, Done: s.Done, Failed: s.Failed, Cancelled: s.LeftOut}
+	if s.State.Final() {
+		c.Cancelled = items - s.Done - s.Failed
+	}
+	c.Ready = items - c.Ended()
+	return c
+}
+
+// account adds the time since the last look to what the bulk action waited on then.
+func (m *Machine) account(now int64, b *bulk) {
+	if now <= b.sampled {
+		return
+	}
+	if b.waits != "" {
+		if b.status.Waited == nil {
+			b.status.Waited = map[string]int64{}
+		}
+		b.status.Waited[b.waits] += now - b.sampled
+	}
+	b.sampled, b.waits = now, ""
+	if c := m.causes(b); len(c) > 0 {
+		b.waits = c[0]
+	}
+}
+
+// causes says why a bulk action moves no faster, worst first.
+func (m *Machine) causes(b *bulk) (words []string) {
+	switch {
+	case b.state != weir.BulkRunning && b.state != weir.BulkCancelling:
+		if !b.state.Final() {
+			words = append(words, b.state.String())
+		}
+		return words
+	case b.problem != "":
+		return []string{b.problem}
+	}
+	for i := len(b.steps) - 1; i >= 0; i-- {
+		s := b.steps[i]
+		if s.head() == 0 {
+			continue
+		}
+		if w := causeWords[m.queue.Cause(s.entry)]; w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	if b.waiting > 0 && b.inFlight == 0 && len(words) == 0 {
+		words = append(words, "retry")
+	}
+	return words
+}
+
+// causeWords are the words of API, CLI and report; what is not here is no reason to wait.
+var causeWords = map[sched.Cause]string{
+	sched.CauseRate:        "rate",
+	sched.CauseConcurrency: "concurrency",
+	sched.CauseGroupCap:    "concurrency",
+	sched.CauseTenantCap:   "concurrency",
+	sched.CauseSlots:       "no_workers",
+	sched.CauseFairShare:   "fair_share",
+	sched.CauseClosed:      "circuit_open",
+	sched.CausePaused:      "paused",
+}
+
+// record notes how long a task ran. One significant digit is enough for a
+// report, and keeps a histogram to some 3 kB, made at the first result.
+func (b *bulk) record(step int, service int64) {
+	h := b.latency[step]
+	if h == nil {
+		h = newLatency()
+		b.latency[step] = h
+	}
+	if h.RecordValue(min(service/latencyUnit, latencyMax)) != nil {
+		must(false, "latency %d out of range", service)
+	}
+}
+
+const (
+	latencyUnit = int64(time.Microsecond)
+	latencyMax  = int64(24*time.Hour) / latencyUnit
+)
+
+func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, latencyMax, 1) }
+
+// latencyRows are the histograms of a bulk action that ended.
+func (b *bulk) latencyRows() (rows []store.Row) {
+	for i, h := range b.latency {
+		if h == nil {
+			continue
+		}
+		raw, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		must(err == nil, "encode latencies: %v", err)
+		rows = append(rows, seal(latencyKey(b.spec.ID, i), raw))
+	}
+	return rows
+}

@@ -1,0 +1,42 @@
+package report
+
+// States of a row.
+const (
+	Done      = "done"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+	Ready     = "ready"
+	Waiting   = "waiting"
+	InFlight  = "in_flight"
+)
+
+// Row is how one item ended, or where it stands.
+type Row struct {
+	ID       string
+	Data     []byte // the item's JSON document
+	State    string // one of the states above
+	Step     string // step at which it ended or waits
+	Code     string // error code, when it failed
+	Message  string // error message, when it failed
+	Attempts int
+	Output   []byte // JSON that the last action returned, if any
+	Reason   string // why it waits, or was cancelled
+}
+
+// Invalid is a row of the input that did not become an item.
+type Invalid struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column,omitempty"`
+	Code    string `json:"code"`
+	Field   string `json:"field,omitempty"`
+	Value   string `json:"value,omitempty"`
+	Problem string `json:"problem"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// Duplicate is a row of the input that was ignored because its id came before.
+type Duplicate struct {
+	Line      int    `json:"line"`
+	ID        string `json:"id"`
+	FirstLine int    `json:"first_line,omitempty"` // 0 when not known
+}

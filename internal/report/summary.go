@@ -1,0 +1,172 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Outcomes of a bulk action.
+const (
+	AllDone    = "all_done"
+	SomeFailed = "some_failed"
+)
+
+// Summary is the content of report.json.
+type Summary struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name,omitempty"`
+	Tenant     string     `json:"tenant,omitempty"`
+	State      string     `json:"state"`
+	Outcome    string     `json:"outcome"`
+	RetryOf    string     `json:"retry_of,omitempty"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"` // nil while it runs
+	Duration   Duration   `json:"duration"`
+	Durability string     `json:"durability,omitempty"`
+	Counts     Counts     `json:"counts"`
+	Duplicates int        `json:"duplicates"` // rows of the input, not items
+	Invalid    int        `json:"invalid"`    // rows of the input, not items
+	Steps      []Step     `json:"steps"`
+	Errors     []Group    `json:"error_groups"`
+	Waited     []Wait     `json:"waited"`
+	Files      []File     `json:"files"` // filled in by Writer.Close
+}
+
+// Counts says where all items are. Each item is in exactly one count.
+type Counts struct {
+	Total     int `json:"total"`
+	Done      int `json:"done"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+	Ready     int `json:"ready"`
+	Waiting   int `json:"waiting"`
+	InFlight  int `json:"in_flight"`
+}
+
+// Outcome is AllDone only if every item is done.
+func (c Counts) Outcome() string {
+	if c.Done == c.Total {
+		return AllDone
+	}
+	return SomeFailed
+}
+
+// Pending is the number of items that have not ended.
+func (c Counts) Pending() int { return c.Ready + c.Waiting + c.InFlight }
+
+// Check says whether the counts add up.
+func (c Counts) Check() error {
+	if sum := c.Done + c.Failed + c.Cancelled + c.Pending(); sum != c.Total {
+		return fmt.Errorf("counts: %d items in all states together, total is %d", sum, c.Total)
+	}
+	for _, n := range []int{c.Total, c.Done, c.Failed, c.Cancelled, c.Ready, c.Waiting, c.InFlight} {
+		if n < 0 {
+			return fmt.Errorf("counts: %d is negative", n)
+		}
+	}
+	return nil
+}
+
+// Step is what happened at one step.
+type Step struct {
+	Name     string  `json:"name"`
+	Action   string  `json:"action"`
+	Done     int     `json:"done"`
+	Failed   int     `json:"failed"`
+	LeftOut  int     `json:"left_out"` // items that never came here
+	Attempts int     `json:"attempts"`
+	Retries  int     `json:"retries"`
+	Refused  int     `json:"refused"` // by the action's resource, without counting an attempt
+	Latency  Latency `json:"latency"`
+	Rate     float64 `json:"rate"` // items per second
+}
+
+// Latency is how long tasks took, by quantile.
+type Latency struct {
+	P50 Duration `json:"p50"`
+	P95 Duration `json:"p95"`
+	P99 Duration `json:"p99"`
+	Max Duration `json:"max"`
+}
+
+// Wait is for how long items waited for one reason.
+type Wait struct {
+	Reason   string   `json:"reason"`
+	Duration Duration `json:"duration"`
+	Share    float64  `json:"share"` // of all waiting, 0 to 1
+}
+
+// File is one file of the report.
+type File struct {
+	Name string `json:"name"`
+	Rows int    `json:"rows"`
+}
+
+// Check says whether the summary agrees with itself.
+func (s *Summary) Check() error {
+	if err := s.Counts.Check(); err != nil {
+		return err
+	}
+	for _, st := range s.Steps {
+		if n := st.Done + st.Failed + st.LeftOut; n > s.Counts.Total {
+			return fmt.Errorf("step %s: %d items done, failed and left out, total is %d", st.Name, n, s.Counts.Total)
+		}
+	}
+	grouped := 0
+	for _, g := range s.Errors {
+		grouped += g.Count
+	}
+	if grouped != s.Counts.Failed {
+		return fmt.Errorf("error groups: %d items in all groups together, %d failed", grouped, s.Counts.Failed)
+	}
+	return nil
+}
+
+// encode writes the summary for people to read: indented, with < and > as they are, and lists never null.
+func (s *Summary) encode() ([]byte, error) {
+	c := *s
+	c.Steps, c.Errors, c.Waited, c.Files = list(c.Steps), list(c.Errors), list(c.Waited), list(c.Files)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(&c)
+	return b.Bytes(), err
+}
+
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+// Duration is a time span that is written like 1m30s.
+type Duration time.Duration
+
+// String rounds to four digits or so: nobody reads the nanoseconds of an hour.
+func (d Duration) String() string {
+	t := time.Duration(d)
+	for _, r := range []struct{ above, to time.Duration }{
+		{time.Minute, time.Second},
+		{time.Second, 10 * time.Millisecond},
+		{time.Millisecond, 10 * time.Microsecond},
+	} {
+		if t.Abs() >= r.above {
+			return t.Round(r.to).String()
+		}
+	}
+	return t.String()
+}
+
+// MarshalText writes the span.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a span back.
+func (d *Duration) UnmarshalText(text []byte) error {
+	t, err := time.ParseDuration(string(text))
+	*d = Duration(t)
+	return err
+}

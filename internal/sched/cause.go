@@ -1,0 +1,75 @@
+package sched
+
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/limit"
+)
+
+// Cause says why an entry is not running now.
+type Cause uint8
+
+// The causes.
+const (
+	CauseNone        Cause = iota // nothing is in its way
+	CauseRate                     // the resource's rate is used up for now
+	CauseConcurrency              // the resource has as many tasks in flight as it may
+	CauseSlots                    // no worker slot is free
+	CauseFairShare                // it is the turn of others
+	CausePaused                   // the group, its tenant or the resource is paused
+	CauseClosed                   // the downstream asked to be left alone for a while
+	CauseTenantCap                // the tenant has as many tasks in flight as it may
+	CauseGroupCap                 // the group has as many tasks in flight as it may
+	CauseEmpty                    // it has nothing to run now
+)
+
+var causeNames = [...]string{
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "empty",
+}
+
+// String returns the cause's name in logs and metrics.
+func (c Cause) String() string { return causeNames[c] }
+
+// Cause returns why e is not running now, as of the last Next.
+func (q *Queue) Cause(e *Entry) Cause {
+	g, r := e.group, e.flow.tier.r
+	switch t := g.tenant; {
+	case g.state == groupRemoved || e.head == 0:
+		return CauseEmpty
+	case g.state == groupPaused || t.paused || r.paused:
+		return CausePaused
+	case g.atCap():
+		return CauseGroupCap
+	case t.atCap():
+		return CauseTenantCap
+	case r.state == resourceSleeping || r.state == resourceWaiting:
+		return r.cause
+	case q.full():
+		return CauseSlots
+	case r.active > 1 || len(e.flow.heaps[byScore]) > 1:
+		return CauseFairShare
+	}
+	return CauseNone
+}
+
+// gateCause translates why the gate refused; at is what it answered.
+func (r *Resource) gateCause(at int64) Cause {
+	x, ok := r.gate.(Explainer)
+	switch {
+	case !ok && at == math.MaxInt64:
+		return CauseConcurrency
+	case !ok:
+		return CauseRate
+	}
+	switch x.Cause() {
+	case limit.CauseConcurrency:
+		return CauseConcurrency
+	case limit.CauseSlots:
+		return CauseSlots
+	case limit.CauseClosed:
+		return CauseClosed
+	case limit.CauseTurn:
+		return CauseFairShare
+	}
+	return CauseRate
+}

@@ -1,0 +1,233 @@
+package sched
+
+type flowState uint8
+
+const (
+	flowIdle   flowState = iota // nothing eligible
+	flowActive                  // in its tier's main heap
+	flowHeld                    // in its tier's second heap: the tenant is above its share of the slots
+	flowParked                  // eligible, but the tenant is paused or at its cap
+)
+
+// noClass is the class of a flow that is not express.
+const noClass = -1
+
+// flow is what one tenant has on one resource in one tier.
+type flow struct {
+	tenant     *Tenant
+	tier       *tier
+	next       *flow // of the same tenant
+	tag        int64
+	heapKey    int64 // key of the one heap item that is valid
+	weight     int64
+	backlog    int64 // items of the queued entries
+	lastServed int64
+	links      [2]links
+	heaps      [2]entryHeap // byScore, byRemaining
+
+	refs      uint32 // entries made for this flow and not removed
+	picks     uint32
+	busy      uint32 // busy period of the tier in which the flow became idle
+	state     flowState
+	class     int8
+	lingering bool
+}
+
+// inTree reports whether f can be picked.
+func (f *flow) inTree() bool { return f.state == flowActive || f.state == flowHeld }
+
+// flowOf finds or makes the flow of t on r.
+func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
+	for f := t.flows; f != nil; f = f.next {
+		if f.tier == &r.tiers[k] {
+			return f
+		}
+	}
+	f := &flow{tenant: t, tier: &r.tiers[k], weight: t.weight, class: noClass, next: t.flows}
+	f.tag = f.tier.v - perWeight(r.small, f.weight)
+	t.flows = f
+	return f
+}
+
+// activate puts f into the tree. A flow that was idle and has little to do may
+// start with what it missed, up to one quantum; nobody else gets credit.
+func (q *Queue) activate(now int64, f *flow, credit bool) {
+	if f.tenant.blocked() {
+		f.state = flowParked
+		f.tenant.parked++
+		return
+	}
+	q.stopLingering(f)
+	f.state = flowActive
+	reweigh(f.tenant, f.tier.r, f)
+	least := f.tier.v
+	if credit && f.backlog <= f.tier.r.small {
+		least -= perWeight(f.tier.r.small, f.weight)
+	}
+	f.tag = max(f.tag, least)
+	f.lastServed = now
+	f.tier.push(f)
+	f.tier.turn.pushBack(f, inTurn)
+	q.countIn(f)
+	q.classify(f)
+	q.arrived(f.tier.r)
+}
+
+// countIn and countOut keep the sums that f's presence in the tree changes.
+func (q *Queue) countIn(f *flow) {
+	t := f.tenant
+	f.tier.enter(f)
+	if t.active == 0 {
+		q.activeW += t.weight
+	}
+	t.active++
+	f.tier.r.guardTiers(q.opt.NoTierGuard)
+}
+
+func (q *Queue) countOut(f *flow) {
+	t := f.tenant
+	f.tier.exit(f)
+	t.active--
+	if t.active == 0 {
+		q.activeW -= t.weight
+	}
+	f.tier.r.guardTiers(q.opt.NoTierGuard)
+}
+
+// takeOut removes f from the tree; it becomes idle or parked.
+func (q *Queue) takeOut(now int64, f *flow, state flowState) {
+	q.unhold(f)
+	f.tier.turn.remove(f, inTurn)
+	f.setClass(noClass)
+	f.state = state
+	f.busy = f.tier.busy
+	q.countOut(f)
+	reweigh(f.tenant, f.tier.r, nil)
+	if state == flowParked {
+		f.tenant.parked++
+	} else if f.refs == 0 {
+		q.startLingering(f)
+	}
+	if r := f.tier.r; r.active == 0 {
+		q.setEmpty(r)
+		r.gate.Idle(now)
+	}
+}
+
+// arrived makes r ready if it had nothing to do.
+func (q *Queue) arrived(r *Resource) {
+	if r.state == resourceEmpty && r.runnable() {
+		q.setReady(r)
+	}
+}
+
+// reweigh gives the flows of t on r their weights: a tenant that is active in
+// several tiers has its weight divided between them. The sums of the tiers follow,
+// except for fresh, which is not counted in yet.
+func reweigh(t *Tenant, r *Resource, fresh *flow) {
+	sum := int64(0)
+	for f := t.flows; f != nil; f = f.next {
+		if f.tier.r == r && f.inTree() {
+			sum += f.tier.base
+		}
+	}
+	for f := t.flows; f != nil; f = f.next {
+		if f.tier.r != r {
+			continue
+		}
+		w := t.weight
+		if f.inTree() {
+			w = max(1, t.weight*f.tier.base/sum)
+			if f != fresh {
+				f.tier.weight += w - f.weight
+				r.weight += w - f.weight
+			}
+		}
+		f.weight = w
+	}
+}
+
+// classify puts f into the express list it belongs to, if any: all of its backlog
+// must fit into service that fair sharing would already have given it.
+func (q *Queue) classify(f *flow) {
+	r := f.tier.r
+	if f.backlog > r.small || f.state != flowActive || f.tag+perWeight(f.backlog, f.weight) > f.tier.v {
+		f.setClass(noClass)
+		return
+	}
+	switch {
+	case f.backlog <= r.chunk:
+		f.setClass(0)
+	case f.backlog <= 10*r.chunk:
+		f.setClass(1)
+	default:
+		f.setClass(2)
+	}
+	if !r.asExpress && (r.state == resourceSleeping || r.state == resourceWaiting) && r.budgets[LaneExpress] > 0 && r.runnable() {
+		q.setReady(r) // the gate may let express work pass that refused other work
+	}
+}
+
+func (f *flow) setClass(c int8) {
+	if f.class == c {
+		return
+	}
+	r := f.tier.r
+	if f.class != noClass {
+		r.express[f.class].remove(f, inExpress)
+	}
+	f.class = c
+	if c != noClass {
+		r.express[c].pushBack(f, inExpress)
+	}
+}
+
+// hold sets f aside because its tenant has more than its share of the slots.
+func (q *Queue) hold(f *flow) {
+	f.setClass(noClass)
+	f.state = flowHeld
+	f.tier.held++
+	f.tenant.held++
+	f.tier.push(f)
+}
+
+func (q *Queue) unhold(f *flow) {
+	if f.state == flowHeld {
+		f.state = flowActive
+		f.tier.held--
+		f.tenant.held--
+	}
+}
+
+// startLingering keeps f, which has no entries, for as long as its tag says more
+// than a fresh one would: else a tenant would gain by coming and going.
+func (q *Queue) startLingering(f *flow) {
+	f.lingering = true
+	f.tier.linger.pushBack(f, inTurn)
+	q.sweep(f.tier)
+}
+
+func (q *Queue) stopLingering(f *flow) {
+	if f.lingering {
+		f.lingering = false
+		f.tier.linger.remove(f, inTurn)
+	}
+}
+
+// sweep drops up to two lingering flows; as it runs whenever one is added, few
+// stay that need not.
+func (q *Queue) sweep(t *tier) {
+	for range 2 {
+		f := t.linger.first
+		if f == nil {
+			return
+		}
+		if f.busy == t.busy && f.tag > t.v-perWeight(t.r.small, f.weight) {
+			t.linger.moveToBack(f, inTurn)
+			continue
+		}
+		q.stopLingering(f)
+		f.tenant.drop(f)
+		q.forget(f.tenant)
+	}
+}

@@ -1,0 +1,240 @@
+package sched
+
+import "math/bits"
+
+type groupState uint8
+
+const (
+	groupRunning groupState = iota
+	groupPaused
+	groupRemoved
+)
+
+// GroupConfig describes a bulk action.
+type GroupConfig struct {
+	Submit   int64 // when it was submitted
+	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
+	Tier     int   // 0 critical, 1 high, 2 default, 3 low
+	Cap      int   // tasks in flight, 0 for no bound
+	Data     any   // the caller's
+}
+
+// Group is a bulk action.
+type Group struct {
+	// Data is the caller's.
+	Data any
+
+	tenant   *Tenant
+	first    *Entry
+	submit   int64
+	priority int32
+	cap      int32
+	inFlight int32
+	tier     uint8
+	state    groupState
+}
+
+// Entry is one step of a group, on one resource.
+type Entry struct {
+	// Data is the caller's.
+	Data any
+
+	group *Group
+	flow  *flow
+	next  *Entry   // of the same group
+	key   [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
+	at    [2]int32 // places in the flow's heaps, -1 if not queued
+	head  int32
+	seq   uint32
+	step  int32
+}
+
+// AddGroup makes a group of t.
+func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group {
+	t = q.living(t)
+	t.groups++
+	return &Group{
+		Data: c.Data, tenant: t, submit: c.Submit,
+		priority: int32(c.Priority), cap: int32(c.Cap), tier: uint8(min(max(c.Tier, 0), Tiers-1)),
+	}
+}
+
+// AddEntry makes an entry for a step of g that runs on r. It has nothing to run
+// until [Queue.Update] says so.
+func (q *Queue) AddEntry(g *Group, r *Resource, step int) *Entry {
+	f := q.flowOf(g.tenant, r, int(g.tier))
+	q.stopLingering(f)
+	f.refs++
+	q.seq++
+	e := &Entry{group: g, flow: f, next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int32(step)}
+	g.first = e
+	return e
+}
+
+// Tenant returns the tenant that g belongs to.
+func (g *Group) Tenant() *Tenant { return g.tenant }
+
+// InFlight returns the number of the group's tasks in flight.
+func (g *Group) InFlight() int { return int(g.inFlight) }
+
+// Group returns the group that e belongs to.
+func (e *Entry) Group() *Group { return e.group }
+
+// Resource returns the resource that e runs on.
+func (e *Entry) Resource() *Resource { return e.flow.tier.r }
+
+// Step returns the step that e stands for.
+func (e *Entry) Step() int { return int(e.step) }
+
+// Head returns the size of e's next task, 0 if there is none.
+func (e *Entry) Head() int { return int(e.head) }
+
+func (e *Entry) queued() bool { return e.at[byScore] >= 0 }
+
+// Update says how big the next task of e would be, and how many items there are
+// behind it. A head of 0 means that nothing is eligible now; backlog may then still
+// be positive, for items that wait.
+func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
+	if e.group.state == groupRemoved {
+		return
+	}
+	f := e.flow
+	before := e.key[byRemaining]
+	e.head = int32(head)
+	e.key[byRemaining] = int64(head) + backlog
+	switch {
+	case !e.queued():
+		q.enqueue(now, e)
+		return
+	case head == 0:
+		e.key[byRemaining] = before // what the flow has counted
+		q.dequeue(now, e)
+		e.key[byRemaining] = backlog
+		return
+	}
+	f.backlog += e.key[byRemaining] - before
+	f.heaps[byRemaining].fix(e, byRemaining)
+	q.rescore(e)
+	if f.inTree() {
+		q.classify(f)
+	}
+}
+
+// enqueue lets e be picked, if it may be.
+func (q *Queue) enqueue(now int64, e *Entry) {
+	g, f := e.group, e.flow
+	if e.head == 0 || e.queued() || g.state != groupRunning || g.atCap() {
+		return
+	}
+	e.key[byScore] = q.score(e)
+	f.heaps[byScore].push(e, byScore)
+	f.heaps[byRemaining].push(e, byRemaining)
+	f.backlog += e.key[byRemaining]
+	q.rescore(e)
+	switch {
+	case f.state == flowIdle:
+		q.activate(now, f, true)
+	case f.inTree():
+		q.classify(f)
+	}
+}
+
+// dequeue takes e out of its flow, and the flow out of the tree if it was the last.
+func (q *Queue) dequeue(now int64, e *Entry) {
+	f := e.flow
+	f.heaps[byScore].remove(e, byScore)
+	f.heaps[byRemaining].remove(e, byRemaining)
+	f.backlog -= e.key[byRemaining]
+	switch {
+	case len(f.heaps[byScore]) > 0:
+		if f.inTree() {
+			q.classify(f)
+		}
+	case f.inTree():
+		q.takeOut(now, f, flowIdle)
+	case f.state == flowParked:
+		f.tenant.parked--
+		f.state = flowIdle
+		if f.refs == 0 {
+			q.startLingering(f)
+		}
+	}
+}
+
+// requeue lets all entries of g be picked that may be.
+func (q *Queue) requeue(now int64, g *Group) {
+	for e := g.first; e != nil; e = e.next {
+		q.enqueue(now, e)
+	}
+}
+
+// score ranks entries inside a tenant, least first: by age, priority, and a bonus
+// for each halving of the remaining work. It does not depend on the present
+// time, so a rank stays right until the entry itself is served.
+func (q *Queue) score(e *Entry) int64 {
+	g := e.group
+	return g.submit - int64(g.priority)*int64(q.opt.PriorityWorth) + halvings(e.key[byRemaining], int64(q.opt.HalvingWorth))
+}
+
+// halvings returns log2(n) x worth, linear between powers of two.
+func halvings(n, worth int64) int64 {
+	n = max(n, 1)
+	k := bits.Len64(uint64(n)) - 1
+	frac := float64(n-1<<k) / float64(int64(1)<<k)
+	return int64(k)*worth + int64(frac*float64(worth))
+}
+
+// rescore moves e to its rank, and later steps of its group in the same flow
+// ahead of it: work in progress is finished first.
+func (q *Queue) rescore(e *Entry) {
+	f := e.flow
+	e.key[byScore] = q.score(e)
+	for o := e.group.first; o != nil; o = o.next {
+		if o.step < e.step && o.flow == f && o.queued() {
+			e.key[byScore] = min(e.key[byScore], o.key[byScore]-1)
+		}
+	}
+	f.heaps[byScore].fix(e, byScore)
+	for o := e.group.first; o != nil; o = o.next {
+		if o.step > e.step && o.flow == f && o.queued() && o.key[byScore] >= e.key[byScore] {
+			o.key[byScore] = e.key[byScore] - int64(o.step-e.step)
+			f.heaps[byScore].fix(o, byScore)
+		}
+	}
+}
+
+func (g *Group) atCap() bool { return g.cap > 0 && g.inFlight >= g.cap }
+
+// PauseGroup lets nothing of g start until it is resumed. O(1): its entries leave
+// the tree when they are met.
+func (q *Queue) PauseGroup(_ int64, g *Group) {
+	if g.state == groupRunning {
+		g.state = groupPaused
+	}
+}
+
+// ResumeGroup ends a pause.
+func (q *Queue) ResumeGroup(now int64, g *Group) {
+	if g.state == groupPaused {
+		g.state = groupRunning
+		q.requeue(now, g)
+	}
+}
+
+// RemoveGroup ends g: nothing of it is picked any more. Tasks in flight are still
+// given to Done when they end. Entries leave the tree when they are met.
+func (q *Queue) RemoveGroup(_ int64, g *Group) {
+	if g.state == groupRemoved {
+		return
+	}
+	g.state = groupRemoved
+	for e := g.first; e != nil; e = e.next {
+		f := e.flow
+		f.refs--
+		if f.refs == 0 && f.state == flowIdle {
+			q.startLingering(f)
+		}
+	}
+	g.tenant.groups--
+	q.forget(g.tenant)
+}

@@ -1,0 +1,361 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// op is one input of the random test: what to do, to which thing, with what number.
+type op struct{ what, who, n int }
+
+// model drives a queue, and keeps an independent account of what must hold.
+type model struct {
+	q       *Queue
+	now     int64
+	slots   int
+	rs      []*modelResource
+	tenants []*modelTenant
+	groups  []*modelGroup
+	running []Pick
+	log     []string
+	fail    func(format string, args ...any)
+}
+
+type modelResource struct {
+	r           *Resource
+	concurrency int
+	inFlight    int
+	paused      bool
+	closed      int64
+	rate        int64
+	starts      []taken
+}
+
+type modelTenant struct {
+	name          string
+	cap, inFlight int
+	paused        bool
+}
+
+type modelGroup struct {
+	g                              *Group
+	t                              *modelTenant
+	cap, inFlight                  int
+	paused, removed                bool
+	entries                        []*modelEntry
+	items, done, dropped, backFlow int
+}
+
+type modelEntry struct {
+	e           *Entry
+	g           *modelGroup
+	r           *modelResource
+	head, queue int // items of the next task, and all that are queued
+}
+
+type taken struct{ at, cost int64 }
+
+func newModel(fail func(string, ...any)) *model {
+	m := &model{q: New(Options{Slots: 6}), now: 1e18, slots: 6, fail: fail}
+	for i, c := range []ResourceConfig{{Rate: 40}, {Concurrency: 3}, {Rate: 300, Concurrency: 4}} {
+		c.Name = string(rune('x' + i))
+		m.rs = append(m.rs, &modelResource{r: m.q.AddResource(c), concurrency: c.Concurrency, rate: int64(c.Rate)})
+	}
+	for i := range 4 {
+		m.tenants = append(m.tenants, &modelTenant{name: fmt.Sprint("t", i)})
+	}
+	return m
+}
+
+func (m *model) submit(o op) {
+	t := m.tenants[o.who%len(m.tenants)]
+	cap := 0
+	if o.n%5 == 0 {
+		cap = 1 + o.n%3
+	}
+	g := &modelGroup{t: t, cap: cap}
+	g.g = m.q.AddGroup(m.q.Tenant(t.name), GroupConfig{Submit: m.now, Tier: o.n % Tiers, Cap: cap, Priority: o.n % 3, Data: g})
+	for step := range 1 + o.n%2 {
+		r := m.rs[(o.who+step*(o.n%3))%len(m.rs)]
+		e := &modelEntry{e: m.q.AddEntry(g.g, r.r, step), g: g, r: r}
+		e.e.Data = e
+		g.entries = append(g.entries, e)
+	}
+	m.groups = append(m.groups, g)
+	e := g.entries[0]
+	g.items = 1 + o.n%60
+	e.queue = g.items
+	m.update(e, 1+o.n%4)
+}
+
+func (m *model) update(e *modelEntry, head int) {
+	e.head = min(head, e.queue)
+	m.q.Update(m.now, e.e, e.head, int64(e.queue-e.head))
+}
+
+func (m *model) next() {
+	p, ok := m.q.Next(m.now)
+	if !ok {
+		m.log = append(m.log, "-")
+		m.conserves()
+		return
+	}
+	e := p.Entry.Data.(*modelEntry)
+	if why := m.ineligible(e); why != "" {
+		m.fail("picked an entry that may not run: %s", why)
+	}
+	if p.Cost != e.head {
+		m.fail("cost of the pick = %d, want its head %d", p.Cost, e.head)
+	}
+	m.log = append(m.log, fmt.Sprint(e.g.t.name, e.r.r.name, p.Cost, p.Lane))
+	e.queue -= p.Cost
+	e.g.inFlight++
+	e.g.t.inFlight++
+	e.r.inFlight++
+	e.r.starts = append(e.r.starts, taken{m.now, int64(p.Cost)})
+	m.running = append(m.running, p)
+	m.update(e, e.head)
+}
+
+// ineligible says what keeps e from running, leaving rates aside.
+func (m *model) ineligible(e *modelEntry) string {
+	switch {
+	case e.head == 0:
+		return "nothing to run"
+	case e.g.removed:
+		return "removed"
+	case e.g.paused || e.g.t.paused || e.r.paused:
+		return "paused"
+	case e.g.cap > 0 && e.g.inFlight >= e.g.cap:
+		return "group at its cap"
+	case e.g.t.cap > 0 && e.g.t.inFlight >= e.g.t.cap:
+		return "tenant at its cap"
+	case e.r.concurrency > 0 && e.r.inFlight >= e.r.concurrency:
+		return "resource at its concurrency"
+	case e.r.closed > m.now:
+		return "resource closed"
+	case len(m.running) >= m.slots:
+		return "no slot"
+	}
+	return ""
+}
+
+// conserves checks, by trying every entry, that Next had nothing to give, and that
+// Wake will come in time for what waits for its rate.
+func (m *model) conserves() {
+	for _, r := range m.rs {
+		blocked, eligible := false, false
+		for _, g := range m.groups {
+			for _, e := range g.entries {
+				if e.r != r || m.ineligible(e) != "" {
+					continue
+				}
+				eligible = true
+				at := r.r.gate.(*ownGate).lim.Ready(m.now, e.head)
+				blocked = blocked || at > m.now
+			}
+		}
+		if eligible && !blocked {
+			m.fail("%s: Next gave nothing though every eligible task could run", r.r.name)
+		}
+		if eligible && m.q.Wake() > m.now+int64(2e9) {
+			m.fail("%s: waits for its rate, but Wake is %d ns away", r.r.name, m.q.Wake()-m.now)
+		}
+	}
+}
+
+func (m *model) finish(o op) {
+	if len(m.running) == 0 {
+		return
+	}
+	i := o.who % len(m.running)
+	p := m.running[i]
+	m.running = slices.Delete(m.running, i, i+1)
+	e := p.Entry.Data.(*modelEntry)
+	e.g.inFlight--
+	e.g.t.inFlight--
+	e.r.inFlight--
+	if o.n%10 == 0 {
+		m.q.Refund(m.now, p)
+	}
+	m.q.Done(m.now, p, int64(o.n)*1e6)
+	switch {
+	case e.g.removed:
+		e.g.dropped += p.Cost
+	case o.n%10 == 0: // refused downstream: back into the queue
+		e.queue += p.Cost
+		m.update(e, max(e.head, 1))
+	case len(e.g.entries) > 1 && e == e.g.entries[0]: // on to the next step
+		n := e.g.entries[1]
+		n.queue += p.Cost
+		m.update(n, 1+o.n%4)
+	default:
+		e.g.done += p.Cost
+	}
+}
+
+func (m *model) do(o op) {
+	switch o.what {
+	case 0, 1:
+		m.submit(o)
+	case 2, 3:
+		m.finish(o)
+	case 4:
+		m.now += int64(o.n) * 1e6
+	case 5:
+		m.command(o)
+	default:
+		m.next()
+	}
+}
+
+func (m *model) command(o op) {
+	r := m.rs[o.who%len(m.rs)]
+	t := m.tenants[o.who%len(m.tenants)]
+	switch o.n % 10 {
+	case 0:
+		t.paused = true
+		m.q.PauseTenant(m.now, m.q.Tenant(t.name))
+	case 1:
+		t.paused = false
+		m.q.ResumeTenant(m.now, m.q.Tenant(t.name))
+	case 2:
+		r.paused = true
+		m.q.PauseResource(m.now, r.r)
+	case 3:
+		r.paused = false
+		m.q.ResumeResource(m.now, r.r)
+	case 4:
+		t.cap = o.n % 4
+		m.q.SetTenant(m.now, m.q.Tenant(t.name), int64(100+o.n*50), t.cap)
+	case 5:
+		r.closed = m.now + int64(o.n)*1e6
+		m.q.CloseUntil(m.now, r.r, r.closed)
+	default:
+		m.commandGroup(o)
+	}
+}
+
+func (m *model) commandGroup(o op) {
+	if len(m.groups) == 0 {
+		return
+	}
+	g := m.groups[o.who%len(m.groups)]
+	switch o.n % 10 {
+	case 6:
+		g.paused = true
+		m.q.PauseGroup(m.now, g.g)
+	case 7, 8:
+		g.paused = false
+		m.q.ResumeGroup(m.now, g.g)
+	case 9:
+		if g.removed {
+			return
+		}
+		g.removed = true
+		for _, e := range g.entries {
+			g.dropped += e.queue
+			e.queue, e.head = 0, 0
+		}
+		m.q.RemoveGroup(m.now, g.g)
+	}
+}
+
+// drain lifts all pauses and caps and runs what is left.
+func (m *model) drain() {
+	for _, r := range m.rs {
+		r.paused, r.closed = false, 0
+		m.q.ResumeResource(m.now, r.r)
+		m.q.CloseUntil(m.now, r.r, 0)
+	}
+	for _, t := range m.tenants {
+		t.paused, t.cap = false, 0
+		m.q.ResumeTenant(m.now, m.q.Tenant(t.name))
+		m.q.SetTenant(m.now, m.q.Tenant(t.name), Unit, 0)
+	}
+	for _, g := range m.groups {
+		g.paused = false
+		m.q.ResumeGroup(m.now, g.g)
+	}
+	for range 100_000 {
+		m.next()
+		if m.log[len(m.log)-1] != "-" {
+			continue
+		}
+		if len(m.running) > 0 {
+			m.finish(op{n: 1})
+		} else if w := m.q.Wake(); w == int64(^uint64(0)>>1) {
+			return
+		} else {
+			m.now = max(m.now, w)
+		}
+	}
+	m.fail("the queue did not drain")
+}
+
+// account checks that every item is where it should be, and that no second saw
+// more than the rate.
+func (m *model) account() {
+	for i, g := range m.groups {
+		queued := 0
+		for _, e := range g.entries {
+			queued += e.queue
+		}
+		if queued != 0 || g.done+g.dropped != g.items {
+			m.fail("group %d: %d items in, %d done, %d dropped, %d queued after all was drained", i, g.items, g.done, g.dropped, queued)
+		}
+	}
+	for _, r := range m.rs {
+		if got := peak(r.starts, 1e9); r.rate > 0 && got > r.rate {
+			m.fail("%s started %d items in a second, want <= %d", r.r.name, got, r.rate)
+		}
+	}
+	for _, g := range m.groups {
+		m.q.RemoveGroup(m.now, g.g)
+	}
+	if m.q.InFlight() != 0 || m.q.activeW != 0 {
+		m.fail("%d in flight and active weight %d at the end, want 0", m.q.InFlight(), m.q.activeW)
+	}
+}
+
+// peak returns the most that started in any window of the given length.
+func peak(log []taken, window int64) int64 {
+	var most, sum int64
+	first := 0
+	for _, x := range log {
+		sum += x.cost
+		for log[first].at <= x.at-window {
+			sum -= log[first].cost
+			first++
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+func replay(ops []op, fail func(string, ...any)) []string {
+	m := newModel(fail)
+	for _, o := range ops {
+		m.do(o)
+	}
+	m.drain()
+	m.account()
+	return m.log
+}
+
+// Caps and limits hold, nothing paused or cancelled is picked, Next gives nothing
+// only if nothing could run, no item is lost, and equal inputs give equal outputs.
+func TestQueueKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) op {
+			return op{rapid.IntRange(0, 11).Draw(t, "what"), rapid.IntRange(0, 11).Draw(t, "who"), rapid.IntRange(0, 99).Draw(t, "n")}
+		}), 150, 400).Draw(t, "ops")
+		first := replay(ops, t.Fatalf)
+		if second := replay(ops, t.Fatalf); !slices.Equal(first, second) {
+			t.Fatalf("two runs of the same inputs differ:\n%v\n%v", first, second)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package sched
+
+// pick takes the next task of r. If there is none, r has left the ready heap.
+func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
+	if r.closed > now {
+		q.block(r, r.closed, false, CauseClosed)
+		return Pick{}, false
+	}
+	if r.recheck {
+		r.recheck = false
+		if at := r.gate.Peek(now); at > now {
+			q.block(r, at, false, r.gateCause(at))
+			return Pick{}, false
+		}
+	}
+	r.refill(now)
+	for {
+		f, lane := q.choose(now, r)
+		if f == nil {
+			q.setEmpty(r) // its last flows were found to be paused or at their caps
+			return Pick{}, false
+		}
+		e := q.entryOf(now, f, lane)
+		if e == nil {
+			continue
+		}
+		at, ok := r.gate.Take(now, int(e.head), r.weight, lane == LaneExpress)
+		if !ok {
+			q.block(r, at, lane == LaneExpress, r.gateCause(at))
+			return Pick{}, false
+		}
+		q.commit(now, e, lane)
+		return Pick{Entry: e, Cost: int(e.head), Lane: lane}, true
+	}
+}
+
+// choose returns the flow whose turn it is.
+func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
+	if r.budgets[LaneExpress] > 0 {
+		for i := range r.express {
+			if f := r.express[i].first; f != nil {
+				return f, LaneExpress
+			}
+		}
+	}
+	if r.budgets[LaneAged] > 0 {
+		if f := r.oldest(now); f != nil {
+			return f, LaneAged
+		}
+	}
+	guarded := q.guarded()
+	if f := r.leader(guarded, false); f != nil {
+		return f, LaneTier
+	}
+	return r.leader(guarded, true), LaneTier
+}
+
+// leader returns the next flow of the tier with the least tag. Tiers in which
+// the slot guard has set all flows aside count only if held is set.
+func (r *Resource) leader(guarded, held bool) *flow {
+	var best *tier
+	for k := range r.tiers {
+		t := &r.tiers[k]
+		if t.flows == 0 || guarded && !held && t.flows == t.held {
+			continue
+		}
+		if best == nil || t.tag < best.tag {
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.next(guarded)
+}
+
+// oldest returns the flow that has waited longest, measured by what its tier bears.
+func (r *Resource) oldest(now int64) *flow {
+	var best *flow
+	most := 1.0
+	for k := range r.tiers {
+		t := &r.tiers[k]
+		f := t.turn.first
+		if f == nil || now-f.lastServed <= t.agedAfter {
+			continue
+		}
+		if w := float64(now-f.lastServed) / float64(t.agedAfter); w > most {
+			best, most = f, w
+		}
+	}
+	return best
+}
+
+// entryOf returns the entry of f that is served next. It returns nil if f may not
+// be served after all; then f or what was in its way has left its place.
+func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
+	t := f.tenant
+	if t.blocked() {
+		q.takeOut(now, f, flowParked)
+		return nil
+	}
+	if lane != LaneAged && f.state == flowActive && q.guarded() && int64(t.inFlight) >= q.share(t) {
+		q.hold(f)
+		return nil
+	}
+	by := byScore
+	if int(f.picks)%q.opt.SmallestEvery == q.opt.SmallestEvery-1 {
+		by = byRemaining
+	}
+	for f.inTree() {
+		e := f.heaps[by][0]
+		if e.group.state == groupRunning && !e.group.atCap() {
+			return e.latest(by)
+		}
+		q.dequeue(now, e)
+	}
+	return nil
+}
+
+// latest returns the last step of e's group that could be served in e's place. The
+// ranking by score has it first already.
+func (e *Entry) latest(by int) *Entry {
+	best := e
+	if by == byScore || e.group.first.next == nil {
+		return best
+	}
+	for o := e.group.first; o != nil; o = o.next {
+		if o.flow == e.flow && o.queued() && o.step > best.step {
+			best = o
+		}
+	}
+	return best
+}
+
+// commit counts the pick in and charges everybody for it.
+func (q *Queue) commit(now int64, e *Entry, lane Lane) {
+	f, g, cost := e.flow, e.group, int64(e.head)
+	r := f.tier.r
+	if lane == LaneTier {
+		f.tier.charge(cost)
+		r.earn(float64(cost))
+	} else {
+		r.budgets[lane] -= float64(cost)
+	}
+	f.tier.serve(now, f, cost)
+	if f.tier.v > rebaseAt {
+		q.rebase(f.tier)
+	}
+	q.inFlight++
+	r.inFlight++
+	g.tenant.inFlight++
+	g.inFlight++
+	r.cause = CauseNone
+	q.vSlots = r.slotTag
+	r.slotTag += r.service
+	if q.ready.len() > 1 {
+		q.ready.rekey(r, r.slotTag)
+	} else {
+		q.ready.min().key = r.slotTag
+	}
+}

@@ -1,0 +1,117 @@
+package sched
+
+import "math"
+
+// Lane is the way by which a task was picked.
+type Lane uint8
+
+// The lanes, in the order in which they are asked.
+const (
+	LaneExpress Lane = iota // small work that fair sharing already owes its service
+	LaneAged                // a tenant that waited too long
+	LaneTier                // fair sharing
+)
+
+// String returns the lane's name in logs and metrics.
+func (l Lane) String() string { return [...]string{"express", "aged", "tier"}[l] }
+
+// Pick is a task that may run now; all it needs has been reserved. It ends with
+// exactly one call of [Queue.Done].
+type Pick struct {
+	Entry *Entry
+	Cost  int
+	Lane  Lane
+}
+
+// Queue holds the work of one partition.
+type Queue struct {
+	opt      Options
+	slots    int
+	inFlight int
+	tenants  map[string]*Tenant
+	activeW  int64 // weight of the tenants with an active flow
+
+	ready    resourceHeap // by slot tag
+	sleeping resourceHeap // by wake time
+	vSlots   int64        // slot tag of the resource served last
+	seq      uint32       // last entry made
+}
+
+// New returns an empty queue.
+func New(o Options) *Queue {
+	o = o.withDefaults()
+	return &Queue{opt: o, slots: o.Slots, tenants: make(map[string]*Tenant)}
+}
+
+// SetSlots changes the number of tasks that may be in flight; 0 means unbounded.
+// Tasks above a lowered number run to their end.
+func (q *Queue) SetSlots(n int) { q.slots = n }
+
+// InFlight returns the number of picks that are not done.
+func (q *Queue) InFlight() int { return q.inFlight }
+
+// Tenants returns the number of tenants held in memory.
+func (q *Queue) Tenants() int { return len(q.tenants) }
+
+// Next picks the task that runs next and reserves all that it needs. After a pick
+// the caller says with [Queue.Update] what is left of the entry before it asks again.
+func (q *Queue) Next(now int64) (Pick, bool) {
+	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
+		q.setReady(q.sleeping.min().r)
+	}
+	for q.ready.len() > 0 && !q.full() {
+		if p, ok := q.pick(now, q.ready.min().r); ok {
+			return p, true
+		}
+	}
+	return Pick{}, false
+}
+
+// Wake returns when Next is worth calling again without other input: a time in
+// the past if it is now, math.MaxInt64 if never.
+func (q *Queue) Wake() int64 {
+	switch {
+	case q.full():
+		return math.MaxInt64
+	case q.ready.len() > 0:
+		return math.MinInt64
+	case q.sleeping.len() > 0:
+		return q.sleeping.min().key
+	}
+	return math.MaxInt64
+}
+
+func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots }
+
+// Done says that the task of p ended, with whatever outcome, after running for
+// service nanoseconds. It gives back what the pick reserved.
+func (q *Queue) Done(now int64, p Pick, service int64) {
+	e := p.Entry
+	g, r := e.group, e.flow.tier.r
+	t := g.tenant
+	q.inFlight--
+	r.inFlight--
+	t.inFlight--
+	g.inFlight--
+	r.observe(service)
+	r.gate.Release(now)
+	if r.state == resourceWaiting && r.runnable() {
+		q.setReady(r)
+	}
+	if g.cap > 0 && g.inFlight == g.cap-1 {
+		q.requeue(now, g)
+	}
+	q.loosen(now, t)
+	q.forget(t)
+}
+
+// Refund gives the tenant back what it was charged for p: the downstream refused
+// the task, which is not the tenant's doing. Done is called as well.
+func (q *Queue) Refund(now int64, p Pick) {
+	f := p.Entry.flow
+	least := min(f.tag, f.tier.v)
+	f.tag = max(f.tag-perWeight(int64(p.Cost), f.weight), least)
+	if f.inTree() && f.tag < f.heapKey {
+		f.tier.push(f)
+	}
+}

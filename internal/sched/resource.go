@@ -1,0 +1,229 @@
+package sched
+
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/limit"
+)
+
+// ResourceConfig describes a resource of the queue.
+type ResourceConfig struct {
+	Name string
+	// Rate is in items per second, 0 for unlimited. It decides what counts as
+	// small and the budgets of the lanes; without a Gate it is enforced as well.
+	Rate float64
+	// Concurrency bounds the tasks in flight if there is no Gate; 0 means unbounded.
+	Concurrency int
+	// Gate is asked before each task. Default: a limiter of its own.
+	Gate Gate
+}
+
+type resourceState uint8
+
+const (
+	resourceEmpty    resourceState = iota // nothing to run, or paused
+	resourceReady                         // in Queue.ready
+	resourceSleeping                      // in Queue.sleeping
+	resourceWaiting                       // its gate said never: WakeResource or Done wakes it
+)
+
+const (
+	// firstService is the guess of a task's run time before one has ended.
+	firstService = int64(1e6)
+	// smallUnlimited is what counts as small on a resource without a rate, where
+	// "one second of the resource" has no meaning.
+	smallUnlimited = 1000
+	// smallMost bounds what counts as small on a fast resource.
+	smallMost = 10_000
+)
+
+// Resource is something downstream, and the tree of the work that waits for it.
+type Resource struct {
+	name  string
+	gate  Gate
+	tiers [Tiers]tier
+	vRoot int64 // start tag of the tier served last
+
+	rate      float64
+	chunk     int64 // items of one task
+	small     int64 // items up to which work is small
+	express   [3]flowList
+	budgets   [2]float64 // items that LaneExpress and LaneAged may take now
+	shares    [2]float64
+	refilled  int64
+	active    int   // flows in the tree
+	weight    int64 // of the flows in the tree
+	inFlight  int
+	service   int64 // mean run time of a task
+	slotTag   int64
+	index     int // in ready or sleeping
+	state     resourceState
+	paused    bool
+	recheck   bool // was blocked: peek before a flow is chosen
+	asExpress bool // was refused as express
+	closed    int64
+	cause     Cause
+}
+
+// AddResource makes a resource. It stays for the life of the queue.
+func (q *Queue) AddResource(c ResourceConfig) *Resource {
+	r := &Resource{
+		name:    c.Name,
+		gate:    c.Gate,
+		service: firstService,
+		closed:  math.MinInt64,
+		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
+	}
+	if r.gate == nil {
+		r.gate = newOwnGate(c.Rate, c.Concurrency)
+	}
+	for k := range r.tiers {
+		r.tiers[k].init(r, &q.opt, k)
+	}
+	r.setRate(c.Rate, q.opt.Batch)
+	r.budgets = r.depths()
+	return r
+}
+
+// Name returns the resource's name.
+func (r *Resource) Name() string { return r.name }
+
+// InFlight returns the number of tasks in flight on r.
+func (r *Resource) InFlight() int { return r.inFlight }
+
+func (r *Resource) setRate(rate float64, batch int) {
+	r.rate = rate
+	r.chunk = int64(limit.Chunk(rate, batch))
+	r.small = smallUnlimited
+	if rate > 0 {
+		r.small = int64(min(max(rate, 10*float64(r.chunk)), smallMost))
+	}
+}
+
+// SetRate changes the rate of r. With a Gate of the caller's, the gate is the
+// caller's to change.
+func (q *Queue) SetRate(now int64, r *Resource, rate float64) {
+	r.refill(now)
+	r.setRate(rate, q.opt.Batch)
+	if g, ok := r.gate.(*ownGate); ok {
+		g.lim.SetRate(now, rate)
+	}
+	q.WakeResource(now, r)
+}
+
+// SetConcurrency changes the bound of a resource without a Gate of the caller's.
+func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
+	if g, ok := r.gate.(*ownGate); ok {
+		g.concurrency = n
+		q.WakeResource(now, r)
+	}
+}
+
+// CloseUntil lets nothing start on r before until; a time in the past opens it.
+func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
+	r.closed = until
+	q.WakeResource(now, r)
+}
+
+// WakeResource makes the next Next ask r's gate again.
+func (q *Queue) WakeResource(_ int64, r *Resource) {
+	if r.runnable() {
+		r.recheck = true
+		q.setReady(r)
+	}
+}
+
+// PauseResource lets nothing start on r until it is resumed.
+func (q *Queue) PauseResource(now int64, r *Resource) {
+	if r.paused {
+		return
+	}
+	r.paused = true
+	q.setEmpty(r)
+	r.gate.Idle(now)
+}
+
+// ResumeResource ends a pause.
+func (q *Queue) ResumeResource(_ int64, r *Resource) {
+	r.paused = false
+	if r.runnable() {
+		q.setReady(r)
+	}
+}
+
+func (r *Resource) runnable() bool { return r.active > 0 && !r.paused }
+
+// leave takes r out of the heap that it is in.
+func (q *Queue) leave(r *Resource) {
+	switch r.state {
+	case resourceReady:
+		q.ready.remove(r)
+	case resourceSleeping:
+		q.sleeping.remove(r)
+	}
+}
+
+func (q *Queue) setReady(r *Resource) {
+	if r.state == resourceReady {
+		return
+	}
+	q.leave(r)
+	r.state = resourceReady
+	r.slotTag = max(r.slotTag, q.vSlots)
+	q.ready.push(r, r.slotTag)
+}
+
+func (q *Queue) setEmpty(r *Resource) {
+	q.leave(r)
+	r.state = resourceEmpty
+}
+
+// block puts r aside until the given time.
+func (q *Queue) block(r *Resource, at int64, express bool, cause Cause) {
+	q.leave(r)
+	r.recheck, r.asExpress, r.cause = true, express, cause
+	r.state = resourceWaiting
+	if at != math.MaxInt64 {
+		r.state = resourceSleeping
+		q.sleeping.push(r, at)
+	}
+}
+
+// observe learns the run time of tasks, which is what a slot costs.
+func (r *Resource) observe(service int64) {
+	r.service += (max(service, 1) - r.service) / 16
+	r.service = max(r.service, 1)
+}
+
+// depths returns how much each lane's budget can save up: its share of a second,
+// or of what counts as small if there is no rate.
+func (r *Resource) depths() [2]float64 {
+	span := r.rate
+	if span == 0 {
+		span = float64(r.small) / max(r.shares[LaneExpress], r.shares[LaneAged])
+	}
+	return [2]float64{r.shares[LaneExpress] * span, r.shares[LaneAged] * span}
+}
+
+// refill adds to the budgets what the rate yields since the last refill.
+func (r *Resource) refill(now int64) {
+	if r.rate == 0 || now <= r.refilled {
+		return
+	}
+	span := min(float64(now-r.refilled)/1e9, 1)
+	r.refilled = now
+	for i, d := range r.depths() {
+		r.budgets[i] = min(d, r.budgets[i]+r.shares[i]*r.rate*span)
+	}
+}
+
+// earn adds to the budgets of a resource without a rate: cost went by a lane
+// that has no budget, and the others may take their share beside it.
+func (r *Resource) earn(cost float64) {
+	if r.rate != 0 {
+		return
+	}
+	for i, d := range r.depths() {
+		r.budgets[i] = min(d, r.budgets[i]+cost*r.shares[i]/(1-r.shares[i]))
+	}
+}

@@ -1,0 +1,128 @@
+package sched
+
+// Tenant is a customer; fairness is between tenants.
+type Tenant struct {
+	name     string
+	flows    *flow // on all resources and tiers
+	weight   int64
+	cap      int32 // tasks in flight, 0 for no bound
+	inFlight int32
+	groups   int32
+	active   int32 // flows in a tree
+	parked   int16
+	held     int16
+	paused   bool
+	gone     bool // no longer in Queue.tenants
+}
+
+// Tenant finds or makes a tenant, with weight 1.0 and no cap. A tenant without
+// groups and in-flight tasks is dropped by itself, unless it has settings of its own.
+func (q *Queue) Tenant(name string) *Tenant {
+	t := q.tenants[name]
+	if t == nil {
+		t = &Tenant{name: name, weight: Unit}
+		q.tenants[name] = t
+	}
+	return t
+}
+
+// Name returns the tenant's name.
+func (t *Tenant) Name() string { return t.name }
+
+// InFlight returns the number of the tenant's tasks in flight.
+func (t *Tenant) InFlight() int { return int(t.inFlight) }
+
+// SetTenant sets the weight, [Unit] for 1.0, and the bound on tasks in flight, 0
+// for none.
+func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
+	t = q.living(t)
+	weight = min(max(weight, 1), 1<<30)
+	if t.active > 0 {
+		q.activeW += weight - t.weight
+	}
+	t.weight, t.cap = weight, int32(cap)
+	for f := t.flows; f != nil; f = f.next {
+		reweigh(t, f.tier.r, nil)
+		f.tier.r.guardTiers(q.opt.NoTierGuard)
+	}
+	q.loosen(now, t)
+	q.forget(t)
+}
+
+// PauseTenant lets nothing of t start until it is resumed. O(1): its flows leave
+// the tree when they are met.
+func (q *Queue) PauseTenant(_ int64, t *Tenant) { q.living(t).paused = true }
+
+// ResumeTenant ends a pause.
+func (q *Queue) ResumeTenant(now int64, t *Tenant) {
+	t = q.living(t)
+	t.paused = false
+	q.loosen(now, t)
+	q.forget(t)
+}
+
+// living returns the tenant of that name that is in the queue, which is t itself
+// unless t was dropped while the caller kept it.
+func (q *Queue) living(t *Tenant) *Tenant {
+	if !t.gone {
+		return t
+	}
+	if cur := q.tenants[t.name]; cur != nil {
+		return cur
+	}
+	t.gone = false
+	q.tenants[t.name] = t
+	return t
+}
+
+func (t *Tenant) atCap() bool   { return t.cap > 0 && t.inFlight >= t.cap }
+func (t *Tenant) blocked() bool { return t.paused || t.atCap() }
+
+// loosen lets the flows of t back into the tree that may be there again.
+func (q *Queue) loosen(now int64, t *Tenant) {
+	if t.parked > 0 && !t.blocked() {
+		for f := t.flows; f != nil; f = f.next {
+			if f.state == flowParked {
+				t.parked--
+				q.activate(now, f, false)
+			}
+		}
+	}
+	if t.held > 0 && int64(t.inFlight) < q.share(t) {
+		for f := t.flows; f != nil; f = f.next {
+			if f.state == flowHeld {
+				q.unhold(f)
+				f.tier.push(f)
+				q.classify(f)
+			}
+		}
+	}
+}
+
+// share returns the tasks in flight that t may have while slots are scarce.
+func (q *Queue) share(t *Tenant) int64 {
+	return max(1, int64(q.slots)*t.weight/max(q.activeW, t.weight))
+}
+
+// guarded reports whether slots are scarce.
+func (q *Queue) guarded() bool {
+	return q.slots > 0 && float64(q.slots-q.inFlight) < q.opt.GuardBelow*float64(q.slots)
+}
+
+// drop unlinks f from t.
+func (t *Tenant) drop(f *flow) {
+	for p := &t.flows; *p != nil; p = &(*p).next {
+		if *p == f {
+			*p = f.next
+			return
+		}
+	}
+}
+
+// forget drops t if it says no more than a fresh tenant would.
+func (q *Queue) forget(t *Tenant) {
+	if t.groups == 0 && t.inFlight == 0 && t.flows == nil && !t.paused && t.weight == Unit && t.cap == 0 && !t.gone {
+		t.gone = true
+		delete(q.tenants, t.name)
+	}
+}

@@ -1,0 +1,161 @@
+package sched
+
+// tagShift is the fixed point of tags: one item at weight 1/1024 is 1<<tagShift.
+const tagShift = 30
+
+// rebaseAt is the virtual time at which the tags are moved back towards zero.
+const rebaseAt = int64(1) << 61
+
+// perWeight returns the tag distance of cost items at weight w.
+func perWeight(cost, w int64) int64 { return (cost << tagShift) / w }
+
+// tier is one of the four levels of importance on one resource.
+type tier struct {
+	r         *Resource
+	index     int
+	base      int64 // configured weight
+	agedAfter int64
+
+	tag     int64   // start tag at the root
+	perItem float64 // what one item adds to tag: the inverse of the guarded weight
+	v       int64   // virtual time of the flows
+	weight  int64   // of the flows in the tree
+	flows   int     // in the tree
+	held    int     // of these, in the second heap
+	busy    uint32  // number of the busy period
+
+	main, second flowHeap // second: flows that the slot guard has set aside
+	turn         flowList // flows in the tree, the one served longest ago first
+	linger       flowList // idle flows whose tag still says something
+}
+
+func (t *tier) init(r *Resource, o *Options, k int) {
+	*t = tier{r: r, index: k, base: o.TierWeights[k], agedAfter: int64(o.AgedAfter[k])}
+	t.perItem = float64(int64(1)<<tagShift) / float64(t.base)
+}
+
+// push puts f into the heap of its state under its present tag.
+func (t *tier) push(f *flow) {
+	f.heapKey = f.tag
+	if f.state == flowHeld {
+		t.second.push(flowItem{f.tag, f})
+	} else {
+		t.main.push(flowItem{f.tag, f})
+	}
+}
+
+// top returns the flow of the given state with the least tag, nil if there is none.
+func (t *tier) top(h *flowHeap, state flowState) *flow {
+	for len(h.s) > 0 {
+		it := h.s[0]
+		f := it.f
+		switch {
+		case f.state != state || f.heapKey != it.key:
+			h.pop()
+		case f.tag > it.key:
+			f.heapKey = f.tag
+			h.replace(flowItem{f.tag, f})
+		default:
+			return f
+		}
+	}
+	return nil
+}
+
+// next returns the flow whose turn it is. With guarded set, flows of the second
+// heap come only when the first is empty.
+func (t *tier) next(guarded bool) *flow {
+	f := t.top(&t.main, flowActive)
+	if t.held == 0 || guarded && f != nil {
+		return f
+	}
+	if h := t.top(&t.second, flowHeld); f == nil || h != nil && h.tag < f.tag {
+		return h
+	}
+	return f
+}
+
+// serve charges cost to f, which has been picked.
+func (t *tier) serve(now int64, f *flow, cost int64) {
+	t.v = max(t.v, f.tag)
+	f.tag += perWeight(cost, f.weight)
+	f.lastServed = now
+	f.picks++
+	t.turn.moveToBack(f, inTurn)
+}
+
+// charge moves the root's virtual time to t and charges cost to it.
+func (t *tier) charge(cost int64) {
+	t.r.vRoot = t.tag
+	t.tag += int64(float64(cost) * t.perItem)
+	if t.r.vRoot > rebaseAt {
+		v := t.r.vRoot
+		t.r.vRoot = 0
+		for k := range t.r.tiers {
+			t.r.tiers[k].tag -= v
+		}
+	}
+}
+
+// enter and exit count f in and out of the tree.
+func (t *tier) enter(f *flow) {
+	if t.flows == 0 {
+		t.tag = max(t.tag, t.r.vRoot)
+	}
+	t.flows++
+	t.weight += f.weight
+	t.r.weight += f.weight
+	t.r.active++
+}
+
+func (t *tier) exit(f *flow) {
+	t.flows--
+	t.weight -= f.weight
+	t.r.weight -= f.weight
+	t.r.active--
+	if t.flows == 0 {
+		// The busy period is over: who led in it is of no consequence any more.
+		t.busy++
+		t.main.clear()
+		t.second.clear()
+	}
+}
+
+// guardTiers computes the weights of the tiers. Plain weights would let a tenant
+// of a crowded tier get less than one of a lower tier with few tenants, so a tier
+// gets at least what makes its tenants' shares relate like the weights.
+func (r *Resource) guardTiers(off bool) {
+	var lower *tier
+	var lowerW float64
+	for k := Tiers - 1; k >= 0; k-- {
+		t := &r.tiers[k]
+		if t.flows == 0 {
+			continue
+		}
+		w := float64(t.base)
+		if lower != nil && !off {
+			w = max(w, lowerW*float64(t.base)/float64(lower.base)*float64(t.weight)/float64(lower.weight))
+		}
+		t.perItem = float64(int64(1)<<tagShift) / w
+		lower, lowerW = t, w
+	}
+}
+
+// rebase moves all tags of t back by its virtual time.
+func (q *Queue) rebase(t *tier) {
+	v := t.v
+	t.v = 0
+	for _, tenant := range q.tenants { // order does not matter: each tag is moved by the same
+		for f := tenant.flows; f != nil; f = f.next {
+			if f.tier == t {
+				f.tag -= v
+				f.heapKey -= v
+			}
+		}
+	}
+	for _, h := range []*flowHeap{&t.main, &t.second} {
+		for i := range h.s {
+			h.s[i].key -= v
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package source
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// openRows decides on the format and prepares its reader.
+func (r *Reader) openRows(text io.Reader) error {
+	// A CSV row may need more bytes in the file than its document has, by quotes; the document's own size is
+	// checked on its own.
+	w := newWindow(text, 2*r.opts.MaxItem)
+	for len(w.unread()) < w.limit && len(w.unread()) < sampleSize/4 && w.more() {
+	}
+	sample := w.unread()
+	r.found.Format = detectFormat(r.opts.Format, r.name, sample)
+	doc := docs{opts: r.opts, transcoded: r.found.Encoding != "utf-8"}
+	switch r.found.Format {
+	case CSV:
+		c, err := newCSVRows(w, r.opts, r.name, doc.transcoded)
+		if err != nil {
+			return err
+		}
+		r.rows = c
+		r.found.Delimiter, r.found.Columns = rune(c.delim), c.columns
+		r.found.IDColumn = c.columns[c.idCol]
+	case JSON:
+		r.rows = &elements{w: w, docs: doc}
+	default:
+		r.rows = &lines{w: w, docs: doc}
+	}
+	r.readAhead()
+	return nil
+}
+
+// detectFormat goes by the option, then by the name, then by the first byte that is not a space.
+func detectFormat(want Format, name string, sample []byte) Format {
+	if want != Auto {
+		return want
+	}
+	sample = bytes.TrimLeft(sample, " \t\r\n")
+	switch extension(name) {
+	case ".csv", ".tsv", ".tab", ".psv":
+		return CSV
+	case ".ndjson", ".jsonl":
+		return NDJSON
+	}
+	switch {
+	case bytes.HasPrefix(sample, []byte("[")):
+		return JSON
+	case bytes.HasPrefix(sample, []byte("{")):
+		return lineOrJSON(sample)
+	case len(sample) == 0 || extension(name) == ".json":
+		return NDJSON
+	}
+	return CSV
+}
+
+// lineOrJSON tells objects that are one line each from objects printed over many lines.
+func lineOrJSON(sample []byte) Format {
+	line, rest, more := bytes.Cut(sample, []byte("\n"))
+	rest = bytes.TrimSpace(rest)
+	if !more || len(rest) == 0 || rest[0] == '{' || jsontext.Value(line).IsValid() || !unfinished(line) {
+		return NDJSON
+	}
+	return JSON
+}
+
+// unfinished reports whether line opens more brackets than it closes.
+func unfinished(line []byte) bool {
+	var s scanner
+	_, done := s.scan(line)
+	return !done
+}
+
+// looksJSON is detectFormat for text that is not decoded yet.
+func looksJSON(want Format, name string, sample []byte) bool {
+	return detectFormat(want, name, sample) != CSV
+}
+
+// extension is the file name's last part, without that of a compressor.
+func extension(name string) string {
+	name = strings.ToLower(name)
+	for _, z := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, z)
+	}
+	return path.Ext(name)
+}
+
+// delimiters are those that are tried, the likelier first.
+const delimiters = ",;\t|"
+
+// detectDelimiter takes the delimiter that cuts the first lines into equally many cells, and of several
+// the one that makes most cells.
+func detectDelimiter(name string, sample []byte) byte {
+	switch extension(name) {
+	case ".tsv", ".tab":
+		return '\t'
+	case ".psv":
+		return '|'
+	}
+	best, most := byte(','), 1
+	for _, d := range []byte(delimiters) {
+		if n := evenWidth(sample, d); n > most {
+			best, most = d, n
+		}
+	}
+	if most > 1 {
+		return best
+	}
+	header, _, _ := bytes.Cut(sample, []byte("\n")) // rows differ: go by the header alone
+	for _, d := range []byte(delimiters) {
+		if n := bytes.Count(header, []byte{d}) + 1; n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// evenWidth is the width of the first rows if they all have the same, else 0.
+func evenWidth(sample []byte, delim byte) int {
+	c := csvRows{w: newWindow(bytes.NewReader(sample), len(sample)+1), delim: delim}
+	width := 0
+	for range 10 {
+		n, _, err := c.record()
+		if err != nil || n == 0 || bytes.IndexByte(c.w.unread()[:n], '\n') < 0 {
+			break // a row that the sample cut does not count
+		}
+		if width != 0 && width != len(c.cells) {
+			return 0
+		}
+		width = len(c.cells)
+		c.w.drop(n)
+	}
+	return width
+}
+
+// idNames are the columns taken for the id, the likelier first.
+var idNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid", "email"}
+
+// detectID chooses the id column by name, else the first one.
+func detectID(columns []string) (index int, byName bool) {
+	for _, want := range idNames {
+		for i, c := range columns {
+			if strings.EqualFold(c, want) || strings.EqualFold(strings.ReplaceAll(want, "_", ""), c) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// looksLikeData reports whether a cell of the first line is no column name: a number or an address.
+func looksLikeData(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil || strings.Contains(cell, "@")
+}

@@ -1,0 +1,104 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Codes of a [RowError].
+const (
+	CodeBadCSV       = "bad_csv"        // quotes or width of a row, or the header line
+	CodeBadLine      = "bad_line"       // not one JSON object
+	CodeDuplicateKey = "duplicate_key"  // a JSON object has a member twice
+	CodeBadEncoding  = "bad_encoding"   // bytes that are no text in the file's encoding
+	CodeMissingID    = "missing_id"     // no id, or an empty one
+	CodeBadID        = "bad_id"         // an id that is neither text nor a whole number
+	CodeIDTooLong    = "id_too_long"    // more than Options.MaxID bytes
+	CodeItemTooLarge = "item_too_large" // more than Options.MaxItem bytes
+)
+
+// RowError says what is wrong with one row, where, and what to do about it. Reading can go on
+// behind it.
+type RowError struct {
+	Line    int    // line in the file, from 1, after decompression
+	Column  int    // byte in the line, from 1; 0 when the whole row is meant
+	Code    string // one of the codes above
+	Field   string // column or member concerned, if any
+	Value   string // what was found there, shortened
+	Problem string
+	Fix     string
+}
+
+// Error gives place, problem and fix in one line.
+func (e *RowError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "line %d", e.Line)
+	if e.Column > 0 {
+		fmt.Fprintf(&b, ", column %d", e.Column)
+	}
+	fmt.Fprintf(&b, ": %s", e.Problem)
+	if e.Fix != "" {
+		fmt.Fprintf(&b, "; %s", e.Fix)
+	}
+	return b.String()
+}
+
+// Codes of an [InputError], besides those of a RowError.
+const (
+	CodeUnreadable = "unreadable" // the operating system refused
+	CodeCutShort   = "cut_short"  // a compressed file or a JSON array ends too early
+	CodeCorrupt    = "corrupt"    // compressed data that does not decompress
+	CodeNotText    = "not_text"   // a spreadsheet, an archive or another binary file
+	CodeBadJSON    = "bad_json"   // a JSON file whose elements cannot be told apart
+)
+
+// InputError says why a file cannot be read, or not any further.
+type InputError struct {
+	Name    string // the file, as given to Open
+	Line    int    // 0 when unknown
+	Column  int
+	Code    string
+	Problem string
+	Fix     string
+	Err     error // the cause, if there is one
+}
+
+// Error gives file, place, problem, cause and fix in one line.
+func (e *InputError) Error() string {
+	var b strings.Builder
+	if e.Name != "" {
+		fmt.Fprintf(&b, "%s: ", e.Name)
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
+	b.WriteString(e.Problem)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Fix != "" {
+		fmt.Fprintf(&b, "; %s", e.Fix)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// shortValue is the longest value that an error repeats, in bytes.
+const shortValue = 60
+
+// shorten makes rubbish of any size fit to be shown.
+func shorten[T string | []byte](v T) string {
+	s := string(v[:min(len(v), shortValue+utf8.UTFMax)])
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(v) <= shortValue {
+		return s
+	}
+	cut := min(len(s), shortValue)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,122 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// newCSVRows reads the header line and settles delimiter, columns and id column.
+func newCSVRows(w *window, o Options, name string, transcoded bool) (*csvRows, error) {
+	c := &csvRows{w: w, opts: o, delim: byte(o.Delimiter), transcoded: transcoded}
+	detected := detectDelimiter(name, w.unread())
+	if c.delim == 0 {
+		c.delim = detected
+	}
+	if err := c.header(); err != nil {
+		return nil, err
+	}
+	if len(c.columns) == 1 && detected != c.delim && strings.IndexByte(c.columns[0], detected) >= 0 {
+		return nil, headerError(c.columns[0], fmt.Sprintf("with the delimiter %q there is only one column", c.delim),
+			fmt.Sprintf("the file looks %q-separated: set the delimiter to that", detected))
+	}
+	if err := c.checkColumns(); err != nil {
+		return nil, err
+	}
+	if err := c.chooseID(); err != nil {
+		return nil, err
+	}
+	return c, c.label()
+}
+
+// header takes the columns from the options or from the first line that is not blank.
+func (c *csvRows) header() error {
+	if len(c.opts.Columns) > 0 {
+		c.columns = slices.Clone(c.opts.Columns)
+		return nil
+	}
+	n, bad, err := c.record()
+	if err == io.EOF {
+		return headerError("", "the file is empty", "write a line with the column names first")
+	}
+	if err != nil {
+		return err
+	}
+	if bad != nil {
+		return bad
+	}
+	row := c.w.unread()[:n]
+	for _, at := range c.cells {
+		c.columns = append(c.columns, string(bytes.TrimSpace(c.value(row, at))))
+	}
+	c.w.drop(n)
+	return nil
+}
+
+// checkColumns refuses names that cannot become members of a JSON object.
+func (c *csvRows) checkColumns() error {
+	for i, name := range c.columns {
+		switch {
+		case name == "":
+			return headerError("", fmt.Sprintf("column %d has no name", i+1), "name every column in the first line")
+		case slices.Index(c.columns, name) < i:
+			return headerError(name, fmt.Sprintf("columns %d and %d are both named %q", slices.Index(c.columns, name)+1, i+1, name),
+				"give every column its own name")
+		case strings.ContainsRune(name, '\r'):
+			return headerError(name, "lines end with CR alone", "save the file with LF or CRLF line ends")
+		case !utf8.ValidString(name) || c.transcoded && strings.ContainsRune(name, utf8.RuneError):
+			return headerError(name, fmt.Sprintf("the name of column %d is no text in the file's encoding", i+1),
+				"save the file as UTF-8, or name its encoding")
+		}
+	}
+	return nil
+}
+
+// chooseID finds the id column, by option or by name. A first line in which nothing looks like the name of an id
+// but something looks like a value is no header.
+func (c *csvRows) chooseID() error {
+	if want := c.opts.IDColumn; want != "" {
+		c.idCol = slices.Index(c.columns, want)
+		if c.idCol < 0 {
+			e := headerError(want, fmt.Sprintf("there is no column %q", want), "choose one of "+shorten(strings.Join(c.columns, ", ")))
+			e.Value = shorten(strings.Join(c.columns, ", "))
+			return e
+		}
+		return nil
+	}
+	i, byName := detectID(c.columns)
+	c.idCol = i
+	if byName || len(c.opts.Columns) > 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(c.columns, looksLikeData); i >= 0 {
+		return headerError(c.columns[i], fmt.Sprintf("the first line looks like data, not like column names: %q", shorten(c.columns[i])),
+			"write a line with the column names first, or name the columns and the id column")
+	}
+	return nil
+}
+
+// label prepares the parts of every document that are the same.
+func (c *csvRows) label() error {
+	for i, name := range c.columns {
+		head := []byte(`","`)
+		if i == 0 {
+			head = []byte(`{"`)
+		}
+		label, err := jsontext.AppendQuote(head[:len(head)-1], name)
+		if err != nil {
+			return headerError(name, "the column name cannot be written as JSON", "rename the column")
+		}
+		c.labels = append(c.labels, append(label, ':', '"'))
+	}
+	return nil
+}
+
+func headerError(field, problem, fix string) *RowError {
+	return &RowError{Line: 1, Code: CodeBadCSV, Field: field, Problem: problem, Fix: fix}
+}

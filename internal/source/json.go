@@ -1,0 +1,177 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// docs checks JSON documents and takes the id out of them.
+type docs struct {
+	opts       Options
+	transcoded bool   // the text came through a decoder, which marks bad bytes as U+FFFD
+	id         string // member that holds the id; chosen at the first good object
+}
+
+func (d *docs) idMember() string { return d.id }
+
+// item fills it from doc, which starts at line and col (bytes before it in the line).
+func (d *docs) item(doc []byte, line, col int, it *Item) error {
+	if len(doc) > d.opts.MaxItem {
+		return tooLarge(line, len(doc), d.opts.MaxItem)
+	}
+	// One pass checks syntax, UTF-8 and that no object has a member twice. Nothing is decoded.
+	if doc[0] != '{' || !jsontext.Value(doc).IsValid() || d.transcoded && bytes.Contains(doc, replacement) {
+		return d.diagnose(doc, line, col)
+	}
+	if d.id == "" {
+		d.id = chooseMember(doc, d.opts.IDColumn)
+	}
+	value, at := member(doc, d.id)
+	id, err := d.idOf(value)
+	if err != nil {
+		err.Line, err.Column, err.Field = line, 0, d.id
+		if at > 0 && bytes.IndexByte(doc[:at], '\n') < 0 {
+			err.Column = col + at + 1
+		}
+		return err
+	}
+	it.ID, it.Data, it.Line = id, doc, line
+	return nil
+}
+
+// chooseMember names the id member for the whole file after its first good object.
+func chooseMember(doc []byte, want string) string {
+	if want != "" {
+		return want
+	}
+	var names []string
+	for name := range members(doc) {
+		names = append(names, unquote(name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	i, _ := detectID(names)
+	return names[i]
+}
+
+// idOf reads an id: text, or a whole number as it is written.
+func (d *docs) idOf(value []byte) (string, *RowError) {
+	if len(value) == 0 || string(value) == "null" {
+		return "", missingID(d.id)
+	}
+	var id string
+	switch c := value[0]; {
+	case c == '"':
+		id = unquote(value)
+	case (c == '-' || c >= '0' && c <= '9') && !bytes.ContainsAny(value, ".eE"):
+		id = string(value)
+	default:
+		return "", &RowError{Code: CodeBadID, Value: shorten(value),
+			Problem: fmt.Sprintf("the id %q is neither text nor a whole number", d.id),
+			Fix:     "write the id as a string"}
+	}
+	return id, checkID(id, d.id, d.opts.MaxID)
+}
+
+// checkID refuses ids that are empty or too long.
+func checkID(id, field string, most int) *RowError {
+	if len(id) > most {
+		return &RowError{Code: CodeIDTooLong, Field: field, Value: shorten(id),
+			Problem: fmt.Sprintf("the id has %d bytes, at most %d are allowed", len(id), most),
+			Fix:     "use a shorter id, or another column as id"}
+	}
+	if id == "" || (id[0] <= ' ' && strings.TrimSpace(id) == "") {
+		return missingID(field)
+	}
+	return nil
+}
+
+func missingID(field string) *RowError {
+	return &RowError{Code: CodeMissingID, Field: field,
+		Problem: fmt.Sprintf("the id %q is missing", field), Fix: "give every item an id"}
+}
+
+func tooLarge(line, size, most int) *RowError {
+	found := fmt.Sprintf("%d bytes", size)
+	if size < 0 {
+		found = "even more bytes"
+	}
+	return &RowError{Line: line, Code: CodeItemTooLarge,
+		Problem: fmt.Sprintf("the item has %s, at most %d are allowed", found, most),
+		Fix:     "keep large content elsewhere and put a reference to it in the item"}
+}
+
+var replacement = []byte("\uFFFD")
+
+// diagnose finds out what is wrong with doc. It may be slow: it runs for bad documents alone.
+func (d *docs) diagnose(doc []byte, line, col int) *RowError {
+	if at := badText(doc, d.transcoded); at >= 0 {
+		return badEncoding(doc, at, line, col)
+	}
+	e := &RowError{Line: line, Column: col + 1, Code: CodeBadLine, Value: shorten(doc), Fix: "write one JSON object"}
+	dec := jsontext.NewDecoder(bytes.NewReader(doc))
+	value, err := dec.ReadValue()
+	if err == nil && value.Kind() != '{' {
+		e.Problem = "this is not a JSON object"
+		return e
+	}
+	if err == nil {
+		e.place(doc, int(dec.InputOffset()), line, col)
+		e.Problem, e.Fix = "something follows after the JSON object", "write one JSON object per line"
+		return e
+	}
+	syn, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok { // the decoder reports an unfinished document as a bare end of input
+		e.place(doc, len(doc), line, col)
+		e.Problem = "the JSON object is not finished"
+		return e
+	}
+	e.place(doc, int(syn.ByteOffset), line, col)
+	e.Problem = "this is not valid JSON: " + syn.Err.Error()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Problem = "the JSON object is not finished"
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		e.Code, e.Field = CodeDuplicateKey, syn.JSONPointer.LastToken()
+		e.Problem, e.Fix = fmt.Sprintf("the member %q is there twice", e.Field), "keep one of the two"
+	}
+	return e
+}
+
+// place points the error at byte at of doc, which starts at line and col.
+func (e *RowError) place(doc []byte, at, line, col int) {
+	before := doc[:min(max(at, 0), len(doc))]
+	e.Line, e.Column = line, col+len(before)+1
+	if n := bytes.Count(before, []byte{'\n'}); n > 0 {
+		e.Line, e.Column = line+n, len(before)-bytes.LastIndexByte(before, '\n')
+	}
+}
+
+// badText is where text stops being text, or -1.
+func badText(text []byte, transcoded bool) int {
+	if transcoded {
+		return bytes.Index(text, replacement)
+	}
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func badEncoding(text []byte, at, line, col int) *RowError {
+	e := &RowError{Code: CodeBadEncoding, Value: fmt.Sprintf("% x", text[at:min(at+4, len(text))]),
+		Problem: "these bytes are no text in the file's encoding", Fix: "save the file as UTF-8, or name its encoding"}
+	e.place(text, at, line, col)
+	return e
+}

@@ -1,0 +1,60 @@
+package source
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+	"pgregory.net/rapid"
+)
+
+func TestKeysKnowsWhatItHas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k, model := NewKeys(), map[string]bool{}
+		for _, id := range rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,6}`), 0, 300).Draw(t, "ids") {
+			fresh := false
+			if rapid.Bool().Draw(t, "as bytes") {
+				fresh = k.AddBytes([]byte(id))
+			} else {
+				fresh = k.Add(id)
+			}
+			if fresh == model[id] {
+				t.Fatalf("Add(%q) = %v, seen before: %v", id, fresh, model[id])
+			}
+			model[id] = true
+		}
+		if k.Len() != len(model) {
+			t.Fatalf("Len = %d, want %d", k.Len(), len(model))
+		}
+	})
+}
+
+func TestKeysTakeAtMost24BytesEach(t *testing.T) {
+	k := NewKeys()
+	for i := range 1_000_000 {
+		if !k.Add(fmt.Sprint("user-", i)) {
+			t.Fatalf("id %d looks like an earlier one", i)
+		}
+		if i >= 300_000 && i%10_000 == 0 && float64(k.Bytes())/float64(k.Len()) > 24 {
+			t.Errorf("%d ids take %d bytes, %.1f each, want at most 24", k.Len(), k.Bytes(), float64(k.Bytes())/float64(k.Len()))
+		}
+	}
+	for i := range 1_000_000 {
+		if k.Add(fmt.Sprint("user-", i)) {
+			t.Fatalf("id %d is fresh the second time", i)
+		}
+	}
+}
+
+func TestKeysTellHashesApartThatShareAHomeAndATag(t *testing.T) {
+	k := NewKeys()
+	for i := range uint64(200) {
+		h := xxh3.Uint128{Lo: ^uint64(0), Hi: i << 8} // all want the last group of one shard: they wrap around
+		if !k.add(h) || k.add(h) {
+			t.Fatalf("hash %d is not told apart", i)
+		}
+	}
+	if !k.add(xxh3.Uint128{}) || k.add(xxh3.Uint128{}) {
+		t.Error("the zero hash is not kept like any other")
+	}
+}

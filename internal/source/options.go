@@ -1,0 +1,73 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// Format is how items are laid out in a file.
+type Format string
+
+// The formats. Auto takes the format from the file's name, or else from its first byte.
+const (
+	Auto   Format = ""
+	CSV    Format = "csv"
+	NDJSON Format = "ndjson"
+	JSON   Format = "json" // one array of objects, or objects one after the other
+)
+
+// Options overrules what [Open] would detect. The zero value detects everything.
+type Options struct {
+	// Format is Auto by default.
+	Format Format
+	// Delimiter separates CSV cells: one ASCII character. Default: the one of , ; tab | that
+	// cuts the first lines into rows of equal width.
+	Delimiter rune
+	// Encoding names the text encoding. Default: by byte order mark (UTF-8, UTF-16), else UTF-8, and
+	// for CSV that is not UTF-8 windows-1252.
+	Encoding string
+	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of id,
+	// item_id, user_id, customer_id, account_id, key, uuid, email that is there in any letter case, else the
+	// first column.
+	IDColumn string
+	// Columns names the columns of a CSV file that has no header line. Default: the first line.
+	Columns []string
+	// Limit ends the stream after so many good items. Default 0: no limit.
+	Limit int
+	// MaxItem is the most bytes one item's document may have. Default 256 KiB, at least 64.
+	MaxItem int
+	// MaxID is the most bytes an id may have. Default 256.
+	MaxID int
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxItem = cmp.Or(o.MaxItem, 256<<10)
+	o.MaxID = cmp.Or(o.MaxID, 256)
+	return o
+}
+
+func (o Options) validate() error {
+	switch o.Format {
+	case Auto, CSV, NDJSON, JSON:
+	default:
+		return optionError("format", string(o.Format), "is not a known format", "use csv, ndjson or json, or leave it out")
+	}
+	if d := o.Delimiter; d != 0 && (d < ' ' && d != '\t' || d > '~' || d == '"') {
+		return optionError("delimiter", string(d), "cannot separate cells", "use one of , ; | or a tab")
+	}
+	if o.MaxItem < 64 {
+		return optionError("max item", fmt.Sprint(o.MaxItem), "is too small for any item", "use at least 64 bytes")
+	}
+	if o.MaxID < 1 || o.Limit < 0 {
+		return optionError("limit", fmt.Sprint(min(o.MaxID, o.Limit)), "is negative", "leave it out for the default")
+	}
+	if _, ok := encodingNamed(o.Encoding); o.Encoding != "" && !ok {
+		return optionError("encoding", o.Encoding, "is not a known encoding", "use one of "+strings.Join(encodingNames(), ", "))
+	}
+	return nil
+}
+
+func optionError(field, value, problem, fix string) error {
+	return &InputError{Code: "bad_option", Problem: fmt.Sprintf("%s %q %s", field, value, problem), Fix: fix}
+}

@@ -1,0 +1,186 @@
+package source
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"sync/atomic"
+)
+
+// Item is one target of a bulk action.
+type Item struct {
+	// ID is the item's id, as it stands in the file.
+	ID string
+	// Data is the item's JSON document. It is valid until the next item is asked for: copy what is kept.
+	Data []byte
+	// Line is where the item starts in the file, from 1.
+	Line int
+}
+
+// Detected is what [Open] found out, or was told, about a file.
+type Detected struct {
+	Format      Format
+	Compression string   // gzip, zstd or empty
+	Encoding    string   // utf-8, utf-16le, windows-1252, ...
+	Delimiter   rune     // CSV alone
+	IDColumn    string   // column or member; empty for JSON without a single good object
+	Columns     []string // CSV alone
+}
+
+// rows reads one format. next fills it and returns nil, a *RowError behind which reading can go on,
+// io.EOF, or an error that ends the stream.
+type rows interface {
+	next(it *Item) error
+}
+
+// Reader streams the items of one file. It belongs to one goroutine, but for BytesRead and Size.
+type Reader struct {
+	name   string
+	opts   Options
+	found  Detected
+	rows   rows
+	raw    *counter
+	size   int64
+	closes []func() error
+
+	first    *Item // read ahead by Open, to detect the id member
+	firstErr error
+	count    int
+	ended    bool
+}
+
+// Open starts to read items from r. The name is used to guess the format and in errors. An error is an
+// [*InputError], or a [*RowError] for a header line that cannot be used.
+func Open(r io.Reader, name string, o Options) (*Reader, error) {
+	o = o.withDefaults()
+	rd := &Reader{name: name, opts: o, size: -1, raw: &counter{r: r}}
+	if err := o.validate(); err != nil {
+		return nil, rd.named(err)
+	}
+	if err := rd.open(); err != nil {
+		_ = rd.Close() // nothing was written: the first error is the one to tell
+		return nil, rd.named(err)
+	}
+	return rd, nil
+}
+
+// OpenFile starts to read items from the file at path.
+func OpenFile(path string, o Options) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &InputError{Name: path, Code: CodeUnreadable, Problem: "cannot open the file", Err: errors.Unwrap(err)}
+	}
+	rd, err := Open(f, path, o)
+	if err != nil {
+		_ = f.Close() // only read from
+		return nil, err
+	}
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		rd.size = st.Size()
+	}
+	rd.closes = append(rd.closes, f.Close)
+	return rd, nil
+}
+
+// Close frees what Open and OpenFile took. A reader given to Open stays open.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, c := range r.closes {
+		errs = append(errs, c())
+	}
+	r.closes, r.ended = nil, true
+	return errors.Join(errs...)
+}
+
+// Detected tells what the file is taken for.
+func (r *Reader) Detected() Detected { return r.found }
+
+// BytesRead is how many bytes of the file, as stored, were read so far. Any goroutine may ask.
+func (r *Reader) BytesRead() int64 { return r.raw.n.Load() }
+
+// Size is the size of the file as stored, or -1 when it is not known.
+func (r *Reader) Size() int64 { return r.size }
+
+// Items streams the items in file order. With a [*RowError] the item is empty and the next
+// one follows; any other error is an [*InputError] and the last thing yielded. A second call goes on where the
+// first was left.
+func (r *Reader) Items() iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		var it Item
+		for !r.ended && (r.opts.Limit == 0 || r.count < r.opts.Limit) {
+			err := r.next(&it)
+			if err == io.EOF {
+				r.ended = true
+				return
+			}
+			if err != nil {
+				it = Item{}
+			} else {
+				r.count++
+			}
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Reader) next(it *Item) error {
+	err := r.firstErr
+	switch {
+	case r.first != nil:
+		*it, r.first, r.firstErr = *r.first, nil, nil
+	default:
+		err = r.rows.next(it)
+	}
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if _, ok := err.(*RowError); ok {
+		return err
+	}
+	r.ended = true
+	return r.named(err)
+}
+
+// readAhead takes the first item, so that Detected knows the id member before anyone asks.
+func (r *Reader) readAhead() {
+	r.first = new(Item)
+	r.firstErr = r.rows.next(r.first)
+	if d, ok := r.rows.(interface{ idMember() string }); ok {
+		r.found.IDColumn = d.idMember()
+	}
+}
+
+// named turns what ends a stream into an InputError with the file's name. A RowError stays as it is.
+func (r *Reader) named(err error) error {
+	switch e := err.(type) {
+	case *RowError:
+		return e
+	case *InputError:
+		e.Name = r.name
+		return e
+	}
+	e := &InputError{Name: r.name, Code: CodeUnreadable, Problem: "cannot read on", Err: err}
+	if r.found.Compression == "" {
+		return e
+	}
+	e.Code, e.Problem, e.Fix = CodeCorrupt, "the "+r.found.Compression+" data is damaged", "make the file again"
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Code, e.Problem, e.Fix = CodeCutShort, "the "+r.found.Compression+" data ends too early", "the file is not whole: copy it again"
+	}
+	return e
+}
+
+// counter counts the bytes that went through.
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,73 @@
+package memstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// lease is who owns a partition, and until when.
+type lease struct {
+	token store.Token // Nonce 0: none is valid
+	owner string
+	until int64 // nanoseconds; 0: free
+}
+
+// valid reports whether tok is the newest granted and has not been given back.
+func (l *lease) valid(tok store.Token) bool { return tok.Nonce != 0 && tok == l.token }
+
+// Acquire grants the lease, unless another owner's lasts.
+func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return store.Token{}, err
+	}
+	defer p.mu.Unlock()
+	now, l := s.now(), &p.lease
+	if l.owner != owner && now < l.until {
+		return store.Token{}, store.ErrHeld
+	}
+	epoch := max(l.token.Epoch+1, uint64(max(now, 0)/int64(time.Millisecond)))
+	*l = lease{
+		token: store.Token{Epoch: epoch, Nonce: nonce(partition, epoch)},
+		owner: owner,
+		until: now + int64(ttl),
+	}
+	return l.token, nil
+}
+
+// nonce is repeatable, unlike that of a store that can be restored to an
+// earlier moment: a seed must replay, and memory has no earlier moment.
+func nonce(partition int, epoch uint64) uint64 {
+	x := epoch*0x9e3779b97f4a7c15 + uint64(partition)
+	x ^= x >> 29
+	return x | 1
+}
+
+// Renew extends the lease.
+func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return err
+	}
+	defer p.mu.Unlock()
+	if !p.lease.valid(tok) {
+		return store.ErrFenced
+	}
+	p.lease.until = s.now() + int64(ttl)
+	return nil
+}
+
+// Release frees the lease. The token is worth nothing afterwards.
+func (s *Store) Release(ctx context.Context, partition int, tok store.Token) error {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return err
+	}
+	defer p.mu.Unlock()
+	if p.lease.valid(tok) {
+		p.lease = lease{token: store.Token{Epoch: tok.Epoch}}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package memstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// Options configures [New]. The zero value works.
+type Options struct {
+	// Now is the clock by which leases run out, in nanoseconds since 1970. Default: real time.
+	Now func() int64
+}
+
+// Store is a [store.Store] in memory.
+type Store struct {
+	now  func() int64
+	done chan struct{} // closed by Close
+
+	mu         sync.RWMutex
+	partitions map[int]*partition
+	closed     bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// partition is everything kept of one partition. Byte slices in it are never
+// changed once they are there, so they can be read after the lock is given back.
+type partition struct {
+	mu     sync.Mutex
+	blocks map[weir.BulkID]map[uint32][]byte
+	inbox  []store.Message // oldest first
+	last   uint64          // sequence number of the newest message ever
+	wake   chan struct{}   // closed by the next Append; nil while nobody waits
+	claims map[string][]byte
+	rows   map[string][]byte
+	number uint64
+	lease  lease
+}
+
+// New returns an empty store.
+func New(o Options) *Store {
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().UnixNano() }
+	}
+	return &Store{now: o.Now, done: make(chan struct{}), partitions: map[int]*partition{}}
+}
+
+// Durability is "memory".
+func (s *Store) Durability() string { return "memory" }
+
+// Close ends the store: all calls return [store.ErrClosed] from then on, also those that wait.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	close(s.done)
+	return nil
+}
+
+// lock returns the partition, locked, or the reason why there is nothing to do.
+func (s *Store) lock(ctx context.Context, no int) (*partition, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	p, closed := s.partitions[no], s.closed
+	s.mu.RUnlock()
+	if closed {
+		return nil, store.ErrClosed
+	}
+	if p == nil {
+		p = s.add(no)
+	}
+	p.mu.Lock()
+	return p, nil
+}
+
+func (s *Store) add(no int) *partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.partitions[no]; p != nil {
+		return p // somebody was faster
+	}
+	p := &partition{
+		blocks: map[weir.BulkID]map[uint32][]byte{},
+		claims: map[string][]byte{},
+		rows:   map[string][]byte{},
+	}
+	s.partitions[no] = p
+	return p
+}

@@ -1,0 +1,138 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Commit writes b as one batch and waits for the disk together with whoever else waits.
+func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	p, err := s.partition(partition)
+	if err != nil {
+		return err
+	}
+	batch, err := s.commit(p, tok, b)
+	if err != nil {
+		return err
+	}
+	if err := s.settle(batch); err != nil {
+		return err
+	}
+	raise(&p.durableNumber, b.Number)
+	return nil
+}
+
+// commit checks token and number, and puts the batch into the log.
+func (s *Store) commit(p *partition, tok store.Token, b *store.Batch) (*pebble.Batch, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.valid(tok) {
+		return nil, store.ErrFenced
+	}
+	if b.Number != p.number+1 {
+		return nil, &store.NumberError{Got: b.Number, Want: p.number + 1}
+	}
+	acked := max(p.acked, min(b.Ack, p.last))
+	batch, err := s.encode(p, b, acked)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enqueue(batch); err != nil {
+		return nil, err
+	}
+	p.number, p.acked = b.Number, acked
+	return batch, nil
+}
+
+// encode writes deletes before sets, so that a row both deleted and set is set.
+func (s *Store) encode(p *partition, b *store.Batch, acked uint64) (*pebble.Batch, error) {
+	size := 128
+	for _, r := range b.Set {
+		size += len(r.Key) + len(r.Value) + 16
+	}
+	batch := s.db.NewBatchWithSize(size + 32*len(b.Delete))
+	key := prefix(kindRow, p.no)
+	var err error
+	for _, k := range b.Delete {
+		err = errors.Join(err, batch.Delete(append(key, k...), nil))
+	}
+	for _, r := range b.Set {
+		err = errors.Join(err, batch.Set(append(key, r.Key...), r.Value, nil))
+	}
+	if acked > p.acked {
+		err = errors.Join(err, batch.DeleteRange(inboxKey(p.no, p.acked+1), inboxKey(p.no, acked+1), nil))
+	}
+	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodePair(b.Number, acked), nil))
+}
+
+// Number returns the number of the last commit.
+func (s *Store) Number(ctx context.Context, partition int) (uint64, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.gate.leave()
+	p, err := s.partition(partition)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.number, nil
+}
+
+// Get returns one row's value.
+func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	return s.get(rowKey(partition, key))
+}
+
+// Scan walks over the rows with an iterator, which sees the moment it was made.
+func (s *Store) Scan(ctx context.Context, partition int, p []byte, yield func(key, value []byte) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: rowKey(partition, p),
+		UpperBound: after(rowKey(partition, p)),
+	})
+	if err != nil {
+		return readError(err)
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		err = give(ctx, it, yield)
+	}
+	if err != nil {
+		return errors.Join(err, it.Close())
+	}
+	return readErrorOrNil(it.Close())
+}
+
+func give(ctx context.Context, it *pebble.Iterator, yield func(key, value []byte) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v, err := it.ValueAndErr()
+	if err != nil {
+		return readError(err)
+	}
+	return yield(it.Key()[prefixLen:], v)
+}
+
+func readErrorOrNil(err error) error {
+	if err == nil {
+		return nil
+	}
+	return readError(err)
+}

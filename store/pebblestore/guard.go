@@ -1,0 +1,77 @@
+package pebblestore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// guard knows whether the store is broken. It stays so: after a failed sync
+// the kernel may have dropped what it could not write, and a second sync that
+// succeeds would prove nothing.
+type guard struct {
+	once    sync.Once
+	cause   error
+	broken  chan struct{} // closed after cause is set
+	onFatal func(error)
+}
+
+func (g *guard) init(onFatal func(error)) {
+	g.broken = make(chan struct{})
+	g.onFatal = onFatal
+}
+
+// fail marks the store broken, tells the hook once, and returns the error for whoever is still there.
+func (g *guard) fail(err error) error {
+	g.once.Do(func() {
+		g.cause = unknown(fmt.Errorf("store is broken: %w", err))
+		close(g.broken)
+		g.onFatal(err)
+	})
+	<-g.broken
+	return g.cause
+}
+
+// err is nil while the store is sound.
+func (g *guard) err() error {
+	select {
+	case <-g.broken:
+		return g.cause
+	default:
+		return nil
+	}
+}
+
+// pebbleLog is the logger that Pebble gets.
+type pebbleLog struct{ s *Store }
+
+// Infof drops what Pebble tells of its everyday life.
+func (l pebbleLog) Infof(string, ...any) {}
+
+// Errorf logs.
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.s.log.LogAttrs(context.Background(), slog.LevelError, "pebble", slog.String("error", fmt.Sprintf(format, args...)))
+}
+
+// Fatalf marks the store broken. Pebble must not go on behind it, so it never returns.
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	_ = l.s.guard.fail(fmt.Errorf(format, args...))
+	select {}
+}
+
+// events reports damage found while reading. Without a listener Pebble would
+// call Fatalf; but damage in one table is no reason to stop, the reader gets an error.
+func (s *Store) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		DataCorruption:  func(i pebble.DataCorruptionInfo) { s.logError("stored data is damaged", i.Details) },
+		BackgroundError: func(err error) { s.logError("pebble in the background", err) },
+	}
+}
+
+func (s *Store) logError(msg string, err error) {
+	s.log.LogAttrs(context.Background(), slog.LevelError, msg,
+		slog.String("dir", s.dir), slog.Any("error", err))
+}

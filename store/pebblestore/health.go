@@ -1,0 +1,48 @@
+package pebblestore
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// stuckAfter is how long a write may take before the store counts as ill. On a
+// full disk Pebble's writes do not fail, they wait.
+const stuckAfter = 5 * time.Second
+
+// pulse tells whether writes get through. The log is written in order, so if
+// any write ended lately, none is stuck.
+type pulse struct {
+	waiting atomic.Int64
+	beat    atomic.Int64 // when a write last ended, or began with none waiting: nanoseconds since 1970
+}
+
+func (p *pulse) begin() {
+	if p.waiting.Add(1) == 1 {
+		p.beat.Store(time.Now().UnixNano())
+	}
+}
+
+func (p *pulse) end() {
+	p.beat.Store(time.Now().UnixNano())
+	p.waiting.Add(-1)
+}
+
+// stuck returns for how long nothing has got through, 0 if nothing waits.
+func (p *pulse) stuck() time.Duration {
+	if p.waiting.Load() == 0 {
+		return 0
+	}
+	return time.Duration(time.Now().UnixNano() - p.beat.Load())
+}
+
+// Health is nil while the store does its work. It never waits.
+func (s *Store) Health() error {
+	if err := s.guard.err(); err != nil {
+		return err
+	}
+	if d := s.pulse.stuck(); d > stuckAfter {
+		return fmt.Errorf("store in %q: a write has been waiting for %s: is the disk full or failing?", s.dir, d.Round(time.Second))
+	}
+	return s.space.allow(s, 0)
+}

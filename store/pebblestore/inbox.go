@@ -1,0 +1,185 @@
+package pebblestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Append adds a message and its claim in one batch.
+func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.Claim) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	if err := s.space.allow(s, len(body)); err != nil {
+		return err
+	}
+	p, err := s.partition(partition)
+	if err != nil {
+		return err
+	}
+	b, seq, err := s.append(p, body, c)
+	if errors.Is(err, store.ErrClaimed) {
+		// The other's claim may still be on its way to the disk, and this answer must not outlive it.
+		return cmp.Or(s.flushInbox(p), err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.settle(b); err != nil {
+		return err
+	}
+	p.arrive(seq)
+	return nil
+}
+
+// append puts the message into the log. The lock makes the order of sequence
+// numbers the order of the log.
+func (s *Store) append(p *partition, body []byte, c store.Claim) (*pebble.Batch, uint64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := s.db.NewBatchWithSize(len(body) + len(c.Key) + len(c.Value) + 64)
+	if c.Key != "" {
+		if err := s.claim(b, p.no, c); err != nil {
+			return nil, 0, errors.Join(err, b.Close())
+		}
+	}
+	seq := p.last + 1
+	if err := b.Set(inboxKey(p.no, seq), body, nil); err != nil {
+		return nil, 0, err
+	}
+	if err := s.enqueue(b); err != nil {
+		return nil, 0, err
+	}
+	p.last = seq
+	return b, seq, nil
+}
+
+// claim adds the claim to b, or returns a *ClaimedError if somebody has it.
+func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
+	key := claimKey(partition, c.Key)
+	v, err := s.get(key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return b.Set(key, c.Value, nil)
+	case err != nil:
+		return err
+	}
+	return &store.ClaimedError{Value: v}
+}
+
+// flushInbox waits until all messages and claims that are visible are durable.
+func (s *Store) flushInbox(p *partition) error {
+	p.mu.Lock()
+	settled := p.durableSeq.Load() == p.last
+	p.mu.Unlock()
+	if settled {
+		return nil
+	}
+	return s.flush()
+}
+
+// arrive makes the messages up to seq readable: those before it in the log are durable too.
+func (p *partition) arrive(seq uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	raise(&p.durableSeq, seq)
+	if p.wake != nil {
+		close(p.wake)
+		p.wake = nil
+	}
+}
+
+// Claimed returns the value of a claim, once it is durable.
+func (s *Store) Claimed(ctx context.Context, partition int, key string) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	p, err := s.partition(partition)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.get(claimKey(partition, key))
+	if err != nil {
+		return nil, err
+	}
+	return v, s.flushInbox(p)
+}
+
+// Read returns the messages after a sequence number, and waits for the first.
+func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	for {
+		found, wake, err := s.read(ctx, partition, after, limit)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+		case <-s.gate.shut:
+		case <-s.guard.broken:
+		}
+	}
+}
+
+func (s *Store) read(ctx context.Context, no int, after uint64, limit int) ([]store.Message, <-chan struct{}, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer s.gate.leave()
+	p, err := s.partition(no)
+	if err != nil {
+		return nil, nil, err
+	}
+	upTo, wake := p.readable(after)
+	if wake != nil {
+		return nil, wake, nil
+	}
+	found, err := s.messages(no, after+1, upTo+1, max(limit, 1))
+	if err == nil && len(found) == 0 { // acknowledged by now, and gone: wait behind them
+		return s.read(ctx, no, upTo, limit)
+	}
+	return found, nil, err
+}
+
+// readable returns up to where messages can be read, or a channel to wait for if there is none after seq.
+func (p *partition) readable(seq uint64) (upTo uint64, wake <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if upTo := p.durableSeq.Load(); upTo > max(seq, p.acked) {
+		return upTo, nil
+	}
+	if p.wake == nil {
+		p.wake = make(chan struct{})
+	}
+	return 0, p.wake
+}
+
+func (s *Store) messages(no int, from, to uint64, limit int) ([]store.Message, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: inboxKey(no, from), UpperBound: inboxKey(no, to)})
+	if err != nil {
+		return nil, readError(err)
+	}
+	var found []store.Message
+	for ok := it.First(); ok && len(found) < limit; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return nil, errors.Join(readError(err), it.Close())
+		}
+		found = append(found, store.Message{Seq: seqOf(it.Key()), Body: append([]byte{}, v...)})
+	}
+	if err := it.Close(); err != nil {
+		return nil, fmt.Errorf("read the inbox of partition %d: %w", no, readError(err))
+	}
+	return found, nil
+}
+
+func seqOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[prefixLen:]) }

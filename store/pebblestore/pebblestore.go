@@ -1,0 +1,137 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Store is a [store.Store] in a directory.
+type Store struct {
+	dir  string
+	opts Options
+	fs   vfs.FS // without the wrapper that releases the ballast
+	log  *slog.Logger
+	db   *pebble.DB
+	lock *pebble.Lock
+
+	gate  *gate
+	guard guard
+	pulse pulse
+	space space
+	tail  *tail
+
+	generation uint64 // of the newest watermark; belongs to Open, then to the tail
+
+	mu         sync.Mutex
+	partitions map[int]*partition
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store in dir, and creates both if they are not there. Only one
+// process at a time can have a directory open.
+func Open(dir string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	s := &Store{
+		dir: dir, opts: o, fs: o.FS, log: o.Logger,
+		gate: newGate(), partitions: map[int]*partition{},
+	}
+	s.guard.init(o.OnFatal)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open store in %q: %w", dir, err)
+	}
+	s.tail = newTail(s)
+	go s.tail.run()
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	if err := makeDir(s.fs, s.dir); err != nil {
+		return err
+	}
+	if s.lock, err = lockDir(s.fs, s.dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.lock.Close())
+		}
+	}()
+	if err := s.space.prepare(s); err != nil {
+		return err
+	}
+	marks, err := s.readMarks()
+	if err != nil {
+		return err
+	}
+	if s.db, err = s.openLog(marks); err != nil {
+		return err
+	}
+	if err := s.recover(marks); err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+// Durability is "disk", or "memory" if that was asked for.
+func (s *Store) Durability() string { return s.opts.Mode.String() }
+
+// Close ends the store: calls that wait return [store.ErrClosed], others are
+// waited for, and what was acknowledged is noted down. A broken store is left
+// as it is, and the reason returned.
+func (s *Store) Close() error {
+	if !s.gate.close() {
+		return nil
+	}
+	if err := s.guard.err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.gate.empty:
+	case <-s.guard.broken:
+		return s.guard.err()
+	}
+	err := s.tail.stop()
+	return errors.Join(err, s.db.Close(), s.lock.Close())
+}
+
+// enter begins a call. Whoever gets nil calls s.gate.leave at the end.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.guard.err(); err != nil {
+		return err
+	}
+	return s.gate.enter()
+}
+
+// get returns a copy of a value.
+func (s *Store) get(key []byte) ([]byte, error) {
+	v, done, err := s.db.Get(key)
+	if err != nil {
+		return nil, readError(err)
+	}
+	kept := make([]byte, len(v))
+	copy(kept, v)
+	return kept, done.Close()
+}
+
+// readError gives Pebble's errors the names of package store.
+func readError(err error) error {
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		return store.ErrNotFound
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirhq/weir/store"
+)
+
+// LossError says that the directory has less than what was acknowledged: files
+// are missing, damaged, or from an earlier day. It matches [store.ErrCorrupt].
+type LossError struct {
+	Lost []Loss
+}
+
+// Loss is how far a partition is, and how far it was.
+type Loss struct {
+	Partition             int
+	Number, NumberWas     uint64 // of the last commit
+	Sequence, SequenceWas uint64 // of the last inbox message
+}
+
+// Error names each loss, and what can be done.
+func (e *LossError) Error() string {
+	var b strings.Builder
+	b.WriteString("acknowledged work is missing: ")
+	for i, l := range e.Lost {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "partition %d is at commit %d of %d and message %d of %d",
+			l.Partition, l.Number, l.NumberWas, l.Sequence, l.SequenceWas)
+	}
+	b.WriteString(". Put the whole directory back from a backup, or open it with AcceptLoss to go on without")
+	return b.String()
+}
+
+// Is makes errors.Is(err, store.ErrCorrupt) true.
+func (e *LossError) Is(target error) bool { return target == store.ErrCorrupt }
+
+// makeDir creates dir for this user alone, and sees to it that it is still there after a crash.
+func makeDir(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(dir); err == nil {
+		return nil
+	}
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncDir(fs, fs.PathDir(dir))
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	if dir == "" {
+		dir = "."
+	}
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func lockDir(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	l, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the directory (%w): if another process has it open, "+
+			"stop that one or give this one a directory of its own", err)
+	}
+	return l, nil
+}
+
+// openLog opens Pebble.
+//
+// A log of the newest format marks how far it was synced, so that damage before
+// the mark is an error. But the first log of a new store is created before the
+// format is raised, and damage in it would look like its end. So a new store
+// is closed and opened again, which begins another log, before it takes anything.
+func (s *Store) openLog(m marks) (*pebble.DB, error) {
+	desc, err := pebble.Peek(s.dir, s.fs)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	if !desc.Exists && len(m) > 0 && !s.opts.AcceptLoss {
+		return nil, lossOf(m, nil) // Pebble would begin anew, and remove what it does not know
+	}
+	fs := vfs.OnDiskFull(s.fs, s.diskFull)
+	if !desc.Exists {
+		db, err := pebble.Open(s.dir, s.tuned(fs))
+		if err != nil {
+			return nil, err
+		}
+		if err := db.Close(); err != nil {
+			return nil, err
+		}
+	}
+	db, err := pebble.Open(s.dir, s.tuned(fs))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	return db, nil
+}
+
+// damaged marks Pebble's errors about files that are not as it left them.
+func damaged(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return fmt.Errorf("%w: %w. Put the whole directory back from a backup", store.ErrCorrupt, err)
+	}
+	return err
+}
+
+// recover loads the partitions that were acknowledged to, and compares.
+func (s *Store) recover(m marks) error {
+	have := marks{}
+	for no := range m {
+		p, err := s.partition(no)
+		if err != nil {
+			return err
+		}
+		have[no] = mark{p.number, p.last}
+	}
+	loss := lossOf(m, have)
+	if loss == nil {
+		return nil
+	}
+	if !s.opts.AcceptLoss {
+		return loss
+	}
+	s.logError("lost work accepted", loss)
+	return nil
+}
+
+// lossOf returns a *LossError if any partition has less than it had. It is of
+// type error, so that no loss is nil.
+func lossOf(had, have marks) error {
+	var lost []Loss
+	for _, no := range had.sorted() {
+		was, is := had[no], have[no]
+		if is.number < was.number || is.seq < was.seq {
+			lost = append(lost, Loss{no, is.number, was.number, is.seq, was.seq})
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	return &LossError{lost}
+}

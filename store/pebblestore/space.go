@@ -1,0 +1,118 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/cockroachdb/errors/oserror"
+
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// smallMessage is the size up to which a message is taken although space is low: a command, not new work.
+	smallMessage = 4 << 10
+	bigMessage   = math.MaxInt
+
+	defaultMinFree = 2 << 30
+	defaultBallast = 256 << 20
+	// openFree is what opening needs: the log's records become a table.
+	openFree    = memtableBytes
+	ballastFile = "BALLAST"
+)
+
+// space watches the free bytes of the disk.
+type space struct {
+	free    atomic.Int64
+	minFree int64 // 0: not looked at
+}
+
+// prepare looks at the disk before anything is written to it: opening Pebble on
+// a full disk does not fail, it hangs.
+func (sp *space) prepare(s *Store) error {
+	u, err := s.fs.GetDiskUsage(s.dir)
+	if err != nil || s.opts.MinFree < 0 {
+		return nil // a file system that cannot tell is not watched
+	}
+	total := int64(min(u.TotalBytes, math.MaxInt64))
+	sp.minFree = s.opts.MinFree
+	if sp.minFree == 0 {
+		sp.minFree = min(total/10, defaultMinFree)
+	}
+	sp.look(s)
+	need := min(openFree, sp.minFree/2)
+	if sp.free.Load() < need {
+		s.releaseBallast()
+		sp.look(s)
+	}
+	if free := sp.free.Load(); free < need {
+		return fmt.Errorf("%w: %d MiB free, opening takes up to %d MiB; make room on the disk",
+			store.ErrFull, free>>20, need>>20)
+	}
+	return sp.keepBallast(s, total)
+}
+
+// keepBallast creates the ballast if it is not there and there is room to spare.
+func (sp *space) keepBallast(s *Store, total int64) error {
+	size := s.opts.Ballast
+	if size == 0 {
+		size = min(defaultBallast, total/100)
+	}
+	if size < 0 || sp.free.Load() < 2*sp.minFree {
+		return nil
+	}
+	name := s.fs.PathJoin(s.dir, ballastFile)
+	if _, err := s.fs.Stat(name); err == nil {
+		return nil
+	}
+	if err := reserve(s.fs, name, size); err != nil {
+		return errors.Join(fmt.Errorf("create the ballast of %d MiB: %w", size>>20, err), s.fs.Remove(name))
+	}
+	return nil
+}
+
+// look asks the disk how much is free.
+func (sp *space) look(s *Store) {
+	if sp.minFree == 0 {
+		return
+	}
+	if u, err := s.fs.GetDiskUsage(s.dir); err == nil {
+		sp.free.Store(int64(min(u.AvailBytes, math.MaxInt64)))
+	}
+}
+
+// allow refuses a message of size bytes if space is low.
+func (sp *space) allow(s *Store, size int) error {
+	if sp.minFree == 0 {
+		return nil
+	}
+	need := sp.minFree
+	if size <= smallMessage {
+		need /= 2
+	}
+	if free := sp.free.Load(); free < need {
+		return fmt.Errorf("%w: %d MiB free in %q, want %d MiB; make room on the disk or lower MinFree",
+			store.ErrFull, free>>20, s.dir, need>>20)
+	}
+	return nil
+}
+
+// diskFull is called by the file system with writes held back: it makes room,
+// and they are tried once more.
+func (s *Store) diskFull() {
+	s.space.free.Store(0)
+	if s.releaseBallast() {
+		s.logError("disk is full, ballast released", store.ErrFull)
+	}
+}
+
+// releaseBallast reports whether there was one.
+func (s *Store) releaseBallast() bool {
+	err := s.fs.Remove(s.fs.PathJoin(s.dir, ballastFile))
+	if err != nil && !oserror.IsNotExist(err) {
+		s.logError("release the ballast", err)
+	}
+	return err == nil
+}

@@ -1,0 +1,52 @@
+package pebblestore
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Sizes, chosen so that a bulk action of a million items (some 25 MB of
+// blocks) is written, read and removed within one memtable.
+const (
+	memtableBytes = 64 << 20
+	// memtables is how many may exist before writers wait: one fills, one is flushed.
+	memtables = 2
+	// cacheBytes includes the memtables: Pebble takes them off the cache.
+	cacheBytes = memtables*memtableBytes + 24<<20
+	// batchBytes is the most that goes into the log in one record. Pebble keeps a batch
+	// of half a memtable as a memtable of its own, which would cost the memory twice.
+	batchBytes = 4 << 20
+)
+
+// tuned returns Pebble's options for fs.
+func (s *Store) tuned(fs vfs.FS) *pebble.Options {
+	o := &pebble.Options{
+		FS:                 fs,
+		Logger:             pebbleLog{s},
+		EventListener:      s.events(),
+		FormatMajorVersion: pebble.FormatNewest, // logs whose damage is found: see openLog
+
+		MemTableSize:                memtableBytes,
+		MemTableStopWritesThreshold: memtables,
+		CacheSize:                   cacheBytes,
+		BytesPerSync:                1 << 20,
+		WALBytesPerSync:             1 << 20, // the sync that follows 25 MB of blocks finds most of it written
+
+		// Blocks are read once or twice, soon, and then removed: it pays to
+		// leave them in L0 for a while rather than to sort them again.
+		L0CompactionThreshold:     8,
+		L0CompactionFileThreshold: 32,
+		L0StopWritesThreshold:     64,
+		LBaseMaxBytes:             256 << 20,
+		MaxOpenFiles:              256,
+		Lock:                      s.lock,
+	}
+	o.TargetFileSizes[0] = 16 << 20
+	for i := range o.Levels {
+		// Blocks and results come compressed; there are no filters, because what is asked for exists.
+		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+		o.Levels[i].BlockSize = 32 << 10
+	}
+	return o
+}

@@ -1,0 +1,163 @@
+// Package store is the contract between the engine and what keeps its work.
+//
+// A store holds numbered partitions. Of each it keeps blocks (items, written by
+// submitters), an inbox (messages, written by anyone, read by the owner), state
+// (rows, written by the owner alone) and a lease (who the owner is). The roles
+// are small interfaces; [Store] is all of them. Package storetest checks every
+// promise made here against a backend.
+//
+// The engine knows this contract and never a backend.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Errors to branch on with [errors.Is].
+var (
+	// ErrFenced means that the token is not the newest granted for the partition: somebody else owns it.
+	ErrFenced = errors.New("fenced: the partition has another owner")
+	// ErrHeld means that the lease is somebody else's and has not run out.
+	ErrHeld = errors.New("lease is held by another owner")
+	// ErrUnknown means that a write's answer did not come: it may or may not have happened. [State.Number] tells.
+	ErrUnknown = errors.New("outcome of the write is unknown")
+	// ErrNotFound means that there is no such block or row.
+	ErrNotFound = errors.New("no such block or row")
+	// ErrCorrupt means that what was read is not what was written.
+	ErrCorrupt = errors.New("stored data is damaged")
+	// ErrClaimed means that another message holds the claim; see [ClaimedError].
+	ErrClaimed = errors.New("claimed before")
+	// ErrFull means that the store is low on space and takes no new work.
+	ErrFull = errors.New("store is low on space")
+	// ErrClosed means that the store was closed.
+	ErrClosed = errors.New("store is closed")
+)
+
+// ClaimedError carries the value of a claim that somebody made before. It matches [ErrClaimed].
+type ClaimedError struct{ Value []byte }
+
+// Error says that the claim is taken.
+func (e *ClaimedError) Error() string { return ErrClaimed.Error() }
+
+// Is makes errors.Is(err, ErrClaimed) true.
+func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
+
+// Store is everything the engine needs of a backend. All methods may be called
+// from several goroutines at once.
+type Store interface {
+	Blocks
+	Inbox
+	State
+	Leases
+	io.Closer
+	// Durability names what an acknowledged write survives: "memory" or "disk".
+	Durability() string
+}
+
+// Blocks keeps the items. A block is immutable once written.
+type Blocks interface {
+	// PutBlocks writes blocks first, first+1, ... of a bulk action.
+	//
+	//  - Ordered: once an Append to the same partition that came after PutBlocks returned nil, the blocks are as durable as that message.
+	//  - Repeatable: writing a block again with the same bytes changes nothing.
+	//  - Copied: the store keeps no reference to the slices.
+	PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
+	// GetBlock returns the bytes of one block, or ErrNotFound. The caller may keep them.
+	GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error)
+	// DeleteBlocks removes every block of a bulk action. None there is no error.
+	DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error
+	// BlockOwners lists the bulk actions of a partition that have blocks, each once.
+	BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error)
+}
+
+// Message is one entry of an inbox.
+type Message struct {
+	Seq  uint64 // set by the store: rises with every Append to the partition, never repeats
+	Body []byte
+}
+
+// Claim makes an Append conditional: only the first message with a key gets in.
+type Claim struct {
+	Key   string // empty: no condition
+	Value []byte // kept with the key, and given to whoever comes later
+}
+
+// Inbox takes messages from anyone and hands them to the partition's owner in order.
+type Inbox interface {
+	// Append adds a message.
+	//
+	//  - Durable: once it returned nil, the message survives what Durability promises.
+	//  - Claimed: if the claim's key was claimed before, a *ClaimedError is returned and nothing is written.
+	//  - Atomic: claim and message are both there, or neither.
+	Append(ctx context.Context, partition int, body []byte, c Claim) error
+	// Claimed returns the value of a claim, or ErrNotFound.
+	Claimed(ctx context.Context, partition int, key string) ([]byte, error)
+	// Read returns up to limit messages after seq, oldest first. It waits until
+	// there is one or ctx ends, without polling.
+	Read(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)
+}
+
+// Row is one key and its value.
+type Row struct{ Key, Value []byte }
+
+// Batch is one commit to a partition's state.
+type Batch struct {
+	// Number is one more than that of the last commit.
+	Number uint64
+	Set    []Row
+	Delete [][]byte
+	// Ack removes the inbox messages up to and including this sequence number. 0: none.
+	Ack uint64
+}
+
+// State keeps the owner's rows.
+type State interface {
+	// Commit writes b to the partition's state.
+	//
+	//  - Atomic: all of b is there afterwards, or none of it.
+	//  - Durable: once Commit returned nil, b survives what Durability promises.
+	//  - Fenced: returns ErrFenced, and writes nothing, unless tok is the newest token granted.
+	//  - Numbered: b.Number is one more than the last; a gap or a repeat is refused with a *NumberError.
+	//  - Honest: an error that is ErrUnknown may have been written; any other was not.
+	//  - Copied: the store keeps no reference to b's slices.
+	Commit(ctx context.Context, partition int, tok Token, b *Batch) error
+	// Number returns the number of the last commit, 0 if there was none.
+	Number(ctx context.Context, partition int) (uint64, error)
+	// Get returns one row's value, or ErrNotFound. The caller may keep it.
+	Get(ctx context.Context, partition int, key []byte) ([]byte, error)
+	// Scan calls yield for every row whose key begins with prefix, in order of
+	// keys, as of one moment, until yield returns an error, which it returns.
+	// Key and value are valid until yield returns.
+	Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error
+}
+
+// NumberError is a commit out of order.
+type NumberError struct{ Got, Want uint64 }
+
+// Error tells both numbers.
+func (e *NumberError) Error() string {
+	return fmt.Sprintf("commit number %d, want %d", e.Got, e.Want)
+}
+
+// Token proves an acquisition of a lease. A nonce is drawn for each: an epoch
+// alone can repeat when a store is restored to an earlier moment.
+type Token struct{ Epoch, Nonce uint64 }
+
+// Leases says who owns a partition.
+type Leases interface {
+	// Acquire takes the partition's lease for ttl, if it is free, has run out, or is owner's own.
+	//
+	//  - Exclusive: returns ErrHeld while another owner's lease lasts.
+	//  - Fencing: the token is newer than every one before; from now on all others are refused.
+	Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (Token, error)
+	// Renew extends the lease to ttl from now, or returns ErrFenced.
+	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) error
+	// Release gives the lease back, so that the next owner need not wait. A stale token changes nothing.
+	Release(ctx context.Context, partition int, tok Token) error
+}

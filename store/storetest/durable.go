@@ -1,0 +1,57 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/weirhq/weir/store"
+)
+
+// durableCases need a backend that can be reopened.
+var durableCases = []struct {
+	name string
+	run  func(t *testing.T, s store.Store, reopen func() store.Store)
+}{
+	{"a commit survives", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "a", "1", "b", "2")))
+		b := set(2, "c", "3")
+		b.Delete = [][]byte{[]byte("a")}
+		must(t, s.Commit(t.Context(), part, tok, b))
+		s = reopen()
+		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[b=2 c=3]")
+		want(t, "number", number(t, s, part), 2)
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), set(3)))
+	}},
+	{"a message survives with its claim and the blocks before it", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		must(t, s.PutBlocks(t.Context(), part, bulk, 0, [][]byte{[]byte("zero"), []byte("one")}))
+		must(t, s.Append(t.Context(), part, []byte("created"), store.Claim{Key: "k", Value: []byte("v")}))
+		s = reopen()
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "inbox", fmt.Sprint(bodies), "[created]")
+		want(t, "block 1", block(t, s, part, bulk, 1), "one")
+		err := s.Append(t.Context(), part, nil, store.Claim{Key: "k"})
+		wantErr(t, err, store.ErrClaimed)
+	}},
+	{"sequence numbers go on although all messages are gone", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		appendMessage(t, s, part, "one")
+		_, last := inbox(t, s, part, 0)
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), &store.Batch{Number: 1, Ack: last}))
+		s = reopen()
+		wantEmpty(t, s, part, 0)
+		appendMessage(t, s, part, "two")
+		bodies, next := inbox(t, s, part, 0)
+		want(t, "inbox", fmt.Sprint(bodies), "[two]")
+		if next <= last {
+			t.Fatalf("sequence number %d was given again after %d", next, last)
+		}
+	}},
+	{"epochs go on", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		before := acquire(t, s, part, "a")
+		s = reopen()
+		if tok := acquire(t, s, part, "a"); tok.Epoch <= before.Epoch {
+			t.Fatalf("token %+v is not newer than %+v", tok, before)
+		}
+		wantErr(t, s.Commit(t.Context(), part, before, set(1)), store.ErrFenced)
+	}},
+}

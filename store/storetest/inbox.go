@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/weirhq/weir/store"
+)
+
+var inboxCases = []testCase{
+	{"messages come in order with rising numbers", func(t *testing.T, s store.Store) {
+		for _, b := range []string{"one", "two", "three"} {
+			appendMessage(t, s, part, b)
+		}
+		m, err := s.Read(t.Context(), part, 0, 10)
+		must(t, err)
+		want(t, "messages", len(m), 3)
+		for i, text := range []string{"one", "two", "three"} {
+			want(t, "body", string(m[i].Body), text)
+			if i > 0 && m[i].Seq <= m[i-1].Seq {
+				t.Fatalf("sequence numbers %d, %d do not rise", m[i-1].Seq, m[i].Seq)
+			}
+		}
+	}},
+	{"read begins behind the number given and stops at the limit", func(t *testing.T, s store.Store) {
+		for i := range 5 {
+			appendMessage(t, s, part, fmt.Sprint(i))
+		}
+		first, err := s.Read(t.Context(), part, 0, 2)
+		must(t, err)
+		want(t, "messages with limit 2", len(first), 2)
+		rest, _ := inbox(t, s, part, first[1].Seq)
+		want(t, "the rest", fmt.Sprint(rest), "[2 3 4]")
+	}},
+	{"read waits for the first message", func(t *testing.T, s store.Store) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		got := make(chan []store.Message, 1)
+		go func() {
+			m, err := s.Read(ctx, part, 0, 10)
+			if err != nil {
+				t.Errorf("Read() = %v", err)
+			}
+			got <- m
+		}()
+		appendMessage(t, s, other, "for somebody else")
+		appendMessage(t, s, part, "hello")
+		m := <-got
+		want(t, "messages", len(m), 1)
+		want(t, "body", string(m[0].Body), "hello")
+	}},
+	{"read ends with its context", func(t *testing.T, s store.Store) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.Read(ctx, part, 0, 10)
+			ended <- err
+		}()
+		cancel()
+		wantErr(t, <-ended, context.Canceled)
+	}},
+	{"appends at the same time are all read, each once, in order", func(t *testing.T, s store.Store) {
+		const writers, each = 8, 40
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					if err := s.Append(t.Context(), part, []byte{byte(w), byte(i)}, store.Claim{}); err != nil {
+						t.Errorf("Append() = %v", err)
+					}
+				}
+			})
+		}
+		readAll(t, s, writers, each)
+		wg.Wait()
+	}},
+	{"of 32 claims at once one wins and the others learn its value", func(t *testing.T, s store.Store) {
+		const n = 32
+		errs := make([]error, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				v := fmt.Appendf(nil, "claimer %d", i)
+				errs[i] = s.Append(t.Context(), part, v, store.Claim{Key: "order-7", Value: v})
+			})
+		}
+		wg.Wait()
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "messages", len(bodies), 1)
+		won := 0
+		for _, err := range errs {
+			var claimed *store.ClaimedError
+			switch {
+			case err == nil:
+				won++
+			case !errors.As(err, &claimed):
+				t.Errorf("Append() = %v, want a *ClaimedError", err)
+			case string(claimed.Value) != bodies[0]:
+				t.Errorf("value of the claim = %q, want the winner's %q", claimed.Value, bodies[0])
+			}
+		}
+		want(t, "winners", won, 1)
+	}},
+	{"a refused claim writes no message", func(t *testing.T, s store.Store) {
+		c := store.Claim{Key: "k", Value: []byte("first")}
+		must(t, s.Append(t.Context(), part, []byte("first"), c))
+		err := s.Append(t.Context(), part, []byte("second"), store.Claim{Key: "k", Value: []byte("second")})
+		wantErr(t, err, store.ErrClaimed)
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "messages", fmt.Sprint(bodies), "[first]")
+	}},
+	{"a claim can be asked for and belongs to its partition", func(t *testing.T, s store.Store) {
+		_, err := s.Claimed(t.Context(), part, "k")
+		wantErr(t, err, store.ErrNotFound)
+		must(t, s.Append(t.Context(), part, nil, store.Claim{Key: "k", Value: []byte("v")}))
+		v, err := s.Claimed(t.Context(), part, "k")
+		must(t, err)
+		want(t, "claim", string(v), "v")
+		_, err = s.Claimed(t.Context(), other, "k")
+		wantErr(t, err, store.ErrNotFound)
+	}},
+	{"message and claim are copied", func(t *testing.T, s store.Store) {
+		body, value := []byte("body"), []byte("value")
+		must(t, s.Append(t.Context(), part, body, store.Claim{Key: "k", Value: value}))
+		copy(body, "xxxx")
+		copy(value, "xxxxx")
+		m, err := s.Read(t.Context(), part, 0, 1)
+		must(t, err)
+		copy(m[0].Body, "yyyy")
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "body", bodies[0], "body")
+		v, err := s.Claimed(t.Context(), part, "k")
+		must(t, err)
+		want(t, "claim", string(v), "value")
+	}},
+}
+
+// readAll reads while others append, and checks that each writer's messages come in its order.
+func readAll(t *testing.T, s store.Store, writers, each int) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	next := make([]byte, writers)
+	var after uint64
+	for n := 0; n < writers*each; {
+		m, err := s.Read(ctx, part, after, 7)
+		must(t, err)
+		for _, m := range m {
+			if m.Seq <= after {
+				t.Fatalf("message %d after %d", m.Seq, after)
+			}
+			after = m.Seq
+			w, i := m.Body[0], m.Body[1]
+			want(t, fmt.Sprintf("next message of writer %d", w), i, next[w])
+			next[w]++
+			n++
+		}
+	}
+	wantEmpty(t, s, part, after)
+}

@@ -1,0 +1,142 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weirhq/weir/store"
+)
+
+var stateCases = []testCase{
+	{"a commit sets and deletes rows", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "a", "1", "b", "2", "c", "")))
+		b := set(2, "a", "one", "d", "4")
+		b.Delete = [][]byte{[]byte("b"), []byte("never there")}
+		must(t, s.Commit(t.Context(), part, tok, b))
+		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[a=one c= d=4]")
+		v, err := s.Get(t.Context(), part, []byte("a"))
+		must(t, err)
+		want(t, "row a", string(v), "one")
+		_, err = s.Get(t.Context(), part, []byte("b"))
+		wantErr(t, err, store.ErrNotFound)
+	}},
+	{"partitions are apart", func(t *testing.T, s store.Store) {
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), set(1, "k", "here")))
+		must(t, s.Commit(t.Context(), other, acquire(t, s, other, "a"), set(1, "k", "there")))
+		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[k=here]")
+		want(t, "rows", fmt.Sprint(rows(t, s, other, "")), "[k=there]")
+	}},
+	{"a stale token is fenced and writes nothing", func(t *testing.T, s store.Store) {
+		stale := acquire(t, s, part, "a")
+		appendMessage(t, s, part, "stays")
+		tok := acquire(t, s, part, "a")
+		for _, bad := range []store.Token{stale, {}, {Epoch: tok.Epoch}, {Epoch: tok.Epoch, Nonce: tok.Nonce + 1}, {Epoch: tok.Epoch + 1, Nonce: tok.Nonce}} {
+			b := set(1, "k", "v")
+			b.Ack = 1 << 40
+			wantErr(t, s.Commit(t.Context(), part, bad, b), store.ErrFenced)
+		}
+		want(t, "rows", len(rows(t, s, part, "")), 0)
+		want(t, "number", number(t, s, part), 0)
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "inbox", fmt.Sprint(bodies), "[stays]")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "k", "v")))
+	}},
+	{"no token is good for a partition nobody has acquired", func(t *testing.T, s store.Store) {
+		wantErr(t, s.Commit(t.Context(), part, store.Token{}, set(1, "k", "v")), store.ErrFenced)
+	}},
+	{"a gap or a repeat in the numbers is refused", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "k", "1")))
+		must(t, s.Commit(t.Context(), part, tok, set(2, "k", "2")))
+		for _, n := range []uint64{0, 1, 2, 4} {
+			err := s.Commit(t.Context(), part, tok, set(n, "k", "bad"))
+			var wrong *store.NumberError
+			if !errors.As(err, &wrong) || wrong.Got != n || wrong.Want != 3 {
+				t.Fatalf("Commit of number %d = %v, want a *NumberError that asks for 3", n, err)
+			}
+		}
+		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[k=2]")
+		want(t, "number", number(t, s, part), 2)
+	}},
+	{"numbers go on under a new owner", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1)))
+		must(t, s.Release(t.Context(), part, tok))
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "b"), set(2)))
+		want(t, "number", number(t, s, part), 2)
+	}},
+	{"an acknowledgement removes messages, and their numbers do not come back", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		for _, b := range []string{"one", "two", "three"} {
+			appendMessage(t, s, part, b)
+		}
+		m, err := s.Read(t.Context(), part, 0, 2)
+		must(t, err)
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 1, Ack: m[1].Seq}))
+		bodies, last := inbox(t, s, part, 0)
+		want(t, "inbox", fmt.Sprint(bodies), "[three]")
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 2, Ack: last}))
+		wantEmpty(t, s, part, 0)
+		appendMessage(t, s, part, "four")
+		bodies, next := inbox(t, s, part, last)
+		want(t, "inbox", fmt.Sprint(bodies), "[four]")
+		if next <= last {
+			t.Fatalf("sequence number %d was given again after %d", next, last)
+		}
+	}},
+	{"scan goes in order of keys and keeps to the prefix", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "b\xff\x01", "3", "b", "1", "a", "0", "b\xff", "2", "c", "4")))
+		want(t, "rows", fmt.Sprintf("%q", rows(t, s, part, "b")), `["b=1" "b\xff=2" "b\xff\x01=3"]`)
+		want(t, "rows", fmt.Sprintf("%q", rows(t, s, part, "b\xff")), `["b\xff=2" "b\xff\x01=3"]`)
+		want(t, "rows", len(rows(t, s, part, "")), 5)
+		want(t, "rows", len(rows(t, s, part, "bb")), 0)
+	}},
+	{"scan sees one moment", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "a", "old", "b", "old")))
+		var got string
+		must(t, s.Scan(t.Context(), part, nil, func(k, v []byte) error {
+			if string(k) == "a" {
+				must(t, s.Commit(t.Context(), part, tok, set(2, "b", "new", "c", "new")))
+			}
+			got += string(k) + "=" + string(v) + " "
+			return nil
+		}))
+		want(t, "rows", got, "a=old b=old ")
+	}},
+	{"scan returns the error of yield and stops", func(t *testing.T, s store.Store) {
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), set(1, "a", "", "b", "")))
+		enough, calls := errors.New("enough"), 0
+		err := s.Scan(t.Context(), part, nil, func(_, _ []byte) error { calls++; return enough })
+		wantErr(t, err, enough)
+		want(t, "calls", calls, 1)
+	}},
+	{"rows are copied both ways", func(t *testing.T, s store.Store) {
+		b := set(1, "key", "mine")
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), b))
+		copy(b.Set[0].Key, "xxx")
+		copy(b.Set[0].Value, "xxxx")
+		v, err := s.Get(t.Context(), part, []byte("key"))
+		must(t, err)
+		copy(v, "yyyy")
+		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[key=mine]")
+	}},
+	{"a commit whose context has ended writes nothing", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantErr(t, s.Commit(ctx, part, tok, set(1, "k", "v")), context.Canceled)
+		want(t, "number", number(t, s, part), 0)
+	}},
+}
+
+func number(t fataler, s store.Store, partition int) uint64 {
+	t.Helper()
+	n, err := s.Number(t.Context(), partition)
+	must(t, err)
+	return n
+}
