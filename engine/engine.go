@@ -34,6 +34,7 @@ type Engine struct {
 	share   *share
 	parts   []*part
 	watches watches
+	sweeps  sweeps
 	node    string       // this engine's name as an owner
 	pending atomic.Int64 // items accepted and not ended
 	speed   speedometer

@@ -5,20 +5,44 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"iter"
 	"runtime"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/source"
 	"golang.org/x/sync/errgroup"
 )
+
+// maxBlockBytes bounds a block of large items: it holds fewer than it could.
+const maxBlockBytes = 4 << 20
+
+// entry is one item on its way into a block.
+type entry struct {
+	id       string
+	data     []byte
+	previous []byte // what an earlier step answered, in a retry
+}
+
+// builders is a block being filled, and what its items bring along.
+type builders struct {
+	items, carried block.Builder
+	sealed         []byte
+}
+
+func (b *builders) reset() {
+	b.items.Reset()
+	b.carried.Reset()
+}
 
 // ingest cuts a stream of items into blocks and writes them. One goroutine reads
 // and checks ids; as many as there are cores check, compress and write blocks.
 // Memory is bounded by the blocks in hand, whatever the number of items.
 type ingest struct {
 	engine     *Engine
+	carries    bool // each item brings what an earlier step answered
 	ctx        context.Context
 	partition  int
 	id         weir.BulkID
@@ -27,20 +51,21 @@ type ingest struct {
 	digest     hash.Hash    // nil: no idempotency key
 	count      int64
 	duplicates int64
-	next       uint32
-	current    *block.Builder
-	spare      chan *block.Builder
+	sizes      []uint16 // of the blocks so far
+	uneven     bool     // a block was cut before it was full
+	current    *builders
+	spare      chan *builders
 	group      *errgroup.Group
 }
 
-func (e *Engine) newIngest(ctx context.Context, partition int, id weir.BulkID, rule weir.DuplicateRule) *ingest {
+func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *ingest {
 	workers := runtime.GOMAXPROCS(0)
-	w := &ingest{engine: e, partition: partition, id: id, rule: rule, spare: make(chan *block.Builder, workers+1)}
+	w := &ingest{engine: e, partition: p, id: c.ID, carries: c.FirstStep > 0, rule: rule, spare: make(chan *builders, workers+1)}
 	if rule != weir.KeepAll {
 		w.seen = source.NewKeys()
 	}
 	for range workers + 1 {
-		w.spare <- &block.Builder{}
+		w.spare <- &builders{}
 	}
 	w.group, w.ctx = errgroup.WithContext(ctx)
 	w.current = <-w.spare
@@ -48,15 +73,16 @@ func (e *Engine) newIngest(ctx context.Context, partition int, id weir.BulkID, r
 }
 
 // all reads every item, and returns when the last block is written.
-func (w *ingest) all(items func(func(string, []byte, error) bool)) (err error) {
-	items(func(id string, data []byte, bad error) bool {
-		err = bad
-		if err == nil {
-			err = w.add(id, data)
+func (w *ingest) all(items iter.Seq2[entry, error]) (err error) {
+	for it, bad := range items {
+		if err = bad; err == nil {
+			err = w.add(it)
 		}
-		return err == nil
-	})
-	if err == nil && w.current.Len() > 0 {
+		if err != nil {
+			break
+		}
+	}
+	if err == nil && w.current.items.Len() > 0 {
 		err = w.flush()
 	}
 	if failed := w.group.Wait(); failed != nil {
@@ -65,8 +91,9 @@ func (w *ingest) all(items func(func(string, []byte, error) bool)) (err error) {
 	return err
 }
 
-func (w *ingest) add(id string, data []byte) error {
-	if err := checkItem(w.count+w.duplicates+1, id, data); err != nil {
+func (w *ingest) add(it entry) error {
+	id, data := it.id, it.data
+	if err := checkItem(w.count+w.duplicates, id, data); err != nil {
 		return err
 	}
 	if w.seen != nil && !w.seen.Add(id) {
@@ -79,9 +106,16 @@ func (w *ingest) add(id string, data []byte) error {
 	if w.digest != nil {
 		w.note(id, data)
 	}
-	w.current.Add(id, data)
+	w.current.items.Add(id, data)
+	if w.carries {
+		w.current.carried.Add(id, it.previous)
+	}
 	w.count++
-	if w.current.Full() {
+	if w.current.items.Full() {
+		return w.flush()
+	}
+	if w.current.items.Bytes() >= maxBlockBytes {
+		w.uneven = true
 		return w.flush()
 	}
 	return nil
@@ -102,11 +136,11 @@ func (w *ingest) flush() error {
 	if err := w.engine.room(w.count); err != nil {
 		return err
 	}
-	b, no := w.current, w.next
-	w.next++
+	b, no, base := w.current, uint32(len(w.sizes)), w.count-int64(w.current.items.Len())
+	w.sizes = append(w.sizes, uint16(b.items.Len()))
 	w.group.Go(func() error {
-		defer func() { b.Reset(); w.spare <- b }()
-		return w.write(b, no)
+		defer func() { w.spare <- b }()
+		return w.write(b, no, base)
 	})
 	select {
 	case w.current = <-w.spare:
@@ -116,12 +150,17 @@ func (w *ingest) flush() error {
 	}
 }
 
-func (w *ingest) write(b *block.Builder, no uint32) error {
-	if err := b.Each(func(i int, id, data []byte) error { return checkJSON(int64(no)*block.Size+int64(i), id, data) }); err != nil {
+func (w *ingest) write(b *builders, no uint32, base int64) error {
+	defer b.reset()
+	if err := b.items.Each(func(i int, id, data []byte) error { return checkJSON(base+int64(i), id, data) }); err != nil {
 		return err
 	}
-	sealed := w.engine.codec.Seal(nil, b)
-	return w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{sealed})
+	b.sealed = w.engine.codec.Seal(b.sealed[:0], &b.items)
+	if err := w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{b.sealed}); err != nil || !w.carries {
+		return err
+	}
+	b.sealed = w.engine.codec.Seal(b.sealed[:0], &b.carried)
+	return w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no+carriedBlocks, [][]byte{b.sealed})
 }
 
 func checkJSON(no int64, id, data []byte) error {
@@ -135,9 +174,9 @@ func checkJSON(no int64, id, data []byte) error {
 	}
 }
 
-// checkItem checks what every item must have. no counts from 1.
+// checkItem checks what every item must have.
 func checkItem(no int64, id string, data []byte) error {
-	field := func(name string) string { return fmt.Sprintf("items[%d].%s", no-1, name) }
+	field := func(name string) string { return fmt.Sprintf("items[%d].%s", no, name) }
 	switch {
 	case id == "":
 		return &weir.FieldError{Code: "missing_id", Field: field("id"), Problem: "is empty", Fix: "give every item an id"}

@@ -64,7 +64,7 @@ func (p *part) load(ctx context.Context) error {
 		return err
 	}
 	p.engine.pending.Add(p.machine.Pending())
-	return nil
+	return p.sweep(ctx)
 }
 
 // keepLease renews at a third of the lease's time. An owner that cannot be sure

@@ -179,7 +179,7 @@ func (r *Report) blocks(ctx context.Context) iter.Seq2[uint32, *block.State] {
 		})
 		switch {
 		case err == nil:
-			untouched(uint32((b.spec.Items + block.Size - 1) / block.Size))
+			untouched(b.spec.Blocks())
 		case err != io.EOF:
 			yield(next, nil)
 		}
@@ -190,7 +190,7 @@ func (r *Report) blocks(ctx context.Context) iter.Seq2[uint32, *block.State] {
 func (r *Report) fresh(no uint32) *block.State {
 	spec := r.bulk.spec
 	s := &block.State{
-		Size:   int(min(block.Size, spec.Items-int64(no)*block.Size)),
+		Size:   spec.BlockSize(no),
 		Passed: make([]block.Set, len(spec.Steps)),
 	}
 	for i := range spec.FirstStep {

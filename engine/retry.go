@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/report"
 )
 
 // carriedBlocks is where a retry keeps what the step before its first one
@@ -27,4 +29,53 @@ func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items
 		}
 	}
 	return nil
+}
+
+// RetryFailed submits the failed items again, as new bulk actions linked to this
+// one: one for each step at which items failed, which starts at that step. Steps
+// that an item has passed are not run again; their answers are carried over.
+// Items get new idempotency keys.
+func (b *BulkAction) RetryFailed(ctx context.Context) ([]*BulkAction, error) {
+	r, err := b.Report(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !r.status.State.Final() && r.status.State != weir.BulkStopped {
+		return nil, fmt.Errorf("retry %s: it is %v; wait for its end or cancel it first", b.id, r.status.State)
+	}
+	var made []*BulkAction
+	for step, counts := range r.status.Steps {
+		if counts.Failed == 0 {
+			continue
+		}
+		again, err := b.retryStep(ctx, r, step)
+		if err != nil {
+			return made, fmt.Errorf("retry %s at step %q: %w", b.id, r.bulk.spec.Steps[step], err)
+		}
+		made = append(made, again)
+	}
+	if made == nil {
+		return nil, fmt.Errorf("retry %s: no item failed", b.id)
+	}
+	return made, nil
+}
+
+func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int) (*BulkAction, error) {
+	c := *r.bulk.spec
+	c.RetryOf, c.FirstStep, c.Submitted = b.id, step, time.Now().UnixNano()
+	c.Deadline, c.Sizes, c.Duplicates = 0, nil, 0
+	if b.engine.steps(c.Chain) == nil {
+		return nil, fmt.Errorf("chain %q is not registered", c.Chain)
+	}
+	name := c.Steps[step]
+	return b.engine.accept(ctx, &c, "", weir.KeepAll, func(yield func(entry, error) bool) {
+		for row, err := range r.Rows(ctx) {
+			if err == nil && (row.State != report.Failed || row.Step != name) {
+				continue
+			}
+			if !yield(entry{row.ID, row.Data, row.Output}, err) {
+				return
+			}
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/partition"
 )
@@ -86,10 +85,9 @@ func (r *run) prepare() error {
 	k.Bulk, k.Tenant, k.Step, k.StepNo, k.Action = t.Bulk, t.Tenant, t.Step.Name, t.StepNo, t.Step.Action
 	k.Attempt, k.Deadline = t.Attempt, time.Unix(0, r.deadline.Load())
 	k.Items, k.Outcomes = k.Items[:0], k.Outcomes[:0]
-	base := int64(t.Block) * block.Size
 	missing := false
 	for i, at := range t.Items {
-		it := weir.TaskItem{No: base + int64(at), ID: items.ID(int(at)), Data: items.Data(int(at))}
+		it := weir.TaskItem{No: t.Base + int64(at), ID: items.ID(int(at)), Data: items.Data(int(at))}
 		if t.StepNo > 0 {
 			it.Previous = t.Previous[i]
 			missing = missing || it.Previous == nil

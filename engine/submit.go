@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -24,10 +25,10 @@ func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], i
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
-	ba, err := e.accept(ctx, c, s.IdempotencyKey, s.Duplicates, func(yield func(string, []byte, error) bool) {
+	ba, err := e.accept(ctx, c, s.IdempotencyKey, s.Duplicates, func(yield func(entry, error) bool) {
 		for it, err := range items {
 			data, bad := encodeItem(it.Value)
-			if !yield(it.ID, data, errors.Join(err, bad)) {
+			if !yield(entry{id: it.ID, data: data}, cmp.Or(err, bad)) {
 				return
 			}
 		}
@@ -121,13 +122,15 @@ func badText(s string, most int) string {
 }
 
 // accept writes the items and then the message that makes them a bulk action.
-func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items func(func(string, []byte, error) bool)) (*BulkAction, error) {
+func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
 	if err := e.room(0); err != nil {
 		return nil, err
 	}
 	p := e.route(c.Tenant)
 	c.ID = newBulkID(p)
-	w := e.newIngest(ctx, p, c.ID, rule)
+	e.sweeps.begin(c.ID)
+	defer e.sweeps.end(c.ID)
+	w := e.newIngest(ctx, p, c, rule)
 	if key != "" {
 		w.digest = sha256.New()
 	}
@@ -137,6 +140,9 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 	}
 	if err == nil {
 		c.Items, c.Duplicates = w.count, w.duplicates
+		if w.uneven {
+			c.Sizes = w.sizes
+		}
 		err = e.announce(ctx, p, c, key, w.digest)
 	}
 	var taken *store.ClaimedError

@@ -22,10 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // task is items first to first+n-1 of the demo's users.
 func task(first, n, attempt int) *weir.Task {
 	t := &weir.Task{ID: "tsk_1", Bulk: "ba_1", Attempt: attempt, Outcomes: make([]weir.Outcome, n)}
-	for it := range Items(first+n, 1) {
-		t.Items = append(t.Items, weir.TaskItem{No: int64(len(t.Items)), ID: it.ID, Data: it.Value})
+	for i := range n {
+		t.Items = append(t.Items, weir.TaskItem{No: int64(i), ID: makeUser(1, first+i).id, Data: []byte("{}")})
 	}
-	t.Items = t.Items[first:]
 	return t
 }
 

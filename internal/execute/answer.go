@@ -17,6 +17,7 @@ import (
 // Bounds of an answer.
 const (
 	maxAnswer  = 8 << 20
+	keepBytes  = 1 << 20 // the largest buffer that is kept
 	maxMessage = 1024
 	maxCode    = 64
 )
@@ -37,18 +38,19 @@ type result struct {
 }
 
 // answer reads a 2xx answer into the task's outcomes.
-func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, req *shared) error {
-	buf := c.answers.take()
-	defer buf.release()
-	var err error
-	buf.body, err = readAll(buf.body[:0], resp)
-	if err != nil {
+func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, req *request) error {
+	buf, _ := c.answers.Get().(*bytes.Buffer)
+	if buf == nil {
+		buf = &bytes.Buffer{}
+	}
+	defer c.keep(buf)
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
 		if failed := callFailed(ctx, err); failed.Code != CodeUnreachable {
 			return failed
 		}
-		return badAnswer(resp.StatusCode, "answer was cut after %d bytes: %w", len(buf.body), err)
+		return badAnswer(resp.StatusCode, "answer was cut after %d bytes: %w", buf.Len(), err)
 	}
-	a, err := parse(buf.body)
+	a, err := parse(buf.Bytes())
 	if err == nil {
 		err = c.apply(a, t, req.sent)
 	}
@@ -58,14 +60,12 @@ func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, 
 	return nil
 }
 
-// readAll reads a body into buf, or up to one byte more than is allowed.
-func readAll(buf []byte, resp *http.Response) ([]byte, error) {
-	if n := resp.ContentLength; n > int64(cap(buf)) && n <= maxAnswer {
-		buf = make([]byte, 0, n+1) // one more to see the end without growing
+// keep leaves a buffer for the next answer, unless it grew beyond the usual.
+func (c *caller) keep(buf *bytes.Buffer) {
+	if buf.Cap() <= keepBytes {
+		buf.Reset()
+		c.answers.Put(buf)
 	}
-	b := bytes.NewBuffer(buf)
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
-	return b.Bytes(), err
 }
 
 // parse reads an answer strictly: a name twice, a wrong type or bad UTF-8 is an

@@ -25,10 +25,9 @@ func perItem(b *testing.B, n int) {
 
 func BenchmarkWriteRequest(b *testing.B) {
 	task := benchTask()
-	var req request
 	b.ReportAllocs()
 	for b.Loop() {
-		req.write(context.Background(), task, nil)
+		newRequest(context.Background(), task, nil)
 	}
 	perItem(b, 100)
 }

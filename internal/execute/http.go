@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,8 +43,7 @@ type caller struct {
 	signer    *Signer // nil: unsigned
 	input     func(*weir.TaskItem) ([]byte, error)
 	timeout   time.Duration
-	requests  buffers
-	answers   buffers
+	answers   sync.Pool // of *bytes.Buffer
 }
 
 // HTTP makes a handler of a step that has an endpoint. Bad settings come back
@@ -93,9 +94,7 @@ func (c *caller) handle(ctx context.Context, t *weir.Task) error {
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	req := c.requests.take()
-	defer req.release()
-	req.write(ctx, t, c.input)
+	req := newRequest(ctx, t, c.input)
 	if len(req.sent) == 0 {
 		return nil
 	}
@@ -106,9 +105,9 @@ func (c *caller) handle(ctx context.Context, t *weir.Task) error {
 	return err
 }
 
-func (c *caller) call(ctx context.Context, t *weir.Task, req *shared) error {
+func (c *caller) call(ctx context.Context, t *weir.Task, req *request) error {
 	c.counters.Calls.Add(1)
-	resp, err := c.transport.RoundTrip(c.request(ctx, t, req))
+	resp, err := c.transport.RoundTrip(c.request(ctx, req))
 	if err != nil {
 		return callFailed(ctx, err)
 	}
@@ -119,14 +118,14 @@ func (c *caller) call(ctx context.Context, t *weir.Task, req *shared) error {
 	return c.answer(ctx, resp, t, req)
 }
 
-func (c *caller) request(ctx context.Context, t *weir.Task, req *shared) *http.Request {
+func (c *caller) request(ctx context.Context, req *request) *http.Request {
 	hr := c.template.WithContext(ctx)
 	hr.Header = maps.Clone(c.template.Header)
 	hr.ContentLength = int64(len(req.body))
-	hr.Body = req.reader()
-	hr.GetBody = func() (io.ReadCloser, error) { return req.reader(), nil }
+	hr.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(req.body)), nil }
+	hr.Body, _ = hr.GetBody()
 	if c.signer != nil {
-		c.signer.Sign(hr.Header, t.ID, c.now(), req.body)
+		c.signer.Sign(hr.Header, req.id, c.now(), req.body)
 	}
 	return hr
 }

@@ -169,8 +169,8 @@ func TestHugeHeaderIsRefused(t *testing.T) {
 	}
 }
 
-// Buffers are shared between calls while transports still read them: no call
-// may ever see another one's bytes.
+// Buffers of answers are used again, and a body may be read on after its call
+// was answered: no call may ever see another one's bytes.
 func TestManyCallsAtOnceKeepTheirBytesApart(t *testing.T) {
 	var mixed atomic.Int32
 	r := serve(t, func(w http.ResponseWriter, req *http.Request) {

@@ -2,30 +2,39 @@ package execute
 
 import (
 	"context"
-	"io"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
 	"strconv"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 )
 
-// keepBytes is the largest buffer that is kept for the next call.
-const keepBytes = 1 << 20
+// Sizes of what a request adds to its items' bytes.
+const (
+	frameBytes = 320 // around all items
+	itemBytes  = 100 // around each
+)
 
-// request is a call's body and which items are in it.
+// request is a call's body and which items are in it. It is made anew for every
+// call: a transport may read a body after its call has ended, and one that
+// tells when it is no longer read would go out in two packets.
 type request struct {
+	id   string // of the task
 	body []byte
 	sent []int32 // positions in task.Items; fewer than all when an item could not be written
 }
 
-// write makes the body. An item that cannot be written is failed as "bad_item"
-// and left out. Bytes are appended by hand: this runs for every item there is.
-func (r *request) write(ctx context.Context, t *weir.Task, input func(*weir.TaskItem) ([]byte, error)) {
-	b := append(r.body[:0], `{"task":`...)
-	b = appendText(b, t.ID)
+// newRequest makes the body. An item that cannot be written is failed as
+// "bad_item" and left out. Bytes are appended by hand: this runs for every item
+// there is.
+func newRequest(ctx context.Context, t *weir.Task, input func(*weir.TaskItem) ([]byte, error)) *request {
+	r := &request{id: taskID(t), sent: make([]int32, 0, len(t.Items))}
+	b := append(make([]byte, 0, size(t)), `{"task":`...)
+	b = appendText(b, r.id)
 	b = append(b, `,"action":`...)
 	b = appendText(b, t.Action)
 	b = append(b, `,"bulk_action":`...)
@@ -42,9 +51,34 @@ func (r *request) write(ctx context.Context, t *weir.Task, input func(*weir.Task
 	}
 	b = append(b, `,"items":[`...)
 	r.body = b
-	r.sent = r.sent[:0]
 	r.writeItems(t, input)
 	r.body = append(r.body, "]}"...)
+	return r
+}
+
+// taskID is the task's id, or where it has none one that follows from its
+// items: only calls need it, so nobody else has to make one.
+func taskID(t *weir.Task) string {
+	if t.ID != "" {
+		return t.ID
+	}
+	h := fnv.New64a()
+	var b [8]byte
+	for i := range t.Items {
+		binary.LittleEndian.PutUint64(b[:], uint64(t.Items[i].No))
+		_, _ = h.Write(b[:]) // never fails
+	}
+	return fmt.Sprintf("tsk_%s.%d.%016x", strings.TrimPrefix(string(t.Bulk), "ba_"), t.StepNo, h.Sum64())
+}
+
+// size is about how long the body will be: a little too much rather than too little.
+func size(t *weir.Task) int {
+	n := frameBytes
+	for i := range t.Items {
+		it := &t.Items[i]
+		n += itemBytes + len(it.ID) + len(it.Data) + len(it.Previous)
+	}
+	return n
 }
 
 func (r *request) writeItems(t *weir.Task, input func(*weir.TaskItem) ([]byte, error)) {
@@ -130,68 +164,4 @@ func appendString(b []byte, s string) ([]byte, error) {
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"'), nil
-}
-
-// buffers keeps requests for the next call.
-type buffers struct{ pool sync.Pool }
-
-// shared is a request in use by its caller and by bodies that a transport
-// reads. The last one to let go gives it back: a transport may read on after
-// its RoundTrip has returned.
-type shared struct {
-	request
-	users atomic.Int32
-	home  *buffers
-}
-
-// take returns a request that belongs to the caller until release.
-func (p *buffers) take() *shared {
-	s, _ := p.pool.Get().(*shared)
-	if s == nil {
-		s = &shared{home: p}
-	}
-	s.users.Store(1)
-	return s
-}
-
-func (s *shared) release() {
-	if s.users.Add(-1) == 0 && cap(s.body) <= keepBytes {
-		s.home.pool.Put(s)
-	}
-}
-
-// reader is one more reading of the body.
-func (s *shared) reader() io.ReadCloser {
-	s.users.Add(1)
-	return &body{from: s, rest: s.request.body}
-}
-
-// body may be closed while it is read, as HTTP/2 does: hence the lock.
-type body struct {
-	mu   sync.Mutex
-	from *shared // nil once closed
-	rest []byte
-}
-
-// Read copies what is left.
-func (b *body) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
-}
-
-// Close lets go of the request.
-func (b *body) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.from != nil {
-		b.from.release()
-		b.from, b.rest = nil, nil
-	}
-	return nil
 }

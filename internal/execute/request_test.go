@@ -62,10 +62,9 @@ func TestKeysInTheRequestAreThoseOfTheTask(t *testing.T) {
 	task := newTask(50)
 	task.Bulk, task.StepNo = `ba_"odd"`, 15
 	task.Items[7].No = 1 << 60
-	var req request
 	for attempt := range 3 {
 		task.Attempt = attempt + 1
-		req.write(context.Background(), task, nil)
+		req := newRequest(context.Background(), task, nil)
 		var got struct {
 			Items []struct {
 				Key string `json:"idempotency_key"`
@@ -141,27 +140,25 @@ func TestSameIDTwiceInARequestIsMatchedInOrder(t *testing.T) {
 	}
 }
 
-// A body may be closed while it is read, and its bytes may be another call's
-// as soon as the last user let go.
-func TestBodyIsNotReadAfterItWasClosed(t *testing.T) {
-	home := &buffers{}
-	s := home.take()
-	s.body = append(s.body, "first"...)
-	a, b := s.reader(), s.reader()
-	s.release()
-	_ = a.Close()
-	_ = a.Close() // counts once
-	if got, _ := io.ReadAll(b); string(got) != "first" {
-		t.Errorf("second reading = %q, want first", got)
+func TestTaskWithoutIDGetsOneOfItsItems(t *testing.T) {
+	id := func(change func(*weir.Task)) string {
+		task := newTask(3)
+		task.ID = ""
+		change(task)
+		return newRequest(context.Background(), task, nil).id
 	}
-	if users := s.users.Load(); users != 1 {
-		t.Errorf("users while one body is open = %d, want 1", users)
+	first := id(func(*weir.Task) {})
+	if again := id(func(t *weir.Task) { t.Attempt = 7 }); again != first || !strings.HasPrefix(first, "tsk_01k9x.1.") {
+		t.Errorf("ids of two attempts = %q, %q; want the same", first, again)
 	}
-	_ = b.Close()
-	if n, err := a.Read(make([]byte, 5)); n != 0 || err != io.EOF {
-		t.Errorf("Read after Close = %d, %v; want 0, EOF", n, err)
-	}
-	if users := s.users.Load(); users != 0 {
-		t.Errorf("users at the end = %d, want 0", users)
+	for name, change := range map[string]func(*weir.Task){
+		"other items":       func(t *weir.Task) { t.Items[1].No = 99 },
+		"fewer items":       func(t *weir.Task) { t.Items = t.Items[:2] },
+		"other step":        func(t *weir.Task) { t.StepNo = 2 },
+		"other bulk action": func(t *weir.Task) { t.Bulk = "ba_2" },
+	} {
+		if other := id(change); other == first {
+			t.Errorf("%s: id is %q as well", name, other)
+		}
 	}
 }

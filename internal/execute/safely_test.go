@@ -12,6 +12,9 @@ import (
 	"github.com/weirhq/weir"
 )
 
+// unmade is a map as users forget to make them.
+func unmade() (m map[string]int) { return m }
+
 func explode() { panic("boom\n\x1b[2J") }
 
 func TestHandlerCannotHarmItsCaller(t *testing.T) {
@@ -27,7 +30,7 @@ func TestHandlerCannotHarmItsCaller(t *testing.T) {
 		{"panic", func(*weir.Task) error { explode(); return nil }, CodePanic, `handler panicked: boom\n\x1b[2J, in github.com/weirhq/weir/internal/execute.explode`},
 		{"panic with an error", func(*weir.Task) error { panic(io.ErrUnexpectedEOF) }, CodePanic, "unexpected EOF"},
 		{"panic with nil", func(*weir.Task) error { panic(nil) }, CodePanic, "panic called with nil"},
-		{"nil map write", func(*weir.Task) error { var m map[string]int; m["x"] = 1; return nil }, CodePanic, "nil map, in github.com/weirhq/weir/internal/execute.Test"},
+		{"nil map write", func(*weir.Task) error { unmade()["x"] = 1; return nil }, CodePanic, "nil map, in github.com/weirhq/weir/internal/execute.Test"},
 		{"nil pointer", func(*weir.Task) error { var p *weir.Task; p.ID = ""; return nil }, CodePanic, "nil pointer dereference, in github.com/weirhq/weir"},
 		{"index out of range", func(t *weir.Task) error { t.Outcomes[len(t.Items)].Code = "x"; return nil }, CodePanic, "out of range"},
 		{"goroutine ended", func(*weir.Task) error { runtime.Goexit(); return nil }, CodePanic, "handler ended its goroutine in github.com/weirhq/weir"},

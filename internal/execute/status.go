@@ -14,7 +14,7 @@ import (
 const drainBytes = 64 << 10
 
 // refusal says what an answer other than 2xx with a body means.
-func (c *caller) refusal(resp *http.Response, t *weir.Task, req *shared) error {
+func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // what came is enough for a message
 	_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	status, text := resp.StatusCode, describe(resp.StatusCode, head)

@@ -3,7 +3,6 @@ package partition
 import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -30,8 +29,8 @@ type bulk struct {
 	status   Status
 	group    *sched.Group
 	steps    []*step
-	blocks   uint32 // in all
 	cursor   uint32 // next block that has not been opened
+	opened   int64  // items of the blocks before the cursor
 	inFlight int64  // items
 	waiting  int64  // items with a due time
 	latency  []*hdrhistogram.Histogram
@@ -57,7 +56,7 @@ type step struct {
 }
 
 func (m *Machine) addBulk(now int64, c *Created) *bulk {
-	b := &bulk{spec: c, blocks: uint32((c.Items + block.Size - 1) / block.Size), sampled: now}
+	b := &bulk{spec: c, sampled: now}
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
 	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))
@@ -99,15 +98,8 @@ func (b *bulk) move(to weir.BulkState, reason string) {
 	b.state, b.status.State, b.status.Reason = to, to, reason
 }
 
-// size is the number of items in block no.
-func (b *bulk) size(no uint32) int {
-	return int(min(block.Size, b.spec.Items-int64(no)*block.Size))
-}
-
 // unopened is the number of items behind the cursor.
-func (b *bulk) unopened() int64 {
-	return max(0, b.spec.Items-int64(b.cursor)*block.Size)
-}
+func (b *bulk) unopened() int64 { return b.spec.Items - b.opened }
 
 // settle ends a bulk action that has nothing left to do.
 func (m *Machine) settle(now int64, b *bulk) {

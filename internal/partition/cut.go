@@ -21,6 +21,7 @@ type Task struct {
 	Step      *weir.Step
 	FirstStep int      // where the bulk action's items started
 	Attempt   int      // 1 for the first
+	Base      int64    // position of the block's first item in the bulk action
 	Items     []uint16 // positions in the block, rising
 	Previous  [][]byte // what the step before answered, by position in Items; nil entries are in the store
 
@@ -51,6 +52,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	must(n == pick.Cost, "cut %d items where %d were picked", n, pick.Cost)
 	b := s.bulk
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
+	t.Base = t.l.base
 	s.queued -= int64(n)
 	b.inFlight += int64(n)
 	t.l.steps[s.no].flying += n
@@ -135,7 +137,7 @@ func (s *step) head() int {
 	case s.ready.len() > 0:
 		return min(s.chunk, s.ready.first().l.steps[s.no].ready.Len())
 	case s.first() && s.bulk.unopened() > 0:
-		return min(s.chunk, s.bulk.size(s.bulk.cursor))
+		return min(s.chunk, s.bulk.spec.BlockSize(s.bulk.cursor))
 	}
 	return 0
 }

@@ -7,7 +7,8 @@ import "github.com/weirhq/weir/internal/block"
 type live struct {
 	bulk    *bulk
 	no      uint32
-	left    int // items that have not ended
+	base    int64 // position of its first item in the bulk action
+	left    int   // items that have not ended
 	state   block.State
 	steps   []stepSets
 	outs    [][]byte // by item: what the step before answered, until the next one is started; nil: in the store
@@ -36,16 +37,18 @@ const (
 
 // open takes the next block under the cursor.
 func (m *Machine) open(b *bulk) *live {
-	l := m.newLive(b, b.cursor)
-	b.cursor++
+	l := m.newLive(b)
 	l.steps[b.spec.FirstStep].ready.Fill(l.state.Size)
 	return l
 }
 
-func (m *Machine) newLive(b *bulk, no uint32) *live {
+// newLive is the block under the cursor, which moves on.
+func (m *Machine) newLive(b *bulk) *live {
 	n := len(b.spec.Steps)
-	size := b.size(no)
-	l := &live{bulk: b, no: no, left: size, steps: make([]stepSets, n)}
+	size := b.spec.BlockSize(b.cursor)
+	l := &live{bulk: b, no: b.cursor, base: b.opened, left: size, steps: make([]stepSets, n)}
+	b.cursor++
+	b.opened += int64(size)
 	l.state = block.State{Size: size, Passed: make([]block.Set, n)}
 	for i := range b.spec.FirstStep {
 		l.state.Passed[i].Fill(size)

@@ -43,7 +43,6 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	b := m.addBulk(now, spec)
 	b.status, b.state = *status, status.State
 	b.shown = b.status.Counts(spec.Items).Ended()
-	b.cursor = 0
 	if b.steps == nil {
 		return nil // its chain is not registered: it waits, with that reason
 	}
@@ -79,16 +78,19 @@ func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 	if err != nil {
 		return err
 	}
+	if no >= b.spec.Blocks() {
+		return fmt.Errorf("block %d: %w: there are only %d", no, store.ErrCorrupt, b.spec.Blocks())
+	}
 	for b.cursor < no {
 		m.readyAgain(now, m.open(b))
 	}
-	b.cursor = no + 1
-	l := m.newLive(b, no)
+	l := m.newLive(b)
+	size := l.state.Size
 	if err := l.state.Decode(raw, len(b.steps)); err != nil {
 		return fmt.Errorf("block %d: %w: %w", no, store.ErrCorrupt, err)
 	}
-	if l.state.Size != b.size(no) {
-		return fmt.Errorf("block %d: %w: row has %d items, the block %d", no, store.ErrCorrupt, l.state.Size, b.size(no))
+	if l.state.Size != size {
+		return fmt.Errorf("block %d: %w: row has %d items, the block %d", no, store.ErrCorrupt, l.state.Size, size)
 	}
 	l.restore()
 	m.readyAgain(now, l)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
@@ -19,6 +20,7 @@ type Created struct {
 	Chain       string        `json:"chain"`
 	Steps       []string      `json:"steps"`
 	Items       int64         `json:"items"`
+	Sizes       []uint16      `json:"sizes,omitempty"`      // items of each block; nil: all are full but the last
 	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because their id came before
 	StopOn      weir.StopRule `json:"stop_on"`
 	Deadline    int64         `json:"deadline,omitempty"` // 0: none
@@ -26,6 +28,22 @@ type Created struct {
 	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
 	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
 	Submitted   int64         `json:"submitted"`
+}
+
+// Blocks is the number of blocks.
+func (c *Created) Blocks() uint32 {
+	if c.Sizes != nil {
+		return uint32(len(c.Sizes))
+	}
+	return uint32((c.Items + block.Size - 1) / block.Size)
+}
+
+// BlockSize is the number of items in block no.
+func (c *Created) BlockSize(no uint32) int {
+	if c.Sizes != nil {
+		return int(c.Sizes[no])
+	}
+	return int(min(block.Size, c.Items-int64(no)*block.Size))
 }
 
 // Verb is a command to a bulk action.
@@ -56,6 +74,13 @@ func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Cre
 
 // EncodeCommand makes the inbox message of a command.
 func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
+
+// DecodeCreated reads an inbox message; nil: it is a command.
+func DecodeCreated(body []byte) (*Created, error) {
+	var e envelope
+	err := json.Unmarshal(body, &e)
+	return e.Created, err
+}
 
 // Message takes the next message of the inbox. One that cannot be read is an
 // error, and the partition must not go on: it may be a bulk action that was

@@ -89,6 +89,11 @@ func (e *Entry) Step() int { return int(e.step) }
 // Head returns the size of e's next task, 0 if there is none.
 func (e *Entry) Head() int { return int(e.head) }
 
+// eligible reports whether e could be picked if its resource allowed it.
+func (e *Entry) eligible() bool {
+	return e.queued() && e.group.state == groupRunning && !e.group.atCap() && !e.group.tenant.blocked()
+}
+
 func (e *Entry) queued() bool { return e.at[byScore] >= 0 }
 
 // Update says how big the next task of e would be, and how many items there are

@@ -27,6 +27,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		at, ok := r.gate.Take(now, int(e.head), r.weight, lane == LaneExpress)
 		if !ok {
 			q.block(r, at, lane == LaneExpress, r.gateCause(at))
+			r.blocker, r.blockedAs = e, e.head
 			return Pick{}, false
 		}
 		q.commit(now, e, lane)
@@ -48,20 +49,19 @@ func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
 			return f, LaneAged
 		}
 	}
-	guarded := q.guarded()
-	if f := r.leader(guarded, false); f != nil {
+	if f := r.leader(false); f != nil {
 		return f, LaneTier
 	}
-	return r.leader(guarded, true), LaneTier
+	return r.leader(true), LaneTier
 }
 
 // leader returns the next flow of the tier with the least tag. Tiers in which
 // the slot guard has set all flows aside count only if held is set.
-func (r *Resource) leader(guarded, held bool) *flow {
+func (r *Resource) leader(held bool) *flow {
 	var best *tier
 	for k := range r.tiers {
 		t := &r.tiers[k]
-		if t.flows == 0 || guarded && !held && t.flows == t.held {
+		if t.flows == 0 || !held && t.flows == t.held {
 			continue
 		}
 		if best == nil || t.tag < best.tag {
@@ -71,7 +71,7 @@ func (r *Resource) leader(guarded, held bool) *flow {
 	if best == nil {
 		return nil
 	}
-	return best.next(guarded)
+	return best.next()
 }
 
 // oldest returns the flow that has waited longest, measured by what its tier bears.

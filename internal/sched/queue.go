@@ -59,12 +59,30 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
 		q.setReady(q.sleeping.min().r)
 	}
-	for q.ready.len() > 0 && !q.full() {
-		if p, ok := q.pick(now, q.ready.min().r); ok {
-			return p, true
+	for !q.full() {
+		for q.ready.len() > 0 {
+			if p, ok := q.pick(now, q.ready.min().r); ok {
+				return p, true
+			}
+		}
+		if !q.reconsider() {
+			break
 		}
 	}
 	return Pick{}, false
+}
+
+// reconsider wakes the resources that sleep for a task that may not run any more:
+// a smaller one behind it may fit already.
+func (q *Queue) reconsider() (any bool) {
+	for i := q.sleeping.len() - 1; i >= 0; i-- {
+		r := q.sleeping.s[i].r
+		if e := r.blocker; e != nil && (e.head != r.blockedAs || !e.eligible()) {
+			q.setReady(r)
+			return true
+		}
+	}
+	return false
 }
 
 // Wake returns when Next is worth calling again without other input: a time in

@@ -61,6 +61,8 @@ type Resource struct {
 	paused    bool
 	recheck   bool // was blocked: peek before a flow is chosen
 	asExpress bool // was refused as express
+	blockedAs int32
+	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
 	cause     Cause
 }
@@ -169,6 +171,7 @@ func (q *Queue) setReady(r *Resource) {
 	}
 	q.leave(r)
 	r.state = resourceReady
+	r.blocker = nil
 	r.slotTag = max(r.slotTag, q.vSlots)
 	q.ready.push(r, r.slotTag)
 }
@@ -176,6 +179,7 @@ func (q *Queue) setReady(r *Resource) {
 func (q *Queue) setEmpty(r *Resource) {
 	q.leave(r)
 	r.state = resourceEmpty
+	r.blocker = nil
 }
 
 // block puts r aside until the given time.

@@ -62,17 +62,13 @@ func (t *tier) top(h *flowHeap, state flowState) *flow {
 	return nil
 }
 
-// next returns the flow whose turn it is. With guarded set, flows of the second
-// heap come only when the first is empty.
-func (t *tier) next(guarded bool) *flow {
-	f := t.top(&t.main, flowActive)
-	if t.held == 0 || guarded && f != nil {
+// next returns the flow whose turn it is. Flows that the slot guard has set aside
+// come only when there is no other.
+func (t *tier) next() *flow {
+	if f := t.top(&t.main, flowActive); f != nil {
 		return f
 	}
-	if h := t.top(&t.second, flowHeld); f == nil || h != nil && h.tag < f.tag {
-		return h
-	}
-	return f
+	return t.top(&t.second, flowHeld)
 }
 
 // serve charges cost to f, which has been picked.

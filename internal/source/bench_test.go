@@ -3,7 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"strconv"
+	"slices"
 	"testing"
 )
 
@@ -59,19 +59,48 @@ func benchItems(b *testing.B, f Format, head, tail string, row func(*bytes.Buffe
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
 }
 
-// BenchmarkKeys measures how long one id takes on the way from 0 to n ids, growth included.
+// BenchmarkKeys measures what one id costs on the way from 0 to n ids, growth included, and then in a set of n.
 func BenchmarkKeys(b *testing.B) {
-	for _, n := range []int{100_000, 10_000_000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			id := make([]byte, 0, 32)
-			var k *Keys
-			for i := 0; b.Loop(); i++ {
-				if i%n == 0 {
-					k = NewKeys()
-				}
-				k.AddBytes(strconv.AppendInt(append(id[:0], "user-"...), int64(i), 10))
+	for _, n := range []int{1_000_000, 10_000_000} {
+		ids := make([]string, n)
+		for i := range ids {
+			ids[i] = fmt.Sprintf("user-%09d", i)
+		}
+		fresh := make([]bool, 1024)
+		fill := func() *Keys {
+			k := NewKeys()
+			for part := range slices.Chunk(ids, len(fresh)) {
+				k.AddAll(part, fresh)
 			}
-			b.ReportMetric(float64(k.Bytes())/float64(k.Len()), "bytes/id")
+			return k
+		}
+		full := fill()
+		perID := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/id")
+			b.ReportMetric(float64(full.Bytes())/float64(full.Len()), "bytes/id")
+		}
+		b.Run(fmt.Sprintf("fill/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				fill()
+			}
+			perID(b)
+		})
+		b.Run(fmt.Sprintf("fill one by one/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				k := NewKeys()
+				for _, id := range ids {
+					k.Add(id)
+				}
+			}
+			perID(b)
+		})
+		b.Run(fmt.Sprintf("known/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				for part := range slices.Chunk(ids, len(fresh)) {
+					full.AddAll(part, fresh)
+				}
+			}
+			perID(b)
 		})
 	}
 }

@@ -91,14 +91,12 @@ const shortValue = 60
 
 // shorten makes rubbish of any size fit to be shown.
 func shorten[T string | []byte](v T) string {
-	s := string(v[:min(len(v), shortValue+utf8.UTFMax)])
-	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(v) <= shortValue {
-		return s
+		return strings.ToValidUTF8(string(v), "\uFFFD")
 	}
-	cut := min(len(s), shortValue)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
+	cut := shortValue
+	for cut > shortValue-utf8.UTFMax && !utf8.RuneStart(v[cut]) {
 		cut--
 	}
-	return s[:cut] + "…"
+	return strings.ToValidUTF8(string(v[:cut]), "\uFFFD") + "…"
 }

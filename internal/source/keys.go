@@ -20,6 +20,8 @@ type Keys struct {
 	seed   uint64
 	shards [256]shard
 	n      int
+
+	touched uint32 // keeps the compiler from leaving touch out
 }
 
 // NewKeys makes an empty set.
@@ -30,6 +32,37 @@ func (k *Keys) Add(id string) (fresh bool) { return k.add(xxh3.HashString128Seed
 
 // AddBytes is [Keys.Add] for an id that is not a string yet.
 func (k *Keys) AddBytes(id []byte) (fresh bool) { return k.add(xxh3.Hash128Seed(id, k.seed)) }
+
+// AddAll is [Keys.Add] for many ids at once, which is several times faster in a large set: fresh[i] tells
+// about ids[i]. An id that is there twice in ids is fresh once. fresh must be as long as ids.
+func (k *Keys) AddAll(ids []string, fresh []bool) {
+	var hashes [32]xxh3.Uint128
+	for len(ids) > 0 {
+		n := min(len(ids), len(hashes))
+		for i, id := range ids[:n] {
+			hashes[i] = xxh3.HashString128Seed(id, k.seed)
+		}
+		k.touch(hashes[:n])
+		for i, h := range hashes[:n] {
+			fresh[i] = k.add(h)
+		}
+		ids, fresh = ids[n:], fresh[n:]
+	}
+}
+
+// touch reads where each hash will go. These reads do not depend on each other, so that the processor
+// waits for memory once for all of them.
+func (k *Keys) touch(hashes []xxh3.Uint128) {
+	var sum uint32
+	for _, h := range hashes {
+		t := &k.shards[h.Hi>>56]
+		if n := len(t.tags); n > 0 {
+			g := newSlot(h).home(n)
+			sum += uint32(t.tags[g][0]) + t.slots[g][groupSlots/2][0]
+		}
+	}
+	k.touched = sum
+}
 
 // Len is the number of ids in the set.
 func (k *Keys) Len() int { return k.n }
@@ -44,8 +77,7 @@ func (k *Keys) Bytes() int {
 }
 
 func (k *Keys) add(h xxh3.Uint128) bool {
-	s := slot{uint32(h.Lo >> 32), uint32(h.Lo), uint32(h.Hi)}
-	if !k.shards[h.Hi>>56].add(s) {
+	if !k.shards[h.Hi>>56].add(newSlot(h)) {
 		return false
 	}
 	k.n++
@@ -54,6 +86,8 @@ func (k *Keys) add(h xxh3.Uint128) bool {
 
 // slot is 96 bits of a hash. Three words of 32 bits keep it at 12 bytes.
 type slot [3]uint32
+
+func newSlot(h xxh3.Uint128) slot { return slot{uint32(h.Lo >> 32), uint32(h.Lo), uint32(h.Hi)} }
 
 // home is where among n groups a slot belongs: in proportion to its first 64 bits, so that any n will do and a
 // grown table is filled from left to right.

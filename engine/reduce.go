@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/report"
+	"golang.org/x/sync/errgroup"
+)
+
+// ItemResult is how one item ended, as a reducer sees it.
+type ItemResult[Out any] struct {
+	ID       string
+	Data     json.RawMessage
+	State    string // done, failed, cancelled; ready while it has not ended
+	Step     string // where it ended
+	Code     string // failed: the error's code
+	Message  string
+	Attempts int
+	Output   Out // what the last step that answered said of it
+}
+
+// Reducer turns the results of a bulk action into one value. Add takes one item,
+// Merge joins the values of two runs of neighbouring items, in order; both start
+// from New.
+type Reducer[Out, Acc any] struct {
+	New   func() Acc
+	Add   func(Acc, ItemResult[Out]) Acc
+	Merge func(Acc, Acc) Acc
+}
+
+// Reduce runs a reducer over all results: blocks side by side on all cores, and
+// then merged in the order of the input, so that the answer does not depend on
+// timing. Memory is bounded by the blocks in hand and one Acc per block.
+func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc]) (total Acc, err error) {
+	rep, err := b.Report(ctx)
+	if err != nil {
+		return total, err
+	}
+	parts := make([]Acc, rep.bulk.spec.Blocks())
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for no, state := range rep.blocks(ctx) {
+		g.Go(func() (err error) {
+			parts[no], err = reduceBlock(ctx, rep, r, no, state)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return total, fmt.Errorf("reduce %s: %w", b.id, err)
+	}
+	total = r.New()
+	for _, p := range parts {
+		total = r.Merge(total, p)
+	}
+	return total, nil
+}
+
+func reduceBlock[Out, Acc any](ctx context.Context, rep *Report, r Reducer[Out, Acc], no uint32, s *block.State) (acc Acc, err error) {
+	rows, err := rep.block(ctx, no, s)
+	if err != nil {
+		return acc, err
+	}
+	acc = r.New()
+	for _, row := range rows {
+		res, err := resultOf[Out](row)
+		if err != nil {
+			return acc, err
+		}
+		acc = r.Add(acc, res)
+	}
+	return acc, nil
+}
+
+func resultOf[Out any](row report.Row) (ItemResult[Out], error) {
+	res := ItemResult[Out]{
+		ID: row.ID, Data: row.Data, State: row.State, Step: row.Step, Code: row.Code, Message: row.Message, Attempts: row.Attempts,
+	}
+	if row.State == weir.ItemDone.String() && len(row.Output) > 0 {
+		if err := json.Unmarshal(row.Output, &res.Output); err != nil {
+			return res, fmt.Errorf("output of item %q is no %T: %w", row.ID, res.Output, err)
+		}
+	}
+	return res, nil
+}
