@@ -113,7 +113,12 @@ func typed[In, Out any](handle func(context.Context, *Batch[In, Out]) error, dec
 		decode = decodeData[In]
 	}
 	return func(ctx context.Context, t *Task) error {
-		b := &Batch[In, Out]{task: t, items: make([]Item[In], 0, len(t.Items))}
+		b := &Batch[In, Out]{task: t} // never reused: a careless handler may keep it
+		if len(t.Items) > len(b.few) {
+			b.items = make([]Item[In], 0, len(t.Items))
+		} else {
+			b.items = b.few[:0]
+		}
 		for i := range t.Items {
 			b.add(i, decode)
 		}

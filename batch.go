@@ -71,13 +71,14 @@ func ItemKey(id BulkID, step int, no int64) string { return fmt.Sprintf("%s.%d.%
 // was done: every item is tried again.
 type Handler func(ctx context.Context, t *Task) error
 
-// Batch is what a typed handler receives: the items of a task, decoded. Items
-// that cannot be decoded have been failed as "bad_item" and are not in it.
+// Batch is what a typed handler receives: the items of a task, decoded. It is
+// the handler's until that returns. Items that cannot be decoded have been failed as "bad_item" and are not in it.
 type Batch[In, Out any] struct {
 	task  *Task
 	items []Item[In]
 	at    []int32 // position of each item in task.Items; nil: the same
 	bug   error
+	few   [1]Item[In] // saves a small task an allocation
 }
 
 // Len is the number of items.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
@@ -34,25 +35,31 @@ type cached struct {
 	items *block.Items
 	err   error
 	size  int
+
+	broken atomic.Bool // it could not be opened: ask for another entry
 }
 
 func newBlockCache(s store.Blocks, c *block.Codec, limit int) *blockCache {
 	return &blockCache{store: s, codec: c, limit: limit, entries: map[blockKey]*cached{}}
 }
 
-// get returns an opened block.
-func (c *blockCache) get(ctx context.Context, partition int, id weir.BulkID, no uint32) (*block.Items, error) {
-	key := blockKey{id, no}
+// entry finds or makes the place of a block, which may not be open yet.
+func (c *blockCache) entry(key blockKey) *cached {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	e := c.entries[key]
 	if e == nil {
 		e = &cached{}
 		c.entries[key] = e
 		c.order = append(c.order, key)
 	}
-	c.mu.Unlock()
+	return e
+}
+
+// open returns the block of an entry, and reads it if nobody has.
+func (c *blockCache) open(ctx context.Context, partition int, key blockKey, e *cached) (*block.Items, error) {
 	e.once.Do(func() {
-		e.items, e.err = openBlock(ctx, c.store, c.codec, partition, id, no)
+		e.items, e.err = openBlock(ctx, c.store, c.codec, partition, key.id, key.no)
 		c.settle(key, e)
 	})
 	return e.items, e.err
@@ -63,6 +70,7 @@ func (c *blockCache) settle(key blockKey, e *cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.err != nil {
+		e.broken.Store(true)
 		delete(c.entries, key) // its key in order is skipped when met
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -39,6 +40,8 @@ type Engine struct {
 	pending atomic.Int64 // items accepted and not ended
 	speed   speedometer
 
+	closeIdle func() // connections of HTTP actions
+
 	mu      sync.Mutex
 	chains  map[string][]weir.Step // registered, by name
 	running bool
@@ -56,7 +59,12 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
-		node: "node_" + ulid.Make().String(),
+		closeIdle: func() {},
+		node:      "node_" + ulid.Make().String(),
+	}
+	if e.opts.Transport == nil {
+		own := execute.NewTransport()
+		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
 	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
 	e.share = newShare(o.Slots, e.wakeLane)
@@ -107,6 +115,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	e.watches.close()
+	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure
 	}

@@ -24,13 +24,15 @@ type part struct {
 	mail    *mailbox
 	machine *partition.Machine
 	token   store.Token
-	running map[*run]struct{} // tasks in flight, for their deadlines
+	running []*run   // tasks in flight, in no order, for their deadlines
+	recent  blockKey // the block that was asked for last
+	opened  *cached
 
 	abandoned bool // the drain time is over
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox(), running: map[*run]struct{}{}}
+	return &part{engine: e, no: no, mail: newMailbox()}
 }
 
 const (

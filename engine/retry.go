@@ -19,7 +19,8 @@ func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items
 	if t.FirstStep == 0 || t.StepNo != t.FirstStep {
 		return nil
 	}
-	answers, err := e.cache.get(ctx, part, t.Bulk, t.Block+carriedBlocks)
+	key := blockKey{t.Bulk, t.Block + carriedBlocks}
+	answers, err := e.cache.open(ctx, part, key, e.cache.entry(key))
 	if err != nil {
 		return fmt.Errorf("answers carried over: %w", err)
 	}

@@ -11,55 +11,49 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
 )
 
 // run is one task in a slot. The loop makes it and is told of its end exactly
-// once: by the goroutine that ran it, or by the loop itself when it gave up on it.
+// once: by the goroutine that ran it, or by the loop itself when it gave up on
+// it. It is never reused: a careless handler may keep its task or its context.
 type run struct {
 	part     *part
 	cut      *partition.Task // not to be touched once reported: the machine reuses it
-	handle   weir.Handler
-	done     func(error) // finish
+	block    *cached         // where its items are
 	task     weir.Task
 	result   partition.Result
 	ctx      runContext
+	at       int // in part.running
 	started  int64
-	timeout  int64
-	deadline atomic.Int64
 	reported atomic.Bool
 	expired  int64 // when the loop cancelled it; 0: not
-}
 
-// runs are reused: a task costs no allocation of ours but its goroutine.
-var runs = sync.Pool{New: func() any {
-	r := &run{}
-	r.done, r.task.Heartbeat = r.finish, r.heartbeat
-	return r
-}}
+	item    [1]weir.TaskItem // saves a small task two allocations
+	outcome [1]weir.Outcome
+}
 
 // start runs a task in a goroutine of its own: a slot is a count, not a parked worker.
 func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
-	r := runs.Get().(*run)
-	r.part, r.cut, r.started, r.expired = p, t, now, 0
-	r.handle = t.Step.Handle
-	r.reported.Store(false)
-	r.timeout = int64(t.Step.Timeout)
-	r.deadline.Store(now + r.timeout)
-	r.ctx.reset(ctx, r)
-	p.running[r] = struct{}{}
+	r := &run{part: p, cut: t, started: now, at: len(p.running)}
+	r.block = p.block(blockKey{t.Bulk, t.Block})
+	r.ctx.Context, r.ctx.timeout = ctx, t.Step.Timeout
+	r.ctx.deadline.Store(now + int64(t.Step.Timeout))
+	p.running = append(p.running, r)
 	go r.work()
 }
 
 func (r *run) work() {
 	if err := r.prepare(); err != nil {
-		r.finish(err)
+		r.unprepared(err)
 		return
 	}
-	execute.Run(&r.ctx, r.handle, &r.task, r.done)
+	execute.Run(&r.ctx, r.cut.Step.Handle, &r.task, r.finish)
 }
 
 // finish tells the loop how the task ended, unless the loop has given up on it.
 func (r *run) finish(err error) {
+	r.ctx.cancel(context.Canceled)
 	if r.reported.Swap(true) {
 		return
 	}
@@ -73,18 +67,31 @@ func (r *run) finish(err error) {
 	r.part.mail.put(input{run: r})
 }
 
+// unprepared ends a task whose items could not be read. A store that does not
+// answer is no fault of the items; data that is damaged or gone stops the
+// partition, openly.
+func (r *run) unprepared(err error) {
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
+		r.part.mail.put(input{err: fmt.Errorf("partition %d: read items: %w", r.part.no, err)})
+	}
+	r.finish(&weir.RefusedError{After: time.Second, Err: err})
+}
+
 // prepare fills in the task: its items and what the step before answered.
 func (r *run) prepare() error {
 	t, p := r.cut, r.part
-	items, err := p.engine.cache.get(&r.ctx, p.no, t.Bulk, t.Block)
+	items, err := p.engine.cache.open(&r.ctx, p.no, blockKey{t.Bulk, t.Block}, r.block)
 	if err != nil {
 		return err
 	}
 	k := &r.task
-	k.ID = ""
 	k.Bulk, k.Tenant, k.Step, k.StepNo, k.Action = t.Bulk, t.Tenant, t.Step.Name, t.StepNo, t.Step.Action
-	k.Attempt, k.Deadline = t.Attempt, time.Unix(0, r.deadline.Load())
-	k.Items, k.Outcomes = k.Items[:0], k.Outcomes[:0]
+	k.Attempt, k.Deadline = t.Attempt, time.Unix(0, r.ctx.deadline.Load())
+	k.Heartbeat = r.ctx.extend
+	k.Items, k.Outcomes = r.item[:0], r.outcome[:]
+	if n := len(t.Items); n > 1 {
+		k.Items, k.Outcomes = make([]weir.TaskItem, 0, n), make([]weir.Outcome, n)
+	}
 	missing := false
 	for i, at := range t.Items {
 		it := weir.TaskItem{No: t.Base + int64(at), ID: items.ID(int(at)), Data: items.Data(int(at))}
@@ -93,9 +100,8 @@ func (r *run) prepare() error {
 			missing = missing || it.Previous == nil
 		}
 		k.Items = append(k.Items, it)
-		k.Outcomes = append(k.Outcomes, weir.Outcome{})
 	}
-	if missing {
+	if missing && t.Reload {
 		return p.engine.loadPrevious(&r.ctx, p.no, t, k.Items)
 	}
 	return nil
@@ -103,37 +109,39 @@ func (r *run) prepare() error {
 
 // ended takes the result of a task into the machine.
 func (p *part) ended(now int64, r *run) {
-	delete(p.running, r)
+	p.forget(r)
 	p.machine.Result(now, &r.result)
-	if r.expired == 0 {
-		r.recycle()
+}
+
+// forget takes a run off the list of running ones.
+func (p *part) forget(r *run) {
+	last := len(p.running) - 1
+	p.running[r.at] = p.running[last]
+	p.running[r.at].at = r.at
+	p.running[last] = nil
+	p.running = p.running[:last]
+}
+
+// block finds the place of a block in the cache. Tasks mostly come from the same
+// block as the one before.
+func (p *part) block(key blockKey) *cached {
+	if p.opened == nil || p.recent != key || p.opened.broken.Load() {
+		p.recent, p.opened = key, p.engine.cache.entry(key)
 	}
-}
-
-// recycle gives the run back for another task. One that the loop gave up on is
-// left to the garbage collector: its handler may still hold it.
-func (r *run) recycle() {
-	clear(r.task.Items)
-	clear(r.task.Outcomes)
-	r.cut, r.handle = nil, nil
-	r.result = partition.Result{}
-	runs.Put(r)
-}
-
-func (r *run) heartbeat() {
-	r.deadline.Store(time.Now().UnixNano() + r.timeout)
+	return p.opened
 }
 
 // checkDeadlines cancels tasks that have run out of time, and gives up on those
 // that do not return after that.
 func (p *part) checkDeadlines(now int64) {
-	for r := range p.running {
+	for i := len(p.running) - 1; i >= 0; i-- { // from the end: giving up on one moves the last to its place
+		r := p.running[i]
 		switch {
-		case r.expired == 0 && now > r.deadline.Load():
+		case r.expired == 0 && now > r.ctx.deadline.Load():
 			r.expired = now
 			r.ctx.cancel(context.DeadlineExceeded)
 		case r.expired != 0 && now > r.expired+int64(p.engine.opts.Grace) && !r.reported.Swap(true):
-			r.result = partition.Result{Task: r.cut, Service: now - r.started, Failure: &partition.Failure{
+			r.result = partition.Result{Task: r.cut, Lost: true, Service: now - r.started, Failure: &partition.Failure{
 				Code: "timeout", Message: "the handler did not return after its timeout",
 			}}
 			p.ended(now, r)
@@ -143,7 +151,7 @@ func (p *part) checkDeadlines(now int64) {
 
 // abandonAll cancels what still runs when the drain time is over. It will be run again.
 func (p *part) abandonAll() {
-	for r := range p.running {
+	for _, r := range p.running {
 		r.reported.Store(true)
 		r.ctx.cancel(context.Canceled)
 	}
@@ -166,18 +174,18 @@ func failureOf(err error) *partition.Failure {
 // deadlines are watched by the loop, not by a timer per task.
 type runContext struct {
 	context.Context // for values alone
-	run             *run
+	timeout         time.Duration
+	deadline        atomic.Int64
 	mu              sync.Mutex
 	done            chan struct{}
 	err             error
 }
 
-func (c *runContext) reset(parent context.Context, r *run) {
-	c.Context, c.run, c.done, c.err = parent, r, nil, nil
-}
+// extend is the task's heartbeat.
+func (c *runContext) extend() { c.deadline.Store(time.Now().UnixNano() + int64(c.timeout)) }
 
 // Deadline is the end of the task's time as it stands now.
-func (c *runContext) Deadline() (time.Time, bool) { return time.Unix(0, c.run.deadline.Load()), true }
+func (c *runContext) Deadline() (time.Time, bool) { return time.Unix(0, c.deadline.Load()), true }
 
 // Done is closed when the task's time is over or the engine gives up on it.
 func (c *runContext) Done() <-chan struct{} {
@@ -199,9 +207,7 @@ func (c *runContext) Err() error {
 	return c.err
 }
 
-// String keeps fmt away from the fields.
-func (c *runContext) String() string { return fmt.Sprintf("task of %s", c.run.task.Bulk) }
-
+// cancel ends the context, once.
 func (c *runContext) cancel(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

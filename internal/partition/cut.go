@@ -23,7 +23,8 @@ type Task struct {
 	Attempt   int      // 1 for the first
 	Base      int64    // position of the block's first item in the bulk action
 	Items     []uint16 // positions in the block, rising
-	Previous  [][]byte // what the step before answered, by position in Items; nil entries are in the store
+	Previous  [][]byte // what the step before answered, by position in Items; nil: nothing, or see Reload
+	Reload    bool     // answers that are not in Previous may be in the store
 
 	at      *step
 	l       *live
@@ -104,6 +105,7 @@ func (m *Machine) handOver(s *step, t *Task) {
 	if s.no == 0 {
 		return
 	}
+	t.Reload = t.retry != nil || t.l.restored || s.first()
 	for _, i := range t.Items {
 		t.Previous = append(t.Previous, m.take(t.l, i))
 	}

@@ -13,9 +13,11 @@ type live struct {
 	steps   []stepSets
 	outs    [][]byte // by item: what the step before answered, until the next one is started; nil: in the store
 	outputs int      // how many outs are set
-	results []block.Result
-	retries []*retryTask // waiting or due, for the row
-	dirty   *generation  // the generation that already writes this block
+
+	restored bool // by a takeover: answers of earlier steps are in the store alone
+	results  []block.Result
+	retries  []*retryTask // waiting or due, for the row
+	dirty    *generation  // the generation that already writes this block
 }
 
 // stepSets is where the items of a block are at one step.

@@ -92,6 +92,7 @@ func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 	if l.state.Size != size {
 		return fmt.Errorf("block %d: %w: row has %d items, the block %d", no, store.ErrCorrupt, l.state.Size, size)
 	}
+	l.restored = true
 	l.restore()
 	m.readyAgain(now, l)
 	m.loadRetries(now, l)

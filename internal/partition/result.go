@@ -18,6 +18,7 @@ type Result struct {
 	Outcomes []weir.Outcome // one per item; not read if Failure is set
 	Failure  *Failure       // the whole task failed: nothing was done
 	Service  int64          // how long it ran, in nanoseconds
+	Lost     bool           // somebody may still hold the task: it is not used again
 }
 
 // Failure is a task that failed as a whole.
@@ -61,7 +62,9 @@ func (m *Machine) Result(now int64, r *Result) {
 		m.judge(now, b)
 	}
 	m.flush(now, l, s.no+1)
-	m.recycle(t)
+	if !r.Lost {
+		m.recycle(t)
+	}
 	m.settle(now, b)
 }
 

@@ -183,10 +183,10 @@ func (q *Queue) score(e *Entry) int64 {
 
 // halvings returns log2(n) x worth, linear between powers of two.
 func halvings(n, worth int64) int64 {
-	n = max(n, 1)
-	k := bits.Len64(uint64(n)) - 1
-	frac := float64(n-1<<k) / float64(int64(1)<<k)
-	return int64(k)*worth + int64(frac*float64(worth))
+	u := uint64(max(n, 1))
+	k := bits.Len64(u) - 1
+	frac := int64(u << (63 - k) << 1 >> 48) // the 16 bits below the leading one
+	return int64(k)*worth + worth*frac>>16
 }
 
 // rescore moves e to its rank, and later steps of its group in the same flow

@@ -49,6 +49,8 @@ type Resource struct {
 	small     int64 // items up to which work is small
 	express   [3]flowList
 	budgets   [2]float64 // items that LaneExpress and LaneAged may take now
+	depths    [2]float64 // the most that they can save up
+	earns     [2]float64
 	shares    [2]float64
 	refilled  int64
 	active    int   // flows in the tree
@@ -83,7 +85,7 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 		r.tiers[k].init(r, &q.opt, k)
 	}
 	r.setRate(c.Rate, q.opt.Batch)
-	r.budgets = r.depths()
+	r.budgets = r.depths
 	return r
 }
 
@@ -100,6 +102,7 @@ func (r *Resource) setRate(rate float64, batch int) {
 	if rate > 0 {
 		r.small = int64(min(max(rate, 10*float64(r.chunk)), smallMost))
 	}
+	r.setBudgets()
 }
 
 // SetRate changes the rate of r. With a Gate of the caller's, the gate is the
@@ -199,14 +202,17 @@ func (r *Resource) observe(service int64) {
 	r.service = max(r.service, 1)
 }
 
-// depths returns how much each lane's budget can save up: its share of a second,
-// or of what counts as small if there is no rate.
-func (r *Resource) depths() [2]float64 {
-	span := r.rate
-	if span == 0 {
-		span = float64(r.small) / max(r.shares[LaneExpress], r.shares[LaneAged])
+// setBudgets says how much each lane's budget can save up, its share of a second,
+// or all that counts as small if there is no rate; and what it earns by an item
+// that goes by the tiers, so that its part of the whole is its share.
+func (r *Resource) setBudgets() {
+	for i, share := range r.shares {
+		r.depths[i] = share * r.rate
+		if r.rate == 0 {
+			r.depths[i] = float64(r.small) * share / max(r.shares[LaneExpress], r.shares[LaneAged])
+		}
+		r.earns[i] = share / (1 - share)
 	}
-	return [2]float64{r.shares[LaneExpress] * span, r.shares[LaneAged] * span}
 }
 
 // refill adds to the budgets what the rate yields since the last refill.
@@ -214,20 +220,19 @@ func (r *Resource) refill(now int64) {
 	if r.rate == 0 || now <= r.refilled {
 		return
 	}
-	span := min(float64(now-r.refilled)/1e9, 1)
+	span := min(float64(now-r.refilled)*1e-9, 1)
 	r.refilled = now
-	for i, d := range r.depths() {
-		r.budgets[i] = min(d, r.budgets[i]+r.shares[i]*r.rate*span)
+	for i := range r.budgets {
+		r.budgets[i] = min(r.depths[i], r.budgets[i]+r.depths[i]*span)
 	}
 }
 
-// earn adds to the budgets of a resource without a rate: cost went by a lane
-// that has no budget, and the others may take their share beside it.
+// earn adds to the budgets of a resource without a rate, where time yields nothing.
 func (r *Resource) earn(cost float64) {
 	if r.rate != 0 {
 		return
 	}
-	for i, d := range r.depths() {
-		r.budgets[i] = min(d, r.budgets[i]+cost*r.shares[i]/(1-r.shares[i]))
+	for i := range r.budgets {
+		r.budgets[i] = min(r.depths[i], r.budgets[i]+cost*r.earns[i])
 	}
 }

@@ -1,7 +1,8 @@
 package source
 
 import (
-	"encoding/binary"
+	"cmp"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Keys is a set of item ids that tells whether an id came before. It keeps 96 bits of each id's
-// xxh3-128 hash and not the id: 15 to 23 bytes per id, however long ids are.
+// xxh3-128 hash and not the id: about 23 bytes per id, however long ids are.
 //
 // Two different ids look the same with a probability of about n²/2⁹⁷ for n ids: 6 in 10¹⁸ for a million, 6 in 10¹²
 // for a billion. The hash is seeded at random, so that nobody can prepare ids that collide.
@@ -56,9 +57,9 @@ func (k *Keys) touch(hashes []xxh3.Uint128) {
 	var sum uint32
 	for _, h := range hashes {
 		t := &k.shards[h.Hi>>56]
-		if n := len(t.tags); n > 0 {
-			g := newSlot(h).home(n)
-			sum += uint32(t.tags[g][0]) + t.slots[g][groupSlots/2][0]
+		if n := len(t.slots); n > 0 {
+			i := t.home(newSlot(h))
+			sum += t.slots[i][2] + t.slots[min(i+lineSlots, n-1)][2] // most runs end in the second cache line
 		}
 	}
 	k.touched = sum
@@ -71,110 +72,75 @@ func (k *Keys) Len() int { return k.n }
 func (k *Keys) Bytes() int {
 	total := 0
 	for i := range k.shards {
-		total += len(k.shards[i].tags) * groupBytes
+		total += len(k.shards[i].slots) * slotBytes
 	}
 	return total
 }
 
 func (k *Keys) add(h xxh3.Uint128) bool {
-	if !k.shards[h.Hi>>56].add(newSlot(h)) {
+	t := &k.shards[h.Hi>>56]
+	if t.n*4 >= len(t.slots)*3 { // at most 3/4 full: runs stay short
+		t.grow(int(h.Hi >> 56))
+	}
+	if !t.put(newSlot(h)) {
 		return false
 	}
+	t.n++
 	k.n++
 	return true
 }
 
-// slot is 96 bits of a hash. Three words of 32 bits keep it at 12 bytes.
+// slot is 96 bits of a hash. Three words of 32 bits keep it at 12 bytes. The last word of an empty slot is 0, and
+// of no other.
 type slot [3]uint32
 
-func newSlot(h xxh3.Uint128) slot { return slot{uint32(h.Lo >> 32), uint32(h.Lo), uint32(h.Hi)} }
-
-// home is where among n groups a slot belongs: in proportion to its first 64 bits, so that any n will do and a
-// grown table is filled from left to right.
-func (s slot) home(n int) int {
-	g, _ := bits.Mul64(uint64(s[0])<<32|uint64(s[1]), uint64(n))
-	return int(g)
-}
-
-// tag is one byte of the hash that is not 0.
-func (s slot) tag() byte { return max(1, byte(s[2])) }
-
 const (
-	groupSlots = 16
-	groupBytes = groupSlots * (12 + 1)
+	slotBytes = 12
+	lineSlots = 64 / slotBytes
 )
 
-// tags holds a byte for each slot of a group: 0 for an empty one, else the slot's tag. They lie apart from the slots
-// because a look at them nearly always settles that an id is fresh. The processor guesses that right
-// and overlaps the cache misses of many calls; with slots probed one by one it would wait for each.
-type tags [groupSlots]byte
-
-// find marks the places that hold t, and perhaps a few that do not; the lowest place marked is always right
-// for t = 0.
-func (g *tags) find(t byte) (places uint32) {
-	pattern := uint64(t) * ones
-	low := zeroBytes(binary.LittleEndian.Uint64(g[:8]) ^ pattern)
-	high := zeroBytes(binary.LittleEndian.Uint64(g[8:]) ^ pattern)
-	return low | high<<8
+func newSlot(h xxh3.Uint128) slot {
+	return slot{uint32(h.Lo >> 32), uint32(h.Lo), max(1, uint32(h.Hi))}
 }
 
-const ones = 0x0101010101010101
-
-// zeroBytes has bit i set when byte i of w is 0. Above the first such byte it may have some bits too many.
-func zeroBytes(w uint64) uint32 {
-	marks := (w - ones) & ^w & (ones << 7)
-	return uint32(marks >> 7 * 0x0102040810204080 >> 56)
-}
-
-// shard is an open-addressing table: groups of slots, filled in order, the next group taken when one is full.
-// Nothing is ever removed.
+// shard is an open-addressing table with linear probing. Nothing is ever removed.
 type shard struct {
-	tags  []tags
-	slots [][groupSlots]slot
+	slots []slot
 	n     int
 }
 
-func (t *shard) add(s slot) bool {
-	if t.n*20 >= len(t.tags)*groupSlots*17 { // at most 85 % full
-		t.grow()
-	}
-	if !t.put(s) {
-		return false
-	}
-	t.n++
-	return true
+// home is where a slot belongs: in proportion to its first 64 bits, so that a table can have any length and a
+// grown one is filled from left to right.
+func (t *shard) home(s slot) int {
+	i, _ := bits.Mul64(uint64(s[0])<<32|uint64(s[1]), uint64(len(t.slots)))
+	return int(i)
 }
 
 func (t *shard) put(s slot) bool {
-	for i := s.home(len(t.tags)); ; {
-		g := &t.tags[i]
-		for m := g.find(s.tag()); m != 0; m &= m - 1 {
-			if t.slots[i][bits.TrailingZeros32(m)%groupSlots] == s {
-				return false
-			}
-		}
-		if m := g.find(0); m != 0 {
-			at := bits.TrailingZeros32(m) % groupSlots
-			g[at] = s.tag()
-			t.slots[i][at] = s
+	slots := t.slots
+	for i := t.home(s); ; {
+		at := &slots[i]
+		if at[2] == 0 {
+			*at = s
 			return true
 		}
-		if i++; i == len(t.tags) {
+		if at[2] == s[2] && at[1] == s[1] && at[0] == s[0] {
+			return false
+		}
+		if i++; i == len(slots) {
 			i = 0
 		}
 	}
 }
 
-// grow makes the table half as large again: doubling would leave it too empty for 24 bytes per id.
-func (t *shard) grow() {
-	old := *t
-	n := max(1, len(old.tags)+(len(old.tags)+1)/2)
-	t.tags, t.slots = make([]tags, n), make([][groupSlots]slot, n)
-	for i := range old.tags {
-		for j, tag := range old.tags[i] {
-			if tag != 0 {
-				t.put(old.slots[i][j])
-			}
+// grow doubles the table. The first sizes of the tables lie between 32 and 64 slots, spread so that at any time some tables
+// have just grown and others are about to: as a whole the set always takes about 23 bytes per id.
+func (t *shard) grow(number int) {
+	old := t.slots
+	t.slots = make([]slot, cmp.Or(2*len(old), int(32*math.Exp2(float64(number)/256))))
+	for _, s := range old {
+		if s[2] != 0 {
+			t.put(s)
 		}
 	}
 }

@@ -29,6 +29,25 @@ func TestKeysKnowsWhatItHas(t *testing.T) {
 	})
 }
 
+func TestAddAllIsAddForEach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one, all := NewKeys(), NewKeys()
+		for range rapid.IntRange(1, 4).Draw(t, "calls") {
+			ids := rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,5}`), 0, 100).Draw(t, "ids")
+			fresh := make([]bool, len(ids))
+			all.AddAll(ids, fresh)
+			for i, id := range ids {
+				if want := one.Add(id); fresh[i] != want {
+					t.Fatalf("AddAll(%q)[%d] = %v, Add gives %v", ids, i, fresh[i], want)
+				}
+			}
+		}
+		if one.Len() != all.Len() {
+			t.Fatalf("Len = %d, want %d", all.Len(), one.Len())
+		}
+	})
+}
+
 func TestKeysTakeAtMost24BytesEach(t *testing.T) {
 	k := NewKeys()
 	for i := range 1_000_000 {

@@ -42,21 +42,25 @@ func (e *LossError) Error() string {
 // Is makes errors.Is(err, store.ErrCorrupt) true.
 func (e *LossError) Is(target error) bool { return target == store.ErrCorrupt }
 
-// makeDir creates dir for this user alone, and sees to it that it is still there after a crash.
+// makeDir creates dir for this user alone. Each directory above that had to be
+// created is synced into its own, or a crash could take all of them.
 func makeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil
 	}
+	above := fs.PathDir(dir)
+	if above != dir && above != "" {
+		if err := makeDir(fs, above); err != nil {
+			return err
+		}
+	}
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return syncDir(fs, fs.PathDir(dir))
+	return syncDir(fs, above)
 }
 
 func syncDir(fs vfs.FS, dir string) error {
-	if dir == "" {
-		dir = "."
-	}
 	d, err := fs.OpenDir(dir)
 	if err != nil {
 		return err

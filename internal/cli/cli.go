@@ -1,0 +1,94 @@
+// Package cli is the command line of weir: the commands, what they print, and
+// their exit codes.
+//
+// [Main] runs one command. Everything that a command may touch comes in [Env]:
+// arguments, streams, environment, working directory, signals and the terminal.
+// Results go to stdout; messages and progress go to stderr.
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0   // all items are done
+	exitOther       = 1   // something else went wrong
+	exitUsage       = 2   // usage, configuration or input; nothing was accepted
+	exitSomeFailed  = 5   // finished, but not every item is done
+	exitStopped     = 6   // stopped by a failure rule
+	exitTimeout     = 7   // --run-timeout was reached
+	exitInterrupted = 130 // interrupted; the state is saved
+)
+
+// command is one command as a value. bind adds its flags and returns what runs it.
+type command struct {
+	use, short, long, example string
+	args                      cobra.PositionalArgs
+	bind                      func(fs *pflag.FlagSet) runner
+}
+
+// runner does the work of a command.
+type runner func(ctx context.Context, env *Env, args []string) error
+
+// commands are all commands, in the order of the help.
+func commands() []command {
+	return []command{runCommand(), retryCommand(), listCommand(), reportCommand(), devCommand(), versionCommand()}
+}
+
+// Main runs the command that env's arguments name and returns the exit code.
+func Main(ctx context.Context, env Env) int {
+	env = env.withDefaults()
+	root := newRoot(&env)
+	root.SetArgs(env.Args)
+	err := root.ExecuteContext(ctx)
+	var f *failure
+	if err != nil && !errors.As(err, &f) {
+		f = explain(root, err)
+	}
+	if f == nil {
+		return exitOK
+	}
+	f.print(&env)
+	return f.code
+}
+
+const rootLong = `weir runs a chain of actions over very many items: fairly between tenants,
+within the limits of what is downstream, and to the end, whatever crashes on the way.
+
+Start here:
+  weir dev                                       see it work, nothing to set up
+  weir run users.csv --action demo.award         your items, a made-up action
+  weir run users.csv --url https://you/batch     your items, your action over HTTP`
+
+func newRoot(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use: env.Program, Short: "bulk actions, run to the end", Long: strings.ReplaceAll(rootLong, "weir ", env.Program+" "),
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		CompletionOptions: cobra.CompletionOptions{DisableDescriptions: false},
+		Args:              noSuchCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.PersistentFlags().BoolVar(&env.NoColour, "no-color", env.NoColour, "print without colour")
+	for _, c := range commands() {
+		root.AddCommand(c.cobra(env))
+	}
+	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	return root
+}
+
+// cobra makes the command known to the parser.
+func (c command) cobra(env *Env) *cobra.Command {
+	out := &cobra.Command{Use: c.use, Short: c.short, Long: c.long, Example: c.example, Args: c.args}
+	out.Flags().SortFlags = false
+	run := c.bind(out.Flags())
+	out.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), env, args) }
+	return out
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/source"
+)
+
+// failure is how a command ended when not all is well: the exit code, what
+// happened and what to do next. With an empty what, all has been said already.
+type failure struct {
+	code int
+	what string
+	fix  string
+}
+
+// Error tells what happened.
+func (f *failure) Error() string { return f.what }
+
+func (f *failure) print(env *Env) {
+	if f.what == "" {
+		return
+	}
+	p := paint(!env.NoColour)
+	fmt.Fprintf(env.Stderr, "%s %s\n", p.red("error:"), strings.ReplaceAll(f.what, "\n", "\n       "))
+	if f.fix != "" {
+		fmt.Fprintf(env.Stderr, "%s   %s\n", p.bold("fix:"), strings.ReplaceAll(f.fix, "\n", "\n       "))
+	}
+}
+
+// ended is a failure about which everything has been printed.
+func ended(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &failure{code: code}
+}
+
+// badUsage is an error in what the user asked for.
+func badUsage(fix, format string, args ...any) error {
+	return &failure{exitUsage, fmt.Sprintf(format, args...), fix}
+}
+
+// other is an error that is not the user's.
+func other(err error, fix string) error { return &failure{exitOther, err.Error(), fix} }
+
+// explain says what an error of the layers below means for the user.
+func explain(root *cobra.Command, err error) *failure {
+	var row *source.RowError
+	var input *source.InputError
+	var conf *config.Error
+	var field *weir.FieldError
+	var many *weir.InputError
+	switch {
+	case errors.As(err, &input):
+		return &failure{exitUsage, inputProblem(input), input.Fix}
+	case errors.As(err, &row):
+		return &failure{exitUsage, err.Error(), ""}
+	case errors.As(err, &conf):
+		return &failure{exitUsage, conf.Error(), ""}
+	case errors.As(err, &many):
+		return &failure{exitUsage, many.Error(), ""}
+	case errors.As(err, &field):
+		return &failure{exitUsage, field.Field + ": " + field.Problem, field.Fix}
+	case errors.Is(err, fs.ErrPermission):
+		return &failure{exitOther, err.Error(), "check who owns it, or choose another place"}
+	}
+	return explainUsage(root, err)
+}
+
+func inputProblem(e *source.InputError) string {
+	c := *e
+	c.Fix = ""
+	return c.Error()
+}
+
+var (
+	unknownFlag = regexp.MustCompile(`^unknown (?:shorthand )?flag: (?:'.' in )?-{1,2}([^= ]+)`)
+	badFlag     = regexp.MustCompile(`^invalid argument "(.*)" for "(?:-\w, )?(--[^"]+)" flag: ([\s\S]*)$`)
+)
+
+// explainUsage makes the parser's errors readable and names the nearest flag.
+func explainUsage(root *cobra.Command, err error) *failure {
+	cmd, _, _ := root.Find(root.Flags().Args())
+	if c, _, e := root.Find(argsOf(root)); e == nil {
+		cmd = c
+	}
+	help := fmt.Sprintf("%s --help lists what there is", cmd.CommandPath())
+	text := err.Error()
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := config.Nearest(m[1], names); near != "" {
+			help = fmt.Sprintf("did you mean --%s? %s", near, help)
+		}
+		return &failure{exitUsage, fmt.Sprintf("there is no flag --%s", m[1]), help}
+	}
+	if m := badFlag.FindStringSubmatch(text); m != nil {
+		return &failure{exitUsage, m[2] + ": " + m[3], ""}
+	}
+	if strings.HasPrefix(text, "flag needs an argument") || strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "required flag") {
+		return &failure{exitUsage, text, fmt.Sprintf("usage: %s", cmd.UseLine())}
+	}
+	return &failure{exitOther, text, ""}
+}
+
+// argsOf is the command line as the parser got it, for finding the command it meant.
+func argsOf(root *cobra.Command) []string {
+	var words []string
+	for _, a := range root.Annotations {
+		words = append(words, a)
+	}
+	return words
+}
+
+// noSuchCommand refuses words that are no command.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	if near := config.Nearest(args[0], names); near != "" {
+		fix = fmt.Sprintf("did you mean %s %s? %s", cmd.CommandPath(), near, fix)
+	}
+	return badUsage(fix, "there is no command %q", args[0])
+}

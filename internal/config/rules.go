@@ -1,0 +1,189 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/weirhq/weir"
+)
+
+// choose reads one of a few words.
+func choose(s string, words ...string) (string, error) {
+	if slices.Contains(words, s) {
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+}
+
+// DuplicateRule says what happens to a row whose id came before. Empty: keep-first.
+type DuplicateRule string
+
+// The rules for duplicates.
+const (
+	KeepFirst        DuplicateRule = "keep-first"
+	RefuseDuplicates DuplicateRule = "refuse"
+	KeepAll          DuplicateRule = "keep-all"
+)
+
+// Set reads it.
+func (d *DuplicateRule) Set(s string) error {
+	w, err := choose(strings.ReplaceAll(s, "_", "-"), string(KeepFirst), string(RefuseDuplicates), string(KeepAll))
+	*d = DuplicateRule(w)
+	return err
+}
+
+// String writes it.
+func (d *DuplicateRule) String() string { return string(*d) }
+
+// Type is the word in help.
+func (*DuplicateRule) Type() string { return "RULE" }
+
+// UnmarshalYAML reads it from a file.
+func (d *DuplicateRule) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }
+
+// InvalidRule says what happens to the input when a row of it is no item. Empty: refuse.
+type InvalidRule string
+
+// The rules for invalid rows.
+const (
+	RefuseInvalid InvalidRule = "refuse"
+	SkipInvalid   InvalidRule = "skip"
+)
+
+// Set reads it.
+func (i *InvalidRule) Set(s string) error {
+	w, err := choose(s, string(RefuseInvalid), string(SkipInvalid))
+	*i = InvalidRule(w)
+	return err
+}
+
+// String writes it.
+func (i *InvalidRule) String() string { return string(*i) }
+
+// Type is the word in help.
+func (*InvalidRule) Type() string { return "RULE" }
+
+// UnmarshalYAML reads it from a file.
+func (i *InvalidRule) UnmarshalYAML(n ast.Node) error { return fromNode(n, i.Set) }
+
+// ReportFormat is how the rows of a report are written. Empty: csv.
+type ReportFormat string
+
+// Set reads it.
+func (f *ReportFormat) Set(s string) error {
+	w, err := choose(s, "csv", "ndjson")
+	*f = ReportFormat(w)
+	return err
+}
+
+// String writes it.
+func (f *ReportFormat) String() string { return string(*f) }
+
+// Type is the word in help.
+func (*ReportFormat) Type() string { return "FORMAT" }
+
+// UnmarshalYAML reads it from a file.
+func (f *ReportFormat) UnmarshalYAML(n ast.Node) error { return fromNode(n, f.Set) }
+
+// Tier is how urgent the work is.
+type Tier weir.Tier
+
+// Set reads it.
+func (t *Tier) Set(s string) error {
+	v, err := weir.ParseTier(s)
+	*t = Tier(v)
+	return err
+}
+
+// String writes it.
+func (t *Tier) String() string { return weir.Tier(*t).String() }
+
+// Type is the word in help.
+func (*Tier) Type() string { return "TIER" }
+
+// UnmarshalYAML reads it from a file.
+func (t *Tier) UnmarshalYAML(n ast.Node) error { return fromNode(n, t.Set) }
+
+// Stop ends a run early when too much fails: a part ("5%") or a number of failed items.
+type Stop struct {
+	Rule weir.StopRule
+	text string
+}
+
+// Set reads it.
+func (s *Stop) Set(text string) error {
+	if part, ok := strings.CutSuffix(text, "%"); ok {
+		p, err := strconv.ParseFloat(part, 64)
+		if err != nil || !(p > 0 && p < 100) {
+			return fmt.Errorf("%s is not between 0%% and 100%%", text)
+		}
+		*s = Stop{weir.StopRule{FailureRate: p / 100}, text}
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is neither a part nor a number of items; write it as in 5%% or 100", text)
+	}
+	if n == 0 {
+		n = -1 // at the first failure
+	}
+	*s = Stop{weir.StopRule{MaxFailures: n}, text}
+	return nil
+}
+
+// String writes it.
+func (s *Stop) String() string { return s.text }
+
+// Type is the word in help.
+func (*Stop) Type() string { return "N|N%" }
+
+// UnmarshalYAML reads it from a file.
+func (s *Stop) UnmarshalYAML(n ast.Node) error { return fromNode(n, s.Set) }
+
+// Deadline is when a run ends with what is done by then: a span from its start, or a time with its zone.
+type Deadline struct {
+	after time.Duration
+	at    time.Time
+	text  string
+}
+
+// Set reads it.
+func (d *Deadline) Set(s string) error {
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		*d = Deadline{at: at, text: s}
+		return nil
+	}
+	if len(s) > 10 && s[4] == '-' {
+		return fmt.Errorf("%q is no time with a zone; write it as in 2030-01-31T18:00:00Z", s)
+	}
+	after, err := parseDuration(s)
+	if err != nil {
+		return err
+	}
+	if after <= 0 {
+		return fmt.Errorf("%s is not above 0s", s)
+	}
+	*d = Deadline{after: after, text: s}
+	return nil
+}
+
+// From is the deadline of a run that starts at now; zero for none.
+func (d *Deadline) From(now time.Time) time.Time {
+	if d.after > 0 {
+		return now.Add(d.after)
+	}
+	return d.at
+}
+
+// String writes it.
+func (d *Deadline) String() string { return d.text }
+
+// Type is the word in help.
+func (*Deadline) Type() string { return "WHEN" }
+
+// UnmarshalYAML reads it from a file.
+func (d *Deadline) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }

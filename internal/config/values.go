@@ -1,0 +1,182 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/weirhq/weir"
+)
+
+// fromNode reads a YAML scalar as a flag would be read, and names key and line in the error.
+func fromNode(n ast.Node, set func(string) error) error {
+	t := n.GetToken()
+	if _, scalar := n.(ast.ScalarNode); !scalar {
+		return &Error{Line: t.Position.Line, Problem: key(n) + ": is not a single value"}
+	}
+	if err := set(t.Value); err != nil {
+		return &Error{Line: t.Position.Line, Problem: key(n) + ": " + err.Error()}
+	}
+	return nil
+}
+
+// key is the last part of a node's path.
+func key(n ast.Node) string {
+	p := n.GetPath()
+	return p[strings.LastIndexByte(p, '.')+1:]
+}
+
+// whole reads a number within bounds.
+func whole(s string, low, high int, what string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("%s is not a whole number between %d and %d; %s", s, low, high, what)
+	}
+	return n, nil
+}
+
+// Batch is the most items in a call, 1 to 1,000. 0: not set.
+type Batch int
+
+// Set reads it.
+func (b *Batch) Set(s string) error {
+	n, err := whole(s, 1, 1000, "write how many items one call may hold")
+	*b = Batch(n)
+	return err
+}
+
+// String writes it.
+func (b *Batch) String() string { return orEmpty(int(*b)) }
+
+// Type is the word in help.
+func (*Batch) Type() string { return "N" }
+
+// UnmarshalYAML reads it from a file.
+func (b *Batch) UnmarshalYAML(n ast.Node) error { return fromNode(n, b.Set) }
+
+// Concurrency is the most tasks in flight at once. 0: not set.
+type Concurrency int
+
+// Set reads it.
+func (c *Concurrency) Set(s string) error {
+	n, err := whole(s, 1, 1_000_000, "write how many calls may run at once")
+	*c = Concurrency(n)
+	return err
+}
+
+// String writes it.
+func (c *Concurrency) String() string { return orEmpty(int(*c)) }
+
+// Type is the word in help.
+func (*Concurrency) Type() string { return "N" }
+
+// UnmarshalYAML reads it from a file.
+func (c *Concurrency) UnmarshalYAML(n ast.Node) error { return fromNode(n, c.Set) }
+
+// Retries is how often a failed item is tried again, plus one: 0 means not set.
+type Retries int
+
+// Attempts is how often an item is tried in all, or 0 if that was not set.
+func (r Retries) Attempts() int { return int(r) }
+
+// Set reads the number of retries.
+func (r *Retries) Set(s string) error {
+	n, err := whole(s, 0, 249, "write how often a failed item is tried again")
+	if err != nil {
+		return err
+	}
+	*r = Retries(n + 1)
+	return nil
+}
+
+// String writes it.
+func (r *Retries) String() string {
+	if *r == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*r) - 1)
+}
+
+// Type is the word in help.
+func (*Retries) Type() string { return "N" }
+
+// UnmarshalYAML reads it from a file.
+func (r *Retries) UnmarshalYAML(n ast.Node) error { return fromNode(n, r.Set) }
+
+func orEmpty(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Duration is a time span with its unit, above 0 and at most a day. 0: not set.
+type Duration time.Duration
+
+// Set reads it.
+func (d *Duration) Set(s string) error {
+	t, err := parseDuration(s)
+	if err != nil {
+		return err
+	}
+	if t <= 0 || t > 24*time.Hour {
+		return fmt.Errorf("%s is not above 0s and at most 24h", s)
+	}
+	*d = Duration(t)
+	return nil
+}
+
+// parseDuration asks for the unit when it is missing.
+func parseDuration(s string) (time.Duration, error) {
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return 0, fmt.Errorf("%s has no unit; write %ss", s, s)
+	}
+	t, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no time span; write it as in 5s, 2m or 1h30m", s)
+	}
+	return t, nil
+}
+
+// String writes it.
+func (d *Duration) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type is the word in help.
+func (*Duration) Type() string { return "SPAN" }
+
+// UnmarshalYAML reads it from a file.
+func (d *Duration) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }
+
+// Rate is a number of items per time. 0: not set.
+type Rate weir.Rate
+
+// Set reads it.
+func (r *Rate) Set(s string) error {
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return fmt.Errorf("%s has no unit; write %s/s", s, s)
+	}
+	v, err := weir.ParseRate(s)
+	*r = Rate(v)
+	return err
+}
+
+// String writes it.
+func (r *Rate) String() string {
+	if *r == 0 {
+		return ""
+	}
+	return weir.Rate(*r).String()
+}
+
+// Type is the word in help.
+func (*Rate) Type() string { return "N/s" }
+
+// UnmarshalYAML reads it from a file.
+func (r *Rate) UnmarshalYAML(n ast.Node) error { return fromNode(n, r.Set) }

@@ -1,0 +1,15 @@
+// Package recorder is a downstream that keeps its own books, and the judge that
+// reads them.
+//
+// A [Server] has two HTTP batch actions, award and message. It runs in a process
+// of its own, outlives whatever is killed, and appends one line for every item of
+// every call to a file before it answers. What it answers follows from a seed and
+// the item alone ([Fate]), with transient retries, permanent failures and items
+// that never stop asking for another attempt; some calls are refused as a whole.
+//
+// [Verify] compares that file with the report of a run. It takes nothing on
+// trust: what the report says must be in the file, and the order, keys and
+// repeats of the calls must be those that were promised.
+//
+// Only the standard library is used: the judge shares no code with the judged.
+package recorder
