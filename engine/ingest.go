@@ -48,6 +48,7 @@ type ingest struct {
 	id         weir.BulkID
 	rule       weir.DuplicateRule
 	seen       *source.Keys // nil: ids are not compared
+	lately     lately       // read, and not compared yet
 	digest     hash.Hash    // nil: no idempotency key
 	count      int64
 	duplicates int64
@@ -76,11 +77,14 @@ func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rul
 func (w *ingest) all(items iter.Seq2[entry, error]) (err error) {
 	for it, bad := range items {
 		if err = bad; err == nil {
-			err = w.add(it)
+			err = w.read(it)
 		}
 		if err != nil {
 			break
 		}
+	}
+	if err == nil && w.seen != nil {
+		err = w.sift()
 	}
 	if err == nil && w.current.items.Len() > 0 {
 		err = w.flush()
@@ -91,24 +95,49 @@ func (w *ingest) all(items iter.Seq2[entry, error]) (err error) {
 	return err
 }
 
-func (w *ingest) add(it entry) error {
-	id, data := it.id, it.data
-	if err := checkItem(w.count+w.duplicates, id, data); err != nil {
+// read takes one item from the input.
+func (w *ingest) read(it entry) error {
+	if err := checkItem(w.count+w.duplicates+int64(len(w.lately.ids)), it.id, it.data); err != nil {
 		return err
 	}
-	if w.seen != nil && !w.seen.Add(id) {
-		w.duplicates++
-		if w.rule == weir.RefuseDuplicates {
-			return &weir.DuplicateError{ID: id, Item: w.count + w.duplicates}
+	if w.seen == nil {
+		return w.add(it)
+	}
+	if w.lately.add(it); len(w.lately.ids) == siftItems {
+		return w.sift()
+	}
+	return nil
+}
+
+// sift keeps what is fresh of the items read lately. Looking up many ids at once
+// lets the processor wait for memory once for all of them.
+func (w *ingest) sift() error {
+	l := &w.lately
+	w.seen.AddAll(l.ids, l.fresh[:len(l.ids)])
+	for i, id := range l.ids {
+		if !l.fresh[i] {
+			w.duplicates++
+			if w.rule == weir.RefuseDuplicates {
+				return &weir.DuplicateError{ID: id, Item: w.count + w.duplicates}
+			}
+			continue
 		}
-		return nil
+		if err := w.add(l.entry(i)); err != nil {
+			return err
+		}
 	}
+	l.reset()
+	return nil
+}
+
+// add puts an item that has become part of the bulk action into the current block.
+func (w *ingest) add(it entry) error {
 	if w.digest != nil {
-		w.note(id, data)
+		w.note(it.id, it.data)
 	}
-	w.current.items.Add(id, data)
+	w.current.items.Add(it.id, it.data)
 	if w.carries {
-		w.current.carried.Add(id, it.previous)
+		w.current.carried.Add(it.id, it.previous)
 	}
 	w.count++
 	if w.current.items.Full() {

@@ -33,6 +33,7 @@ func (p *part) own(ctx context.Context) error {
 	cancel()
 	wg.Wait()
 	p.abandonAll()
+	p.engine.share.leave(time.Now().UnixNano(), p.no)
 	return err
 }
 

@@ -220,9 +220,9 @@ func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report
 		case block.Output:
 			row.Output = slices.Clone(x.Output) // later steps come later
 		case block.Failure:
-			row.Code, row.Message = x.Code, x.Message
+			row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
 		case block.LeftOut:
-			row.Reason = x.Code
+			row.Reason, row.Attempts = x.Code, int(x.Attempts)
 		}
 		return nil
 	})

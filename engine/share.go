@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/weirhq/weir"
@@ -16,6 +17,7 @@ type share struct {
 	pool *limit.Pool
 	wake func(partition int, resource string) // only puts into a mailbox
 
+	gates []*gate       // handed out
 	woken []*limit.Lane // reused
 }
 
@@ -33,7 +35,9 @@ func (s *share) gate(partition int, r weir.Resource) sched.Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	return &gate{s, s.pool.Lane(res, partition)}
+	g := &gate{s, s.pool.Lane(res, partition)}
+	s.gates = append(s.gates, g)
+	return g
 }
 
 // Peek implements sched.Gate.
@@ -64,6 +68,25 @@ func (g *gate) Idle(now int64) {
 	g.share.mu.Lock()
 	g.share.pool.Idle(now, g.lane)
 	g.share.unlock()
+}
+
+// Cause implements sched.Explainer: why the lane was refused last.
+func (g *gate) Cause() limit.Cause {
+	g.share.mu.Lock()
+	defer g.share.mu.Unlock()
+	return g.share.pool.Cause(g.lane)
+}
+
+// leave forgets the lanes of a partition that this node no longer owns.
+func (s *share) leave(now int64, partition int) {
+	s.mu.Lock()
+	for _, g := range s.gates {
+		if g.lane.Partition() == partition {
+			s.pool.Drop(now, g.lane)
+		}
+	}
+	s.gates = slices.DeleteFunc(s.gates, func(g *gate) bool { return g.lane.Partition() == partition })
+	s.unlock()
 }
 
 // unlock lets go of the pool and wakes the lanes that the call entitled.

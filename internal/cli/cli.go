@@ -49,7 +49,7 @@ func Main(ctx context.Context, env Env) int {
 	err := root.ExecuteContext(ctx)
 	var f *failure
 	if err != nil && !errors.As(err, &f) {
-		f = explain(root, err)
+		f = explain(err)
 	}
 	if f == nil {
 		return exitOK
@@ -76,10 +76,12 @@ func newRoot(env *Env) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.PersistentFlags().BoolVar(&env.NoColour, "no-color", env.NoColour, "print without colour")
+	plain := root.PersistentFlags().Bool("no-color", false, "print without colour")
+	root.PersistentPreRun = func(*cobra.Command, []string) { env.NoColour = env.NoColour || *plain }
 	for _, c := range commands() {
 		root.AddCommand(c.cobra(env))
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
 	return root
 }

@@ -53,7 +53,7 @@ func badUsage(fix, format string, args ...any) error {
 func other(err error, fix string) error { return &failure{exitOther, err.Error(), fix} }
 
 // explain says what an error of the layers below means for the user.
-func explain(root *cobra.Command, err error) *failure {
+func explain(err error) *failure {
 	var row *source.RowError
 	var input *source.InputError
 	var conf *config.Error
@@ -73,7 +73,7 @@ func explain(root *cobra.Command, err error) *failure {
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{exitOther, err.Error(), "check who owns it, or choose another place"}
 	}
-	return explainUsage(root, err)
+	return &failure{exitOther, err.Error(), ""}
 }
 
 func inputProblem(e *source.InputError) string {
@@ -87,12 +87,8 @@ var (
 	badFlag     = regexp.MustCompile(`^invalid argument "(.*)" for "(?:-\w, )?(--[^"]+)" flag: ([\s\S]*)$`)
 )
 
-// explainUsage makes the parser's errors readable and names the nearest flag.
-func explainUsage(root *cobra.Command, err error) *failure {
-	cmd, _, _ := root.Find(root.Flags().Args())
-	if c, _, e := root.Find(argsOf(root)); e == nil {
-		cmd = c
-	}
+// flagError makes the parser's errors readable and names the nearest flag.
+func flagError(cmd *cobra.Command, err error) error {
 	help := fmt.Sprintf("%s --help lists what there is", cmd.CommandPath())
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
@@ -101,24 +97,25 @@ func explainUsage(root *cobra.Command, err error) *failure {
 		if near := config.Nearest(m[1], names); near != "" {
 			help = fmt.Sprintf("did you mean --%s? %s", near, help)
 		}
-		return &failure{exitUsage, fmt.Sprintf("there is no flag --%s", m[1]), help}
+		return badUsage(help, "there is no flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
 	}
 	if m := badFlag.FindStringSubmatch(text); m != nil {
-		return &failure{exitUsage, m[2] + ": " + m[3], ""}
+		return badUsage("", "%s: %s", m[2], m[3])
 	}
-	if strings.HasPrefix(text, "flag needs an argument") || strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "required flag") {
-		return &failure{exitUsage, text, fmt.Sprintf("usage: %s", cmd.UseLine())}
-	}
-	return &failure{exitOther, text, ""}
+	return badUsage(help, "%s", text)
 }
 
-// argsOf is the command line as the parser got it, for finding the command it meant.
-func argsOf(root *cobra.Command) []string {
-	var words []string
-	for _, a := range root.Annotations {
-		words = append(words, a)
+// between wants so many arguments.
+func between(low, high int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= low && len(args) <= high {
+			return nil
+		}
+		if len(args) < low {
+			return badUsage("usage: "+cmd.UseLine(), "%s is missing", what)
+		}
+		return badUsage("usage: "+cmd.UseLine(), "%q is one argument too many", args[high])
 	}
-	return words
 }
 
 // noSuchCommand refuses words that are no command.

@@ -154,6 +154,25 @@ func (*Duration) Type() string { return "SPAN" }
 // UnmarshalYAML reads it from a file.
 func (d *Duration) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }
 
+// Span is a time span with its unit, above 0. 0: not set.
+type Span time.Duration
+
+// Set reads it.
+func (d *Span) Set(s string) error {
+	t, err := parseDuration(s)
+	if err == nil && t <= 0 {
+		err = fmt.Errorf("%s is not above 0s", s)
+	}
+	*d = Span(t)
+	return err
+}
+
+// String writes it.
+func (d *Span) String() string { return (*Duration)(d).String() }
+
+// Type is the word in help.
+func (*Span) Type() string { return "SPAN" }
+
 // Rate is a number of items per time. 0: not set.
 type Rate weir.Rate
 

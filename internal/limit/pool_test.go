@@ -354,6 +354,31 @@ func TestEachRefusalHasItsCause(t *testing.T) {
 	}
 }
 
+func TestNewSettingsVoidTheTimesThatLanesKnow(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(p *Pool, r *PoolResource)
+	}{
+		{"a higher rate", func(p *Pool, r *PoolResource) { p.SetRate(2, r, 1000) }},
+		{"opened early", func(p *Pool, r *PoolResource) { p.CloseUntil(2, r, 0) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPool(0)
+			r := p.Resource(ResourceConfig{Name: "r", Rate: 1})
+			l := p.Lane(r, 0)
+			mustTake(t, p, 0, l)
+			p.CloseUntil(1, r, 9*sec)
+			if at, ok := p.Take(1, l, 1, 1, false); ok || at != 9*sec {
+				t.Fatalf("Take = %d, %v; want refused until the end of the closure", at, ok)
+			}
+			tt.change(p, r)
+			if w := p.Wakes(nil); len(w) != 1 || w[0] != l {
+				t.Errorf("woke %d lanes, want the one that waits", len(w))
+			}
+		})
+	}
+}
+
 func TestDroppedLaneIsForgotten(t *testing.T) {
 	p := NewPool(1)
 	r := p.Resource(ResourceConfig{Name: "r"})

@@ -49,7 +49,10 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	b := &store.Batch{Number: m.number, Ack: g.ack}
 	for _, x := range g.created {
 		id := x.spec.ID
-		b.Set = append(b.Set, sealJSON(specKey(id), x.spec), store.Row{Key: activeKey(id)})
+		b.Set = append(b.Set, sealJSON(specKey(id), x.spec))
+		if !x.state.Final() { // one that ended in this same commit is never marked
+			b.Set = append(b.Set, store.Row{Key: activeKey(id)})
+		}
 	}
 	for _, l := range g.blocks {
 		m.writeBlock(b, l)
@@ -129,38 +132,49 @@ type Verdict int
 // The verdicts.
 const (
 	Written   Verdict = iota // call Committed
-	Again                    // nothing was written: commit the same batch again
+	Again                    // commit the same batch again
 	AskNumber                // the answer did not come: read the store's number, then call AfterNumber
 	Dropped                  // somebody else owns the partition: forget it at once
 )
 
 // AfterCommit judges the answer to a commit. An answer that did not come is
-// never taken for a yes or a no.
+// never taken for a yes or a no: the same batch is committed again, and a store
+// that has it already says so by the number. It looks at the token first, so
+// what it has under that number is this owner's.
 func AfterCommit(err error) Verdict {
+	var order *store.NumberError
 	switch {
 	case err == nil:
 		return Written
 	case errors.Is(err, store.ErrFenced):
 		return Dropped
+	case errors.As(err, &order):
+		return afterOrder(order)
 	case errors.Is(err, store.ErrUnknown):
 		if planted.Is(planted.UnknownIsSuccess) {
 			return Written
-		}
-		if planted.Is(planted.UnknownIsFailure) {
-			return Again
 		}
 		return AskNumber
 	}
 	return Again
 }
 
-// AfterNumber judges a commit whose answer did not come by the number that the store has.
-func AfterNumber(b *store.Batch, number uint64) Verdict {
-	switch number {
-	case b.Number:
-		return Written
-	case b.Number - 1:
+func afterOrder(e *store.NumberError) Verdict {
+	switch {
+	case planted.Is(planted.UnknownIsFailure):
 		return Again
+	case e.Want == e.Got+1:
+		return Written // by an earlier try, whose answer did not come or came before it
 	}
-	return Dropped // somebody else went on from there
+	return Dropped // the state is not the one that this owner knows
+}
+
+// AfterNumber judges a commit whose answer did not come by the number that the
+// store has. The number alone does not tell whose commit it counts: only another
+// try does, which the store refuses if somebody else took over.
+func AfterNumber(b *store.Batch, number uint64) Verdict {
+	if number > b.Number {
+		return Dropped // somebody else went on from there
+	}
+	return Again
 }

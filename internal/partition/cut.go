@@ -120,7 +120,8 @@ func (m *Machine) offer(now int64, s *step) {
 	if s.first() {
 		backlog += s.bulk.unopened()
 	}
-	m.queue.Update(now, s.entry, s.head(), backlog)
+	head := s.head()
+	m.queue.Update(now, s.entry, head, backlog-int64(head))
 }
 
 func (m *Machine) offerAll(now int64, b *bulk) {

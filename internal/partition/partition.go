@@ -10,7 +10,8 @@
 // when the commit that carries it has been confirmed.
 //
 // The package is pure: time and random numbers are arguments, nothing blocks,
-// and the same inputs give the same outputs. A Machine belongs to one
+// and the same inputs give the same outputs. Of package store it uses the types
+// of messages, rows and batches; it calls no store. A Machine belongs to one
 // goroutine. Times are Unix nanoseconds.
 package partition
 

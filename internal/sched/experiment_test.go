@@ -39,7 +39,10 @@ func TestLimitedGroupsEndOnTime(t *testing.T) {
 	}
 }
 
-// Small bulk actions do not feel the floods beside them.
+// Small bulk actions do not feel the floods beside them. Slowdown is against having
+// the whole rate to itself, without the burst after idleness. Sizes have a heavy
+// tail: where bulks of several thousand items are common, at a load of 20%, they use up
+// the express budget among themselves and the last case does not hold (p99 about 6).
 func TestSmallBulksBesideFloods(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -171,25 +174,32 @@ func TestTiersShareByWeight(t *testing.T) {
 	}
 }
 
-// A crowd of low tenants is not starved by critical floods.
+// A crowd of low tenants is not starved by critical floods, and the aged lane helps.
 func TestAgedTenantsAreServed(t *testing.T) {
 	const low = 2000
-	s := newSim(t, Options{})
-	r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 10_000})
-	for i := range 10 {
-		s.add(job{tenant: fmt.Sprint("critical", i), tier: 0, r: r, items: 1e9, chunk: 100, service: 10 * ms})
-	}
-	var jobs []*job
-	for i := range low {
-		jobs = append(jobs, s.add(job{tenant: fmt.Sprint("low", i), tier: 3, r: r, items: 1e6, chunk: 100, service: 10 * ms}))
-	}
-	s.run(900 * sec)
-	longest := int64(0)
-	for _, j := range jobs {
-		longest = max(longest, j.longest, s.now-j.last)
+	var waits []float64
+	for _, share := range []float64{0.05, 1e-12} {
+		s := newSim(t, Options{AgedShare: share})
+		r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 10_000})
+		for i := range 10 {
+			s.add(job{tenant: fmt.Sprint("critical", i), tier: 0, r: r, items: 1e9, chunk: 100, service: 10 * ms})
+		}
+		var jobs []*job
+		for i := range low {
+			jobs = append(jobs, s.add(job{tenant: fmt.Sprint("low", i), tier: 3, r: r, items: 1e6, chunk: 100, service: 10 * ms}))
+		}
+		s.run(900 * sec)
+		longest := int64(0)
+		for _, j := range jobs {
+			longest = max(longest, j.longest, s.now-j.last)
+		}
+		waits = append(waits, float64(longest)/1e9)
 	}
 	bound := 120 + low*100/((1.0/7+0.05)*10_000)
-	s.target(float64(longest)/1e9 <= bound, "longest wait of a low tenant: %.0f s, bound %.0f s", float64(longest)/1e9, bound)
+	t.Logf("longest wait of a low tenant: %.1f s, bound %.0f s; %.1f s without the aged lane", waits[0], bound, waits[1])
+	if waits[0] > bound || waits[0] >= waits[1] {
+		t.Errorf("longest wait = %.1f s, want <= %.0f s and less than the %.1f s without the aged lane", waits[0], bound, waits[1])
+	}
 }
 
 // A tenant at its cap stays there, and the others use what it leaves.

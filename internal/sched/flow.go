@@ -26,8 +26,9 @@ type flow struct {
 	heaps      [2]entryHeap // byScore, byRemaining
 
 	refs      uint32 // entries made for this flow and not removed
-	picks     uint32
+	dead      uint32 // queued entries of removed groups
 	busy      uint32 // busy period of the tier in which the flow became idle
+	picks     uint8  // counts up to every pick of the smallest
 	state     flowState
 	class     int8
 	lingering bool

@@ -150,6 +150,9 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	f.heaps[byScore].remove(e, byScore)
 	f.heaps[byRemaining].remove(e, byRemaining)
 	f.backlog -= e.key[byRemaining]
+	if e.group.state == groupRemoved {
+		f.dead--
+	}
 	switch {
 	case len(f.heaps[byScore]) > 0:
 		if f.inTree() {
@@ -227,8 +230,9 @@ func (q *Queue) ResumeGroup(now int64, g *Group) {
 }
 
 // RemoveGroup ends g: nothing of it is picked any more. Tasks in flight are still
-// given to Done when they end. Entries leave the tree when they are met.
-func (q *Queue) RemoveGroup(_ int64, g *Group) {
+// given to Done when they end. Entries leave the tree when they are met, or when
+// they have become the greater part of a flow: the cost is O(1) on average.
+func (q *Queue) RemoveGroup(now int64, g *Group) {
 	if g.state == groupRemoved {
 		return
 	}
@@ -239,7 +243,28 @@ func (q *Queue) RemoveGroup(_ int64, g *Group) {
 		if f.refs == 0 && f.state == flowIdle {
 			q.startLingering(f)
 		}
+		if e.queued() {
+			f.dead++
+		}
+	}
+	for e := g.first; e != nil; e = e.next {
+		q.bury(now, e.flow)
 	}
 	g.tenant.groups--
 	q.forget(g.tenant)
+}
+
+// bury removes the entries of removed groups from f if they are many.
+func (q *Queue) bury(now int64, f *flow) {
+	n := len(f.heaps[byScore])
+	if f.dead < 32 || int(f.dead) < n/2 {
+		return
+	}
+	// Downwards: what takes the place of a removed entry has been looked at. A dead
+	// one may still be missed on its way down; it stays counted, and goes next time.
+	for i := n - 1; i >= 0; i-- {
+		if s := f.heaps[byScore]; i < len(s) && s[i].group.state == groupRemoved {
+			q.dequeue(now, s[i])
+		}
+	}
 }

@@ -33,7 +33,7 @@ type Options struct {
 	// PriorityWorth is the age that a point of priority is worth. Default 60s.
 	PriorityWorth time.Duration
 	// SmallestEvery makes every n-th pick of a tenant go to its group with the
-	// least remaining work. Default 4.
+	// least remaining work. Default 4, at most 255.
 	SmallestEvery int
 	// GuardBelow is the free part of the slots below which a tenant may not go
 	// beyond its share of them. Default 0.20.

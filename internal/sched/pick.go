@@ -4,6 +4,7 @@ package sched
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	if r.closed > now {
 		q.block(r, r.closed, false, CauseClosed)
+		r.gate.Idle(now) // what it was woken for is for others
 		return Pick{}, false
 	}
 	if r.recheck {
@@ -104,7 +105,7 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		return nil
 	}
 	by := byScore
-	if int(f.picks)%q.opt.SmallestEvery == q.opt.SmallestEvery-1 {
+	if int(f.picks) >= q.opt.SmallestEvery-1 {
 		by = byRemaining
 	}
 	for f.inTree() {
@@ -143,6 +144,9 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 		r.budgets[lane] -= float64(cost)
 	}
 	f.tier.serve(now, f, cost)
+	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
+		f.picks = 0
+	}
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)
 	}
@@ -152,7 +156,7 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 	g.inFlight++
 	r.cause = CauseNone
 	q.vSlots = r.slotTag
-	r.slotTag += r.service
+	r.slotTag += max(r.service>>10, 1) // in about microseconds: it must not overflow
 	if q.ready.len() > 1 {
 		q.ready.rekey(r, r.slotTag)
 	} else {

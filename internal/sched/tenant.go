@@ -32,11 +32,15 @@ func (t *Tenant) Name() string { return t.name }
 // InFlight returns the number of the tenant's tasks in flight.
 func (t *Tenant) InFlight() int { return int(t.inFlight) }
 
-// SetTenant sets the weight, [Unit] for 1.0, and the bound on tasks in flight, 0
-// for none.
+// maxWeight keeps what one item adds to a tag so large that cutting it to a
+// whole number loses less than a thousandth.
+const maxWeight = 1 << 20
+
+// SetTenant sets the weight, [Unit] for 1.0 and at most 1024 times that, and the
+// bound on tasks in flight, 0 for none.
 func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	t = q.living(t)
-	weight = min(max(weight, 1), 1<<30)
+	weight = min(max(weight, 1), maxWeight)
 	if t.active > 0 {
 		q.activeW += weight - t.weight
 	}

@@ -76,7 +76,6 @@ func (t *tier) serve(now int64, f *flow, cost int64) {
 	t.v = max(t.v, f.tag)
 	f.tag += perWeight(cost, f.weight)
 	f.lastServed = now
-	f.picks++
 	t.turn.moveToBack(f, inTurn)
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -114,6 +115,9 @@ func (w *World) run() (f *Failure) {
 			f = broken
 		default:
 			f = w.failure("must", fmt.Sprint(broken), nil, -1)
+			if w.trace.recording {
+				f.Problem += "\n" + string(debug.Stack())
+			}
 		}
 	}()
 	limit := epoch + w.plan.healAt + w.plan.bound

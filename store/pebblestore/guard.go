@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -16,6 +17,7 @@ type guard struct {
 	once    sync.Once
 	cause   error
 	broken  chan struct{} // closed after cause is set
+	armed   atomic.Bool   // false while the store is being opened: Open returns the error then
 	onFatal func(error)
 }
 
@@ -29,7 +31,9 @@ func (g *guard) fail(err error) error {
 	g.once.Do(func() {
 		g.cause = unknown(fmt.Errorf("store is broken: %w", err))
 		close(g.broken)
-		g.onFatal(err)
+		if g.armed.Load() {
+			g.onFatal(err)
+		}
 	})
 	<-g.broken
 	return g.cause
@@ -42,6 +46,18 @@ func (g *guard) err() error {
 		return g.cause
 	default:
 		return nil
+	}
+}
+
+// watch calls f, and does not wait for it if the store breaks meanwhile: Pebble does not come back then.
+func (g *guard) watch(f func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-g.broken:
+		return g.cause
 	}
 }
 

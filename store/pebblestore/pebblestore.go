@@ -28,7 +28,8 @@ type Store struct {
 	space space
 	tail  *tail
 
-	generation uint64 // of the newest watermark; belongs to Open, then to the tail
+	noteMu sync.Mutex
+	note   note // what the watermark says
 
 	mu         sync.Mutex
 	partitions map[int]*partition
@@ -46,6 +47,10 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.guard.init(o.OnFatal)
 	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open store in %q: %w", dir, err)
+	}
+	s.guard.armed.Store(true)
+	if err := s.guard.err(); err != nil { // broke in the background before the hook could be told
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)
 	}
 	s.tail = newTail(s)
@@ -68,15 +73,18 @@ func (s *Store) open() (err error) {
 	if err := s.space.prepare(s); err != nil {
 		return err
 	}
-	marks, err := s.readMarks()
-	if err != nil {
+	if s.note, err = s.readNote(); err != nil {
+		return err
+	}
+	marks := s.note.marks // Pebble's opening changes the rest
+	if err := s.missLogs(); err != nil {
 		return err
 	}
 	if s.db, err = s.openLog(marks); err != nil {
 		return err
 	}
 	if err := s.recover(marks); err != nil {
-		return errors.Join(err, s.db.Close())
+		return errors.Join(err, s.guard.watch(s.db.Close))
 	}
 	return nil
 }
@@ -99,8 +107,11 @@ func (s *Store) Close() error {
 	case <-s.guard.broken:
 		return s.guard.err()
 	}
-	err := s.tail.stop()
-	return errors.Join(err, s.db.Close(), s.lock.Close())
+	err := s.guard.watch(s.tail.stop)
+	if cause := s.guard.err(); cause != nil {
+		return cause
+	}
+	return errors.Join(err, s.guard.watch(s.db.Close), s.lock.Close())
 }
 
 // enter begins a call. Whoever gets nil calls s.gate.leave at the end.

@@ -3,8 +3,11 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -14,7 +17,8 @@ import (
 // LossError says that the directory has less than what was acknowledged: files
 // are missing, damaged, or from an earlier day. It matches [store.ErrCorrupt].
 type LossError struct {
-	Lost []Loss
+	Lost    []Loss
+	Missing []string // names of files
 }
 
 // Loss is how far a partition is, and how far it was.
@@ -26,17 +30,16 @@ type Loss struct {
 
 // Error names each loss, and what can be done.
 func (e *LossError) Error() string {
-	var b strings.Builder
-	b.WriteString("acknowledged work is missing: ")
-	for i, l := range e.Lost {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "partition %d is at commit %d of %d and message %d of %d",
-			l.Partition, l.Number, l.NumberWas, l.Sequence, l.SequenceWas)
+	var what []string
+	for _, l := range e.Lost {
+		what = append(what, fmt.Sprintf("partition %d is at commit %d of %d and message %d of %d",
+			l.Partition, l.Number, l.NumberWas, l.Sequence, l.SequenceWas))
 	}
-	b.WriteString(". Put the whole directory back from a backup, or open it with AcceptLoss to go on without")
-	return b.String()
+	for _, name := range e.Missing {
+		what = append(what, name+" is gone")
+	}
+	return "acknowledged work is missing: " + strings.Join(what, "; ") +
+		". Put the whole directory back from a backup, or open it with AcceptLoss to go on without"
 }
 
 // Is makes errors.Is(err, store.ErrCorrupt) true.
@@ -91,21 +94,49 @@ func (s *Store) openLog(m marks) (*pebble.DB, error) {
 	if !desc.Exists && len(m) > 0 && !s.opts.AcceptLoss {
 		return nil, lossOf(m, nil) // Pebble would begin anew, and remove what it does not know
 	}
-	fs := vfs.OnDiskFull(s.fs, s.diskFull)
 	if !desc.Exists {
-		db, err := pebble.Open(s.dir, s.tuned(fs))
+		db, err := s.openPebble()
 		if err != nil {
 			return nil, err
 		}
-		if err := db.Close(); err != nil {
+		if err := s.guard.watch(db.Close); err != nil {
 			return nil, err
 		}
 	}
-	db, err := pebble.Open(s.dir, s.tuned(fs))
+	db, err := s.openPebble()
 	if err != nil {
 		return nil, damaged(err)
 	}
 	return db, nil
+}
+
+// missLogs looks for logs that should be there: Pebble replays those it finds,
+// and one that is missing altogether looks like one that was not needed any more.
+func (s *Store) missLogs() error {
+	loss := &LossError{}
+	for _, log := range slices.Sorted(maps.Keys(s.note.logs)) {
+		_, err := s.fs.Stat(s.fs.PathJoin(s.dir, logName(log)))
+		switch {
+		case oserror.IsNotExist(err):
+			loss.Missing = append(loss.Missing, logName(log))
+			delete(s.note.logs, log)
+		case err != nil:
+			return err
+		}
+	}
+	if loss.Missing == nil {
+		return nil
+	}
+	return s.accept(loss)
+}
+
+// accept returns the loss, unless the caller of Open has accepted it.
+func (s *Store) accept(loss error) error {
+	if !s.opts.AcceptLoss {
+		return loss
+	}
+	s.logError("lost work accepted", loss)
+	return nil
 }
 
 // damaged marks Pebble's errors about files that are not as it left them.
@@ -126,14 +157,9 @@ func (s *Store) recover(m marks) error {
 		}
 		have[no] = mark{p.number, p.last}
 	}
-	loss := lossOf(m, have)
-	if loss == nil {
-		return nil
+	if loss := lossOf(m, have); loss != nil {
+		return s.accept(loss)
 	}
-	if !s.opts.AcceptLoss {
-		return loss
-	}
-	s.logError("lost work accepted", loss)
 	return nil
 }
 
@@ -150,5 +176,5 @@ func lossOf(had, have marks) error {
 	if lost == nil {
 		return nil
 	}
-	return &LossError{lost}
+	return &LossError{Lost: lost}
 }

@@ -44,7 +44,10 @@ func newTail(s *Store) *tail {
 func (t *tail) touch() {
 	t.touched.Store(int64(time.Since(t.start)))
 	if !t.armed.Load() && t.armed.CompareAndSwap(false, true) {
-		t.wake <- struct{}{} // there is room: only the one who arms sends
+		select {
+		case t.wake <- struct{}{}:
+		default: // one that was not heard yet does as well
+		}
 	}
 }
 
@@ -106,7 +109,7 @@ func (t *tail) note() error {
 			return err
 		}
 	}
-	if err := t.s.writeMarks(now); err != nil {
+	if err := t.s.writeNote(func(n *note) { n.marks = now }); err != nil {
 		return err
 	}
 	t.noted = now

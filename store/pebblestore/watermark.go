@@ -15,9 +15,17 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// marks is the watermark: how far each partition was when it was last noted
-// down. It is kept beside Pebble in two files, so that a log that lost its tail,
-// a file that is missing and a copy from last week are all found out.
+// note is the watermark: what a store must have at least. It is kept beside
+// Pebble in two files, so that a log that lost its tail, a file that is missing
+// and a copy from last week are all found out.
+type note struct {
+	generation uint64
+	marks      marks
+	// logs are the numbers of logs that are not obsolete. Pebble would not miss one.
+	logs map[uint64]bool
+}
+
+// marks says how far each partition was when it was last noted down.
 type marks map[int]mark
 
 type mark struct{ number, seq uint64 }
@@ -29,46 +37,57 @@ var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 
 const (
 	markMagic = "weirmk01"
-	markHead  = len(markMagic) + 8 // magic, generation
-	markEntry = 4 + 8 + 8          // partition, number, sequence number
-	markTail  = 4                  // CRC32C of all before
+	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of logs
+	markLog   = 8
+	markEntry = 4 + 8 + 8 // partition, number, sequence number
+	markTail  = 4         // CRC32C of all before
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func encodeMarks(generation uint64, m marks) []byte {
-	b := make([]byte, 0, markHead+len(m)*markEntry+markTail)
+func (n *note) encode() []byte {
+	b := make([]byte, 0, markHead+len(n.logs)*markLog+len(n.marks)*markEntry+markTail)
 	b = append(b, markMagic...)
-	b = binary.BigEndian.AppendUint64(b, generation)
-	for _, no := range m.sorted() {
+	b = binary.BigEndian.AppendUint64(b, n.generation)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(n.logs)))
+	for _, log := range slices.Sorted(maps.Keys(n.logs)) {
+		b = binary.BigEndian.AppendUint64(b, log)
+	}
+	for _, no := range n.marks.sorted() {
 		b = binary.BigEndian.AppendUint32(b, uint32(no))
-		b = binary.BigEndian.AppendUint64(b, m[no].number)
-		b = binary.BigEndian.AppendUint64(b, m[no].seq)
+		b = binary.BigEndian.AppendUint64(b, n.marks[no].number)
+		b = binary.BigEndian.AppendUint64(b, n.marks[no].seq)
 	}
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func decodeMarks(b []byte) (generation uint64, m marks, err error) {
-	body := len(b) - markHead - markTail
-	if body < 0 || body%markEntry != 0 || string(b[:len(markMagic)]) != markMagic {
-		return 0, nil, fmt.Errorf("%w: not a watermark", store.ErrCorrupt)
-	}
+func decodeNote(b []byte) (note, error) {
 	sum := len(b) - markTail
+	if sum < markHead || string(b[:len(markMagic)]) != markMagic {
+		return note{}, fmt.Errorf("%w: not a watermark", store.ErrCorrupt)
+	}
 	if binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
-		return 0, nil, fmt.Errorf("%w: watermark has a wrong checksum", store.ErrCorrupt)
+		return note{}, fmt.Errorf("%w: watermark has a wrong checksum", store.ErrCorrupt)
 	}
-	m = make(marks, body/markEntry)
-	for e := b[markHead:sum]; len(e) > 0; e = e[markEntry:] {
-		m[int(binary.BigEndian.Uint32(e))] = mark{binary.BigEndian.Uint64(e[4:]), binary.BigEndian.Uint64(e[12:])}
+	logs := int64(binary.BigEndian.Uint32(b[markHead-4:])) * markLog
+	e := b[markHead:sum]
+	if logs > int64(len(e)) || (int64(len(e))-logs)%markEntry != 0 {
+		return note{}, fmt.Errorf("%w: watermark of a wrong length", store.ErrCorrupt)
 	}
-	return binary.BigEndian.Uint64(b[len(markMagic):]), m, nil
+	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}, logs: map[uint64]bool{}}
+	for ; logs > 0; logs, e = logs-markLog, e[markLog:] {
+		n.logs[binary.BigEndian.Uint64(e)] = true
+	}
+	for ; len(e) > 0; e = e[markEntry:] {
+		n.marks[int(binary.BigEndian.Uint32(e))] = mark{binary.BigEndian.Uint64(e[4:]), binary.BigEndian.Uint64(e[12:])}
+	}
+	return n, nil
 }
 
-// readMarks returns the newer copy of the watermark; none for a new store. One
-// damaged copy is survived, two are not: then nothing vouches for the store.
-func (s *Store) readMarks() (marks, error) {
-	var newest marks
-	var found int
+// readNote returns the newer copy of the watermark, an empty one for a new
+// store. One damaged copy is survived, two are not: then nothing vouches for the store.
+func (s *Store) readNote() (note, error) {
+	newest := note{logs: map[uint64]bool{}}
 	var bad error
 	for _, name := range markFiles {
 		b, err := readFile(s.fs, s.fs.PathJoin(s.dir, name))
@@ -76,39 +95,38 @@ func (s *Store) readMarks() (marks, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return note{}, err
 		}
-		generation, m, err := decodeMarks(b)
+		n, err := decodeNote(b)
 		if err != nil {
 			bad = errors.Join(bad, fmt.Errorf("%s: %w", name, err))
-			continue
-		}
-		found++
-		if newest == nil || generation > s.generation {
-			newest, s.generation = m, generation
+		} else if n.generation > newest.generation {
+			newest = n
 		}
 	}
-	if bad == nil || found > 0 {
+	if bad == nil || newest.generation > 0 {
 		return newest, nil
 	}
 	if s.opts.AcceptLoss {
 		s.logError("damaged watermark accepted", bad)
-		return nil, nil
+		return newest, nil
 	}
-	return nil, fmt.Errorf("%w. Put the whole directory back from a backup, or open it with AcceptLoss to go on unchecked", bad)
+	return note{}, fmt.Errorf("%w. Put the whole directory back from a backup, or open it with AcceptLoss to go on unchecked", bad)
 }
 
-// writeMarks replaces the older copy. The rename makes it whole or not there.
-func (s *Store) writeMarks(m marks) error {
-	generation := s.generation + 1
-	name := s.fs.PathJoin(s.dir, markFiles[generation%2])
-	if err := writeFile(s.fs, name+".new", encodeMarks(generation, m)); err != nil {
+// writeNote changes the watermark and replaces its older copy. The rename makes it whole or not there.
+func (s *Store) writeNote(change func(*note)) error {
+	s.noteMu.Lock()
+	defer s.noteMu.Unlock()
+	change(&s.note)
+	s.note.generation++
+	name := s.fs.PathJoin(s.dir, markFiles[s.note.generation%2])
+	if err := writeFile(s.fs, name+".new", s.note.encode()); err != nil {
 		return err
 	}
 	if err := s.fs.Rename(name+".new", name); err != nil {
 		return err
 	}
-	s.generation = generation
 	return syncDir(s.fs, s.dir)
 }
 

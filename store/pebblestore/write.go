@@ -20,18 +20,15 @@ import (
 // that of the partition, and calls settle after giving the lock back.
 func (s *Store) enqueue(b *pebble.Batch) (err error) {
 	s.pulse.begin()
-	defer func() {
-		if r := recover(); r != nil { // Pebble panics if it cannot write its log
-			err = s.guard.fail(fmt.Errorf("write the log: %v", r))
-		}
-		if err != nil {
-			s.pulse.end()
-		}
-	}()
 	if s.opts.Mode == Memory {
-		return s.db.Apply(b, pebble.NoSync)
+		err = s.db.Apply(b, pebble.NoSync)
+	} else {
+		err = s.db.ApplyNoSyncWait(b, pebble.Sync)
 	}
-	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+	if err != nil {
+		s.pulse.end()
+	}
+	return err
 }
 
 // settle waits until b is as durable as the mode says.
@@ -56,26 +53,16 @@ func (s *Store) flush() error {
 }
 
 // logSync writes data that nobody reads to the log, and waits for the disk.
-func (s *Store) logSync(data []byte) (err error) {
+func (s *Store) logSync(data []byte) error {
 	s.pulse.begin()
 	defer s.pulse.end()
-	defer func() {
-		if r := recover(); r != nil {
-			err = s.guard.fail(fmt.Errorf("write the log: %v", r))
-		}
-	}()
 	return s.db.LogData(data, pebble.Sync)
 }
 
 // lazily applies b without waiting for the disk.
-func (s *Store) lazily(b *pebble.Batch) (err error) {
+func (s *Store) lazily(b *pebble.Batch) error {
 	s.pulse.begin()
 	defer s.pulse.end()
-	defer func() {
-		if r := recover(); r != nil {
-			err = s.guard.fail(fmt.Errorf("write the log: %v", r))
-		}
-	}()
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
 		return err
 	}

@@ -201,8 +201,7 @@ func (m *model) checkInbox(r *rapid.T) {
 	if len(m.inbox) == m.acked {
 		return
 	}
-	found, err := m.s.Read(r.Context(), part, 0, 1_000_000)
-	must(r, err)
+	found := read(r, m.s, part, 0)
 	want(r, "messages", len(found), len(m.inbox)-m.acked)
 	for i, msg := range found {
 		n := m.acked + i

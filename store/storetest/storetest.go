@@ -120,13 +120,21 @@ func appendMessage(t fataler, s store.Store, partition int, body string) {
 // inbox returns the bodies of all messages after seq, of which there must be one at least.
 func inbox(t fataler, s store.Store, partition int, after uint64) (bodies []string, last uint64) {
 	t.Helper()
-	m, err := s.Read(t.Context(), partition, after, 1_000_000)
-	must(t, err)
-	for _, m := range m {
+	for _, m := range read(t, s, partition, after) {
 		bodies = append(bodies, string(m.Body))
 		last = m.Seq
 	}
 	return bodies, last
+}
+
+// read does not wait for ever for messages that are lost.
+func read(t fataler, s store.Store, partition int, after uint64) []store.Message {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	m, err := s.Read(ctx, partition, after, 1_000_000)
+	must(t, err)
+	return m
 }
 
 // wantEmpty checks that a partition's inbox has nothing after seq.

@@ -1,0 +1,55 @@
+// Command quickstart is the example of the README: a typed action over 1,000 items.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store/pebblestore"
+)
+
+type User struct{ Email string }
+
+var greet = weir.Action[User, string]{
+	Name: "greet", BatchSize: 100,
+	Resource: weir.Resource{Name: "mail", Rate: weir.PerSecond(5000), Concurrency: 8},
+	Handle: func(ctx context.Context, b *weir.Batch[User, string]) error {
+		for i, it := range b.Items() { // up to 100 users in one call
+			b.Done(i, "greeted "+it.Value.Email) // or b.Retry, b.Fail, b.LeaveOut
+		}
+		return nil // an error here means: nothing was done, try them all again
+	},
+}
+
+func main() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	store := must(pebblestore.Open("quickstart.weir", pebblestore.Options{}))
+	defer store.Close()
+	eng := must(engine.Open(ctx, store, engine.Options{}))
+	must(0, engine.Handle(eng, greet))
+	go eng.Run(ctx)
+	bulk := must(engine.Submit(ctx, eng, weir.Spec[User, string]{Chain: weir.Start(greet)}, users(1000)))
+	report := must(bulk.Wait(ctx))
+	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)
+}
+
+func users(n int) func(func(weir.Item[User], error) bool) { // any iterator will do: a file, a query
+	return func(yield func(weir.Item[User], error) bool) {
+		for i := range n {
+			if id := fmt.Sprint("user-", i); !yield(weir.Item[User]{ID: id, Value: User{id + "@example.com"}}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}

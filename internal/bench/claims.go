@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// bench runs experiments and keeps the score.
+type bench struct {
+	ctx    context.Context
+	dir    string
+	repeat int
+	out    io.Writer
+	missed int
+}
+
+// experiment measures one or more claims.
+type experiment struct {
+	name string
+	run  func(*bench) error
+}
+
+var experiments = []experiment{
+	{"throughput", throughput},
+	{"flat", flat},
+	{"rate", rate},
+	{"fairness", fairness},
+	{"cancel", cancel},
+	{"bytes", bytesPerItem},
+	{"takeover", takeover},
+}
+
+// claim is one published figure. Exactly one of AtLeast and AtMost is set, or
+// neither for a figure that is only told.
+type claim struct {
+	what    string
+	unit    string
+	atLeast float64
+	atMost  float64
+}
+
+// judge prints a claim with its measured values: the best first, then all of them from low to high.
+func (b *bench) judge(c claim, values ...float64) {
+	slices.Sort(values)
+	best, target, ok := values[len(values)/2], "", true
+	switch {
+	case c.atLeast > 0:
+		best = values[len(values)-1]
+		target, ok = ">= "+number(c.atLeast), best >= c.atLeast
+	case c.atMost > 0:
+		best = values[0]
+		target, ok = "<= "+number(c.atMost), best <= c.atMost
+	}
+	verdict := "ok  "
+	switch {
+	case target == "":
+		verdict = "    "
+	case !ok:
+		verdict = "MISS"
+		b.missed++
+	}
+	spread := ""
+	if len(values) > 1 {
+		spread = fmt.Sprintf("  (%s to %s of %d)", number(values[0]), number(values[len(values)-1]), len(values))
+	}
+	fmt.Fprintf(b.out, "%s %-62s %12s %-9s %-12s%s\n", verdict, c.what, number(best), c.unit, target, spread)
+}
+
+// number writes three or four digits and thousands apart, as people read them.
+func number(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 1000:
+		return thousands(fmt.Sprintf("%.0f", v))
+	case a >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v == math.Trunc(v):
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+func thousands(digits string) string {
+	var parts []string
+	for len(digits) > 3 {
+		parts = append(parts, digits[len(digits)-3:])
+		digits = digits[:len(digits)-3]
+	}
+	parts = append(parts, digits)
+	slices.Reverse(parts)
+	return strings.Join(parts, ",")
+}
+
+// machine says what it all was measured on, and how busy that was.
+func (b *bench) machine() {
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		load = []byte("unknown") // not every system tells
+	}
+	fmt.Fprintf(b.out, "     %s %s/%s, %d cores, load %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), strings.TrimSpace(string(load)))
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/pebblestore"
+)
+
+// rig is an engine on a store on disk.
+type rig struct {
+	*engine.Engine
+	store  *counting
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// raw is a chain whose items are documents as they are, without output.
+type raw = weir.Chain[json.RawMessage, struct{}]
+
+// open makes an engine that does not run yet. The reserve on disk is left out: it is the same for any number of items.
+func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{store: &counting{Store: s}, ended: make(chan error, 1)}
+	o.Logger = log
+	if r.Engine, err = engine.Open(ctx, r.store, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, c := range chains {
+		if err := engine.HandleChain(r.Engine, c); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return r, nil
+}
+
+// start runs the engine.
+func (r *rig) start(ctx context.Context) {
+	ctx, r.cancel = context.WithCancel(ctx)
+	go func() { r.ended <- r.Run(ctx) }()
+}
+
+// close stops the engine and closes the store.
+func (r *rig) close() error {
+	var err error
+	if r.cancel != nil {
+		r.cancel()
+		err = <-r.ended
+	}
+	return errors.Join(err, r.store.Close())
+}
+
+// noop is a chain of one action that does nothing.
+func noop(batch int) raw {
+	return weir.Start(weir.Action[json.RawMessage, struct{}]{
+		Name: "noop", BatchSize: batch,
+		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+			b.DoneRest()
+			return nil
+		},
+	})
+}
+
+// counting counts what is written to a store.
+type counting struct {
+	store.Store
+	rows       atomic.Int64 // set and deleted by commits
+	commits    atomic.Int64
+	blockBytes atomic.Int64
+}
+
+// Commit implements [store.State].
+func (c *counting) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
+	c.rows.Add(int64(len(b.Set) + len(b.Delete)))
+	c.commits.Add(1)
+	return c.Store.Commit(ctx, partition, tok, b)
+}
+
+// PutBlocks implements [store.Blocks].
+func (c *counting) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
+	for _, b := range blocks {
+		c.blockBytes.Add(int64(len(b)))
+	}
+	return c.Store.PutBlocks(ctx, partition, id, first, blocks)
+}

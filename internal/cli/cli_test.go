@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/weirhq/weir/internal/demo"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes weir a command of the scripts, run by this very binary.
+func TestMain(m *testing.M) {
+	testscript.Main(leakFree{m}, map[string]func(){
+		"weir": func() { os.Exit(Main(context.Background(), OS())) },
+	})
+}
+
+// leakFree runs the tests and fails if one leaves a goroutine behind.
+type leakFree struct{ *testing.M }
+
+func (l leakFree) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
+		return 1
+	}
+	return code
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		Setup:         setup,
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
+			"resumecmd": resumeCommand, "service": service,
+		},
+	})
+}
+
+// setup gives each script a service to call at $SERVICE.
+func setup(env *testscript.Env) error {
+	s := httptest.NewServer(demo.Server(demo.Options{NoLatency: true, NoFaults: true}))
+	env.Defer(s.Close)
+	env.Vars = append(env.Vars, "SERVICE="+s.URL, "NO_COLOR=1")
+	return nil
+}
+
+// service puts the address of the script's service into a file.
+func service(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "http://127.0.0.1:1", ts.Getenv("SERVICE"))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// exits runs a command and wants its exit code: exits 5 weir run ...
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		got = ended.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// What differs between two runs, and what is written instead.
+var differs = []struct {
+	what *regexp.Regexp
+	as   string
+}{
+	{regexp.MustCompile(`ba_[0-9a-z]{26}`), "ba_ID"},
+	{regexp.MustCompile(`127\.0\.0\.1[:-]\d+`), "HOST"},
+	{regexp.MustCompile(` refused \d+  `), ""},
+	{regexp.MustCompile(`attempts \d+`), "attempts N"},
+	{regexp.MustCompile(`finished in [^,]*,`), "finished in TIME,"},
+	{regexp.MustCompile(`(p\d\d|after|elapsed|in) +[\d.]+(?:µs|ms|s|m\d+s)`), "$1 TIME"},
+	{regexp.MustCompile(`(p99 TIME +)[\d,.e+]+/s`), "${1}RATE"},
+	{regexp.MustCompile(`(?m)^ +waited on .*\n`), ""},
+	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
+}
+
+// normal writes the last stderr into a file, without what differs between runs.
+func normal(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile("stderr")
+	for _, d := range differs {
+		text = d.what.ReplaceAllString(text, d.as)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+func gzipFile(ts *testscript.TestScript, _ bool, args []string) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write([]byte(ts.ReadFile(args[0])))
+	ts.Check(errors.Join(err, w.Close(), os.WriteFile(ts.MkAbs(args[0]+".gz"), b.Bytes(), 0o600)))
+}
+
+// users writes a CSV file of so many users.
+func users(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var b strings.Builder
+	b.WriteString("user_id,amount\n")
+	for i := range n {
+		fmt.Fprintf(&b, "u%07d,%d\n", i+1, i%50)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
+}
+
+// accepted waits until a run in the data directory was accepted.
+func accepted(ts *testscript.TestScript, _ bool, args []string) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(30 * time.Second)
+	for {
+		files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "runs", "run-*.json"))
+		ts.Check(err)
+		for _, f := range files {
+			var j job
+			raw, _ := os.ReadFile(f)
+			if json.Unmarshal(raw, &j) == nil && j.ID != "" {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("no run was accepted in %s", args[0])
+		}
+	}
+}
+
+// lines wants so many lines in files taken together: lines 101 out/done.csv ...
+func countLines(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	for _, f := range args[1:] {
+		got += strings.Count(ts.ReadFile(f), "\n")
+	}
+	if got != want {
+		ts.Fatalf("%v have %d lines, want %d", args[1:], got, want)
+	}
+}
+
+// resumeCommand runs the command that the last stderr proposes, word for word.
+func resumeCommand(ts *testscript.TestScript, _ bool, args []string) {
+	m := regexp.MustCompile(`(?m)^ +(?:resume|next) +weir (run --resume \S+|retry \S+)( --data \S+)?`).FindStringSubmatch(ts.ReadFile("stderr"))
+	if m == nil {
+		ts.Fatalf("no command in:\n%s", ts.ReadFile("stderr"))
+	}
+	exits(ts, false, append([]string{args[0], "weir"}, strings.Fields(m[1]+m[2])...))
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// running is one bulk action under way, with what is known about it.
+type running struct {
+	job      *job
+	bulk     *engine.BulkAction
+	steps    []weir.Step
+	forecast forecast
+}
+
+// finish watches bulk actions to their end, writes their reports, prints the
+// summaries, and closes the session. What it returns carries the exit code.
+func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, all []*running) error {
+	w := &watcher{
+		screen: scr, limit: limit, started: time.Now(),
+		session: stopper{stop: s.stop, broken: s.broken, signals: s.env.Signals},
+	}
+	for _, r := range all {
+		p, err := r.bulk.Now(ctx)
+		if err != nil {
+			return errors.Join(err, s.close())
+		}
+		open := func(context.Context) (*engine.BulkAction, error) { return r.bulk, nil }
+		w.tracks = append(w.tracks, &track{label: r.job.Name, steps: r.steps, open: open, now: p})
+	}
+	why, err := w.watch(ctx)
+	if err != nil {
+		return err
+	}
+	switch why {
+	case aborted:
+		s.sayResume(scr, all, "aborted; what was in flight runs again")
+		return ended(exitInterrupted)
+	case drained, timedOut:
+		return s.interrupted(scr, all, why)
+	}
+	code, took := exitOK, time.Since(w.started)
+	for _, r := range all {
+		c, err := s.conclude(ctx, scr, r, took)
+		if err != nil {
+			return errors.Join(err, s.close())
+		}
+		code = max(code, c)
+	}
+	return errors.Join(ended(code), s.close())
+}
+
+// interrupted ends a session that was told to stop. The bulk actions may have ended all the same.
+func (s *session) interrupted(scr *screen, all []*running, why end) error {
+	if err := s.close(); err != nil {
+		return err
+	}
+	s.sayResume(scr, all, "stopped; everything that was done is saved")
+	code := exitInterrupted
+	if why == timedOut {
+		code = exitTimeout
+	}
+	return ended(code)
+}
+
+func (s *session) sayResume(scr *screen, all []*running, what string) {
+	scr.print("", "  "+scr.paint.yellow("‖")+" "+what)
+	for _, r := range all {
+		scr.print(fmt.Sprintf("    resume         %s run --resume %s%s", s.env.Program, r.job.ID, s.dataFlag()))
+	}
+}
+
+// conclude writes the report of a bulk action that has settled, and prints its summary.
+func (s *session) conclude(ctx context.Context, scr *screen, r *running, took time.Duration) (code int, err error) {
+	rep, err := r.bulk.Report(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r.job.complete(&rep.Summary)
+	files, err := s.writeReport(ctx, rep, r.job)
+	if err != nil {
+		return 0, err
+	}
+	scr.print(summaryLines(scr.paint, s, r, &rep.Summary, files, took)...)
+	switch {
+	case rep.State == weir.BulkStopped.String():
+		return exitStopped, nil
+	case rep.Outcome != report.AllDone:
+		return exitSomeFailed, nil
+	}
+	return exitOK, nil
+}
+
+// complete adds what only the job knows to a summary.
+func (j *job) complete(s *report.Summary) {
+	s.Name, s.Duplicates, s.Invalid = j.Name, int(j.Duplicates), int(j.Invalid)
+}
+
+// writeReport writes the folder and the summary file that a job asked for, and lists what was written.
+func (s *session) writeReport(ctx context.Context, rep *engine.Report, j *job) (files []string, err error) {
+	if j.Report != "" {
+		if err := s.writeFolder(ctx, rep, j); err != nil {
+			return nil, other(err, "the run is safe: write it again with "+s.env.Program+" report "+string(j.ID)+" -d DIR"+s.dataFlag())
+		}
+		files = s.written(j)
+	}
+	if j.SummaryJSON == "" {
+		return files, nil
+	}
+	raw, err := json.MarshalIndent(rep.Summary, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	raw = append(raw, '\n')
+	if j.SummaryJSON == "-" {
+		_, err := s.env.Stdout.Write(raw)
+		return files, err
+	}
+	return append(files, j.SummaryJSON), replaceFile(s.env.path(j.SummaryJSON), raw)
+}
+
+func (s *session) writeFolder(ctx context.Context, rep *engine.Report, j *job) error {
+	w, err := report.NewWriter(s.env.path(j.Report), report.Format(j.ReportFormat), report.Options{})
+	if err != nil {
+		return err
+	}
+	if err := s.jobs.listRows(j.Key, w); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	if err := rep.WriteFiles(ctx, w); err != nil {
+		_ = w.Abort() // the first error tells more
+		return err
+	}
+	return nil
+}
+
+// written lists the files of a report.
+func (s *session) written(j *job) (files []string) {
+	format := string(j.ReportFormat)
+	if format == "" {
+		format = "csv"
+	}
+	for _, kind := range []string{"done", "failed", "cancelled", "pending", "duplicates", "invalid"} {
+		name := shown(j.Report, kind+"."+format)
+		if _, err := os.Stat(s.env.path(name)); err == nil {
+			files = append(files, name)
+		}
+	}
+	return append(files, shown(j.Report, "report.json"))
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// forecast is how long a run should take, as far as its limits tell.
+type forecast struct {
+	p50, p90   time.Duration // 0: no limit is set, so nobody knows
+	bottleneck string
+	slots      int
+}
+
+// predict goes by the rates alone: how fast an action answers is not known
+// before it was asked. All items pass every step, and steps that share a
+// resource share its rate; a tenth of the runs has a step that has to try again
+// at the very end.
+func predict(steps []weir.Step, items int64, slots int) forecast {
+	f := forecast{slots: slots}
+	demand := map[string]float64{}
+	for _, s := range steps {
+		if s.Resource.Rate == 0 {
+			continue
+		}
+		demand[s.Resource.Name] += float64(items)
+		took := time.Duration(demand[s.Resource.Name] / float64(s.Resource.Rate) * float64(time.Second))
+		if took > f.p50 {
+			f.p50 = took
+			f.bottleneck = fmt.Sprintf("%s %s", s.Resource.Name, perSecond(float64(s.Resource.Rate)))
+		}
+	}
+	if f.p50 == 0 {
+		return f
+	}
+	f.p90 = f.p50 + f.p50/20
+	for _, s := range steps {
+		f.p90 += s.Retry.Base
+	}
+	return f
+}
+
+// line shows the forecast.
+func (f forecast) line(p paint) string {
+	head := "  " + p.dim("forecast") + "  "
+	if f.p50 == 0 {
+		return head + fmt.Sprintf("unlimited: as fast as the actions answer, %s at a time", plural(int64(f.slots), "call", "calls"))
+	}
+	if f.p90 < time.Second {
+		return head + "under 1s · bottleneck " + f.bottleneck
+	}
+	return head + fmt.Sprintf("%s (p90 %s) · bottleneck %s", span(f.p50), span(f.p90), f.bottleneck)
+}
+
+// compare says how far off the forecast was.
+func (f forecast) compare(took time.Duration) string {
+	if f.p50 < time.Second || took <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (forecast %+.1f%%)", (took.Seconds()/f.p50.Seconds()-1)*100)
+}

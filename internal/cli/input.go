@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/source"
+)
+
+// shownFaults is how many bad rows an error lists; the rest is counted.
+const shownFaults = 20
+
+// input reads the items of one file, once, and counts what it sees. The counts
+// may be read by any goroutine.
+type input struct {
+	name       string
+	reader     *source.Reader
+	duplicates config.DuplicateRule
+	invalid    config.InvalidRule
+	lists      rowLists
+	keys       *source.Keys
+	rows       atomic.Int64 // items, duplicates and invalid rows
+	items      atomic.Int64
+	repeated   atomic.Int64
+	bad        atomic.Int64
+	faults     []string
+}
+
+// rowLists takes down the rows that do not become items.
+type rowLists interface {
+	duplicate(report.Duplicate) error
+	invalid(report.Invalid) error
+}
+
+// openInput opens the file, or stdin for "-".
+func openInput(env *Env, o *config.Run, lists rowLists) (*input, error) {
+	opts := source.Options{
+		Format: source.Format(o.Format), Encoding: o.Encoding, IDColumn: o.ID, Limit: o.Limit,
+		MaxItem: weir.MaxItemBytes, MaxID: weir.MaxIDBytes,
+	}
+	var err error
+	if opts.Delimiter, err = delimiter(o.Delimiter); err != nil {
+		return nil, err
+	}
+	in := &input{name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, lists: lists}
+	if in.duplicates != config.KeepAll {
+		in.keys = source.NewKeys()
+	}
+	if o.Input == "-" {
+		if env.StdinTerminal {
+			return nil, badUsage("pipe it in, as in  cat users.csv | "+env.Program+" run -", "stdin is a terminal, and there is no input in it")
+		}
+		in.reader, err = source.Open(env.Stdin, "stdin", opts)
+	} else {
+		if err := checkFile(env.path(o.Input), o.Input); err != nil {
+			return nil, err
+		}
+		in.reader, err = source.OpenFile(env.path(o.Input), opts)
+	}
+	if err != nil {
+		return nil, named(in.name, err)
+	}
+	return in, nil
+}
+
+func inputName(path string) string {
+	if path == "-" {
+		return "stdin"
+	}
+	return filepath.Base(path)
+}
+
+// named puts the file before what is wrong with one of its lines.
+func named(name string, err error) error {
+	if row, ok := err.(*source.RowError); ok {
+		c := *row
+		c.Fix = ""
+		return badUsage(row.Fix, "%s: %s", name, c.Error())
+	}
+	if in, ok := err.(*source.InputError); ok {
+		in.Name = name
+	}
+	return err
+}
+
+func delimiter(s string) (rune, error) {
+	switch r := []rune(s); {
+	case s == "":
+		return 0, nil
+	case s == `\t` || s == "tab":
+		return '\t', nil
+	case len(r) == 1:
+		return r[0], nil
+	}
+	return 0, badUsage(`write one character, as in --delimiter ";", or tab`, "--delimiter: %q is not one character", s)
+}
+
+// checkFile finds out early what a reader would only stumble over.
+func checkFile(path, shown string) error {
+	st, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return badUsage("check the spelling; the path is taken from the working directory", "%s: there is no such file", shown)
+	case err != nil:
+		return badUsage("", "%s: cannot be opened: %v", shown, err)
+	case st.IsDir():
+		return badUsage("name a file in it", "%s is a directory", shown)
+	case st.Mode().IsRegular() && st.Size() == 0:
+		return badUsage("items are rows of CSV, lines of JSON, or a JSON array", "%s is empty", shown)
+	}
+	return nil
+}
+
+// all streams the items. After the last one, finish is called: what it does is
+// durable before the items are accepted.
+func (in *input) all(finish func() error) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for it, err := range in.reader.Items() {
+			ok, err := in.take(&it, err)
+			if err == nil && !ok {
+				continue
+			}
+			if !yield(weir.RawItem{ID: it.ID, Value: it.Data}, err) || err != nil {
+				return
+			}
+		}
+		err := in.verdict()
+		if err == nil {
+			err = finish()
+		}
+		if err != nil {
+			yield(weir.RawItem{}, err)
+		}
+	}
+}
+
+// take decides about one row: whether it becomes an item, or an error that ends everything.
+func (in *input) take(it *source.Item, err error) (ok bool, _ error) {
+	if row, bad := err.(*source.RowError); bad {
+		in.rows.Add(1)
+		in.bad.Add(1)
+		return false, in.fault(row)
+	}
+	if err != nil {
+		return false, named(in.name, err)
+	}
+	in.rows.Add(1)
+	if in.keys != nil && !in.keys.Add(it.ID) {
+		in.repeated.Add(1)
+		return false, in.repeat(it)
+	}
+	in.items.Add(1)
+	return !in.refused(), nil // once refused, the rest is only looked at
+}
+
+func (in *input) fault(row *source.RowError) error {
+	if len(in.faults) < shownFaults && in.invalid != config.SkipInvalid {
+		in.faults = append(in.faults, row.Error())
+	}
+	return in.lists.invalid(report.Invalid{
+		Line: row.Line, Column: row.Column, Code: row.Code, Field: row.Field, Value: row.Value, Problem: row.Problem, Fix: row.Fix,
+	})
+}
+
+func (in *input) repeat(it *source.Item) error {
+	if len(in.faults) < shownFaults && in.duplicates == config.RefuseDuplicates {
+		in.faults = append(in.faults, fmt.Sprintf("line %d: id %q came before", it.Line, it.ID))
+	}
+	return in.lists.duplicate(report.Duplicate{Line: it.Line, ID: it.ID})
+}
+
+// refused says whether the input as a whole is turned down.
+func (in *input) refused() bool { return len(in.faults) > 0 }
+
+// verdict is the error that refuses the input, or nil.
+func (in *input) verdict() error {
+	if in.items.Load() == 0 && !in.refused() {
+		return badUsage("give it at least one item", "%s has no items in it", in.name)
+	}
+	if !in.refused() {
+		return nil
+	}
+	var what []string
+	if n := in.bad.Load(); n > 0 && in.invalid != config.SkipInvalid {
+		what = append(what, plural(n, "row is invalid", "rows are invalid"))
+	}
+	if n := in.repeated.Load(); n > 0 && in.duplicates == config.RefuseDuplicates {
+		what = append(what, plural(n, "row repeats an id", "rows repeat an id"))
+	}
+	return &failure{exitUsage, in.name + ": " + joinAnd(what) + ", so nothing was accepted" + in.listFaults(), in.waysOut()}
+}
+
+func (in *input) listFaults() string {
+	text := ""
+	for _, f := range in.faults {
+		text += "\n" + f
+	}
+	all := int64(0)
+	if in.invalid != config.SkipInvalid {
+		all += in.bad.Load()
+	}
+	if in.duplicates == config.RefuseDuplicates {
+		all += in.repeated.Load()
+	}
+	if more := all - int64(len(in.faults)); more > 0 {
+		text += fmt.Sprintf("\n… and %s more", number(more))
+	}
+	return text
+}
+
+func (in *input) waysOut() string {
+	var ways []string
+	if in.bad.Load() > 0 && in.invalid != config.SkipInvalid {
+		ways = append(ways, "--invalid skip leaves bad rows out and lists them in the report")
+	}
+	if in.repeated.Load() > 0 && in.duplicates == config.RefuseDuplicates {
+		ways = append(ways, "--duplicates keep-first leaves repeated ids out and lists them in the report")
+	}
+	return "correct the file, or " + joinAnd(ways)
+}
+
+func joinAnd(words []string) string {
+	switch len(words) {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	}
+	return words[0] + " and " + words[1]
+}
+
+// line is the first line of a run: what was read.
+func (in *input) line(p paint) string {
+	c := fmt.Sprintf("%s · %s · %s · %s · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"),
+		plural(in.items.Load(), "unique id", "unique ids"), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
+	if in.keys == nil {
+		c = fmt.Sprintf("%s · %s · ids not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), number(in.bad.Load()))
+	}
+	return "  " + p.dim("input") + "     " + c
+}
+
+// reading is the line shown while the input is being read.
+func (in *input) reading() string {
+	line := fmt.Sprintf("  reading   %s · %s", in.name, plural(in.rows.Load(), "row", "rows"))
+	if size := in.reader.Size(); size > 0 {
+		line += " · " + percent(min(in.reader.BytesRead(), size), size)
+	}
+	return line
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/config"
+)
+
+// runOptions are the flags of weir run.
+type runOptions struct {
+	config.Run
+	flags       *pflag.FlagSet
+	spec        string
+	config      string
+	chainFile   string
+	urls        []string
+	secretFile  string
+	each        config.Step // what flags say about every step
+	data        string
+	slots       int
+	runTimeout  config.Span
+	dryRun      bool
+	resume      string
+	retryFailed string
+}
+
+// newest stands for the run to go on with when --resume names none.
+const newest = "newest"
+
+func (o *runOptions) bind(fs *pflag.FlagSet) {
+	o.flags = fs
+	fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat it for a chain")
+	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
+	fs.StringArrayVar(&o.urls, "url", nil, "`URL` of an HTTP batch action; repeat it for a chain")
+	fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
+	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags go before it")
+	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there)")
+
+	fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name)")
+	fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
+	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
+	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
+	fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
+	fs.Var(&o.Duplicates, "duplicates", "rows whose id came before: keep-first, refuse or keep-all (default keep-first)")
+	fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
+
+	fs.Var(&o.each.Batch, "batch", "most items in a call, at every step (default 100)")
+	fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
+	fs.Var(&o.each.Concurrency, "concurrency", "most calls at once, at every step")
+	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
+	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")
+	fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+	fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
+	fs.Var(&o.runTimeout, "run-timeout", "stop after this time and save the state, as in 30m")
+
+	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the file's)")
+	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default \"default\")")
+	fs.Var(&o.Tier, "tier", "critical, high, default or low (default default)")
+	fs.Lookup("tier").DefValue = "" // said in our own words
+	fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into")
+	fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
+	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary alone; - is stdout")
+
+	fs.BoolVar(&o.dryRun, "dry-run", false, "read and check everything, forecast, run nothing")
+	fs.StringVar(&o.resume, "resume", "", "go on with an interrupted run: its `ID`, or the newest")
+	fs.Lookup("resume").NoOptDefVal = newest
+	fs.StringVar(&o.retryFailed, "retry-failed", "", "run only the failed items of the run `ID` again")
+	fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
+	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+}
+
+// complete puts flags over the spec file, and checks what goes together.
+func (o *runOptions) complete(env *Env, args []string) error {
+	if err := o.readSpec(env); err != nil {
+		return err
+	}
+	if o.resume == newest && len(args) == 1 && strings.HasPrefix(args[0], "ba_") {
+		o.resume, args = args[0], nil
+	}
+	if len(args) == 1 {
+		o.Input = args[0]
+	}
+	switch {
+	case o.resume != "" && len(args) > 0:
+		return badUsage("leave the file out: a resumed run has its items already", "--resume and %s do not go together", args[0])
+	case o.retryFailed != "" && len(args) > 0:
+		return badUsage("leave the file out", "--retry-failed and %s do not go together", args[0])
+	case o.resume != "" || o.retryFailed != "":
+		return nil
+	case o.Input == "":
+		return badUsage("usage: "+env.Program+" run FILE --action NAME; - reads stdin", "the input file is missing")
+	case o.Limit < 0:
+		return badUsage("write how many items to take", "--limit: %d is negative", o.Limit)
+	}
+	return o.checkPlaces(env)
+}
+
+func (o *runOptions) readSpec(env *Env) error {
+	if o.slots < 1 {
+		return badUsage("write how many calls may run at once", "--slots: %d is not above 0", o.slots)
+	}
+	if o.spec == "" {
+		return nil
+	}
+	given := map[*pflag.Flag]string{}
+	var actions []string
+	o.flags.Visit(func(f *pflag.Flag) { given[f] = f.Value.String() })
+	if o.flags.Changed("action") {
+		actions = o.Actions
+	}
+	if err := config.LoadRun(env.path(o.spec), &o.Run); err != nil {
+		return err
+	}
+	for f, text := range given {
+		if f.Name == "action" || f.Name == "url" {
+			continue
+		}
+		if err := f.Value.Set(text); err != nil {
+			return err
+		}
+	}
+	if actions != nil {
+		o.Actions, o.Chain = actions, config.Chain{}
+	}
+	return nil
+}
+
+// chain is the chain that flags and files ask for.
+func (o *runOptions) chain(env *Env, c catalogue) (config.Chain, error) {
+	var chain config.Chain
+	ways := 0
+	if o.chainFile != "" {
+		ways++
+		loaded, err := config.LoadChain(env.path(o.chainFile))
+		if err != nil {
+			return chain, err
+		}
+		chain = *loaded
+	}
+	if len(o.Chain.Steps) > 0 {
+		ways++
+		chain = o.Chain
+	}
+	if len(o.Actions)+len(o.urls) > 0 {
+		ways++
+		chain = config.Chain{Steps: o.stepsFromFlags(env)}
+	}
+	switch ways {
+	case 0:
+		return chain, badUsage("add --action demo.award to try it, --url URL for your own, or --chain FILE", "there is nothing to do to the items")
+	case 1:
+	default:
+		return chain, badUsage("keep one of --action/--url, --chain and the spec's chain", "the chain is given in two ways")
+	}
+	return o.overridden(c, chain)
+}
+
+// overridden resolves a chain and puts the flags for every step over it.
+func (o *runOptions) overridden(c catalogue, chain config.Chain) (config.Chain, error) {
+	chain, err := c.resolve(chain)
+	if err != nil {
+		return chain, err
+	}
+	for i := range chain.Steps {
+		override(&chain.Steps[i], &o.each)
+	}
+	return chain, nil
+}
+
+func (o *runOptions) stepsFromFlags(env *Env) (steps []config.Step) {
+	for _, a := range o.Actions {
+		steps = append(steps, config.Step{Action: a})
+	}
+	for _, u := range o.urls {
+		steps = append(steps, config.Step{URL: u, SecretFile: env.path(o.secretFile)})
+	}
+	return steps
+}
+
+// catalogue reads weir.yaml, if there is one or one was asked for.
+func (o *runOptions) catalogue(env *Env) (catalogue, error) {
+	path := o.config
+	if path == "" {
+		path = config.FileName
+		if checkFile(env.path(path), path) != nil {
+			return newCatalogue(env, nil), nil
+		}
+	}
+	file, err := config.LoadFile(env.path(path))
+	if err != nil {
+		return catalogue{}, err
+	}
+	return newCatalogue(env, file), nil
+}
+
+// checkPlaces finds out before the work whether its results can be written.
+func (o *runOptions) checkPlaces(env *Env) error {
+	if o.dryRun {
+		return nil
+	}
+	if o.Report != "" {
+		if err := probe(env.path(o.Report)); err != nil {
+			return badUsage("choose another folder with --report", "--report: %v", err)
+		}
+	}
+	if o.SummaryJSON != "" && o.SummaryJSON != "-" {
+		if err := probe(filepath.Dir(env.path(o.SummaryJSON))); err != nil {
+			return badUsage("choose another file with --summary-json", "--summary-json: %v", err)
+		}
+	}
+	return nil
+}

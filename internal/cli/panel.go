@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+)
+
+// track is one bulk action that is being watched.
+type track struct {
+	label string
+	steps []weir.Step
+	open  func(context.Context) (*engine.BulkAction, error)
+	bulk  *engine.BulkAction // nil until open has returned it
+	now   weir.Progress
+	speed []speed // per step
+}
+
+// speed is how many items a second ended at a step, lately.
+type speed struct {
+	at   time.Time
+	seen int64
+	rate float64
+}
+
+// note takes newer progress, received at a time.
+func (t *track) note(at time.Time, p weir.Progress) {
+	t.now = p
+	if t.speed == nil {
+		t.speed = make([]speed, len(p.Steps))
+	}
+	for i := range p.Steps {
+		t.speed[i].note(at, passed(p.Steps[i]))
+	}
+}
+
+// memory is how far back a speed looks.
+const memory = 3 * time.Second
+
+func (s *speed) note(at time.Time, seen int64) {
+	if s.at.IsZero() {
+		s.at, s.seen = at, seen
+		return
+	}
+	took := at.Sub(s.at)
+	if took < 200*time.Millisecond {
+		return
+	}
+	lately := float64(seen-s.seen) / took.Seconds()
+	if s.rate == 0 {
+		s.rate = lately
+	} else {
+		s.rate += (lately - s.rate) * min(1, took.Seconds()/memory.Seconds())
+	}
+	s.at, s.seen = at, seen
+}
+
+// passed is how many items have ended at a step.
+func passed(s weir.StepCounts) int64 { return s.Done + s.Failed + s.LeftOut }
+
+// total is how many items the tracks have, and how many of them have ended.
+func total(tracks []*track) (c weir.Counts) {
+	for _, t := range tracks {
+		n := t.now.Counts
+		c.Total += n.Total
+		c.Done += n.Done
+		c.Failed += n.Failed
+		c.Cancelled += n.Cancelled
+		c.Ready += n.Ready
+		c.Waiting += n.Waiting
+		c.InFlight += n.InFlight
+	}
+	return c
+}
+
+// panel draws what is going on: a line per step of one bulk action, or a line
+// per bulk action of several.
+func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help string) []string {
+	lines := []string{""}
+	if len(tracks) == 1 {
+		lines = append(lines, tracks[0].stepLines(p, wide)...)
+	} else {
+		lines = append(lines, bulkLines(p, wide, tracks)...)
+	}
+	return append(lines, countLine(p, tracks, elapsed), waitLine(p, wide, tracks, help))
+}
+
+func (t *track) stepLines(p paint, wide int) (lines []string) {
+	names := 0
+	for _, s := range t.steps {
+		names = max(names, len(s.Name))
+	}
+	left := t.now.Counts.Total
+	for i, s := range t.steps {
+		var n weir.StepCounts
+		if i < len(t.now.Steps) {
+			n = t.now.Steps[i]
+		}
+		pace := ""
+		if i < len(t.speed) {
+			pace = perSecond(t.speed[i].rate)
+			if s.Resource.Rate > 0 {
+				pace += " of " + strings.TrimSuffix(perSecond(float64(s.Resource.Rate)), "/s")
+			}
+		}
+		lines = append(lines, bar(p, wide, pad(s.Name, names), passed(n), left, pace))
+		left -= n.Failed + n.LeftOut // they go no further
+	}
+	return lines
+}
+
+func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
+	names := 0
+	for _, t := range tracks {
+		names = max(names, len(t.label))
+	}
+	for _, t := range tracks {
+		c, last := t.now.Counts, len(t.speed)-1
+		pace := ""
+		if last >= 0 {
+			pace = perSecond(t.speed[last].rate)
+		}
+		if t.now.State.Final() {
+			pace = p.green("✓") + " in " + span(t.now.Finished.Sub(t.now.Started))
+		}
+		lines = append(lines, bar(p, wide, pad(t.label, names), c.Ended(), c.Total, pace))
+	}
+	return lines
+}
+
+// bar draws one line. What does not fit makes the bar shorter first.
+func bar(p paint, wide int, name string, done, all int64, pace string) string {
+	counts := padLeft(number(done)+"/"+number(all), 2*len(number(all))+1)
+	size := min(24, wide-width(name)-width(counts)-width(pace)-16)
+	if size < 5 {
+		return fmt.Sprintf("  %s %s %s", p.bold(name), percent(done, all), counts)
+	}
+	full := 0
+	if all > 0 {
+		full = int(int64(size) * done / all)
+	}
+	drawn := p.cyan(strings.Repeat("█", full)) + p.dim(strings.Repeat("░", size-full))
+	if all > 0 && done == all {
+		drawn = p.green(strings.Repeat("█", size))
+	}
+	return fmt.Sprintf("  %s  %s %s   %s  %s", p.bold(name), drawn, padLeft(percent(done, all), 4), counts, pace)
+}
+
+func countLine(p paint, tracks []*track, elapsed time.Duration) string {
+	c := total(tracks)
+	failed := "failed " + number(c.Failed)
+	if c.Failed > 0 {
+		failed = p.red(failed)
+	}
+	parts := []string{failed, "waiting " + number(c.Waiting), "in flight " + number(c.InFlight), "elapsed " + span(elapsed)}
+	if left := remaining(tracks); left > 0 {
+		parts = append(parts, "ETA "+span(left))
+	}
+	return "  " + strings.Join(parts, " · ")
+}
+
+// remaining is the longest estimate: all of it has to end.
+func remaining(tracks []*track) (left time.Duration) {
+	for _, t := range tracks {
+		left = max(left, t.now.Remaining)
+	}
+	return left
+}
+
+// causes are the words for why a bulk action moves no faster.
+var causes = map[string]string{
+	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
+	"fair_share": "its turn", "circuit_open": "the downstream, which asked for a pause", "paused": "you: paused",
+	"retry": "the next attempt", "stopped": "you: a failure rule stopped it",
+}
+
+func waitLine(p paint, wide int, tracks []*track, help string) string {
+	on := "nothing"
+	for _, t := range tracks {
+		if !t.now.State.Final() && len(t.now.WaitingOn) > 0 {
+			on = t.waitsOn(t.now.WaitingOn[0])
+			break
+		}
+	}
+	line := "  waiting on  " + on
+	return line + padLeft(p.dim(help), max(3+width(help), min(wide, 90)-width(line)))
+}
+
+// waitsOn puts a cause into words, with the name of the resource where only one can be meant.
+func (t *track) waitsOn(cause string) string {
+	if cause == "rate" {
+		slowest := ""
+		lowest := weir.Rate(0)
+		for _, s := range t.steps {
+			if r := s.Resource.Rate; r > 0 && (lowest == 0 || r < lowest) {
+				slowest, lowest = s.Resource.Name, r
+			}
+		}
+		if slowest != "" {
+			return "rate of " + slowest
+		}
+	}
+	if words, ok := causes[cause]; ok {
+		return words
+	}
+	return cause
+}
+
+// plainLine is the panel without a terminal.
+func plainLine(tracks []*track, elapsed time.Duration) string {
+	c := total(tracks)
+	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · waiting %s · in flight %s", span(elapsed), number(c.Ended()), number(c.Total),
+		percent(c.Ended(), c.Total), number(c.Failed), number(c.Waiting), number(c.InFlight))
+	if left := remaining(tracks); left > 0 {
+		line += " · ETA " + span(left)
+	}
+	return line
+}

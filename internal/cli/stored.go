@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/config"
+)
+
+func retryCommand() command {
+	return command{
+		use: "retry ID", short: "run only the failed items of a run again",
+		long: `Submits the failed items of a run again, from the step at which each failed, as a new run that
+is linked to the first. What the steps before had answered is kept.`,
+		args: between(1, 1, "ID"),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &runOptions{}
+			fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
+			fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into")
+			fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
+			fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
+			fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
+			fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+			return func(ctx context.Context, env *Env, args []string) error {
+				c, err := o.catalogue(env)
+				if err != nil {
+					return err
+				}
+				if err := o.checkPlaces(env); err != nil {
+					return err
+				}
+				return retryRun(ctx, env, o, c, weir.BulkID(args[0]))
+			}
+		},
+	}
+}
+
+// retryRun runs the failed items of a run again.
+func retryRun(ctx context.Context, env *Env, o *runOptions, c catalogue, id weir.BulkID) error {
+	scr := newScreen(env)
+	s, err := openSession(ctx, env, o.data, o.engineOptions(scr), false)
+	if err != nil {
+		return err
+	}
+	all, err := s.retryFailed(ctx, o, c, id)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	items := int64(0)
+	for _, r := range all {
+		items += r.bulk.Items()
+	}
+	scr.print(fmt.Sprintf("  %s     %s of %s, from the step at which they failed", scr.paint.dim("retry"), plural(items, "item", "items"), id),
+		chainLine(scr.paint, all[0].steps))
+	return s.finish(ctx, scr, time.Duration(o.runTimeout), all)
+}
+
+func (s *session) retryFailed(ctx context.Context, o *runOptions, c catalogue, id weir.BulkID) ([]*running, error) {
+	j, err := s.job(id)
+	if err != nil {
+		return nil, err
+	}
+	first, err := s.load(c, o, j)
+	if err != nil {
+		return nil, err
+	}
+	s.start(ctx)
+	ba, err := s.find(ctx, first.job.ID)
+	if err != nil {
+		return nil, err
+	}
+	children, err := ba.RetryFailed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(children) == 0 {
+		return nil, badUsage("there is nothing to try again", "no item of %s failed", id)
+	}
+	var all []*running
+	for i, child := range children {
+		j := *first.job
+		j.Key, j.ID, j.RetryOf, j.Created = newKey(), child.ID(), first.job.ID, time.Now().UTC()
+		j.Rows, j.Duplicates, j.Invalid = child.Items(), 0, 0
+		j.Report = o.Report // never over the report of the first
+		if len(children) > 1 {
+			j.Name = fmt.Sprintf("%s (%d)", j.Name, i+1)
+			if j.Report != "" {
+				j.Report = filepath.Join(j.Report, fmt.Sprint(i+1))
+			}
+		}
+		if err := s.jobs.save(&j); err != nil {
+			return nil, err
+		}
+		all = append(all, &running{job: &j, bulk: child, steps: first.steps})
+	}
+	return all, nil
+}
+
+func listCommand() command {
+	return command{
+		use: "list", short: "list the runs in a data directory", args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			return func(ctx context.Context, env *Env, _ []string) error {
+				s, err := openSession(ctx, env, *data, engine.Options{}, false)
+				if err != nil {
+					return err
+				}
+				return errors.Join(s.list(ctx), s.close())
+			}
+		},
+	}
+}
+
+// list prints a table of the runs, oldest first.
+func (s *session) list(ctx context.Context) error {
+	all, err := s.jobs.all()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tSTATE\tITEMS\tDONE\tFAILED\tCREATED\tRETRY OF")
+	for _, j := range all {
+		if j.ID == "" {
+			continue
+		}
+		ba, err := s.engine.Get(ctx, j.ID)
+		if errors.Is(err, weir.ErrNotFound) {
+			fmt.Fprintf(w, "%s\t%s\taccepted\t%d\t0\t0\t%s\t%s\n", j.ID, j.Name, j.Rows-j.Duplicates-j.Invalid, j.Created.Format(time.RFC3339), j.RetryOf)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p, err := ba.Now(ctx)
+		if err != nil {
+			return err
+		}
+		c := p.Counts
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", j.ID, j.Name, p.State, c.Total, c.Done, c.Failed, j.Created.Format(time.RFC3339), j.RetryOf)
+	}
+	return w.Flush()
+}
+
+func reportCommand() command {
+	return command{
+		use: "report ID", short: "write the report of a run", args: between(1, 1, "ID"),
+		bind: func(fs *pflag.FlagSet) runner {
+			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			dir := fs.StringP("dir", "d", "", "`DIR` to write into; without it, report.json goes to stdout")
+			var format config.ReportFormat
+			fs.Var(&format, "report-format", "csv or ndjson (default csv)")
+			return func(ctx context.Context, env *Env, args []string) error {
+				s, err := openSession(ctx, env, *data, engine.Options{}, false)
+				if err != nil {
+					return err
+				}
+				return errors.Join(s.report(ctx, weir.BulkID(args[0]), *dir, format), s.close())
+			}
+		},
+	}
+}
+
+// report writes the report of a stored run as of now.
+func (s *session) report(ctx context.Context, id weir.BulkID, dir string, format config.ReportFormat) error {
+	j, err := s.job(id)
+	if err != nil {
+		return err
+	}
+	ba, err := s.engine.Get(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	rep, err := ba.Report(ctx)
+	if err != nil {
+		return err
+	}
+	j.complete(&rep.Summary)
+	j.Report, j.ReportFormat, j.SummaryJSON = dir, format, ""
+	if dir == "" {
+		j.SummaryJSON = "-"
+	}
+	files, err := s.writeReport(ctx, rep, j)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		fmt.Fprintln(s.env.Stdout, f)
+	}
+	return nil
+}

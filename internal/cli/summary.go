@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// Most errors and reasons that the summary names; the report has them all.
+const shownGroups = 5
+
+// summaryLines is what is printed at the end of a run.
+func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []string, took time.Duration) []string {
+	name := len("duplicates")
+	for _, st := range sum.Steps {
+		name = max(name, len(st.Name))
+	}
+	row := func(head, text string) string { return "    " + p.dim(pad(head, name)) + "   " + text }
+	lines := []string{"", "  " + headline(p, sum, r.forecast, took), "", row("items", itemsText(p, sum))}
+	for _, st := range sum.Steps {
+		lines = append(lines, row(st.Name, stepText(st)))
+	}
+	if w := waitText(sum.Waited); w != "" {
+		lines = append(lines, row("waited on", w))
+	}
+	if e := errorText(sum.Errors); e != "" {
+		lines = append(lines, row("errors", e))
+	}
+	if len(files) > 0 {
+		lines = append(lines, row("files", strings.Join(files, "  ")))
+	}
+	for _, n := range s.nextSteps(sum, r.job) {
+		lines = append(lines, row("next", n))
+	}
+	return lines
+}
+
+func headline(p paint, sum *report.Summary, f forecast, took time.Duration) string {
+	duration := span(took) + f.compare(took)
+	c := sum.Counts
+	switch {
+	case sum.State == weir.BulkStopped.String():
+		return p.red("■") + fmt.Sprintf(" stopped by its failure rule after %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
+	case c.Done == c.Total:
+		return p.green("✓") + fmt.Sprintf(" finished in %s, all items done", duration)
+	case c.Failed == 0:
+		return p.yellow("✓") + fmt.Sprintf(" finished in %s, %s cancelled", duration, plural(int64(c.Cancelled), "item", "items"))
+	}
+	return p.yellow("✓") + fmt.Sprintf(" finished in %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
+}
+
+func itemsText(p paint, sum *report.Summary) string {
+	c := sum.Counts
+	failed := "failed " + number(c.Failed)
+	if c.Failed > 0 {
+		failed = p.red(failed)
+	}
+	parts := []string{number(c.Total), fmt.Sprintf("done %s (%s)", number(c.Done), exactPercent(c.Done, c.Total)), failed, "cancelled " + number(c.Cancelled)}
+	if n := c.Pending(); n > 0 {
+		parts = append(parts, "pending "+number(n))
+	}
+	var ignored []string
+	if sum.Duplicates > 0 {
+		ignored = append(ignored, plural(int64(sum.Duplicates), "duplicate row", "duplicate rows"))
+	}
+	if sum.Invalid > 0 {
+		ignored = append(ignored, plural(int64(sum.Invalid), "invalid row", "invalid rows"))
+	}
+	if len(ignored) > 0 {
+		parts = append(parts, "("+joinAnd(ignored)+" ignored)")
+	}
+	return strings.Join(parts, "   ")
+}
+
+// exactPercent never rounds up to 100%.
+func exactPercent(part, whole int) string {
+	if part == whole {
+		return "100%"
+	}
+	return fmt.Sprintf("%.2f%%", float64(part*10000/max(whole, 1))/100)
+}
+
+func stepText(s report.Step) string {
+	if s.Attempts == 0 {
+		return fmt.Sprintf("done %s   failed %s   no attempts", number(s.Done), number(s.Failed))
+	}
+	text := fmt.Sprintf("done %s   failed %s   attempts %s", number(s.Done), number(s.Failed), number(s.Attempts))
+	if s.Refused > 0 {
+		text += "   refused " + number(s.Refused)
+	}
+	l := s.Latency
+	return text + fmt.Sprintf("   p50 %s  p95 %s  p99 %s   %s",
+		span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)), perSecond(s.Rate))
+}
+
+func waitText(ws []report.Wait) string {
+	var parts []string
+	for _, w := range ws {
+		if w.Share >= 0.01 && len(parts) < shownGroups {
+			parts = append(parts, fmt.Sprintf("%s %.0f%%", strings.ReplaceAll(w.Reason, "_", " "), w.Share*100))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func errorText(gs []report.Group) string {
+	var parts []string
+	for i, g := range gs {
+		if i == shownGroups {
+			parts = append(parts, fmt.Sprintf("%d more kinds", len(gs)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s", number(g.Count), g.Step, g.Code))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// nextSteps are the commands that make sense now.
+func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
+	program, data := s.env.Program, s.dataFlag()
+	if sum.State == weir.BulkStopped.String() {
+		next = append(next, fmt.Sprintf("%s run --resume %s%s   (goes on with the %s left)", program, j.ID, data, number(sum.Counts.Pending())))
+	} else if sum.Counts.Failed > 0 {
+		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, j.ID, data, number(sum.Counts.Failed)))
+	}
+	if j.Report == "" {
+		next = append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, j.ID, data))
+	}
+	return next
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+)
+
+// How often the panel is drawn, and a line is written without a terminal.
+const (
+	drawEvery  = 100 * time.Millisecond
+	plainEvery = 10 * time.Second
+)
+
+// watcher shows bulk actions until they have ended, and stops the engine when
+// the user or a time limit asks for it.
+type watcher struct {
+	screen  *screen
+	tracks  []*track
+	session stopper
+	limit   time.Duration // 0: none
+	started time.Time
+	keys    <-chan byte
+	paused  bool
+}
+
+// stopper is what the watcher may stop, and what may stop it.
+type stopper struct {
+	stop    func()
+	broken  <-chan error
+	signals <-chan os.Signal
+}
+
+// end is why watching ended.
+type end int
+
+const (
+	allEnded end = iota
+	drained      // told to stop; running tasks have finished
+	timedOut     // the time limit was reached; running tasks have finished
+	aborted      // told to stop twice; nobody waited for anything
+)
+
+// update is news of one track.
+type update struct {
+	track *track
+	bulk  *engine.BulkAction
+	now   weir.Progress
+	err   error
+}
+
+// watch returns when every bulk action has settled, or the engine was told to stop and has.
+func (w *watcher) watch(ctx context.Context) (end, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	news := w.follow(ctx)
+	keys, restore := w.screen.keys()
+	w.keys = keys
+	defer restore()
+	defer w.screen.print()
+	tick := time.NewTicker(w.every())
+	defer tick.Stop()
+	var late <-chan time.Time
+	if w.limit > 0 {
+		timer := time.NewTimer(w.limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	why := allEnded
+	stop := func(reason end) {
+		why = reason
+		w.stopping(reason)
+		w.session.stop()
+	}
+	w.draw()
+	for {
+		select {
+		case u, more := <-news:
+			if !more {
+				return why, nil
+			}
+			if u.err != nil {
+				return aborted, u.err
+			}
+			u.track.bulk = u.bulk
+			u.track.note(time.Now(), u.now)
+		case <-tick.C:
+			w.tick()
+		case key := <-w.keys:
+			if w.press(ctx, key) {
+				if why != allEnded {
+					return aborted, nil
+				}
+				stop(drained)
+			}
+		case <-w.session.signals:
+			if why != allEnded {
+				return aborted, nil
+			}
+			stop(drained)
+		case <-late:
+			if why == allEnded {
+				stop(timedOut)
+			}
+		case err := <-w.session.broken:
+			return aborted, other(err, "free space or repair the disk, then go on with --resume")
+		}
+	}
+}
+
+// follow sends news of all tracks until each has settled.
+func (w *watcher) follow(ctx context.Context) <-chan update {
+	news := make(chan update)
+	var wg sync.WaitGroup
+	for _, t := range w.tracks {
+		wg.Go(func() { t.follow(ctx, news) })
+	}
+	go func() { wg.Wait(); close(news) }()
+	return news
+}
+
+func (t *track) follow(ctx context.Context, news chan<- update) {
+	send := func(u update) bool {
+		select {
+		case news <- u:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	ba, err := t.open(ctx)
+	if err != nil {
+		send(update{track: t, err: err})
+		return
+	}
+	for p := range ba.Progress(ctx) {
+		if !send(update{t, ba, p, nil}) {
+			return
+		}
+	}
+}
+
+func (w *watcher) every() time.Duration {
+	if w.screen.live() {
+		return drawEvery
+	}
+	return plainEvery
+}
+
+func (w *watcher) tick() {
+	if w.screen.live() {
+		w.draw()
+		return
+	}
+	w.screen.print(plainLine(w.tracks, time.Since(w.started)))
+}
+
+func (w *watcher) draw() {
+	help := ""
+	if w.keys != nil {
+		help = "p pause   q stop"
+		if w.paused {
+			help = "p go on   q stop"
+		}
+	}
+	if w.screen.live() {
+		w.screen.draw(panel(w.screen.paint, w.screen.env.Terminal.Width(), w.tracks, time.Since(w.started), help))
+	}
+}
+
+// ctrlC is what a terminal sends for Ctrl-C while single keys are read.
+const ctrlC = 3
+
+// press acts on a key and says whether to stop.
+func (w *watcher) press(ctx context.Context, key byte) (stop bool) {
+	switch key {
+	case 'q', 'Q', ctrlC:
+		return true
+	case 'p', 'P':
+		w.paused = !w.paused
+		for _, t := range w.tracks {
+			t.pause(ctx, w.paused)
+		}
+	}
+	return false
+}
+
+// pause pauses a bulk action or lets it go on. One that has not begun yet, or has ended, is left alone.
+func (t *track) pause(ctx context.Context, paused bool) {
+	switch {
+	case t.bulk == nil:
+	case paused:
+		_ = t.bulk.Pause(ctx, "key p") // fails only if it has ended meanwhile
+	default:
+		_ = t.bulk.Resume(ctx, "key p")
+	}
+}
+
+func (w *watcher) stopping(why end) {
+	cause := "stopping"
+	if why == timedOut {
+		cause = "the time limit is reached; stopping"
+	}
+	w.screen.print(fmt.Sprintf("  %s: letting %s in flight finish; once more aborts",
+		w.screen.paint.yellow(cause), plural(total(w.tracks).InFlight, "item", "items")))
+}

@@ -1,0 +1,186 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Run is what a run was told to do and what was done to it.
+type Run struct {
+	Seed        uint64           // of the server
+	Items       iter.Seq[string] // ids that were submitted, each once
+	Steps       []string         // in order
+	MaxAttempts int              // of an item at a step
+	Deaths      int              // how often the caller was killed
+	AtRisk      int              // repeats that one death may cause: items in flight, and one commit window
+	Bulk        string           // id that the caller was given
+}
+
+// Stats is what was measured on the way.
+type Stats struct {
+	Lives   int // starts of the caller that made at least one call
+	Calls   int // items sent, over all calls
+	Refused int // of them, in refused calls
+	Repeats int // last words that were given before: what kills cost
+	Worst   int // most repeats in one life
+	Done    int
+	Failed  int
+}
+
+// String is one line.
+func (s Stats) String() string {
+	return fmt.Sprintf("%d done, %d failed; %d item calls, %d of them refused, in %d lives; %d repeats, at most %d in one life",
+		s.Done, s.Failed, s.Calls, s.Refused, s.Lives, s.Repeats, s.Worst)
+}
+
+// history is all that the log has of one item at one step.
+type history struct {
+	key                 string
+	answered            int // calls that were not refused
+	done, failed        bool
+	code, message       string // of the last answer
+	firstLife, lastLife int
+	firstAt, lastAt     int64
+}
+
+type place struct{ step, item string }
+
+// judge collects what is wrong. Of many faults the first ones tell enough.
+type judge struct {
+	run     Run
+	stats   Stats
+	items   map[string]bool // submitted; true: has a row
+	at      map[place]*history
+	keys    map[string]place
+	repeats map[int]int // by life
+	faults  []error
+}
+
+const maxFaults = 20
+
+func (j *judge) fault(format string, args ...any) {
+	if len(j.faults) < maxFaults {
+		j.faults = append(j.faults, fmt.Errorf(format, args...))
+	}
+}
+
+// Verify holds a log and a report against each other and against the promises:
+//
+//   - every item ended exactly once, and nobody else's did;
+//   - a done item has a success at every step, a failed one the error that it was given;
+//   - a step is called only after the step before has succeeded, which is never called again after that;
+//   - an item has one key per step, and no two share one;
+//   - no more attempts than allowed, and no more repeats than the deaths account for, at any time;
+//   - the counts of the report are those of the log.
+func Verify(log []Entry, rep *Report, run Run) (Stats, error) {
+	j := &judge{run: run, items: map[string]bool{}, at: map[place]*history{}, keys: map[string]place{}, repeats: map[int]int{}}
+	for id := range run.Items {
+		j.items[id] = false
+	}
+	for i := range log {
+		j.entry(i+1, &log[i])
+	}
+	j.order()
+	j.deaths()
+	for i := range rep.Rows {
+		j.row(&rep.Rows[i])
+	}
+	for id, ended := range j.items {
+		if !ended {
+			j.fault("item %s is in no file of the report: lost", id)
+		}
+	}
+	j.summary(&rep.Summary)
+	return j.stats, errors.Join(j.faults...)
+}
+
+// entry takes one line of the log.
+func (j *judge) entry(line int, e *Entry) {
+	j.stats.Calls++
+	if _, ours := j.items[e.Item]; !ours || e.Bulk != j.run.Bulk {
+		j.fault("line %d: item %q of %s was called and never submitted", line, e.Item, e.Bulk)
+		return
+	}
+	h := j.history(line, e)
+	h.lastLife, h.lastAt = max(h.lastLife, e.Life), max(h.lastAt, e.Received)
+	switch {
+	case e.Answer == Refused:
+		j.stats.Refused++
+		return
+	case e.Answer == Wrong:
+		j.fault("line %d: item %s at %s: %s", line, e.Item, e.Step, e.Message)
+	case h.done || h.failed || e.Answer == Retry && h.answered >= j.run.MaxAttempts:
+		j.stats.Repeats++
+		j.repeats[e.Life]++
+	}
+	h.answered++
+	h.done = h.done || e.Answer == Done
+	h.failed = h.failed || e.Answer == Failed
+	h.code, h.message = e.Code, e.Message
+	if most := j.run.MaxAttempts + j.run.Deaths; h.answered > most {
+		j.fault("line %d: item %s at %s was tried %d times, at most %d are allowed", line, e.Item, e.Step, h.answered, most)
+	}
+}
+
+// history finds or begins the history of the entry's item at its step, and checks what holds for every call.
+func (j *judge) history(line int, e *Entry) *history {
+	p := place{e.Step, e.Item}
+	h := j.at[p]
+	if h == nil {
+		h = &history{key: e.Key, firstLife: e.Life, firstAt: e.Received}
+		j.at[p] = h
+		if other, taken := j.keys[e.Key]; taken {
+			j.fault("line %d: key %s of item %s at %s is also that of %s at %s", line, e.Key, e.Item, e.Step, other.item, other.step)
+		}
+		j.keys[e.Key] = p
+	}
+	if h.key != e.Key {
+		j.fault("line %d: item %s at %s has key %s, before it was %s", line, e.Item, e.Step, e.Key, h.key)
+	}
+	if before := j.before(p); before != nil && !before.done {
+		j.fault("line %d: item %s was called at %s before it had succeeded at the step before", line, e.Item, e.Step)
+	} else if before == nil && e.Step != j.run.Steps[0] {
+		j.fault("line %d: item %s was called at %s and never at the step before", line, e.Item, e.Step)
+	}
+	return h
+}
+
+// before is the history of the item at the step before, nil if there is none.
+func (j *judge) before(p place) *history {
+	for i, s := range j.run.Steps {
+		if s == p.step && i > 0 {
+			return j.at[place{j.run.Steps[i-1], p.item}]
+		}
+	}
+	return nil
+}
+
+// order checks that a success was durable before the next step began: a caller
+// that had to call the earlier step again had forgotten it.
+func (j *judge) order() {
+	for p, h := range j.at {
+		b := j.before(p)
+		if b != nil && (b.lastLife > h.firstLife || b.lastLife == h.firstLife && b.lastAt > h.firstAt) {
+			j.fault("item %s was called again at the step before %s, which it had reached in life %d", p.item, p.step, h.firstLife)
+		}
+	}
+}
+
+// deaths holds the repeats up to each life against the deaths until then.
+func (j *judge) deaths() {
+	last, sum := 0, 0
+	for p := range j.at {
+		last = max(last, j.at[p].lastLife)
+	}
+	for life := 0; life <= last; life++ {
+		n := j.repeats[life]
+		sum += n
+		j.stats.Worst = max(j.stats.Worst, n)
+		if most := min(max(life-1, 0), j.run.Deaths) * j.run.AtRisk; sum > most {
+			j.fault("%d repeats up to life %d, at most %d are accounted for by the deaths until then", sum, life, most)
+			return
+		}
+	}
+	j.stats.Lives = last
+}

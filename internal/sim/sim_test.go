@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/internal/block"
+)
+
+var (
+	seeds     = flag.Int("seeds", 5000, "number of seeds to simulate")
+	from      = flag.Uint64("from", fromEnv(), "first seed; default: WEIR_SIM_FROM, or 1")
+	oneSeed   = flag.Uint64("seed", 0, "simulate this seed alone")
+	showTrace = flag.Bool("show", false, "with -seed: print the whole trace")
+)
+
+// fromEnv lets CI choose other seeds each time.
+func fromEnv() uint64 {
+	n, err := strconv.ParseUint(os.Getenv("WEIR_SIM_FROM"), 10, 64)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+func newCodec(t testing.TB) *block.Codec {
+	t.Helper()
+	c, err := block.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// explain runs a failing seed again with its trace, and returns all that helps to understand it.
+func explain(seed uint64, codec *block.Codec) string {
+	f := Run(seed, codec, true).Failure
+	if f == nil {
+		return "it does not fail when it is run again: the simulation is not deterministic"
+	}
+	events := f.Events[max(0, len(f.Events)-50):]
+	return f.Error() + "\n" + strings.Join(events, "\n") + "\nreplay: go test ./internal/sim -run Seeds -seed=" + strconv.FormatUint(seed, 10) + " -show"
+}
+
+func TestSeedsHoldEveryInvariant(t *testing.T) {
+	codec := newCodec(t)
+	if *oneSeed != 0 {
+		r := Run(*oneSeed, codec, true)
+		if *showTrace {
+			t.Log("\n" + strings.Join(r.Trace, "\n"))
+		}
+		t.Logf("%d items, %d events, trace hash %016x", r.Items, r.Events, r.Hash)
+		if r.Failure != nil {
+			t.Fatal(explain(*oneSeed, codec))
+		}
+		return
+	}
+	began := time.Now()
+	met := simulate(t, codec, *from, *seeds)
+	t.Logf("%d seeds in %v", *seeds, time.Since(began).Round(time.Millisecond))
+	if *seeds < 2000 {
+		return
+	}
+	for s, n := range met {
+		if n == 0 {
+			t.Errorf("situation %q was never met", Situation(s))
+		}
+	}
+	t.Log(met.String())
+}
+
+// simulate runs seeds on all processors, each hundredth twice.
+func simulate(t *testing.T, codec *block.Codec, first uint64, n int) Met {
+	var next, failed atomic.Int64
+	var mu sync.Mutex
+	var met Met
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var mine Met
+			for failed.Load() < 3 {
+				i := next.Add(1) - 1
+				if i >= int64(n) {
+					break
+				}
+				seed := first + uint64(i)
+				r := Run(seed, codec, false)
+				if r.Failure != nil {
+					failed.Add(1)
+					t.Error(explain(seed, codec))
+				}
+				if i%100 == 0 {
+					if again := Run(seed, codec, false); again.Hash != r.Hash {
+						t.Errorf("seed %d: trace hash %x, then %x: not deterministic", seed, r.Hash, again.Hash)
+					}
+				}
+				mine.Add(&r.Met)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			met.Add(&mine)
+		})
+	}
+	wg.Wait()
+	return met
+}
+
+// TestKeptSeeds runs the seeds that failed once. Each file is named by its seed
+// and says in a sentence what it found.
+func TestKeptSeeds(t *testing.T) {
+	codec := newCodec(t)
+	files, err := filepath.Glob("testdata/seeds/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			seed, err := strconv.ParseUint(filepath.Base(f), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if Run(seed, codec, false).Failure != nil {
+				t.Error(explain(seed, codec))
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package pebblestore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/weirhq/weir/store"
+)
+
+// smallDisk says how much is free, in place of a real disk.
+type smallDisk struct {
+	vfs.FS
+	free atomic.Uint64
+}
+
+const gib = 1 << 30
+
+func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: 10 * gib}, nil
+}
+
+func newSmallDisk(free uint64) *smallDisk {
+	d := &smallDisk{FS: vfs.NewMem()}
+	d.free.Store(free)
+	return d
+}
+
+func TestLowSpaceRefusesNewWorkFirst(t *testing.T) {
+	disk := newSmallDisk(5 * gib)
+	s := openMem(t, disk, Options{})
+	defer s.Close()
+	var y story
+	for _, tt := range []struct {
+		name                string
+		free                uint64
+		blocks, big, little bool // taken
+	}{
+		{"plenty takes all", 5 * gib, true, true, true},
+		{"below a tenth takes commands only", gib - 1, false, false, true},
+		{"below a twentieth takes nothing new", gib/2 - 1, false, false, false},
+		{"space that is back takes all again", 5 * gib, true, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			disk.free.Store(tt.free)
+			s.space.look(s)
+			check := func(what string, err error, taken bool) {
+				if taken != (err == nil) || !taken && !errors.Is(err, store.ErrFull) {
+					t.Errorf("%s = %v, want it taken: %v", what, err, taken)
+				}
+			}
+			check("PutBlocks", s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}), tt.blocks)
+			check("Append of much", s.Append(t.Context(), 0, make([]byte, smallMessage+1), store.Claim{}), tt.big)
+			check("Append of little", s.Append(t.Context(), 0, make([]byte, smallMessage), store.Claim{}), tt.little)
+			check("Health", s.Health(), tt.little)
+			if err := y.commitOnce(t, s); err != nil {
+				t.Errorf("Commit = %v, want running work to go on", err)
+			}
+		})
+	}
+}
+
+func (y *story) commitOnce(t *testing.T, s *Store) error {
+	tok, err := s.Acquire(t.Context(), storyPartition, "story", 0)
+	if err != nil {
+		return err
+	}
+	return y.commit(t.Context(), s, tok)
+}
+
+func TestAFullDiskIsNotOpened(t *testing.T) {
+	_, err := Open("data/weir", Options{FS: newSmallDisk(1 << 20), Logger: quiet()})
+	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("Open on a full disk = %v, want ErrFull and what to do", err)
+	}
+	s := openMem(t, newSmallDisk(1<<20), Options{MinFree: -1})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheBallastTakesSpaceAndGivesItBack(t *testing.T) {
+	dir := t.TempDir()
+	const size = 4 << 20
+	s, err := Open(dir, Options{Ballast: size, MinFree: 1, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	i, err := os.Stat(filepath.Join(dir, ballastFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, ok := i.Sys().(*syscall.Stat_t); ok && st.Blocks*512 < size {
+		t.Errorf("ballast takes %d bytes of the disk, want %d", st.Blocks*512, size)
+	}
+	s.diskFull()
+	if _, err := os.Stat(filepath.Join(dir, ballastFile)); !os.IsNotExist(err) {
+		t.Errorf("ballast after the disk was full: %v, want it gone", err)
+	}
+}
+
+// TestAFullDiskLetsRunningWorkGoOn has no space for the log until the ballast is gone.
+func TestAFullDiskLetsRunningWorkGoOn(t *testing.T) {
+	disk := newSmallDisk(5 * gib)
+	var full atomic.Bool
+	inner := disk.FS
+	disk.FS = errorfs.Wrap(inner, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if _, err := inner.Stat("data/weir/" + ballastFile); full.Load() && err == nil && op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	s := openMem(t, disk, Options{Ballast: 1 << 20, OnFatal: func(err error) { t.Errorf("store broke: %v", err) }})
+	var y story
+	if err := y.run(t.Context(), s, 1); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	if err := y.commitOnce(t, s); err != nil {
+		t.Errorf("Commit on a full disk with a ballast = %v", err)
+	}
+	if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}); !errors.Is(err, store.ErrFull) {
+		t.Errorf("PutBlocks after the disk was full = %v, want ErrFull", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

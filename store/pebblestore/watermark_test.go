@@ -1,0 +1,95 @@
+package pebblestore
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirhq/weir/store"
+)
+
+func TestANoteComesBack(t *testing.T) {
+	m := marks{0: {1, 2}, 7: {1 << 60, 0}, 1 << 20: {0, 3}}
+	n := note{generation: 9, marks: m, logs: map[uint64]bool{4: true, 1 << 40: true}}
+	b := n.encode()
+	got, err := decodeNote(b)
+	if got.generation != 9 || !maps.Equal(got.marks, m) || !maps.Equal(got.logs, n.logs) || err != nil {
+		t.Fatalf("decodeNote() = %+v, %v; want %+v", got, err, n)
+	}
+	for i := range b {
+		b[i] ^= 0x10
+		if got, err := decodeNote(b); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("byte %d flipped: decodeNote() = %+v, %v; want ErrCorrupt", i, got, err)
+		}
+		b[i] ^= 0x10
+		if _, err := decodeNote(b[:i]); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("cut to %d bytes: error = %v, want ErrCorrupt", i, err)
+		}
+	}
+}
+
+func FuzzDecodeNote(f *testing.F) {
+	seed := note{generation: 1, marks: marks{1: {2, 3}}, logs: map[uint64]bool{4: true}}
+	f.Add(seed.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n, err := decodeNote(b); err == nil && len(n.encode()) > len(b) {
+			t.Errorf("%d bytes became %+v", len(b), n)
+		}
+	})
+}
+
+func TestOneDamagedWatermarkIsSurvivedTwoAreNot(t *testing.T) {
+	fs, was := told(t, 2)
+	spoil := func(name string) {
+		if err := writeFile(fs, "data/weir/"+name, []byte("rubbish")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoil(markFiles[0])
+	if err := inspect(t, fs, was); err != nil {
+		t.Fatalf("with one good watermark: %v", err)
+	}
+	spoil(markFiles[0])
+	spoil(markFiles[1])
+	if err := inspect(t, fs, was); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("with no good watermark: %v, want ErrCorrupt", err)
+	}
+	s := openMem(t, fs, Options{AcceptLoss: true})
+	if err := errors.Join(was.judge(t.Context(), s), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheWatermarkIsWrittenOnceASecond looks at it in a store that was never closed.
+func TestTheWatermarkIsWrittenOnceASecond(t *testing.T) {
+	for _, mode := range []Mode{Disk, Memory} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fs := vfs.NewCrashableMem()
+				s := openMem(t, fs, Options{Mode: mode})
+				var y story
+				if err := y.run(t.Context(), s, 2); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(markEvery + padAfter)
+				synctest.Wait()
+				after := crashed(fs, 0, 0)
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = openMem(t, after, Options{})
+				n, err := s.readNote()
+				if want := (marks{storyPartition: {2, 2}}); !maps.Equal(n.marks, want) || err != nil {
+					t.Errorf("watermark = %v, %v; want %v", n.marks, err, want)
+				}
+				if err := errors.Join(y.seen().judge(t.Context(), s), s.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
