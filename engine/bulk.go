@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -18,6 +20,7 @@ type BulkAction struct {
 	id        weir.BulkID
 	partition int
 	spec      *partition.Created
+	resumed   atomic.Int64 // 1 + the items that had been forgiven when this handle last resumed it
 }
 
 // ID identifies the bulk action, also after a restart.
@@ -35,14 +38,29 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, _, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
+	spec, err := e.findSpec(ctx, p, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &BulkAction{e, id, p, spec}, nil
+	return &BulkAction{engine: e, id: id, partition: p, spec: spec}, nil
+}
+
+// findSpec looks in the state, and in the inbox for one that its owner has not
+// read yet. It may have been read between the two looks: hence the third.
+func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partition.Created, error) {
+	spec, _, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
+	if !errors.Is(err, store.ErrNotFound) {
+		return spec, err
+	}
+	waiting, err := e.parts[p].unread(ctx)
+	if err != nil || waiting[id] != nil {
+		return waiting[id], err
+	}
+	spec, _, err = partition.ReadStatus(rows{ctx, e.store, p}, id)
+	return spec, err
 }
 
 // List yields every bulk action in the store, oldest first within each partition.
@@ -98,27 +116,36 @@ func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason st
 	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
 	}
+	if verb == partition.Resume && status != nil {
+		b.resumed.Store(status.ForgivenEnded + 1)
+	}
 	return nil
 }
 
 // Now is the newest durable progress.
 func (b *BulkAction) Now(ctx context.Context) (weir.Progress, error) {
+	p, _, err := b.now(ctx)
+	return p, err
+}
+
+// now also tells whether a resume by this handle is still on its way to the owner.
+func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, err error) {
 	spec, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
 	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
 		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
-		return weir.Progress{ID: b.id, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, nil
+		return weir.Progress{ID: b.id, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
 	}
 	if err != nil {
-		return weir.Progress{}, err
+		return p, false, err
 	}
-	p := weir.Progress{
+	p = weir.Progress{
 		ID: b.id, State: status.State, Counts: status.Counts(spec.Items), Steps: status.Steps,
 		Started: time.Unix(0, status.Started),
 	}
 	if status.State.Final() {
 		p.Finished = time.Unix(0, status.Finished)
 	}
-	return p, nil
+	return p, b.resumed.Load() == status.ForgivenEnded+1, nil
 }
 
 // progressEvery is the least time between two values of Progress.
@@ -131,12 +158,13 @@ func (b *BulkAction) Progress(ctx context.Context) iter.Seq[weir.Progress] {
 		w := b.engine.watches.join(b.id)
 		defer b.engine.watches.leave(b.id, w)
 		var pace pace
-		p, err := b.Now(ctx)
+		p, resuming, err := b.now(ctx)
 		for err == nil {
 			pace.fill(&p)
-			if !yield(p) || settled(&p) || !b.next(ctx, w, &p) {
+			if !yield(p) || p.State.Final() || settled(&p) && !resuming || !b.next(ctx, w, &p) {
 				return
 			}
+			resuming = false
 		}
 	}
 }
@@ -147,7 +175,8 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) bool 
 	defer early.Stop()
 	for waited := false; ; {
 		latest, known, changed, closed := b.engine.watches.get(w)
-		isNew := known && (latest.State != p.State || latest.Counts != p.Counts)
+		isNew := known && latest.Counts.Ended() >= p.Counts.Ended() && // else it is older than what the store said at first
+			(latest.State != p.State || latest.Counts != p.Counts || !slices.Equal(latest.Steps, p.Steps))
 		if isNew && (waited || settled(&latest)) {
 			*p = latest
 			return true

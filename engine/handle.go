@@ -103,7 +103,13 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 
 // checkResources refuses two ideas of one resource's limits.
 func (e *Engine) checkResources(steps []weir.Step) error {
-	for _, s := range steps {
+	for i, s := range steps {
+		for _, other := range steps[:i] {
+			if other.Resource.Name == s.Resource.Name && other.Resource != s.Resource {
+				return fmt.Errorf("resource %q: limits %+v of step %q differ from those of step %q, %+v; use the same weir.Resource value",
+					s.Resource.Name, s.Resource, s.Name, other.Name, other.Resource)
+			}
+		}
 		for name, c := range e.chains {
 			for _, other := range c {
 				if other.Resource.Name == s.Resource.Name && other.Resource != s.Resource {

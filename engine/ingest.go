@@ -7,6 +7,8 @@ import (
 	"hash"
 	"iter"
 	"runtime"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
@@ -51,6 +53,7 @@ type ingest struct {
 	lately     lately       // read, and not compared yet
 	digest     hash.Hash    // nil: no idempotency key
 	count      int64
+	reserved   int64 // of them, counted as pending
 	duplicates int64
 	sizes      []uint16 // of the blocks so far
 	uneven     bool     // a block was cut before it was full
@@ -162,7 +165,7 @@ func (w *ingest) note(id string, data []byte) {
 
 // flush hands the current block to a writer.
 func (w *ingest) flush() error {
-	if err := w.engine.room(w.count); err != nil {
+	if err := w.reserve(int64(w.current.items.Len())); err != nil {
 		return err
 	}
 	b, no, base := w.current, uint32(len(w.sizes)), w.count-int64(w.current.items.Len())
@@ -211,6 +214,8 @@ func checkItem(no int64, id string, data []byte) error {
 		return &weir.FieldError{Code: "missing_id", Field: field("id"), Problem: "is empty", Fix: "give every item an id"}
 	case len(id) > weir.MaxIDBytes:
 		return &weir.FieldError{Code: "id_too_long", Field: field("id"), Problem: fmt.Sprintf("has %d bytes, more than %d", len(id), weir.MaxIDBytes), Fix: "shorten it"}
+	case !utf8.ValidString(id) || strings.IndexByte(id, 0) >= 0:
+		return &weir.FieldError{Code: "bad_encoding", Field: field("id"), Problem: fmt.Sprintf("%q is not UTF-8 or has a zero byte", id), Fix: "use text in UTF-8"}
 	case len(data) > weir.MaxItemBytes:
 		return &weir.FieldError{Code: "item_too_large", Field: field("data"), Problem: fmt.Sprintf("has %d bytes, more than %d", len(data), weir.MaxItemBytes), Fix: "store large content elsewhere and send a reference"}
 	case len(data) == 0:

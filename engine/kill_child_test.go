@@ -29,7 +29,7 @@ const (
 	killSeed     = 1
 	killSlots    = 8
 	killBatch    = 50
-	killLatency  = 20 * time.Millisecond
+	killLatency  = 15 * time.Millisecond
 	killAttempts = 5
 )
 

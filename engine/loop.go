@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/weirhq/weir/internal/partition"
@@ -28,7 +29,9 @@ type part struct {
 	recent  blockKey // the block that was asked for last
 	opened  *cached
 
+	stopping  bool // the engine is told to stop
 	abandoned bool // the drain time is over
+	commits   sync.WaitGroup
 }
 
 func newPart(e *Engine, no int) *part {
@@ -43,7 +46,7 @@ const (
 // loop feeds the machine until it has been told to stop and has settled. Each
 // turn takes everything that came in, lets the machine advance, and does what it
 // says: inputs -> machine -> commit -> effects.
-func (p *part) loop(ctx context.Context) (err error) {
+func (p *part) loop(ctx, writing context.Context) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err = fmt.Errorf("partition %d: broken invariant: %v\n%s", p.no, broken, debug.Stack())
@@ -62,17 +65,17 @@ func (p *part) loop(ctx context.Context) (err error) {
 			}
 		}
 		clear(inputs)
+		if now >= nextCheck {
+			p.checkDeadlines(now) // before Advance: it may end tasks
+			nextCheck = now + int64(checkEvery)
+		}
 		do := p.machine.Advance(now)
 		p.engine.show(do)
-		if do.Commit != nil {
-			go p.commit(ctx, do.Commit)
+		if batch := do.Commit; batch != nil { // do is used again by the next Advance
+			p.commits.Go(func() { p.commit(writing, batch) })
 		}
 		for _, t := range do.Start {
 			p.start(ctx, now, t)
-		}
-		if now >= nextCheck {
-			p.checkDeadlines(now)
-			nextCheck = now + int64(checkEvery)
 		}
 		if ctx.Err() != nil && p.over() {
 			return nil
@@ -106,11 +109,17 @@ func (p *part) step(now int64, in *input) error {
 			if err := p.machine.Message(now, m); err != nil {
 				return fmt.Errorf("partition %d: %w", p.no, err)
 			}
+			p.engine.read(m.Body)
 		}
 	case in.wake != "":
 		p.machine.Wake(now, in.wake)
 	case in.stop:
+		p.stopping = true
 		p.machine.Stop()
+	case in.doubt:
+		p.machine.Stop()
+	case in.sure && !p.stopping:
+		p.machine.Proceed()
 	case in.abandon:
 		p.abandoned = true
 	case in.err != nil:
@@ -120,12 +129,14 @@ func (p *part) step(now int64, in *input) error {
 }
 
 // commit makes a batch durable, however long the store takes, and tells the
-// loop. It runs beside the loop; there is one at a time.
+// loop. It runs beside the loop; there is one at a time. ctx ends only when
+// nobody waits for the answer any more.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
-	ctx = context.WithoutCancel(ctx) // a stop waits for what is being written
 	verdict := partition.AfterCommit(p.tryCommit(ctx, b))
 	for verdict == partition.Again || verdict == partition.AskNumber {
-		time.Sleep(retryEvery)
+		if sleep(ctx, retryEvery); ctx.Err() != nil {
+			return
+		}
 		if verdict == partition.Again {
 			verdict = partition.AfterCommit(p.tryCommit(ctx, b))
 			continue

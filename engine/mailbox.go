@@ -13,7 +13,9 @@ type input struct {
 	messages  []store.Message // the inbox has more
 	committed bool            // the commit under way is durable
 	wake      string          // a resource's gate may let tasks through again
-	stop      bool            // start nothing more
+	stop      bool            // start nothing more: the engine is told to stop
+	doubt     bool            // start nothing for now: the lease may be lost
+	sure      bool            // the lease is held after all
 	abandon   bool            // do not wait for running tasks any longer
 	err       error           // the partition cannot go on
 }

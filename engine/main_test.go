@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,4 +250,15 @@ func (c *tally) wantEach(t testing.TB, n, times int) {
 			t.Errorf("%s was counted %d times, want %d", name, got, times)
 		}
 	}
+}
+
+// counting counts the rows that are written.
+type counting struct {
+	store.Store
+	rows atomic.Int64
+}
+
+func (s *counting) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
+	s.rows.Add(int64(len(b.Set) + len(b.Delete)))
+	return s.Store.Commit(ctx, partition, tok, b)
 }

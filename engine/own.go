@@ -28,7 +28,10 @@ func (p *part) own(ctx context.Context) error {
 	wg.Go(func() { p.readInbox(beside, 0) })
 	wg.Go(func() { p.keepLease(beside) })
 	wg.Go(func() { p.drain(over, ctx) })
-	err := p.loop(ctx)
+	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
+	err := p.loop(ctx, writing)
+	drop()
+	p.commits.Wait()
 	close(over)
 	cancel()
 	wg.Wait()
@@ -72,30 +75,44 @@ func (p *part) load(ctx context.Context) error {
 // of its lease starts nothing.
 func (p *part) keepLease(ctx context.Context) {
 	every := p.engine.opts.LeaseFor / 3
-	renewed := time.Now()
+	renewed, doubted := time.Now(), false
 	for {
 		sleep(ctx, every)
 		if ctx.Err() != nil {
 			return
 		}
-		err := p.engine.store.Renew(ctx, p.no, p.token, p.engine.opts.LeaseFor)
+		asked := time.Now()
+		err := p.renew(ctx, every)
 		switch {
 		case err == nil:
-			renewed = time.Now()
+			renewed = asked
+			if doubted {
+				p.mail.put(input{sure: true})
+			}
+			doubted = false
 		case errors.Is(err, store.ErrFenced):
 			p.mail.put(input{err: fmt.Errorf("partition %d: renew lease: %w", p.no, err)})
 			return
 		default:
 			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "lease not renewed",
 				slog.Int("partition", p.no), slog.Any("error", err))
-			if time.Since(renewed) > p.engine.opts.LeaseFor-every {
-				p.mail.put(input{stop: true})
+			if !doubted && time.Since(renewed) >= p.engine.opts.LeaseFor-every {
+				p.mail.put(input{doubt: true})
+				doubted = true
 			}
 		}
 	}
 }
 
-// drain tells the loop to stop when ctx ends, and gives up on tasks that take longer than DrainFor.
+// renew asks the store, and does not wait for ever for its answer.
+func (p *part) renew(ctx context.Context, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return p.engine.store.Renew(ctx, p.no, p.token, p.engine.opts.LeaseFor)
+}
+
+// drain tells the loop to stop when ctx ends, and gives up on tasks that take
+// longer than DrainFor, and then on a store that does not answer.
 func (p *part) drain(over <-chan struct{}, ctx context.Context) {
 	select {
 	case <-over:
@@ -109,6 +126,12 @@ func (p *part) drain(over <-chan struct{}, ctx context.Context) {
 	case <-over:
 	case <-late.C:
 		p.mail.put(input{abandon: true})
+	}
+	late.Reset(p.engine.opts.LeaseFor)
+	select {
+	case <-over:
+	case <-late.C:
+		p.mail.put(input{err: fmt.Errorf("partition %d: the store did not answer in time; what it did not take is run again after the next start", p.no)})
 	}
 }
 

@@ -28,7 +28,7 @@ func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
-	b = &BulkAction{b.engine, b.id, b.partition, spec}
+	b = &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec}
 	rep := &Report{bulk: b, status: status, Summary: summary(b, status)}
 	for i := range spec.Steps {
 		h, err := partition.ReadLatency(r, b.id, i)

@@ -123,13 +123,12 @@ func badText(s string, most int) string {
 
 // accept writes the items and then the message that makes them a bulk action.
 func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
-	if err := e.room(0); err != nil {
+	if err := e.room(1, 0); err != nil {
 		return nil, err
 	}
 	p := e.route(c.Tenant)
 	c.ID = newBulkID(p)
 	e.sweeps.begin(c.ID)
-	defer e.sweeps.end(c.ID)
 	w := e.newIngest(ctx, p, c, rule)
 	if key != "" {
 		w.digest = sha256.New()
@@ -145,17 +144,35 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 		}
 		err = e.announce(ctx, p, c, key, w.digest)
 	}
-	var taken *store.ClaimedError
-	if errors.As(err, &taken) {
-		e.discard(ctx, p, c.ID)
+	if err != nil {
+		return e.refuse(ctx, p, c, w, err)
+	}
+	return &BulkAction{engine: e, id: c.ID, partition: p, spec: c}, nil
+}
+
+// refuse takes back what a submit has written, and answers with the bulk action
+// that has the idempotency key if there is one. A submit whose message may have
+// got through keeps its blocks: the next start knows whether they are needed.
+func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ingest, err error) (*BulkAction, error) {
+	if e.sweeps.end(c.ID) { // else its owner has read it
+		e.pending.Add(-w.reserved)
+	}
+	if errors.Is(err, store.ErrUnknown) {
+		return nil, fmt.Errorf("it may have been accepted; submit again with the same idempotency key to find out: %w", err)
+	}
+	e.discard(ctx, p, c.ID)
+	if taken := (*store.ClaimedError)(nil); errors.As(err, &taken) {
 		return e.first(taken.Value, c, w.digest)
 	}
-	if err != nil {
-		e.discard(ctx, p, c.ID)
-		return nil, err
+	return nil, err
+}
+
+// read notes that the owner has read a message. A bulk action that another
+// process accepted counts as pending from here on.
+func (e *Engine) read(body []byte) {
+	if c, err := partition.DecodeCreated(body); err == nil && c != nil && !e.sweeps.end(c.ID) {
+		e.pending.Add(c.Items)
 	}
-	e.pending.Add(c.Items)
-	return &BulkAction{e, c.ID, p, c}, nil
 }
 
 // announce makes the bulk action known to its partition: from here on it is accepted.
@@ -198,7 +215,7 @@ func (e *Engine) first(claim []byte, c *partition.Created, digest hash.Hash) (*B
 		return nil, err
 	}
 	c.ID = id
-	return &BulkAction{e, id, p, c}, nil
+	return &BulkAction{engine: e, id: id, partition: p, spec: c}, nil
 }
 
 // discard removes the blocks of a submit that was refused. If that fails, the next start does it.
@@ -208,11 +225,22 @@ func (e *Engine) discard(ctx context.Context, p int, id weir.BulkID) {
 	}
 }
 
-// room refuses more items than may be pending.
-func (e *Engine) room(more int64) error {
+// room refuses more items than may be pending. own is how many of those that
+// are pending belong to the submit that asks.
+func (e *Engine) room(more, own int64) error {
 	pending := e.pending.Load()
-	if pending+more < e.opts.MaxPending {
+	if pending+more <= e.opts.MaxPending {
 		return nil
 	}
-	return &weir.BacklogError{Pending: pending, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(more, e.opts.MaxPending/100))}
+	return &weir.BacklogError{Pending: pending - own, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(own+more, e.opts.MaxPending/100))}
+}
+
+// reserve makes the items of a block pending, or refuses them.
+func (w *ingest) reserve(n int64) error {
+	if err := w.engine.room(n, w.reserved); err != nil {
+		return err
+	}
+	w.engine.pending.Add(n)
+	w.reserved += n
+	return nil
 }

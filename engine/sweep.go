@@ -13,7 +13,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// sweeps knows the submits under way, whose blocks look like garbage.
+// sweeps knows the submits under way, whose blocks look like garbage, and those
+// accepted here that their partition's owner has not read yet.
 type sweeps struct {
 	mu    sync.Mutex
 	under map[weir.BulkID]bool
@@ -28,10 +29,13 @@ func (s *sweeps) begin(id weir.BulkID) {
 	s.under[id] = true
 }
 
-func (s *sweeps) end(id weir.BulkID) {
+// end forgets a submit and reports whether it was known.
+func (s *sweeps) end(id weir.BulkID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	known := s.under[id]
 	delete(s.under, id)
+	return known
 }
 
 func (s *sweeps) underWay(id weir.BulkID) bool {
@@ -64,7 +68,7 @@ func (p *part) sweep(ctx context.Context) error {
 	}
 	for _, id := range suspects {
 		_, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id)
-		if waiting[id] || !errors.Is(err, store.ErrNotFound) {
+		if waiting[id] != nil || !errors.Is(err, store.ErrNotFound) {
 			continue // accepted, or not known not to be
 		}
 		p.engine.log.LogAttrs(ctx, slog.LevelInfo, "removing blocks of a submit that never ended",
@@ -77,14 +81,14 @@ func (p *part) sweep(ctx context.Context) error {
 }
 
 // unread lists the bulk actions whose message is still in the inbox.
-func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
-	ids := map[weir.BulkID]bool{}
+func (p *part) unread(ctx context.Context) (map[weir.BulkID]*partition.Created, error) {
+	specs := map[weir.BulkID]*partition.Created{}
 	for after := uint64(0); ; {
 		brief, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 		msgs, err := p.engine.store.Read(brief, p.no, after, 256)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) || err == nil && len(msgs) == 0 {
-			return ids, nil // Read waits when there is nothing
+			return specs, nil // Read waits when there is nothing
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +99,7 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 				return nil, fmt.Errorf("inbox message %d: %w", m.Seq, err)
 			}
 			if c != nil {
-				ids[c.ID] = true
+				specs[c.ID] = c
 			}
 			after = m.Seq
 		}

@@ -49,7 +49,8 @@ func (e *ClaimedError) Error() string { return ErrClaimed.Error() }
 func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
 // Store is everything the engine needs of a backend. All methods may be called
-// from several goroutines at once.
+// from several goroutines at once. After Close every call returns ErrClosed, and
+// calls that wait return.
 type Store interface {
 	Blocks
 	Inbox
@@ -70,7 +71,7 @@ type Blocks interface {
 	PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	// GetBlock returns the bytes of one block, or ErrNotFound. The caller may keep them.
 	GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error)
-	// DeleteBlocks removes every block of a bulk action. None there is no error.
+	// DeleteBlocks removes every block of a bulk action. None there is no error. A crash may undo it.
 	DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error
 	// BlockOwners lists the bulk actions of a partition that have blocks, each once.
 	BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error)
@@ -111,8 +112,9 @@ type Batch struct {
 	// Number is one more than that of the last commit.
 	Number uint64
 	Set    []Row
+	// Delete lists keys to remove; one that is also in Set is set.
 	Delete [][]byte
-	// Ack removes the inbox messages up to and including this sequence number. 0: none.
+	// Ack removes the inbox messages up to and including this sequence number, as far as there are any. 0: none.
 	Ack uint64
 }
 
@@ -158,6 +160,7 @@ type Leases interface {
 	Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (Token, error)
 	// Renew extends the lease to ttl from now, or returns ErrFenced.
 	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) error
-	// Release gives the lease back, so that the next owner need not wait. A stale token changes nothing.
+	// Release gives the lease back, so that the next owner need not wait. The token is refused from
+	// then on; a stale one changes nothing.
 	Release(ctx context.Context, partition int, tok Token) error
 }

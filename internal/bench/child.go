@@ -41,7 +41,7 @@ func (b *bench) measure(name string, p params) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // in the temporary directory: the system removes what stays
 	return b.measureIn(dir, name, p)
 }
 

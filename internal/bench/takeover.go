@@ -20,7 +20,7 @@ func takeover(b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // in the temporary directory: the system removes what stays
 	if _, err := b.measureIn(dir, "fill", params{Items: takeoverItems}); err != nil {
 		return err
 	}

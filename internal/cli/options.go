@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -111,7 +112,7 @@ func (o *runOptions) readSpec(env *Env) error {
 		actions = o.Actions
 	}
 	if err := config.LoadRun(env.path(o.spec), &o.Run); err != nil {
-		return err
+		return asWritten(err, o.spec)
 	}
 	for f, text := range given {
 		if f.Name == "action" || f.Name == "url" {
@@ -135,7 +136,7 @@ func (o *runOptions) chain(env *Env, c catalogue) (config.Chain, error) {
 		ways++
 		loaded, err := config.LoadChain(env.path(o.chainFile))
 		if err != nil {
-			return chain, err
+			return chain, asWritten(err, o.chainFile)
 		}
 		chain = *loaded
 	}
@@ -190,9 +191,17 @@ func (o *runOptions) catalogue(env *Env) (catalogue, error) {
 	}
 	file, err := config.LoadFile(env.path(path))
 	if err != nil {
-		return catalogue{}, err
+		return catalogue{}, asWritten(err, path)
 	}
 	return newCatalogue(env, file), nil
+}
+
+// asWritten names a file in an error by the path that the user wrote.
+func asWritten(err error, path string) error {
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		e.File = path
+	}
+	return err
 }
 
 // checkPlaces finds out before the work whether its results can be written.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -38,6 +39,9 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// repeated is how the YAML parser says that a key is there twice.
+var repeated = regexp.MustCompile(`^mapping key (".*") already defined at \[(\d+):\d+\]$`)
+
 // explain turns what the YAML decoder says into an [Error]. v is what was decoded into.
 func explain(path string, err error, v any) error {
 	var ours *Error
@@ -54,7 +58,6 @@ func explain(path string, err error, v any) error {
 		}
 	}
 	var unknown *yaml.UnknownFieldError
-	var double *yaml.DuplicateKeyError
 	var wrong *yaml.TypeError
 	switch {
 	case errors.As(err, &unknown) && unknown.Token != nil:
@@ -65,8 +68,8 @@ func explain(path string, err error, v any) error {
 		} else {
 			out.Fix = "remove it"
 		}
-	case errors.As(err, &double) && double.Token != nil:
-		out.Problem, out.Fix = fmt.Sprintf("key %q is there twice", double.Token.Value), "remove one of them"
+	case repeated.MatchString(out.Problem):
+		out.Problem, out.Fix = repeated.ReplaceAllString(out.Problem, "key $1 is there twice, first in line $2"), "remove one of them"
 	case errors.As(err, &wrong) && wrong.Token != nil:
 		out.Problem = fmt.Sprintf("%q is no %s", wrong.Token.Value, kindWord(wrong.DstType))
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"time"
+
+	"github.com/weirhq/weir/internal/planted"
 )
 
 const (
@@ -71,6 +73,9 @@ func (l *Limiter) setRate(rate float64) {
 		return
 	}
 	l.rate = max(rate, slowest)
+	if planted.Is(planted.QuotaIgnored) {
+		l.rate *= 2
+	}
 	l.perItem = 1e9 / l.rate
 	l.quota, l.window = quota(l.rate, l.base)
 	l.log.coalesce = 0

@@ -46,11 +46,16 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	g := m.gen
 	m.number++
+	if planted.Is(planted.AckBeforeCommit) && g.ack > 0 {
+		ack := g.ack
+		g.ack, m.flying = 0, &generation{}
+		return &store.Batch{Number: m.number, Ack: ack}
+	}
 	b := &store.Batch{Number: m.number, Ack: g.ack}
 	for _, x := range g.created {
 		id := x.spec.ID
 		b.Set = append(b.Set, sealJSON(specKey(id), x.spec))
-		if !x.state.Final() { // one that ended in this same commit is never marked
+		if !x.state.Final() || planted.Is(planted.EndedStaysActive) { // one that ended in this same commit is never marked
 			b.Set = append(b.Set, store.Row{Key: activeKey(id)})
 		}
 	}
@@ -70,6 +75,9 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		b.Set = append(b.Set, x.latencyRows()...)
 	}
 	m.flying, m.gen = g, &generation{}
+	if planted.Is(planted.StepBeforeCommit) {
+		m.arriveAll(now, g)
+	}
 	return b
 }
 
@@ -106,6 +114,15 @@ func (m *Machine) Committed(now int64) {
 	m.flying = nil
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
+	m.arriveAll(now, g)
+	if planted.Is(planted.CompletionApart) {
+		for _, b := range g.touched {
+			m.settle(now, b)
+		}
+	}
+}
+
+func (m *Machine) arriveAll(now int64, g *generation) {
 	for _, l := range g.blocks {
 		m.arrivals(now, l)
 	}
@@ -173,6 +190,9 @@ func afterOrder(e *store.NumberError) Verdict {
 // store has. The number alone does not tell whose commit it counts: only another
 // try does, which the store refuses if somebody else took over.
 func AfterNumber(b *store.Batch, number uint64) Verdict {
+	if planted.Is(planted.NumberIsProof) && number == b.Number {
+		return Written
+	}
 	if number > b.Number {
 		return Dropped // somebody else went on from there
 	}

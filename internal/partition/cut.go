@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -59,7 +60,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	t.l.steps[s.no].flying += n
 	m.inFlight++
 	m.offer(now, s)
-	if s.no > 0 {
+	if s.no > 0 && !planted.Is(planted.RoomUnnoticed) {
 		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
 	}
 	return t

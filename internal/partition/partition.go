@@ -130,6 +130,9 @@ func (m *Machine) start(now int64, tasks []*Task) []*Task {
 // for a clean drain, and for an owner that may have lost its lease.
 func (m *Machine) Stop() { m.stopped = true }
 
+// Proceed takes a Stop back: the owner is sure of its lease again.
+func (m *Machine) Proceed() { m.stopped = false }
+
 // Settled reports whether nothing runs and everything is written.
 func (m *Machine) Settled() bool { return m.inFlight == 0 && m.Written() }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -54,6 +55,13 @@ func ReadBlocks(rows Rows, c *Created, yield func(no uint32, s *block.State) err
 
 // ReadResults calls yield with everything the actions answered for items of a block.
 func ReadResults(rows Rows, codec *block.Codec, id weir.BulkID, no uint32, yield func(block.Result) error) error {
+	if planted.Is(planted.OutputOfAnother) {
+		right := yield
+		yield = func(r block.Result) error {
+			r.Item ^= 1
+			return right(r)
+		}
+	}
 	return rows.Scan(resultsPrefix(id, no), func(_, row []byte) error { return codec.EachResult(row, yield) })
 }
 
@@ -71,5 +79,5 @@ func ReadLatency(rows Rows, id weir.BulkID, step int) (*hdrhistogram.Histogram, 
 	if err != nil {
 		return nil, err
 	}
-	return hdrhistogram.Decode(raw)
+	return decodeLatency(raw)
 }

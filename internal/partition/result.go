@@ -65,7 +65,9 @@ func (m *Machine) Result(now int64, r *Result) {
 	if !r.Lost {
 		m.recycle(t)
 	}
-	m.settle(now, b)
+	if !planted.Is(planted.CompletionApart) {
+		m.settle(now, b)
+	}
 }
 
 // itemsEnded applies an answer per item.
@@ -91,6 +93,9 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	}
 	for _, r := range again {
 		delay := r.after
+		if planted.Is(planted.RetryAfterIgnored) {
+			delay = 0
+		}
 		if !r.refused {
 			delay = max(delay, m.delay(t.at, t.Attempt))
 		}
@@ -242,7 +247,9 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
 	first, second := next, next
 	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
 	m.schedule(now, &first, delay)
-	m.schedule(now, &second, delay)
+	if !planted.Is(planted.HalfLost) {
+		m.schedule(now, &second, delay)
+	}
 }
 
 // taskRefused sends a whole task to waiting, at no cost to it. If the downstream

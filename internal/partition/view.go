@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -123,9 +125,41 @@ func (b *bulk) latencyRows() (rows []store.Row) {
 		if h == nil {
 			continue
 		}
-		raw, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		must(err == nil, "encode latencies: %v", err)
-		rows = append(rows, seal(latencyKey(b.spec.ID, i), raw))
+		rows = append(rows, seal(latencyKey(b.spec.ID, i), appendLatency(nil, h)))
 	}
 	return rows
+}
+
+// appendLatency packs the counts that are not zero: how many zeros come before
+// each, and the count. The library's own format takes a compressor of 800 kB for
+// every histogram, a thousand times what a small bulk action needs.
+func appendLatency(dst []byte, h *hdrhistogram.Histogram) []byte {
+	skipped := uint64(0)
+	for _, n := range h.Export().Counts {
+		if n == 0 {
+			skipped++
+			continue
+		}
+		dst = binary.AppendUvarint(dst, skipped)
+		dst = binary.AppendUvarint(dst, uint64(n))
+		skipped = 0
+	}
+	return dst
+}
+
+// decodeLatency is the inverse of appendLatency.
+func decodeLatency(raw []byte) (*hdrhistogram.Histogram, error) {
+	s := newLatency().Export()
+	at := uint64(0)
+	for len(raw) > 0 {
+		skipped, n := binary.Uvarint(raw)
+		count, m := binary.Uvarint(raw[max(n, 0):])
+		if n <= 0 || m <= 0 || skipped >= uint64(len(s.Counts))-at {
+			return nil, fmt.Errorf("latencies: %w: %d bytes do not read to their end", store.ErrCorrupt, len(raw))
+		}
+		s.Counts[at+skipped] = int64(count)
+		at += skipped + 1
+		raw = raw[n+m:]
+	}
+	return hdrhistogram.Import(s), nil
 }

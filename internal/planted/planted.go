@@ -10,24 +10,28 @@ type Bug int
 
 // The bugs, each at the place where it would be easy to make.
 const (
-	None                Bug = iota
-	NoEpochCheck            // the store takes a commit of a former owner
-	OldEpochAccepted        // the store compares epochs only, and takes equal or older ones
-	UnknownIsSuccess        // a commit without an answer counts as written
-	UnknownIsFailure        // a commit without an answer is forgotten
-	CompletionApart         // completion is not in the commit of the last result
-	TimeoutForgotten        // the items of a timed-out task are never tried again
-	StepBeforeCommit        // the next step starts before the success is durable
-	AckBeforeCommit         // inbox messages are acknowledged apart from their effect
-	DeathCostsAttempt       // a task lost by a crash counts as an attempt
-	AttemptInKey            // the idempotency key has the attempt number in it
-	CancelLost              // a cancel is not written, and forgotten by a takeover
-	CountedTwice            // a retried item counts twice when it succeeds
-	RetryWithoutJitter      // retries are due at once, all together
-	RetryLost               // waiting retries are not written
-	QuotaIgnored            // the rate limiter lets twice as much through
-	OutputOfAnother         // outputs of a reloaded block are handed to the wrong items
-	StartWhilePaused        // a pause does not hold tasks back
+	None               Bug = iota
+	NoEpochCheck           // the store takes a commit of a former owner
+	OldEpochAccepted       // the store compares epochs only, and takes equal or older ones
+	UnknownIsSuccess       // a commit without an answer counts as written
+	UnknownIsFailure       // a commit that the store has already is made again for ever
+	NumberIsProof          // a commit is taken for written because somebody wrote one of that number
+	EndedStaysActive       // what is created and ended by one commit stays marked as not ended
+	CompletionApart        // completion is not in the commit of the last result
+	TimeoutForgotten       // the items of a timed-out task are never tried again
+	StepBeforeCommit       // the next step starts before the success is durable
+	AckBeforeCommit        // inbox messages are acknowledged apart from their effect
+	DeathCostsAttempt      // a task lost by a crash counts as an attempt
+	CancelLost             // a cancel is not written, and forgotten by a takeover
+	CountedTwice           // a retried item counts twice when it succeeds
+	RetryWithoutJitter     // retries are due at once, all together
+	RetryLost              // waiting retries are not written
+	QuotaIgnored           // the rate limiter lets twice as much through
+	OutputOfAnother        // outputs of a reloaded block are handed to the wrong items
+	StartWhilePaused       // a pause does not hold tasks back
+	HalfLost               // of a task that is halved only the first half is tried again
+	RoomUnnoticed          // a step is not told that the one after it has room again
+	RetryAfterIgnored      // what the downstream asks for is not waited for
 	numBugs
 )
 
@@ -39,3 +43,32 @@ func All() []Bug {
 	}
 	return bugs
 }
+
+// names are the bugs in words, by number.
+var names = [...]string{
+	None:               "none",
+	NoEpochCheck:       "no epoch check",
+	OldEpochAccepted:   "old epoch accepted",
+	UnknownIsSuccess:   "unknown is success",
+	UnknownIsFailure:   "unknown is failure",
+	NumberIsProof:      "number is proof",
+	EndedStaysActive:   "ended stays active",
+	CompletionApart:    "completion apart",
+	TimeoutForgotten:   "timeout forgotten",
+	StepBeforeCommit:   "step before commit",
+	AckBeforeCommit:    "ack before commit",
+	DeathCostsAttempt:  "death costs attempt",
+	CancelLost:         "cancel lost",
+	CountedTwice:       "counted twice",
+	RetryWithoutJitter: "retry without jitter",
+	RetryLost:          "retry lost",
+	QuotaIgnored:       "quota ignored",
+	OutputOfAnother:    "output of another",
+	StartWhilePaused:   "start while paused",
+	HalfLost:           "half lost",
+	RoomUnnoticed:      "room unnoticed",
+	RetryAfterIgnored:  "retry after ignored",
+}
+
+// String names the bug.
+func (b Bug) String() string { return names[b] }

@@ -24,7 +24,7 @@ const (
 const (
 	oddsClosed = 50  // fail for good
 	oddsBusy   = 10  // ask for another attempt, for ever
-	oddsHiccup = 500 // ask for another attempt once or twice
+	oddsHiccup = 100 // ask for another attempt once or twice
 )
 
 // Fate is what becomes of an item at a step.

@@ -23,14 +23,14 @@ type Stats struct {
 	Calls   int // items sent, over all calls
 	Refused int // of them, in refused calls
 	Repeats int // last words that were given before: what kills cost
-	Worst   int // most repeats in one life
+	Worst   int // most repeats that one death caused
 	Done    int
 	Failed  int
 }
 
 // String is one line.
 func (s Stats) String() string {
-	return fmt.Sprintf("%d done, %d failed; %d item calls, %d of them refused, in %d lives; %d repeats, at most %d in one life",
+	return fmt.Sprintf("%d done, %d failed; %d item calls, %d of them refused, in %d lives; %d repeats, at most %d by one death",
 		s.Done, s.Failed, s.Calls, s.Refused, s.Lives, s.Repeats, s.Worst)
 }
 
@@ -38,6 +38,7 @@ func (s Stats) String() string {
 type history struct {
 	key                 string
 	answered            int // calls that were not refused
+	answeredLife        int // the life that was told the last answer
 	done, failed        bool
 	code, message       string // of the last answer
 	firstLife, lastLife int
@@ -48,13 +49,13 @@ type place struct{ step, item string }
 
 // judge collects what is wrong. Of many faults the first ones tell enough.
 type judge struct {
-	run     Run
-	stats   Stats
-	items   map[string]bool // submitted; true: has a row
-	at      map[place]*history
-	keys    map[string]place
-	repeats map[int]int // by life
-	faults  []error
+	run    Run
+	stats  Stats
+	items  map[string]bool // submitted; true: has a row
+	at     map[place]*history
+	keys   map[string]place
+	lost   map[int]int // last words that were told to a life and asked for again
+	faults []error
 }
 
 const maxFaults = 20
@@ -71,10 +72,10 @@ func (j *judge) fault(format string, args ...any) {
 //   - a done item has a success at every step, a failed one the error that it was given;
 //   - a step is called only after the step before has succeeded, which is never called again after that;
 //   - an item has one key per step, and no two share one;
-//   - no more attempts than allowed, and no more repeats than the deaths account for, at any time;
+//   - no more attempts than allowed, and no more repeats than each death accounts for;
 //   - the counts of the report are those of the log.
 func Verify(log []Entry, rep *Report, run Run) (Stats, error) {
-	j := &judge{run: run, items: map[string]bool{}, at: map[place]*history{}, keys: map[string]place{}, repeats: map[int]int{}}
+	j := &judge{run: run, items: map[string]bool{}, at: map[place]*history{}, keys: map[string]place{}, lost: map[int]int{}}
 	for id := range run.Items {
 		j.items[id] = false
 	}
@@ -110,11 +111,11 @@ func (j *judge) entry(line int, e *Entry) {
 		return
 	case e.Answer == Wrong:
 		j.fault("line %d: item %s at %s: %s", line, e.Item, e.Step, e.Message)
-	case h.done || h.failed || e.Answer == Retry && h.answered >= j.run.MaxAttempts:
-		j.stats.Repeats++
-		j.repeats[e.Life]++
+	case h.done || h.failed: // a retry that was lost shows in the number of attempts alone
+		j.repeat(line, e, h)
 	}
 	h.answered++
+	h.answeredLife = e.Life
 	h.done = h.done || e.Answer == Done
 	h.failed = h.failed || e.Answer == Failed
 	h.code, h.message = e.Code, e.Message
@@ -167,20 +168,28 @@ func (j *judge) order() {
 	}
 }
 
-// deaths holds the repeats up to each life against the deaths until then.
-func (j *judge) deaths() {
-	last, sum := 0, 0
-	for p := range j.at {
-		last = max(last, j.at[p].lastLife)
+// repeat notes a call whose last word had been given before. The life that was
+// told it must have died since: its death is what the repeat is charged to.
+func (j *judge) repeat(line int, e *Entry, h *history) {
+	j.stats.Repeats++
+	j.lost[h.answeredLife]++
+	if e.Life == h.answeredLife {
+		j.fault("line %d: item %s at %s was called again in life %d, which had its answer", line, e.Item, e.Step, e.Life)
 	}
-	for life := 0; life <= last; life++ {
-		n := j.repeats[life]
-		sum += n
+}
+
+// deaths holds the repeats that each life left behind against what its death may cost.
+func (j *judge) deaths() {
+	for _, h := range j.at {
+		j.stats.Lives = max(j.stats.Lives, h.lastLife)
+	}
+	for life, n := range j.lost {
 		j.stats.Worst = max(j.stats.Worst, n)
-		if most := min(max(life-1, 0), j.run.Deaths) * j.run.AtRisk; sum > most {
-			j.fault("%d repeats up to life %d, at most %d are accounted for by the deaths until then", sum, life, most)
-			return
+		if n > j.run.AtRisk {
+			j.fault("the end of life %d caused %d repeats, at most %d are allowed", life, n, j.run.AtRisk)
 		}
 	}
-	j.stats.Lives = last
+	if len(j.lost) > j.run.Deaths {
+		j.fault("%d lives left repeats behind, and only %d were killed", len(j.lost), j.run.Deaths)
+	}
 }

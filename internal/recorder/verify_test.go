@@ -165,13 +165,19 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 				e.again(i, 2)
 			}
 		}, "was tried"},
-		{"a repeat without a death", func(e *evidence) { e.again(e.call(recorder.Message, e.row(recorder.Done, "").ID), 1) }, "1 repeats"},
+		{"a repeat without a death", func(e *evidence) { e.again(e.call(recorder.Message, e.row(recorder.Done, "").ID), 1) }, "which had its answer"},
+		{"a repeat after a clean stop", func(e *evidence) {
+			e.run.AtRisk = 10
+			e.again(e.call(recorder.Message, e.row(recorder.Done, "").ID), 2)
+		}, "only 0 were killed"},
 		{"more repeats than a death costs", func(e *evidence) {
 			e.run.Deaths, e.run.AtRisk = 1, 1
-			i := e.call(recorder.Message, e.row(recorder.Done, "").ID)
-			e.again(i, 2)
-			e.again(i, 2)
-		}, "2 repeats up to life 2"},
+			for _, r := range e.rep.Rows[:10] {
+				if r.State == recorder.Done {
+					e.again(e.call(recorder.Message, r.ID), 2)
+				}
+			}
+		}, "the end of life 1 caused"},
 		{"a wrong input", func(e *evidence) { e.log[0].Answer, e.log[0].Message = recorder.Wrong, "no award" }, "no award"},
 		{"counts differ", func(e *evidence) { e.rep.Summary.Counts.Done-- }, "done is"},
 		{"a step's counts differ", func(e *evidence) { e.rep.Summary.Steps[0].Failed++ }, "failed at award"},

@@ -100,6 +100,7 @@ func (w *World) checkResults(from partition.Rows, b *truth, no uint32, s *block.
 
 // confirmed notes what an owner was told of its commit.
 func (w *World) confirmed(o *owner, b *store.Batch) {
-	w.must(w.ledger.parts[o.partition].number >= b.Number, "P13", nil, -1, "partition %d: commit %d was taken for written, the store is at %d",
-		o.partition, b.Number, w.ledger.parts[o.partition].number)
+	a := &w.ledger.parts[o.partition]
+	w.must(a.number >= b.Number, "P13", nil, -1, "partition %d: commit %d was taken for written, the store is at %d", o.partition, b.Number, a.number)
+	w.must(a.by[b.Number-1] == o.id, "P13", nil, -1, "partition %d: n%d took commit %d for its own, and somebody else had made it", o.partition, o.node.no, b.Number)
 }

@@ -48,3 +48,18 @@ func TestLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestEnds(t *testing.T) {
+	codec := newCodec(t)
+	worst := map[int64]int{}
+	for seed := uint64(1); seed < 1500; seed++ {
+		w := newWorld(seed, codec)
+		f := w.run()
+		took := (w.now - epoch - w.plan.healAt) / second
+		worst[100*took/(w.plan.bound/second)/5]++
+		if 100*took/(w.plan.bound/second) > 50 {
+			t.Log(seed, took, w.plan.bound/second, f)
+		}
+	}
+	t.Log(worst)
+}

@@ -30,6 +30,7 @@ type account struct {
 	newest   store.Token // granted last
 	number   uint64      // of the last commit applied
 	acked    uint64
+	by       []int // owner of each commit, by number - 1
 	bereaved bool      // its last owner left calls behind
 	inbox    []inboxed // every message ever, by sequence number - 1
 }
@@ -144,6 +145,6 @@ func (w *World) arrived(o *owner, b *store.Batch, err error) {
 	w.must(o.token == a.newest, "I9", nil, -1, "partition %d: commit %d of n%d with token %v was applied, the newest is %v",
 		o.partition, b.Number, o.node.no, o.token, a.newest)
 	w.must(b.Number == a.number+1, "I9", nil, -1, "partition %d: commit %d was applied after %d", o.partition, b.Number, a.number)
-	a.number = b.Number
+	a.number, a.by = b.Number, append(a.by, o.id)
 	w.applied(o, b)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/retry"
 )
 
 // plan is what a seed draws before anything happens.
@@ -128,25 +129,27 @@ func (p *plan) drawChains(r *rand.Rand) {
 	}
 }
 
-// ideal is more than the work takes when nothing fails but what the downstream
-// answers: every call of every item at the slowest rate, one after the other,
-// and the longest wait for a retry each time.
+// ideal is longer than the half of the work takes that is left after the faults, when nothing fails but what the
+// downstream answers: every item at the slowest chain's rates and latencies, one
+// partition after the other, and one item that waits for every retry it has.
 func (p *plan) ideal() int64 {
+	d := &p.down
+	more := d.retry + d.silent + d.refused + d.taskFails + d.taskRefused + d.timeout
 	perItem, waits := 0.0, 0.0
 	for _, name := range p.names {
 		sum, wait := 0.0, 0.0
 		for _, s := range p.chains[name] {
-			calls := float64(maxCalls(s)) * (1 + 4*p.down.refused) * (1 + 4*p.down.taskRefused)
+			again := min(more/(1-min(more, 0.9)), float64(maxCalls(s))) + 0.5 // calls after the first, and poison
 			if s.Resource.Rate > 0 {
-				sum += calls / float64(s.Resource.Rate) / 0.2 // retries have a share of the rate
+				sum += (1 + again/retry.Share) / float64(s.Resource.Rate)
 			}
-			task := float64(max(p.down.high, int64(s.Timeout))) / 1e9
-			sum += calls * task / float64(limit.Chunk(float64(s.Resource.Rate), s.BatchSize))
-			wait += calls * (s.Retry.Cap.Seconds() + 5)
+			task := float64(d.high) + d.timeout*float64(s.Timeout)
+			sum += (1 + again) * task / 1e9 / float64(limit.Chunk(float64(s.Resource.Rate), s.BatchSize))
+			wait += float64(maxCalls(s)) * (s.Retry.Cap + s.Timeout).Seconds()
 		}
 		perItem, waits = max(perItem, sum), max(waits, wait)
 	}
-	return int64((perItem*float64(p.items) + waits) * 1e9)
+	return int64((perItem*float64(p.items) + waits) * 0.5e9)
 }
 
 // maxCalls is how often an item may be sent at a step while nobody dies and

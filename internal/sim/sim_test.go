@@ -77,40 +77,45 @@ func TestSeedsHoldEveryInvariant(t *testing.T) {
 	t.Log(met.String())
 }
 
-// simulate runs seeds on all processors, each hundredth twice.
-func simulate(t *testing.T, codec *block.Codec, first uint64, n int) Met {
-	var next, failed atomic.Int64
+// simulate runs seeds, each hundredth twice, and stops after a few that fail.
+func simulate(t *testing.T, codec *block.Codec, first uint64, n int) (met Met) {
 	var mu sync.Mutex
-	var met Met
+	failed := 0
+	eachSeed(first, n, func(seed uint64) bool {
+		r := Run(seed, codec, false)
+		if seed%100 == 0 {
+			if again := Run(seed, codec, false); again.Hash != r.Hash {
+				t.Errorf("seed %d: trace hash %x, then %x: not deterministic", seed, r.Hash, again.Hash)
+			}
+		}
+		if r.Failure != nil {
+			t.Error(explain(seed, codec))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		met.Add(&r.Met)
+		if r.Failure != nil {
+			failed++
+		}
+		return failed < 3
+	})
+	return met
+}
+
+// eachSeed calls do with n seeds on all processors, while it returns true.
+func eachSeed(first uint64, n int, do func(seed uint64) bool) {
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			var mine Met
-			for failed.Load() < 3 {
-				i := next.Add(1) - 1
-				if i >= int64(n) {
-					break
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if !do(first + uint64(i)) {
+					next.Store(int64(n))
 				}
-				seed := first + uint64(i)
-				r := Run(seed, codec, false)
-				if r.Failure != nil {
-					failed.Add(1)
-					t.Error(explain(seed, codec))
-				}
-				if i%100 == 0 {
-					if again := Run(seed, codec, false); again.Hash != r.Hash {
-						t.Errorf("seed %d: trace hash %x, then %x: not deterministic", seed, r.Hash, again.Hash)
-					}
-				}
-				mine.Add(&r.Met)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			met.Add(&mine)
 		})
 	}
 	wg.Wait()
-	return met
 }
 
 // TestKeptSeeds runs the seeds that failed once. Each file is named by its seed

@@ -26,7 +26,9 @@ type truth struct {
 	created  bool // by a commit
 	active   bool // marked as not ended
 	status   partition.Status
-	finished int // commits that showed it as ended
+	head     string // of the status row as it was read last
+	fresh    bool   // the last status row was read
+	finished int    // commits that showed it as ended
 	blocks   []block.State
 	passed   [maxSteps]int64
 	failed   int64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -15,7 +16,12 @@ type lease struct {
 }
 
 // valid reports whether tok is the newest granted and has not been given back.
-func (l *lease) valid(tok store.Token) bool { return tok.Nonce != 0 && tok == l.token }
+func (l *lease) valid(tok store.Token) bool {
+	if planted.Is(planted.OldEpochAccepted) {
+		return tok.Epoch <= l.token.Epoch
+	}
+	return tok.Nonce != 0 && tok == l.token
+}
 
 // Acquire grants the lease, unless another owner's lasts.
 func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -15,7 +16,7 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 		return err
 	}
 	defer p.mu.Unlock()
-	if !p.lease.valid(tok) {
+	if !p.lease.valid(tok) && !planted.Is(planted.NoEpochCheck) {
 		return store.ErrFenced
 	}
 	if b.Number != p.number+1 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -90,7 +92,7 @@ func TestDamageIsNeverSilent(t *testing.T) {
 		for _, damage := range damages {
 			times := 1
 			if strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, "MANIFEST") {
-				times = 10
+				times = 4
 			}
 			for range times {
 				hurt := copied(t, fs, func(n string, data []byte) ([]byte, bool) {
@@ -109,8 +111,8 @@ func TestDamageIsNeverSilent(t *testing.T) {
 			}
 		}
 	}
-	if refused < 30 {
-		t.Errorf("%d damages were found, want 30 at least: the test damages nothing", refused)
+	if refused < 20 {
+		t.Errorf("%d damages were found, want 20 at least: the test damages nothing", refused)
 	}
 }
 
@@ -183,6 +185,36 @@ func TestAnOldCopyIsFoundOut(t *testing.T) {
 	if _, err := Open("data/weir", Options{FS: restored, Logger: quiet()}); !errors.As(err, &loss) {
 		t.Fatalf("Open of last week's files with today's watermark = %v, want a *LossError", err)
 	}
+}
+
+// TestDamageInTheTailIsFoundOnceTheLogIsQuiet has no watermark to help: without
+// the padding Pebble takes the damage for the end of the log.
+func TestDamageInTheTailIsFoundOnceTheLogIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewCrashableMem()
+		s := openMem(t, fs, Options{})
+		var y story
+		if err := y.run(t.Context(), s, 2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * padAfter)
+		synctest.Wait()
+		after := crashed(fs, 0, 0)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for at := 40; at < 400; at += 60 {
+			hurt := copied(t, after, func(name string, data []byte) ([]byte, bool) {
+				if strings.HasSuffix(name, logSuffix) && len(data) > padBytes { // not one that is obsolete
+					data[at] ^= 4
+				}
+				return data, !strings.HasPrefix(name, "WATERMARK")
+			})
+			if err := inspect(t, hurt, y.seen()); !errors.Is(err, errRefused) {
+				t.Errorf("byte %d of the log flipped: %v, want it refused", at, err)
+			}
+		}
+	})
 }
 
 func TestALogThatIsGoneIsFoundOut(t *testing.T) {

@@ -83,7 +83,7 @@ func storyBlocks(no uint64) [][]byte {
 	return [][]byte{bytes.Repeat([]byte{byte(no)}, size), []byte("the end")}
 }
 
-// commit adds a row, changes one, and from time to time removes a message and its blocks.
+// commit adds a row and changes another.
 func (y *story) commit(ctx context.Context, s *Store, tok store.Token) error {
 	no := y.seen().commitsBegun + 1
 	b := &store.Batch{Number: no, Set: []store.Row{

@@ -24,7 +24,7 @@ const (
 type tail struct {
 	s       *Store
 	armed   atomic.Bool  // a pad is due: whoever sets it wakes the goroutine
-	touched atomic.Int64 // when the last write was acknowledged, in nanoseconds since start
+	touched atomic.Int64 // when the last write was acknowledged, in nanoseconds since start, plus one; 0: never
 	start   time.Time
 	wake    chan struct{}
 	quit    chan struct{}
@@ -42,7 +42,7 @@ func newTail(s *Store) *tail {
 
 // touch notes that something was acknowledged. It costs two atomic writes at most while writes go on.
 func (t *tail) touch() {
-	t.touched.Store(int64(time.Since(t.start)))
+	t.touched.Store(int64(time.Since(t.start)) + 1)
 	if !t.armed.Load() && t.armed.CompareAndSwap(false, true) {
 		select {
 		case t.wake <- struct{}{}:

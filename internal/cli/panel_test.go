@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+func twoSteps() []weir.Step {
+	return []weir.Step{
+		{Name: "award", BatchSize: 200, Resource: weir.Resource{Name: "award", Rate: 500}},
+		{Name: "send-message", BatchSize: 100, Resource: weir.Resource{Name: "send-message", Rate: 300, Concurrency: 8}},
+	}
+}
+
+func halfway() *track {
+	return &track{label: "spring", steps: twoSteps(), now: weir.Progress{
+		Counts:    weir.Counts{Total: 1000, Ready: 350, Waiting: 20, InFlight: 30, Done: 590, Failed: 10},
+		Steps:     []weir.StepCounts{{Done: 790, Failed: 10}, {Done: 590}},
+		Remaining: 35*time.Minute + 19*time.Second, WaitingOn: []string{"rate", "retry"},
+	}, speed: []speed{{rate: 499}, {rate: 299}}}
+}
+
+func TestPanelShowsStepsCountsAndCause(t *testing.T) {
+	got := strings.Join(panel(false, 100, []*track{halfway()}, 20*time.Minute+26*time.Second, "p pause   q stop"), "\n")
+	want := `
+  award         ███████████████████░░░░░  80%     800/1,000  499/s of 500
+  send-message  ██████████████░░░░░░░░░░  59%       590/990  299/s of 300
+  failed 10 · waiting 20 · in flight 30 · elapsed 20m26s · ETA 35m19s
+  waiting on  rate of send-message                                        p pause   q stop`
+	if got != want {
+		t.Errorf("panel:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestPanelOfSeveralHasALineEach(t *testing.T) {
+	small := halfway()
+	small.label, small.now.State = "acme", weir.BulkCompleted
+	small.now.Counts = weir.Counts{Total: 5, Done: 5}
+	small.now.Started, small.now.Finished = time.Unix(10, 0), time.Unix(12, 0)
+	lines := panel(false, 100, []*track{halfway(), small}, time.Second, "")
+	if !strings.HasPrefix(lines[1], "  spring") || !strings.Contains(lines[1], "600/1,000") {
+		t.Errorf("line of the running one: %q", lines[1])
+	}
+	if !strings.HasPrefix(lines[2], "  acme") || !strings.Contains(lines[2], "✓ in 2s") {
+		t.Errorf("line of the one that ended: %q", lines[2])
+	}
+}
+
+func TestPanelFitsNarrowTerminals(t *testing.T) {
+	for wide := 10; wide < 120; wide += 3 {
+		for _, l := range panel(true, wide, []*track{halfway()}, time.Hour, "p pause") {
+			if got := width(fit(l, wide)); got > wide {
+				t.Errorf("a line takes %d of %d characters: %q", got, wide, l)
+			}
+		}
+	}
+}
+
+func TestPanelBeforeAnythingIsKnown(t *testing.T) {
+	lines := panel(false, 80, []*track{{label: "new", steps: twoSteps()}}, 0, "")
+	if !strings.Contains(lines[1], "0%") || !strings.Contains(lines[3], "failed 0") {
+		t.Errorf("panel: %q", lines)
+	}
+}
+
+func TestSpeedFollowsWhatHappens(t *testing.T) {
+	var s speed
+	now := time.Unix(100, 0)
+	for i := range 50 {
+		s.note(now.Add(time.Duration(i)*time.Second), int64(i*500))
+	}
+	if s.rate < 499 || s.rate > 501 {
+		t.Errorf("rate = %v, want 500", s.rate)
+	}
+	for i := 50; i < 70; i++ {
+		s.note(now.Add(time.Duration(i)*time.Second), 49*500)
+	}
+	if s.rate > 1 {
+		t.Errorf("rate after a standstill = %v, want about 0", s.rate)
+	}
+}
+
+func TestCausesAreWords(t *testing.T) {
+	tr := halfway()
+	for cause, want := range map[string]string{
+		"rate": "rate of send-message", "fair_share": "its turn", "chain is not registered": "chain is not registered",
+	} {
+		if got := tr.waitsOn(cause); got != want {
+			t.Errorf("waitsOn(%q) = %q, want %q", cause, got, want)
+		}
+	}
+}
+
+func TestForecast(t *testing.T) {
+	steps := twoSteps()
+	f := predict(steps, 999_412, 64)
+	if got := f.line(false); got != "  forecast  55m31s (p90 58m18s) · bottleneck send-message 300/s" {
+		t.Errorf("forecast: %q", got)
+	}
+	if got := f.compare(55*time.Minute + 48*time.Second); got != " (forecast +0.5%)" {
+		t.Errorf("compare = %q", got)
+	}
+	steps[0].Resource = steps[1].Resource // both steps share it: twice the items
+	if got := predict(steps, 300, 64).p50; got != 2*time.Second {
+		t.Errorf("with a shared resource = %v, want 2s", got)
+	}
+	steps[0].Resource, steps[1].Resource = weir.Resource{}, weir.Resource{}
+	if got := predict(steps, 300, 1).line(false); got != "  forecast  unlimited: as fast as the actions answer, 1 call at a time" {
+		t.Errorf("unlimited: %q", got)
+	}
+}
+
+func TestNumbersForPeople(t *testing.T) {
+	for got, want := range map[string]string{
+		number(0): "0", number(999): "999", number(1000): "1,000", number(-1234567): "-1,234,567",
+		span(640 * time.Millisecond): "640ms", span(4230 * time.Millisecond): "4.2s", span(35*time.Minute + 19*time.Second): "35m19s",
+		span(125*time.Minute + 20*time.Second): "2h05m", span(80 * time.Microsecond): "80µs",
+		perSecond(1234.4): "1,234/s", perSecond(0.5): "0.5/s", perSecond(0): "0/s",
+		percent(999, 1000): "99%", percent(1, 0): "0%",
+		exactPercent(99999, 100000): "99.99%", exactPercent(5, 5): "100%",
+		plural(1, "row", "rows"): "1 row", plural(2, "row", "rows"): "2 rows",
+		quote("out/x.csv"): "out/x.csv", quote("my dir's"): `'my dir'\''s'`,
+		fit("\x1b[31mabcdef\x1b[0m", 4): "\x1b[31mabc…\x1b[0m", fit("abc", 3): "abc",
+		urlName("https://api.example.com:8443/v1/award?x=1"): "api.example.com-8443-v1-award", urlName("::"): "http",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package partition
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/store"
+)
+
+// bench holds a machine, its clock and its rows.
+type bench struct {
+	t      testing.TB
+	m      *Machine
+	now    int64
+	rows   memory
+	chains map[string][]weir.Step
+	codec  *block.Codec
+	seq    uint64
+	flying *store.Batch
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	codec, err := block.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, now: 1_800_000_000e9, rows: memory{}, chains: map[string][]weir.Step{}, codec: codec}
+	b.m = New(b.config(), 0)
+	return b
+}
+
+func (b *bench) config() Config {
+	return Config{Slots: 8, Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec}
+}
+
+// message gives the machine a message of the inbox.
+func (b *bench) message(e envelope) {
+	b.t.Helper()
+	body, err := json.Marshal(e)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.seq++
+	if err := b.m.Message(b.now, store.Message{Seq: b.seq, Body: body}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) advance() *Effects {
+	do := b.m.Advance(b.now)
+	if do.Commit != nil {
+		b.flying = do.Commit
+	}
+	return do
+}
+
+// commit writes the batch under way and confirms it.
+func (b *bench) commit() {
+	b.t.Helper()
+	if b.flying == nil {
+		b.t.Fatal("no commit is under way")
+	}
+	b.rows.apply(b.flying)
+	b.flying = nil
+	b.m.Committed(b.now)
+}
+
+// settle commits until there is nothing to write.
+func (b *bench) settle() (tasks []*Task) {
+	for {
+		do := b.advance()
+		tasks = append(tasks, do.Start...)
+		if b.flying == nil {
+			return tasks
+		}
+		b.commit()
+	}
+}
+
+// reload is a crash and a takeover: a new machine from what is stored.
+func (b *bench) reload() {
+	b.t.Helper()
+	b.flying = nil
+	number := uint64(len(b.rows))<<32 + b.m.number
+	b.m = New(b.config(), number)
+	if err := b.m.Load(b.now, b.rows); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// allDone is a success for every item, with its position as output.
+func (b *bench) allDone(t *Task) []weir.Outcome {
+	outcomes := make([]weir.Outcome, len(t.Items))
+	for i, item := range t.Items {
+		outcomes[i] = weir.Outcome{Kind: weir.Done, Output: fmt.Appendf(nil, "%d", item)}
+	}
+	return outcomes
+}
+
+// memory is a partition's rows.
+type memory map[string][]byte
+
+func (m memory) apply(b *store.Batch) {
+	for _, k := range b.Delete {
+		delete(m, string(k))
+	}
+	for _, r := range b.Set {
+		m[string(r.Key)] = r.Value
+	}
+}
+
+// Get implements Rows.
+func (m memory) Get(key []byte) ([]byte, error) {
+	v, ok := m[string(key)]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return v, nil
+}
+
+// Scan implements Rows.
+func (m memory) Scan(prefix []byte, yield func(key, value []byte) error) error {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if strings.HasPrefix(k, string(prefix)) {
+			if err := yield([]byte(k), m[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m memory) kinds() (list []string) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, kind(k))
+	}
+	return list
+}
+
+// kind names a row: what it is, and the block where there is one.
+func kind(key string) string {
+	switch key[0] {
+	case kindBlock:
+		return fmt.Sprintf("block%d", key[len(key)-1])
+	case kindResults:
+		return fmt.Sprintf("results%d", key[len(key)-9])
+	}
+	return map[byte]string{kindActive: "active", kindSpec: "spec", kindStatus: "status", kindLatency: "latency"}[key[0]]
+}
+
+// describe lists what a batch writes.
+func describe(b *store.Batch) string {
+	var parts []string
+	for _, r := range b.Set {
+		parts = append(parts, kind(string(r.Key)))
+	}
+	for _, k := range b.Delete {
+		parts = append(parts, "-"+kind(string(k)))
+	}
+	if b.Ack > 0 {
+		parts = append(parts, fmt.Sprintf("ack%d", b.Ack))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,43 @@
+//go:build planted
+
+package sim
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/planted"
+)
+
+// mostSeeds is within how many seeds each planted bug must be found.
+const mostSeeds = 2000
+
+// TestPlantedBugsAreFound switches on one bug after the other: a simulation that
+// found none of them would prove nothing about the code without them.
+func TestPlantedBugsAreFound(t *testing.T) {
+	codec := newCodec(t)
+	defer planted.Choose(planted.None)
+	for _, bug := range planted.All() {
+		t.Run(bug.String(), func(t *testing.T) {
+			planted.Choose(bug)
+			if f := firstFailure(codec); f != nil {
+				t.Logf("found by seed %d: %s: %.150s", f.Seed, f.Invariant, f.Problem)
+			} else {
+				t.Errorf("not found in %d seeds", mostSeeds)
+			}
+		})
+	}
+}
+
+// firstFailure simulates seeds until one fails.
+func firstFailure(codec *block.Codec) *Failure {
+	var found atomic.Pointer[Failure]
+	eachSeed(1, mostSeeds, func(seed uint64) bool {
+		if f := Run(seed, codec, false).Failure; f != nil {
+			found.Store(f)
+		}
+		return found.Load() == nil
+	})
+	return found.Load()
+}
