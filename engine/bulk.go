@@ -142,8 +142,12 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 		ID: b.id, State: status.State, Counts: status.Counts(spec.Items), Steps: status.Steps,
 		Started: time.Unix(0, status.Started),
 	}
-	if status.State.Final() {
+	switch c := &p.Counts; {
+	case status.State.Final():
 		p.Finished = time.Unix(0, status.Finished)
+	case status.State == weir.BulkCancelling:
+		c.Cancelled = c.Total - c.Done - c.Failed - status.InFlight
+		c.Ready, c.InFlight = 0, status.InFlight
 	}
 	return p, b.resumed.Load() == status.ForgivenEnded+1, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -133,7 +134,8 @@ type wire struct {
 
 func TestAnHTTPStepGetsTheFirstStepsAnswersAndAnswersPerItem(t *testing.T) {
 	var calls tally
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	closed := make(chan struct{}, 100)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if calls.add("call") == 1 {
 			w.Header().Set("Retry-After", "1")
@@ -154,6 +156,12 @@ func TestAnHTTPStepGetsTheFirstStepsAnswersAndAnswersPerItem(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"results":[%s]}`, strings.Join(out, ","))
 	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	srv.Start()
 	defer srv.Close()
 	mail := weir.HTTPAction[string, string]{Name: "mail", URL: srv.URL, BatchSize: 50}.Action()
 	c := weir.Then(weir.Start(oddsFail("award")), mail, joined)
@@ -165,5 +173,37 @@ func TestAnHTTPStepGetsTheFirstStepsAnswersAndAnswersPerItem(t *testing.T) {
 	}
 	if got := rep.Steps[1]; got.Refused != 50 || got.Attempts != 50 {
 		t.Errorf("mail step = %+v, want 50 refused and 50 attempts", got)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	<-closed // no connection outlives Run
+}
+
+func TestAPoisonousItemOfAnEndpointIsIsolated(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var in struct {
+			Items []struct{ ID string }
+		}
+		if err := json.NewDecoder(req.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		for _, it := range in.Items {
+			if it.ID == id(37) {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+		}
+		_, _ = io.WriteString(w, `{"default":"done"}`)
+	}))
+	defer srv.Close()
+	a := weir.HTTPAction[int, string]{
+		Name: "mail", URL: srv.URL, Retry: weir.Backoff{MaxAttempts: 3, Base: time.Millisecond, Cap: 2 * time.Millisecond},
+	}.Action()
+	r := start(t, memory(), engine.Options{}, action(a))
+	rep := wait(t, submit(t, r, spec(a), numbers(250)))
+	wantCounts(t, rep, 249, 1, 0)
+	if row := rowOf(t, rep, id(37)); row.State != "failed" || row.Code != "http_5xx" {
+		t.Errorf("poisonous item = %+v, want failed as http_5xx", row)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -36,8 +37,9 @@ type Engine struct {
 	parts   []*part
 	watches watches
 	sweeps  sweeps
-	node    string       // this engine's name as an owner
-	pending atomic.Int64 // items accepted and not ended
+	calls   *http.Transport // ours to close; nil: the user's
+	node    string          // this engine's name as an owner
+	pending atomic.Int64    // items accepted and not ended
 	speed   speedometer
 
 	closeIdle func() // connections of HTTP actions
@@ -65,6 +67,10 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if e.opts.Transport == nil {
 		own := execute.NewTransport()
 		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
+	}
+	if o.Transport == nil {
+		e.calls = execute.NewTransport()
+		e.opts.Transport = e.calls
 	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
 	e.share = newShare(o.Slots, e.wakeLane)
@@ -115,6 +121,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	e.watches.close()
+	if e.calls != nil {
+		e.calls.CloseIdleConnections()
+	}
 	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure

@@ -58,11 +58,22 @@ func TestWorkEndsOnceWhateverTheStoreDoes(t *testing.T) {
 					second.add(it.ID)
 					b.Done(i, it.Value)
 				}), joined)
-				s := &storetest.Flaky{Store: memory(), Fail: nowAndThen(seed, storetest.OpCommit, storetest.OpRead, storetest.OpNumber, storetest.OpGetBlock)}
+				var on atomic.Bool
+				faults := nowAndThen(seed, storetest.OpCommit, storetest.OpRead, storetest.OpNumber, storetest.OpGetBlock)
+				s := &storetest.Flaky{Store: memory(), Fail: func(c storetest.Call) storetest.Fault {
+					if !on.Load() {
+						return storetest.Fault{}
+					}
+					return faults(c)
+				}}
 				r := start(t, s, engine.Options{}, chain(c))
+				time.Sleep(time.Second) // it owns its partitions
+				on.Store(true)
 				b := submit(t, r, weir.Spec[int, string]{Chain: c}, numbers(1500))
-				rep := wait(t, b)
-				wantCounts(t, rep, 1350, 150, 0)
+				for p := range b.Progress(t.Context()) {
+					on.Store(!p.State.Final())
+				}
+				wantCounts(t, wait(t, b), 1350, 150, 0)
 				first.wantEach(t, 1500, 1)
 				second.wantEach(t, 1350, 1)
 			})
@@ -235,5 +246,32 @@ func TestACancelCostsAFewRowsWhateverTheNumberOfItems(t *testing.T) {
 		if got := s.rows.Load() - before; got > 8 {
 			t.Errorf("the cancel of 49,980 items and the end wrote %d rows, want a handful", got)
 		}
+	})
+}
+
+func TestASubmitWhoseAnswerIsLostIsRunWholeIfItGotThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		a := each("once", func(b *weir.Batch[int, string], i int, it weir.Item[int]) { calls.add(it.ID); b.Done(i, "") })
+		s := &storetest.Flaky{Store: memory(), Fail: func(c storetest.Call) storetest.Fault {
+			return storetest.Fault{Lost: c.Op == storetest.OpAppend}
+		}}
+		r := start(t, s, engine.Options{}, action(a))
+		if _, err := engine.Submit(t.Context(), r.Engine, spec(a), engine.Items(numbers(1500))); !errors.Is(err, store.ErrUnknown) {
+			t.Fatalf("error = %v, want ErrUnknown", err)
+		}
+		time.Sleep(time.Second)
+		n := 0
+		for b, err := range r.List(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantCounts(t, wait(t, b), 1500, 0, 0)
+			n++
+		}
+		if n != 1 {
+			t.Errorf("%d bulk actions are listed, want 1", n)
+		}
+		calls.wantEach(t, 1500, 1)
 	})
 }

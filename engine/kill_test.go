@@ -142,10 +142,9 @@ func (w *world) finish() {
 	}
 }
 
-// verify lets the recorder's log judge the report. One death puts at risk what
-// is in flight, at most slots x batch items, and what ended while a commit was
-// under way: as a call takes longer than a commit, each slot has at most one
-// result in that window.
+// verify lets the recorder's log judge the report. A death puts at risk what is
+// in flight, at most slots x batch items, and what ended while a commit was under
+// way: as a call takes longer than a commit, that is one result of each slot.
 func (w *world) verify(kills int) {
 	w.t.Helper()
 	calls, err := readCalls(w.dir)
@@ -168,7 +167,7 @@ func (w *world) verify(kills int) {
 		},
 	}
 	stats, err := recorder.Verify(calls, rep, run)
-	w.t.Logf("%d lives; %v; bound %d per death", w.life, stats, run.AtRisk)
+	w.t.Logf("%d lives; %v; bound %d for each of %d deaths", w.life, stats, run.AtRisk, kills)
 	if err != nil {
 		w.t.Error(err)
 	}

@@ -45,8 +45,11 @@ func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for no, state := range rep.blocks(ctx) {
-		g.Go(func() (err error) {
-			parts[no], err = reduceBlock(ctx, rep, r, no, state)
+		g.Go(func() error {
+			acc, err := reduceBlock(ctx, rep, r, no, state)
+			if err == nil {
+				parts[no] = acc
+			}
 			return err
 		})
 	}

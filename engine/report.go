@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -12,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/store"
 )
 
 // Report is what became of a bulk action: the summary, and every item.
@@ -25,6 +27,10 @@ type Report struct {
 func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 	r := rows{ctx, b.engine.store, b.partition}
 	spec, status, err := partition.ReadStatus(r, b.id)
+	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
+		spec, err = b.spec, nil
+		status = &partition.Status{Started: spec.Submitted, Steps: make([]weir.StepCounts, len(spec.Steps))}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
@@ -213,12 +219,19 @@ func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report
 	for i := range out {
 		out[i] = r.row(items, s, i)
 	}
+	if b.spec.FirstStep > 0 {
+		if err := r.carried(ctx, no, out); err != nil {
+			return nil, err
+		}
+	}
 	err = partition.ReadResults(rows{ctx, b.engine.store, b.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
 		row := &out[x.Item]
 		row.Attempts = max(row.Attempts, int(x.Attempts))
 		switch x.Kind {
 		case block.Output:
-			row.Output = slices.Clone(x.Output) // later steps come later
+			if len(x.Output) > 0 {
+				row.Output = slices.Clone(x.Output) // later steps come later
+			}
 		case block.Failure:
 			row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
 		case block.LeftOut:
@@ -227,6 +240,19 @@ func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report
 		return nil
 	})
 	return out, err
+}
+
+// carried fills in what the items of a retry brought along from the bulk action before.
+func (r *Report) carried(ctx context.Context, no uint32, out []report.Row) error {
+	b := r.bulk
+	answers, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no+carriedBlocks)
+	if err != nil {
+		return fmt.Errorf("answers carried over: %w", err)
+	}
+	for i := range out {
+		out[i].Output = answers.Data(i)
+	}
+	return nil
 }
 
 // row is what the block's state alone says of an item.

@@ -123,7 +123,7 @@ func badText(s string, most int) string {
 
 // accept writes the items and then the message that makes them a bulk action.
 func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
-	if err := e.room(1, 0); err != nil {
+	if err := e.room(); err != nil {
 		return nil, err
 	}
 	p := e.route(c.Tenant)
@@ -225,22 +225,26 @@ func (e *Engine) discard(ctx context.Context, p int, id weir.BulkID) {
 	}
 }
 
-// room refuses more items than may be pending. own is how many of those that
-// are pending belong to the submit that asks.
-func (e *Engine) room(more, own int64) error {
-	pending := e.pending.Load()
-	if pending+more <= e.opts.MaxPending {
-		return nil
+// room refuses a submit when no item more may be pending.
+func (e *Engine) room() error {
+	if pending := e.pending.Load(); pending >= e.opts.MaxPending {
+		return e.full(pending, 1)
 	}
-	return &weir.BacklogError{Pending: pending - own, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(own+more, e.opts.MaxPending/100))}
+	return nil
 }
 
-// reserve makes the items of a block pending, or refuses them.
+func (e *Engine) full(pending, more int64) error {
+	return &weir.BacklogError{Pending: pending, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(more, e.opts.MaxPending/100))}
+}
+
+// reserve makes the items of a block pending, or refuses them. Adding comes
+// first: of several submits at once none takes the place that another has seen.
 func (w *ingest) reserve(n int64) error {
-	if err := w.engine.room(n, w.reserved); err != nil {
-		return err
+	e := w.engine
+	if pending := e.pending.Add(n); pending > e.opts.MaxPending {
+		e.pending.Add(-n)
+		return e.full(pending-n-w.reserved, w.reserved+n)
 	}
-	w.engine.pending.Add(n)
 	w.reserved += n
 	return nil
 }

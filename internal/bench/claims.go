@@ -36,13 +36,14 @@ var experiments = []experiment{
 	{"takeover", takeover},
 }
 
-// claim is one published figure. Exactly one of AtLeast and AtMost is set, or
-// neither for a figure that is only told.
+// claim is one published figure. One of atLeast, atMost and none is set, or
+// nothing for a figure that is only told.
 type claim struct {
 	what    string
 	unit    string
 	atLeast float64
 	atMost  float64
+	none    bool // every measured value is 0
 }
 
 // judge prints a claim with its measured values: the best first, then all of them from low to high.
@@ -56,6 +57,9 @@ func (b *bench) judge(c claim, values ...float64) {
 	case c.atMost > 0:
 		best = values[0]
 		target, ok = "<= "+number(c.atMost), best <= c.atMost
+	case c.none:
+		best = values[len(values)-1]
+		target, ok = "0", best == 0
 	}
 	verdict := "ok  "
 	switch {

@@ -18,6 +18,8 @@ func TestJudgeHoldsTheBestAgainstTheTarget(t *testing.T) {
 		{"at least: all below", claim{atLeast: 700_000}, []float64{500_000, 699_999}, 1, []string{"MISS", "699,999"}},
 		{"at most: the smallest counts", claim{atMost: 2}, []float64{3, 1.5}, 0, []string{"ok", "1.500", "<= 2"}},
 		{"at most: all above", claim{atMost: 2}, []float64{3}, 1, []string{"MISS"}},
+		{"none: a single one is too many", claim{none: true}, []float64{1, 0}, 1, []string{"MISS"}},
+		{"none: there was none", claim{none: true}, []float64{0, 0}, 0, []string{"ok"}},
 		{"only told: the middle one", claim{}, []float64{9, 1, 5}, 0, []string{"5", "1 to 9 of 3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

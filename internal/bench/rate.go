@@ -29,7 +29,7 @@ func rate(b *bench) error {
 	b.judge(claim{what: what + "time, ideal " + number(ideal), unit: "s", atMost: ideal * 1.01}, all["seconds"]...)
 	b.judge(claim{what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: rateLimit}, all["window"]...)
 	b.judge(claim{what: what + "most in any 1 s, as seen by the handler", unit: "items"}, all["seen"]...)
-	b.judge(claim{what: what + "items taken and sent back (target 0)", unit: "items", atMost: 0.5}, all["refused"]...)
+	b.judge(claim{what: what + "items taken and sent back", unit: "items", none: true}, all["refused"]...)
 	return nil
 }
 

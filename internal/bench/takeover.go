@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,8 +35,9 @@ func takeover(b *bench) error {
 			all[k] = append(all[k], v)
 		}
 	}
-	b.judge(claim{what: "takeover of 10,000,000 pending items: store opened", unit: "ms"}, all["open_ms"]...)
-	b.judge(claim{what: "takeover of 10,000,000 pending items: first task", unit: "ms", atMost: 1000}, all["first_ms"]...)
+	// The worst counts: only the first finds a log to read back, as after a kill.
+	b.judge(claim{what: "takeover of 10,000,000 pending items: store opened, worst", unit: "ms"}, slices.Max(all["open_ms"]))
+	b.judge(claim{what: "takeover of 10,000,000 pending items: first task, worst", unit: "ms", atMost: 1000}, slices.Max(all["first_ms"]))
 	return nil
 }
 

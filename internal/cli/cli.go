@@ -43,7 +43,7 @@ func commands() []command {
 
 // Main runs the command that env's arguments name and returns the exit code.
 func Main(ctx context.Context, env Env) int {
-	env = env.withDefaults()
+	env.fill()
 	root := newRoot(&env)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,17 +50,53 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeCommand, "service": service,
+			"resumecmd": resumeCommand, "service": service, "called": called, "term": terminate, "forget": forget,
 		},
 	})
 }
 
-// setup gives each script a service to call at $SERVICE.
+// setup gives each script a service to call at $SERVICE, with a path /hang that never answers.
 func setup(env *testscript.Env) error {
-	s := httptest.NewServer(demo.Server(demo.Options{NoLatency: true, NoFaults: true}))
-	env.Defer(s.Close)
+	mux, called, over := http.NewServeMux(), make(chan struct{}, 1), make(chan struct{})
+	mux.Handle("/", demo.Server(demo.Options{NoLatency: true, NoFaults: true}))
+	mux.HandleFunc("/hang", func(http.ResponseWriter, *http.Request) {
+		select {
+		case called <- struct{}{}:
+		default: // the first call tells enough
+		}
+		<-over
+	})
+	s := httptest.NewServer(mux)
+	env.Defer(func() { close(over); s.Close() })
+	env.Values["called"] = called
 	env.Vars = append(env.Vars, "SERVICE="+s.URL, "NO_COLOR=1")
 	return nil
+}
+
+// terminate asks everything in the background to end, by the signal that kill does not know.
+func terminate(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(syscall.SIGTERM))
+	}
+}
+
+// forget makes the newest job look as if its process had died before it knew the bulk action's id.
+func forget(ts *testscript.TestScript, _ bool, args []string) {
+	j := jobs{filepath.Join(ts.MkAbs(args[0]), "runs")}
+	all, err := j.all()
+	ts.Check(err)
+	newest := all[len(all)-1]
+	newest.ID = ""
+	ts.Check(j.save(newest))
+}
+
+// called waits for a call of /hang.
+func called(ts *testscript.TestScript, _ bool, _ []string) {
+	select {
+	case <-ts.Value("called").(chan struct{}):
+	case <-time.After(30 * time.Second):
+		ts.Fatalf("nobody called")
+	}
 }
 
 // service puts the address of the script's service into a file.

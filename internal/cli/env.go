@@ -62,7 +62,8 @@ func OS() Env {
 	return env
 }
 
-func (e Env) withDefaults() Env {
+// fill sets what was left out.
+func (e *Env) fill() {
 	if e.Program == "" || strings.HasSuffix(e.Program, ".test") {
 		e.Program = "weir"
 	}
@@ -70,7 +71,6 @@ func (e Env) withDefaults() Env {
 		e.Getenv = func(string) string { return "" }
 	}
 	e.NoColour = e.NoColour || e.Getenv("NO_COLOR") != "" || e.Terminal == nil
-	return e
 }
 
 // path is where a path that the user wrote leads.

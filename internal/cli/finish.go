@@ -41,11 +41,15 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 		return err
 	}
 	switch why {
+	case allEnded:
 	case aborted:
 		s.sayResume(scr, all, "aborted; what was in flight runs again")
 		return ended(exitInterrupted)
 	case drained, timedOut:
 		return s.interrupted(scr, all, why)
+	}
+	if !w.settled() {
+		return errors.Join(other(errors.New("the engine stopped before the run had ended"), "go on with --resume"), s.close())
 	}
 	code, took := exitOK, time.Since(w.started)
 	for _, r := range all {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -78,12 +79,12 @@ func inputName(path string) string {
 
 // named puts the file before what is wrong with one of its lines.
 func named(name string, err error) error {
-	if row, ok := err.(*source.RowError); ok {
+	if row, ok := errors.AsType[*source.RowError](err); ok {
 		c := *row
 		c.Fix = ""
 		return badUsage(row.Fix, "%s: %s", name, c.Error())
 	}
-	if in, ok := err.(*source.InputError); ok {
+	if in, ok := errors.AsType[*source.InputError](err); ok {
 		in.Name = name
 	}
 	return err
@@ -142,13 +143,14 @@ func (in *input) all(finish func() error) iter.Seq2[weir.RawItem, error] {
 
 // take decides about one row: whether it becomes an item, or an error that ends everything.
 func (in *input) take(it *source.Item, err error) (ok bool, _ error) {
-	if row, bad := err.(*source.RowError); bad {
+	if err != nil {
+		row, bad := errors.AsType[*source.RowError](err)
+		if !bad {
+			return false, named(in.name, err)
+		}
 		in.rows.Add(1)
 		in.bad.Add(1)
 		return false, in.fault(row)
-	}
-	if err != nil {
-		return false, named(in.name, err)
 	}
 	in.rows.Add(1)
 	if in.keys != nil && !in.keys.Add(it.ID) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -185,7 +186,7 @@ func (o *runOptions) catalogue(env *Env) (catalogue, error) {
 	path := o.config
 	if path == "" {
 		path = config.FileName
-		if checkFile(env.path(path), path) != nil {
+		if _, err := os.Stat(env.path(path)); errors.Is(err, os.ErrNotExist) {
 			return newCatalogue(env, nil), nil
 		}
 	}

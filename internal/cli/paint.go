@@ -53,6 +53,14 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// clock writes a time span that is still growing.
+func clock(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return span(d)
+}
+
 // perSecond writes a speed.
 func perSecond(r float64) string {
 	if r >= 10 || r == 0 {

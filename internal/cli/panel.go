@@ -95,6 +95,7 @@ func (t *track) stepLines(p paint, wide int) (lines []string) {
 		names = max(names, len(s.Name))
 	}
 	left := t.now.Counts.Total
+	counts := countWidth(left)
 	for i, s := range t.steps {
 		var n weir.StepCounts
 		if i < len(t.now.Steps) {
@@ -107,16 +108,17 @@ func (t *track) stepLines(p paint, wide int) (lines []string) {
 				pace += " of " + strings.TrimSuffix(perSecond(float64(s.Resource.Rate)), "/s")
 			}
 		}
-		lines = append(lines, bar(p, wide, pad(s.Name, names), passed(n), left, pace))
+		lines = append(lines, bar(p, wide, pad(s.Name, names), passed(n), left, counts, pace))
 		left -= n.Failed + n.LeftOut // they go no further
 	}
 	return lines
 }
 
 func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
-	names := 0
+	names, counts := 0, 0
 	for _, t := range tracks {
 		names = max(names, len(t.label))
+		counts = max(counts, countWidth(t.now.Counts.Total))
 	}
 	for _, t := range tracks {
 		c, last := t.now.Counts, len(t.speed)-1
@@ -127,14 +129,17 @@ func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 		if t.now.State.Final() {
 			pace = p.green("✓") + " in " + span(t.now.Finished.Sub(t.now.Started))
 		}
-		lines = append(lines, bar(p, wide, pad(t.label, names), c.Ended(), c.Total, pace))
+		lines = append(lines, bar(p, wide, pad(t.label, names), c.Ended(), c.Total, counts, pace))
 	}
 	return lines
 }
 
+// countWidth is the room for how many of so many items.
+func countWidth(all int64) int { return 2*len(number(all)) + 1 }
+
 // bar draws one line. What does not fit makes the bar shorter first.
-func bar(p paint, wide int, name string, done, all int64, pace string) string {
-	counts := padLeft(number(done)+"/"+number(all), 2*len(number(all))+1)
+func bar(p paint, wide int, name string, done, all int64, room int, pace string) string {
+	counts := padLeft(number(done)+"/"+number(all), room)
 	size := min(24, wide-width(name)-width(counts)-width(pace)-16)
 	if size < 5 {
 		return fmt.Sprintf("  %s %s %s", p.bold(name), percent(done, all), counts)
@@ -156,7 +161,7 @@ func countLine(p paint, tracks []*track, elapsed time.Duration) string {
 	if c.Failed > 0 {
 		failed = p.red(failed)
 	}
-	parts := []string{failed, "waiting " + number(c.Waiting), "in flight " + number(c.InFlight), "elapsed " + span(elapsed)}
+	parts := []string{failed, "waiting " + number(c.Waiting), "in flight " + number(c.InFlight), "elapsed " + clock(elapsed)}
 	if left := remaining(tracks); left > 0 {
 		parts = append(parts, "ETA "+span(left))
 	}
@@ -213,7 +218,7 @@ func (t *track) waitsOn(cause string) string {
 // plainLine is the panel without a terminal.
 func plainLine(tracks []*track, elapsed time.Duration) string {
 	c := total(tracks)
-	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · waiting %s · in flight %s", span(elapsed), number(c.Ended()), number(c.Total),
+	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · waiting %s · in flight %s", clock(elapsed), number(c.Ended()), number(c.Total),
 		percent(c.Ended(), c.Total), number(c.Failed), number(c.Waiting), number(c.InFlight))
 	if left := remaining(tracks); left > 0 {
 		line += " · ETA " + span(left)

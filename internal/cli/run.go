@@ -70,7 +70,7 @@ func dryRun(ctx context.Context, env *Env, o *runOptions, c catalogue, chain con
 	if err != nil {
 		return err
 	}
-	in, err := openInput(env, &o.Run, discard{})
+	in, err := waitInput(env, &o.Run, discard{})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func newRun(ctx context.Context, env *Env, o *runOptions, c catalogue, chain con
 	scr := newScreen(env)
 	j := o.job(env, chain)
 	lists := &rowFiles{key: j.Key}
-	in, err := openInput(env, &o.Run, lists)
+	in, err := waitInput(env, &o.Run, lists)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func showReading(env *Env, scr *screen, in *input, done <-chan error) error {
 			return err
 		case <-env.Signals:
 			scr.draw(nil)
-			return &failure{exitInterrupted, "interrupted while the input was being read: nothing was accepted", "run the same command again to start afresh"}
+			return errReading()
 		case <-tick.C:
 			switch {
 			case scr.live():
@@ -210,6 +210,26 @@ func showReading(env *Env, scr *screen, in *input, done <-chan error) error {
 			}
 		}
 	}
+}
+
+// waitInput opens the input. Its first bytes may take their time, and an interrupt must not.
+func waitInput(env *Env, o *config.Run, lists rowLists) (in *input, err error) {
+	done := make(chan struct{})
+	go func() {
+		in, err = openInput(env, o, lists)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return in, err
+	case <-env.Signals:
+		return nil, errReading()
+	}
+}
+
+// errReading is an interrupt before the input was read to its end.
+func errReading() error {
+	return &failure{exitInterrupted, "interrupted while the input was being read: nothing was accepted", "run the same command again to start afresh"}
 }
 
 // resumeRun goes on with a run that an earlier process began.

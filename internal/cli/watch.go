@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -113,6 +112,16 @@ func (w *watcher) watch(ctx context.Context) (end, error) {
 	}
 }
 
+// settled says whether nothing more happens to any bulk action by itself.
+func (w *watcher) settled() bool {
+	for _, t := range w.tracks {
+		if s := t.now.State; !s.Final() && s != weir.BulkStopped {
+			return false
+		}
+	}
+	return true
+}
+
 // follow sends news of all tracks until each has settled.
 func (w *watcher) follow(ctx context.Context) <-chan update {
 	news := make(chan update)
@@ -206,6 +215,5 @@ func (w *watcher) stopping(why end) {
 	if why == timedOut {
 		cause = "the time limit is reached; stopping"
 	}
-	w.screen.print(fmt.Sprintf("  %s: letting %s in flight finish; once more aborts",
-		w.screen.paint.yellow(cause), plural(total(w.tracks).InFlight, "item", "items")))
+	w.screen.print("  " + w.screen.paint.yellow(cause) + ": letting running calls finish; once more aborts")
 }

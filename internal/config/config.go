@@ -167,15 +167,16 @@ func load(path string, v any) error {
 
 // knownKeys lists the YAML keys of a type and of all types in it.
 func knownKeys(t reflect.Type, into []string) []string {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
+	if k := t.Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map {
 		return knownKeys(t.Elem(), into)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if key := t.Field(i).Tag.Get("yaml"); key != "" {
-				into = append(into, strings.Split(key, ",")[0])
-				into = knownKeys(t.Field(i).Type, into)
-			}
+	}
+	if t.Kind() != reflect.Struct {
+		return into
+	}
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("yaml"); key != "" {
+			into = append(into, strings.Split(key, ",")[0])
+			into = knownKeys(t.Field(i).Type, into)
 		}
 	}
 	return into

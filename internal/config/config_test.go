@@ -40,7 +40,7 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := f.Actions["award"]
+	a := f.Actions["award"] // a copy, for its methods
 	if a.SecretFile != filepath.Join(filepath.Dir(path), "award.secret") {
 		t.Errorf("secret file = %q, want it beside the configuration", a.SecretFile)
 	}
@@ -132,7 +132,11 @@ func TestStopRules(t *testing.T) {
 		{text: "5%", want: weir.StopRule{FailureRate: 0.05}},
 		{text: "100", want: weir.StopRule{MaxFailures: 100}},
 		{text: "0", want: weir.StopRule{MaxFailures: -1}},
-		{text: "0%", bad: true}, {text: "100%", bad: true}, {text: "-1", bad: true}, {text: "few", bad: true}, {text: "NaN%", bad: true},
+		{text: "0%", bad: true},
+		{text: "100%", bad: true},
+		{text: "-1", bad: true},
+		{text: "few", bad: true},
+		{text: "NaN%", bad: true},
 	} {
 		var s Stop
 		err := s.Set(tt.text)

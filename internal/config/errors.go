@@ -78,12 +78,12 @@ func explain(path string, err error, v any) error {
 
 // kindWord is a Go kind in the words of a person who writes YAML.
 func kindWord(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
+	switch k := t.Kind(); {
+	case t.ConvertibleTo(reflect.TypeFor[int]()):
 		return "whole number"
-	case reflect.Slice:
+	case k == reflect.Slice:
 		return "list"
-	case reflect.Map, reflect.Struct:
+	case k == reflect.Map || k == reflect.Struct:
 		return "set of keys"
 	}
 	return "text"

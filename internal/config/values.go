@@ -79,7 +79,7 @@ func (c *Concurrency) UnmarshalYAML(n ast.Node) error { return fromNode(n, c.Set
 type Retries int
 
 // Attempts is how often an item is tried in all, or 0 if that was not set.
-func (r Retries) Attempts() int { return int(r) }
+func (r *Retries) Attempts() int { return int(*r) }
 
 // Set reads the number of retries.
 func (r *Retries) Set(s string) error {

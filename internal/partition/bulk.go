@@ -16,6 +16,7 @@ type Status struct {
 	Done          int64             `json:"done"`
 	Failed        int64             `json:"failed"`
 	LeftOut       int64             `json:"left_out"`
+	InFlight      int64             `json:"in_flight,omitempty"`      // items that may still end otherwise than cancelled; set while cancelling
 	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume
 	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume
 	Steps         []weir.StepCounts `json:"steps"`
@@ -53,6 +54,7 @@ type step struct {
 	linger  queue // blocks with too few items to be worth a task yet
 	retries retryHeap
 	queued  int64 // items in ready, linger and retries
+	coming  int64 // items that passed the step before, in a commit not yet confirmed
 }
 
 func (m *Machine) addBulk(now int64, c *Created) *bulk {

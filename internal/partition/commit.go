@@ -64,6 +64,10 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	for _, x := range g.touched {
 		m.account(now, x)
+		x.status.InFlight = 0
+		if x.state == weir.BulkCancelling {
+			x.status.InFlight = x.inFlight
+		}
 		b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
 		v := m.view(x)
 		g.views = append(g.views, v)
@@ -138,6 +142,7 @@ func (m *Machine) arrivals(now int64, l *live) {
 		}
 		at.ready.Or(&at.sealed)
 		at.sealed.AndNot(&at.sealed)
+		l.bulk.steps[no].coming -= int64(n)
 		m.arrive(now, l.bulk.steps[no], l, n)
 		m.flush(now, l, no+1)
 	}

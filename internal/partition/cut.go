@@ -160,7 +160,7 @@ func (s *step) crowded() bool {
 	if r := next.lane.limits.Rate; r > 0 {
 		room = max(int64(4*next.chunk), int64(2*r))
 	}
-	return next.queued > room
+	return next.queued+next.coming > room
 }
 
 // arrive makes items of a block ready at a step, now that their way here is durable.

@@ -21,8 +21,10 @@ type bench struct {
 	rows   memory
 	chains map[string][]weir.Step
 	codec  *block.Codec
-	seq    uint64
+	inbox  []store.Message // all that ever came
+	acked  uint64
 	flying *store.Batch
+	number uint64 // of the last commit written
 }
 
 func newBench(t testing.TB) *bench {
@@ -47,8 +49,13 @@ func (b *bench) message(e envelope) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.seq++
-	if err := b.m.Message(b.now, store.Message{Seq: b.seq, Body: body}); err != nil {
+	b.inbox = append(b.inbox, store.Message{Seq: uint64(len(b.inbox) + 1), Body: body})
+	b.deliver(b.inbox[len(b.inbox)-1])
+}
+
+func (b *bench) deliver(msg store.Message) {
+	b.t.Helper()
+	if err := b.m.Message(b.now, msg); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -68,7 +75,8 @@ func (b *bench) commit() {
 		b.t.Fatal("no commit is under way")
 	}
 	b.rows.apply(b.flying)
-	b.flying = nil
+	b.acked = max(b.acked, b.flying.Ack)
+	b.number, b.flying = b.flying.Number, nil
 	b.m.Committed(b.now)
 }
 
@@ -84,14 +92,17 @@ func (b *bench) settle() (tasks []*Task) {
 	}
 }
 
-// reload is a crash and a takeover: a new machine from what is stored.
+// reload is a crash and a takeover: a new machine from what is stored, and the
+// messages that no commit has acknowledged.
 func (b *bench) reload() {
 	b.t.Helper()
 	b.flying = nil
-	number := uint64(len(b.rows))<<32 + b.m.number
-	b.m = New(b.config(), number)
+	b.m = New(b.config(), b.number)
 	if err := b.m.Load(b.now, b.rows); err != nil {
 		b.t.Fatal(err)
+	}
+	for _, msg := range b.inbox[b.acked:] {
+		b.deliver(msg)
 	}
 }
 

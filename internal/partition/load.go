@@ -43,8 +43,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	b := m.addBulk(now, spec)
 	b.status, b.state = *status, status.State
 	b.shown = b.status.Counts(spec.Items).Ended()
-	if b.steps == nil {
-		return nil // its chain is not registered: it waits, with that reason
+	if b.steps == nil { // its chain is not registered: it waits, with that reason
+		m.restate(now, b)
+		return nil
 	}
 	err = rows.Scan(rowKey(kindBlock, id), func(key, row []byte) error {
 		return m.loadBlock(now, b, key, row)
@@ -67,6 +68,7 @@ func (m *Machine) restate(now int64, b *bulk) {
 	case weir.BulkCancelling:
 		m.queue.RemoveGroup(now, b.group)
 		m.settle(now, b)
+	default: // runs; what has ended is not loaded
 	}
 }
 

@@ -105,7 +105,9 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 
 func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	s, l, b := t.at, t.l, t.at.bulk
-	must(!l.state.Passed[s.no].Has(int(item)), "%s item %d passed step %d twice", b.spec.ID, item, s.no)
+	if l.state.Passed[s.no].Has(int(item)) { // must alone would allocate its arguments for every item
+		must(false, "%s item %d passed step %d twice", b.spec.ID, item, s.no)
+	}
 	l.state.Passed[s.no].Add(int(item))
 	b.status.Steps[s.no].Done++
 	b.status.Steps[s.no].Pending--
@@ -113,7 +115,7 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 		b.status.Steps[s.no].Done++
 		b.status.Done++
 	}
-	if len(o.Output) > 0 {
+	if len(o.Output) > 0 || t.Attempt > 1 { // no answer and one attempt is what is assumed
 		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t), Output: o.Output})
 	}
 	if s.no == len(b.steps)-1 {
@@ -123,6 +125,7 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	}
 	b.status.Steps[s.no+1].Pending++
 	l.steps[s.no+1].coming.Add(int(item))
+	b.steps[s.no+1].coming++
 	if len(o.Output) > 0 {
 		m.keep(l, item, o.Output)
 	}

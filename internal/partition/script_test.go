@@ -102,6 +102,9 @@ func (s *script) run(in string) string {
 		}
 		s.command(words[0], a)
 	}
+	if len(s.out) == 0 {
+		return "nothing"
+	}
 	return strings.Join(s.out, "\n")
 }
 
@@ -109,6 +112,8 @@ func (s *script) command(word string, a args) {
 	switch word {
 	case "chain":
 		s.chain(a)
+	case "forget":
+		delete(s.chains, a.plain[0])
 	case "create":
 		s.create(a)
 	case "pause", "resume", "cancel":
@@ -116,6 +121,10 @@ func (s *script) command(word string, a args) {
 	case "advance":
 		s.advance()
 	case "commit":
+		if s.flying == nil {
+			s.print("nothing to commit")
+			return
+		}
 		s.commit()
 		s.advance()
 	case "wait":

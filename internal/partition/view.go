@@ -23,24 +23,23 @@ func (m *Machine) view(b *bulk) weir.Progress {
 		p.Finished = time.Unix(0, s.Finished)
 		return p
 	}
-	c := &p.Counts
-	c.InFlight = b.inFlight
-	if b.state == weir.BulkCancelling {
-		c.Cancelled = c.Total - c.Done - c.Failed - c.InFlight
-	} else {
-		c.Waiting = b.waiting
+	if b.state != weir.BulkCancelling {
+		c := &p.Counts
+		c.InFlight, c.Waiting = b.inFlight, b.waiting
+		c.Ready -= c.InFlight + c.Waiting
 	}
-	c.Ready = c.Total - c.Ended() - c.InFlight - c.Waiting
 	return p
 }
 
-// Counts is the durable part of a bulk action's counts: what has not ended is ready.
+// Counts is the durable part of a bulk action's counts. What has not ended is
+// ready; once the rest is being cancelled only what is in flight has not ended.
 func (s *Status) Counts(items int64) weir.Counts {
 	c := weir.Counts{Total: items, Done: s.Done, Failed: s.Failed, Cancelled: s.LeftOut}
-	if s.State.Final() {
-		c.Cancelled = items - s.Done - s.Failed
+	if s.State.Final() || s.State == weir.BulkCancelling {
+		c.InFlight = s.InFlight
+		c.Cancelled = items - s.Done - s.Failed - s.InFlight
 	}
-	c.Ready = items - c.Ended()
+	c.Ready = items - c.Ended() - c.InFlight
 	return c
 }
 

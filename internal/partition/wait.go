@@ -112,8 +112,8 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 // retryHeap holds due retries by their place in the bulk action.
 type retryHeap []*retryTask
 
-func (h retryHeap) less(i, j int) bool {
-	a, b := h[i], h[j]
+func (h *retryHeap) less(i, j int) bool {
+	a, b := (*h)[i], (*h)[j]
 	return a.l.no < b.l.no || a.l.no == b.l.no && a.items[0] < b.items[0]
 }
 

@@ -177,7 +177,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 					e.again(e.call(recorder.Message, r.ID), 2)
 				}
 			}
-		}, "the end of life 1 caused"},
+		}, "accounted for by 1 deaths"},
 		{"a wrong input", func(e *evidence) { e.log[0].Answer, e.log[0].Message = recorder.Wrong, "no award" }, "no award"},
 		{"counts differ", func(e *evidence) { e.rep.Summary.Counts.Done-- }, "done is"},
 		{"a step's counts differ", func(e *evidence) { e.rep.Summary.Steps[0].Failed++ }, "failed at award"},

@@ -18,7 +18,9 @@ func (w *World) dispatched(c *call, previous [][]byte) {
 		task.Items[i].No = int64(t.Block)*block.Size + int64(item)
 		w.checkKey(b, t.StepNo, at, task.Key(i))
 		w.checkOrder(c, item, at)
-		w.checkPrevious(c, item, at, previous, i)
+		if t.StepNo > 0 {
+			w.checkPrevious(c, at, previous[i])
+		}
 		if valid {
 			w.checkAgain(c, item, at)
 		}
@@ -64,19 +66,15 @@ func (w *World) checkOrder(c *call, item uint16, at int) {
 }
 
 // checkPrevious: a step receives what the step before answered for the same item, in the committed attempt.
-func (w *World) checkPrevious(c *call, item uint16, at int, previous [][]byte, i int) {
+func (w *World) checkPrevious(c *call, at int, previous []byte) {
 	t, b := c.task, c.bulk
-	if t.StepNo == 0 {
-		return
-	}
 	n := b.items[at].steps[t.StepNo-1].output
 	want := ""
 	if n != 0 {
 		want = string(b.output(t.StepNo-1, at, n))
 	}
-	w.must(string(previous[i]) == want, "I5", b, at, "%s item %d: step %d was given %q from the step before, which answered %q",
-		b.spec.ID, at, t.StepNo, previous[i], want)
-	_ = item
+	w.must(string(previous) == want, "I5", b, at, "%s item %d: step %d was given %q from the step before, which answered %q",
+		b.spec.ID, at, t.StepNo, previous, want)
 }
 
 // checkAgain: attempts are counted, and wait, as the rule for retries says (I18).
@@ -144,5 +142,7 @@ func (w *World) checkLimits(c *call) {
 	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
 	most := b.spec.Concurrency
 	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, b.running[c.owner.id], most)
+	w.must(!w.plan.shared || c.owner.node.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots",
+		c.owner.node.running, c.owner.node.no, w.plan.slots)
 	w.must(c.owner.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight in a partition, the node has %d slots", c.owner.running, w.plan.slots)
 }

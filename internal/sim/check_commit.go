@@ -96,6 +96,10 @@ func (w *World) appliedResults(b *truth, r store.Row) {
 		st := &b.items[at].steps[x.Step]
 		switch x.Kind {
 		case block.Output:
+			if len(x.Output) == 0 { // only its attempts are told
+				w.must(x.Attempts > 1, "I5", b, at, "%s item %d step %d: a result says nothing", b.spec.ID, at, x.Step)
+				return nil
+			}
 			n, mine := b.callOf(int(x.Step), at, x.Output)
 			w.must(mine, "I2", b, at, "%s item %d step %d: output %q is not what the downstream answered", b.spec.ID, at, x.Step, x.Output)
 			w.must(st.output == 0, "P4", b, at, "%s item %d step %d: a second output was committed", b.spec.ID, at, x.Step)
@@ -107,6 +111,7 @@ func (w *World) appliedResults(b *truth, r store.Row) {
 			if x.Code == "poison" && b.steps[x.Step].Retry.MaxAttempts > 1 && b.steps[x.Step].BatchSize > 1 {
 				w.met[PoisonIsolated]++
 			}
+		default: // left out: the row of the block tells
 		}
 		return nil
 	})
@@ -244,6 +249,9 @@ func (w *World) checkCounts(b *truth) {
 	s, last := &b.status, len(b.steps)-1
 	w.must(s.Done == b.passed[last] && s.Failed == b.failed && s.LeftOut == b.leftOut, "I5", b, -1,
 		"%s counts %d done, %d failed, %d left out; its rows %d, %d, %d", b.spec.ID, s.Done, s.Failed, s.LeftOut, b.passed[last], b.failed, b.leftOut)
+	c, seen := s.Counts(b.spec.Items), &b.seen.Counts
+	w.must(c.Ready+c.InFlight+c.Ended() == c.Total && min(c.Ready, c.InFlight, c.Cancelled) >= 0, "I1", b, -1, "%s: what is read, %+v, does not add up", b.spec.ID, c)
+	w.must(c.Done >= seen.Done && c.Failed >= seen.Failed && c.Cancelled >= seen.Cancelled, "I16", b, -1, "%s: %+v was seen, and %+v is read", b.spec.ID, *seen, c)
 	for k := b.spec.FirstStep; k <= last; k++ {
 		w.must(s.Steps[k].Done == b.passed[k], "I5", b, -1, "%s counts %d done at step %d; its rows %d", b.spec.ID, s.Steps[k].Done, k, b.passed[k])
 	}
@@ -256,10 +264,28 @@ func (w *World) checkAck(p int, ack uint64) {
 		m := a.inbox[a.acked]
 		a.acked++
 		w.must(m.bulk.created, "P1", m.bulk, -1, "the created message of %s was acknowledged, and it is not there", m.bulk.spec.ID)
-		if m.verb != partition.Cancel {
-			continue
-		}
 		s := m.bulk.state()
-		w.must(s == weir.BulkCancelling || s.Final(), "I15", m.bulk, -1, "the cancel of %s was acknowledged, and it is %v", m.bulk.spec.ID, s)
+		var done bool
+		switch last := a.lastOf(m.bulk, ack) == int(a.acked); m.verb {
+		case partition.Cancel:
+			done = s == weir.BulkCancelling || s.Final()
+		case partition.Pause:
+			done = !last || s != weir.BulkRunning
+		case partition.Resume:
+			done = !last || s != weir.BulkPaused
+		default:
+			done = true
+		}
+		w.must(done, "I15", m.bulk, -1, "the %s of %s was acknowledged, and it is %v", m.verb, m.bulk.spec.ID, s)
 	}
+}
+
+// lastOf is the number of the last message to a bulk action, up to ack.
+func (a *account) lastOf(b *truth, ack uint64) int {
+	for i := int(ack); i > 0; i-- {
+		if a.inbox[i-1].bulk == b {
+			return i
+		}
+	}
+	return 0
 }

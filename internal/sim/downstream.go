@@ -29,6 +29,7 @@ func (o *owner) start(t *partition.Task) {
 		a: int64(t.Attempt), b: int64(c.number),
 	})
 	o.running++
+	o.node.running++
 	b.running[o.id]++
 	w.dispatched(c, o.previous(t))
 	took := w.respond(c)
@@ -75,6 +76,8 @@ func (w *World) respond(c *call) int64 {
 		c.result.Failure = &partition.Failure{Code: "boom", Message: "fell over"}
 	case u < d.taskFails+d.taskRefused:
 		c.result.Failure = &partition.Failure{Code: "refused", Refused: true, After: time.Duration(r.IntN(3)) * 300 * time.Millisecond}
+	case u < d.taskFails+d.taskRefused+d.wrong:
+		c.result.Failure = &partition.Failure{Code: "endpoint", Misconfigured: true}
 	default:
 		w.respondEach(c)
 		if chance(r, d.timeout) { // after the effect
@@ -127,6 +130,7 @@ func (w *World) respondEach(c *call) {
 func (o *owner) ended(c *call) {
 	c.meter.inFlight--
 	o.running--
+	o.node.running--
 	c.bulk.running[o.id]--
 	if o.gone {
 		o.free(c)
@@ -173,6 +177,9 @@ func (w *World) learned(o *owner, c *call) {
 		before := it.known
 		it.known = again{owner: o.id, commit: o.carries(), call: c.number, step: t.StepNo, low: t.Attempt, high: t.Attempt, waits: true}
 		switch {
+		case f != nil && f.Misconfigured:
+			st.refused++
+			it.known.wait(w.now, 10*time.Second, 0)
 		case f != nil && f.Refused:
 			st.refused++
 			it.known.wait(w.now, minRefused(f.After), 0)

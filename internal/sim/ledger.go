@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"errors"
 
 	"github.com/weirhq/weir/internal/partition"
@@ -30,7 +29,7 @@ type account struct {
 	newest   store.Token // granted last
 	number   uint64      // of the last commit applied
 	acked    uint64
-	by       []int // owner of each commit, by number - 1
+	by       []int     // owner of each commit, by number - 1
 	bereaved bool      // its last owner left calls behind
 	inbox    []inboxed // every message ever, by sequence number - 1
 }
@@ -70,7 +69,7 @@ func (l *ledger) acquire(w *World, p int, name string) (store.Token, error) {
 	if fault == failsBefore || fault == lost {
 		return store.Token{}, errBroken
 	}
-	tok, err := w.mem.Acquire(context.Background(), p, name, w.lease())
+	tok, err := w.mem.Acquire(w.ctx, p, name, w.lease())
 	if err != nil {
 		return tok, err
 	}
@@ -90,7 +89,7 @@ func (l *ledger) renew(w *World, o *owner) error {
 	if fault == failsBefore || fault == lost {
 		return errBroken
 	}
-	err := w.mem.Renew(context.Background(), o.partition, o.token, w.lease())
+	err := w.mem.Renew(w.ctx, o.partition, o.token, w.lease())
 	if err == nil && fault == appliedUnknown {
 		return store.ErrUnknown
 	}
@@ -110,6 +109,7 @@ func (l *ledger) commit(w *World, o *owner, b *store.Batch) {
 		w.met[UnknownLost]++
 		o.node.after(there, func() { o.answer(b, store.ErrUnknown) })
 		return
+	default: // it gets there
 	}
 	early := fault == appliedUnknown && chance(w.faults, 0.3) // the answer is given up before the effect
 	if early {
@@ -117,7 +117,7 @@ func (l *ledger) commit(w *World, o *owner, b *store.Batch) {
 	}
 	life := o.node.life
 	w.after(there, func() {
-		err := w.mem.Commit(context.Background(), o.partition, o.token, b)
+		err := w.mem.Commit(w.ctx, o.partition, o.token, b)
 		w.arrived(o, b, err)
 		if fault == appliedUnknown {
 			if err == nil {

@@ -1,13 +1,9 @@
 package sim
 
 import (
-	"context"
 	"errors"
 
-	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -34,6 +30,7 @@ type owner struct {
 	wakeAt    int64
 	running   int
 	stopped   bool
+	doubted   bool // the lease may be lost
 	abandoned bool
 	gone      bool
 	clean     bool              // handed over with nothing in flight
@@ -57,7 +54,7 @@ func (o *owner) load() error {
 	if w.ledger.draw(w) == failsBefore {
 		return errBroken
 	}
-	number, err := w.mem.Number(context.Background(), o.partition)
+	number, err := w.mem.Number(o.w.ctx, o.partition)
 	if err != nil {
 		return err
 	}
@@ -179,7 +176,7 @@ func (o *owner) askNumber(b *store.Batch) {
 		o.node.after(retryEvery, func() { o.askNumber(b) })
 		return
 	}
-	number, err := o.w.mem.Number(context.Background(), o.partition)
+	number, err := o.w.mem.Number(o.w.ctx, o.partition)
 	o.w.must(err == nil, "sim", nil, -1, "%v", err)
 	o.judged(b, partition.AfterNumber(b, number))
 }
@@ -190,7 +187,7 @@ func (o *owner) readInbox() {
 	if o.gone || max(o.read, a.acked) >= uint64(len(a.inbox)) {
 		return
 	}
-	msgs, err := o.w.mem.Read(context.Background(), o.partition, o.read, 1+o.node.random.IntN(8))
+	msgs, err := o.w.mem.Read(o.w.ctx, o.partition, o.read, 1+o.node.random.IntN(8))
 	o.w.must(err == nil, "sim", nil, -1, "%v", err)
 	o.read = msgs[len(msgs)-1].Seq
 	o.put(func() {
@@ -236,14 +233,26 @@ func (o *owner) keepLease() {
 	switch {
 	case err == nil:
 		o.renewed = o.w.now
+		if o.doubted {
+			o.doubted = false
+			o.put(o.sure)
+		}
 	case errors.Is(err, store.ErrFenced):
 		o.drop()
 		return
-	case o.w.now-o.renewed > o.w.plan.lease-every:
+	case !o.doubted && o.w.now-o.renewed >= o.w.plan.lease-every:
 		o.w.met[LeaseDoubted]++
-		o.stop()
+		o.doubted = true
+		o.put(o.machine.Stop)
 	}
 	o.node.after(every, o.keepLease)
+}
+
+// sure goes on after a doubt, unless the node drains.
+func (o *owner) sure() {
+	if !o.gone && !o.stopped {
+		o.machine.Proceed()
+	}
 }
 
 // stop starts nothing more and lets running tasks end, up to the drain time.
@@ -265,7 +274,7 @@ func (o *owner) handOver() {
 	}
 	o.leave()
 	if o.w.ledger.draw(o.w) == noFault {
-		err := o.w.mem.Release(context.Background(), o.partition, o.token)
+		err := o.w.mem.Release(o.w.ctx, o.partition, o.token)
 		o.w.must(err == nil, "sim", nil, -1, "%v", err)
 	}
 }
@@ -287,68 +296,4 @@ func (o *owner) leave() {
 	}
 	o.node.parts[o.partition] = nil
 	o.node.after(o.w.plan.lease/10, func() { o.node.seek(o.partition) })
-}
-
-// gate is a partition's way to a resource that the node's partitions share.
-type gate struct {
-	node *node
-	lane *limit.Lane
-}
-
-func (o *owner) gate(r weir.Resource) sched.Gate {
-	p := o.node.pool
-	res := p.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	g := &gate{o.node, p.Lane(res, o.partition)}
-	o.gates[r.Name] = g
-	return g
-}
-
-// Peek implements sched.Gate.
-func (g *gate) Peek(now int64) int64 {
-	at := g.node.pool.Peek(now, g.lane)
-	g.node.wakes()
-	return at
-}
-
-// Take implements sched.Gate.
-func (g *gate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
-	at, ok := g.node.pool.Take(now, g.lane, cost, weight, express)
-	g.node.wakes()
-	return at, ok
-}
-
-// Release implements sched.Gate.
-func (g *gate) Release(now int64) {
-	g.node.pool.Release(now, g.lane)
-	g.node.wakes()
-}
-
-// Idle implements sched.Gate.
-func (g *gate) Idle(now int64) {
-	g.node.pool.Idle(now, g.lane)
-	g.node.wakes()
-}
-
-// wakes tells the owners whose lanes may go on.
-func (n *node) wakes() {
-	for _, l := range n.pool.Wakes(nil) {
-		if o := n.parts[l.Partition()]; o != nil {
-			name := l.Resource().Name()
-			o.put(func() { o.machine.Wake(n.w.now, name) })
-		}
-	}
-}
-
-// rows reads a partition's state.
-type rows struct {
-	w         *World
-	partition int
-}
-
-func (r rows) Get(key []byte) ([]byte, error) {
-	return r.w.mem.Get(context.Background(), r.partition, key)
-}
-
-func (r rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
-	return r.w.mem.Scan(context.Background(), r.partition, prefix, yield)
 }

@@ -20,8 +20,10 @@ type plan struct {
 	healAt, bound     int64 // since the start; after that
 	items             int
 	chains            map[string][]weir.Step
-	names             []string // of chains, in order
-	stale             int      // a node that does not know the last chain before the heal; -1: none
+	names             []string               // of chains, in order
+	smaller           map[string][]weir.Step // the same with smaller tasks
+	varies            bool                   // every other start of a node has smaller tasks
+	stale             int                    // a node that does not know the last chain before the heal; -1: none
 	store             storeFaults
 	node              nodeFaults
 	down              downFaults
@@ -41,7 +43,7 @@ type nodeFaults struct{ crash, pause, drain int64 }
 type downFaults struct {
 	low, high                                   int64 // latency
 	fail, retry, leaveOut, silent, refused, out float64
-	taskFails, taskRefused, timeout             float64
+	taskFails, taskRefused, timeout, wrong      float64
 	poison                                      float64 // share of bulk actions that have a poisonous item
 }
 
@@ -96,7 +98,7 @@ func (p *plan) drawDownstream(r *rand.Rand) {
 	p.down = downFaults{
 		low: between(r, millis, 50*millis), high: between(r, 50*millis, 1500*millis),
 		fail: some(r, 0.2), retry: some(r, 0.3), leaveOut: some(r, 0.1), silent: some(r, 0.05), refused: some(r, 0.1), out: r.Float64(),
-		taskFails: some(r, 0.1), taskRefused: some(r, 0.2), timeout: some(r, 0.1), poison: some(r, 1),
+		taskFails: some(r, 0.1), taskRefused: some(r, 0.2), timeout: some(r, 0.1), poison: some(r, 1), wrong: some(r, 0.01),
 	}
 }
 
@@ -114,6 +116,7 @@ func (p *plan) drawChains(r *rand.Rand) {
 		}
 		resources = append(resources, res)
 	}
+	p.smaller, p.varies = map[string][]weir.Step{}, chance(r, 0.2)
 	for c := range 1 + r.IntN(3) {
 		name := fmt.Sprintf("c%d", c)
 		p.names = append(p.names, name)
@@ -125,16 +128,19 @@ func (p *plan) drawChains(r *rand.Rand) {
 					MaxAttempts: 1 + r.IntN(5), Base: time.Duration(between(r, 20*millis, 500*millis)), Cap: 2 * time.Second,
 				},
 			})
+			less := p.chains[name][s]
+			less.BatchSize = (less.BatchSize + 2) / 3
+			p.smaller[name] = append(p.smaller[name], less)
 		}
 	}
 }
 
-// ideal is longer than the half of the work takes that is left after the faults, when nothing fails but what the
-// downstream answers: every item at the slowest chain's rates and latencies, one
-// partition after the other, and one item that waits for every retry it has.
+// ideal is longer than the work takes when nothing fails but what the downstream
+// answers: every item at the slowest chain's rates and latencies, one after the
+// other, and one item that waits for every retry it has.
 func (p *plan) ideal() int64 {
 	d := &p.down
-	more := d.retry + d.silent + d.refused + d.taskFails + d.taskRefused + d.timeout
+	more := d.retry + d.silent + d.refused + d.taskFails + d.taskRefused + d.timeout + d.wrong
 	perItem, waits := 0.0, 0.0
 	for _, name := range p.names {
 		sum, wait := 0.0, 0.0
@@ -149,7 +155,7 @@ func (p *plan) ideal() int64 {
 		}
 		perItem, waits = max(perItem, sum), max(waits, wait)
 	}
-	return int64((perItem*float64(p.items) + waits) * 0.5e9)
+	return int64((perItem*float64(p.items) + waits) * 1e9)
 }
 
 // maxCalls is how often an item may be sent at a step while nobody dies and

@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	for _, bug := range planted.All() {
 		t.Run(bug.String(), func(t *testing.T) {
 			planted.Choose(bug)
-			if f := firstFailure(codec); f != nil {
+			if f := firstFailure(t.Context(), codec); f != nil {
 				t.Logf("found by seed %d: %s: %.150s", f.Seed, f.Invariant, f.Problem)
 			} else {
 				t.Errorf("not found in %d seeds", mostSeeds)
@@ -31,10 +32,10 @@ func TestPlantedBugsAreFound(t *testing.T) {
 }
 
 // firstFailure simulates seeds until one fails.
-func firstFailure(codec *block.Codec) *Failure {
+func firstFailure(ctx context.Context, codec *block.Codec) *Failure {
 	var found atomic.Pointer[Failure]
 	eachSeed(1, mostSeeds, func(seed uint64) bool {
-		if f := Run(seed, codec, false).Failure; f != nil {
+		if f := Run(ctx, seed, codec, false).Failure; f != nil {
 			found.Store(f)
 		}
 		return found.Load() == nil

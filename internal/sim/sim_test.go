@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/block"
+	"go.uber.org/goleak"
 )
 
 var (
@@ -31,6 +33,13 @@ func fromEnv() uint64 {
 	return n
 }
 
+// TestMain lets garbage gather: a world is small and soon over, and collecting
+// it early is a third of the time otherwise.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1000)
+	goleak.VerifyTestMain(m)
+}
+
 func newCodec(t testing.TB) *block.Codec {
 	t.Helper()
 	c, err := block.NewCodec()
@@ -41,8 +50,8 @@ func newCodec(t testing.TB) *block.Codec {
 }
 
 // explain runs a failing seed again with its trace, and returns all that helps to understand it.
-func explain(seed uint64, codec *block.Codec) string {
-	f := Run(seed, codec, true).Failure
+func explain(t *testing.T, seed uint64, codec *block.Codec) string {
+	f := Run(t.Context(), seed, codec, true).Failure
 	if f == nil {
 		return "it does not fail when it is run again: the simulation is not deterministic"
 	}
@@ -53,13 +62,13 @@ func explain(seed uint64, codec *block.Codec) string {
 func TestSeedsHoldEveryInvariant(t *testing.T) {
 	codec := newCodec(t)
 	if *oneSeed != 0 {
-		r := Run(*oneSeed, codec, true)
+		r := Run(t.Context(), *oneSeed, codec, true)
 		if *showTrace {
 			t.Log("\n" + strings.Join(r.Trace, "\n"))
 		}
 		t.Logf("%d items, %d events, trace hash %016x", r.Items, r.Events, r.Hash)
 		if r.Failure != nil {
-			t.Fatal(explain(*oneSeed, codec))
+			t.Fatal(explain(t, *oneSeed, codec))
 		}
 		return
 	}
@@ -82,14 +91,14 @@ func simulate(t *testing.T, codec *block.Codec, first uint64, n int) (met Met) {
 	var mu sync.Mutex
 	failed := 0
 	eachSeed(first, n, func(seed uint64) bool {
-		r := Run(seed, codec, false)
+		r := Run(t.Context(), seed, codec, false)
 		if seed%100 == 0 {
-			if again := Run(seed, codec, false); again.Hash != r.Hash {
+			if again := Run(t.Context(), seed, codec, false); again.Hash != r.Hash {
 				t.Errorf("seed %d: trace hash %x, then %x: not deterministic", seed, r.Hash, again.Hash)
 			}
 		}
 		if r.Failure != nil {
-			t.Error(explain(seed, codec))
+			t.Error(explain(t, seed, codec))
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -132,8 +141,8 @@ func TestKeptSeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Run(seed, codec, false).Failure != nil {
-				t.Error(explain(seed, codec))
+			if Run(t.Context(), seed, codec, false).Failure != nil {
+				t.Error(explain(t, seed, codec))
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -85,12 +84,8 @@ func (w *World) planCommands(b *truth, from int64) {
 func (w *World) submit(b *truth) {
 	body, err := partition.EncodeCreated(b.spec)
 	w.must(err == nil, "sim", b, -1, "%v", err)
-	claim := store.Claim{Key: string(b.spec.ID)}
-	twice := chance(w.users, 0.1)
-	if twice {
-		claim.Key = "" // an inbox that delivers a message twice
-	}
-	err = w.append(b, "", body, claim)
+	twice := chance(w.users, 0.1) // an inbox that delivers a message twice
+	err = w.append(b, "", body, store.Claim{Key: string(b.spec.ID)})
 	var taken *store.ClaimedError
 	switch {
 	case err == nil || errors.As(err, &taken):
@@ -99,7 +94,7 @@ func (w *World) submit(b *truth) {
 		if taken != nil {
 			w.met[ClaimRefused]++
 		}
-		if twice && w.append(b, "", body, claim) == nil {
+		if taken == nil && twice && w.append(b, "", body, store.Claim{}) == nil {
 			w.met[CreatedTwice]++
 		}
 	default:
@@ -131,7 +126,7 @@ func (w *World) append(b *truth, verb partition.Verb, body []byte, c store.Claim
 	if fault == failsBefore || fault == lost {
 		return errBroken
 	}
-	err := w.mem.Append(context.Background(), b.partition, body, c)
+	err := w.mem.Append(w.ctx, b.partition, body, c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -22,6 +23,7 @@ const (
 
 // World is one simulation: everything there is, and what it has shown so far.
 type World struct {
+	ctx    context.Context // never ends; stores want one
 	seed   uint64
 	now    int64
 	events events
@@ -67,8 +69,8 @@ type Result struct {
 }
 
 // Run simulates one seed. With recording set the trace is kept as text.
-func Run(seed uint64, codec *block.Codec, recording bool) Result {
-	w := newWorld(seed, codec)
+func Run(ctx context.Context, seed uint64, codec *block.Codec, recording bool) Result {
+	w := newWorld(ctx, seed, codec)
 	w.trace.recording = recording
 	f := w.run()
 	r := Result{Failure: f, Hash: w.trace.hash, Met: w.met, Events: w.trace.count, Trace: w.trace.text(nil)}
@@ -88,8 +90,8 @@ func stream(seed uint64, purpose string, no int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h+uint64(no)))
 }
 
-func newWorld(seed uint64, codec *block.Codec) *World {
-	w := &World{seed: seed, now: epoch, codec: codec, byID: map[weir.BulkID]*truth{}}
+func newWorld(ctx context.Context, seed uint64, codec *block.Codec) *World {
+	w := &World{ctx: ctx, seed: seed, now: epoch, codec: codec, byID: map[weir.BulkID]*truth{}}
 	w.users, w.faults, w.down = stream(seed, "users", 0), stream(seed, "faults", 0), stream(seed, "down", 0)
 	w.plan = drawPlan(seed)
 	w.mem = memstore.New(memstore.Options{Now: func() int64 { return w.now }})

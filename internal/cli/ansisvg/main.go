@@ -125,7 +125,7 @@ func drawLine(w io.Writer, runs []run, y float64) {
 	}
 }
 
-func (s style) attributes() string {
+func (s *style) attributes() string {
 	out := ""
 	if s.bold {
 		out += ` font-weight="bold"`

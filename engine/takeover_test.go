@@ -1,0 +1,175 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/storetest"
+)
+
+func TestARetryThatWaitsKeepsItsTimeAndItsAttemptsOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var calls tally
+		var last time.Duration
+		a := each("later", func(b *weir.Batch[int, string], i int, it weir.Item[int]) {
+			if calls.add(it.ID); b.Attempt() < 3 {
+				b.Retry(i, errDown, time.Hour)
+				return
+			}
+			last = time.Since(began)
+			b.Done(i, "")
+		})
+		s := memory()
+		r := start(t, s, engine.Options{}, action(a))
+		b := submit(t, r, spec(a), numbers(10))
+		for range 3 {
+			time.Sleep(40 * time.Minute)
+			if err := r.stop(); err != nil {
+				t.Fatal(err)
+			}
+			r = start(t, s, engine.Options{}, action(a))
+		}
+		b, err := r.Get(t.Context(), b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := wait(t, b)
+		wantCounts(t, rep, 10, 0, 0)
+		calls.wantEach(t, 10, 3)
+		if last < 2*time.Hour || last > 2*time.Hour+time.Minute {
+			t.Errorf("the third attempt came after %v, want 2 hours", last)
+		}
+		if row := rowOf(t, rep, id(0)); row.Attempts != 3 {
+			t.Errorf("attempts = %d, want 3", row.Attempts)
+		}
+	})
+}
+
+func TestAnotherEngineTakesOverWhenTheFirstIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		a := each("step", func(b *weir.Batch[int, string], i int, it weir.Item[int]) {
+			if i == 0 {
+				time.Sleep(time.Second)
+			}
+			calls.add(it.ID)
+			b.Done(i, "")
+		})
+		s := memory()
+		var cut atomic.Bool
+		first := start(t, &storetest.Flaky{Store: s, Fail: func(storetest.Call) storetest.Fault {
+			if cut.Load() {
+				return storetest.Fault{Before: errStore}
+			}
+			return storetest.Fault{}
+		}}, engine.Options{Slots: 4, LeaseFor: 9 * time.Second}, action(a))
+		b := submit(t, first, spec(a), numbers(2000))
+		time.Sleep(5500 * time.Millisecond)
+		cut.Store(true)
+		second := start(t, s, engine.Options{Slots: 4, LeaseFor: 9 * time.Second}, action(a))
+		taken, err := second.Get(t.Context(), b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCounts(t, wait(t, taken), 2000, 0, 0)
+		twice := 0
+		for id, n := range calls.all() {
+			if n > 2 {
+				t.Errorf("%s was called %d times", id, n)
+			}
+			twice += n - 1
+		}
+		// The first one goes on for as long as it can believe in its lease, and writes none of it.
+		if twice == 0 || twice > 9*4*10 {
+			t.Errorf("%d items were called twice, want some and at most a lease's worth", twice)
+		}
+		cut.Store(false)
+		if err := <-first.ended; !errors.Is(err, store.ErrFenced) {
+			t.Errorf("the first one ended with %v, want ErrFenced", err)
+		}
+	})
+}
+
+func TestAQuickRestartAddsAtMostOneTaskToARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		a := noted("limited", &l, 10*time.Millisecond)
+		a.Resource.Rate = weir.PerSecond(100)
+		s := memory()
+		r := start(t, s, engine.Options{}, action(a))
+		b := submit(t, r, spec(a), numbers(1000))
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			if err := r.stop(); err != nil {
+				t.Fatal(err)
+			}
+			r = start(t, s, engine.Options{}, action(a))
+		}
+		b, err := r.Get(t.Context(), b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCounts(t, wait(t, b), 1000, 0, 0)
+		if most := l.busiest(time.Second); most > 110 { // a fresh engine does not know what the last one sent
+			t.Errorf("%d items were sent within a second, the limit is 100", most)
+		}
+	})
+}
+
+func TestACancelIsCarriedOutAfterARestartWithoutTheChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := slow("step", time.Hour), memory()
+		a.Timeout = 2 * time.Hour
+		r := start(t, s, engine.Options{DrainFor: time.Second}, action(a))
+		b := submit(t, r, spec(a), numbers(100))
+		time.Sleep(time.Second)
+		do(t, b.Cancel)
+		time.Sleep(time.Second)
+		wantState(t, b, weir.BulkCancelling)
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		r = start(t, s, engine.Options{})
+		time.Sleep(time.Minute)
+		if b, err := r.Get(t.Context(), b.ID()); err != nil {
+			t.Error(err)
+		} else if p := wantState(t, b, weir.BulkCancelled); p.Counts.Cancelled != 100 {
+			t.Errorf("counts = %+v, want 100 cancelled", p.Counts)
+		}
+	})
+}
+
+func TestConcurrentSubmitsDoNotOverfillTheBacklog(t *testing.T) {
+	a := noop("step")
+	r := open(t, memory(), engine.Options{MaxPending: 5000}, action(a))
+	var wg sync.WaitGroup
+	var accepted, refused atomic.Int64
+	for range 16 {
+		wg.Go(func() {
+			_, err := engine.Submit(context.WithoutCancel(t.Context()), r.Engine, spec(a), engine.Items(numbers(2000)))
+			var full *weir.BacklogError
+			switch {
+			case err == nil:
+				accepted.Add(1)
+			case errors.As(err, &full):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if accepted.Load() > 2 || accepted.Load()+refused.Load() != 16 {
+		t.Errorf("%d of 2,000 items each were accepted, at most 5,000 items may be pending", accepted.Load())
+	}
+	submit(t, r, spec(a), numbers(1000)) // what was refused holds no place
+}

@@ -1,0 +1,99 @@
+// Rewards gives every user of a file a reward and tells them about it: a typed chain of two actions, a
+// store on disk, and a report. Kill it at any moment and start it again: it goes on where it was.
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"iter"
+	"log"
+	"os"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store/pebblestore"
+)
+
+type (
+	user    struct{ Email string }
+	reward  struct{ RewardID string }
+	message struct{ To, Text string }
+)
+
+var award = weir.Action[user, reward]{
+	Name: "award", BatchSize: 200, Resource: weir.Resource{Name: "wallet", Rate: weir.PerSecond(20_000)},
+	Handle: func(_ context.Context, b *weir.Batch[user, reward]) error {
+		for i, u := range b.Items() {
+			b.Done(i, reward{"r-" + u.ID}) // call your wallet here, with b.Key(i) as its idempotency key
+		}
+		return nil
+	},
+}
+
+var notify = weir.Action[message, struct{}]{Name: "notify", Handle: func(_ context.Context, b *weir.Batch[message, struct{}]) error {
+	for i, m := range b.Items() {
+		if m.Value.To == "" {
+			b.Fail(i, "no_address", errors.New("user has no email"))
+		}
+	}
+	b.DoneRest()
+	return nil
+}}
+
+var rewards = weir.Then(weir.Start(award), notify, func(u weir.Item[user], r reward) message {
+	return message{To: u.Value.Email, Text: "You got reward " + r.RewardID}
+})
+
+// run does the whole job; input has the columns user_id, amount, country and email.
+func run(ctx context.Context, input io.Reader, s *pebblestore.Store) (*engine.Report, error) {
+	e, err := engine.Open(ctx, s, engine.Options{})
+	if err == nil {
+		err = engine.HandleChain(e, rewards)
+	}
+	if err != nil {
+		return nil, err
+	}
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(working) }()
+	defer func() { stop(); <-ended }()
+	spec := weir.Spec[user, struct{}]{Chain: rewards, Duplicates: weir.KeepFirst, IdempotencyKey: "spring"} // a second start finds the first
+	ba, err := engine.Submit(ctx, e, spec, users(csv.NewReader(input)))
+	if err != nil {
+		return nil, err
+	}
+	return ba.Wait(ctx)
+}
+
+// users yields the rows below the header as items.
+func users(rows *csv.Reader) iter.Seq2[weir.Item[user], error] {
+	return func(yield func(weir.Item[user], error) bool) {
+		_, err := rows.Read() // the header
+		for more := err == nil; more; {
+			var row []string
+			row, err = rows.Read()
+			more = err == nil && yield(weir.Item[user]{ID: row[0], Value: user{row[3]}}, nil)
+		}
+		if err != nil && err != io.EOF {
+			yield(weir.Item[user]{}, err)
+		}
+	}
+}
+
+func main() {
+	s, err := pebblestore.Open("data", pebblestore.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	report, err := run(context.Background(), os.Stdin, s) // go run ./examples/rewards < examples/rewards/users.csv
+	if err == nil {
+		err = report.WriteDir(context.Background(), "out")
+	}
+	if err != nil {
+		log.Panic(err)
+	}
+	log.Println(report.Counts.Done, "items done, see out/report.json")
+}

@@ -1,0 +1,127 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+func TestAnswerThatDidNotComeIsNeverTakenForYesOrNo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want Verdict
+	}{
+		{"an answer without error is a yes", nil, Written},
+		{"a former owner lets go", fmt.Errorf("commit: %w", store.ErrFenced), Dropped},
+		{"no answer: ask", fmt.Errorf("commit: %w", store.ErrUnknown), AskNumber},
+		{"an error says that nothing was written", errors.New("no route"), Again},
+		{"a repeat was written by an earlier try", &store.NumberError{Got: 7, Want: 8}, Written},
+		{"a store that is elsewhere is not ours", &store.NumberError{Got: 7, Want: 12}, Dropped},
+		{"a store that has forgotten is not ours", &store.NumberError{Got: 7, Want: 3}, Dropped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := AfterCommit(tt.err); got != tt.want {
+				t.Errorf("AfterCommit(%v) = %v, want %v", tt.err, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNumberAloneProvesNothing(t *testing.T) {
+	b := &store.Batch{Number: 7}
+	for number, want := range map[uint64]Verdict{6: Again, 7: Again, 8: Dropped} {
+		if got := AfterNumber(b, number); got != want {
+			t.Errorf("AfterNumber of commit 7 with the store at %d = %v, want %v", number, got, want)
+		}
+	}
+}
+
+func TestCancelOfAMillionItemsIsOneRow(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 100)
+	b.message(envelope{Created: &Created{ID: "ba_big", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 1_000_000}})
+	tasks := b.settle()
+	for range 50 { // some blocks are under way, with waits
+		for _, task := range tasks {
+			outcomes := b.allDone(task)
+			outcomes[0] = weir.Outcome{Kind: weir.Retry}
+			b.m.Result(b.now, &Result{Task: task, Outcomes: outcomes})
+		}
+		tasks = b.settle()
+	}
+	b.message(envelope{Command: &Command{ID: "ba_big", Verb: Cancel}})
+	do := b.advance()
+	if do.Commit == nil || len(do.Commit.Set) != 1 || len(do.Commit.Delete) != 0 {
+		t.Fatalf("a cancel writes %+v, want one row", do.Commit)
+	}
+	b.commit()
+	if n := len(b.advance().Start); n != 0 {
+		t.Errorf("%d tasks started after the cancel", n)
+	}
+	for _, task := range tasks {
+		b.m.Result(b.now, &Result{Task: task, Outcomes: b.allDone(task)})
+	}
+	do = b.advance()
+	if most := len(tasks)*2 + 2; len(do.Commit.Set) > most {
+		t.Errorf("the end of a cancelled bulk action writes %d rows, want at most %d", len(do.Commit.Set), most)
+	}
+	b.commit()
+	if v := b.advance().Views; len(v) != 1 || v[0].State != weir.BulkCancelled || v[0].Counts.Ended() != 1_000_000 {
+		t.Errorf("views after the end: %+v", v)
+	}
+}
+
+func TestDamagedRowsAreFound(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(2, 4)
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0", "s1"}, Items: 8}})
+	for _, task := range b.settle() {
+		outcomes := b.allDone(task)
+		outcomes[1] = weir.Outcome{Kind: weir.Retry}
+		b.m.Result(b.now, &Result{Task: task, Outcomes: outcomes})
+	}
+	b.settle()
+	for key, value := range b.rows {
+		if key[0] == kindActive || key[0] == kindResults {
+			continue // the one has no value, the other its own checksum
+		}
+		for i := range value {
+			value[i] ^= 0x40
+			if err := New(b.config(), 0).Load(b.now, b.rows); !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("row %q with byte %d changed: Load = %v, want ErrCorrupt", key, i, err)
+			}
+			value[i] ^= 0x40
+		}
+	}
+	for _, body := range []string{"", "{", "{}", `{"created":3}`} {
+		if err := b.m.Message(b.now, store.Message{Seq: 99, Body: []byte(body)}); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Message(%q) = %v, want ErrCorrupt", body, err)
+		}
+	}
+}
+
+func TestLatenciesAreReadBack(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 3}})
+	for i, task := range b.settle() {
+		b.m.Result(b.now, &Result{Task: task, Outcomes: b.allDone(task), Service: []int64{0, 20e6, 1 << 62}[i]})
+	}
+	b.settle()
+	h, err := ReadLatency(b.rows, "ba_x", 0)
+	if err != nil || h == nil || h.TotalCount() != 3 || h.Max() < latencyMax || h.ValueAtQuantile(50) < 19_000 || h.ValueAtQuantile(50) > 22_000 {
+		t.Fatalf("ReadLatency = %v, %v", h, err)
+	}
+	if h, err := ReadLatency(b.rows, "ba_x", 1); h != nil || err != nil {
+		t.Errorf("latencies of a step that never ran = %v, %v", h, err)
+	}
+	for _, raw := range [][]byte{{0x80}, {1}, {0xff, 0xff, 0xff, 0x7f, 1}} {
+		if _, err := decodeLatency(raw); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("decodeLatency(%v) = %v, want ErrCorrupt", raw, err)
+		}
+	}
+}
