@@ -14,14 +14,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -37,9 +38,8 @@ type Engine struct {
 	parts   []*part
 	watches watches
 	sweeps  sweeps
-	calls   *http.Transport // ours to close; nil: the user's
-	node    string          // this engine's name as an owner
-	pending atomic.Int64    // items accepted and not ended
+	node    string       // this engine's name as an owner
+	pending atomic.Int64 // items accepted and not ended
 	speed   speedometer
 
 	closeIdle func() // connections of HTTP actions
@@ -68,18 +68,20 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		own := execute.NewTransport()
 		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
 	}
-	if o.Transport == nil {
-		e.calls = execute.NewTransport()
-		e.opts.Transport = e.calls
-	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
 	e.share = newShare(o.Slots, e.wakeLane)
 	n, err := e.partitionsInUse(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
+	now := time.Now().UnixNano()
 	for i := range n {
 		e.parts = append(e.parts, newPart(e, i))
+		last, err := partition.LastStart(rows{ctx, s, i}, now)
+		if err != nil {
+			return nil, fmt.Errorf("open engine: partition %d: %w", i, err)
+		}
+		e.share.before = max(e.share.before, last)
 	}
 	return e, nil
 }
@@ -121,9 +123,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	e.watches.close()
-	if e.calls != nil {
-		e.calls.CloseIdleConnections()
-	}
 	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure

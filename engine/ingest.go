@@ -106,7 +106,7 @@ func (w *ingest) read(it entry) error {
 	if w.seen == nil {
 		return w.add(it)
 	}
-	if w.lately.add(it); len(w.lately.ids) == siftItems {
+	if w.lately.add(it); len(w.lately.ids) == siftItems || len(w.lately.data) > siftBytes {
 		return w.sift()
 	}
 	return nil

@@ -17,8 +17,9 @@ type share struct {
 	pool *limit.Pool
 	wake func(partition int, resource string) // only puts into a mailbox
 
-	gates []*gate       // handed out
-	woken []*limit.Lane // reused
+	before int64         // when a former process may last have started a task; 0: never
+	gates  []*gate       // handed out
+	woken  []*limit.Lane // reused
 }
 
 func newShare(slots int, wake func(int, string)) *share {
@@ -35,6 +36,9 @@ func (s *share) gate(partition int, r weir.Resource) sched.Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
+	if s.before != 0 && r.Rate > 0 { // what a former process started may fill the window
+		s.pool.CloseUntil(s.before, res, s.before+res.Window())
+	}
 	g := &gate{s, s.pool.Lane(res, partition)}
 	s.gates = append(s.gates, g)
 	return g

@@ -3,6 +3,9 @@ package engine
 // siftItems is how many ids are looked up at once.
 const siftItems = 256
 
+// siftBytes bounds what large items may take while they wait for that.
+const siftBytes = 1 << 20
+
 // lately holds items whose ids have not been looked up yet.
 type lately struct {
 	ids   []string

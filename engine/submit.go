@@ -126,14 +126,17 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 	if err := e.room(); err != nil {
 		return nil, err
 	}
-	p := e.route(c.Tenant)
+	p, err := e.place(ctx, c.Tenant, key)
+	if err != nil {
+		return nil, err
+	}
 	c.ID = newBulkID(p)
 	e.sweeps.begin(c.ID)
 	w := e.newIngest(ctx, p, c, rule)
 	if key != "" {
 		w.digest = sha256.New()
 	}
-	err := w.all(items)
+	err = w.all(items)
 	if err == nil && w.count == 0 {
 		err = &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "submit at least one item"}
 	}
@@ -183,10 +186,29 @@ func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key 
 	}
 	var claim store.Claim
 	if key != "" {
-		claim.Key = c.Tenant + "\x00" + key
+		claim.Key = claimKey(c.Tenant, key)
 		claim.Value = append([]byte(c.ID), fingerprint(c, digest)...)
 	}
 	return e.store.Append(ctx, p, body, claim)
+}
+
+func claimKey(tenant, key string) string { return tenant + "\x00" + key }
+
+// place chooses the partition of a submit: where its idempotency key was used
+// before, which may be from a time with another number of partitions, or by its tenant.
+func (e *Engine) place(ctx context.Context, tenant, key string) (int, error) {
+	if key != "" {
+		for p := range e.parts {
+			_, err := e.store.Claimed(ctx, p, claimKey(tenant, key))
+			if err == nil {
+				return p, nil
+			}
+			if !errors.Is(err, store.ErrNotFound) {
+				return 0, fmt.Errorf("look up idempotency key: %w", err)
+			}
+		}
+	}
+	return e.route(tenant), nil
 }
 
 // fingerprint tells whether two submits ask for the same.

@@ -19,6 +19,7 @@ type running struct {
 	bulk     *engine.BulkAction
 	steps    []weir.Step
 	forecast forecast
+	over     bool // it had ended before this process began
 }
 
 // finish watches bulk actions to their end, writes their reports, prints the
@@ -87,6 +88,9 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 	rep, err := r.bulk.Report(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if r.over {
+		took = time.Duration(rep.Duration)
 	}
 	r.job.complete(&rep.Summary)
 	files, err := s.writeReport(ctx, rep, r.job)

@@ -18,6 +18,8 @@ type track struct {
 	bulk  *engine.BulkAction // nil until open has returned it
 	now   weir.Progress
 	speed []speed // per step
+	// paused is what was last asked for by key.
+	paused bool
 }
 
 // speed is how many items a second ended at a step, lately.

@@ -251,7 +251,7 @@ func resumeRun(ctx context.Context, env *Env, o *runOptions, c catalogue) error 
 		return errors.Join(err, s.close())
 	}
 	left := p.Counts.Total - p.Counts.Ended()
-	r.forecast = predict(r.steps, left, o.slots)
+	r.forecast, r.over = predict(r.steps, left, o.slots), p.State.Final()
 	scr.print(
 		fmt.Sprintf("  %s    %s · %s of %s items to go", scr.paint.dim("resume"), r.job.ID, number(left), number(p.Counts.Total)),
 		chainLine(scr.paint, r.steps), r.forecast.line(scr.paint))

@@ -91,9 +91,10 @@ func stepText(s report.Step) string {
 	if s.Refused > 0 {
 		text += "   refused " + number(s.Refused)
 	}
-	l := s.Latency
-	return text + fmt.Sprintf("   p50 %s  p95 %s  p99 %s   %s",
-		span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)), perSecond(s.Rate))
+	if l := s.Latency; l.Max > 0 { // known once it has ended
+		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)))
+	}
+	return text + "   " + perSecond(s.Rate)
 }
 
 func waitText(ws []report.Wait) string {

@@ -86,7 +86,10 @@ func (w *watcher) watch(ctx context.Context) (end, error) {
 			if u.err != nil {
 				return aborted, u.err
 			}
-			u.track.bulk = u.bulk
+			if u.track.bulk == nil {
+				u.track.bulk = u.bulk
+				u.track.pause(ctx, w.paused) // the key may have been pressed before it was there
+			}
 			u.track.note(time.Now(), u.now)
 		case <-tick.C:
 			w.tick()
@@ -201,13 +204,15 @@ func (w *watcher) press(ctx context.Context, key byte) (stop bool) {
 
 // pause pauses a bulk action or lets it go on. One that has not begun yet, or has ended, is left alone.
 func (t *track) pause(ctx context.Context, paused bool) {
-	switch {
-	case t.bulk == nil:
-	case paused:
-		_ = t.bulk.Pause(ctx, "key p") // fails only if it has ended meanwhile
-	default:
-		_ = t.bulk.Resume(ctx, "key p")
+	if t.bulk == nil || t.paused == paused {
+		return
 	}
+	t.paused = paused
+	verb := t.bulk.Resume
+	if paused {
+		verb = t.bulk.Pause
+	}
+	_ = verb(ctx, "key p") // fails only if it has ended meanwhile
 }
 
 func (w *watcher) stopping(why end) {

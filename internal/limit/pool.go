@@ -119,6 +119,9 @@ func (p *Pool) Drop(now int64, l *Lane) {
 // Name returns the resource's name.
 func (r *PoolResource) Name() string { return r.name }
 
+// Window returns the span, in nanoseconds, in which the rate of r is promised; 0 if it has none.
+func (r *PoolResource) Window() int64 { return r.lim.window }
+
 // InFlight returns the number of tasks in flight on r.
 func (r *PoolResource) InFlight() int { return r.inFlight }
 

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/weirhq/weir"
@@ -52,6 +53,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		return &store.Batch{Number: m.number, Ack: ack}
 	}
 	b := &store.Batch{Number: m.number, Ack: g.ack}
+	b.Set = append(b.Set, seal(timeKey(), binary.BigEndian.AppendUint64(nil, uint64(now))))
 	for _, x := range g.created {
 		id := x.spec.ID
 		b.Set = append(b.Set, sealJSON(specKey(id), x.spec))

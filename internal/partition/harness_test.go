@@ -150,7 +150,9 @@ func (m memory) Scan(prefix []byte, yield func(key, value []byte) error) error {
 
 func (m memory) kinds() (list []string) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, kind(k))
+		if k[0] != kindTime { // every commit has one
+			list = append(list, kind(k))
+		}
 	}
 	return list
 }
@@ -170,7 +172,9 @@ func kind(key string) string {
 func describe(b *store.Batch) string {
 	var parts []string
 	for _, r := range b.Set {
-		parts = append(parts, kind(string(r.Key)))
+		if r.Key[0] != kindTime { // every commit has one
+			parts = append(parts, kind(string(r.Key)))
+		}
 	}
 	for _, k := range b.Delete {
 		parts = append(parts, "-"+kind(string(k)))

@@ -32,6 +32,31 @@ func readJSON(rows Rows, key []byte, v any) error {
 	return unsealJSON(key, raw, v)
 }
 
+// LastStart is the latest time at which a former owner may have started a task:
+// now if it left work behind, else its last commit. 0: it never started one.
+func LastStart(rows Rows, now int64) (int64, error) {
+	left := errors.New("work was left behind")
+	err := rows.Scan([]byte{kindActive}, func(_, _ []byte) error { return left })
+	if errors.Is(err, left) {
+		return now, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	row, err := rows.Get(timeKey())
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	raw, err := unseal(timeKey(), row)
+	if err != nil || len(raw) != 8 {
+		return 0, fmt.Errorf("time of the last commit: %w: %w", store.ErrCorrupt, err)
+	}
+	return min(now, int64(binary.BigEndian.Uint64(raw))), nil
+}
+
 // EachBulk calls yield with the id of every bulk action of the partition, ended or not.
 func EachBulk(rows Rows, yield func(weir.BulkID) error) error {
 	return rows.Scan([]byte{kindSpec}, func(key, _ []byte) error { return yield(weir.BulkID(key[1:])) })

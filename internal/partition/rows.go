@@ -21,6 +21,7 @@ import (
 //	k id block             where the items of a touched block are
 //	c id block commit      what the actions answered for items of the block
 //	h id step              latencies at a step, written at the end
+//	t                      time of the last commit
 const (
 	kindActive  = 'a'
 	kindSpec    = 'b'
@@ -28,6 +29,7 @@ const (
 	kindBlock   = 'k'
 	kindResults = 'c'
 	kindLatency = 'h'
+	kindTime    = 't'
 )
 
 func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id...) }
@@ -35,6 +37,8 @@ func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id..
 func activeKey(id weir.BulkID) []byte { return rowKey(kindActive, id) }
 func specKey(id weir.BulkID) []byte   { return rowKey(kindSpec, id) }
 func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
+
+func timeKey() []byte { return []byte{kindTime} }
 
 func blockKey(id weir.BulkID, no uint32) []byte {
 	return binary.BigEndian.AppendUint32(rowKey(kindBlock, id), no)

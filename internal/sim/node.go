@@ -20,7 +20,7 @@ type node struct {
 	drains  bool
 	held    []func()
 	pool    *limit.Pool
-	running int // tasks in flight
+	running int               // tasks in flight
 	meters  map[string]*meter // by resource, of the pool
 	parts   []*owner
 	knowing bool // knows every chain
