@@ -51,8 +51,11 @@ func LastStart(rows Rows, now int64) (int64, error) {
 		return 0, err
 	}
 	raw, err := unseal(timeKey(), row)
-	if err != nil || len(raw) != 8 {
-		return 0, fmt.Errorf("time of the last commit: %w: %w", store.ErrCorrupt, err)
+	if err != nil {
+		return 0, err
+	}
+	if len(raw) != 8 {
+		return 0, fmt.Errorf("time of the last commit: %w: %d bytes", store.ErrCorrupt, len(raw))
 	}
 	return min(now, int64(binary.BigEndian.Uint64(raw))), nil
 }
