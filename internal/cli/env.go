@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/signal"
@@ -71,6 +72,19 @@ func (e *Env) fill() {
 		e.Getenv = func(string) string { return "" }
 	}
 	e.NoColour = e.NoColour || e.Getenv("NO_COLOR") != "" || e.Terminal == nil
+}
+
+// untilSignal is ctx, ended by the first signal: for work that can simply be done again.
+func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-e.Signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // path is where a path that the user wrote leads.

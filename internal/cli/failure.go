@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,6 +61,8 @@ func explain(err error) *failure {
 	var field *weir.FieldError
 	var many *weir.InputError
 	switch {
+	case errors.Is(err, context.Canceled):
+		return &failure{exitInterrupted, "interrupted", "run the same command again"}
 	case errors.As(err, &input):
 		return &failure{exitUsage, inputProblem(input), input.Fix}
 	case errors.As(err, &row):

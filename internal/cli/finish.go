@@ -52,6 +52,8 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 	if !w.settled() {
 		return errors.Join(other(errors.New("the engine stopped before the run had ended"), "go on with --resume"), s.close())
 	}
+	ctx, cancel := s.env.untilSignal(ctx)
+	defer cancel()
 	code, took := exitOK, time.Since(w.started)
 	for _, r := range all {
 		c, err := s.conclude(ctx, scr, r, took)
@@ -116,7 +118,11 @@ func (j *job) complete(s *report.Summary) {
 func (s *session) writeReport(ctx context.Context, rep *engine.Report, j *job) (files []string, err error) {
 	if j.Report != "" {
 		if err := s.writeFolder(ctx, rep, j); err != nil {
-			return nil, other(err, "the run is safe: write it again with "+s.env.Program+" report "+string(j.ID)+" -d DIR"+s.dataFlag())
+			f := &failure{exitOther, err.Error(), "the run is safe: write its report with " + s.env.Program + " report " + string(j.ID) + " -d DIR" + s.dataFlag()}
+			if ctx.Err() != nil {
+				f.code, f.what = exitInterrupted, "interrupted while the report was being written"
+			}
+			return nil, f
 		}
 		files = s.written(j)
 	}

@@ -37,7 +37,7 @@ func (o *runOptions) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
 	fs.StringArrayVar(&o.urls, "url", nil, "`URL` of an HTTP batch action; repeat it for a chain")
 	fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
-	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags go before it")
+	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags win over it")
 	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there)")
 
 	fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name)")

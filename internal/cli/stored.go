@@ -109,6 +109,8 @@ func listCommand() command {
 		bind: func(fs *pflag.FlagSet) runner {
 			data := fs.String("data", defaultData, "`DIR` where runs are kept")
 			return func(ctx context.Context, env *Env, _ []string) error {
+				ctx, cancel := env.untilSignal(ctx)
+				defer cancel()
 				s, err := openSession(ctx, env, *data, engine.Options{}, false)
 				if err != nil {
 					return err
@@ -158,6 +160,8 @@ func reportCommand() command {
 			var format config.ReportFormat
 			fs.Var(&format, "report-format", "csv or ndjson (default csv)")
 			return func(ctx context.Context, env *Env, args []string) error {
+				ctx, cancel := env.untilSignal(ctx)
+				defer cancel()
 				s, err := openSession(ctx, env, *data, engine.Options{}, false)
 				if err != nil {
 					return err

@@ -138,3 +138,34 @@ func TestColourOnlyWhereItIsSeen(t *testing.T) {
 		})
 	}
 }
+
+func TestAnInterruptEndsWhatCanBeDoneAgain(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	env := &Env{Signals: signals}
+	ctx, cancel := env.untilSignal(t.Context())
+	defer cancel()
+	signals <- os.Interrupt
+	<-ctx.Done()
+	if f := explain(ctx.Err()); f.code != exitInterrupted {
+		t.Errorf("exit code = %d, want %d", f.code, exitInterrupted)
+	}
+}
+
+func TestTheReportThatCannotBeWrittenLosesNothing(t *testing.T) {
+	env, scr, _ := terminal(t, "run", "users.csv", "--action", "demo.award", "--report", "out")
+	env.Terminal = nil
+	out := filepath.Join(env.Dir, "out")
+	if err := os.MkdirAll(filepath.Join(out, "done.csv", "in-the-way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := Main(t.Context(), env); got != exitOther {
+		t.Errorf("exit code = %d, want %d", got, exitOther)
+	}
+	if !strings.Contains(scr.String(), "the run is safe: write its report with weir report ba_") {
+		t.Errorf("stderr:\n%s", scr)
+	}
+	env.Args = []string{"run", "--resume", "--report", "elsewhere"}
+	if got := Main(t.Context(), env); got != exitOK {
+		t.Errorf("exit code with another folder = %d\n%s", got, scr)
+	}
+}

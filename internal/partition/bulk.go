@@ -71,6 +71,9 @@ func (m *Machine) addBulk(now int64, c *Created) *bulk {
 	return b
 }
 
+// leastWindow lets small tasks keep a slow store busy.
+const leastWindow = 4096
+
 // enlist gives a bulk action its places in the queue, one per step.
 func (m *Machine) enlist(now int64, b *bulk) {
 	c := b.spec
@@ -87,6 +90,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
 		s.entry.Data = s
+		m.window = max(m.window, m.cfg.Slots*s.chunk)
 		b.steps = append(b.steps, s)
 	}
 	m.offerAll(now, b)

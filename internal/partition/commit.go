@@ -18,6 +18,7 @@ type generation struct {
 	ack     uint64
 	views   []weir.Progress
 	items   int64 // that end with it
+	results int   // items whose results it carries
 }
 
 func (g *generation) empty() bool { return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 }
@@ -120,6 +121,7 @@ func (m *Machine) Committed(now int64) {
 	m.flying = nil
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
+	m.uncommitted -= g.results
 	m.arriveAll(now, g)
 	if planted.Is(planted.CompletionApart) {
 		for _, b := range g.touched {

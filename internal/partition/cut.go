@@ -75,6 +75,7 @@ func (m *Machine) cutRetry(s *step, t *Task) {
 		r.l.retries = append(r.l.retries, &rest)
 		s.retries.push(&rest)
 	}
+	s.retries.join(s.chunk)
 	t.retry, t.l, t.Attempt = r, r.l, r.attempt
 	t.Items = append(t.Items, r.items...)
 	m.handOver(s, t)

@@ -56,12 +56,15 @@ type Machine struct {
 	flying    *generation // is being committed; nil: none
 	number    uint64      // of the last commit handed out
 	inFlight  int         // tasks
-	stopped   bool        // starts nothing more
-	effects   Effects
-	views     []weir.Progress // durable, not yet handed out
-	ended     int64           // items that ended durably, not yet handed out
-	freeTasks []*Task
-	freeOuts  [][][]byte
+
+	uncommitted int  // items whose results no confirmed commit carries
+	window      int  // the most of them
+	stopped     bool // starts nothing more
+	effects     Effects
+	views       []weir.Progress // durable, not yet handed out
+	ended       int64           // items that ended durably, not yet handed out
+	freeTasks   []*Task
+	freeOuts    [][][]byte
 }
 
 // resource is a lane: one resource inside this partition.
@@ -96,6 +99,7 @@ func New(cfg Config, number uint64) *Machine {
 		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
 		gen:       &generation{},
 		number:    number,
+		window:    leastWindow,
 	}
 }
 
@@ -107,16 +111,23 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Ended, m.ended = m.ended, 0
 	e.Start = m.start(now, e.Start[:0])
 	e.Commit = m.cutCommit(now)
-	e.Wake = min(m.queue.Wake(), m.waits.next())
+	e.Wake = m.waits.next()
+	if !m.behind() {
+		e.Wake = min(e.Wake, m.queue.Wake())
+	}
 	if m.stopped {
 		e.Wake = Never
 	}
 	return e
 }
 
+// behind reports whether so many results wait to be committed that a crash would
+// re-run more than was promised: nothing starts until the store has caught up.
+func (m *Machine) behind() bool { return m.uncommitted >= m.window }
+
 // start takes tasks from the queue while limits and slots allow.
 func (m *Machine) start(now int64, tasks []*Task) []*Task {
-	for !m.stopped {
+	for !m.stopped && !m.behind() {
 		pick, ok := m.queue.Next(now)
 		if !ok {
 			break

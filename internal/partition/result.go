@@ -49,6 +49,8 @@ func (m *Machine) Result(now int64, r *Result) {
 	if t.retry != nil {
 		l.retries = slices.DeleteFunc(l.retries, func(x *retryTask) bool { return x == t.retry })
 	}
+	m.gen.results += n
+	m.uncommitted += n
 	m.dirty(l)
 	m.touch(b)
 	b.record(s.no, r.Service)

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/block"
@@ -106,7 +107,30 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	b.waiting -= int64(len(r.items))
 	r.at.queued += int64(len(r.items))
 	r.at.retries.push(r)
+	r.at.retries.join(r.at.chunk)
 	m.offer(now, r.at)
+}
+
+// join makes one task of the first retries, as far as they are of one block and
+// attempt and fit: failures of single items would else come back one by one. What
+// failed as a whole stays apart, to be halved.
+func (h *retryHeap) join(most int) {
+	for len(*h) > 1 {
+		a := h.pop()
+		b := (*h)[0] // in a statement of its own: only then is it read after the pop
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && len(a.items)+len(b.items) <= most
+		if fits {
+			h.pop()
+			a.items = append(a.items, b.items...)
+			slices.Sort(a.items)
+			a.due = max(a.due, b.due)
+			a.l.retries = slices.DeleteFunc(a.l.retries, func(x *retryTask) bool { return x == b })
+		}
+		h.push(a)
+		if !fits {
+			return
+		}
+	}
 }
 
 // retryHeap holds due retries by their place in the bulk action.

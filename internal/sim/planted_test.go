@@ -22,10 +22,14 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	for _, bug := range planted.All() {
 		t.Run(bug.String(), func(t *testing.T) {
 			planted.Choose(bug)
-			if f := firstFailure(t.Context(), codec); f != nil {
-				t.Logf("found by seed %d: %s: %.150s", f.Seed, f.Invariant, f.Problem)
-			} else {
-				t.Errorf("not found in %d seeds", mostSeeds)
+			f := firstFailure(t.Context(), codec)
+			if f == nil {
+				t.Fatalf("not found in %d seeds", mostSeeds)
+			}
+			t.Logf("found by seed %d: %s: %.150s", f.Seed, f.Invariant, f.Problem)
+			planted.Choose(planted.None) // the control: without the bug the same seed has nothing to show
+			if other := Run(t.Context(), f.Seed, codec, false).Failure; other != nil {
+				t.Errorf("not the bug's doing, it fails without it: %v", other)
 			}
 		})
 	}
