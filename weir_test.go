@@ -64,8 +64,17 @@ func TestRatesAreReadAndWrittenAsPeopleDo(t *testing.T) {
 		in   string
 		want weir.Rate
 	}{
-		{"500/s", 500}, {"500", 500}, {" 500 / sec ", 500}, {"0.5/second", 0.5}, {"30/m", 0.5}, {"30/min", 0.5},
-		{"60/minute", 1}, {"3600/h", 1}, {"7200/hour", 2}, {"1e3/s", 1000}, {"1e9", 1e9},
+		{"500/s", 500},
+		{"500", 500},
+		{" 500 / sec ", 500},
+		{"0.5/second", 0.5},
+		{"30/m", 0.5},
+		{"30/min", 0.5},
+		{"60/minute", 1},
+		{"3600/h", 1},
+		{"7200/hour", 2},
+		{"1e3/s", 1000},
+		{"1e9", 1e9},
 	} {
 		if got, err := weir.ParseRate(tt.in); err != nil || got != tt.want {
 			t.Errorf("ParseRate(%q) = %v, %v; want %v", tt.in, got, err, tt.want)

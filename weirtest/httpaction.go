@@ -3,7 +3,6 @@ package weirtest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -99,8 +98,10 @@ func newChecker(t testing.TB, c HTTPCheck) (*checker, error) {
 		return nil, err
 	}
 	k := &checker{t: t, transport: execute.NewTransport(), signer: signer, item: c.Item, bulk: weir.BulkID("ba_" + rand.Text())}
-	step := weir.Step{Name: "weirtest", Action: "weirtest", Timeout: cmp.Or(c.Timeout, 30*time.Second),
-		Endpoint: &weir.Endpoint{URL: c.URL, Secret: c.Secret, Header: c.Header}}
+	step := weir.Step{
+		Name: "weirtest", Action: "weirtest", Timeout: cmp.Or(c.Timeout, 30*time.Second),
+		Endpoint: &weir.Endpoint{URL: c.URL, Secret: c.Secret, Header: c.Header},
+	}
 	k.call, err = execute.HTTP(step, execute.HTTPOptions{Transport: editor{k}, Counters: &k.counters})
 	return k, err
 }
@@ -113,12 +114,14 @@ func newSecret() string {
 
 // send calls with the trial items of these numbers.
 func (k *checker) send(attempt int, numbers ...int) ([]weir.Outcome, error) {
-	task := &weir.Task{ID: "tsk_" + rand.Text(), Bulk: k.bulk, Tenant: "weirtest", Step: "weirtest", Action: "weirtest",
-		Attempt: attempt, Outcomes: make([]weir.Outcome, len(numbers))}
+	task := &weir.Task{
+		ID: "tsk_" + rand.Text(), Bulk: k.bulk, Tenant: "weirtest", Step: "weirtest", Action: "weirtest",
+		Attempt: attempt, Outcomes: make([]weir.Outcome, len(numbers)),
+	}
 	for _, n := range numbers {
 		task.Items = append(task.Items, weir.TaskItem{No: int64(n), ID: fmt.Sprintf("weirtest-%d", n), Data: k.item})
 	}
-	err := k.call(context.Background(), task)
+	err := k.call(k.t.Context(), task)
 	return task.Outcomes, err
 }
 

@@ -120,8 +120,11 @@ func TestFaultsAreFound(t *testing.T) {
 		check    HTTPCheck
 		want     string
 	}{
-		{"new answer for each call", &action{output: func(calls int, key string) string { return fmt.Sprint(key, calls) }},
-			HTTPCheck{}, `the same batch again: item 1 is done`},
+		{
+			"new answer for each call", &action{output: func(calls int, key string) string { return fmt.Sprint(key, calls) }},
+			HTTPCheck{},
+			`the same batch again: item 1 is done`,
+		},
 		{"key forgotten in another batch", &action{output: func(calls int, key string) string {
 			if calls == 4 { // the batch of one
 				return "new"

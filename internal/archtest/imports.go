@@ -49,6 +49,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/config", May: join(base, middle, []string{"api"})},
 	{Dir: "internal/cli/...", May: []string{"..."}},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
+	// The commands in a user's own binary.
+	{Dir: "cli", May: []string{".", "internal/cli"}},
 	// Users' tests want an engine with a store in it.
 	{Dir: "weirtest", May: join(base, middle, []string{"store/memstore"})},
 	// An example is what a user would write, so it sees what a user sees.
@@ -60,6 +62,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/demo/usersgen", May: []string{"internal/demo"}},
 	// Deliberate bugs, compiled in by a build tag only; whoever could have the bug asks here.
 	{Dir: "internal/planted", StdlibOnly: true},
+	// A downstream that is the judge of everything else must not know it.
+	{Dir: "internal/recorder", StdlibOnly: true},
 	{Dir: "internal/bench/...", May: []string{"..."}},
 	{Dir: "internal/testenv", May: base},
 	{Dir: "internal/archtest", StdlibOnly: true},

@@ -165,10 +165,14 @@ func BenchmarkSetTake(b *testing.B) {
 func benchResults() map[string][]Result {
 	outputs, failures := make([]Result, 100), make([]Result, 100)
 	for i := range 100 {
-		outputs[i] = Result{Item: uint16(i), Attempts: 1, Kind: Output,
-			Output: fmt.Appendf(nil, `{"message_id":"msg_%08x"}`, i*2654435761)}
-		failures[i] = Result{Item: uint16(i), Attempts: 1, Kind: Failure, Code: "not_found",
-			Message: fmt.Sprintf("user u%d not found", i)}
+		outputs[i] = Result{
+			Item: uint16(i), Attempts: 1, Kind: Output,
+			Output: fmt.Appendf(nil, `{"message_id":"msg_%08x"}`, i*2654435761),
+		}
+		failures[i] = Result{
+			Item: uint16(i), Attempts: 1, Kind: Failure, Code: "not_found",
+			Message: fmt.Sprintf("user u%d not found", i),
+		}
 	}
 	return map[string][]Result{"outputs": outputs, "failures": failures}
 }

@@ -76,8 +76,10 @@ func TestSizeOfAState(t *testing.T) {
 		{"a short block that went well", State{Size: 3, Passed: []Set{full(3), full(3)}}, 7},
 		{"every 50th failed", State{Size: Size, Passed: []Set{full(Size), {}}, Failed: every(50)}, 50},
 		{"every second failed", State{Size: Size, Passed: []Set{{}}, Failed: every(2)}, 7 + Size/8},
-		{"100 wait for a retry", State{Size: Size, Passed: []Set{full(100), {}},
-			Retries: []Retry{{Attempt: 1, Due: 1_800_000_000_000_000_000, Items: full(100)}}}, 28},
+		{"100 wait for a retry", State{
+			Size: Size, Passed: []Set{full(100), {}},
+			Retries: []Retry{{Attempt: 1, Due: 1_800_000_000_000_000_000, Items: full(100)}},
+		}, 28},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := len(tt.state.Append(nil)); got > tt.max {

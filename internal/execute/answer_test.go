@@ -19,39 +19,62 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 		name, body string
 		want       []weir.Outcome // for u1, u2, u3
 	}{
-		{"each status has its outcome", `{"results":[{"id":"u1","status":"done","output":{"r":"9"}},
+		{
+			"each status has its outcome", `{"results":[{"id":"u1","status":"done","output":{"r":"9"}},
 			{"id":"u2","status":"retry","code":"busy","retry_after":"30s"},{"id":"u3","status":"failed","code":"closed","message":"gone"}]}`,
 			[]weir.Outcome{
 				{Kind: weir.Done, Output: []byte(`{"r":"9"}`)},
 				{Kind: weir.Retry, Code: "busy", After: 30 * time.Second},
 				{Kind: weir.Failed, Code: "closed", Message: "gone"},
-			}},
-		{"output is kept byte for byte", `{"results":[{"id":"u1","status":"done","output":` + big + `}],"default":"done"}`,
-			[]weir.Outcome{{Kind: weir.Done, Output: []byte(big)}, {Kind: weir.Done}, {Kind: weir.Done}}},
-		{"order does not matter", `{"results":[{"id":"u3","status":"done"},{"id":"u1","status":"left_out","code":"holdout"},{"id":"u2","status":"failed"}]}`,
-			[]weir.Outcome{{Kind: weir.LeftOut, Code: "holdout"}, {Kind: weir.Failed, Code: "failed"}, {Kind: weir.Done}}},
-		{"missing ids have no outcome", `{"results":[{"id":"u2","status":"done"}]}`,
-			[]weir.Outcome{{}, {Kind: weir.Done}, {}}},
-		{"default alone is an answer", `{"default":"retry"}`,
-			slices.Repeat([]weir.Outcome{{Kind: weir.Retry, Code: "retry"}}, 3)},
+			},
+		},
+		{
+			"output is kept byte for byte", `{"results":[{"id":"u1","status":"done","output":` + big + `}],"default":"done"}`,
+			[]weir.Outcome{{Kind: weir.Done, Output: []byte(big)}, {Kind: weir.Done}, {Kind: weir.Done}},
+		},
+		{
+			"order does not matter", `{"results":[{"id":"u3","status":"done"},{"id":"u1","status":"left_out","code":"holdout"},{"id":"u2","status":"failed"}]}`,
+			[]weir.Outcome{{Kind: weir.LeftOut, Code: "holdout"}, {Kind: weir.Failed, Code: "failed"}, {Kind: weir.Done}},
+		},
+		{
+			"missing ids have no outcome", `{"results":[{"id":"u2","status":"done"}]}`,
+			[]weir.Outcome{{}, {Kind: weir.Done}, {}},
+		},
+		{
+			"default alone is an answer", `{"default":"retry"}`,
+			slices.Repeat([]weir.Outcome{{Kind: weir.Retry, Code: "retry"}}, 3),
+		},
 		{"no results and no default is no outcome", `{"results":[]}`, make([]weir.Outcome, 3)},
-		{"null output is none", `{"results":[{"id":"u1","status":"done","output":null}],"default":"done"}`,
-			slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, 3)},
-		{"unknown ids are ignored", `{"results":[{"id":"x","status":"nonsense"},{"id":"x","status":"done"},{"id":"u1","status":"done"}]}`,
-			[]weir.Outcome{{Kind: weir.Done}, {}, {}}},
-		{"fields of its own are ignored", `{"took_ms":3,"results":[{"id":"u1","status":"done","shard":7}]}`,
-			[]weir.Outcome{{Kind: weir.Done}, {}, {}}},
-		{"retry_after takes seconds and dates", `{"results":[{"id":"u1","status":"retry","retry_after":1.5},
+		{
+			"null output is none", `{"results":[{"id":"u1","status":"done","output":null}],"default":"done"}`,
+			slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, 3),
+		},
+		{
+			"unknown ids are ignored", `{"results":[{"id":"x","status":"nonsense"},{"id":"x","status":"done"},{"id":"u1","status":"done"}]}`,
+			[]weir.Outcome{{Kind: weir.Done}, {}, {}},
+		},
+		{
+			"fields of its own are ignored", `{"took_ms":3,"results":[{"id":"u1","status":"done","shard":7}]}`,
+			[]weir.Outcome{{Kind: weir.Done}, {}, {}},
+		},
+		{
+			"retry_after takes seconds and dates", `{"results":[{"id":"u1","status":"retry","retry_after":1.5},
 			{"id":"u2","status":"retry","retry_after":"Sun, 01 Mar 2026 12:02:00 GMT"},{"id":"u3","status":"retry","retry_after":"7"}]}`,
 			[]weir.Outcome{
 				{Kind: weir.Retry, Code: "retry", After: 1500 * time.Millisecond},
 				{Kind: weir.Retry, Code: "retry", After: 2 * time.Minute},
 				{Kind: weir.Retry, Code: "retry", After: 7 * time.Second},
-			}},
-		{"retry_after that is no time leaves it to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
+			},
+		},
+		{
+			"retry_after that is no time leaves it to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
 			{"id":"u2","status":"retry","retry_after":null},{"id":"u3","status":"retry","retry_after":1e300}]}`,
-			[]weir.Outcome{{Kind: weir.Retry, Code: "retry"}, {Kind: weir.Retry, Code: "retry"},
-				{Kind: weir.Retry, Code: "retry", After: 24 * time.Hour}}},
+			[]weir.Outcome{
+				{Kind: weir.Retry, Code: "retry"},
+				{Kind: weir.Retry, Code: "retry"},
+				{Kind: weir.Retry, Code: "retry", After: 24 * time.Hour},
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			task := newTask(3)

@@ -50,8 +50,10 @@ type caller struct {
 // as a [*weir.FieldError] with field "url", "secret" or "header.…".
 func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 	if step.Endpoint == nil {
-		return nil, &weir.FieldError{Code: "no_endpoint", Field: "url",
-			Problem: "step " + step.Name + " has no endpoint", Fix: "give its action a URL"}
+		return nil, &weir.FieldError{
+			Code: "no_endpoint", Field: "url",
+			Problem: "step " + step.Name + " has no endpoint", Fix: "give its action a URL",
+		}
 	}
 	u, err := parseURL(step.Endpoint.URL)
 	if err != nil {
@@ -63,8 +65,10 @@ func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 	}
 	c := &caller{
 		transport: o.Transport, counters: o.Counters, now: o.Now, input: step.Input, timeout: step.Timeout,
-		template: &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: head,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1},
+		template: &http.Request{
+			Method: http.MethodPost, URL: u, Host: u.Host, Header: head,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		},
 	}
 	if step.Endpoint.Secret != "" {
 		if c.signer, err = NewSigner(step.Endpoint.Secret); err != nil {

@@ -63,8 +63,10 @@ func NewSigner(secret string) (*Signer, error) {
 
 // secretError never repeats the secret.
 func secretError(problem string) error {
-	return &weir.FieldError{Code: "bad_secret", Field: "secret", Problem: problem,
-		Fix: fmt.Sprintf(`write "whsec_" and %d to %d random bytes in base64`, minSecret, maxSecret)}
+	return &weir.FieldError{
+		Code: "bad_secret", Field: "secret", Problem: problem,
+		Fix: fmt.Sprintf(`write "whsec_" and %d to %d random bytes in base64`, minSecret, maxSecret),
+	}
 }
 
 // Sign sets the three headers for a message. The id is the same for every

@@ -27,8 +27,10 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 		return badAnswer(status, "answered %s to %q; redirects are not followed: set the action's URL to the final address",
 			statusText(status), excerpt([]byte(resp.Header.Get("Location")), excerptBytes))
 	case fixes[status] != "":
-		return &EndpointError{URL: shownURL(c.template.URL), Status: status, Misconfigured: true,
-			Excerpt: excerpt(head, excerptBytes)}
+		return &EndpointError{
+			URL: shownURL(c.template.URL), Status: status, Misconfigured: true,
+			Excerpt: excerpt(head, excerptBytes),
+		}
 	case status == http.StatusRequestTimeout:
 		return &CallError{CodeTimeout, status, errors.New(text)}
 	case status == http.StatusRequestEntityTooLarge && len(req.sent) > 1:

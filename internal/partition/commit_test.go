@@ -132,3 +132,24 @@ func TestLatenciesAreReadBack(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingStartsWhileTooMuchIsUncommitted(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 100)
+	b.message(envelope{Created: &Created{ID: "ba_big", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 100_000}})
+	tasks, results := b.settle(), 0
+	for len(tasks) > 0 { // the store does not answer
+		for _, task := range tasks {
+			results += len(task.Items)
+			b.m.Result(b.now, &Result{Task: task, Outcomes: b.allDone(task)})
+		}
+		tasks = b.advance().Start
+	}
+	if most := b.m.window + b.config().Slots*100; results < b.m.window || results > most {
+		t.Errorf("%d items ran without a commit, want %d to %d", results, b.m.window, most)
+	}
+	b.commit()
+	if len(b.advance().Start) == 0 {
+		t.Error("nothing starts after the commit")
+	}
+}

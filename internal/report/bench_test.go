@@ -44,8 +44,10 @@ func BenchmarkGrouper(b *testing.B) {
 	var g Grouper
 	rows := make([]Row, 1024)
 	for i := range rows {
-		rows[i] = Row{ID: fmt.Sprint("u", i), State: Failed, Step: "notify", Code: "timeout",
-			Message: fmt.Sprintf("no answer from 10.0.0.%d:8080 after %dms for request 4f2c9a%06x", i%256, i, i)}
+		rows[i] = Row{
+			ID: fmt.Sprint("u", i), State: Failed, Step: "notify", Code: "timeout",
+			Message: fmt.Sprintf("no answer from 10.0.0.%d:8080 after %dms for request 4f2c9a%06x", i%256, i, i),
+		}
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

@@ -94,8 +94,10 @@ func TestGrouperIsExactInWhateverPartsItCounts(t *testing.T) {
 func TestGroupsOrder(t *testing.T) {
 	var g Grouper
 	for _, r := range []Row{
-		{ID: "9", Step: "s", Code: "b", Message: "one 1"}, {ID: "8", Step: "s", Code: "a", Message: "two"},
-		{ID: "7", Step: "s", Code: "c", Message: "many 1"}, {ID: "6", Step: "s", Code: "c", Message: "many 2"},
+		{ID: "9", Step: "s", Code: "b", Message: "one 1"},
+		{ID: "8", Step: "s", Code: "a", Message: "two"},
+		{ID: "7", Step: "s", Code: "c", Message: "many 1"},
+		{ID: "6", Step: "s", Code: "c", Message: "many 2"},
 	} {
 		r.State = Failed
 		g.Add(r)

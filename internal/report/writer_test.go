@@ -76,17 +76,33 @@ func TestDoneCSV(t *testing.T) {
 		rows []Row
 		want string
 	}{
-		{"members become columns, outputs follow", Options{}, []Row{doc(`{"name":"Anna","amount":500}`, `{"reward_id":"r1"}`), doc(`{"name":"Bob","amount":7}`, `{"reward_id":"r2"}`)},
-			"id,name,amount,output.reward_id\nu1,Anna,500,r1\nu2,Bob,7,r2\n"},
+		{
+			"members become columns, outputs follow",
+			Options{},
+			[]Row{doc(`{"name":"Anna","amount":500}`, `{"reward_id":"r1"}`), doc(`{"name":"Bob","amount":7}`, `{"reward_id":"r2"}`)},
+			"id,name,amount,output.reward_id\nu1,Anna,500,r1\nu2,Bob,7,r2\n",
+		},
 		{"another order of members does not matter", Options{}, []Row{doc(`{"a":1,"b":2}`, ""), doc(`{"b":2,"a":1}`, "")}, "id,a,b\nu1,1,2\nu2,1,2\n"},
-		{"values stand as people write them", Options{}, []Row{doc(`{"t":"a \"b\", ü","n":9007199254740993,"f":1.50,"y":true,"z":null,"o":{"x":[1, 2]},"l":[]}`, "")},
-			"id,t,n,f,y,z,o,l\nu1,\"a \"\"b\"\", ü\",9007199254740993,1.50,true,,\"{\"\"x\"\":[1, 2]}\",[]\n"},
-		{"members that come late get a column in every row", Options{}, []Row{doc(`{"a":"x\ny"}`, ""), doc(`{"a":2,"b":3}`, ""), doc(`{"a":4}`, `{"c":5}`), doc(`{"b":6}`, "")},
-			"id,a,b,output.c\nu1,\"x\ny\",,\nu2,2,3,\nu3,4,,5\nu4,,6,\n"},
+		{
+			"values stand as people write them",
+			Options{},
+			[]Row{doc(`{"t":"a \"b\", ü","n":9007199254740993,"f":1.50,"y":true,"z":null,"o":{"x":[1, 2]},"l":[]}`, "")},
+			"id,t,n,f,y,z,o,l\nu1,\"a \"\"b\"\", ü\",9007199254740993,1.50,true,,\"{\"\"x\"\":[1, 2]}\",[]\n",
+		},
+		{
+			"members that come late get a column in every row",
+			Options{},
+			[]Row{doc(`{"a":"x\ny"}`, ""), doc(`{"a":2,"b":3}`, ""), doc(`{"a":4}`, `{"c":5}`), doc(`{"b":6}`, "")},
+			"id,a,b,output.c\nu1,\"x\ny\",,\nu2,2,3,\nu3,4,,5\nu4,,6,\n",
+		},
 		{"an id that is the item's own is not repeated", Options{}, []Row{doc(`{"id":"u1","a":1}`, ""), doc(`{"id":"u2","a":2}`, "")}, "id,a\nu1,1\nu2,2\n"},
 		{"an id that is another is kept", Options{}, []Row{doc(`{"id":"u1"}`, ""), doc(`{"id":7}`, "")}, "id,data.id\nu1,\nu2,7\n"},
-		{"names that the report uses are told apart", Options{}, []Row{doc(`{"output":1,"output.a":2,"data":3,"data.x":4,"":5}`, `{"a":6}`)},
-			"id,data.output,data.output.a,data.data,data.data.x,data.,output.a\nu1,1,2,3,4,5,6\n"},
+		{
+			"names that the report uses are told apart",
+			Options{},
+			[]Row{doc(`{"output":1,"output.a":2,"data":3,"data.x":4,"":5}`, `{"a":6}`)},
+			"id,data.output,data.output.a,data.data,data.data.x,data.,output.a\nu1,1,2,3,4,5,6\n",
+		},
 		{"what is no object stands in one column", Options{}, []Row{doc(`[1,2]`, `"text"`), doc(``, `null`), doc(`{"a":`, `7`)}, "id,data,output\nu1,\"[1,2]\",text\nu2,,\nu3,\"{\"\"a\"\":\",7\n"},
 		{"formulas are guarded, in names too", Options{}, []Row{{ID: "=1", Data: []byte(`{"+x":"@y","n":-5}`)}}, "id,'+x,n\n'=1,'@y,-5\n"},
 		{"formulas stay when told", Options{RawCells: true}, []Row{{ID: "=1", Data: []byte(`{"+x":"@y"}`)}}, "id,+x\n=1,@y\n"},
@@ -188,8 +204,10 @@ func storySummary() Summary {
 		StartedAt: start, FinishedAt: &end, Duration: Duration(90 * time.Second), Durability: "disk",
 		Counts: Counts{Total: 6, Done: 1, Failed: 2, Cancelled: 1, Ready: 1, Waiting: 1}, Duplicates: 2, Invalid: 1,
 		Steps: []Step{
-			{Name: "award", Action: "award-reward", Done: 2, Failed: 1, Attempts: 6, Retries: 3, Refused: 1, Rate: 0.5,
-				Latency: Latency{Duration(88 * time.Millisecond), Duration(214 * time.Millisecond), Duration(1400 * time.Millisecond), Duration(61 * time.Second)}},
+			{
+				Name: "award", Action: "award-reward", Done: 2, Failed: 1, Attempts: 6, Retries: 3, Refused: 1, Rate: 0.5,
+				Latency: Latency{Duration(88 * time.Millisecond), Duration(214 * time.Millisecond), Duration(1400 * time.Millisecond), Duration(61 * time.Second)},
+			},
 			{Name: "notify", Action: "send-message", Done: 1, Failed: 1, LeftOut: 4, Attempts: 3, Retries: 1},
 		},
 		Errors: g.Groups(),

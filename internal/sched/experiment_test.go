@@ -69,8 +69,10 @@ func TestSmallBulksBesideFloods(t *testing.T) {
 			mean := 10 * (11 - 10*math.Pow(tt.most/10, -0.1))
 			for at := 2.0; at < 120; at += rng.ExpFloat64() * mean / (tt.load * rate) {
 				n := size()
-				small = append(small, s.add(job{tenant: fmt.Sprint("small", rng.IntN(10_000)), tier: rng.IntN(Tiers),
-					r: r, items: int64(n), chunk: 100, service: service, arrive: int64(at * 1e9)}))
+				small = append(small, s.add(job{
+					tenant: fmt.Sprint("small", rng.IntN(10_000)), tier: rng.IntN(Tiers),
+					r: r, items: int64(n), chunk: 100, service: service, arrive: int64(at * 1e9),
+				}))
 			}
 			s.run(150 * sec)
 			var slow []float64

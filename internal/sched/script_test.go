@@ -132,7 +132,8 @@ func (s *script) add(a args) {
 	}
 	j := &job{tenant: a["tenant"], r: s.rs[on], items: a.int("items", 1), chunk: a.int("chunk", 1)}
 	g := s.sim.q.AddGroup(s.sim.q.Tenant(j.tenant), GroupConfig{
-		Submit: s.sim.now, Tier: int(a.int("tier", 2)), Cap: int(a.int("cap", 0)), Priority: int(a.int("priority", 0))})
+		Submit: s.sim.now, Tier: int(a.int("tier", 2)), Cap: int(a.int("cap", 0)), Priority: int(a.int("priority", 0)),
+	})
 	if name := a["group"]; name != "" {
 		s.groups[name] = j
 		j.tenant = name // what next prints

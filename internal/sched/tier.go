@@ -140,7 +140,7 @@ func (r *Resource) guardTiers(off bool) {
 func (q *Queue) rebase(t *tier) {
 	v := t.v
 	t.v = 0
-	for _, tenant := range q.tenants { // order does not matter: each tag is moved by the same
+	for _, tenant := range q.tenants { // order does not reach a result: each tag is moved by the same
 		for f := tenant.flows; f != nil; f = f.next {
 			if f.tier == t {
 				f.tag -= v

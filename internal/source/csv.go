@@ -167,9 +167,11 @@ func (c *csvRows) blank(row []byte) bool {
 }
 
 func (c *csvRows) wrongWidth(row []byte, line int) *RowError {
-	return &RowError{Line: line, Code: CodeBadCSV, Value: shorten(bytes.TrimSpace(row)),
+	return &RowError{
+		Line: line, Code: CodeBadCSV, Value: shorten(bytes.TrimSpace(row)),
 		Problem: fmt.Sprintf("the row has %d cells, the header has %d", len(c.cells), len(c.columns)),
-		Fix:     fmt.Sprintf("put cells that contain %q in double quotes", c.delim)}
+		Fix:     fmt.Sprintf("put cells that contain %q in double quotes", c.delim),
+	}
 }
 
 func trimCR(line []byte) []byte {

@@ -73,9 +73,11 @@ func (d *docs) idOf(value []byte) (string, *RowError) {
 	case (c == '-' || c >= '0' && c <= '9') && !bytes.ContainsAny(value, ".eE"):
 		id = string(value)
 	default:
-		return "", &RowError{Code: CodeBadID, Value: shorten(value),
+		return "", &RowError{
+			Code: CodeBadID, Value: shorten(value),
 			Problem: fmt.Sprintf("the id %q is neither text nor a whole number", d.id),
-			Fix:     "write the id as a string"}
+			Fix:     "write the id as a string",
+		}
 	}
 	return id, checkID(id, d.id, d.opts.MaxID)
 }
@@ -83,9 +85,11 @@ func (d *docs) idOf(value []byte) (string, *RowError) {
 // checkID refuses ids that are empty or too long.
 func checkID(id, field string, most int) *RowError {
 	if len(id) > most {
-		return &RowError{Code: CodeIDTooLong, Field: field, Value: shorten(id),
+		return &RowError{
+			Code: CodeIDTooLong, Field: field, Value: shorten(id),
 			Problem: fmt.Sprintf("the id has %d bytes, at most %d are allowed", len(id), most),
-			Fix:     "use a shorter id, or another column as id"}
+			Fix:     "use a shorter id, or another column as id",
+		}
 	}
 	if id == "" || (id[0] <= ' ' && strings.TrimSpace(id) == "") {
 		return missingID(field)
@@ -94,8 +98,10 @@ func checkID(id, field string, most int) *RowError {
 }
 
 func missingID(field string) *RowError {
-	return &RowError{Code: CodeMissingID, Field: field,
-		Problem: fmt.Sprintf("the id %q is missing", field), Fix: "give every item an id"}
+	return &RowError{
+		Code: CodeMissingID, Field: field,
+		Problem: fmt.Sprintf("the id %q is missing", field), Fix: "give every item an id",
+	}
 }
 
 func tooLarge(line, size, most int) *RowError {
@@ -103,9 +109,11 @@ func tooLarge(line, size, most int) *RowError {
 	if size < 0 {
 		found = "even more bytes"
 	}
-	return &RowError{Line: line, Code: CodeItemTooLarge,
+	return &RowError{
+		Line: line, Code: CodeItemTooLarge,
 		Problem: fmt.Sprintf("the item has %s, at most %d are allowed", found, most),
-		Fix:     "keep large content elsewhere and put a reference to it in the item"}
+		Fix:     "keep large content elsewhere and put a reference to it in the item",
+	}
 }
 
 var replacement = []byte("\uFFFD")
@@ -170,8 +178,10 @@ func badText(text []byte, transcoded bool) int {
 }
 
 func badEncoding(text []byte, at, line, col int) *RowError {
-	e := &RowError{Code: CodeBadEncoding, Value: fmt.Sprintf("% x", text[at:min(at+4, len(text))]),
-		Problem: "these bytes are no text in the file's encoding", Fix: "save the file as UTF-8, or name its encoding"}
+	e := &RowError{
+		Code: CodeBadEncoding, Value: fmt.Sprintf("% x", text[at:min(at+4, len(text))]),
+		Problem: "these bytes are no text in the file's encoding", Fix: "save the file as UTF-8, or name its encoding",
+	}
 	e.place(text, at, line, col)
 	return e
 }

@@ -143,8 +143,10 @@ func (e *elements) peek() (byte, error) {
 
 func (e *elements) broken(problem string) error {
 	found := shorten(e.w.unread()[:min(len(e.w.unread()), 20)])
-	return &InputError{Line: e.w.line, Column: e.w.col + 1, Code: CodeBadJSON,
-		Problem: problem + ", found " + found, Fix: "write the file as an array of JSON objects"}
+	return &InputError{
+		Line: e.w.line, Column: e.w.col + 1, Code: CodeBadJSON,
+		Problem: problem + ", found " + found, Fix: "write the file as an array of JSON objects",
+	}
 }
 
 // cut tells a file that ends inside the array from one that cannot be read.
@@ -152,6 +154,8 @@ func (e *elements) cut() error {
 	if e.w.err != io.EOF {
 		return e.w.err
 	}
-	return &InputError{Line: e.w.line, Column: e.w.col + 1, Code: CodeCutShort,
-		Problem: "the JSON ends too early", Fix: "the file is not whole: copy it again"}
+	return &InputError{
+		Line: e.w.line, Column: e.w.col + 1, Code: CodeCutShort,
+		Problem: "the JSON ends too early", Fix: "the file is not whole: copy it again",
+	}
 }

@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -69,7 +68,7 @@ func (l pebbleLog) Infof(string, ...any) {}
 
 // Errorf logs.
 func (l pebbleLog) Errorf(format string, args ...any) {
-	l.s.log.LogAttrs(context.Background(), slog.LevelError, "pebble", slog.String("error", fmt.Sprintf(format, args...)))
+	l.s.log.Error("pebble", slog.String("error", fmt.Sprintf(format, args...)))
 }
 
 // Fatalf marks the store broken. Pebble must not go on behind it, so it never returns.
@@ -88,6 +87,5 @@ func (s *Store) events() *pebble.EventListener {
 }
 
 func (s *Store) logError(msg string, err error) {
-	s.log.LogAttrs(context.Background(), slog.LevelError, msg,
-		slog.String("dir", s.dir), slog.Any("error", err))
+	s.log.Error(msg, slog.String("dir", s.dir), slog.Any("error", err))
 }
