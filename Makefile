@@ -27,6 +27,8 @@ help: ## print this list
 test: ## run all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
 	$(GO) test -timeout $(TIMEOUT) ./...
+	@echo "== deliberate bugs, which the simulation has to find"
+	$(GO) test -timeout $(TIMEOUT) -tags planted -run Planted ./internal/sim
 
 check: fmt-check vet lint race examples ## all that a change must pass besides make test
 

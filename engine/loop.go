@@ -133,17 +133,11 @@ func (p *part) step(now int64, in *input) error {
 // nobody waits for the answer any more.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
 	verdict := partition.AfterCommit(p.tryCommit(ctx, b))
-	for verdict == partition.Again || verdict == partition.AskNumber {
+	for verdict == partition.Again {
 		if sleep(ctx, retryEvery); ctx.Err() != nil {
 			return
 		}
-		if verdict == partition.Again {
-			verdict = partition.AfterCommit(p.tryCommit(ctx, b))
-			continue
-		}
-		if number, err := p.engine.store.Number(ctx, p.no); err == nil {
-			verdict = partition.AfterNumber(b, number)
-		}
+		verdict = partition.AfterCommit(p.tryCommit(ctx, b))
 	}
 	if verdict == partition.Dropped {
 		p.mail.put(input{err: fmt.Errorf("partition %d, commit %d: %w", p.no, b.Number, store.ErrFenced)})

@@ -27,7 +27,7 @@ func (p *part) own(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.readInbox(beside, 0) })
 	wg.Go(func() { p.keepLease(beside) })
-	wg.Go(func() { p.drain(over, ctx) })
+	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
 	err := p.loop(ctx, writing)
 	drop()
@@ -113,7 +113,7 @@ func (p *part) renew(ctx context.Context, most time.Duration) error {
 
 // drain tells the loop to stop when ctx ends, and gives up on tasks that take
 // longer than DrainFor, and then on a store that does not answer.
-func (p *part) drain(over <-chan struct{}, ctx context.Context) {
+func (p *part) drain(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-over:
 		return

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"log/slog"
 	"math"
 	"time"
 
@@ -243,7 +244,8 @@ func (e *Engine) first(claim []byte, c *partition.Created, digest hash.Hash) (*B
 // discard removes the blocks of a submit that was refused. If that fails, the next start does it.
 func (e *Engine) discard(ctx context.Context, p int, id weir.BulkID) {
 	if err := e.store.DeleteBlocks(context.WithoutCancel(ctx), p, id); err != nil {
-		e.log.WarnContext(ctx, "blocks of a refused submit stay until the next start", "bulk_action", id, "error", err)
+		e.log.LogAttrs(ctx, slog.LevelWarn, "blocks of a refused submit stay until the next start",
+			slog.String("bulk_action", string(id)), slog.Any("error", err))
 	}
 }
 

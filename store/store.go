@@ -25,7 +25,8 @@ var (
 	ErrFenced = errors.New("fenced: the partition has another owner")
 	// ErrHeld means that the lease is somebody else's and has not run out.
 	ErrHeld = errors.New("lease is held by another owner")
-	// ErrUnknown means that a write's answer did not come: it may or may not have happened. [State.Number] tells.
+	// ErrUnknown means that a write's answer did not come: it may or may not have happened. The same
+	// commit again tells: a repeat is refused by its number.
 	ErrUnknown = errors.New("outcome of the write is unknown")
 	// ErrNotFound means that there is no such block or row.
 	ErrNotFound = errors.New("no such block or row")

@@ -31,7 +31,7 @@ func main() {
 	defer store.Close()
 	eng := must(engine.Open(ctx, store, engine.Options{}))
 	must(0, engine.Handle(eng, greet))
-	go eng.Run(ctx)
+	go func() { must(0, eng.Run(ctx)) }()
 	bulk := must(engine.Submit(ctx, eng, weir.Spec[User, string]{Chain: weir.Start(greet)}, users(1000)))
 	report := must(bulk.Wait(ctx))
 	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)

@@ -52,8 +52,8 @@ func (b *Builder) Reset() {
 }
 
 // Seal appends the packed block to dst: header, number of items, bytes of ids,
-// bytes of all columns, and then the columns, compressed: lengths of the ids,
-// lengths of the data, data, ids. Like goes next to like, so the lengths nearly
+// bytes of all columns, and then the columns, compressed: lengths of ids, lengths
+// of documents, the documents, the ids. Like goes next to like, so lengths nearly
 // vanish. The ids come last because most of them are also found in the data: an
 // id that repeats a part of a document packs better than the other way round.
 func (c *Codec) Seal(dst []byte, b *Builder) []byte {

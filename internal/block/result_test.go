@@ -145,7 +145,7 @@ func TestEachResultStopsAtTheFirstError(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || n != 3 {
+	if !errors.Is(err, stop) || n != 3 {
 		t.Errorf("EachResult = %v after %d results, want %v after 3", err, n, stop)
 	}
 }

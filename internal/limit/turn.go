@@ -160,14 +160,14 @@ func (p *Pool) slotTurn(now int64, l *Lane, express bool) int64 {
 }
 
 // claim returns until when a waiting lane can make others wait for it.
-func (o *Lane) claim() int64 {
+func (l *Lane) claim() int64 {
 	switch {
-	case o.woken:
-		return o.wokenAt + grace
-	case o.at == Never:
+	case l.woken:
+		return l.wokenAt + grace
+	case l.at == Never:
 		return Never
 	}
-	return o.at + grace
+	return l.at + grace
 }
 
 // yield wakes the lane that goes first, and returns when its claim is over.

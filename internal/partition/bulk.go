@@ -35,11 +35,13 @@ type bulk struct {
 	inFlight int64  // items
 	waiting  int64  // items with a due time
 	latency  []*hdrhistogram.Histogram
-	shown    int64       // items that had ended when a commit last showed it
-	touched  *generation // the generation that already writes its status
-	problem  string      // why nothing can run, in words: unknown chain, wrong endpoint
-	waits    string      // what it waited on when last looked at
-	sampled  int64       // when that was
+
+	latencyDue int64       // when the histograms are written again
+	shown      int64       // items that had ended when a commit last showed it
+	touched    *generation // the generation that already writes its status
+	problem    string      // why nothing can run, in words: unknown chain, wrong endpoint
+	waits      string      // what it waited on when last looked at
+	sampled    int64       // when that was
 }
 
 // step is one bulk action at one step: what may be cut next, and what is on its way.
@@ -58,7 +60,7 @@ type step struct {
 }
 
 func (m *Machine) addBulk(now int64, c *Created) *bulk {
-	b := &bulk{spec: c, sampled: now}
+	b := &bulk{spec: c, sampled: now, latencyDue: now + latencyEvery}
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
 	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))

@@ -72,6 +72,10 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 			x.status.InFlight = x.inFlight
 		}
 		b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
+		if x.state.Final() || now >= x.latencyDue {
+			b.Set = append(b.Set, x.latencyRows()...)
+			x.latencyDue = now + latencyEvery
+		}
 		v := m.view(x)
 		g.views = append(g.views, v)
 		g.items += v.Counts.Ended() - x.shown
@@ -79,7 +83,6 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
-		b.Set = append(b.Set, x.latencyRows()...)
 	}
 	m.flying, m.gen = g, &generation{}
 	if planted.Is(planted.StepBeforeCommit) {
@@ -157,10 +160,9 @@ type Verdict int
 
 // The verdicts.
 const (
-	Written   Verdict = iota // call Committed
-	Again                    // commit the same batch again
-	AskNumber                // the answer did not come: read the store's number, then call AfterNumber
-	Dropped                  // somebody else owns the partition: forget it at once
+	Written Verdict = iota // call Committed
+	Again                  // commit the same batch again
+	Dropped                // somebody else owns the partition: forget it at once
 )
 
 // AfterCommit judges the answer to a commit. An answer that did not come is
@@ -180,7 +182,6 @@ func AfterCommit(err error) Verdict {
 		if planted.Is(planted.UnknownIsSuccess) {
 			return Written
 		}
-		return AskNumber
 	}
 	return Again
 }
@@ -193,17 +194,4 @@ func afterOrder(e *store.NumberError) Verdict {
 		return Written // by an earlier try, whose answer did not come or came before it
 	}
 	return Dropped // the state is not the one that this owner knows
-}
-
-// AfterNumber judges a commit whose answer did not come by the number that the
-// store has. The number alone does not tell whose commit it counts: only another
-// try does, which the store refuses if somebody else took over.
-func AfterNumber(b *store.Batch, number uint64) Verdict {
-	if planted.Is(planted.NumberIsProof) && number == b.Number {
-		return Written
-	}
-	if number > b.Number {
-		return Dropped // somebody else went on from there
-	}
-	return Again
 }

@@ -17,7 +17,7 @@ func TestAnswerThatDidNotComeIsNeverTakenForYesOrNo(t *testing.T) {
 	}{
 		{"an answer without error is a yes", nil, Written},
 		{"a former owner lets go", fmt.Errorf("commit: %w", store.ErrFenced), Dropped},
-		{"no answer: ask", fmt.Errorf("commit: %w", store.ErrUnknown), AskNumber},
+		{"no answer: ask again, the store knows", fmt.Errorf("commit: %w", store.ErrUnknown), Again},
 		{"an error says that nothing was written", errors.New("no route"), Again},
 		{"a repeat was written by an earlier try", &store.NumberError{Got: 7, Want: 8}, Written},
 		{"a store that is elsewhere is not ours", &store.NumberError{Got: 7, Want: 12}, Dropped},
@@ -28,15 +28,6 @@ func TestAnswerThatDidNotComeIsNeverTakenForYesOrNo(t *testing.T) {
 				t.Errorf("AfterCommit(%v) = %v, want %v", tt.err, got, tt.want)
 			}
 		})
-	}
-}
-
-func TestNumberAloneProvesNothing(t *testing.T) {
-	b := &store.Batch{Number: 7}
-	for number, want := range map[uint64]Verdict{6: Again, 7: Again, 8: Dropped} {
-		if got := AfterNumber(b, number); got != want {
-			t.Errorf("AfterNumber of commit 7 with the store at %d = %v, want %v", number, got, want)
-		}
 	}
 }
 
@@ -151,5 +142,24 @@ func TestNothingStartsWhileTooMuchIsUncommitted(t *testing.T) {
 	b.commit()
 	if len(b.advance().Start) == 0 {
 		t.Error("nothing starts after the commit")
+	}
+}
+
+func TestLatenciesSurviveATakeover(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 4)
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 8}})
+	tasks := b.settle()
+	b.now += 2 * latencyEvery
+	b.m.Result(b.now, &Result{Task: tasks[0], Outcomes: b.allDone(tasks[0]), Service: 5e6})
+	b.settle()
+	b.reload()
+	for _, task := range b.settle() {
+		b.m.Result(b.now, &Result{Task: task, Outcomes: b.allDone(task), Service: 5e6})
+	}
+	b.settle()
+	h, err := ReadLatency(b.rows, "ba_x", 0)
+	if err != nil || h == nil || h.TotalCount() != 2 {
+		t.Errorf("latencies of two tasks, one of them before the takeover: %+v, %v", h, err)
 	}
 }

@@ -43,6 +43,11 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	b := m.addBulk(now, spec)
 	b.status, b.state = *status, status.State
 	b.shown = b.status.Counts(spec.Items).Ended()
+	for i := range b.latency {
+		if b.latency[i], err = ReadLatency(rows, id, i); err != nil {
+			return err
+		}
+	}
 	if b.steps == nil { // its chain is not registered: it waits, with that reason
 		m.restate(now, b)
 		return nil

@@ -20,7 +20,7 @@ import (
 //	n id                   its status and counters
 //	k id block             where the items of a touched block are
 //	c id block commit      what the actions answered for items of the block
-//	h id step              latencies at a step, written at the end
+//	h id step              latencies at a step, written once a second and at the end
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'

@@ -111,6 +111,9 @@ func (b *bulk) record(step int, service int64) {
 	}
 }
 
+// latencyEvery is how often histograms are written: a crash loses no more of them.
+const latencyEvery = int64(time.Second)
+
 const (
 	latencyUnit = int64(time.Microsecond)
 	latencyMax  = int64(24*time.Hour) / latencyUnit
@@ -118,7 +121,7 @@ const (
 
 func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, latencyMax, 1) }
 
-// latencyRows are the histograms of a bulk action that ended.
+// latencyRows are the histograms of a bulk action.
 func (b *bulk) latencyRows() (rows []store.Row) {
 	for i, h := range b.latency {
 		if h == nil {

@@ -15,7 +15,6 @@ const (
 	OldEpochAccepted       // the store compares epochs only, and takes equal or older ones
 	UnknownIsSuccess       // a commit without an answer counts as written
 	UnknownIsFailure       // a commit that the store has already is made again for ever
-	NumberIsProof          // a commit is taken for written because somebody wrote one of that number
 	EndedStaysActive       // what is created and ended by one commit stays marked as not ended
 	CompletionApart        // completion is not in the commit of the last result
 	TimeoutForgotten       // the items of a timed-out task are never tried again
@@ -51,7 +50,6 @@ var names = [...]string{
 	OldEpochAccepted:   "old epoch accepted",
 	UnknownIsSuccess:   "unknown is success",
 	UnknownIsFailure:   "unknown is failure",
-	NumberIsProof:      "number is proof",
 	EndedStaysActive:   "ended stays active",
 	CompletionApart:    "completion apart",
 	TimeoutForgotten:   "timeout forgotten",

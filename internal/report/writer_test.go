@@ -137,10 +137,7 @@ func TestMembersWithoutEndShareOneColumn(t *testing.T) {
 // TestNothingIsLostInCSV writes any documents and finds every member again under its column.
 func TestNothingIsLostInCSV(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		dir := t.TempDir()
 		docs := rapid.SliceOfN(rapid.MapOf(rapid.StringMatching(`[a-f]|id|data\.x|output`), rapid.StringMatching(`[a-z=,"\n '-]{0,5}`)), 1, 20).Draw(rt, "documents")
 		w, err := NewWriter(dir, CSV, Options{RawCells: true})
 		if err != nil {

@@ -70,6 +70,7 @@ func (r *Resource) gateCause(at int64) Cause {
 		return CauseClosed
 	case limit.CauseTurn:
 		return CauseFairShare
+	case limit.CauseRate, limit.CauseNone:
 	}
 	return CauseRate
 }

@@ -41,12 +41,12 @@ type modelTenant struct {
 }
 
 type modelGroup struct {
-	g                              *Group
-	t                              *modelTenant
-	cap, inFlight                  int
-	paused, removed                bool
-	entries                        []*modelEntry
-	items, done, dropped, backFlow int
+	g                    *Group
+	t                    *modelTenant
+	cap, inFlight        int
+	paused, removed      bool
+	entries              []*modelEntry
+	items, done, dropped int
 }
 
 type modelEntry struct {

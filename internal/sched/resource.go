@@ -165,6 +165,7 @@ func (q *Queue) leave(r *Resource) {
 		q.ready.remove(r)
 	case resourceSleeping:
 		q.sleeping.remove(r)
+	case resourceEmpty, resourceWaiting: // in no heap
 	}
 }
 

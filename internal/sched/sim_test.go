@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -164,9 +163,9 @@ func (s *sim) use(r *Resource) float64 {
 // target logs one line for a target, and fails if it is missed.
 func (s *sim) target(ok bool, format string, args ...any) {
 	s.t.Helper()
-	s.t.Log(fmt.Sprintf(format, args...))
+	s.t.Logf(format, args...)
 	if !ok {
-		s.t.Errorf("target missed: %s", fmt.Sprintf(format, args...))
+		s.t.Errorf("target missed: "+format, args...)
 	}
 }
 

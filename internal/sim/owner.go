@@ -161,24 +161,9 @@ func (o *owner) judged(b *store.Batch, v partition.Verdict) {
 				o.w.ledger.commit(o.w, o, b)
 			}
 		})
-	case partition.AskNumber:
-		o.node.after(retryEvery, func() { o.askNumber(b) })
 	case partition.Dropped:
 		o.drop()
 	}
-}
-
-func (o *owner) askNumber(b *store.Batch) {
-	if o.gone {
-		return
-	}
-	if o.w.ledger.draw(o.w) != noFault {
-		o.node.after(retryEvery, func() { o.askNumber(b) })
-		return
-	}
-	number, err := o.w.mem.Number(o.w.ctx, o.partition)
-	o.w.must(err == nil, "sim", nil, -1, "%v", err)
-	o.judged(b, partition.AfterNumber(b, number))
 }
 
 // readInbox hands messages to the loop, a bounded number at a time.

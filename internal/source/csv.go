@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -70,7 +71,7 @@ func (c *csvRows) next(it *Item) error {
 func (c *csvRows) record() (n int, bad *RowError, err error) {
 	for {
 		line, n, err := c.w.nextLine(0)
-		if err == errTooLong {
+		if errors.Is(err, errTooLong) {
 			number := c.w.line
 			if err := c.w.skipLine(); err != nil {
 				return 0, nil, err
@@ -184,8 +185,11 @@ func trimCR(line []byte) []byte {
 // quoted cuts a row that has quotes in it, and so perhaps many lines.
 func (c *csvRows) quoted() (n int, bad *RowError, err error) {
 	c.cells = c.cells[:0]
-	for i, last := 0, false; ; {
-		var bad *RowError
+	for i := 0; ; {
+		var (
+			last bool
+			bad  *RowError
+		)
 		if b := c.w.unread(); i < len(b) && b[i] == '"' {
 			i, last, bad, err = c.quotedCell(i)
 		} else {

@@ -12,7 +12,7 @@ func TestKeysKnowsWhatItHas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k, model := NewKeys(), map[string]bool{}
 		for _, id := range rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,6}`), 0, 300).Draw(t, "ids") {
-			fresh := false
+			var fresh bool
 			if rapid.Bool().Draw(t, "as bytes") {
 				fresh = k.AddBytes([]byte(id))
 			} else {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -15,7 +16,7 @@ func (l *lines) next(it *Item) error {
 	for {
 		line, n, err := l.w.nextLine(0)
 		number := l.w.line
-		if err == errTooLong {
+		if errors.Is(err, errTooLong) {
 			if err := l.w.skipLine(); err != nil {
 				return err
 			}

@@ -156,8 +156,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 				_, err = read(t, r)
 				r.Close()
 			}
-			bad, ok := err.(*InputError)
-			if !ok || bad.Code != tt.code || !strings.HasPrefix(bad.Error(), "some/file: ") {
+			var bad *InputError
+			if !errors.As(err, &bad) || bad.Code != tt.code || !strings.HasPrefix(bad.Error(), "some/file: ") {
 				t.Errorf("error = %#v (%v), want code %s and the file's name", err, err, tt.code)
 			}
 			if tt.code == CodeUnreadable && !errors.Is(err, broken) {

@@ -116,8 +116,8 @@ func TestBadHeader(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Open(strings.NewReader(tt.text), "x.csv", tt.o)
-			bad, ok := err.(*RowError)
-			if !ok || bad.Code != CodeBadCSV || bad.Line != 1 || bad.Fix == "" || !strings.Contains(bad.Error(), tt.problem) {
+			var bad *RowError
+			if !errors.As(err, &bad) || bad.Code != CodeBadCSV || bad.Line != 1 || bad.Fix == "" || !strings.Contains(bad.Error(), tt.problem) {
 				t.Errorf("Open(%q) = %#v, want bad_csv on line 1 with %q and a fix", tt.text, err, tt.problem)
 			}
 		})
@@ -196,8 +196,8 @@ func TestBrokenJSONEndsTheStream(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := read(t, open(t, tt.text, "x.json", Options{MaxItem: 64}))
-			bad, ok := err.(*InputError)
-			if !ok || bad.Code != tt.code || bad.Line != 1 || bad.Fix == "" || len(got) != tt.items {
+			var bad *InputError
+			if !errors.As(err, &bad) || bad.Code != tt.code || bad.Line != 1 || bad.Fix == "" || len(got) != tt.items {
 				t.Errorf("reading %q gave %q and %#v, want %d items and code %s", tt.text, got, err, tt.items, tt.code)
 			}
 		})

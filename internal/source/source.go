@@ -137,7 +137,7 @@ func (r *Reader) next(it *Item) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	if _, ok := err.(*RowError); ok {
+	if bad := (*RowError)(nil); errors.As(err, &bad) {
 		return err
 	}
 	r.ended = true
@@ -155,14 +155,16 @@ func (r *Reader) readAhead() {
 
 // named turns what ends a stream into an InputError with the file's name. A RowError stays as it is.
 func (r *Reader) named(err error) error {
-	switch e := err.(type) {
-	case *RowError:
-		return e
-	case *InputError:
+	var bad *RowError
+	if errors.As(err, &bad) {
+		return bad
+	}
+	var e *InputError
+	if errors.As(err, &e) {
 		e.Name = r.name
 		return e
 	}
-	e := &InputError{Name: r.name, Code: CodeUnreadable, Problem: "cannot read on", Err: err}
+	e = &InputError{Name: r.name, Code: CodeUnreadable, Problem: "cannot read on", Err: err}
 	if r.found.Compression == "" {
 		return e
 	}

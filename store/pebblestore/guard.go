@@ -81,11 +81,11 @@ func (l pebbleLog) Fatalf(format string, args ...any) {
 // call Fatalf; but damage in one table is no reason to stop, the reader gets an error.
 func (s *Store) events() *pebble.EventListener {
 	return &pebble.EventListener{
-		DataCorruption:  func(i pebble.DataCorruptionInfo) { s.logError("stored data is damaged", i.Details) },
-		BackgroundError: func(err error) { s.logError("pebble in the background", err) },
+		DataCorruption:  func(i pebble.DataCorruptionInfo) { s.logError("damaged data", i.Details) },
+		BackgroundError: func(err error) { s.logError("work in the background", err) },
 	}
 }
 
-func (s *Store) logError(msg string, err error) {
-	s.log.Error(msg, slog.String("dir", s.dir), slog.Any("error", err))
+func (s *Store) logError(what string, err error) {
+	s.log.Error("store is in trouble", slog.String("what", what), slog.String("dir", s.dir), slog.Any("error", err))
 }

@@ -67,7 +67,7 @@ func TestABrokenStoreStaysBroken(t *testing.T) {
 			t.Errorf("fail() = %v, want ErrUnknown and the cause", err)
 		}
 	}
-	if len(told) != 1 || told[0] != cause {
+	if len(told) != 1 || !errors.Is(told[0], cause) {
 		t.Errorf("OnFatal was told %v, want %v once", told, cause)
 	}
 	for what, err := range map[string]error{

@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // quiet keeps expected errors out of the test's output.
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // openMem opens a store on a file system in memory.
 func openMem(t testing.TB, fs vfs.FS, o Options) *Store {

@@ -34,7 +34,7 @@ type space struct {
 func (sp *space) prepare(s *Store) error {
 	u, err := s.fs.GetDiskUsage(s.dir)
 	if err != nil || s.opts.MinFree < 0 {
-		return nil // a file system that cannot tell is not watched
+		return nil //nolint:nilerr // a file system that cannot tell is not watched
 	}
 	total := int64(min(u.TotalBytes, math.MaxInt64))
 	sp.minFree = s.opts.MinFree
