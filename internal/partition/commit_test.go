@@ -163,3 +163,34 @@ func TestLatenciesSurviveATakeover(t *testing.T) {
 		t.Errorf("latencies of two tasks, one of them before the takeover: %+v, %v", h, err)
 	}
 }
+
+func TestCommitsThatNobodyWaitsForAreAMillisecondApart(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 4}})
+	tasks := b.settle()
+	b.now = b.m.lastCut
+	end := func(i int) *store.Batch {
+		b.m.Result(b.now, &Result{Task: tasks[i], Outcomes: b.allDone(tasks[i])})
+		do := b.m.Advance(b.now)
+		b.flying = do.Commit
+		if do.Commit == nil && do.Wake != b.m.lastCut+groupFor {
+			t.Errorf("a commit that waits is not woken: wake at %d, last cut at %d", do.Wake, b.m.lastCut)
+		}
+		return do.Commit
+	}
+	if end(0) != nil {
+		t.Error("a result was committed at once, right after another commit, while tasks run")
+	}
+	b.now += groupFor
+	if end(1) == nil {
+		t.Fatal("nothing was committed after a millisecond")
+	}
+	b.commit()
+	if end(2) != nil {
+		t.Error("a result was committed at once, right after another commit, while tasks run")
+	}
+	if end(3) == nil {
+		t.Error("the end of the bulk action was not committed at once")
+	}
+}

@@ -61,6 +61,7 @@ func (b *bench) deliver(msg store.Message) {
 }
 
 func (b *bench) advance() *Effects {
+	b.now += groupFor // a turn of the loop: no commit waits for company
 	do := b.m.Advance(b.now)
 	if do.Commit != nil {
 		b.flying = do.Commit

@@ -55,6 +55,7 @@ type Machine struct {
 	gen       *generation // collects what the next commit writes
 	flying    *generation // is being committed; nil: none
 	number    uint64      // of the last commit handed out
+	lastCut   int64       // when that was
 	inFlight  int         // tasks
 
 	uncommitted int  // items whose results no confirmed commit carries
@@ -117,6 +118,9 @@ func (m *Machine) Advance(now int64) *Effects {
 	}
 	if m.stopped {
 		e.Wake = Never
+	}
+	if m.flying == nil && !m.gen.empty() {
+		e.Wake = min(e.Wake, m.lastCut+groupFor)
 	}
 	return e
 }
