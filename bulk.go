@@ -46,7 +46,7 @@ type DuplicateRule uint8
 // The rules for duplicate ids.
 const (
 	RefuseDuplicates DuplicateRule = iota // the submit fails, nothing is accepted
-	KeepFirst                             // later ones are counted and listed, and never become items
+	KeepFirst                             // later ones are counted, and never become items
 	KeepAll                               // ids are not compared
 )
 

@@ -20,7 +20,7 @@ type BulkAction struct {
 	id        weir.BulkID
 	partition int
 	spec      *partition.Created
-	resumed   atomic.Int64 // 1 + the items that had been forgiven when this handle last resumed it
+	resumed   atomic.Int64 // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
 }
 
 // ID identifies the bulk action, also after a restart.
@@ -48,6 +48,10 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	return &BulkAction{engine: e, id: id, partition: p, spec: spec}, nil
 }
 
+// inboxLook is how long Get looks for a bulk action that has items and is not
+// in the state: only one whose submit has not ended takes as long.
+const inboxLook = time.Second
+
 // findSpec looks in the state, and in the inbox for one that its owner has not
 // read yet. It may have been read between the two looks: hence the third.
 func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partition.Created, error) {
@@ -55,15 +59,26 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	if !errors.Is(err, store.ErrNotFound) {
 		return spec, err
 	}
-	waiting, err := e.parts[p].unread(ctx)
-	if err != nil || waiting[id] != nil {
-		return waiting[id], err
+	if _, err := e.store.GetBlock(ctx, p, id, 0); err != nil {
+		return nil, err // without items it was never accepted
+	}
+	brief, cancel := context.WithTimeout(ctx, inboxLook)
+	defer cancel()
+	err = e.parts[p].eachUnread(brief, func(c *partition.Created, _ string) bool {
+		if c != nil && c.ID == id {
+			spec = c
+		}
+		return spec == nil
+	})
+	if spec != nil || err != nil && brief.Err() == nil {
+		return spec, err
 	}
 	spec, _, err = partition.ReadStatus(rows{ctx, e.store, p}, id)
 	return spec, err
 }
 
-// List yields every bulk action in the store, oldest first within each partition.
+// List yields every bulk action that its partition has read, oldest first within
+// each partition. One that was accepted a moment ago may be missing.
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
 		for p := range e.parts {
@@ -117,7 +132,7 @@ func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason st
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
 	}
 	if verb == partition.Resume && status != nil {
-		b.resumed.Store(status.ForgivenEnded + 1)
+		b.resumed.Store(status.Resumes + 1)
 	}
 	return nil
 }
@@ -142,60 +157,84 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 		ID: b.id, State: status.State, Counts: status.Counts(spec.Items), Steps: status.Steps,
 		Started: time.Unix(0, status.Started),
 	}
-	switch c := &p.Counts; {
-	case status.State.Final():
+	if status.State.Final() {
 		p.Finished = time.Unix(0, status.Finished)
-	case status.State == weir.BulkCancelling:
-		c.Cancelled = c.Total - c.Done - c.Failed - status.InFlight
-		c.Ready, c.InFlight = 0, status.InFlight
 	}
-	return p, b.resumed.Load() == status.ForgivenEnded+1, nil
+	return p, b.resumed.Load() == status.Resumes+1, nil
 }
 
 // progressEvery is the least time between two values of Progress.
 const progressEvery = 100 * time.Millisecond
 
+// lookEvery is how often a follower to whom nothing new is shown asks the store
+// whether the bulk action has come to rest: its partition may have had another owner then.
+const lookEvery = 5 * time.Second
+
 // Progress yields how far the bulk action is, at most ten times a second. It ends when the bulk action
 // has ended or was stopped by its failure rule, when the engine stops, or with ctx.
 func (b *BulkAction) Progress(ctx context.Context) iter.Seq[weir.Progress] {
-	return func(yield func(weir.Progress) bool) {
-		w := b.engine.watches.join(b.id)
-		defer b.engine.watches.leave(b.id, w)
-		var pace pace
-		p, resuming, err := b.now(ctx)
-		for err == nil {
-			pace.fill(&p)
-			if !yield(p) || p.State.Final() || settled(&p) && !resuming || !b.next(ctx, w, &p) {
-				return
-			}
-			resuming = false
+	return func(yield func(weir.Progress) bool) { _ = b.follow(ctx, yield) }
+}
+
+// follow is Progress, and says why it ended before the bulk action did.
+func (b *BulkAction) follow(ctx context.Context, yield func(weir.Progress) bool) error {
+	w := b.engine.watches.join(b.id) // before the first look: what changes after it is not missed
+	defer b.engine.watches.leave(b.id, w)
+	var pace pace
+	p, resuming, err := b.now(ctx)
+	for err == nil {
+		pace.fill(&p)
+		if !yield(p) || p.State.Final() || settled(&p) && !resuming {
+			return nil
 		}
+		resuming = false
+		err = b.next(ctx, w, &p)
 	}
+	return err
 }
 
 // next waits for newer progress, and at least progressEvery unless it is the last.
-func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) bool {
-	early := time.NewTimer(progressEvery)
+func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error {
+	early, look := time.NewTimer(progressEvery), time.NewTicker(lookEvery)
 	defer early.Stop()
+	defer look.Stop()
 	for waited := false; ; {
 		latest, known, changed, closed := b.engine.watches.get(w)
 		isNew := known && latest.Counts.Ended() >= p.Counts.Ended() && // else it is older than what the store said at first
 			(latest.State != p.State || latest.Counts != p.Counts || !slices.Equal(latest.Steps, p.Steps))
 		if isNew && (waited || settled(&latest)) {
 			*p = latest
-			return true
+			return nil
 		}
 		if closed {
-			return false
+			return b.last(ctx, p)
 		}
 		select {
 		case <-changed:
 		case <-early.C:
 			waited = true
+		case <-look.C:
+			if stored, _, err := b.now(ctx); err == nil && settled(&stored) && stored.State != p.State {
+				*p = stored
+				return nil
+			}
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		}
 	}
+}
+
+// last looks once more when the engine has stopped: the end may have become
+// durable without being shown.
+func (b *BulkAction) last(ctx context.Context, p *weir.Progress) error {
+	stored, resuming, err := b.now(ctx)
+	if err == nil && (resuming || !settled(&stored)) {
+		err = weir.ErrClosed
+	}
+	if err == nil {
+		*p = stored
+	}
+	return err
 }
 
 // settled reports whether nothing more happens by itself.
@@ -203,15 +242,8 @@ func settled(p *weir.Progress) bool { return p.State.Final() || p.State == weir.
 
 // Wait returns the report when the bulk action has ended or was stopped by its failure rule.
 func (b *BulkAction) Wait(ctx context.Context) (*Report, error) {
-	var last weir.Progress
-	for p := range b.Progress(ctx) {
-		last = p
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case !settled(&last):
-		return nil, fmt.Errorf("wait for %s: %w", b.id, weir.ErrClosed)
+	if err := b.follow(ctx, func(weir.Progress) bool { return true }); err != nil {
+		return nil, fmt.Errorf("wait for %s: %w", b.id, err)
 	}
 	return b.Report(ctx)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"sync"
@@ -17,12 +18,12 @@ import (
 type blockCache struct {
 	store store.Blocks
 	codec *block.Codec
-	limit int
+	limit int // bytes of opened blocks; the newest is kept even if it alone is larger
 
 	mu      sync.Mutex
 	entries map[blockKey]*cached
-	order   []blockKey // oldest first
-	bytes   int
+	order   list.List // of every *cached in entries, oldest first
+	bytes   int       // of those that are open
 }
 
 type blockKey struct {
@@ -31,11 +32,13 @@ type blockKey struct {
 }
 
 type cached struct {
-	once  sync.Once
-	items *block.Items
-	err   error
-	size  int
+	key   blockKey
+	place *list.Element // in order
+	size  int           // 0 until it is open
 
+	once   sync.Once
+	items  *block.Items
+	err    error
 	broken atomic.Bool // it could not be opened: ask for another entry
 }
 
@@ -49,41 +52,47 @@ func (c *blockCache) entry(key blockKey) *cached {
 	defer c.mu.Unlock()
 	e := c.entries[key]
 	if e == nil {
-		e = &cached{}
+		e = &cached{key: key}
+		e.place = c.order.PushBack(e)
 		c.entries[key] = e
-		c.order = append(c.order, key)
 	}
 	return e
 }
 
 // open returns the block of an entry, and reads it if nobody has.
-func (c *blockCache) open(ctx context.Context, partition int, key blockKey, e *cached) (*block.Items, error) {
+func (c *blockCache) open(ctx context.Context, partition int, e *cached) (*block.Items, error) {
 	e.once.Do(func() {
-		e.items, e.err = openBlock(ctx, c.store, c.codec, partition, key.id, key.no)
-		c.settle(key, e)
+		e.items, e.err = openBlock(ctx, c.store, c.codec, partition, e.key.id, e.key.no)
+		c.settle(e)
 	})
 	return e.items, e.err
 }
 
-// settle accounts for a block that was just opened, and makes room.
-func (c *blockCache) settle(key blockKey, e *cached) {
+// settle accounts for a block that was just opened, and makes room. Those that
+// are still being opened take no room yet, and stay.
+func (c *blockCache) settle(e *cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.err != nil {
 		e.broken.Store(true)
-		delete(c.entries, key) // its key in order is skipped when met
+		c.remove(e)
 		return
 	}
 	e.size = e.items.MemSize()
 	c.bytes += e.size
-	for c.bytes > c.limit && len(c.order) > 1 {
-		oldest := c.order[0]
-		c.order = c.order[1:]
-		if old := c.entries[oldest]; old != nil && oldest != key {
-			c.bytes -= old.size // 0 while it is still being opened
-			delete(c.entries, oldest)
+	for at := c.order.Front(); at != nil && c.bytes > c.limit; {
+		old := at.Value.(*cached)
+		at = at.Next()
+		if old != e && old.size > 0 {
+			c.remove(old)
 		}
 	}
+}
+
+func (c *blockCache) remove(e *cached) {
+	delete(c.entries, e.key)
+	c.order.Remove(e.place)
+	c.bytes -= e.size
 }
 
 // openBlock reads one block from the store.

@@ -241,3 +241,28 @@ func TestADeadlineEndsItWithWhatIsDone(t *testing.T) {
 		})
 	}
 }
+
+func TestAResumeThatChangesNothingDoesNotKeepWaitFromEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := failing()
+		a.Handle = func(_ context.Context, b *weir.Batch[int, string]) error {
+			time.Sleep(time.Second)
+			for i := range b.Items() {
+				b.Fail(i, "bad", errDown)
+			}
+			return nil
+		}
+		sp := spec(a)
+		sp.StopOn.MaxFailures = 35
+		b := submit(t, start(t, memory(), engine.Options{}, action(a)), sp, numbers(1000))
+		time.Sleep(time.Second / 2) // it runs, and nothing has ended
+		do(t, b.Resume)
+		time.Sleep(time.Minute)
+		wantState(t, b, weir.BulkStopped)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if rep, err := b.Wait(ctx); err != nil || rep.State != "stopped" {
+			t.Errorf("Wait = %v, want the report of a stopped one", err)
+		}
+	})
+}

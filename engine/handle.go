@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
@@ -78,11 +79,11 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 	if s.BatchSize < 1 || s.BatchSize > 1000 {
 		bad.Add("out_of_range", field+".batch_size", fmt.Sprintf("%d is not between 1 and 1000", s.BatchSize), "leave it 0 for 100")
 	}
-	if s.Timeout <= 0 || s.Timeout.Hours() > 24 {
+	if s.Timeout <= 0 || s.Timeout > 24*time.Hour {
 		bad.Add("out_of_range", field+".timeout", fmt.Sprintf("%v is not between 1ns and 24h", s.Timeout), "leave it 0 for 30s")
 	}
-	if s.Resource.Rate < 0 || s.Resource.Concurrency < 0 {
-		bad.Add("out_of_range", field+".resource", "rate and concurrency cannot be negative", "leave them 0 for unlimited")
+	if r := s.Resource; !(r.Rate >= 0 && r.Rate <= 1e9) || r.Concurrency < 0 { // no number is above 1e9 or below 0, nor NaN
+		bad.Add("out_of_range", field+".resource", fmt.Sprintf("rate %v, concurrency %d", r.Rate, r.Concurrency), "want a rate of at most 1e9 a second and a concurrency of at least 0; 0 is unlimited")
 	}
 	if r := s.Retry; r.MaxAttempts < 1 || r.MaxAttempts > 250 || r.Base < 0 || r.Cap < r.Base {
 		bad.Add("out_of_range", field+".retry", fmt.Sprintf("%+v", r), "want 1 to 250 attempts and a base of at most the cap")
@@ -96,7 +97,6 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 	}
 	if s.Handle == nil {
 		bad.Add("no_handler", field+".handle", "is not set", "give the action a Handle function or an HTTP endpoint")
-		return nil
 	}
 	return nil
 }

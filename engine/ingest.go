@@ -163,8 +163,11 @@ func (w *ingest) note(id string, data []byte) {
 	w.digest.Write(data)
 }
 
-// flush hands the current block to a writer.
+// flush hands the current block to a writer, unless one has failed.
 func (w *ingest) flush() error {
+	if w.ctx.Err() != nil {
+		return w.ctx.Err() // all returns what the writer said
+	}
 	if err := w.reserve(int64(w.current.items.Len())); err != nil {
 		return err
 	}

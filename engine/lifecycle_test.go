@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -271,4 +272,14 @@ func TestATaskThatOutlivesTheDrainTimeIsAbandoned(t *testing.T) {
 			t.Errorf("attempts = %d: an abandoned task must cost none", rep.Steps[0].Attempts)
 		}
 	})
+}
+
+func TestARateThatIsNoNumberIsRefused(t *testing.T) {
+	for _, rate := range []float64{math.NaN(), math.Inf(1), -1} {
+		a := noop("step")
+		a.Resource.Rate = weir.Rate(rate)
+		if err := engine.Handle(open(t, memory(), engine.Options{}).Engine, a); err == nil || !strings.Contains(err.Error(), "resource") {
+			t.Errorf("rate %v: error = %v, want a fault of the resource", rate, err)
+		}
+	}
 }

@@ -9,11 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
-
-	"github.com/weirhq/weir"
 )
 
 // part is one partition and the goroutines around it: a loop, an inbox reader, a
@@ -23,6 +22,7 @@ type part struct {
 	engine  *Engine
 	no      int
 	mail    *mailbox
+	readOn  chan struct{} // the loop has taken what the inbox reader brought
 	machine *partition.Machine
 	token   store.Token
 	running []*run   // tasks in flight, in no order, for their deadlines
@@ -35,12 +35,13 @@ type part struct {
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox()}
+	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1)}
 }
 
 const (
 	checkEvery = 100 * time.Millisecond // deadlines of running tasks
 	retryEvery = 200 * time.Millisecond // a store that does not answer
+	inboxRead  = 256                    // the most messages taken at once
 )
 
 // loop feeds the machine until it has been told to stop and has settled. Each
@@ -105,12 +106,7 @@ func (p *part) step(now int64, in *input) error {
 	case in.committed:
 		p.machine.Committed(now)
 	case in.messages != nil:
-		for _, m := range in.messages {
-			if err := p.machine.Message(now, m); err != nil {
-				return fmt.Errorf("partition %d: %w", p.no, err)
-			}
-			p.engine.read(m.Body)
-		}
+		return p.messages(now, in.messages)
 	case in.wake != "":
 		p.machine.Wake(now, in.wake)
 	case in.stop:
@@ -125,6 +121,21 @@ func (p *part) step(now int64, in *input) error {
 	case in.err != nil:
 		return in.err
 	}
+	return nil
+}
+
+// messages takes what the inbox reader brought, and lets it read on.
+func (p *part) messages(now int64, msgs []store.Message) error {
+	for _, m := range msgs {
+		added, err := p.machine.Message(now, m)
+		if err != nil {
+			return fmt.Errorf("partition %d: %w", p.no, err)
+		}
+		if added != nil && !p.engine.submits.end(added.ID) {
+			p.engine.pending.Add(added.Items) // another process accepted it
+		}
+	}
+	p.readOn <- struct{}{}
 	return nil
 }
 
@@ -155,19 +166,27 @@ func (p *part) tryCommit(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-// readInbox hands messages to the loop, a bounded number at a time.
-func (p *part) readInbox(ctx context.Context, after uint64) {
-	for ctx.Err() == nil {
-		msgs, err := p.engine.store.Read(ctx, p.no, after, 256)
-		if err != nil {
-			if ctx.Err() == nil {
-				sleep(ctx, retryEvery)
-			}
-			continue
-		}
-		if len(msgs) > 0 {
+// readInbox hands messages to the loop, a bounded number at a time: it reads no
+// further before the loop has taken them.
+func (p *part) readInbox(ctx context.Context) {
+	for after := uint64(0); ctx.Err() == nil; {
+		msgs, err := p.engine.store.Read(ctx, p.no, after, inboxRead)
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, store.ErrCorrupt):
+			p.mail.put(input{err: fmt.Errorf("partition %d: read inbox: %w", p.no, err)})
+			return
+		case err != nil:
+			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "inbox not read, will ask again",
+				slog.Int("partition", p.no), slog.Any("error", err))
+			sleep(ctx, retryEvery)
+		case len(msgs) > 0:
 			after = msgs[len(msgs)-1].Seq
 			p.mail.put(input{messages: msgs})
+			select {
+			case <-p.readOn:
+			case <-ctx.Done():
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (p *part) own(ctx context.Context) error {
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { p.readInbox(beside, 0) })
+	wg.Go(func() { p.readInbox(beside) })
 	wg.Go(func() { p.keepLease(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
@@ -63,8 +63,14 @@ func (p *part) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	state, now := rows{ctx, p.engine.store, p.no}, time.Now().UnixNano()
+	last, err := partition.LastStart(state, now)
+	if err != nil {
+		return err
+	}
+	p.engine.share.former(last)
 	p.machine = partition.New(p.config(), number)
-	if err := p.machine.Load(time.Now().UnixNano(), rows{ctx, p.engine.store, p.no}); err != nil {
+	if err := p.machine.Load(now, state); err != nil {
 		return err
 	}
 	p.engine.pending.Add(p.machine.Pending())

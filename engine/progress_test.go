@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store/storetest"
 )
 
 // watched checks every value of a progress: counts add up and nothing goes back.
@@ -137,6 +138,34 @@ func TestProgressShowsStepsThatMoveWhileTheCountsStand(t *testing.T) {
 		}
 		if shown == 0 || shown > time.Minute {
 			t.Errorf("the end of step one was shown after %v", shown)
+		}
+	})
+}
+
+func TestWaitReturnsTheStoresError(t *testing.T) {
+	s, away := failOn(storetest.OpGet, storetest.Fault{Before: errStore})
+	a := noop("step")
+	b := submit(t, open(t, s, engine.Options{}, action(a)), spec(a), numbers(10))
+	away.Store(true)
+	if _, err := b.Wait(t.Context()); !errors.Is(err, errStore) || errors.Is(err, weir.ErrClosed) {
+		t.Errorf("Wait = %v, want the store's error", err)
+	}
+}
+
+func TestWaitEndsAlsoIfAnotherEngineDidTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := slow("step", 10*time.Second), memory()
+		b := submit(t, start(t, s, engine.Options{}, action(a)), spec(a), numbers(10))
+		time.Sleep(time.Second)
+		second := start(t, s, engine.Options{}, action(a)) // has to wait for the partitions
+		same, err := second.Get(t.Context(), b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if rep, err := same.Wait(ctx); err != nil || rep.Counts.Done != 10 {
+			t.Errorf("Wait = %v, want the report of the first engine's work", err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,16 +45,14 @@ func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc
 	parts := make([]Acc, rep.bulk.spec.Blocks())
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for no, state := range rep.blocks(ctx) {
-		g.Go(func() error {
-			acc, err := reduceBlock(ctx, rep, r, no, state)
-			if err == nil {
-				parts[no] = acc
-			}
+	read := rep.eachBlock(ctx, func(no uint32, s *block.State) error {
+		g.Go(func() (err error) {
+			parts[no], err = reduceBlock(ctx, rep, r, no, s)
 			return err
 		})
-	}
-	if err := g.Wait(); err != nil {
+		return ctx.Err()
+	})
+	if err := cmp.Or(g.Wait(), read); err != nil { // a block's error ends the reading too
 		return total, fmt.Errorf("reduce %s: %w", b.id, err)
 	}
 	total = r.New()

@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"time"
@@ -61,7 +61,8 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), RetryOf: string(b.spec.RetryOf),
 		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: int(b.spec.Duplicates),
 		Counts: report.Counts{
-			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled), Ready: int(c.Ready),
+			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled),
+			Ready: int(c.Ready), InFlight: int(c.InFlight),
 		},
 	}
 	sum.Outcome = sum.Counts.Outcome()
@@ -98,7 +99,9 @@ func waited(s *partition.Status) (ws []report.Wait) {
 	for i := range ws {
 		ws[i].Share = float64(ws[i].Duration) / float64(max(all, 1))
 	}
-	slices.SortFunc(ws, func(a, b report.Wait) int { return int(b.Duration - a.Duration) })
+	slices.SortFunc(ws, func(a, b report.Wait) int {
+		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Reason, b.Reason))
+	})
 	return ws
 }
 
@@ -109,33 +112,42 @@ func (r *Report) groupErrors(ctx context.Context) error {
 		return nil
 	}
 	var g report.Grouper
-	for row, err := range r.Rows(ctx) {
-		if err != nil {
-			return err
+	err := r.eachBlock(ctx, func(no uint32, s *block.State) error {
+		if s.Failed.Empty() {
+			return nil
 		}
-		g.Add(row)
-	}
+		rows, err := r.block(ctx, no, s)
+		for _, row := range rows {
+			g.Add(row)
+		}
+		return err
+	})
 	r.Errors = g.Groups()
-	return nil
+	return err
 }
 
 // Rows yields how every item ended, or where it stands, in the order of the input.
 func (r *Report) Rows(ctx context.Context) iter.Seq2[report.Row, error] {
 	return func(yield func(report.Row, error) bool) {
-		for no, s := range r.blocks(ctx) {
+		err := r.eachBlock(ctx, func(no uint32, s *block.State) error {
 			rows, err := r.block(ctx, no, s)
 			if err != nil {
-				yield(report.Row{}, err)
-				return
+				return err
 			}
 			for _, row := range rows {
 				if !yield(row, nil) {
-					return
+					return errEnough
 				}
 			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(report.Row{}, err)
 		}
 	}
 }
+
+var errEnough = errors.New("the reader wants no more")
 
 // WriteFiles writes the report into a folder: report.json, and a file of rows per state.
 func (r *Report) WriteFiles(ctx context.Context, w *report.Writer) error {
@@ -163,33 +175,29 @@ func (r *Report) WriteDir(ctx context.Context, dir string) error {
 	return nil
 }
 
-// blocks yields the state of every block, touched or not.
-func (r *Report) blocks(ctx context.Context) iter.Seq2[uint32, *block.State] {
+// eachBlock calls do with the state of every block, touched or not, in order, until do fails.
+func (r *Report) eachBlock(ctx context.Context, do func(no uint32, s *block.State) error) error {
 	b := r.bulk
-	return func(yield func(uint32, *block.State) bool) {
-		next := uint32(0)
-		untouched := func(until uint32) bool {
-			for ; next < until; next++ {
-				if !yield(next, r.fresh(next)) {
-					return false
-				}
+	next := uint32(0)
+	untouched := func(until uint32) error {
+		for ; next < until; next++ {
+			if err := do(next, r.fresh(next)); err != nil {
+				return err
 			}
-			return true
 		}
-		err := partition.ReadBlocks(rows{ctx, b.engine.store, b.partition}, b.spec, func(no uint32, s *block.State) error {
-			if !untouched(no) || !yield(no, s) {
-				return io.EOF
-			}
-			next = no + 1
-			return nil
-		})
-		switch {
-		case err == nil:
-			untouched(b.spec.Blocks())
-		case err != io.EOF:
-			yield(next, nil)
-		}
+		return nil
 	}
+	err := partition.ReadBlocks(rows{ctx, b.engine.store, b.partition}, b.spec, func(no uint32, s *block.State) error {
+		if err := untouched(no); err != nil {
+			return err
+		}
+		next = no + 1
+		return do(no, s)
+	})
+	if err != nil {
+		return err
+	}
+	return untouched(b.spec.Blocks())
 }
 
 // fresh is the state of a block that was never touched.
@@ -208,9 +216,6 @@ func (r *Report) fresh(no uint32) *block.State {
 // block reads one block and says how each of its items ended.
 func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report.Row, error) {
 	b := r.bulk
-	if s == nil {
-		return nil, fmt.Errorf("block %d of %s: its state cannot be read", no, b.id)
-	}
 	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
 	if err != nil {
 		return nil, err
@@ -280,6 +285,3 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 	}
 	return row
 }
-
-// Counted is the counts of the report in the engine's words.
-func (r *Report) Counted() weir.Counts { return r.status.Counts(r.bulk.spec.Items) }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/store/storetest"
 )
 
 // campaign fails odd numbers at its first step, and those that broken says at its second.
@@ -219,6 +221,74 @@ func TestAttemptsAreReportedAlsoWithoutAnOutput(t *testing.T) {
 		rep := wait(t, submit(t, start(t, memory(), engine.Options{}, action(a)), spec(a), numbers(10)))
 		if row := rowOf(t, rep, id(5)); row.State != "done" || row.Attempts != 3 {
 			t.Errorf("row = %+v, want done at the third attempt", row)
+		}
+	})
+}
+
+func TestRowsOfAReportEndWithTheStoresError(t *testing.T) {
+	s, away := failOn(storetest.OpScan, storetest.Fault{Before: errStore})
+	a := noop("step")
+	r := start(t, s, engine.Options{}, action(a))
+	b := submit(t, r, spec(a), numbers(10))
+	rep := wait(t, b)
+	away.Store(true)
+	var last error
+	for _, err := range rep.Rows(t.Context()) {
+		last = err
+	}
+	if !errors.Is(last, errStore) {
+		t.Errorf("rows ended with %v, want the store's error", last)
+	}
+	_, err := engine.Reduce(t.Context(), b, engine.Reducer[string, int]{
+		New: func() int { return 0 }, Add: func(n int, _ engine.ItemResult[string]) int { return n + 1 }, Merge: func(a, b int) int { return a + b },
+	})
+	if !errors.Is(err, errStore) {
+		t.Errorf("Reduce = %v, want the store's error", err)
+	}
+	away.Store(false)
+}
+
+func TestAReportOpensOnlyTheBlocksInWhichSomethingFailed(t *testing.T) {
+	var opened atomic.Int64
+	s := &storetest.Flaky{Store: memory(), Fail: func(c storetest.Call) storetest.Fault {
+		if c.Op == storetest.OpGetBlock {
+			opened.Add(1)
+		}
+		return storetest.Fault{}
+	}}
+	a := each("step", func(b *weir.Batch[int, string], i int, it weir.Item[int]) {
+		if it.Value == 5000 {
+			b.Fail(i, "bad", errDown)
+		} else {
+			b.Done(i, "")
+		}
+	})
+	b := submit(t, start(t, s, engine.Options{}, action(a)), spec(a), numbers(20_000))
+	wait(t, b)
+	before := opened.Load()
+	rep, err := b.Report(t.Context())
+	if err != nil || len(rep.Errors) != 1 || rep.Errors[0].Count != 1 {
+		t.Fatalf("errors = %+v, %v; want one", rep.Errors, err)
+	}
+	if n := opened.Load() - before; n != 1 {
+		t.Errorf("%d blocks were opened, want the one with a failure", n)
+	}
+}
+
+func TestAReportDuringACancelAddsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := slow("step", 10*time.Second)
+		b := submit(t, start(t, memory(), engine.Options{Slots: 2}, action(a)), spec(a), numbers(100))
+		time.Sleep(time.Second)
+		do(t, b.Cancel)
+		time.Sleep(time.Second)
+		wantState(t, b, weir.BulkCancelling)
+		rep, err := b.Report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rep.Counts.Check(); err != nil || rep.Counts.InFlight != 20 || rep.Counts.Cancelled != 80 {
+			t.Errorf("counts = %+v, %v; want 20 in flight and 80 cancelled", rep.Counts, err)
 		}
 	})
 }

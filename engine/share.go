@@ -17,7 +17,7 @@ type share struct {
 	pool *limit.Pool
 	wake func(partition int, resource string) // only puts into a mailbox
 
-	before int64         // when a former process may last have started a task; 0: never
+	before int64         // when a former owner may last have started a task; 0: never
 	gates  []*gate       // handed out
 	woken  []*limit.Lane // reused
 }
@@ -34,14 +34,30 @@ type gate struct {
 
 func (s *share) gate(partition int, r weir.Resource) sched.Gate {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	if s.before != 0 && r.Rate > 0 { // what a former process started may fill the window
-		s.pool.CloseUntil(s.before, res, s.before+res.Window())
-	}
 	g := &gate{s, s.pool.Lane(res, partition)}
 	s.gates = append(s.gates, g)
+	s.waitOut(g)
 	return g
+}
+
+// former tells when a former owner of a partition may last have started a task,
+// which has used up a part of the rates.
+func (s *share) former(at int64) {
+	s.mu.Lock()
+	s.before = max(s.before, at)
+	for _, g := range s.gates {
+		s.waitOut(g)
+	}
+	s.unlock()
+}
+
+// waitOut closes a resource until what former owners started is out of its rate's window.
+func (s *share) waitOut(g *gate) {
+	if w := g.lane.Resource().Window(); s.before != 0 && w > 0 {
+		s.pool.CloseUntil(s.before, g.lane.Resource(), s.before+w)
+	}
 }
 
 // Peek implements sched.Gate.
@@ -74,11 +90,15 @@ func (g *gate) Idle(now int64) {
 	g.share.unlock()
 }
 
-// Cause implements sched.Explainer: why the lane was refused last.
+// Cause implements sched.Explainer: why the lane was refused last. A resource is
+// closed here only to keep its rate; see waitOut.
 func (g *gate) Cause() limit.Cause {
 	g.share.mu.Lock()
 	defer g.share.mu.Unlock()
-	return g.share.pool.Cause(g.lane)
+	if c := g.share.pool.Cause(g.lane); c != limit.CauseClosed {
+		return c
+	}
+	return limit.CauseRate
 }
 
 // leave forgets the lanes of a partition that this node no longer owns.

@@ -132,7 +132,7 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 		return nil, err
 	}
 	c.ID = newBulkID(p)
-	e.sweeps.begin(c.ID)
+	e.submits.begin(c.ID)
 	w := e.newIngest(ctx, p, c, rule)
 	if key != "" {
 		w.digest = sha256.New()
@@ -141,12 +141,17 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 	if err == nil && w.count == 0 {
 		err = &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "submit at least one item"}
 	}
-	if err == nil {
-		c.Items, c.Duplicates = w.count, w.duplicates
-		if w.uneven {
-			c.Sizes = w.sizes
-		}
-		err = e.announce(ctx, p, c, key, w.digest)
+	if err != nil {
+		return e.refuse(ctx, p, c, w, err)
+	}
+	c.Items, c.Duplicates = w.count, w.duplicates
+	if w.uneven {
+		c.Sizes = w.sizes
+	}
+	err = e.announce(ctx, p, c, key, w.digest)
+	if errors.Is(err, store.ErrUnknown) { // its blocks stay: the next start knows whether they are needed
+		e.forget(c.ID, w)
+		return nil, fmt.Errorf("it may have been accepted; submit again with the same idempotency key to find out: %w", err)
 	}
 	if err != nil {
 		return e.refuse(ctx, p, c, w, err)
@@ -155,15 +160,9 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 }
 
 // refuse takes back what a submit has written, and answers with the bulk action
-// that has the idempotency key if there is one. A submit whose message may have
-// got through keeps its blocks: the next start knows whether they are needed.
+// that has the idempotency key if there is one.
 func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ingest, err error) (*BulkAction, error) {
-	if e.sweeps.end(c.ID) { // else its owner has read it
-		e.pending.Add(-w.reserved)
-	}
-	if errors.Is(err, store.ErrUnknown) {
-		return nil, fmt.Errorf("it may have been accepted; submit again with the same idempotency key to find out: %w", err)
-	}
+	e.forget(c.ID, w)
 	e.discard(ctx, p, c.ID)
 	if taken := (*store.ClaimedError)(nil); errors.As(err, &taken) {
 		return e.first(taken.Value, c, w.digest)
@@ -171,11 +170,11 @@ func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ing
 	return nil, err
 }
 
-// read notes that the owner has read a message. A bulk action that another
-// process accepted counts as pending from here on.
-func (e *Engine) read(body []byte) {
-	if c, err := partition.DecodeCreated(body); err == nil && c != nil && !e.sweeps.end(c.ID) {
-		e.pending.Add(c.Items)
+// forget ends a submit that was not accepted for all that is known: its items
+// are not pending. If it was accepted after all, its owner counts them again.
+func (e *Engine) forget(id weir.BulkID, w *ingest) {
+	if e.submits.end(id) { // else its owner has read it
+		e.pending.Add(-w.reserved)
 	}
 }
 

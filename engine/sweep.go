@@ -2,25 +2,24 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 )
 
-// sweeps knows the submits under way, whose blocks look like garbage, and those
+// submits knows the submits under way, whose blocks look like garbage, and those
 // accepted here that their partition's owner has not read yet.
-type sweeps struct {
+type submits struct {
 	mu    sync.Mutex
 	under map[weir.BulkID]bool
 }
 
-func (s *sweeps) begin(id weir.BulkID) {
+func (s *submits) begin(id weir.BulkID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.under == nil {
@@ -30,7 +29,7 @@ func (s *sweeps) begin(id weir.BulkID) {
 }
 
 // end forgets a submit and reports whether it was known.
-func (s *sweeps) end(id weir.BulkID) bool {
+func (s *submits) end(id weir.BulkID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.under[id]
@@ -38,38 +37,30 @@ func (s *sweeps) end(id weir.BulkID) bool {
 	return known
 }
 
-func (s *sweeps) underWay(id weir.BulkID) bool {
+func (s *submits) underWay(id weir.BulkID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.under[id]
 }
 
 // sweep removes the blocks of submits that never came to an end, when a
-// partition is taken. The order of looks makes it safe: a bulk action whose
-// blocks were there first, whose submit is over, whose message is not in the
-// inbox and whose spec is not stored was never accepted.
+// partition is taken and before its loop runs. The order of looks makes it safe:
+// a bulk action whose blocks were there first, whose submit is over, whose spec
+// is not stored and whose message is not in the inbox was never accepted.
 func (p *part) sweep(ctx context.Context) error {
-	owners, err := p.engine.store.BlockOwners(ctx, p.no)
-	if err != nil {
+	suspects, err := p.suspects(ctx)
+	if err != nil || len(suspects) == 0 {
 		return err
-	}
-	var suspects []weir.BulkID
-	for _, id := range owners {
-		if !p.engine.sweeps.underWay(id) {
-			suspects = append(suspects, id)
-		}
-	}
-	if len(suspects) == 0 {
-		return nil
 	}
 	waiting, err := p.unread(ctx)
-	if err != nil {
-		return err
+	if err != nil { // as when the disk is nearly full: no reason not to work
+		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "blocks of submits that never ended stay until the next start",
+			slog.Int("partition", p.no), slog.Any("error", err))
+		return nil
 	}
 	for _, id := range suspects {
-		_, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id)
-		if waiting[id] != nil || !errors.Is(err, store.ErrNotFound) {
-			continue // accepted, or not known not to be
+		if waiting[id] {
+			continue
 		}
 		p.engine.log.LogAttrs(ctx, slog.LevelInfo, "removing blocks of a submit that never ended",
 			slog.Int("partition", p.no), slog.String("bulk_action", string(id)))
@@ -80,26 +71,60 @@ func (p *part) sweep(ctx context.Context) error {
 	return nil
 }
 
-// unread lists the bulk actions whose message is still in the inbox.
-func (p *part) unread(ctx context.Context) (map[weir.BulkID]*partition.Created, error) {
-	specs := map[weir.BulkID]*partition.Created{}
-	for after := uint64(0); ; {
-		brief, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-		msgs, err := p.engine.store.Read(brief, p.no, after, 256)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) || err == nil && len(msgs) == 0 {
-			return specs, nil // Read waits when there is nothing
+// suspects lists the bulk actions that have blocks and no spec, and whose submit is not under way here.
+func (p *part) suspects(ctx context.Context) (ids []weir.BulkID, err error) {
+	owners, err := p.engine.store.BlockOwners(ctx, p.no)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range owners {
+		if p.engine.submits.underWay(id) {
+			continue
 		}
+		if _, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id); errors.Is(err, store.ErrNotFound) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// unread tells which bulk actions have their message in the inbox. A mark of its
+// own shows where the inbox ends: an answer that only takes long must not pass
+// for an empty inbox.
+func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
+	end := rand.Text()
+	body, err := partition.EncodeMark(end)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.engine.store.Append(ctx, p.no, body, store.Claim{}); err != nil {
+		return nil, err
+	}
+	ids := map[weir.BulkID]bool{}
+	err = p.eachUnread(ctx, func(c *partition.Created, mark string) bool {
+		if c != nil {
+			ids[c.ID] = true
+		}
+		return mark != end
+	})
+	return ids, err
+}
+
+// eachUnread shows the messages in the inbox until yield returns false. At the
+// end of the inbox it waits for more, until ctx ends.
+func (p *part) eachUnread(ctx context.Context, yield func(c *partition.Created, mark string) bool) error {
+	for after := uint64(0); ; {
+		msgs, err := p.engine.store.Read(ctx, p.no, after, inboxRead)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, m := range msgs {
-			c, err := partition.DecodeCreated(m.Body)
+			c, mark, err := partition.DecodeMessage(m)
 			if err != nil {
-				return nil, fmt.Errorf("inbox message %d: %w", m.Seq, err)
+				return err
 			}
-			if c != nil {
-				specs[c.ID] = c
+			if !yield(c, mark) {
+				return nil
 			}
 			after = m.Seq
 		}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/storetest"
 )
@@ -193,6 +195,36 @@ func TestAnIdempotencyKeyIsKnownAfterTheNumberOfPartitionsChanged(t *testing.T) 
 			if err := r.stop(); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+func TestARateIsKeptOverATakeoverHoweverLongAgoTheEngineWasOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		a := noted("limited", &l, time.Millisecond)
+		a.Resource.Rate = weir.PerMinute(30)
+		s := memory()
+		o := engine.Options{LeaseFor: time.Second}
+		first := start(t, s, o, action(a))
+		b := submit(t, first, spec(a), numbers(10))
+		time.Sleep(time.Second)
+		second := start(t, s, o, action(a)) // has to wait for the partitions
+		time.Sleep(3100 * time.Millisecond) // the third item has just been sent
+		if err := first.stop(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := second.Get(t.Context(), b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := wait(t, b)
+		wantCounts(t, rep, 10, 0, 0)
+		if most := l.busiest(2 * time.Second); most > 1 {
+			t.Errorf("%d items were sent within two seconds, the limit is 1", most)
+		}
+		if slices.ContainsFunc(rep.Waited, func(w report.Wait) bool { return w.Reason != "rate" }) {
+			t.Errorf("it waited on %+v, want the rate alone", rep.Waited)
 		}
 	})
 }

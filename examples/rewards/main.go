@@ -1,5 +1,7 @@
 // Rewards gives every user of a file a reward and tells them about it: a typed chain of two actions, a
-// store on disk, and a report. Kill it at any moment and start it again: it goes on where it was.
+// store on disk, and a report. Kill it at any moment and start it again: it goes on where it was. Try it:
+//
+//	go run ./examples/rewards < examples/rewards/users.csv
 package main
 
 import (
@@ -83,17 +85,22 @@ func users(rows *csv.Reader) iter.Seq2[weir.Item[user], error] {
 }
 
 func main() {
-	s, err := pebblestore.Open("data", pebblestore.Options{})
+	report, err := start(context.Background(), os.Stdin, "rewards.weir", "out")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
-	report, err := run(context.Background(), os.Stdin, s) // go run ./examples/rewards < examples/rewards/users.csv
-	if err == nil {
-		err = report.WriteDir(context.Background(), "out")
-	}
-	if err != nil {
-		log.Panic(err)
-	}
 	log.Println(report.Counts.Done, "items done, see out/report.json")
+}
+
+// start opens the store in dir, does the job, and writes the report into out.
+func start(ctx context.Context, input io.Reader, dir, out string) (report *engine.Report, err error) {
+	s, err := pebblestore.Open(dir, pebblestore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if report, err = run(ctx, input, s); err != nil {
+		return nil, err
+	}
+	return report, report.WriteDir(ctx, out)
 }

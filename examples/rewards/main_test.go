@@ -8,21 +8,12 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/store/pebblestore"
 )
 
-// start runs the program over a store in dir, and writes its report into out.
-func start(t *testing.T, dir, out string, input io.Reader) *engine.Report {
+// done runs the program over a store in dir, and writes its report into out.
+func done(t *testing.T, dir, out string, input io.Reader) *engine.Report {
 	t.Helper()
-	s, err := pebblestore.Open(dir, pebblestore.Options{Ballast: -1, MinFree: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	r, err := run(t.Context(), input, s)
-	if err == nil {
-		err = r.WriteDir(t.Context(), out)
-	}
+	r, err := start(t.Context(), input, dir, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +27,7 @@ func TestEveryUserIsRewardedOnce(t *testing.T) {
 	}
 	defer f.Close()
 	out := t.TempDir()
-	r := start(t, t.TempDir(), out, f)
+	r := done(t, t.TempDir(), out, f)
 	if r.Counts.Total != 9_988 || r.Counts.Done != r.Counts.Total || r.Duplicates != 12 {
 		t.Errorf("counts = %+v, %d duplicates; want 9,988 items, all done, and 12 rows that came twice", r.Counts, r.Duplicates)
 	}
@@ -52,11 +43,11 @@ func TestEveryUserIsRewardedOnce(t *testing.T) {
 func TestASecondStartFindsTheFirst(t *testing.T) {
 	const input = "user_id,amount,country,email\nu1,5,DE,u1@example.com\nu2,5,DE,\n"
 	dir := t.TempDir()
-	first := start(t, dir, t.TempDir(), strings.NewReader(input))
+	first := done(t, dir, t.TempDir(), strings.NewReader(input))
 	if first.Counts.Done != 1 || first.Counts.Failed != 1 || first.Errors[0].Code != "no_address" {
 		t.Errorf("counts = %+v, errors %+v; want one done and one without an address", first.Counts, first.Errors)
 	}
-	if second := start(t, dir, t.TempDir(), strings.NewReader(input)); second.ID != first.ID || second.Duration != first.Duration {
+	if second := done(t, dir, t.TempDir(), strings.NewReader(input)); second.ID != first.ID || second.Duration != first.Duration {
 		t.Errorf("second start made %s beside %s", second.ID, first.ID)
 	}
 }

@@ -2,7 +2,7 @@
 // so that weir can call it. It needs nothing but the standard library. Try it:
 //
 //	go run ./examples/webhook &
-//	weir run users.csv --url http://localhost:8080/award
+//	go run ./cmd/weir run examples/rewards/users.csv --url http://localhost:8080/award
 package main
 
 import (

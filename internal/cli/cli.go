@@ -90,6 +90,7 @@ func newRoot(env *Env) *cobra.Command {
 func (c command) cobra(env *Env) *cobra.Command {
 	out := &cobra.Command{Use: c.use, Short: c.short, Long: c.long, Example: c.example, Args: c.args}
 	out.Flags().SortFlags = false
+	out.SetUsageFunc(func(c *cobra.Command) error { return usage(env, c) })
 	run := c.bind(out.Flags())
 	out.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), env, args) }
 	return out

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 type leakFree struct{ *testing.M }
 
 func (l leakFree) Run() int {
+	if err := flag.Set("test.parallel", "4"); err != nil { // scripts mostly wait: more of them than there are cores
+		panic(err)
+	}
 	code := l.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)

@@ -76,7 +76,7 @@ func runDev(ctx context.Context, env *Env, part int) error {
 	if err != nil || why == aborted {
 		return errors.Join(err, ended(exitInterrupted))
 	}
-	lines := devSummary(scr.paint, w.tracks, time.Since(w.started))
+	lines := devSummary(env.Program, scr.paint, w.tracks, time.Since(w.started))
 	if err := d.end(); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func noErrors[T any](items iter.Seq[T]) iter.Seq2[T, error] {
 }
 
 // devSummary shows how soon the small tenants were done beside the flood.
-func devSummary(p paint, tracks []*track, took time.Duration) []string {
+func devSummary(program string, p paint, tracks []*track, took time.Duration) []string {
 	c := total(tracks)
 	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed for good", p.green("✓"), span(took), plural(c.Done, "item", "items"), number(c.Failed)), ""}
 	for _, t := range tracks {
@@ -120,7 +120,7 @@ func devSummary(p paint, tracks []*track, took time.Duration) []string {
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, "", "    "+p.dim("next")+"    weir run users.csv --action demo.award --action demo.message --report out/")
+	lines = append(lines, "", "    "+p.dim("next")+"    "+program+" run users.csv --action demo.award --action demo.message --report out/")
 	return lines
 }
 

@@ -89,7 +89,7 @@ func (s *session) sayResume(scr *screen, all []*running, what string) {
 func (s *session) conclude(ctx context.Context, scr *screen, r *running, took time.Duration) (code int, err error) {
 	rep, err := r.bulk.Report(ctx)
 	if err != nil {
-		return 0, err
+		return 0, s.unwritten(ctx, err, r.job)
 	}
 	if r.over {
 		took = time.Duration(rep.Duration)
@@ -118,27 +118,41 @@ func (j *job) complete(s *report.Summary) {
 func (s *session) writeReport(ctx context.Context, rep *engine.Report, j *job) (files []string, err error) {
 	if j.Report != "" {
 		if err := s.writeFolder(ctx, rep, j); err != nil {
-			f := &failure{exitOther, err.Error(), "the run is safe: write its report with " + s.env.Program + " report " + string(j.ID) + " -d DIR" + s.dataFlag()}
-			if ctx.Err() != nil {
-				f.code, f.what = exitInterrupted, "interrupted while the report was being written"
-			}
-			return nil, f
+			return nil, s.unwritten(ctx, err, j)
 		}
 		files = s.written(j)
 	}
-	if j.SummaryJSON == "" {
-		return files, nil
+	if j.SummaryJSON != "" {
+		if err := s.writeSummary(rep, j); err != nil {
+			return nil, s.unwritten(ctx, err, j)
+		}
+		if j.SummaryJSON != "-" {
+			files = append(files, j.SummaryJSON)
+		}
 	}
+	return files, nil
+}
+
+// unwritten says that the run has not suffered from a report that could not be written.
+func (s *session) unwritten(ctx context.Context, err error, j *job) error {
+	f := &failure{exitOther, err.Error(), "the run is safe: write its report with " + s.env.Program + " report " + string(j.ID) + " -d DIR" + s.dataFlag()}
+	if ctx.Err() != nil {
+		f.code, f.what = exitInterrupted, "interrupted while the report was being written"
+	}
+	return f
+}
+
+func (s *session) writeSummary(rep *engine.Report, j *job) error {
 	raw, err := json.MarshalIndent(rep.Summary, "", "  ")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	raw = append(raw, '\n')
 	if j.SummaryJSON == "-" {
 		_, err := s.env.Stdout.Write(raw)
-		return files, err
+		return err
 	}
-	return append(files, j.SummaryJSON), replaceFile(s.env.path(j.SummaryJSON), raw)
+	return replaceFile(s.env.path(j.SummaryJSON), raw)
 }
 
 func (s *session) writeFolder(ctx context.Context, rep *engine.Report, j *job) error {

@@ -51,7 +51,7 @@ func openInput(env *Env, o *config.Run, lists rowLists) (*input, error) {
 	}
 	in := &input{name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, lists: lists}
 	if in.duplicates != config.KeepAll {
-		in.keys = source.NewKeys()
+		in.keys = source.NewPlacedKeys()
 	}
 	if o.Input == "-" {
 		if env.StdinTerminal {
@@ -153,9 +153,11 @@ func (in *input) take(it *source.Item, err error) (ok bool, _ error) {
 		return false, in.fault(row)
 	}
 	in.rows.Add(1)
-	if in.keys != nil && !in.keys.Add(it.ID) {
-		in.repeated.Add(1)
-		return false, in.repeat(it)
+	if in.keys != nil {
+		if first, fresh := in.keys.AddAt(it.ID, it.Line); !fresh {
+			in.repeated.Add(1)
+			return false, in.repeat(it, first)
+		}
 	}
 	in.items.Add(1)
 	return !in.refused(), nil // once refused, the rest is only looked at
@@ -170,11 +172,11 @@ func (in *input) fault(row *source.RowError) error {
 	})
 }
 
-func (in *input) repeat(it *source.Item) error {
+func (in *input) repeat(it *source.Item, first int) error {
 	if len(in.faults) < shownFaults && in.duplicates == config.RefuseDuplicates {
-		in.faults = append(in.faults, fmt.Sprintf("line %d: id %q came before", it.Line, it.ID))
+		in.faults = append(in.faults, fmt.Sprintf("line %d: id %q came before, on line %d", it.Line, it.ID, first))
 	}
-	return in.lists.duplicate(report.Duplicate{Line: it.Line, ID: it.ID})
+	return in.lists.duplicate(report.Duplicate{Line: it.Line, ID: it.ID, FirstLine: first})
 }
 
 // refused says whether the input as a whole is turned down.
@@ -243,6 +245,9 @@ func (in *input) line(p paint) string {
 		plural(in.items.Load(), "unique id", "unique ids"), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
 	if in.keys == nil {
 		c = fmt.Sprintf("%s · %s · ids not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), number(in.bad.Load()))
+	}
+	if d := in.reader.Detected(); d.IDGuessed {
+		c += fmt.Sprintf(" · id is %q, the first column (--id takes another)", d.IDColumn)
 	}
 	return "  " + p.dim("input") + "     " + c
 }

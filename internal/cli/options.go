@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/report"
 )
 
 // runOptions are the flags of weir run.
@@ -33,44 +34,60 @@ const newest = "newest"
 
 func (o *runOptions) bind(fs *pflag.FlagSet) {
 	o.flags = fs
+	grouped(fs, "What to do (one of --action/--url, --chain, --spec)", o.bindChain)
+	grouped(fs, "What to read", o.bindInput)
+	grouped(fs, "How fast, how often, how long", o.bindLimits)
+	grouped(fs, "What to write", o.bindReport)
+	grouped(fs, "The run itself", o.bindRun)
+}
+
+func (o *runOptions) bindChain(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat it for a chain")
-	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
 	fs.StringArrayVar(&o.urls, "url", nil, "`URL` of an HTTP batch action; repeat it for a chain")
 	fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
+	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
 	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags win over it")
 	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there)")
+}
 
-	fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name)")
+func (o *runOptions) bindInput(fs *pflag.FlagSet) {
+	fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name, else the first)")
 	fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
 	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
 	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
 	fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
 	fs.Var(&o.Duplicates, "duplicates", "rows whose id came before: keep-first, refuse or keep-all (default keep-first)")
 	fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
+}
 
+func (o *runOptions) bindLimits(fs *pflag.FlagSet) {
 	fs.Var(&o.each.Batch, "batch", "most items in a call, at every step (default 100)")
 	fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
 	fs.Var(&o.each.Concurrency, "concurrency", "most calls at once, at every step")
+	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
 	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
 	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")
 	fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
 	fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
 	fs.Var(&o.runTimeout, "run-timeout", "stop after this time and save the state, as in 30m")
+}
 
-	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the file's)")
-	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default \"default\")")
-	fs.Var(&o.Tier, "tier", "critical, high, default or low (default default)")
-	fs.Lookup("tier").DefValue = "" // said in our own words
-	fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into")
+func (o *runOptions) bindReport(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
 	fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
 	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary alone; - is stdout")
+}
 
+func (o *runOptions) bindRun(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.dryRun, "dry-run", false, "read and check everything, forecast, run nothing")
 	fs.StringVar(&o.resume, "resume", "", "go on with an interrupted run: its `ID`, or the newest")
 	fs.Lookup("resume").NoOptDefVal = newest
 	fs.StringVar(&o.retryFailed, "retry-failed", "", "run only the failed items of the run `ID` again")
 	fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
-	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the file's)")
+	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default \"default\")")
+	fs.Var(&o.Tier, "tier", "critical, high, default or low (default default)")
+	fs.Lookup("tier").DefValue = "" // said in our own words
 }
 
 // complete puts flags over the spec file, and checks what goes together.
@@ -89,8 +106,10 @@ func (o *runOptions) complete(env *Env, args []string) error {
 		return badUsage("leave the file out: a resumed run has its items already", "--resume and %s do not go together", args[0])
 	case o.retryFailed != "" && len(args) > 0:
 		return badUsage("leave the file out", "--retry-failed and %s do not go together", args[0])
+	case (o.resume != "" || o.retryFailed != "") && o.dryRun:
+		return badUsage("leave --dry-run out, or name a file to check", "--dry-run checks an input file, and this run has its items already")
 	case o.resume != "" || o.retryFailed != "":
-		return nil
+		return o.checkPlaces(env)
 	case o.Input == "":
 		return badUsage("usage: "+env.Program+" run FILE --action NAME; - reads stdin", "the input file is missing")
 	case o.Limit < 0:
@@ -211,6 +230,9 @@ func (o *runOptions) checkPlaces(env *Env) error {
 		return nil
 	}
 	if o.Report != "" {
+		if report.Replaces(env.path(o.Report), env.path(o.Input)) {
+			return badUsage("choose another folder with --report", "--report: the report would replace the input %s", o.Input)
+		}
 		if err := probe(env.path(o.Report)); err != nil {
 			return badUsage("choose another folder with --report", "--report: %v", err)
 		}

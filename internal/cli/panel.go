@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help strin
 	} else {
 		lines = append(lines, bulkLines(p, wide, tracks)...)
 	}
-	return append(lines, countLine(p, tracks, elapsed), waitLine(p, wide, tracks, help))
+	return append(lines, countLine(p, wide, tracks, elapsed), waitLine(p, wide, tracks, help))
 }
 
 func (t *track) stepLines(p paint, wide int) (lines []string) {
@@ -157,7 +158,8 @@ func bar(p paint, wide int, name string, done, all int64, room int, pace string)
 	return fmt.Sprintf("  %s  %s %s   %s  %s", p.bold(name), drawn, padLeft(percent(done, all), 4), counts, pace)
 }
 
-func countLine(p paint, tracks []*track, elapsed time.Duration) string {
+// countLine leaves out what is least wanted if there is no room for all of it.
+func countLine(p paint, wide int, tracks []*track, elapsed time.Duration) string {
 	c := total(tracks)
 	failed := "failed " + number(c.Failed)
 	if c.Failed > 0 {
@@ -167,7 +169,11 @@ func countLine(p paint, tracks []*track, elapsed time.Duration) string {
 	if left := remaining(tracks); left > 0 {
 		parts = append(parts, "ETA "+span(left))
 	}
-	return "  " + strings.Join(parts, " · ")
+	line := "  " + strings.Join(parts, " · ")
+	if width(line) > wide {
+		line = "  " + strings.Join(slices.Delete(parts, 1, 3), " · ")
+	}
+	return line
 }
 
 // remaining is the longest estimate: all of it has to end.

@@ -125,7 +125,7 @@ func newRun(ctx context.Context, env *Env, o *runOptions, c catalogue, chain con
 
 // giveUp ends a session in which nothing was accepted.
 func giveUp(s *session, err error) error {
-	if f, ok := errors.AsType[*failure](err); ok && f.code == exitInterrupted {
+	if interrupted(err) {
 		return err // the input may hang in a read that nothing can end
 	}
 	if e := s.close(); e != nil {
@@ -180,11 +180,42 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 		ba, err = engine.Submit(reading, s.engine, spec, in.all(finish))
 		done <- err
 	}()
-	if err := showReading(env, scr, in, done); err != nil {
+	err := showReading(env, scr, in, done)
+	late := interrupted(err)
+	if late {
+		cancel()
+		err = whatNow(done, err, patience/3)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lists.close(), s.jobs.remove(j.Key))
 	}
 	j.ID = ba.ID()
-	return ba, s.jobs.save(j)
+	if err := s.jobs.save(j); err != nil || !late {
+		return ba, err
+	}
+	return nil, &failure{exitInterrupted, "interrupted when the items had just been accepted", "go on with " + env.Program + " run --resume " + string(j.ID) + s.dataFlag()}
+}
+
+// whatNow is how a submit ended that was interrupted with err: nil if the items
+// were accepted all the same. One that hangs in a read is not waited for: its
+// input has not ended, so nothing can be accepted.
+func whatNow(done <-chan error, err error, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case ended := <-done:
+		if ended == nil {
+			return nil
+		}
+	case <-timer.C:
+	}
+	return err
+}
+
+// interrupted says whether err is the user's wish.
+func interrupted(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.code == exitInterrupted
 }
 
 // showReading draws how far the input was read, until it ends or the user stops it.

@@ -28,6 +28,9 @@ func (s *screen) print(lines ...string) {
 	var b strings.Builder
 	s.erase(&b)
 	for _, l := range lines {
+		if s.live() {
+			l = wrap(l, s.env.Terminal.Width())
+		}
 		b.WriteString(l + "\n")
 	}
 	s.write(b.String())

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -59,8 +60,11 @@ func openSession(ctx context.Context, env *Env, data string, o engine.Options, c
 			}
 		},
 	})
+	if errors.Is(err, syscall.EAGAIN) {
+		return nil, &failure{exitOther, data + ": another process is using this data directory", "wait for it to end, or choose another directory with --data"}
+	}
 	if err != nil {
-		return nil, other(err, "if another weir uses "+data+", wait for it or choose another place with --data")
+		return nil, other(err, "choose another data directory with --data, or look into what is wrong with this one")
 	}
 	s.store = st
 	if s.engine, err = engine.Open(ctx, st, o); err != nil {

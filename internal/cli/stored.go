@@ -23,7 +23,7 @@ is linked to the first. What the steps before had answered is kept.`,
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &runOptions{}
 			fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
-			fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into")
+			fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
 			fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
 			fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
 			fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
@@ -184,7 +184,7 @@ func (s *session) report(ctx context.Context, id weir.BulkID, dir string, format
 	}
 	rep, err := ba.Report(ctx)
 	if err != nil {
-		return err
+		return s.unwritten(ctx, err, j)
 	}
 	j.complete(&rep.Summary)
 	j.Report, j.ReportFormat, j.SummaryJSON = dir, format, ""

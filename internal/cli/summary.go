@@ -18,7 +18,7 @@ func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []
 	for _, st := range sum.Steps {
 		name = max(name, len(st.Name))
 	}
-	row := func(head, text string) string { return "    " + p.dim(pad(head, name)) + "   " + text }
+	row := func(head, text string) string { return "    " + pad(p.dim(head), name) + "   " + text }
 	lines := []string{"", "  " + headline(p, sum, r.forecast, took), "", row("items", itemsText(p, sum))}
 	for _, st := range sum.Steps {
 		lines = append(lines, row(st.Name, stepText(st)))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,21 @@ func TestInterruptWhileReadingAcceptsNothing(t *testing.T) {
 	}
 	if !strings.Contains(scr.String(), "nothing was accepted") {
 		t.Errorf("stderr:\n%s", scr)
+	}
+}
+
+func TestAnInterruptDoesNotForgetWhatWasAccepted(t *testing.T) {
+	ended, hangs := make(chan error, 1), make(chan error)
+	ended <- nil
+	if err := whatNow(ended, errReading(), time.Minute); err != nil {
+		t.Errorf("after a submit that came through: %v, want nil", err)
+	}
+	ended <- context.Canceled
+	if err := whatNow(ended, errReading(), time.Minute); !interrupted(err) {
+		t.Errorf("after a submit that was cancelled: %v, want the interrupt", err)
+	}
+	if err := whatNow(hangs, errReading(), time.Millisecond); !interrupted(err) {
+		t.Errorf("while the input hangs: %v, want the interrupt", err)
 	}
 }
 

@@ -19,6 +19,7 @@ type Status struct {
 	InFlight      int64             `json:"in_flight,omitempty"`      // items that may still end otherwise than cancelled; set while cancelling
 	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume
 	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume
+	Resumes       int64             `json:"resumes,omitempty"`        // resume commands that were read
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
 }
@@ -68,7 +69,7 @@ func (m *Machine) addBulk(now int64, c *Created) *bulk {
 	m.bulks[c.ID] = b
 	m.enlist(now, b)
 	if c.Deadline != 0 {
-		m.waits.push(wait{due: c.Deadline, bulk: b})
+		m.waits.push(wait{due: c.Deadline, bulk: c.ID})
 	}
 	return b
 }

@@ -79,16 +79,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		m.writeBlock(b, l)
 	}
 	for _, x := range g.touched {
-		m.account(now, x)
-		x.status.InFlight = 0
-		if x.state == weir.BulkCancelling {
-			x.status.InFlight = x.inFlight
-		}
-		b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
-		if x.state.Final() || now >= x.latencyDue {
-			b.Set = append(b.Set, x.latencyRows()...)
-			x.latencyDue = now + latencyEvery
-		}
+		m.writeStatus(now, b, x)
 		v := m.view(x)
 		g.views = append(g.views, v)
 		g.items += v.Counts.Ended() - x.shown
@@ -102,6 +93,20 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		m.arriveAll(now, g)
 	}
 	return b
+}
+
+// writeStatus adds the rows of how far a bulk action is.
+func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
+	m.account(now, x)
+	x.status.InFlight = 0
+	if x.state == weir.BulkCancelling {
+		x.status.InFlight = x.inFlight
+	}
+	b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
+	if x.state.Final() || now >= x.latencyDue {
+		b.Set = append(b.Set, x.latencyRows()...)
+		x.latencyDue = now + latencyEvery
+	}
 }
 
 // writeBlock adds the rows of a block: where its items are, and what the actions said of them.

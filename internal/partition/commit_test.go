@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -96,7 +97,7 @@ func TestDamagedRowsAreFound(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"", "{", "{}", `{"created":3}`} {
-		if err := b.m.Message(b.now, store.Message{Seq: 99, Body: []byte(body)}); !errors.Is(err, store.ErrCorrupt) {
+		if _, err := b.m.Message(b.now, store.Message{Seq: 99, Body: []byte(body)}); !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("Message(%q) = %v, want ErrCorrupt", body, err)
 		}
 	}
@@ -192,5 +193,38 @@ func TestCommitsThatNobodyWaitsForAreAMillisecondApart(t *testing.T) {
 	}
 	if end(3) == nil {
 		t.Error("the end of the bulk action was not committed at once")
+	}
+}
+
+func TestEveryMessageIsAcknowledgedAndTellsWhatItAdded(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	created := envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 3}}
+	resume := envelope{Command: &Command{ID: "ba_x", Verb: Resume}}
+	for i, tt := range []struct {
+		name  string
+		e     envelope
+		added bool
+	}{
+		{"a bulk action", created, true},
+		{"the same again", created, false},
+		{"a resume of one that runs", resume, false},
+		{"a mark", envelope{Mark: "end"}, false},
+	} {
+		body, err := json.Marshal(tt.e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		added, err := b.m.Message(b.now, store.Message{Seq: uint64(i + 1), Body: body})
+		if err != nil || (added != nil) != tt.added {
+			t.Errorf("%s: Message = %v, %v; want added %v", tt.name, added, err, tt.added)
+		}
+		b.settle()
+		if b.acked != uint64(i+1) {
+			t.Errorf("%s: acknowledged up to %d, want %d", tt.name, b.acked, i+1)
+		}
+	}
+	if _, s, err := ReadStatus(b.rows, "ba_x"); err != nil || s.Resumes != 1 {
+		t.Errorf("status = %+v, %v; want one resume that was read", s, err)
 	}
 }

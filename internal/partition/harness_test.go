@@ -55,7 +55,7 @@ func (b *bench) message(e envelope) {
 
 func (b *bench) deliver(msg store.Message) {
 	b.t.Helper()
-	if err := b.m.Message(b.now, msg); err != nil {
+	if _, err := b.m.Message(b.now, msg); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -56,7 +56,7 @@ const (
 	Cancel Verb = "cancel"
 )
 
-// Command changes a bulk action. Repeating one changes nothing.
+// Command changes a bulk action. Repeating one has no further effect.
 type Command struct {
 	ID     weir.BulkID `json:"id"`
 	Verb   Verb        `json:"verb"`
@@ -67,6 +67,7 @@ type Command struct {
 type envelope struct {
 	Created *Created `json:"created,omitempty"`
 	Command *Command `json:"command,omitempty"`
+	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
 }
 
 // EncodeCreated makes the inbox message of an accepted bulk action.
@@ -75,38 +76,47 @@ func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Cre
 // EncodeCommand makes the inbox message of a command.
 func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
 
-// DecodeCreated reads an inbox message; nil: it is a command.
-func DecodeCreated(body []byte) (*Created, error) {
-	var e envelope
-	err := json.Unmarshal(body, &e)
-	return e.Created, err
+// EncodeMark makes an inbox message that asks for nothing. Whoever appended it
+// and reads up to it has seen everything that came before.
+func EncodeMark(mark string) ([]byte, error) { return json.Marshal(envelope{Mark: mark}) }
+
+// DecodeMessage reads an inbox message as one who is not the owner: the bulk
+// action or the mark in it, if it has one.
+func DecodeMessage(msg store.Message) (c *Created, mark string, err error) {
+	e, err := decode(msg)
+	return e.Created, e.Mark, err
 }
 
-// Message takes the next message of the inbox. One that cannot be read is an
-// error, and the partition must not go on: it may be a bulk action that was
-// accepted.
-func (m *Machine) Message(now int64, msg store.Message) error {
-	var e envelope
+func decode(msg store.Message) (e envelope, err error) {
 	if err := json.Unmarshal(msg.Body, &e); err != nil {
-		return fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
+		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
+	}
+	if e.Created == nil && e.Command == nil && e.Mark == "" {
+		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor mark", msg.Seq, store.ErrCorrupt)
+	}
+	return e, nil
+}
+
+// Message takes the next message of the inbox, and returns the bulk action that
+// it added, if any. One that cannot be read is an error, and the partition must
+// not go on: it may be a bulk action that was accepted.
+func (m *Machine) Message(now int64, msg store.Message) (added *Created, err error) {
+	e, err := decode(msg)
+	if err != nil {
+		return nil, err
 	}
 	m.gen.ack = msg.Seq
 	switch {
-	case e.Created != nil:
-		m.create(now, e.Created)
+	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it came twice
+		added = e.Created
+		m.create(now, added)
 	case e.Command != nil:
 		m.command(now, e.Command)
-	default:
-		return fmt.Errorf("inbox message %d: %w: neither created nor command", msg.Seq, store.ErrCorrupt)
 	}
-	return nil
+	return added, nil
 }
 
-// create adds a bulk action. One that is there already came twice.
 func (m *Machine) create(now int64, c *Created) {
-	if m.bulks[c.ID] != nil {
-		return
-	}
 	b := m.addBulk(now, c)
 	m.gen.created = append(m.gen.created, b)
 	m.touch(b)
@@ -123,6 +133,8 @@ func (m *Machine) command(now int64, c *Command) {
 	case Pause:
 		m.hold(now, b, weir.BulkPaused, c.Reason)
 	case Resume:
+		b.status.Resumes++ // also where it changes nothing: whoever sent it knows by that it was read
+		m.touch(b)
 		m.release(now, b)
 	case Cancel:
 		m.cancel(now, b, "user", c.Reason)
@@ -150,7 +162,6 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.Forgiven = b.status.Failed
 	b.status.ForgivenEnded = b.ended()
 	m.queue.ResumeGroup(now, b.group)
-	m.touch(b)
 }
 
 // cancel ends what has not started. It costs one row, whatever the number of

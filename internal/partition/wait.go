@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 )
 
@@ -26,8 +27,8 @@ type wait struct {
 	due   int64
 	seq   uint64 // order of equal times
 	retry *retryTask
-	step  *step // its oldest lingering block is due
-	bulk  *bulk // its deadline
+	step  *step       // its oldest lingering block is due
+	bulk  weir.BulkID // its deadline; an id, so that one that ended long before is not kept
 }
 
 // waits is a binary heap by due time.
@@ -92,8 +93,8 @@ func (m *Machine) due(now int64) {
 			m.retryDue(now, w.retry)
 		case w.step != nil:
 			m.lingerDue(now, w.step)
-		case w.bulk != nil && !w.bulk.state.Final():
-			m.cancel(now, w.bulk, "deadline", "deadline")
+		case m.bulks[w.bulk] != nil:
+			m.cancel(now, m.bulks[w.bulk], "deadline", "deadline")
 		}
 	}
 }

@@ -86,6 +86,31 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+func TestAReportKnowsWhatItWouldReplace(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"failed.csv", "users.csv"} {
+		if err := os.WriteFile(filepath.Join(dir, n), []byte("id\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, dir, file string
+		want            bool
+	}{
+		{"a file with the name of one of its own", dir, filepath.Join(dir, "failed.csv"), true},
+		{"the same by another path", filepath.Join(dir, "x", ".."), filepath.Join(dir, ".", "failed.csv"), true},
+		{"a file with a name of its own", dir, filepath.Join(dir, "users.csv"), false},
+		{"the same name elsewhere", filepath.Join(dir, "out"), filepath.Join(dir, "failed.csv"), false},
+		{"a file that is not there", dir, filepath.Join(dir, "done.csv"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Replaces(tt.dir, tt.file); got != tt.want {
+				t.Errorf("Replaces(%q, %q) = %v, want %v", tt.dir, tt.file, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestAnEmptyReportHasASummaryAlone(t *testing.T) {
 	got := written(t, CSV, Options{}, Summary{Outcome: Counts{}.Outcome()}, func(*Writer) error { return nil })
 	if len(got) != 1 || !strings.Contains(got["report.json"], `"error_groups": []`) || !strings.Contains(got["report.json"], AllDone) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -79,16 +80,34 @@ func NewWriter(dir string, f Format, o Options) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("report folder: %w", err)
 	}
-	old := []string{summaryFile} // first, since it says that the rest is whole
-	for _, n := range names {
-		old = append(old, n+".csv", n+".csv.wide", n+".ndjson")
-	}
-	for _, n := range old {
+	for _, n := range owned() {
 		if err := os.Remove(filepath.Join(dir, n)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("remove old report: %w", err)
 		}
 	}
 	return &Writer{dir: dir, format: f, o: o}, nil
+}
+
+// owned are the names of all files that a report may have. The summary is the first to go, since it says that the rest
+// is whole.
+func owned() []string {
+	all := []string{summaryFile, summaryFile + ".tmp"}
+	for _, n := range names {
+		all = append(all, n+".csv", n+".csv.wide", n+".ndjson")
+	}
+	return all
+}
+
+// Replaces reports whether a report in the folder dir would take the place of a file that is there now.
+func Replaces(dir, file string) bool {
+	st, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(owned(), func(n string) bool {
+		own, err := os.Stat(filepath.Join(dir, n))
+		return err == nil && os.SameFile(st, own)
+	})
 }
 
 // create makes a file that only its owner can read, and follows no link that someone put there.

@@ -227,3 +227,57 @@ func TestCreditIsOneQuantum(t *testing.T) {
 		t.Errorf("after long idleness a tenant got %d items before anybody else, want <= %d", late.served, most)
 	}
 }
+
+// Four small bulk actions at any time, each of a tenant never seen before, and all
+// of them with credit: the flood in their tier still gets a quarter of its fair share
+// of what the lanes leave.
+func TestNewTenantsDoNotStarveAFlood(t *testing.T) {
+	const at = 4
+	s := newSim(t, Options{})
+	r := s.q.AddResource(ResourceConfig{Name: "r"})
+	flood := s.add(job{tenant: "flood", tier: 2, r: r, items: 1e12, chunk: 10})
+	n, total := 0, int64(0)
+	fresh := func() {
+		n++
+		s.add(job{tenant: fmt.Sprint("new", n), tier: 2, r: r, items: 500, chunk: 10})
+	}
+	for range at {
+		fresh()
+	}
+	for range 50_000 {
+		j := s.serve()
+		total += 10
+		if j != flood && j.left == 0 {
+			s.q.RemoveGroup(s.now, j.e.Group())
+			fresh()
+		}
+	}
+	share, least := float64(flood.served)/float64(total), 0.65/(at+1)/creditPace
+	if share < 0.95*least {
+		t.Errorf("share of the flood beside ever new tenants = %.4f, want >= %.4f", share, least)
+	}
+}
+
+// What the tiers weigh follows from who is in the tree, not from how it came to be so.
+func TestTierWeightsAreRightAfterATenantLeavesOneOfTwoTiers(t *testing.T) {
+	s := newSim(t, Options{})
+	r := s.q.AddResource(ResourceConfig{Name: "r"})
+	for _, tier := range []int{1, 2, 2} {
+		s.add(job{tenant: "both", tier: tier, r: r, items: 1e6})
+	}
+	s.add(job{tenant: "high", tier: 1, r: r, items: 1e6})
+	leaves := s.add(job{tenant: "both", tier: 3, r: r, items: 1e6})
+	s.add(job{tenant: "low", tier: 3, r: r, items: 1e6})
+	s.q.Update(s.now, leaves.e, 0, 0)
+	var got, want [Tiers]float64
+	for k := range r.tiers {
+		got[k] = r.tiers[k].perItem
+	}
+	r.guardTiers(false)
+	for k := range r.tiers {
+		want[k] = r.tiers[k].perItem
+	}
+	if got != want {
+		t.Errorf("cost per item of the tiers = %v, want %v", got, want)
+	}
+}

@@ -92,7 +92,6 @@ func (q *Queue) countOut(f *flow) {
 	if t.active == 0 {
 		q.activeW -= t.weight
 	}
-	f.tier.r.guardTiers(q.opt.NoTierGuard)
 }
 
 // takeOut removes f from the tree; it becomes idle or parked.
@@ -104,6 +103,7 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	f.busy = f.tier.busy
 	q.countOut(f)
 	reweigh(f.tenant, f.tier.r, nil)
+	f.tier.r.guardTiers(q.opt.NoTierGuard) // after both have changed the sums
 	if state == flowParked {
 		f.tenant.parked++
 	} else if f.refs == 0 {

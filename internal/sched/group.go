@@ -230,8 +230,9 @@ func (q *Queue) ResumeGroup(now int64, g *Group) {
 }
 
 // RemoveGroup ends g: nothing of it is picked any more. Tasks in flight are still
-// given to Done when they end. Entries leave the tree when they are met, or when
-// they have become the greater part of a flow: the cost is O(1) on average.
+// given to Done when they end. Entries leave the tree when they are met, when
+// nothing else is left in their flow, or when they have become the greater part of
+// it: the cost is O(log entries) on average.
 func (q *Queue) RemoveGroup(now int64, g *Group) {
 	if g.state == groupRemoved {
 		return
@@ -254,10 +255,11 @@ func (q *Queue) RemoveGroup(now int64, g *Group) {
 	q.forget(g.tenant)
 }
 
-// bury removes the entries of removed groups from f if they are many.
+// bury removes the entries of removed groups from f if they are many, or all
+// there is: a resource that is paused meets nobody, and must not keep the dead.
 func (q *Queue) bury(now int64, f *flow) {
 	n := len(f.heaps[byScore])
-	if f.dead < 32 || int(f.dead) < n/2 {
+	if int(f.dead) < n && (f.dead < 32 || int(f.dead) < n/2) {
 		return
 	}
 	// Downwards: what takes the place of a removed entry has been looked at. A dead

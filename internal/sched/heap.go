@@ -71,7 +71,8 @@ func (a resourceItem) before(b resourceItem) bool {
 
 // flowHeap is a 4-ary min-heap of flows by start tag. It does not know the places
 // of its flows: an item whose key is not the flow's heapKey is stale and is dropped
-// when it comes to the top; a flow whose tag has grown is moved down only then.
+// when it comes to the top, or by tier.rebuild when there are too many; a flow whose
+// tag has grown is moved down only then.
 // So a pick writes to one flow, not to every flow it passes on the way down.
 type flowHeap struct{ s []flowItem }
 

@@ -143,7 +143,7 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 	} else {
 		r.budgets[lane] -= float64(cost)
 	}
-	f.tier.serve(now, f, cost)
+	f.tier.serve(now, f, cost, lane)
 	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
 		f.picks = 0
 	}

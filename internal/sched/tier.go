@@ -3,6 +3,10 @@ package sched
 // tagShift is the fixed point of tags: one item at weight 1/1024 is 1<<tagShift.
 const tagShift = 30
 
+// creditPace is by how much virtual time is slower than fair sharing while flows
+// with credit are served, see DESIGN.md.
+const creditPace = 4
+
 // rebaseAt is the virtual time at which the tags are moved back towards zero.
 const rebaseAt = int64(1) << 61
 
@@ -36,11 +40,25 @@ func (t *tier) init(r *Resource, o *Options, k int) {
 
 // push puts f into the heap of its state under its present tag.
 func (t *tier) push(f *flow) {
-	f.heapKey = f.tag
+	h := &t.main
 	if f.state == flowHeld {
-		t.second.push(flowItem{f.tag, f})
-	} else {
-		t.main.push(flowItem{f.tag, f})
+		h = &t.second
+	}
+	if len(h.s) >= 2*t.flows+64 {
+		t.rebuild(h, f.state)
+	}
+	f.heapKey = f.tag
+	h.push(flowItem{f.tag, f})
+}
+
+// rebuild rids h of stale items, which would stay for as long as nobody is picked.
+func (t *tier) rebuild(h *flowHeap, state flowState) {
+	h.s = make([]flowItem, 0, t.flows+64)
+	for f := t.turn.first; f != nil; f = f.links[inTurn].next {
+		if f.state == state {
+			f.heapKey = f.tag
+			h.push(flowItem{f.tag, f})
+		}
 	}
 }
 
@@ -71,8 +89,13 @@ func (t *tier) next() *flow {
 	return t.top(&t.second, flowHeld)
 }
 
-// serve charges cost to f, which has been picked.
-func (t *tier) serve(now int64, f *flow, cost int64) {
+// serve charges cost to f, which has been picked. Virtual time follows the flows
+// that are served. Those with credit are behind it; it does not stand still for
+// them, or a stream of new ones would keep all others waiting.
+func (t *tier) serve(now int64, f *flow, cost int64, lane Lane) {
+	if lane == LaneTier && f.tag < t.v {
+		t.v += perWeight(cost, t.weight) / creditPace
+	}
 	t.v = max(t.v, f.tag)
 	f.tag += perWeight(cost, f.weight)
 	f.lastServed = now

@@ -189,7 +189,7 @@ func (o *owner) message(m store.Message) {
 	}
 	b := o.w.ledger.parts[o.partition].inbox[m.Seq-1].bulk
 	o.w.trace.add(event{what: evMessage, node: o.node.no, partition: o.partition, bulk: b, a: int64(m.Seq)})
-	err := o.machine.Message(o.w.now, m)
+	_, err := o.machine.Message(o.w.now, m)
 	o.w.must(err == nil, "sim", b, -1, "message %d: %v", m.Seq, err)
 	o.told = append(o.told, told{b, o.carries()})
 }

@@ -19,6 +19,7 @@ type csvRows struct {
 	delim      byte
 	columns    []string
 	idCol      int
+	idGuessed  bool
 	transcoded bool
 
 	cells   []cell
@@ -44,7 +45,10 @@ func (c *csvRows) next(it *Item) error {
 		}
 		row, line := c.w.unread()[:n], c.w.line
 		c.w.drop(n)
-		if len(c.cells) != len(c.columns) {
+		if len(c.cells) != len(c.columns) && !c.fit() {
+			if c.blank(row) {
+				continue
+			}
 			return c.wrongWidth(row, line)
 		}
 		if !utf8.Valid(row) || c.transcoded && bytes.Contains(row, replacement) {
@@ -167,12 +171,27 @@ func (c *csvRows) blank(row []byte) bool {
 	return true
 }
 
+// fit cuts off empty cells behind the last column, and reports whether the row then is as wide as the header.
+func (c *csvRows) fit() bool {
+	for n := len(c.cells); n > len(c.columns) && c.cells[n-1].start >= c.cells[n-1].end; n-- {
+		c.cells = c.cells[:n-1]
+	}
+	return len(c.cells) == len(c.columns)
+}
+
 func (c *csvRows) wrongWidth(row []byte, line int) *RowError {
 	return &RowError{
 		Line: line, Code: CodeBadCSV, Value: shorten(bytes.TrimSpace(row)),
-		Problem: fmt.Sprintf("the row has %d cells, the header has %d", len(c.cells), len(c.columns)),
+		Problem: fmt.Sprintf("the row has %s, the header has %d", cellCount(len(c.cells)), len(c.columns)),
 		Fix:     fmt.Sprintf("put cells that contain %q in double quotes", c.delim),
 	}
+}
+
+func cellCount(n int) string {
+	if n == 1 {
+		return "1 cell"
+	}
+	return fmt.Sprintf("%d cells", n)
 }
 
 func trimCR(line []byte) []byte {

@@ -28,7 +28,7 @@ func (r *Reader) openRows(text io.Reader) error {
 		}
 		r.rows = c
 		r.found.Delimiter, r.found.Columns = rune(c.delim), c.columns
-		r.found.IDColumn = c.columns[c.idCol]
+		r.found.IDColumn, r.found.IDGuessed = c.columns[c.idCol], c.idGuessed
 	case JSON:
 		r.rows = &elements{w: w, docs: doc}
 	default:

@@ -14,7 +14,10 @@ import (
 // newCSVRows reads the header line and settles delimiter, columns and id column.
 func newCSVRows(w *window, o Options, name string, transcoded bool) (*csvRows, error) {
 	c := &csvRows{w: w, opts: o, delim: byte(o.Delimiter), transcoded: transcoded}
-	detected := detectDelimiter(name, w.unread())
+	detected := c.declared()
+	if detected == 0 {
+		detected = detectDelimiter(name, w.unread())
+	}
 	if c.delim == 0 {
 		c.delim = detected
 	}
@@ -32,6 +35,22 @@ func newCSVRows(w *window, o Options, name string, transcoded bool) (*csvRows, e
 		return nil, err
 	}
 	return c, c.label()
+}
+
+// declared consumes the line sep=; with which spreadsheets tell each other the delimiter, and returns
+// it. Without such a line it is 0.
+func (c *csvRows) declared() byte {
+	line, n, err := c.w.nextLine(0)
+	if err != nil {
+		return 0 // whoever reads the header tells
+	}
+	text := trimCR(line)
+	if len(text) != len("sep=;") || !bytes.EqualFold(text[:4], []byte("sep=")) || strings.IndexByte(delimiters, text[4]) < 0 {
+		return 0
+	}
+	delim := text[4]
+	c.w.dropLine(n)
+	return delim
 }
 
 // header takes the columns from the options or from the first line that is not blank.
@@ -55,6 +74,9 @@ func (c *csvRows) header() error {
 		c.columns = append(c.columns, string(bytes.TrimSpace(c.value(row, at))))
 	}
 	c.w.drop(n)
+	for len(c.columns) > 1 && c.columns[len(c.columns)-1] == "" {
+		c.columns = c.columns[:len(c.columns)-1] // spreadsheets export columns that were emptied; see fit
+	}
 	return nil
 }
 
@@ -90,7 +112,7 @@ func (c *csvRows) chooseID() error {
 		return nil
 	}
 	i, byName := detectID(c.columns)
-	c.idCol = i
+	c.idCol, c.idGuessed = i, !byName
 	if byName || len(c.opts.Columns) > 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -46,6 +47,29 @@ func TestAddAllIsAddForEach(t *testing.T) {
 			t.Fatalf("Len = %d, want %d", all.Len(), one.Len())
 		}
 	})
+}
+
+func TestPlacedKeysKnowTheFirstLine(t *testing.T) {
+	k := NewPlacedKeys()
+	const ids = 20_000 // enough for every table to grow a few times
+	for i := range 3 * ids {
+		id := i * 7 % ids
+		first, fresh := k.AddAt(fmt.Sprint("user-", id), i+2)
+		if want := i%ids + 2; first != want || fresh != (i < ids) {
+			t.Fatalf("AddAt at line %d = %d, %v; it came first at line %d", i+2, first, fresh, want)
+		}
+	}
+	if each := float64(k.Bytes()) / ids; each > 40 {
+		t.Errorf("%d ids take %.1f bytes each", ids, each)
+	}
+}
+
+func TestALineThatIsTooFarIsNotKnown(t *testing.T) {
+	k := NewPlacedKeys()
+	k.AddAt("a", math.MaxUint32+1)
+	if first, fresh := k.AddAt("a", math.MaxUint32+2); first != 0 || fresh {
+		t.Errorf("AddAt = %d, %v, want 0 and not fresh", first, fresh)
+	}
 }
 
 func TestKeysTakeAtMost24BytesEach(t *testing.T) {

@@ -58,7 +58,7 @@ func TestDetected(t *testing.T) {
 		{"gzip by its first bytes", "x.csv.gz", gzipped(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "gzip" })},
 		{"zstd by its first bytes", "x", zstded(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "zstd" })},
 		{"a UTF-8 mark is taken off", "x.csv", "\uFEFF" + rows, Options{}, csv},
-		{"the first column is the id when no name says so", "x.csv", "phone,city\n1,2\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "phone", Columns: []string{"phone", "city"}}},
+		{"the first column is the id when no name says so", "x.csv", "phone,city\n1,2\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "phone", IDGuessed: true, Columns: []string{"phone", "city"}}},
 		{"options win", "x.csv", "a,b\n1,2\n", Options{Columns: []string{"x", "y"}, IDColumn: "y"}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "y", Columns: []string{"x", "y"}}},
 		{"NDJSON by its content", "-", lines, Options{}, Detected{Format: NDJSON, Encoding: "utf-8", IDColumn: "email"}},
 		{"NDJSON in spite of the name", "x.json", lines, Options{}, Detected{Format: NDJSON, Encoding: "utf-8", IDColumn: "email"}},

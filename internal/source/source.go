@@ -25,6 +25,7 @@ type Detected struct {
 	Encoding    string   // utf-8, utf-16le, windows-1252, ...
 	Delimiter   rune     // CSV alone
 	IDColumn    string   // column or member; empty for JSON without a single good object
+	IDGuessed   bool     // no column has the name of an id, so the first one is taken; CSV alone
 	Columns     []string // CSV alone
 }
 

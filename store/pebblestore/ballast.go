@@ -13,15 +13,15 @@ func reserve(fs vfs.FS, name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	if runtime.GOOS == "linux" {
-		err = f.Preallocate(0, size) // at once; the file's length stays 0
-	} else {
+	// On Linux this takes the space at once, the file's length stays 0. Elsewhere it
+	// does nothing, and not every file system can.
+	if runtime.GOOS != "linux" || f.Preallocate(0, size) != nil {
 		err = fill(f, size)
 	}
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// fill writes zeros, where Preallocate does nothing.
+// fill writes zeros, where Preallocate takes no space.
 func fill(f vfs.File, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
 	for left := size; left > 0; left -= int64(len(zeros)) {

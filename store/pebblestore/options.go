@@ -40,7 +40,8 @@ type Options struct {
 	OnFatal func(error)
 	// MinFree is how many bytes of the disk must be free for new work to be taken.
 	// Small messages, such as a cancel, are taken down to half of it. Default: a
-	// tenth of the disk, or 2 GiB if that is less. Negative: not looked at.
+	// tenth of the disk, or 2 GiB if that is less. Negative, or where the file system
+	// does not tell: not looked at, and no ballast is kept.
 	MinFree int64
 	// Ballast is the size in bytes of a file that is removed when the disk is full, so that
 	// running work can end. Default: 256 MiB, or a hundredth of the disk if that is

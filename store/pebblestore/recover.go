@@ -139,10 +139,16 @@ func (s *Store) accept(loss error) error {
 	return nil
 }
 
+// errNewer is no damage: a backup would not help, and there is no loss to accept.
+var errNewer = errors.New("written by a newer version of weir: open it with that version or a later one")
+
 // damaged marks Pebble's errors about files that are not as it left them.
 func damaged(err error) error {
-	if pebble.IsCorruptionError(err) {
+	switch {
+	case pebble.IsCorruptionError(err):
 		return fmt.Errorf("%w: %w. Put the whole directory back from a backup", store.ErrCorrupt, err)
+	case strings.Contains(err.Error(), "unknown format major version"): // Pebble has no error to compare with
+		return fmt.Errorf("%w (%w)", errNewer, err)
 	}
 	return err
 }
@@ -157,10 +163,14 @@ func (s *Store) recover(m marks) error {
 		}
 		have[no] = mark{p.number, p.last}
 	}
-	if loss := lossOf(m, have); loss != nil {
-		return s.accept(loss)
+	loss := lossOf(m, have)
+	if loss == nil {
+		return nil
 	}
-	return nil
+	if err := s.accept(loss); err != nil {
+		return err
+	}
+	return s.writeNote(func(n *note) { n.marks = have }) // or the next Open would find it again
 }
 
 // lossOf returns a *LossError if any partition has less than it had. It is of

@@ -33,7 +33,7 @@ type space struct {
 // a full disk does not fail, it hangs.
 func (sp *space) prepare(s *Store) error {
 	u, err := s.fs.GetDiskUsage(s.dir)
-	if err != nil || s.opts.MinFree < 0 {
+	if err != nil || u.TotalBytes == 0 || s.opts.MinFree < 0 {
 		return nil //nolint:nilerr // a file system that cannot tell is not watched
 	}
 	total := int64(min(u.TotalBytes, math.MaxInt64))

@@ -134,3 +134,39 @@ func TestAFullDiskLetsRunningWorkGoOn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// silentDisk has no idea how big it is, as some network file systems have not.
+type silentDisk struct{ vfs.FS }
+
+func (silentDisk) GetDiskUsage(string) (vfs.DiskUsage, error) { return vfs.DiskUsage{}, nil }
+
+func TestADiskThatDoesNotTellItsSpaceIsNotWatched(t *testing.T) {
+	s := openMem(t, silentDisk{vfs.NewMem()}, Options{MinFree: gib, Ballast: 1 << 20})
+	defer s.Close()
+	if err := errors.Join(s.Health(), s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}})); err != nil {
+		t.Error(err)
+	}
+}
+
+// plainDisk cannot take space without writing to it.
+type plainDisk struct{ *smallDisk }
+
+type plainFile struct{ vfs.File }
+
+func (d plainDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.smallDisk.Create(name, c)
+	return plainFile{f}, err
+}
+
+func (plainFile) Preallocate(int64, int64) error { return syscall.EOPNOTSUPP }
+
+func TestTheBallastIsWrittenWhereItCannotBeReserved(t *testing.T) {
+	const size = 3<<20 + 5
+	disk := plainDisk{newSmallDisk(5 * gib)}
+	s := openMem(t, disk, Options{Ballast: size})
+	defer s.Close()
+	i, err := disk.Stat("data/weir/" + ballastFile)
+	if err != nil || i.Size() != size {
+		t.Errorf("ballast = %v, %v; want %d bytes", i, err, size)
+	}
+}

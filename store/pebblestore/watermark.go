@@ -35,8 +35,10 @@ func (m marks) sorted() []int { return slices.Sorted(maps.Keys(m)) }
 // The two copies are written in turn: whatever happens to one while it is written, the other is whole.
 var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 
+// A watermark of any version begins with markName and ends with the checksum.
 const (
-	markMagic = "weirmk01"
+	markName  = "weirmk"
+	markMagic = markName + "01"
 	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of logs
 	markLog   = 8
 	markEntry = 4 + 8 + 8 // partition, number, sequence number
@@ -63,11 +65,14 @@ func (n *note) encode() []byte {
 
 func decodeNote(b []byte) (note, error) {
 	sum := len(b) - markTail
-	if sum < markHead || string(b[:len(markMagic)]) != markMagic {
+	if sum < markHead || string(b[:len(markName)]) != markName {
 		return note{}, fmt.Errorf("%w: not a watermark", store.ErrCorrupt)
 	}
 	if binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
 		return note{}, fmt.Errorf("%w: watermark has a wrong checksum", store.ErrCorrupt)
+	}
+	if string(b[:len(markMagic)]) != markMagic {
+		return note{}, errNewer
 	}
 	logs := int64(binary.BigEndian.Uint32(b[markHead-4:])) * markLog
 	e := b[markHead:sum]
@@ -98,9 +103,12 @@ func (s *Store) readNote() (note, error) {
 			return note{}, err
 		}
 		n, err := decodeNote(b)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNewer):
+			return note{}, fmt.Errorf("%s: %w", name, err)
+		case err != nil:
 			bad = errors.Join(bad, fmt.Errorf("%s: %w", name, err))
-		} else if n.generation > newest.generation {
+		case n.generation > newest.generation:
 			newest = n
 		}
 	}

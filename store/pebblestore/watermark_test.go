@@ -1,8 +1,11 @@
 package pebblestore
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +64,37 @@ func TestOneDamagedWatermarkIsSurvivedTwoAreNot(t *testing.T) {
 	s := openMem(t, fs, Options{AcceptLoss: true})
 	if err := errors.Join(was.judge(t.Context(), s), s.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestALossIsAcceptedOnce(t *testing.T) {
+	fs, was := told(t, 2)
+	lost := copied(t, fs, func(name string, data []byte) ([]byte, bool) {
+		return data, strings.HasPrefix(name, "WATERMARK")
+	})
+	if err := inspect(t, lost, was); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("with the watermark alone: %v, want ErrCorrupt", err)
+	}
+	for _, accept := range []bool{true, false} {
+		s := openMem(t, lost, Options{AcceptLoss: accept})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestANewerFormatIsNotTakenForDamage(t *testing.T) {
+	newer := []byte(markName + "02 with whatever there is to know by then")
+	newer = binary.BigEndian.AppendUint32(newer, crc32.Checksum(newer, castagnoli))
+	for name, data := range map[string][]byte{markFiles[0]: newer, "marker.format-version.999999.999": nil} {
+		fs, _ := told(t, 1)
+		if err := writeFile(fs, "data/weir/"+name, data); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open("data/weir", Options{FS: fs, Logger: quiet(), AcceptLoss: true})
+		if !errors.Is(err, errNewer) || errors.Is(err, store.ErrCorrupt) || strings.Contains(err.Error(), "backup") {
+			t.Errorf("%s of a newer version: %v, want it said", name, err)
+		}
 	}
 }
 

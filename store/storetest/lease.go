@@ -124,6 +124,33 @@ var closeCases = []testCase{
 		must(t, s.Close())
 		wantErr(t, <-ended, store.ErrClosed)
 	}},
+	{"calls under way when it is closed end well or are refused", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		calls := []func() error{
+			func() error { return s.Append(t.Context(), part, []byte("m"), store.Claim{}) },
+			func() error { _, err := s.Read(t.Context(), part, 0, 1); return err },
+			func() error { return s.PutBlocks(t.Context(), part, bulk, 0, [][]byte{{1}}) },
+			func() error { return s.Renew(t.Context(), part, tok, long) },
+			func() error { return s.Scan(t.Context(), part, nil, func(_, _ []byte) error { return nil }) },
+		}
+		var begun, wg sync.WaitGroup
+		begun.Add(len(calls))
+		for i, call := range calls {
+			wg.Go(func() {
+				err := call()
+				begun.Done()
+				for err == nil {
+					err = call()
+				}
+				if !errors.Is(err, store.ErrClosed) {
+					t.Errorf("call %d, while the store was closed = %v, want ErrClosed", i, err)
+				}
+			})
+		}
+		begun.Wait()
+		must(t, s.Close())
+		wg.Wait()
+	}},
 	{"the durability is one of the two words", func(t *testing.T, s store.Store) {
 		if d := s.Durability(); d != "memory" && d != "disk" {
 			t.Fatalf("Durability() = %q, want memory or disk", d)

@@ -23,6 +23,15 @@ var stateCases = []testCase{
 		_, err = s.Get(t.Context(), part, []byte("b"))
 		wantErr(t, err, store.ErrNotFound)
 	}},
+	{"a row that is both deleted and set is set", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		for n, v := range []string{"old", "new"} {
+			b := set(uint64(n+1), "k", v)
+			b.Delete = [][]byte{[]byte("k")}
+			must(t, s.Commit(t.Context(), part, tok, b))
+			want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[k="+v+"]")
+		}
+	}},
 	{"partitions are apart", func(t *testing.T, s store.Store) {
 		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), set(1, "k", "here")))
 		must(t, s.Commit(t.Context(), other, acquire(t, s, other, "a"), set(1, "k", "there")))
@@ -86,6 +95,15 @@ var stateCases = []testCase{
 		if next <= last {
 			t.Fatalf("sequence number %d was given again after %d", next, last)
 		}
+	}},
+	{"an acknowledgement takes no message that comes after it", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		appendMessage(t, s, part, "before")
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 1, Ack: 1 << 40}))
+		wantEmpty(t, s, part, 0)
+		appendMessage(t, s, part, "after")
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "inbox", fmt.Sprint(bodies), "[after]")
 	}},
 	{"scan goes in order of keys and keeps to the prefix", func(t *testing.T, s store.Store) {
 		tok := acquire(t, s, part, "a")

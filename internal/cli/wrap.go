@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+)
+
+// gap is where a long line may be broken: between parts, and never inside a
+// command that somebody may want to copy.
+var gap = regexp.MustCompile(` {2,}| · | → |, `)
+
+// wrap breaks a line that is wider than the terminal, and puts what follows
+// under the text of the first part.
+func wrap(line string, wide int) string {
+	if width(line) <= wide {
+		return line
+	}
+	head := headOf(line)
+	indent := "\n" + strings.Repeat(" ", min(width(head), wide/2))
+	rest := line[len(head):]
+	var b strings.Builder
+	b.WriteString(head)
+	at, mark := width(head), ""
+	for rest != "" {
+		part, after, next := rest, "", ""
+		if m := gap.FindStringIndex(rest); m != nil {
+			part, after, next = rest[:m[0]], rest[m[0]:m[1]], rest[m[1]:]
+		}
+		sign := strings.TrimRight(mark, " ")
+		if mark != "" && at+width(mark+part)+width(strings.TrimRight(after, " ")) > wide {
+			b.WriteString(sign + indent)
+			at = width(indent) - 1
+		} else {
+			b.WriteString(mark)
+			at += width(mark)
+		}
+		b.WriteString(part)
+		at += width(part)
+		mark, rest = after, next
+	}
+	return b.String()
+}
+
+// headOf is a line up to the text behind its label: "  input     ".
+func headOf(line string) string {
+	text := strings.TrimLeft(line, " ")
+	lead := len(line) - len(text)
+	if m := gap.FindStringIndex(text); m != nil && strings.TrimLeft(text[m[0]:m[1]], " ") == "" && width(text[:m[0]]) < 24 {
+		return line[:lead+m[1]]
+	}
+	return line[:lead]
+}
