@@ -22,7 +22,7 @@ type Row struct {
 // Core is the pure core in the order of imports: each may use those after it.
 var Core = []string{
 	"internal/partition", "internal/sched", "internal/limit",
-	"internal/retry", "internal/scale", "internal/block",
+	"internal/retry", "internal/scale", "internal/block", "internal/heap",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.

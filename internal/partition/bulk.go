@@ -3,6 +3,7 @@ package partition
 import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/heap"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -52,12 +53,12 @@ type step struct {
 	def     weir.Step
 	lane    *resource
 	entry   *sched.Entry
-	chunk   int   // most items in a task
-	ready   queue // blocks with items to cut now
-	linger  queue // blocks with too few items to be worth a task yet
-	retries retryHeap
-	queued  int64 // items in ready, linger and retries
-	coming  int64 // items that passed the step before, in a commit not yet confirmed
+	chunk   int                   // most items in a task
+	ready   queue                 // blocks with items to cut now
+	linger  queue                 // blocks with too few items to be worth a task yet
+	retries heap.Heap[*retryTask] // that are due
+	queued  int64                 // items in ready, linger and retries
+	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 }
 
 func (m *Machine) addBulk(now int64, c *Created) *bulk {

@@ -67,15 +67,15 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 }
 
 func (m *Machine) cutRetry(s *step, t *Task) {
-	r := s.retries.pop()
+	r := s.retries.Pop()
 	if len(r.items) > s.chunk { // the limits are tighter than when it first ran
 		rest := *r
 		rest.items = r.items[s.chunk:]
 		r.items = r.items[:s.chunk:s.chunk]
 		r.l.retries = append(r.l.retries, &rest)
-		s.retries.push(&rest)
+		s.retries.Push(&rest)
 	}
-	s.retries.join(s.chunk)
+	s.join()
 	t.retry, t.l, t.Attempt = r, r.l, r.attempt
 	t.Items = append(t.Items, r.items...)
 	m.handOver(s, t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/heap"
 )
 
 // retryTask is items of one task that are tried again together.
@@ -31,9 +32,12 @@ type wait struct {
 	bulk  weir.BulkID // its deadline; an id, so that one that ended long before is not kept
 }
 
-// waits is a binary heap by due time.
+// Before orders waits by time, and equal times by their making.
+func (w wait) Before(v wait) bool { return w.due < v.due || w.due == v.due && w.seq < v.seq }
+
+// waits holds what has a due time, the earliest first.
 type waits struct {
-	heap []wait
+	heap heap.Heap[wait]
 	seq  uint64
 }
 
@@ -44,51 +48,16 @@ func (w *waits) next() int64 {
 	return w.heap[0].due
 }
 
-func (w *waits) less(i, j int) bool {
-	a, b := &w.heap[i], &w.heap[j]
-	return a.due < b.due || a.due == b.due && a.seq < b.seq
-}
-
 func (w *waits) push(e wait) {
 	w.seq++
 	e.seq = w.seq
-	w.heap = append(w.heap, e)
-	for i := len(w.heap) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !w.less(i, up) {
-			break
-		}
-		w.heap[i], w.heap[up] = w.heap[up], w.heap[i]
-		i = up
-	}
-}
-
-func (w *waits) pop() wait {
-	top, last := w.heap[0], len(w.heap)-1
-	w.heap[0] = w.heap[last]
-	w.heap[last] = wait{}
-	w.heap = w.heap[:last]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			break
-		}
-		if c+1 < last && w.less(c+1, c) {
-			c++
-		}
-		if !w.less(c, i) {
-			break
-		}
-		w.heap[i], w.heap[c] = w.heap[c], w.heap[i]
-		i = c
-	}
-	return top
+	w.heap.Push(e)
 }
 
 // due acts on everything whose time has come.
 func (m *Machine) due(now int64) {
 	for m.waits.next() <= now {
-		switch w := m.waits.pop(); {
+		switch w := m.waits.heap.Pop(); {
 		case w.retry != nil:
 			m.retryDue(now, w.retry)
 		case w.step != nil:
@@ -107,73 +76,36 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	}
 	b.waiting -= int64(len(r.items))
 	r.at.queued += int64(len(r.items))
-	r.at.retries.push(r)
-	r.at.retries.join(r.at.chunk)
+	r.at.retries.Push(r)
+	r.at.join()
 	m.offer(now, r.at)
 }
 
-// join makes one task of the first retries, as far as they are of one block and
-// attempt and fit: failures of single items would else come back one by one. What
-// failed as a whole stays apart, to be halved.
-func (h *retryHeap) join(most int) {
-	for len(*h) > 1 {
-		a := h.pop()
-		b := (*h)[0] // in a statement of its own: only then is it read after the pop
-		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && len(a.items)+len(b.items) <= most
+// Before orders retries by their place in the bulk action.
+func (r *retryTask) Before(x *retryTask) bool {
+	return r.l.no < x.l.no || r.l.no == x.l.no && r.items[0] < x.items[0]
+}
+
+// join makes one task of the first retries that are due, as far as they are of
+// one block and attempt and fit: failures of single items would else come back one
+// by one. What failed as a whole stays apart, to be halved.
+func (s *step) join() {
+	for len(s.retries) > 1 {
+		a := s.retries.Pop()
+		b := s.retries[0] // in a statement of its own: only then is it read after the pop
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && len(a.items)+len(b.items) <= s.chunk
 		if fits {
-			h.pop()
+			s.retries.Pop()
 			a.items = append(a.items, b.items...)
 			slices.Sort(a.items)
 			a.due = max(a.due, b.due)
 			a.l.retries = slices.DeleteFunc(a.l.retries, func(x *retryTask) bool { return x == b })
 		}
-		h.push(a)
+		s.retries.Push(a)
 		if !fits {
 			return
 		}
 	}
-}
-
-// retryHeap holds due retries by their place in the bulk action.
-type retryHeap []*retryTask
-
-func (h *retryHeap) less(i, j int) bool {
-	a, b := (*h)[i], (*h)[j]
-	return a.l.no < b.l.no || a.l.no == b.l.no && a.items[0] < b.items[0]
-}
-
-func (h *retryHeap) push(r *retryTask) {
-	*h = append(*h, r)
-	for i := len(*h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !h.less(i, up) {
-			break
-		}
-		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
-		i = up
-	}
-}
-
-func (h *retryHeap) pop() *retryTask {
-	top, last := (*h)[0], len(*h)-1
-	(*h)[0] = (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			break
-		}
-		if c+1 < last && h.less(c+1, c) {
-			c++
-		}
-		if !h.less(c, i) {
-			break
-		}
-		(*h)[i], (*h)[c] = (*h)[c], (*h)[i]
-		i = c
-	}
-	return top
 }
 
 // set is the items of a retry as the row holds them.

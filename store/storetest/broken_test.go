@@ -84,8 +84,10 @@ var faults = []struct {
 			return slices.ContainsFunc(b.Delete, func(k []byte) bool { return string(k) == string(r.Key) })
 		})
 	})},
-	{"an acknowledgement is lost", "an acknowledgement removes messages, and their numbers do not come back", true,
-		changed(func(b *store.Batch) { b.Ack = 0 })},
+	{
+		"an acknowledgement is lost", "an acknowledgement removes messages, and their numbers do not come back", true,
+		changed(func(b *store.Batch) { b.Ack = 0 }),
+	},
 	{"an acknowledgement reaches ahead", "an acknowledgement takes no message that comes after it", false, ackAhead},
 	{"any token will do", "a stale token is fenced and writes nothing", true, anyToken},
 	{"any number will do", "a gap or a repeat in the numbers is refused", true, func(f *faulty) {
