@@ -292,3 +292,26 @@ func TestAReportDuringACancelAddsUp(t *testing.T) {
 		}
 	})
 }
+
+func TestAReaderMayLeaveAReportInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := slow("step", time.Millisecond)
+		r := start(t, memory(), engine.Options{}, action(a))
+		b := submit(t, r, spec(a), numbers(3000))
+		rep := wait(t, b)
+		for _, most := range []int{1, 1024, 2500} {
+			n := 0
+			for _, err := range rep.Rows(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n == most {
+					break
+				}
+			}
+			if n != most {
+				t.Errorf("read %d rows, want %d", n, most)
+			}
+		}
+	})
+}
