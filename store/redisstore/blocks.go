@@ -1,0 +1,112 @@
+package redisstore
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// PutBlocks writes the blocks and what finds them again in one go. It returns
+// when all are written, so an Append that follows cannot overtake them. It is
+// repeatable, so an answer that did not come is an ordinary error.
+func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
+	if err := s.enter(ctx); err != nil || len(blocks) == 0 {
+		return err
+	}
+	size := 0
+	for _, b := range blocks {
+		size += len(b)
+	}
+	k, a := s.keysOf(partition), newArguments(len(blocks), size)
+	numbers, sets := make([]string, len(blocks)), make([]rueidis.Completed, 0, len(blocks)+2)
+	for i := range blocks {
+		numbers[i] = decimal(first + uint32(i))
+	}
+	// What finds a block is written before it: none is ever left behind.
+	sets = append(sets,
+		s.client.B().Sadd().Key(k.owners).Member(string(id)).Build(),
+		s.client.B().Sadd().Key(k.numbers(id)).Member(numbers...).Build())
+	for i, b := range blocks {
+		a.add(b)
+		sets = append(sets, s.client.B().Set().Key(k.block(id, numbers[i])).Value(a.list[i]).Build())
+	}
+	for _, r := range s.client.DoMulti(ctx, sets...) {
+		if err := r.Error(); err != nil {
+			return s.failed(ctx, "put blocks", partition, err)
+		}
+	}
+	return nil
+}
+
+// GetBlock returns one block.
+func (s *Store) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	get := s.client.B().Get().Key(s.keysOf(partition).block(id, decimal(no))).Build()
+	return s.bytes(ctx, "get block", partition, s.client.Do(ctx, get))
+}
+
+// bytes is a reply that may be nil, which means that there is nothing.
+func (s *Store) bytes(ctx context.Context, what string, partition int, r rueidis.RedisResult) ([]byte, error) {
+	b, err := r.AsBytes()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return nil, store.ErrNotFound
+	case err != nil:
+		return nil, s.failed(ctx, what, partition, err)
+	}
+	return b, nil
+}
+
+// unlinkAtOnce bounds how many keys one command frees.
+const unlinkAtOnce = 500
+
+// DeleteBlocks removes the blocks first and then what finds them, so that one
+// that was cut short can be repeated.
+func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	k := s.keysOf(partition)
+	numbers, err := s.client.Do(ctx, s.client.B().Smembers().Key(k.numbers(id)).Build()).AsStrSlice()
+	if err != nil {
+		return s.failed(ctx, "delete blocks", partition, err)
+	}
+	var del []rueidis.Completed
+	for from := 0; from < len(numbers); from += unlinkAtOnce {
+		names := make([]string, 0, unlinkAtOnce)
+		for _, no := range numbers[from:min(from+unlinkAtOnce, len(numbers))] {
+			names = append(names, k.block(id, no))
+		}
+		del = append(del, s.client.B().Unlink().Key(names...).Build())
+	}
+	del = append(del,
+		s.client.B().Srem().Key(k.owners).Member(string(id)).Build(),
+		s.client.B().Unlink().Key(k.numbers(id)).Build())
+	for _, r := range s.client.DoMulti(ctx, del...) {
+		if err := r.Error(); err != nil {
+			return s.failed(ctx, "delete blocks", partition, err)
+		}
+	}
+	return nil
+}
+
+// BlockOwners lists the bulk actions that have blocks, in no order.
+func (s *Store) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.keysOf(partition).owners).Build()).AsStrSlice()
+	if err != nil {
+		return nil, s.failed(ctx, "list block owners", partition, err)
+	}
+	ids := make([]weir.BulkID, len(names))
+	for i, name := range names {
+		ids[i] = weir.BulkID(name)
+	}
+	return ids, nil
+}

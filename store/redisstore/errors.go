@@ -1,0 +1,80 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir/store"
+)
+
+// WaitError is a server that does not take the call for now, and has done
+// nothing: it is loading, fails over, is full, or cannot write its disk. The
+// same call later is the answer. One that is full matches [store.ErrFull].
+type WaitError struct {
+	Code string // LOADING, MISCONF, OOM, ...
+	Text string // the server's words
+}
+
+// Error gives the server's words.
+func (e *WaitError) Error() string { return "the server cannot take it now: " + e.Text }
+
+// Is makes errors.Is(err, store.ErrFull) true for a server without memory.
+func (e *WaitError) Is(target error) bool { return target == store.ErrFull && e.Code == "OOM" }
+
+// waits are the answers that pass.
+var waits = map[string]bool{
+	"BUSY": true, "CLUSTERDOWN": true, "LOADING": true, "MASTERDOWN": true, "MISCONF": true,
+	"NOREPLICAS": true, "OOM": true, "READONLY": true, "TRYAGAIN": true, "UNBLOCKED": true,
+}
+
+// failed gives errors the names of package store and says what was tried. nil stays nil.
+func (s *Store) failed(ctx context.Context, what string, partition int, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case s.life.Err() != nil:
+		err = store.ErrClosed
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	default:
+		err = refusal(err)
+	}
+	return fmt.Errorf("%s, partition %d: %w", what, partition, err)
+}
+
+// unsure is failed for writes that may not simply be repeated: an answer that
+// did not come is [store.ErrUnknown].
+func (s *Store) unsure(ctx context.Context, what string, partition int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, answered := rueidis.IsRedisErr(err); answered || unsent(err) {
+		return s.failed(ctx, what, partition, err)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, err))
+}
+
+// refusal recognises the answers that pass.
+func refusal(err error) error {
+	answer, ok := rueidis.IsRedisErr(err)
+	if !ok {
+		return err
+	}
+	text := answer.Error()
+	if code, _, _ := strings.Cut(text, " "); waits[code] {
+		return &WaitError{Code: code, Text: text}
+	}
+	return err
+}
+
+// unsent reports whether the call has not left this process: there was nobody to send it to.
+func unsent(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, rueidis.ErrNoSlot) || errors.As(err, &op) && op.Op == "dial"
+}

@@ -1,0 +1,162 @@
+package redisstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// facts is what a server says about itself.
+type facts struct {
+	version  string
+	policy   string // what it does when its memory is full
+	appends  bool   // it writes its log
+	fsync    string // when the log is on the disk; empty if it does not tell
+	replicas int
+}
+
+// mode is the most that a server with these facts can promise.
+func (f facts) mode() Mode {
+	if f.appends && f.fsync == "always" {
+		return Disk
+	}
+	return Memory
+}
+
+// check says why a server is not good enough for a mode.
+func (f facts) check(want Mode) error {
+	if major, _, _ := strings.Cut(f.version, "."); len(major) == 1 && major < "7" {
+		return fmt.Errorf("version %s is too old: use 7.0 or later", f.version)
+	}
+	if f.policy != "noeviction" {
+		return fmt.Errorf("maxmemory-policy is %q, so it may drop work when its memory is full: set it to noeviction", f.policy)
+	}
+	if want == Disk && f.mode() != Disk {
+		return fmt.Errorf("mode disk needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", f.log())
+	}
+	return nil
+}
+
+// log describes the server's log.
+func (f facts) log() string {
+	switch {
+	case !f.appends:
+		return "appendonly no"
+	case f.fsync == "":
+		return "appendonly yes and does not tell its appendfsync"
+	}
+	return "appendonly yes and appendfsync " + f.fsync
+}
+
+// ask reads a server's facts. Hosted servers may forbid CONFIG; INFO has all but one of them.
+func ask(ctx context.Context, c rueidis.Client) (facts, error) {
+	text, err := c.Do(ctx, c.B().Info().Section("everything").Build()).ToString()
+	if err != nil {
+		return facts{}, refusal(err)
+	}
+	info := fields(text)
+	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1"}
+	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if it does not say
+	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		return facts{}, err
+	}
+	f.fsync = conf["appendfsync"]
+	return f, nil
+}
+
+// fields reads the lines of INFO.
+func fields(text string) map[string]string {
+	out := map[string]string{}
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// inspect holds every server against the mode.
+func (s *Store) inspect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*answerIn)
+	defer cancel()
+	nodes := s.client.Nodes()
+	var errs []error
+	for address, node := range nodes {
+		f, err := ask(ctx, node)
+		if err == nil {
+			err = f.check(s.opts.Mode)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("server %s: %w", address, err))
+			continue
+		}
+		s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
+			slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
+	}
+	if len(errs) == 0 && len(nodes) == 0 {
+		return errors.New("no server answers")
+	}
+	return errors.Join(errs...)
+}
+
+// inspectEvery is how soon a server whose settings were changed is noticed.
+const inspectEvery = time.Minute
+
+// illness is what the last inspection found.
+type illness struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (i *illness) set(err error) (changed bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	changed = (err == nil) != (i.err == nil)
+	i.err = err
+	return changed
+}
+
+// Health is nil while the servers keep what was promised, as far as the last
+// inspection saw. It never waits.
+func (s *Store) Health() error {
+	s.ill.mu.Lock()
+	defer s.ill.mu.Unlock()
+	return s.ill.err
+}
+
+// watch inspects the servers again and again: settings can be changed while they run.
+func (s *Store) watch() {
+	tick := time.NewTicker(inspectEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.life.Done():
+			return
+		case <-tick.C:
+		}
+		err := s.inspect(s.life)
+		if s.life.Err() != nil {
+			return
+		}
+		if s.ill.set(err) {
+			s.tell(err)
+		}
+	}
+}
+
+func (s *Store) tell(err error) {
+	if err != nil {
+		s.opts.Logger.LogAttrs(s.life, slog.LevelError, "the servers do not keep what was promised", slog.Any("error", err))
+		return
+	}
+	s.opts.Logger.LogAttrs(s.life, slog.LevelInfo, "the servers keep what was promised again")
+}

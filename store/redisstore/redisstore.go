@@ -1,0 +1,95 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Store is a [store.Store] on Redis or Valkey.
+type Store struct {
+	opts    Options
+	client  rueidis.Client
+	scripts scripts
+	keys    sync.Map // partition -> *keys
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	once sync.Once
+	done sync.WaitGroup // the watch
+	ill  illness
+}
+
+var _ store.Store = (*Store)(nil)
+
+const (
+	dialFor   = 2 * time.Second // until a server that does not answer counts as away
+	pingEvery = time.Second     // on a connection on which nothing comes
+	answerIn  = 5 * time.Second // until a connection counts as dead
+)
+
+// Open connects, and refuses servers that keep less than o.Mode promises or may evict keys.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	client, err := rueidis.NewClient(o.client())
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: connect to %v: %w", o.Addresses, refusal(err))
+	}
+	s := &Store{opts: o, client: client, scripts: newScripts()}
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.inspect(ctx); err != nil {
+		_ = s.Close() // never fails
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	s.done.Go(s.watch)
+	return s, nil
+}
+
+// client is how we want to be connected.
+func (o Options) client() rueidis.ClientOption {
+	return rueidis.ClientOption{
+		InitAddress: o.Addresses,
+		Username:    o.Username, Password: o.Password, TLSConfig: o.TLS,
+		Sentinel: rueidis.SentinelOption{
+			MasterSet: o.Primary, Username: o.SentinelUsername, Password: o.SentinelPassword, TLSConfig: o.TLS,
+		},
+		ClientName:       "weir",
+		Dialer:           net.Dialer{Timeout: dialFor, KeepAlive: pingEvery},
+		ConnWriteTimeout: answerIn,
+		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: time.Second},
+		DisableCache:     true, // what we read changes all the time
+	}
+}
+
+// Durability is the mode that was asked for, which the servers were found to give.
+func (s *Store) Durability() string { return s.opts.Mode.String() }
+
+// Close ends all calls, also those that wait. What is on the servers stays.
+func (s *Store) Close() error {
+	s.once.Do(func() {
+		s.end()
+		s.client.Close()
+		s.done.Wait()
+	})
+	return nil
+}
+
+// enter begins a call.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.life.Err() != nil {
+		return store.ErrClosed
+	}
+	return nil
+}

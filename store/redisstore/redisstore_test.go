@@ -1,0 +1,66 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/redisstore"
+	"github.com/weirhq/weir/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens a store, quietly.
+func open(t testing.TB, o redisstore.Options) *redisstore.Store {
+	t.Helper()
+	o.Logger = slog.New(slog.DiscardHandler)
+	s, err := redisstore.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// backend gives every store a stage of its own, on which a new client finds it again.
+func backend(o redisstore.Options) storetest.Backend {
+	var stages atomic.Int64
+	at := map[store.Store]redisstore.Options{}
+	return storetest.Backend{
+		Open: func(t *testing.T) store.Store {
+			o := o
+			o.Stage = fmt.Sprint("test-", stages.Add(1))
+			s := open(t, o)
+			at[s] = o
+			return s
+		},
+		Reopen: func(t *testing.T, s store.Store) store.Store {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, at[s])
+			at[again] = at[s]
+			return again
+		},
+	}
+}
+
+func TestConformanceOnOneServer(t *testing.T) {
+	r := testenv.Redis(t)
+	storetest.RunBackend(t, backend(redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory}))
+}
+
+func TestConformanceOnACluster(t *testing.T) {
+	c := testenv.NewCluster(t)
+	storetest.RunBackend(t, backend(redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Memory}))
+}
+
+func TestConformanceOnASentinelSet(t *testing.T) {
+	s := testenv.NewSentinelSet(t)
+	storetest.RunBackend(t, backend(redisstore.Options{Addresses: s.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Memory}))
+}

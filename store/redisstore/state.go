@@ -1,0 +1,156 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Commit writes a batch in one script call.
+func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	if tok.Nonce == 0 {
+		return store.ErrFenced // what a lease that was given back leaves
+	}
+	answer, err := s.exec(ctx, s.scripts.commit, s.keysOf(partition).forCommit, commitArguments(tok, b)...).AsInt64()
+	switch {
+	case err != nil:
+		return s.unsure(ctx, "commit", partition, err)
+	case answer == 0:
+		return store.ErrFenced
+	case answer < 0:
+		return &store.NumberError{Got: b.Number, Want: uint64(-answer)}
+	}
+	return nil
+}
+
+func commitArguments(tok store.Token, b *store.Batch) []string {
+	size := 0
+	for _, r := range b.Set {
+		size += len(r.Key) + len(r.Value)
+	}
+	for _, k := range b.Delete {
+		size += len(k)
+	}
+	a := newArguments(4+2*len(b.Set)+len(b.Delete), size)
+	a.addString(tokenText(tok))
+	a.addString(decimal(b.Number))
+	keep := ""
+	if b.Ack > 0 {
+		keep = messageID(b.Ack + 1)
+	}
+	a.addString(keep)
+	a.addString(decimal(uint64(len(b.Set))))
+	for _, r := range b.Set {
+		a.add(r.Key)
+		a.add(r.Value)
+	}
+	for _, k := range b.Delete {
+		a.add(k)
+	}
+	return a.list
+}
+
+// Number returns the number of the last commit.
+func (s *Store) Number(ctx context.Context, partition int) (uint64, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	get := s.client.B().Hget().Key(s.keysOf(partition).meta).Field("number").Build()
+	n, err := s.client.Do(ctx, get).AsUint64()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
+	return n, s.failed(ctx, "read the number", partition, err)
+}
+
+// Get returns one row.
+func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	get := s.client.B().Hget().Key(s.keysOf(partition).rows).Field(string(key)).Build()
+	return s.bytes(ctx, "get row", partition, s.client.Do(ctx, get))
+}
+
+const (
+	pageRows  = 1000 // what one call reads: the server does nothing else meanwhile
+	pageTries = 3    // how often a commit may come between the pages before all is read in one call
+)
+
+// Scan reads page by page and gives out nothing before it has all: only then
+// does the number of the last commit tell that the pages are of one moment.
+func (s *Store) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	var rows []store.Row
+	whole := false
+	for try := 0; !whole; try++ {
+		limit := pageRows
+		if try == pageTries {
+			limit = -1
+		}
+		var err error
+		if rows, whole, err = s.pages(ctx, partition, prefix, limit); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		if err := yield(r.Key, r.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages reads all rows with a prefix, and reports whether there was no commit in between.
+func (s *Store) pages(ctx context.Context, partition int, prefix []byte, limit int) (rows []store.Row, whole bool, err error) {
+	from, to := lexRange(prefix)
+	first := ""
+	for {
+		before := len(rows)
+		var number string
+		if number, rows, err = s.page(ctx, partition, from, to, limit, rows); err != nil {
+			return nil, false, err
+		}
+		if before == 0 {
+			first = number
+		}
+		switch {
+		case number != first:
+			return nil, false, nil
+		case limit < 0 || len(rows)-before < limit:
+			return rows, true, nil
+		}
+		from = "(" + string(rows[len(rows)-1].Key)
+	}
+}
+
+func (s *Store) page(ctx context.Context, partition int, from, to string, limit int, rows []store.Row) (string, []store.Row, error) {
+	reply, err := s.exec(ctx, s.scripts.scan, s.keysOf(partition).forScan, from, to, fmt.Sprint(limit)).ToArray()
+	if err != nil {
+		return "", nil, s.failed(ctx, "scan", partition, err)
+	}
+	number, err := reply[0].ToString()
+	if err != nil {
+		return "", nil, s.failed(ctx, "scan", partition, err)
+	}
+	for i := 1; i+1 < len(reply); i += 2 {
+		k, err := reply[i].AsBytes()
+		if err != nil {
+			return "", nil, s.failed(ctx, "scan", partition, err)
+		}
+		v, err := reply[i+1].AsBytes()
+		if err != nil {
+			return "", nil, fmt.Errorf("row %q of partition %d: %w: its key is there, its value is not", k, partition, store.ErrCorrupt)
+		}
+		rows = append(rows, store.Row{Key: k, Value: v})
+	}
+	return number, rows, nil
+}
