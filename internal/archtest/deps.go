@@ -42,6 +42,7 @@ var Deps = []Dep{
 	{"github.com/knadh/koanf/v2", "flags, environment and file into one set of options", terminal},
 	{"github.com/oklog/ulid/v2", "ids that sort by time", []string{"engine", "client", "internal/coord", "internal/cli/..."}},
 	{"github.com/prometheus/client_golang", "metrics", []string{"engine", "store/...", "internal/coord", "internal/execute", "internal/server", "internal/cli/..."}},
+	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking", []string{"store/redisstore", "internal/testenv"}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
 	{"github.com/spf13/cobra", "commands, help and shell completion", terminal},
 	{"github.com/spf13/pflag", "cobra's flags", terminal},

@@ -77,7 +77,7 @@ func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int
 func (s *Store) xread(ctx context.Context, inbox, after string, limit int) ([]rueidis.XRangeEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, blockFor+blockGrace)
 	defer cancel()
-	read := s.client.B().Xread().Count(int64(limit)).Block(blockFor.Milliseconds()).Streams().Key(inbox).Id(after).Build()
+	read := s.client.B().Xread().Count(int64(limit)).Block(blockFor.Milliseconds()).Streams().Key(inbox).Id(after).Build().UnblockOnCancel()
 	streams, err := s.client.Do(ctx, read).AsXRead()
 	return streams[inbox], err
 }
