@@ -95,7 +95,7 @@ func (s *Server) up() bool {
 	s.t.Helper()
 	deadline := time.Now().Add(upIn)
 	for time.Now().Before(deadline) {
-		if _, err := s.try("PING"); err == nil {
+		if _, err := s.Try("PING"); err == nil {
 			return true
 		}
 		select {
@@ -140,15 +140,15 @@ func (s *Server) signal(sig syscall.Signal) {
 // Do sends one command and returns its answer as text, or fails the test.
 func (s *Server) Do(command ...string) string {
 	s.t.Helper()
-	answer, err := s.try(command...)
+	answer, err := s.Try(command...)
 	if err != nil {
 		s.t.Fatalf("%v at %s: %v", command, s.Addr, err)
 	}
 	return answer
 }
 
-// try sends one command over a connection of its own.
-func (s *Server) try(command ...string) (string, error) {
+// Try sends one command over a connection of its own and returns its answer as text.
+func (s *Server) Try(command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*answerIn)
 	defer cancel()
 	c, err := rueidis.NewClient(rueidis.ClientOption{

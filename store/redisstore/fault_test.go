@@ -1,0 +1,249 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/redisstore"
+)
+
+const patience = 30 * time.Second
+
+// one opens a store on one server, and acquires partition 0.
+func one(t *testing.T, r *testenv.Server) (*redisstore.Store, store.Token) {
+	t.Helper()
+	s := open(t, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory})
+	t.Cleanup(func() { _ = s.Close() })
+	tok, err := s.Acquire(t.Context(), 0, "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, tok
+}
+
+func rows(kv ...string) (rows []store.Row) {
+	for i := 0; i < len(kv); i += 2 {
+		rows = append(rows, store.Row{Key: []byte(kv[i]), Value: []byte(kv[i+1])})
+	}
+	return rows
+}
+
+func TestAServerThatCannotNowIsAskedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		code  string
+		begin func(t *testing.T, r *testenv.Server)
+		end   func(r *testenv.Server)
+	}{
+		{"OOM", func(_ *testing.T, r *testenv.Server) { r.Do("CONFIG", "SET", "maxmemory", "1") },
+			func(r *testenv.Server) { r.Do("CONFIG", "SET", "maxmemory", "0") }},
+		{"NOREPLICAS", func(_ *testing.T, r *testenv.Server) { r.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
+			func(r *testenv.Server) { r.Do("CONFIG", "SET", "min-replicas-to-write", "0") }},
+		{"READONLY", func(_ *testing.T, r *testenv.Server) { r.Do("REPLICAOF", "127.0.0.1", "1") },
+			func(r *testenv.Server) { r.Do("REPLICAOF", "NO", "ONE") }},
+		{"MISCONF", failSave, func(r *testenv.Server) { r.Do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") }},
+		{"BUSY", beBusy, func(r *testenv.Server) { r.Do("SCRIPT", "KILL") }}, // it ends a moment later
+	} {
+		t.Run(tt.code, func(t *testing.T) {
+			r := testenv.Redis(t, "save", "3600 1", "dbfilename", "appendonlydir", "busy-reply-threshold", "1")
+			s, tok := one(t, r)
+			tt.begin(t, r)
+			b := &store.Batch{Number: 1, Set: rows("k", "v")}
+			for what, err := range map[string]error{
+				"Commit":    s.Commit(t.Context(), 0, tok, b),
+				"Append":    s.Append(t.Context(), 0, []byte("m"), store.Claim{}),
+				"PutBlocks": s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{[]byte("b")}),
+			} {
+				var wait *redisstore.WaitError
+				if !errors.As(err, &wait) || wait.Code != tt.code || errors.Is(err, store.ErrUnknown) {
+					t.Errorf("%s = %v, want a *WaitError with %s", what, err, tt.code)
+				}
+				if errors.Is(err, store.ErrFull) != (tt.code == "OOM") {
+					t.Errorf("%s = %v: is it ErrFull?", what, err)
+				}
+			}
+			tt.end(r)
+			until(t, "the server can again", func() bool { _, err := r.Try("PING"); return err == nil })
+			if n, err := s.Number(t.Context(), 0); n != 0 || err != nil {
+				t.Errorf("Number() = %d, %v after a refused commit, want 0", n, err)
+			}
+			if err := s.Commit(t.Context(), 0, tok, b); err != nil {
+				t.Errorf("the same commit afterwards = %v", err)
+			}
+		})
+	}
+}
+
+// failSave has a snapshot fail: its file's name is that of a directory.
+func failSave(t *testing.T, r *testenv.Server) {
+	r.Do("BGSAVE")
+	until(t, "the snapshot has failed", func() bool {
+		return strings.Contains(r.Do("INFO", "persistence"), "rdb_last_bgsave_status:err")
+	})
+}
+
+// beBusy has a script run that does not end.
+func beBusy(t *testing.T, r *testenv.Server) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Try("EVAL", "while true do end", "0")
+	}()
+	t.Cleanup(func() { <-ended })
+	until(t, "the server is busy", func() bool {
+		_, err := r.Try("PING")
+		return err != nil && strings.Contains(err.Error(), "BUSY")
+	})
+}
+
+func TestACommitWithoutAnAnswerIsUnknownAndTheSameAgainTells(t *testing.T) {
+	r := testenv.Redis(t)
+	s, tok := one(t, r)
+	r.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	b := &store.Batch{Number: 1, Set: rows("k", "v")}
+	err := s.Commit(ctx, 0, tok, b)
+	r.Thaw()
+	if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Commit to a server that does not answer = %v, want ErrUnknown for the deadline", err)
+	}
+	until(t, "the commit can be repeated", func() bool {
+		err = s.Commit(t.Context(), 0, tok, b)
+		return !errors.Is(err, store.ErrUnknown)
+	})
+	var order *store.NumberError
+	if err != nil && (!errors.As(err, &order) || order.Want != 2) {
+		t.Errorf("the same commit again = %v, want nil or a *NumberError that asks for 2", err)
+	}
+}
+
+func TestACommitThatWasNeverSentIsNotUnknown(t *testing.T) {
+	r := testenv.Redis(t)
+	s, tok := one(t, r)
+	r.Kill()
+	b := &store.Batch{Number: 1, Set: rows("k", "v")}
+	until(t, "the client has noticed", func() bool { return !errors.Is(s.Commit(t.Context(), 0, tok, b), store.ErrUnknown) })
+	err := s.Commit(t.Context(), 0, tok, b)
+	if err == nil || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrFenced) {
+		t.Errorf("Commit with nobody to send it to = %v, want an ordinary error", err)
+	}
+	r.Restart()
+	until(t, "the store is back", func() bool { _, err := s.Number(t.Context(), 0); return err == nil })
+}
+
+func TestAServerThatLostEverythingFencesTheOwner(t *testing.T) {
+	r := testenv.Redis(t)
+	s, tok := one(t, r)
+	r.Do("FLUSHALL")
+	r.Do("SCRIPT", "FLUSH")
+	if err := s.Commit(t.Context(), 0, tok, &store.Batch{Number: 1}); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("Commit after FLUSHALL = %v, want ErrFenced", err)
+	}
+	if err := s.Renew(t.Context(), 0, tok, time.Hour); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("Renew after FLUSHALL = %v, want ErrFenced", err)
+	}
+	next, err := s.Acquire(t.Context(), 0, "b", time.Hour)
+	if err != nil || next.Epoch <= tok.Epoch {
+		t.Errorf("Acquire after FLUSHALL = %+v, %v; want a newer epoch than %d", next, err, tok.Epoch)
+	}
+}
+
+func TestAReadThatWaitsEndsWithItsContext(t *testing.T) {
+	r := testenv.Redis(t)
+	s, _ := one(t, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Read(ctx, 0, 0, 1)
+		ended <- err
+	}()
+	until(t, "the read waits in the server", func() bool { return strings.Contains(r.Do("INFO", "clients"), "blocked_clients:1") })
+	began := time.Now()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(began) > time.Second {
+		t.Errorf("Read() = %v, %v after its context ended; want context.Canceled at once", err, time.Since(began))
+	}
+	until(t, "nobody waits in the server", func() bool { return strings.Contains(r.Do("INFO", "clients"), "blocked_clients:0") })
+}
+
+func TestFailoverEndsAndNothingAcknowledgedIsFenced(t *testing.T) {
+	t.Run("of a Cluster", func(t *testing.T) {
+		t.Parallel() // most of it is waiting
+		c := testenv.NewCluster(t)
+		failover(t, redisstore.Options{Addresses: c.Addrs()}, c.Primaries[0])
+	})
+	t.Run("of a Sentinel set", func(t *testing.T) {
+		t.Parallel()
+		s := testenv.NewSentinelSet(t)
+		failover(t, redisstore.Options{Addresses: s.Addrs(), Primary: testenv.PrimaryName}, s.Primary)
+	})
+}
+
+// failover kills a primary and wants all of six partitions to take commits again.
+func failover(t *testing.T, o redisstore.Options, primary *testenv.Server) {
+	t.Helper()
+	const most = 10 * time.Second // the servers take some 2 to 4, the client must not add much
+	o.Mode = redisstore.Memory
+	s := open(t, o)
+	defer s.Close()
+	tokens, number := [6]store.Token{}, [6]uint64{}
+	for p := range tokens {
+		var err error
+		if tokens[p], err = s.Acquire(t.Context(), p, "a", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func(p int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := s.Commit(ctx, p, tokens[p], &store.Batch{Number: number[p] + 1, Set: rows("k", fmt.Sprint(number[p]))})
+		var order *store.NumberError
+		if errors.As(err, &order) && order.Want == number[p]+2 {
+			err = nil
+		}
+		if err == nil {
+			number[p]++
+		}
+		return err
+	}
+	for range 10 {
+		for p := range tokens {
+			if err := commit(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	primary.Do("WAIT", "1", "1000")
+	primary.Kill()
+	killed := time.Now()
+	for p := range tokens {
+		var err error
+		until(t, "partition "+fmt.Sprint(p)+" takes commits", func() bool {
+			err = commit(p)
+			return err == nil || errors.Is(err, store.ErrFenced)
+		})
+		if err != nil {
+			t.Errorf("partition %d: %v", p, err)
+		}
+	}
+	took := time.Since(killed)
+	t.Logf("all partitions took commits again %v after the kill", took.Round(time.Millisecond))
+	if took > most {
+		t.Errorf("unavailable for %v, want at most %v", took, most)
+	}
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v until %s", patience, what)
+		}
+	}
+}
