@@ -16,15 +16,18 @@ FUZZ    ?= 5s
 # They run with -short, which makes a test smaller and never skips one.
 RACE    ?= $(filter-out %/archtest %/bench %/block %/limit %/partition %/planted %/retry %/scale %/sched %/sim,$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
-BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore))
+BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help test check fmt fmt-check vet lint race examples bench sim fuzz vuln tools
+.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim fuzz vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## run all tests; starts and cleans up whatever they need
+deps: ## install what the tests need besides Go, if it is missing: redis-server
+	@sh tools/deps.sh
+
+test: deps ## run all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
 	$(GO) test -timeout $(TIMEOUT) ./...
 	@echo "== deliberate bugs, which the simulation has to find"
@@ -48,7 +51,7 @@ lint: ## golangci-lint, staticcheck included; see .golangci.yml
 	@echo "== lint"
 	$(TOOL) golangci-lint run
 
-race: ## tests of the packages with goroutines, under the race detector
+race: deps ## tests of the packages with goroutines, under the race detector
 	@echo "== race"
 	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
 		echo "left out: the race detector needs a C compiler, and there is none"; \
@@ -61,7 +64,7 @@ examples: ## build every example and run those in the documentation
 	@if [ -d examples ]; then $(GO) vet ./examples/...; fi
 	$(GO) test -count=1 -run '^Example' ./...
 
-bench: ## the benchmarks behind the published figures
+bench: deps ## the benchmarks behind the published figures
 	@echo "== benchmarks"
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(BENCH)
 	@if [ -d internal/bench ]; then $(GO) run ./internal/bench; fi

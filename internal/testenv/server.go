@@ -70,7 +70,7 @@ func start(t testing.TB, dir string, conf []string) *Server {
 func (s *Server) launch() bool {
 	s.t.Helper()
 	started, gone := make(chan error), make(chan struct{})
-	cmd := exec.Command("redis-server", s.args...)
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "redis-server", s.args...) // cleaned up later than the context ends
 	go func() {
 		defer close(gone)
 		// The system ends the server together with the thread that started it, so the thread stays.
@@ -176,7 +176,7 @@ func (s *Server) Try(command ...string) (string, error) {
 // freePort is a port that nobody listens on.
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
