@@ -1,0 +1,118 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// Spread is a [store.Store] over several unrelated servers, Sentinel sets or
+// Clusters: partition p lives on number p modulo their count. The list must stay
+// as it is, in number and order, for as long as there is work: what is on one
+// server is not looked for on another.
+type Spread struct{ stores []*Store }
+
+var _ store.Store = (*Spread)(nil)
+
+// NewSpread joins stores, of which there is at least one. They are closed together.
+func NewSpread(first *Store, more ...*Store) *Spread {
+	return &Spread{append([]*Store{first}, more...)}
+}
+
+func (s *Spread) of(partition int) *Store { return s.stores[partition%len(s.stores)] }
+
+// Durability is the least that one of them gives.
+func (s *Spread) Durability() string {
+	least := Disk
+	for _, one := range s.stores {
+		least = max(least, one.opts.Mode)
+	}
+	return least.String()
+}
+
+// Health joins what is wrong with any of them.
+func (s *Spread) Health() error { return s.each((*Store).Health) }
+
+// Close closes all of them.
+func (s *Spread) Close() error { return s.each((*Store).Close) }
+
+func (s *Spread) each(f func(*Store) error) error {
+	var errs []error
+	for _, one := range s.stores {
+		errs = append(errs, f(one))
+	}
+	return errors.Join(errs...)
+}
+
+// PutBlocks implements [store.Blocks].
+func (s *Spread) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
+	return s.of(partition).PutBlocks(ctx, partition, id, first, blocks)
+}
+
+// GetBlock implements [store.Blocks].
+func (s *Spread) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
+	return s.of(partition).GetBlock(ctx, partition, id, no)
+}
+
+// DeleteBlocks implements [store.Blocks].
+func (s *Spread) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error {
+	return s.of(partition).DeleteBlocks(ctx, partition, id)
+}
+
+// BlockOwners implements [store.Blocks].
+func (s *Spread) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error) {
+	return s.of(partition).BlockOwners(ctx, partition)
+}
+
+// Append implements [store.Inbox].
+func (s *Spread) Append(ctx context.Context, partition int, body []byte, c store.Claim) error {
+	return s.of(partition).Append(ctx, partition, body, c)
+}
+
+// Claimed implements [store.Inbox].
+func (s *Spread) Claimed(ctx context.Context, partition int, key string) ([]byte, error) {
+	return s.of(partition).Claimed(ctx, partition, key)
+}
+
+// Read implements [store.Inbox].
+func (s *Spread) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	return s.of(partition).Read(ctx, partition, after, limit)
+}
+
+// Commit implements [store.State].
+func (s *Spread) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
+	return s.of(partition).Commit(ctx, partition, tok, b)
+}
+
+// Number implements [store.State].
+func (s *Spread) Number(ctx context.Context, partition int) (uint64, error) {
+	return s.of(partition).Number(ctx, partition)
+}
+
+// Get implements [store.State].
+func (s *Spread) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
+	return s.of(partition).Get(ctx, partition, key)
+}
+
+// Scan implements [store.State].
+func (s *Spread) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
+	return s.of(partition).Scan(ctx, partition, prefix, yield)
+}
+
+// Acquire implements [store.Leases].
+func (s *Spread) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.of(partition).Acquire(ctx, partition, owner, ttl)
+}
+
+// Renew implements [store.Leases].
+func (s *Spread) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+	return s.of(partition).Renew(ctx, partition, tok, ttl)
+}
+
+// Release implements [store.Leases].
+func (s *Spread) Release(ctx context.Context, partition int, tok store.Token) error {
+	return s.of(partition).Release(ctx, partition, tok)
+}
