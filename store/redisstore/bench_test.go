@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,14 +17,19 @@ import (
 )
 
 // BenchmarkBulkAction is a million items through a handler that does nothing,
-// from submit to the last result, on a server that logs every second.
+// from submit to the last result. The server syncs its log every second, or
+// before every answer.
 func BenchmarkBulkAction(b *testing.B) {
 	const n = 1_000_000
-	for _, batch := range []int{100, 1} {
-		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
-			r := testenv.Redis(b)
-			chain := noop(batch)
-			e := run(b, open(b, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory}), chain)
+	for _, c := range []struct {
+		fsync string
+		mode  redisstore.Mode
+		batch int
+	}{{"everysec", redisstore.Memory, 100}, {"everysec", redisstore.Memory, 1}, {"always", redisstore.Disk, 100}, {"always", redisstore.Disk, 1}} {
+		b.Run(fmt.Sprintf("appendfsync=%s/batch=%d", c.fsync, c.batch), func(b *testing.B) {
+			r := testenv.Redis(b, "appendfsync", c.fsync)
+			chain := noop(c.batch)
+			e := run(b, open(b, redisstore.Options{Addresses: []string{r.Addr}, Mode: c.mode}), chain)
 			before := info(b, r, "total_commands_processed")
 			for b.Loop() {
 				ba, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, people(n))
@@ -68,6 +74,33 @@ func BenchmarkPending(b *testing.B) {
 	<-time.After(time.Second) // buffers of connections are given back
 	b.ReportMetric((info(b, r, "used_memory")-before)/items, "bytes/item")
 	b.ReportMetric(info(b, r, "used_memory_dataset")/items, "dataset-bytes/item")
+}
+
+// BenchmarkStart is the time from the submit of one item to its handler, on an idle system.
+func BenchmarkStart(b *testing.B) {
+	started := make(chan time.Time, 1)
+	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{Name: "start", Handle: func(_ context.Context, batch *weir.Batch[json.RawMessage, struct{}]) error {
+		started <- time.Now()
+		batch.DoneRest()
+		return nil
+	}})
+	r := testenv.Redis(b)
+	e := run(b, open(b, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory}), chain)
+	var took []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		ba, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, people(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, (<-started).Sub(began))
+		if _, err := ba.Wait(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
 func noop(batch int) weir.Chain[json.RawMessage, struct{}] {

@@ -66,7 +66,7 @@ func ask(ctx context.Context, c rueidis.Client) (facts, error) {
 	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1"}
 	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if it does not say
 	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
-	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+	if _, forbidden := rueidis.IsRedisErr(err); err != nil && !forbidden {
 		return facts{}, err
 	}
 	f.fsync = conf["appendfsync"]
@@ -84,28 +84,47 @@ func fields(text string) map[string]string {
 	return out
 }
 
-// inspect holds every server against the mode.
+// inspect holds every server against the mode. One that does not answer is
+// told of in the log; that none answers is an error.
 func (s *Store) inspect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*answerIn)
+	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var refused, silent []error
 	nodes := s.client.Nodes()
-	var errs []error
 	for address, node := range nodes {
-		f, err := ask(ctx, node)
-		if err == nil {
-			err = f.check(s.opts.Mode)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("server %s: %w", address, err))
-			continue
-		}
-		s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
-			slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
+		wg.Go(func() {
+			bad, err := s.inspectOne(ctx, address, node)
+			mu.Lock()
+			defer mu.Unlock()
+			if bad != nil {
+				refused = append(refused, fmt.Errorf("server %s: %w", address, bad))
+			}
+			if err != nil {
+				silent = append(silent, fmt.Errorf("server %s: %w", address, err))
+			}
+		})
 	}
-	if len(errs) == 0 && len(nodes) == 0 {
-		return errors.New("no server answers")
+	wg.Wait()
+	if len(silent) == len(nodes) {
+		return fmt.Errorf("no server answers: %w", errors.Join(silent...))
 	}
-	return errors.Join(errs...)
+	for _, err := range silent {
+		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "server not inspected", slog.Any("error", err))
+	}
+	return errors.Join(refused...)
+}
+
+// inspectOne returns what is wrong with a server, or why that is not known.
+func (s *Store) inspectOne(ctx context.Context, address string, c rueidis.Client) (bad, unknown error) {
+	f, err := ask(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
+		slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
+	return f.check(s.opts.Mode), nil
 }
 
 // inspectEvery is how soon a server whose settings were changed is noticed.

@@ -56,6 +56,12 @@ func TestEveryNodeOfAClusterIsAsked(t *testing.T) {
 	wantRefusal(t, redisstore.Options{Addresses: c.Addrs()[:1], Mode: redisstore.Memory}, "server "+c.Primaries[2].Addr+": maxmemory-policy")
 }
 
+func TestAClusterWithADeadReplicaIsOpened(t *testing.T) {
+	c := testenv.NewCluster(t)
+	c.Replicas[1].Kill()
+	wantRefusal(t, redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Memory}, "")
+}
+
 // wantRefusal opens a store, and checks that the error has a text, or that there is none.
 func wantRefusal(t *testing.T, o redisstore.Options, text string) {
 	t.Helper()
