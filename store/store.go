@@ -58,7 +58,7 @@ type Store interface {
 	State
 	Leases
 	io.Closer
-	// Durability names what an acknowledged write survives: "memory" or "disk".
+	// Durability names what an acknowledged write survives: "memory", "disk" or "replicated".
 	Durability() string
 }
 

@@ -13,6 +13,7 @@
 //	owners       set of the bulk actions that have blocks
 //	n:ID         set of the numbers of a bulk action's blocks
 //	b:ID:NO      a block
+//	mark         written before waiting for replicas
 //
 // [Open] asks the server how durable a write is, and refuses one that keeps less
 // than [Options].Mode promises or may evict keys.

@@ -28,7 +28,7 @@ func (e *WaitError) Is(target error) bool { return target == store.ErrFull && e.
 
 // waits are the answers that pass.
 var waits = map[string]bool{
-	"BUSY": true, "CLUSTERDOWN": true, "LOADING": true, "MASTERDOWN": true, "MISCONF": true,
+	"ASK": true, "BUSY": true, "CLUSTERDOWN": true, "LOADING": true, "MASTERDOWN": true, "MISCONF": true, "MOVED": true,
 	"NOREPLICAS": true, "OOM": true, "READONLY": true, "TRYAGAIN": true, "UNBLOCKED": true,
 }
 
@@ -58,6 +58,14 @@ func (s *Store) unsure(ctx context.Context, what string, partition int, err erro
 		return s.failed(ctx, what, partition, err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, err))
+}
+
+// lagging is a write that was done, and of which it is not known who has it. nil stays nil.
+func (s *Store) lagging(ctx context.Context, what string, partition int, lag error) error {
+	if lag == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, lag))
 }
 
 // refusal recognises the answers that pass.

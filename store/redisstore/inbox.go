@@ -23,15 +23,23 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	}
 	k := s.keysOf(partition)
 	if c.Key == "" {
-		add := s.client.B().Xadd().Key(k.inbox).Id("0-*").FieldValue().FieldValue(bodyField, string(body)).Build()
-		return s.unsure(ctx, "append", partition, s.client.Do(ctx, add).Error())
+		reply, lag := s.write(ctx, k, func(b rueidis.Builder) rueidis.Completed {
+			return b.Xadd().Key(k.inbox).Id("0-*").FieldValue().FieldValue(bodyField, string(body)).Build()
+		})
+		if err := reply.Error(); err != nil {
+			return s.unsure(ctx, "append", partition, err)
+		}
+		return s.lagging(ctx, "append", partition, lag)
 	}
-	claimed, err := s.exec(ctx, s.scripts.append, k.forAppend, string(body), c.Key, string(c.Value)).AsBytes()
+	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, string(body), c.Key, string(c.Value))
+	claimed, err := reply.AsBytes()
 	switch {
-	case rueidis.IsRedisNil(err):
-		return nil
-	case err != nil:
+	case err != nil && !rueidis.IsRedisNil(err):
 		return s.unsure(ctx, "append", partition, err)
+	case lag != nil:
+		return s.lagging(ctx, "append", partition, lag)
+	case err != nil:
+		return nil
 	}
 	return &store.ClaimedError{Value: claimed}
 }

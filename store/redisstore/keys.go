@@ -10,9 +10,9 @@ import (
 
 // keys are the names of one partition's keys.
 type keys struct {
-	prefix                                          string
-	meta, lease, rows, index, inbox, claims, owners string
-	forCommit, forAppend, forLease, forScan         []string // as the scripts want them
+	prefix                                                string
+	meta, lease, rows, index, inbox, claims, owners, mark string
+	forCommit, forAppend, forLease, forScan               []string // as the scripts want them
 }
 
 // keysOf returns the names for a partition; they are made once.
@@ -28,7 +28,7 @@ func newKeys(stage string, partition int) *keys {
 	p := fmt.Sprintf("weir:{%s:p%d}:", stage, partition)
 	k := &keys{
 		prefix: p, meta: p + "meta", lease: p + "lease", rows: p + "rows", index: p + "index",
-		inbox: p + "inbox", claims: p + "claims", owners: p + "owners",
+		inbox: p + "inbox", claims: p + "claims", owners: p + "owners", mark: p + "mark",
 	}
 	k.forCommit = []string{k.meta, k.rows, k.index, k.inbox}
 	k.forAppend = []string{k.inbox, k.claims}

@@ -9,7 +9,7 @@ import (
 
 func TestAllKeysOfAPartitionShareItsHashTag(t *testing.T) {
 	k := newKeys("prod", 17)
-	for _, name := range []string{k.meta, k.lease, k.rows, k.index, k.inbox, k.claims, k.owners, k.numbers("ba_1"), k.block("ba_1", "3")} {
+	for _, name := range []string{k.meta, k.lease, k.rows, k.index, k.inbox, k.claims, k.owners, k.mark, k.numbers("ba_1"), k.block("ba_1", "3")} {
 		if !strings.HasPrefix(name, "weir:{prod:p17}:") {
 			t.Errorf("key %q does not begin with weir:{prod:p17}:", name)
 		}

@@ -21,14 +21,23 @@ const (
 	// of ours. What a crash of the server costs is up to its settings: up to a
 	// second of work with appendfsync everysec, all of it without appendonly.
 	Memory
+	// Replicated acknowledges a write once it is on the disk of the server and
+	// has reached all of its replicas: it survives the loss of any one machine.
+	// It needs what Disk needs, and Options.Replicas. A replica that is away stops
+	// the work until it is back.
+	Replicated
 )
 
 // String returns the mode's word, as [store.Store] names it.
 func (m Mode) String() string {
-	if m == Memory {
+	switch m {
+	case Memory:
 		return "memory"
+	case Replicated:
+		return "replicated"
+	default:
+		return "disk"
 	}
-	return "disk"
 }
 
 // Options configures [Open].
@@ -48,6 +57,9 @@ type Options struct {
 	Stage string
 	// Mode is what a write must survive; [Open] refuses servers that give less. Default [Disk].
 	Mode Mode
+	// Replicas is how many replicas each primary has, for mode [Replicated]: all of
+	// them, since any may be promoted. Default 0; at least 1 in that mode, and only there.
+	Replicas int
 	// Logger takes the store's log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -72,8 +84,11 @@ func (o Options) validate() error {
 	if len(o.Stage) > 64 {
 		bad.Add("bad_text", "Stage", fmt.Sprintf("has %d bytes", len(o.Stage)), "use at most 64")
 	}
-	if o.Mode > Memory {
-		bad.Add("out_of_range", "Mode", fmt.Sprintf("%d is no mode", o.Mode), "use redisstore.Disk or redisstore.Memory")
+	if o.Mode > Replicated {
+		bad.Add("out_of_range", "Mode", fmt.Sprintf("%d is no mode", o.Mode), "use redisstore.Disk, Memory or Replicated")
+	}
+	if (o.Mode == Replicated) != (o.Replicas > 0) {
+		bad.Add("out_of_range", "Replicas", fmt.Sprintf("%d in mode %s", o.Replicas, o.Mode), "give the number of replicas of each primary in mode replicated, and 0 in others")
 	}
 	return bad.OrNil()
 }

@@ -20,10 +20,11 @@ type facts struct {
 	policy   string // what it does when its memory is full
 	appends  bool   // it writes its log
 	fsync    string // when the log is on the disk; empty if it does not tell
-	replicas int
+	primary  bool
+	replicas int // that are connected
 }
 
-// mode is the most that a server with these facts can promise.
+// mode is the most that a server with these facts can promise by itself.
 func (f facts) mode() Mode {
 	if f.appends && f.fsync == "always" {
 		return Disk
@@ -32,15 +33,18 @@ func (f facts) mode() Mode {
 }
 
 // check says why a server is not good enough for a mode.
-func (f facts) check(want Mode) error {
+func (f facts) check(want Mode, replicas int) error {
 	if major, _, _ := strings.Cut(f.version, "."); len(major) == 1 && major < "7" {
 		return fmt.Errorf("version %s is too old: use 7.0 or later", f.version)
 	}
 	if f.policy != "noeviction" {
 		return fmt.Errorf("maxmemory-policy is %q, so it may drop work when its memory is full: set it to noeviction", f.policy)
 	}
-	if want == Disk && f.mode() != Disk {
-		return fmt.Errorf("mode disk needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", f.log())
+	if want != Memory && f.mode() != Disk {
+		return fmt.Errorf("mode %s needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", want, f.log())
+	}
+	if want == Replicated && f.primary && f.replicas != replicas {
+		return fmt.Errorf("%d replicas are connected, %d were promised: any of them may be promoted, so all must be counted", f.replicas, replicas)
 	}
 	return nil
 }
@@ -63,7 +67,7 @@ func ask(ctx context.Context, c rueidis.Client) (facts, error) {
 		return facts{}, refusal(err)
 	}
 	info := fields(text)
-	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1"}
+	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1", primary: info["role"] == "master"}
 	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if it does not say
 	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if _, forbidden := rueidis.IsRedisErr(err); err != nil && !forbidden {
@@ -124,7 +128,7 @@ func (s *Store) inspectOne(ctx context.Context, address string, c rueidis.Client
 	}
 	s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
 		slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
-	return f.check(s.opts.Mode), nil
+	return f.check(s.opts.Mode, s.opts.Replicas), nil
 }
 
 // inspectEvery is how soon a server whose settings were changed is noticed.

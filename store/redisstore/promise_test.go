@@ -89,6 +89,8 @@ func TestOptionsThatCannotWorkAreNamed(t *testing.T) {
 		{"Addresses", redisstore.Options{}},
 		{"Stage", redisstore.Options{Addresses: []string{"x:1"}, Stage: "a}b"}},
 		{"Stage", redisstore.Options{Addresses: []string{"x:1"}, Stage: strings.Repeat("a", 65)}},
+		{"Replicas", redisstore.Options{Addresses: []string{"x:1"}, Mode: redisstore.Replicated}},
+		{"Replicas", redisstore.Options{Addresses: []string{"x:1"}, Replicas: 1}},
 		{"Mode", redisstore.Options{Addresses: []string{"x:1"}, Mode: 7}},
 	} {
 		_, err := redisstore.Open(t.Context(), tt.opts)

@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"crypto/sha1"
 	_ "embed" // for the scripts
+	"encoding/hex"
 
 	"github.com/redis/rueidis"
 )
@@ -27,13 +29,22 @@ var scanLua string
 
 // scripts are sent by their hash, and whole where the server does not know them yet.
 type scripts struct {
-	commit, append, acquire, renew, release, scan *rueidis.Lua
+	commit, append                script // what is waited for, see write
+	acquire, renew, release, scan *rueidis.Lua
+}
+
+// script is a script and its hash.
+type script struct{ source, sha string }
+
+func newScript(source string) script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // the name by which Redis knows it, no secret
+	return script{source, hex.EncodeToString(sum[:])}
 }
 
 func newScripts() scripts {
 	return scripts{
-		commit:  rueidis.NewLuaScript(commitLua),
-		append:  rueidis.NewLuaScript(appendLua),
+		commit:  newScript(commitLua),
+		append:  newScript(appendLua),
 		acquire: rueidis.NewLuaScript(acquireLua),
 		renew:   rueidis.NewLuaScript(renewLua),
 		release: rueidis.NewLuaScript(releaseLua),

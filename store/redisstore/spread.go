@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -26,11 +27,12 @@ func (s *Spread) of(partition int) *Store { return s.stores[partition%len(s.stor
 
 // Durability is the least that one of them gives.
 func (s *Spread) Durability() string {
-	least := Disk
-	for _, one := range s.stores {
-		least = max(least, one.opts.Mode)
+	for _, m := range []Mode{Memory, Disk} {
+		if slices.ContainsFunc(s.stores, func(one *Store) bool { return one.opts.Mode == m }) {
+			return m.String()
+		}
 	}
-	return least.String()
+	return Replicated.String()
 }
 
 // Health joins what is wrong with any of them.

@@ -17,12 +17,16 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	if tok.Nonce == 0 {
 		return store.ErrFenced // what a lease that was given back leaves
 	}
-	answer, err := s.exec(ctx, s.scripts.commit, s.keysOf(partition).forCommit, commitArguments(tok, b)...).AsInt64()
+	k := s.keysOf(partition)
+	reply, lag := s.writeScript(ctx, k, s.scripts.commit, k.forCommit, commitArguments(tok, b)...)
+	answer, err := reply.AsInt64()
 	switch {
 	case err != nil:
 		return s.unsure(ctx, "commit", partition, err)
 	case answer == 0:
 		return store.ErrFenced
+	case lag != nil: // also if it was written before: that must be on the replicas, too
+		return s.lagging(ctx, "commit", partition, lag)
 	case answer < 0:
 		return &store.NumberError{Got: b.Number, Want: uint64(-answer)}
 	}

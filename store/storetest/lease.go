@@ -151,9 +151,9 @@ var closeCases = []testCase{
 		must(t, s.Close())
 		wg.Wait()
 	}},
-	{"the durability is one of the two words", func(t *testing.T, s store.Store) {
-		if d := s.Durability(); d != "memory" && d != "disk" {
-			t.Fatalf("Durability() = %q, want memory or disk", d)
+	{"the durability is one of the three words", func(t *testing.T, s store.Store) {
+		if d := s.Durability(); d != "memory" && d != "disk" && d != "replicated" {
+			t.Fatalf("Durability() = %q, want memory, disk or replicated", d)
 		}
 	}},
 }

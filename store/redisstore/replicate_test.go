@@ -1,0 +1,62 @@
+package redisstore_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/redisstore"
+	"github.com/weirhq/weir/store/storetest"
+)
+
+func TestConformanceWithReplicas(t *testing.T) {
+	c := testenv.NewCluster(t, "appendfsync", "always")
+	o := redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Replicated, Replicas: 1}
+	storetest.Run(t, backend(o).Open)
+}
+
+func TestReplicasAreCountedAtOpen(t *testing.T) {
+	set := testenv.NewSentinelSet(t, "appendfsync", "always")
+	o := redisstore.Options{Addresses: set.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Replicated, Replicas: 1}
+	wantRefusal(t, o, "2 replicas are connected, 1 were promised")
+	o.Replicas = 2
+	wantRefusal(t, o, "")
+}
+
+// TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged has one of two replicas
+// stand still: what it has not received must not be acknowledged, nor when it is repeated.
+func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
+	set := testenv.NewSentinelSet(t, "appendfsync", "always")
+	s := open(t, redisstore.Options{Addresses: set.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Replicated, Replicas: 2})
+	defer s.Close()
+	tok, err := s.Acquire(t.Context(), 0, "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Replicas[0].Freeze()
+	b := &store.Batch{Number: 1, Set: rows("k", "v")}
+	var lag *redisstore.LagError
+	for try := range 2 { // the second time it is a repeat, which writes nothing
+		err := s.Commit(t.Context(), 0, tok, b)
+		if !errors.Is(err, store.ErrUnknown) || !errors.As(err, &lag) || lag.Have != 1 {
+			t.Errorf("Commit %d with a replica that stands still = %v, want ErrUnknown for 1 of 2", try, err)
+		}
+	}
+	claim := store.Claim{Key: "key", Value: []byte("v")}
+	for try := range 2 {
+		if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrClaimed) {
+			t.Errorf("Append %d with a replica that stands still = %v, want ErrUnknown", try, err)
+		}
+	}
+	set.Replicas[0].Thaw()
+	var order *store.NumberError
+	until(t, "the replica has caught up", func() bool { return errors.As(s.Commit(t.Context(), 0, tok, b), &order) })
+	if order.Want != 2 {
+		t.Errorf("the commit once more = %v, want it to be there", order)
+	}
+	if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrClaimed) {
+		t.Errorf("Append once more = %v, want ErrClaimed", err)
+	}
+}
