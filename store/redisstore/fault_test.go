@@ -182,8 +182,9 @@ func TestAReadThatWaitsEndsWithItsContext(t *testing.T) {
 }
 
 func TestFailoverEndsAndNothingAcknowledgedIsFenced(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	t.Run("of a Cluster", func(t *testing.T) {
-		t.Parallel() // most of it is waiting
+		t.Parallel()
 		c := testenv.NewCluster(t)
 		failover(t, redisstore.Options{Addresses: c.Addrs()}, c.Primaries[0])
 	})

@@ -33,13 +33,12 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	}
 	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, string(body), c.Key, string(c.Value))
 	claimed, err := reply.AsBytes()
+	added := rueidis.IsRedisNil(err)
 	switch {
-	case err != nil && !rueidis.IsRedisNil(err):
+	case err != nil && !added:
 		return s.unsure(ctx, "append", partition, err)
-	case lag != nil:
+	case lag != nil || added:
 		return s.lagging(ctx, "append", partition, lag)
-	case err != nil:
-		return nil
 	}
 	return &store.ClaimedError{Value: claimed}
 }
