@@ -15,6 +15,10 @@
 //	b:ID:NO      a block
 //	mark         written before waiting for replicas
 //
+// For now one engine at a time may work on a stage, and all submits go through
+// it: an engine that starts takes blocks that nobody in its own process is
+// submitting for left over.
+//
 // [Open] asks the server how durable a write is, and refuses one that keeps less
 // than [Options].Mode promises or may evict keys.
 package redisstore
