@@ -16,11 +16,13 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -72,8 +74,14 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
+	now := time.Now().UnixNano()
 	for i := range n {
 		e.parts = append(e.parts, newPart(e, i))
+		last, err := partition.LastStart(rows{ctx, s, i}, now)
+		if err != nil {
+			return nil, fmt.Errorf("open engine: partition %d: %w", i, err)
+		}
+		e.share.former(last) // before any partition starts a task: they share the rates
 	}
 	return e, nil
 }

@@ -11,7 +11,7 @@
 //   - [*CallError]: the call failed or its answer was broken; all items are tried again
 //
 // After an error no outcome of the task is filled in: a broken answer changes
-// no item. [Run] and [Safely] keep a panic or a [runtime.Goexit] inside its
+// no item. [Run] keeps a panic or a [runtime.Goexit] inside its
 // task, and [Code] names any task error by a short word from a closed set.
 //
 // Calls are signed by Standard Webhooks; see [Signer] and [Verify].

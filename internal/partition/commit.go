@@ -50,7 +50,7 @@ func (m *Machine) dirty(l *live) {
 // under way or there is nothing to write. While one is under way everything
 // that happens gathers in the next: the slower the store, the larger the groups.
 // A fast store gets no more than one a millisecond as long as tasks run and nobody
-// waits, which halves what small tasks cost.
+// waits: ten thousand small commits a second make small tasks a tenth dearer.
 func (m *Machine) cutCommit(now int64) *store.Batch {
 	g := m.gen
 	if m.flying != nil || g.empty() {

@@ -55,17 +55,6 @@ func Run(ctx context.Context, h weir.Handler, t *weir.Task, done func(error)) {
 	returned = true
 }
 
-// Safely wraps a handler so that a panic or a [runtime.Goexit] comes back as a
-// [*PanicError]. It costs a goroutine per call; a caller that has one goroutine
-// per task anyway uses [Run].
-func Safely(h weir.Handler) weir.Handler {
-	return func(ctx context.Context, t *weir.Task) error {
-		ended := make(chan error, 1)
-		go Run(ctx, h, t, func(err error) { ended <- err })
-		return <-ended
-	}
-}
-
 // check finds outcomes that no contract allows.
 func check(t *weir.Task) error {
 	if len(t.Outcomes) != len(t.Items) {

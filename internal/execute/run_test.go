@@ -39,7 +39,7 @@ func TestHandlerCannotHarmItsCaller(t *testing.T) {
 		{"unknown outcome", func(t *weir.Task) error { t.Outcomes[1].Kind = 99; return nil }, CodeHandlerBug, `unknown outcome kind 99 for item "u2"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := Safely(func(_ context.Context, task *weir.Task) error { return tt.handler(task) })
+			h := safely(func(_ context.Context, task *weir.Task) error { return tt.handler(task) })
 			err := h(context.Background(), newTask(2))
 			if got := Code(err); got != tt.wantCode {
 				t.Fatalf("Code(%v) = %q, want %q", err, got, tt.wantCode)
@@ -59,7 +59,7 @@ func TestPanicKeepsItsCauseAndShortStack(t *testing.T) {
 		}
 		return deep(n-1) + 1
 	}
-	err := Safely(func(context.Context, *weir.Task) error { deep(100); return nil })(context.Background(), newTask(1))
+	err := safely(func(context.Context, *weir.Task) error { deep(100); return nil })(context.Background(), newTask(1))
 	var panicked *PanicError
 	if !errors.As(err, &panicked) || !errors.Is(err, io.ErrNoProgress) {
 		t.Fatalf("error = %v, want a PanicError with its cause", err)
@@ -70,7 +70,7 @@ func TestPanicKeepsItsCauseAndShortStack(t *testing.T) {
 }
 
 func TestStackEndsAtTheHandler(t *testing.T) {
-	err := Safely(func(context.Context, *weir.Task) error { explode(); return nil })(context.Background(), newTask(1))
+	err := safely(func(context.Context, *weir.Task) error { explode(); return nil })(context.Background(), newTask(1))
 	var panicked *PanicError
 	if !errors.As(err, &panicked) || strings.Count(panicked.Stack, "\n") != 1 {
 		t.Errorf("error = %#v, want a stack of explode and the handler", err)
@@ -121,5 +121,14 @@ func TestCode(t *testing.T) {
 		if got := Code(tt.err); got != tt.want {
 			t.Errorf("Code(%v) = %q, want %q", tt.err, got, tt.want)
 		}
+	}
+}
+
+// safely runs a handler in a goroutine of its own, as the engine does.
+func safely(h weir.Handler) weir.Handler {
+	return func(ctx context.Context, t *weir.Task) error {
+		ended := make(chan error, 1)
+		go Run(ctx, h, t, func(err error) { ended <- err })
+		return <-ended
 	}
 }
