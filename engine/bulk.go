@@ -64,7 +64,7 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	}
 	brief, cancel := context.WithTimeout(ctx, inboxLook)
 	defer cancel()
-	err = e.parts[p].eachUnread(brief, func(c *partition.Created, _ string) bool {
+	err = e.eachUnread(brief, p, func(c *partition.Created, _ string) bool {
 		if c != nil && c.ID == id {
 			spec = c
 		}
@@ -81,7 +81,7 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 // each partition. One that was accepted a moment ago may be missing.
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
-		for p := range e.parts {
+		for p := range e.layout.now().most() {
 			var ids []weir.BulkID
 			err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
 				ids = append(ids, id)
@@ -130,6 +130,9 @@ func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason st
 	}
 	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
+	}
+	if b.engine.remembers() {
+		b.engine.past.recent.add(&sent{partition: b.partition, at: time.Now(), command: body})
 	}
 	if verb == partition.Resume && status != nil {
 		b.resumed.Store(status.Resumes + 1)

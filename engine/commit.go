@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -14,22 +15,49 @@ import (
 // loop. It runs beside the loop; there is one at a time. ctx ends only when
 // nobody waits for the answer any more.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
-	verdict := partition.AfterCommit(p.tryCommit(ctx, b))
-	for verdict == partition.Again {
+	for {
+		err := p.tryCommit(ctx, b)
+		if lost := p.lost(err); lost != nil {
+			p.mail.put(input{err: lost})
+			return
+		}
+		switch partition.AfterCommit(err) {
+		case partition.Written:
+			p.mail.put(input{committed: true})
+			return
+		case partition.Dropped:
+			p.mail.put(input{err: fmt.Errorf("partition %d, commit %d: %w", p.no, b.Number, store.ErrFenced)})
+			return
+		case partition.Again:
+		}
 		if sleep(ctx, retryEvery); ctx.Err() != nil {
 			return
 		}
-		verdict = partition.AfterCommit(p.tryCommit(ctx, b))
 	}
-	if verdict == partition.Dropped {
-		p.mail.put(input{err: fmt.Errorf("partition %d, commit %d: %w", p.no, b.Number, store.ErrFenced)})
-		return
-	}
-	p.mail.put(input{committed: true})
 }
 
+// tryCommit asks the store once. A store that lacks earlier commits, because it
+// was set back, gets them again first.
 func (p *part) tryCommit(ctx context.Context, b *store.Batch) error {
-	err := p.engine.store.Commit(ctx, p.no, p.token, b)
+	e := p.engine
+	if !e.remembers() {
+		return p.complain(ctx, b, e.store.Commit(ctx, p.no, p.token, b))
+	}
+	past := &e.past.parts[p.no]
+	past.writing.Lock()
+	defer past.writing.Unlock()
+	e.past.remember(time.Now(), p.no, b, p.token)
+	err := e.store.Commit(ctx, p.no, p.token, b)
+	if behind(err) {
+		_, err = p.mend(ctx) // b is among what is put back
+	}
+	if partition.AfterCommit(err) == partition.Written {
+		e.past.with(p.no, func(w *window) { w.ack(b.Number) })
+	}
+	return p.complain(ctx, b, err)
+}
+
+func (p *part) complain(ctx context.Context, b *store.Batch, err error) error {
 	if err != nil && !errors.Is(err, store.ErrFenced) {
 		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "commit failed, will ask again",
 			slog.Int("partition", p.no), slog.Uint64("number", b.Number), slog.Any("error", err))

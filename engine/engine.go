@@ -35,11 +35,15 @@ type Engine struct {
 	codec   *block.Codec
 	cache   *blockCache
 	share   *share
-	parts   []*part
 	watches watches
 	submits submits
-	node    string       // this engine's name as an owner
-	pending atomic.Int64 // items accepted and not ended
+	past    past
+	node    string                              // this engine's name as an owner
+	parts   [maxPartitions]atomic.Pointer[part] // that this node owns now
+	layout  layout
+	fleet   fleet
+	health  health
+	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
 	speed   speedometer
 
 	closeIdle func() // connections of HTTP actions
@@ -70,40 +74,27 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
 	e.share = newShare(o.Slots, e.wakeLane)
-	n, err := e.partitionsInUse(ctx)
-	if err != nil {
+	if err := e.openLayout(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
-	now := time.Now().UnixNano()
-	for i := range n {
-		e.parts = append(e.parts, newPart(e, i))
-		last, err := partition.LastStart(rows{ctx, s, i}, now)
-		if err != nil {
-			return nil, fmt.Errorf("open engine: partition %d: %w", i, err)
-		}
-		e.share.former(last) // before any partition starts a task: they share the rates
+	if err := e.waitOutFormer(ctx); err != nil {
+		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	return e, nil
 }
 
-// partitionsInUse is the number of partitions to own: the configured ones, and
-// those that hold work from a time when there were more.
-func (e *Engine) partitionsInUse(ctx context.Context) (int, error) {
-	n := e.opts.Partitions
-	for i := n; i < maxPartitions; i++ {
-		number, err := e.store.Number(ctx, i)
+// waitOutFormer has the rates wait for what a former process has started, before
+// any partition starts a task: they share the rates.
+func (e *Engine) waitOutFormer(ctx context.Context) error {
+	now := time.Now().UnixNano()
+	for p := range e.layout.now().most() {
+		last, err := partition.LastStart(rows{ctx, e.store, p}, now)
 		if err != nil {
-			return 0, err
+			return fmt.Errorf("partition %d: %w", p, err)
 		}
-		owners, err := e.store.BlockOwners(ctx, i)
-		if err != nil {
-			return 0, err
-		}
-		if number > 0 || len(owners) > 0 {
-			n = i + 1
-		}
+		e.share.former(last)
 	}
-	return n, nil
+	return nil
 }
 
 // Run works until ctx ends, then starts no more tasks, lets running ones finish for up to
@@ -118,9 +109,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.running = true
 	e.mu.Unlock()
 	g, gctx := errgroup.WithContext(ctx)
-	for _, p := range e.parts {
-		g.Go(func() error { return p.own(gctx) })
-	}
+	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
+	keepLimits := e.shareLimits() // before any partition starts a task
+	g.Go(func() error { keepLimits(beside); return nil })
+	g.Go(func() error { e.readBoard(beside); return nil })
+	g.Go(func() error { e.lead(gctx); return nil })
+	g.Go(func() error { defer cancel(); return e.stay(gctx) })
 	err := g.Wait()
 	e.watches.close()
 	e.closeIdle()
@@ -130,8 +124,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	return err
 }
 
+// shared reports whether other processes may use the store, too.
+func (e *Engine) shared() bool {
+	s, ok := e.store.(store.Sharing)
+	return ok && s.Shared()
+}
+
 func (e *Engine) wakeLane(partition int, resource string) {
-	e.parts[partition].mail.put(input{wake: resource})
+	if p := e.parts[partition].Load(); p != nil {
+		p.mail.put(input{wake: resource})
+	}
 }
 
 // randomSeed starts the jitter of a partition.

@@ -28,7 +28,7 @@ func (e *Engine) partitionOf(id weir.BulkID) (int, error) {
 		return 0, fmt.Errorf("bulk action %q: %w; an id is ba_ and 26 characters", id, weir.ErrNotFound)
 	}
 	n := int(binary.BigEndian.Uint16(u[6:8]))
-	if n >= len(e.parts) {
+	if n >= e.layout.now().most() {
 		return 0, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
 	}
 	return n, nil
@@ -37,5 +37,5 @@ func (e *Engine) partitionOf(id weir.BulkID) (int, error) {
 // route chooses the partition of new work. All of a tenant's bulk actions lie
 // together, so that one queue sees what it has in hand.
 func (e *Engine) route(tenant string) int {
-	return int(xxh3.HashString(tenant) % uint64(e.opts.Partitions))
+	return int(xxh3.HashString(tenant) % uint64(e.layout.now().Partitions))
 }

@@ -59,6 +59,7 @@ type ingest struct {
 	uneven     bool     // a block was cut before it was full
 	current    *builders
 	spare      chan *builders
+	kept       *keptBlocks // to put them in again; nil: the store loses nothing
 	group      *errgroup.Group
 }
 
@@ -70,6 +71,9 @@ func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rul
 	}
 	for range workers + 1 {
 		w.spare <- &builders{}
+	}
+	if e.remembers() {
+		w.kept = e.past.recent.begin()
 	}
 	w.group, w.ctx = errgroup.WithContext(ctx)
 	w.current = <-w.spare
@@ -191,11 +195,25 @@ func (w *ingest) write(b *builders, no uint32, base int64) error {
 		return err
 	}
 	b.sealed = w.engine.codec.Seal(b.sealed[:0], &b.items)
-	if err := w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{b.sealed}); err != nil || !w.carries {
+	if err := w.put(no, b.sealed); err != nil || !w.carries {
 		return err
 	}
 	b.sealed = w.engine.codec.Seal(b.sealed[:0], &b.carried)
-	return w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no+carriedBlocks, [][]byte{b.sealed})
+	return w.put(no+carriedBlocks, b.sealed)
+}
+
+func (w *ingest) put(no uint32, sealed []byte) error {
+	if w.kept != nil {
+		w.engine.past.recent.keep(w.kept, no, sealed)
+	}
+	return w.engine.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{sealed})
+}
+
+// unkept forgets the blocks of a submit that was not accepted.
+func (w *ingest) unkept() {
+	if w.kept != nil {
+		w.engine.past.recent.drop(w.kept)
+	}
 }
 
 func checkJSON(no int64, id, data []byte) error {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -25,17 +26,21 @@ type part struct {
 	readOn  chan struct{} // the loop has taken what the inbox reader brought
 	machine *partition.Machine
 	token   store.Token
-	running []*run   // tasks in flight, in no order, for their deadlines
-	recent  blockKey // the block that was asked for last
+	gates   map[string]sched.Gate // by resource
+	running []*run                // tasks in flight, in no order, for their deadlines
+	recent  blockKey              // the block that was asked for last
 	opened  *cached
 
-	stopping  bool // the engine is told to stop
-	abandoned bool // the drain time is over
+	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
+	pending   atomic.Int64              // items that have not ended
+	doubting  bool                      // the lease may be lost: nothing starts
+	stopping  bool                      // told to hand the partition over
+	abandoned bool                      // the drain time is over
 	commits   sync.WaitGroup
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1)}
+	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), gates: map[string]sched.Gate{}}
 }
 
 const (
@@ -59,7 +64,9 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 	var nextCheck int64
 	for {
 		inputs = p.mail.take(inputs, timer)
-		now := time.Now().UnixNano()
+		at := time.Now()
+		now := at.UnixNano()
+		p.doubt(!p.sure(at))
 		for i := range inputs {
 			if err := p.step(now, &inputs[i]); err != nil {
 				return err
@@ -71,7 +78,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			nextCheck = now + int64(checkEvery)
 		}
 		do := p.machine.Advance(now)
-		p.engine.show(do)
+		p.show(do)
 		if batch := do.Commit; batch != nil { // do is used again by the next Advance
 			p.commits.Go(func() { p.commit(writing, batch) })
 		}
@@ -98,7 +105,18 @@ func (p *part) over() bool {
 	return p.machine.Settled() || p.abandoned && p.machine.Written()
 }
 
-// step applies one input.
+// doubt has an owner that cannot be sure of its lease start nothing.
+func (p *part) doubt(now bool) {
+	switch {
+	case now && !p.doubting:
+		p.machine.Stop()
+	case !now && p.doubting && !p.stopping:
+		p.machine.Proceed()
+	}
+	p.doubting = now
+}
+
+// step applies one input. One that only wakes the loop has nothing to apply.
 func (p *part) step(now int64, in *input) error {
 	switch {
 	case in.run != nil:
@@ -112,10 +130,6 @@ func (p *part) step(now int64, in *input) error {
 	case in.stop:
 		p.stopping = true
 		p.machine.Stop()
-	case in.doubt:
-		p.machine.Stop()
-	case in.sure && !p.stopping:
-		p.machine.Proceed()
 	case in.abandon:
 		p.abandoned = true
 	case in.err != nil:
@@ -131,8 +145,11 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 		if err != nil {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
-		if added != nil && !p.engine.submits.end(added.ID) {
-			p.engine.pending.Add(added.Items) // another process accepted it
+		if added != nil {
+			p.pending.Add(added.Items)
+			if !p.engine.submits.end(added.ID) { // another process accepted it
+				p.engine.pending.Add(added.Items)
+			}
 		}
 	}
 	p.readOn <- struct{}{}
@@ -174,13 +191,13 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // show publishes what has become durable.
-func (e *Engine) show(do *partition.Effects) {
+func (p *part) show(do *partition.Effects) {
 	if do.Ended != 0 {
-		e.pending.Add(-do.Ended)
-		e.speed.add(do.Ended)
+		p.count(-do.Ended)
+		p.engine.speed.add(do.Ended)
 	}
 	for i := range do.Views {
-		e.watches.publish(&do.Views[i])
+		p.engine.watches.publish(&do.Views[i])
 	}
 }
 
@@ -192,6 +209,13 @@ func (p *part) config() partition.Config {
 		Seed:  randomSeed(),
 		Chain: e.steps,
 		Codec: e.codec,
-		Gate:  func(r weir.Resource) sched.Gate { return e.share.gate(p.no, r) },
+		Gate:  p.gate,
 	}
+}
+
+// gate is the partition's way to a resource. Tasks that outlive the partition give back what they took through it.
+func (p *part) gate(r weir.Resource) sched.Gate {
+	g := p.engine.share.gate(p.no, r)
+	p.gates[r.Name] = g
+	return g
 }

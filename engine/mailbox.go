@@ -14,8 +14,7 @@ type input struct {
 	committed bool            // the commit under way is durable
 	wake      string          // a resource's gate may let tasks through again
 	stop      bool            // start nothing more: the engine is told to stop
-	doubt     bool            // start nothing for now: the lease may be lost
-	sure      bool            // the lease is held after all
+	renewed   bool            // the lease is held after all
 	abandon   bool            // do not wait for running tasks any longer
 	err       error           // the partition cannot go on
 }

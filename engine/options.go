@@ -13,7 +13,8 @@ import (
 
 // Options configures [Open]. The zero value is ready for production.
 type Options struct {
-	// Partitions is the number of independent queues. Default 4 per core, at most 256.
+	// Partitions is the number of independent queues, over all nodes: at most 256. Another number than
+	// the store has holds for new work from then on. Default: what the store has, 4 per core if it is empty.
 	Partitions int
 	// Slots is how many tasks may run at once on this node. Default 64.
 	Slots int
@@ -32,14 +33,18 @@ type Options struct {
 	CacheBytes int
 	// Transport makes the calls of HTTP actions. Default: one that follows no redirects and no proxy.
 	Transport http.RoundTripper
+	// AcceptLoss goes on with what is left when the store has lost acknowledged work that cannot be put
+	// back, instead of stopping the partitions concerned. Default false: see [LossError].
+	AcceptLoss bool
 	// Logger takes the engine's log. Default [slog.Default].
 	Logger *slog.Logger
 }
 
 const maxPartitions = 256
 
+func defaultPartitions() int { return min(4*runtime.GOMAXPROCS(0), maxPartitions) }
+
 func (o Options) withDefaults() Options {
-	o.Partitions = cmp.Or(o.Partitions, min(4*runtime.GOMAXPROCS(0), maxPartitions))
 	o.Slots = cmp.Or(o.Slots, 64)
 	o.MaxPending = cmp.Or(o.MaxPending, 100_000_000)
 	o.LeaseFor = cmp.Or(o.LeaseFor, 10*time.Second)
@@ -57,7 +62,7 @@ func (o Options) validate() error {
 			bad.Add("out_of_range", field, fmt.Sprintf("%d is not between %d and %d", v, low, high), "leave it 0 for the default")
 		}
 	}
-	within("Partitions", int64(o.Partitions), 1, maxPartitions)
+	within("Partitions", int64(o.Partitions), 0, maxPartitions)
 	within("Slots", int64(o.Slots), 1, 1_000_000)
 	within("MaxPending", o.MaxPending, 1, 1<<40)
 	within("CacheBytes", int64(o.CacheBytes), 1<<20, 1<<40)

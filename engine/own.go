@@ -12,16 +12,20 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// own takes the partition's lease, loads what is there, runs the loop, and hands the partition over.
+// own takes the partition's lease, loads what is there, runs the loop until ctx
+// ends, and hands the partition over.
 func (p *part) own(ctx context.Context) error {
 	if err := p.acquire(ctx); err != nil {
 		return err
 	}
 	stop := context.WithoutCancel(ctx)
-	defer func() { _ = p.engine.store.Release(stop, p.no, p.token) }() // the lease runs out anyway
-	if err := p.load(ctx); err != nil {
-		return fmt.Errorf("load partition %d: %w", p.no, err)
+	defer p.handOver(stop)
+	if err := p.loadAgain(ctx); err != nil {
+		return err
 	}
+	e := p.engine
+	e.parts[p.no].Store(p)
+	e.health.runs(p.no)
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -35,31 +39,78 @@ func (p *part) own(ctx context.Context) error {
 	close(over)
 	cancel()
 	wg.Wait()
+	e.parts[p.no].Store(nil)
 	p.abandonAll()
-	p.engine.share.leave(time.Now().UnixNano(), p.no)
+	e.share.leave(time.Now().UnixNano(), p.no)
+	e.pending.Add(-p.pending.Swap(0) - e.submits.drop(p.no))
 	return err
 }
 
-// acquire waits for the lease: its last holder may have died with it.
+// handOver gives the lease back and says so: the next owner need not wait.
+func (p *part) handOver(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.engine.opts.LeaseFor)
+	defer cancel()
+	if p.engine.store.Release(ctx, p.no, p.token) == nil { // else it runs out by itself
+		p.engine.tell(ctx, "released", p.no)
+	}
+}
+
+// acquire waits for the lease: its holder may be about to hand it over, or may
+// have died with it.
 func (p *part) acquire(ctx context.Context) error {
+	e := p.engine
 	for {
-		tok, err := p.engine.store.Acquire(ctx, p.no, p.engine.node, p.engine.opts.LeaseFor)
+		news, asked := e.fleet.news.rung(), time.Now()
+		tok, err := e.store.Acquire(ctx, p.no, e.node, e.opts.LeaseFor)
 		switch {
 		case err == nil:
 			p.token = tok
+			p.believe(asked)
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, store.ErrHeld):
+		case hopeless(err):
 			return fmt.Errorf("acquire partition %d: %w", p.no, err)
+		case !errors.Is(err, store.ErrHeld):
+			e.log.LogAttrs(ctx, slog.LevelWarn, "partition not taken, will ask again", slog.Int("partition", p.no), slog.Any("error", err))
+			news = nil
 		}
-		sleep(ctx, p.engine.opts.LeaseFor/10)
+		pause(ctx, announceEvery, news)
+	}
+}
+
+// hopeless reports whether asking a store again would not help.
+func hopeless(err error) bool {
+	return errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFenced)
+}
+
+// loadAgain loads the partition, however long the store takes to answer, while
+// the lease lasts.
+func (p *part) loadAgain(ctx context.Context) error {
+	for {
+		err := p.load(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case hopeless(err) || !p.engine.shared():
+			return fmt.Errorf("load partition %d: %w", p.no, err)
+		}
+		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "partition not loaded, will ask again", slog.Int("partition", p.no), slog.Any("error", err))
+		sleep(ctx, retryEvery)
+		asked := time.Now()
+		if err := p.renew(ctx, p.engine.opts.LeaseFor/3); errors.Is(err, store.ErrFenced) {
+			return fmt.Errorf("partition %d: %w", p.no, err)
+		} else if err == nil {
+			p.believe(asked)
+		}
 	}
 }
 
 // load reads the unfinished bulk actions, and removes the blocks of submits that never came to an end.
 func (p *part) load(ctx context.Context) error {
-	number, err := p.engine.store.Number(ctx, p.no)
+	stored, err := p.engine.store.Last(ctx, p.no)
 	if err != nil {
 		return err
 	}
@@ -69,43 +120,59 @@ func (p *part) load(ctx context.Context) error {
 		return err
 	}
 	p.engine.share.former(last)
-	p.machine = partition.New(p.config(), number)
+	p.machine = partition.New(p.config(), stored.Number)
 	if err := p.machine.Load(now, state); err != nil {
 		return err
 	}
-	p.engine.pending.Add(p.machine.Pending())
-	return p.sweep(ctx)
+	if err := p.sweep(ctx); err != nil {
+		return err
+	}
+	p.count(p.machine.Pending())
+	return nil
 }
 
-// keepLease renews at a third of the lease's time. An owner that cannot be sure
-// of its lease starts nothing.
+// count changes the number of items of this partition that have not ended.
+func (p *part) count(items int64) {
+	p.pending.Add(items)
+	p.engine.pending.Add(items)
+}
+
+// believe takes note of a lease that was granted or extended after asked.
+func (p *part) believe(asked time.Time) {
+	end := asked.Add(p.engine.opts.LeaseFor - p.engine.opts.LeaseFor/20) // clocks may run at different speeds
+	p.leaseEnd.Store(&end)
+}
+
+// sure reports whether the lease has certainly not run out. A machine that was
+// put to sleep may stop one of its clocks: both must say so.
+func (p *part) sure(now time.Time) bool {
+	end := p.leaseEnd.Load()
+	return now.Before(*end) && now.UnixNano() < end.UnixNano()
+}
+
+// keepLease renews at a third of the lease's time.
 func (p *part) keepLease(ctx context.Context) {
 	every := p.engine.opts.LeaseFor / 3
-	renewed, doubted := time.Now(), false
 	for {
 		sleep(ctx, every)
 		if ctx.Err() != nil {
 			return
 		}
 		asked := time.Now()
+		doubted := !p.sure(asked)
 		err := p.renew(ctx, every)
 		switch {
 		case err == nil:
-			renewed = asked
+			p.believe(asked)
 			if doubted {
-				p.mail.put(input{sure: true})
+				p.mail.put(input{renewed: true})
 			}
-			doubted = false
 		case errors.Is(err, store.ErrFenced):
 			p.mail.put(input{err: fmt.Errorf("partition %d: renew lease: %w", p.no, err)})
 			return
 		default:
 			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "lease not renewed",
 				slog.Int("partition", p.no), slog.Any("error", err))
-			if !doubted && time.Since(renewed) >= p.engine.opts.LeaseFor-every {
-				p.mail.put(input{doubt: true})
-				doubted = true
-			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -27,7 +28,8 @@ type run struct {
 	at       int // in part.running
 	started  int64
 	reported atomic.Bool
-	expired  int64 // when the loop cancelled it; 0: not
+	orphan   atomic.Pointer[sched.Gate] // where to give back what it took, once its partition is gone
+	expired  int64                      // when the loop cancelled it; 0: not
 
 	item    [1]weir.TaskItem // saves a small task two allocations
 	outcome [1]weir.Outcome
@@ -49,13 +51,22 @@ func (r *run) work() {
 		r.unprepared(err)
 		return
 	}
+	if !r.part.sure(time.Now()) { // the process was held up before the task could start
+		r.finish(&weir.RefusedError{After: time.Second, Err: errUnsure})
+		return
+	}
 	execute.Run(&r.ctx, r.cut.Step.Handle, &r.task, r.finish)
 }
+
+var errUnsure = errors.New("the lease of the partition may have run out")
 
 // finish tells the loop how the task ended, unless the loop has given up on it.
 func (r *run) finish(err error) {
 	r.ctx.cancel(context.Canceled)
 	if r.reported.Swap(true) {
+		if gate := r.orphan.Swap(nil); gate != nil {
+			(*gate).Release(time.Now().UnixNano())
+		}
 		return
 	}
 	var f *partition.Failure
@@ -150,10 +161,18 @@ func (p *part) checkDeadlines(now int64) {
 	}
 }
 
-// abandonAll cancels what still runs when the drain time is over. It will be run again.
+// abandonAll cancels what still runs when the partition is gone: it will be run
+// again by the next owner. Until it returns it counts against the limits of this
+// node, or until Grace is over.
 func (p *part) abandonAll() {
 	for _, r := range p.running {
-		r.reported.Store(true)
+		gate := p.gates[r.cut.Step.Resource.Name]
+		r.orphan.Store(&gate)
+		if !r.reported.Swap(true) {
+			time.AfterFunc(p.engine.opts.Grace, func() { r.finish(nil) })
+		} else { // it ended after the loop did
+			r.finish(nil)
+		}
 		r.ctx.cancel(context.Canceled)
 	}
 }

@@ -17,9 +17,13 @@ type share struct {
 	pool *limit.Pool
 	wake func(partition int, resource string) // only puts into a mailbox
 
+	shared bool                                      // other nodes use the limits, too
+	bells  map[*limit.PoolResource][]chan<- struct{} // whoever watches a resource
+
 	before int64         // when a former owner may last have started a task; 0: never
 	gates  []*gate       // handed out
 	woken  []*limit.Lane // reused
+	stirs  []*limit.PoolResource
 }
 
 func newShare(slots int, wake func(int, string)) *share {
@@ -35,15 +39,39 @@ type gate struct {
 func (s *share) gate(partition int, r weir.Resource) sched.Gate {
 	s.mu.Lock()
 	defer s.unlock()
-	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	g := &gate{s, s.pool.Lane(res, partition)}
+	g := &gate{s, s.pool.Lane(s.resource(r), partition)}
 	s.gates = append(s.gates, g)
 	s.waitOut(g)
 	return g
 }
 
+// resource finds r in the pool, or makes it. Limits that are shared with other
+// nodes let nothing start before there is a quota.
+func (s *share) resource(r weir.Resource) *limit.PoolResource {
+	before := s.pool.Resources()
+	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
+	if s.shared && s.pool.Resources() > before {
+		s.pool.Share(res)
+	}
+	return res
+}
+
+// watch shares a resource with other nodes, and has the bell rung whenever somebody should look at it.
+func (s *share) watch(r weir.Resource, bell chan<- struct{}) *limit.PoolResource {
+	s.mu.Lock()
+	defer s.unlock()
+	s.shared = true
+	res := s.resource(r)
+	if s.bells == nil {
+		s.bells = map[*limit.PoolResource][]chan<- struct{}{}
+	}
+	s.bells[res] = append(s.bells[res], bell)
+	return res
+}
+
 // former tells when a former owner of a partition may last have started a task,
-// which has used up a part of the rates.
+// which has used up a part of the rates. Where limits are shared between nodes
+// their books know.
 func (s *share) former(at int64) {
 	s.mu.Lock()
 	s.before = max(s.before, at)
@@ -55,7 +83,7 @@ func (s *share) former(at int64) {
 
 // waitOut closes a resource until what former owners started is out of its rate's window.
 func (s *share) waitOut(g *gate) {
-	if w := g.lane.Resource().Window(); s.before != 0 && w > 0 {
+	if w := g.lane.Resource().Window(); s.before != 0 && w > 0 && !s.shared {
 		s.pool.CloseUntil(s.before, g.lane.Resource(), s.before+w)
 	}
 }
@@ -119,5 +147,21 @@ func (s *share) unlock() {
 	for _, l := range s.woken {
 		s.wake(l.Partition(), l.Resource().Name())
 	}
+	if s.bells != nil {
+		s.ring()
+	}
 	s.mu.Unlock()
+}
+
+// ring tells those who watch the resources at which something has changed.
+func (s *share) ring() {
+	s.stirs = s.pool.Stirred(s.stirs[:0])
+	for _, r := range s.stirs {
+		for _, bell := range s.bells[r] {
+			select {
+			case bell <- struct{}{}:
+			default: // it has been rung
+			}
+		}
+	}
 }

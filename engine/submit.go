@@ -132,7 +132,7 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 		return nil, err
 	}
 	c.ID = newBulkID(p)
-	e.submits.begin(c.ID)
+	e.submits.begin(c.ID, p)
 	w := e.newIngest(ctx, p, c, rule)
 	if key != "" {
 		w.digest = sha256.New()
@@ -142,19 +142,24 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 		err = &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "submit at least one item"}
 	}
 	if err != nil {
+		w.unkept()
 		return e.refuse(ctx, p, c, w, err)
 	}
 	c.Items, c.Duplicates = w.count, w.duplicates
 	if w.uneven {
 		c.Sizes = w.sizes
 	}
-	err = e.announce(ctx, p, c, key, w.digest)
+	err = e.announce(ctx, p, c, key, w)
 	if errors.Is(err, store.ErrUnknown) { // its blocks stay: the next start knows whether they are needed
 		e.forget(c.ID, w)
 		return nil, fmt.Errorf("it may have been accepted; submit again with the same idempotency key to find out: %w", err)
 	}
 	if err != nil {
 		return e.refuse(ctx, p, c, w, err)
+	}
+	e.submits.accept(c.ID, w.reserved)
+	if e.fleet.elsewhere(p, e.node) { // its owner counts the items from here on
+		e.forget(c.ID, w)
 	}
 	return &BulkAction{engine: e, id: c.ID, partition: p, spec: c}, nil
 }
@@ -179,7 +184,7 @@ func (e *Engine) forget(id weir.BulkID, w *ingest) {
 }
 
 // announce makes the bulk action known to its partition: from here on it is accepted.
-func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key string, digest hash.Hash) error {
+func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key string, w *ingest) error {
 	body, err := partition.EncodeCreated(*c)
 	if err != nil {
 		return err
@@ -187,9 +192,16 @@ func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key 
 	var claim store.Claim
 	if key != "" {
 		claim.Key = claimKey(c.Tenant, key)
-		claim.Value = append([]byte(c.ID), fingerprint(c, digest)...)
+		claim.Value = append([]byte(c.ID), fingerprint(c, w.digest)...)
 	}
-	return e.store.Append(ctx, p, body, claim)
+	if err := e.store.Append(ctx, p, body, claim); err != nil {
+		w.unkept()
+		return err
+	}
+	if w.kept != nil {
+		e.past.recent.add(&sent{partition: p, at: time.Now(), created: c, claim: claim, kept: w.kept})
+	}
+	return nil
 }
 
 func claimKey(tenant, key string) string { return tenant + "\x00" + key }
@@ -198,7 +210,7 @@ func claimKey(tenant, key string) string { return tenant + "\x00" + key }
 // before, which may be from a time with another number of partitions, or by its tenant.
 func (e *Engine) place(ctx context.Context, tenant, key string) (int, error) {
 	if key != "" {
-		for p := range e.parts {
+		for p := range e.layout.now().most() {
 			_, err := e.store.Claimed(ctx, p, claimKey(tenant, key))
 			if err == nil {
 				return p, nil

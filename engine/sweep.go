@@ -13,19 +13,33 @@ import (
 )
 
 // submits knows the submits under way, whose blocks look like garbage, and those
-// accepted here that their partition's owner has not read yet.
+// accepted here that their partition's owner, if it is this node, has not read yet.
 type submits struct {
 	mu    sync.Mutex
-	under map[weir.BulkID]bool
+	under map[weir.BulkID]*submitting
 }
 
-func (s *submits) begin(id weir.BulkID) {
+type submitting struct {
+	partition int
+	accepted  int64 // items counted as pending until the owner has read of them; 0 while it is under way
+}
+
+func (s *submits) begin(id weir.BulkID, partition int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.under == nil {
-		s.under = map[weir.BulkID]bool{}
+		s.under = map[weir.BulkID]*submitting{}
 	}
-	s.under[id] = true
+	s.under[id] = &submitting{partition: partition}
+}
+
+// accept notes that a submit's items wait for their owner.
+func (s *submits) accept(id weir.BulkID, items int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.under[id]; u != nil { // else its owner has read it
+		u.accepted = items
+	}
 }
 
 // end forgets a submit and reports whether it was known.
@@ -34,13 +48,26 @@ func (s *submits) end(id weir.BulkID) bool {
 	defer s.mu.Unlock()
 	known := s.under[id]
 	delete(s.under, id)
-	return known
+	return known != nil
+}
+
+// drop forgets what waits for an owner that is this node no more, and returns how many items that is.
+func (s *submits) drop(partition int) (items int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, u := range s.under {
+		if u.partition == partition && u.accepted > 0 {
+			items += u.accepted
+			delete(s.under, id)
+		}
+	}
+	return items
 }
 
 func (s *submits) underWay(id weir.BulkID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.under[id]
+	return s.under[id] != nil
 }
 
 // sweep removes the blocks of submits that never came to an end, when a
@@ -101,7 +128,7 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 		return nil, err
 	}
 	ids := map[weir.BulkID]bool{}
-	err = p.eachUnread(ctx, func(c *partition.Created, mark string) bool {
+	err = p.engine.eachUnread(ctx, p.no, func(c *partition.Created, mark string) bool {
 		if c != nil {
 			ids[c.ID] = true
 		}
@@ -112,9 +139,9 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 
 // eachUnread shows the messages in the inbox until yield returns false. At the
 // end of the inbox it waits for more, until ctx ends.
-func (p *part) eachUnread(ctx context.Context, yield func(c *partition.Created, mark string) bool) error {
+func (e *Engine) eachUnread(ctx context.Context, part int, yield func(c *partition.Created, mark string) bool) error {
 	for after := uint64(0); ; {
-		msgs, err := p.engine.store.Read(ctx, p.no, after, inboxRead)
+		msgs, err := e.store.Read(ctx, part, after, inboxRead)
 		if err != nil {
 			return err
 		}

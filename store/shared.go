@@ -76,8 +76,9 @@ type Quotas interface {
 	//  - Exact: what all nodes may use together, permits included, is never above the limit.
 	//  - Aimed: the quota is at most the node's target, of which SetTargets told; without one it is 0.
 	Hold(ctx context.Context, l Limit, h Holding, ttl time.Duration) (quota int64, err error)
-	// Draw takes units of what nobody holds. The permit is to be used within
-	// DrawFor of its time, which is after from the moment of asking, or not at all. If ok is false
+	// Draw takes units of what nobody holds, and of what is not meant for a node
+	// that will ask for it. The permit is to be used no sooner than after from the
+	// answer, and no later than after and DrawFor from the question, or not at all. If ok is false
 	// nothing was taken, and after says when asking again makes sense. It is for rates only.
 	Draw(ctx context.Context, l Limit, units int64) (after time.Duration, ok bool, err error)
 	// Holdings lists what nodes said last, by node, without those that have been silent for too long.
@@ -93,3 +94,6 @@ const DrawFor = 10 * time.Millisecond
 
 // DrawAhead is how far ahead of its time a permit is given out at most.
 const DrawAhead = 100 * time.Millisecond
+
+// Sharing is a store that several processes can use at once, if Shared says so.
+type Sharing interface{ Shared() bool }

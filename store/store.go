@@ -36,6 +36,10 @@ var (
 	ErrClaimed = errors.New("claimed before")
 	// ErrFull means that the store is low on space and takes no new work.
 	ErrFull = errors.New("store is low on space")
+	// ErrUnavailable means that the store cannot be reached, or does not take the call for now: the same
+	// call later is the answer. An error that is also ErrUnknown may have been written all the same.
+	// A backend that cannot be away need not have it.
+	ErrUnavailable = errors.New("store is unavailable for now")
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store is closed")
 )
@@ -57,6 +61,8 @@ type Store interface {
 	Inbox
 	State
 	Leases
+	Registry
+	Quotas
 	io.Closer
 	// Durability names what an acknowledged write survives: "memory", "disk" or "replicated".
 	Durability() string
@@ -130,14 +136,21 @@ type State interface {
 	//  - Honest: an error that is ErrUnknown may have been written; any other was not.
 	//  - Copied: the store keeps no reference to b's slices.
 	Commit(ctx context.Context, partition int, tok Token, b *Batch) error
-	// Number returns the number of the last commit, 0 if there was none.
-	Number(ctx context.Context, partition int) (uint64, error)
+	// Last tells of the last commit; the zero value if there was none.
+	Last(ctx context.Context, partition int) (Last, error)
 	// Get returns one row's value, or ErrNotFound. The caller may keep it.
 	Get(ctx context.Context, partition int, key []byte) ([]byte, error)
 	// Scan calls yield for every row whose key begins with prefix, in order of
 	// keys, as of one moment, until yield returns an error, which it returns.
 	// Key and value are valid until yield returns.
 	Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error
+}
+
+// Last is the last commit of a partition. A store that was set back to an earlier
+// moment gives itself away by it.
+type Last struct {
+	Number uint64
+	By     Token // with which it was made
 }
 
 // NumberError is a commit out of order.

@@ -23,6 +23,7 @@ type Row struct {
 var Core = []string{
 	"internal/partition", "internal/sched", "internal/limit",
 	"internal/retry", "internal/scale", "internal/block", "internal/heap",
+	"internal/route",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
@@ -39,9 +40,11 @@ var Rows = slices.Concat([]Row{
 	{Dir: ".", StdlibOnly: true},
 	{Dir: "store", May: []string{"."}, StdlibOnly: true},
 	{Dir: "store/storetest", May: base},
-	{Dir: "store/memstore", May: join(base, []string{"internal/planted"})},
-	{Dir: "store/pebblestore", May: base},
+	{Dir: "store/memstore", May: join(base, []string{"internal/planted", "internal/quota"})},
+	{Dir: "store/pebblestore", May: join(base, []string{"internal/quota"})},
 	{Dir: "store/redisstore", May: base},
+	// The books of a shared limit: what a backend in one process keeps them with.
+	{Dir: "internal/quota", May: base, StdlibOnly: true},
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},
 	{Dir: "internal/server", May: join(base, middle, Core, []string{"api", "internal/web"})},
@@ -66,6 +69,9 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/recorder", StdlibOnly: true},
 	{Dir: "internal/bench/...", May: []string{"..."}},
 	{Dir: "internal/testenv", May: base},
+	{Dir: "internal/testenv/faultproxy", StdlibOnly: true},
+	// Whole nodes as processes, with faults: it brings everything together.
+	{Dir: "internal/fleet", May: []string{"..."}},
 	{Dir: "internal/archtest", StdlibOnly: true},
 }, coreRows(), middleRows())
 

@@ -97,6 +97,13 @@ func quota(rate float64, window int64) (items, span int64) {
 	return int64(whole), int64(math.Ceil(whole * 1e9 / rate))
 }
 
+// PerWindow returns what a rate lets start, and in which span: the least whole
+// number of items that takes at least a second.
+func PerWindow(rate float64) (items int64, window time.Duration) {
+	items, span := quota(max(rate, slowest), int64(defaultWindow))
+	return items, time.Duration(span)
+}
+
 // Rate returns the rate in force, 0 for unlimited.
 func (l *Limiter) Rate() float64 { return l.rate }
 
@@ -152,6 +159,11 @@ func (l *Limiter) SetRate(now int64, rate float64) {
 	case l.window > oldWindow:
 		l.log.widen(now-l.window, l.quota)
 	}
+	l.scaleDebt(now, old)
+}
+
+// scaleDebt lets what pacing has yet to pay for be paid at the new rate.
+func (l *Limiter) scaleDebt(now int64, old float64) {
 	if debt := l.tat - now; l.tat != math.MinInt64 && debt > 0 {
 		l.tat = now + int64(float64(debt)*old/l.rate)
 	}

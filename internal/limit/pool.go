@@ -29,21 +29,26 @@ type Pool struct {
 	resources []*PoolResource
 	byName    map[string]*PoolResource
 	wakes     []*Lane
+	stirred   []*PoolResource
 	asks      uint64 // numbers the waits, for first come, first served
 }
 
 // PoolResource is a resource inside a [Pool].
 type PoolResource struct {
-	name        string
-	lim         *Limiter
-	concurrency int
-	closed      int64
-	lanes       []*Lane
-	busy        int // lanes that are not idle
-	waiting     int // lanes that wait
-	inFlight    int
-	v           int64 // virtual time: start tag of the lane served last
+	name     string
+	lim      *Limiter
+	bound    int // on the tasks in flight
+	closed   int64
+	lanes    []*Lane
+	busy     int // lanes that are not idle
+	waiting  int // lanes that wait
+	inFlight int
+	v        int64 // virtual time: start tag of the lane served last
+	out      outside
 }
+
+// unbounded stands for no bound on tasks in flight.
+const unbounded = math.MaxInt32
 
 // Lane is one resource in one partition.
 type Lane struct {
@@ -61,6 +66,8 @@ type Lane struct {
 	listed    bool // is on the wake list
 	express   bool
 	cause     Cause
+	lack      Cause // of rate or concurrency, since it was last refused for it or ran out of work
+	lackSince int64
 }
 
 type laneState uint8
@@ -82,14 +89,21 @@ func (p *Pool) Resource(c ResourceConfig) *PoolResource {
 		return r
 	}
 	r := &PoolResource{
-		name:        c.Name,
-		concurrency: c.Concurrency,
-		closed:      math.MinInt64,
-		lim:         New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
+		name:   c.Name,
+		bound:  boundOf(c.Concurrency),
+		closed: math.MinInt64,
+		lim:    New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
 	}
 	p.byName[c.Name] = r
 	p.resources = append(p.resources, r)
 	return r
+}
+
+func boundOf(concurrency int) int {
+	if concurrency == 0 {
+		return unbounded
+	}
+	return concurrency
 }
 
 // Lane finds the lane of a partition on r, or makes it.
@@ -115,6 +129,9 @@ func (p *Pool) Drop(now int64, l *Lane) {
 		}
 	}
 }
+
+// Resources returns the number of resources.
+func (p *Pool) Resources() int { return len(p.resources) }
 
 // Name returns the resource's name.
 func (r *PoolResource) Name() string { return r.name }
@@ -155,7 +172,11 @@ func (p *Pool) Take(now int64, l *Lane, cost int, weight int64, express bool) (a
 	}
 	p.unwait(l)
 	l.cause = CauseNone
-	r.lim.Take(now, cost)
+	if r.out.rated {
+		r.takeOutside(now, cost)
+	} else {
+		r.lim.Take(now, cost)
+	}
 	p.used++
 	r.inFlight++
 	l.inFlight++
@@ -198,8 +219,10 @@ func (p *Pool) Idle(now int64, l *Lane) {
 		return
 	}
 	p.unwait(l)
-	l.state, l.woken, l.express, l.cost = laneIdle, false, false, 0
-	l.r.busy--
+	l.state, l.woken, l.express, l.cost, l.lack = laneIdle, false, false, 0, CauseNone
+	if l.r.busy--; l.r.busy == 0 {
+		p.stir(l.r)
+	}
 	p.settle(now, true)
 }
 
@@ -224,7 +247,7 @@ func (p *Pool) SetSlots(now int64, n int) {
 
 // SetConcurrency changes the bound on the tasks in flight on r.
 func (p *Pool) SetConcurrency(now int64, r *PoolResource, n int) {
-	r.concurrency = n
+	r.bound = boundOf(n)
 	p.settle(now, true)
 }
 

@@ -33,6 +33,7 @@ func (p *Pool) ask(now int64, l *Lane) {
 		l.state = laneBusy
 		if r.busy++; r.busy == 1 {
 			r.lim.Busy(now)
+			p.stir(r)
 		}
 	}
 	if r.v > l.tag { // behind: it did not ask for a while
@@ -64,6 +65,9 @@ func (r *PoolResource) credit() int64 {
 // refusal returns why a task of that cost cannot run now, whoever asks.
 func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 	r := l.r
+	if r.out.capped && r.out.capUntil <= now {
+		r.bound = 0 // lapsed
+	}
 	switch {
 	case r.closed > now:
 		return r.closed, CauseClosed
@@ -72,10 +76,17 @@ func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 	case p.free() <= 0:
 		return Never, CauseSlots
 	}
-	if at := r.lim.Ready(now, cost); at > now {
+	if at := r.ready(now, cost); at > now {
 		return at, CauseRate
 	}
 	return now, CauseNone
+}
+
+func (r *PoolResource) ready(now int64, cost int) int64 {
+	if r.out.rated {
+		return r.readyOutside(now, cost)
+	}
+	return r.lim.Ready(now, cost)
 }
 
 func (p *Pool) free() int {
@@ -85,12 +96,7 @@ func (p *Pool) free() int {
 	return p.slots - p.used
 }
 
-func (r *PoolResource) free() int {
-	if r.concurrency == 0 {
-		return math.MaxInt32
-	}
-	return r.concurrency - r.inFlight
-}
+func (r *PoolResource) free() int { return r.bound - r.inFlight }
 
 // refuse makes the lane wait, and sees to it that whoever may run instead knows.
 func (p *Pool) refuse(now int64, l *Lane, cost int, express bool, at int64, cause Cause) int64 {
@@ -102,6 +108,9 @@ func (p *Pool) refuse(now int64, l *Lane, cost int, express bool, at int64, caus
 		l.since = p.asks
 	}
 	l.cost, l.express, l.at, l.cause = cost, express, at, cause
+	if l.r.out.rated || l.r.out.capped {
+		p.lacks(now, l, cause)
+	}
 	p.settle(now, false)
 	return at
 }
@@ -227,6 +236,7 @@ func (r *PoolResource) sleeper(now int64, passed bool) (best *Lane, woken int) {
 				woken++
 			}
 		case l.at != Never && !(passed && l.cause == CauseTurn):
+		case l.cause == CauseRate: // for want of a quota or permit, which will wake it
 		case best == nil || l.before(best):
 			best = l
 		}

@@ -32,8 +32,9 @@ type bulk struct {
 	status   Status
 	group    *sched.Group
 	steps    []*step
+	shard    *shard // nil: this partition does all of it
 	cursor   uint32 // next block that has not been opened
-	opened   int64  // items of the blocks before the cursor
+	opened   int64  // items of the blocks that were
 	inFlight int64  // items
 	waiting  int64  // items with a due time
 	latency  []*hdrhistogram.Histogram
@@ -61,16 +62,22 @@ type step struct {
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 }
 
-func (m *Machine) addBulk(now int64, c *Created) *bulk {
-	b := &bulk{spec: c, sampled: now, latencyDue: now + latencyEvery}
+func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
+	b := &bulk{spec: c, shard: s, sampled: now, latencyDue: now + latencyEvery}
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
 	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))
-	b.status.Steps[c.FirstStep].Pending = c.Items
+	if !b.away() { // the home counts all items; a shard only what it takes off them
+		b.status.Steps[c.FirstStep].Pending = c.Items
+	}
 	m.bulks[c.ID] = b
 	m.enlist(now, b)
-	if c.Deadline != 0 {
+	if c.Deadline != 0 && !b.away() {
 		m.waits.push(wait{due: c.Deadline, bulk: c.ID})
+	}
+	m.enter(b)
+	if b.atHome() {
+		m.homeAlarm(now, b)
 	}
 	return b
 }
@@ -80,9 +87,12 @@ const leastWindow = 4096
 
 // enlist gives a bulk action its places in the queue, one per step.
 func (m *Machine) enlist(now int64, b *bulk) {
-	c := b.spec
+	c, most := b.spec, b.spec.Concurrency
+	if b.shard != nil {
+		most = c.capOf(b.shard.no)
+	}
 	b.group = m.queue.AddGroup(m.queue.Tenant(c.Tenant), sched.GroupConfig{
-		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: c.Concurrency, Data: b,
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Data: b,
 	})
 	defs := m.cfg.Chain(c.Chain)
 	if len(defs) != len(c.Steps) {
@@ -108,17 +118,27 @@ func (b *bulk) move(to weir.BulkState, reason string) {
 	b.state, b.status.State, b.status.Reason = to, to, reason
 }
 
-// unopened is the number of items behind the cursor.
-func (b *bulk) unopened() int64 { return b.spec.Items - b.opened }
+// unopened is the number of items that may still be opened.
+func (b *bulk) unopened() int64 {
+	if b.shard != nil {
+		return b.shard.given - b.opened
+	}
+	return b.spec.Items - b.opened
+}
 
 // settle ends a bulk action that has nothing left to do.
 func (m *Machine) settle(now int64, b *bulk) {
 	switch {
 	case b.state.Final():
 		return
+	case b.away():
+		if !b.shard.away.state.Final() || b.inFlight > 0 {
+			return
+		}
+		b.move(b.shard.away.state, b.status.Reason)
 	case b.ended() == b.spec.Items:
 		b.move(weir.BulkCompleted, b.status.Reason)
-	case b.state == weir.BulkCancelling && b.inFlight == 0:
+	case b.state == weir.BulkCancelling && b.inFlight == 0 && b.atRest():
 		to := weir.BulkCancelled
 		if b.status.CancelCause == "deadline" {
 			to = weir.BulkCompleted // with what was done by then
@@ -131,6 +151,7 @@ func (m *Machine) settle(now int64, b *bulk) {
 	m.account(now, b)
 	m.queue.RemoveGroup(now, b.group)
 	delete(m.bulks, b.spec.ID)
+	m.leave(now, b)
 	m.gen.ended = append(m.gen.ended, b)
 	m.touch(b)
 }
@@ -146,7 +167,7 @@ func (m *Machine) judge(now int64, b *bulk) {
 	}
 	tooMany := r.MaxFailures != 0 && failed > max(r.MaxFailures, 0)
 	tooOften := r.FailureRate > 0 && ended >= least && float64(failed) > r.FailureRate*float64(ended)
-	if b.state != weir.BulkRunning && b.state != weir.BulkPaused || !tooMany && !tooOften {
+	if b.state != weir.BulkRunning && b.state != weir.BulkPaused || !tooMany && !tooOften || b.away() {
 		return
 	}
 	if r.Cancel {

@@ -21,8 +21,10 @@ type generation struct {
 	blocks  []*live
 	ack     uint64
 	views   []weir.Progress
-	items   int64 // that end with it
-	results int   // items whose results it carries
+	sends   []Outgoing
+	tenants []string // that got their first bulk action here, or lost their last
+	items   int64    // that end with it
+	results int      // items whose results it carries
 }
 
 // urgent reports whether somebody waits for it: a command, or the end of a bulk action.
@@ -80,11 +82,17 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	for _, x := range g.touched {
 		m.writeStatus(now, b, x)
-		v := m.view(x)
-		g.views = append(g.views, v)
-		g.items += v.Counts.Ended() - x.shown
-		x.shown = v.Counts.Ended()
+		if x.shard != nil {
+			m.writeShard(now, b, g, x)
+		}
+		if !x.away() { // its home shows it
+			v := m.view(x)
+			g.views = append(g.views, v)
+			g.items += v.Counts.Ended() - x.shown
+			x.shown = v.Counts.Ended()
+		}
 	}
+	m.writeTenants(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}
@@ -100,10 +108,10 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	m.account(now, x)
 	x.status.InFlight = 0
 	if x.state == weir.BulkCancelling {
-		x.status.InFlight = x.inFlight
+		x.status.InFlight = x.flying()
 	}
 	b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
-	if x.state.Final() || now >= x.latencyDue {
+	if x.state.Final() || now >= x.latencyDue || x.away() && x.quiet() && !x.shard.away.quiet {
 		b.Set = append(b.Set, x.latencyRows()...)
 		x.latencyDue = now + latencyEvery
 	}
@@ -142,8 +150,14 @@ func (m *Machine) Committed(now int64) {
 	m.flying = nil
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
+	m.sends = append(m.sends, g.sends...)
 	m.uncommitted -= g.results
 	m.arriveAll(now, g)
+	for _, b := range m.shared {
+		if b.atHome() {
+			m.takeOwn(now, b)
+		}
+	}
 	if planted.Is(planted.CompletionApart) {
 		for _, b := range g.touched {
 			m.settle(now, b)

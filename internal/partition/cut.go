@@ -26,12 +26,21 @@ type Task struct {
 	Items     []uint16 // positions in the block, rising
 	Previous  [][]byte // what the step before answered, by position in Items; nil: nothing, or see Reload
 	Reload    bool     // answers that are not in Previous may be in the store
+	Shards    []int    // partitions that share the bulk action, the home first; nil: it is this one's alone
 
 	at      *step
 	l       *live
 	pick    sched.Pick
 	retry   *retryTask // what it was cut from; nil: a first attempt
 	started int64
+}
+
+// Home is the partition that has the task's items, if own is the one that cut it.
+func (t *Task) Home(own int) int {
+	if len(t.Shards) > 1 {
+		return t.Shards[0]
+	}
+	return own
 }
 
 // chunk is the most items in a task: the action's batch size, or less where the
@@ -54,7 +63,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	must(n == pick.Cost, "cut %d items where %d were picked", n, pick.Cost)
 	b := s.bulk
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
-	t.Base = t.l.base
+	t.Base, t.Shards = t.l.base, b.spec.Shards
 	s.queued -= int64(n)
 	b.inFlight += int64(n)
 	t.l.steps[s.no].flying += n
@@ -84,6 +93,9 @@ func (m *Machine) cutRetry(s *step, t *Task) {
 func (m *Machine) cutReady(now int64, s *step, t *Task) {
 	if s.ready.len() == 0 {
 		l := m.open(s.bulk)
+		if s.bulk.shard != nil {
+			m.openedOf(s.bulk)
+		}
 		s.queued += int64(l.left)
 		l.steps[s.no].queued = inReady
 		s.ready.push(queued{l: l})
@@ -121,6 +133,9 @@ func (m *Machine) offer(now int64, s *step) {
 	backlog := s.queued
 	if s.first() {
 		backlog += s.bulk.unopened()
+		if s.bulk.shard != nil {
+			backlog += s.bulk.shard.rest // small work goes first, and this is not small
+		}
 	}
 	head := s.head()
 	m.queue.Update(now, s.entry, head, backlog-int64(head))

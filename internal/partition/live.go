@@ -51,6 +51,11 @@ func (m *Machine) newLive(b *bulk) *live {
 	l := &live{bulk: b, no: b.cursor, base: b.opened, left: size, steps: make([]stepSets, n)}
 	b.cursor++
 	b.opened += int64(size)
+	if s := b.shard; s != nil {
+		l.base = s.base
+		s.base += int64(size)
+		b.seek()
+	}
 	l.state = block.State{Size: size, Passed: make([]block.Set, n)}
 	for i := range b.spec.FirstStep {
 		l.state.Passed[i].Fill(size)

@@ -32,7 +32,10 @@ func (m *Machine) Load(now int64, rows Rows) error {
 			return fmt.Errorf("load %s: %w", id, err)
 		}
 	}
-	return nil
+	if err := m.loadOver(rows); err != nil {
+		return err
+	}
+	return m.loadTenants(rows)
 }
 
 func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
@@ -40,25 +43,33 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	if err != nil {
 		return err
 	}
-	b := m.addBulk(now, spec)
+	s, err := loadShard(rows, spec)
+	if err != nil {
+		return err
+	}
+	b := m.addBulk(now, spec, s)
 	b.status, b.state = *status, status.State
+	if s != nil {
+		b.regain()
+	}
 	b.shown = b.status.Counts(spec.Items).Ended()
 	for i := range b.latency {
 		if b.latency[i], err = ReadLatency(rows, id, i); err != nil {
 			return err
 		}
 	}
-	if b.steps == nil { // its chain is not registered: it waits, with that reason
-		m.restate(now, b)
-		return nil
+	if b.steps != nil { // else its chain is not registered: it waits, with that reason
+		err = rows.Scan(rowKey(kindBlock, id), func(key, row []byte) error {
+			return m.loadBlock(now, b, key, row)
+		})
+		if err != nil {
+			return err
+		}
+		m.offerAll(now, b)
 	}
-	err = rows.Scan(rowKey(kindBlock, id), func(key, row []byte) error {
-		return m.loadBlock(now, b, key, row)
-	})
-	if err != nil {
-		return err
+	if b.shard != nil {
+		m.goOn(now, b)
 	}
-	m.offerAll(now, b)
 	m.restate(now, b)
 	return nil
 }
@@ -88,8 +99,11 @@ func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 	if no >= b.spec.Blocks() {
 		return fmt.Errorf("block %d: %w: there are only %d", no, store.ErrCorrupt, b.spec.Blocks())
 	}
-	for b.cursor < no {
+	for b.cursor < no && b.unopened() > 0 {
 		m.readyAgain(now, m.open(b))
+	}
+	if b.cursor != no || b.unopened() == 0 {
+		return fmt.Errorf("block %d: %w: it belongs to another partition", no, store.ErrCorrupt)
 	}
 	l := m.newLive(b)
 	size := l.state.Size

@@ -28,6 +28,8 @@ type Created struct {
 	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
 	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
 	Submitted   int64         `json:"submitted"`
+	Again       bool          `json:"again,omitempty"`  // it was put in again after the store may have lost it: the owner looks whether it knows it
+	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
 }
 
 // Blocks is the number of blocks.
@@ -67,6 +69,8 @@ type Command struct {
 type envelope struct {
 	Created *Created `json:"created,omitempty"`
 	Command *Command `json:"command,omitempty"`
+	Orders  *Orders  `json:"orders,omitempty"`
+	Tally   *Tally   `json:"tally,omitempty"`
 	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
 }
 
@@ -91,8 +95,8 @@ func decode(msg store.Message) (e envelope, err error) {
 	if err := json.Unmarshal(msg.Body, &e); err != nil {
 		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
 	}
-	if e.Created == nil && e.Command == nil && e.Mark == "" {
-		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor mark", msg.Seq, store.ErrCorrupt)
+	if e.Created == nil && e.Command == nil && e.Orders == nil && e.Tally == nil && e.Mark == "" {
+		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor orders nor tally nor mark", msg.Seq, store.ErrCorrupt)
 	}
 	return e, nil
 }
@@ -105,6 +109,11 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 	if err != nil {
 		return nil, err
 	}
+	if e.Orders != nil {
+		if err := m.obey(now, e.Orders); err != nil {
+			return nil, fmt.Errorf("inbox message %d: %w", msg.Seq, err)
+		}
+	}
 	m.gen.ack = msg.Seq
 	switch {
 	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it came twice
@@ -112,21 +121,26 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		m.create(now, added)
 	case e.Command != nil:
 		m.command(now, e.Command)
+	case e.Tally != nil:
+		m.tally(now, e.Tally)
 	}
 	return added, nil
 }
 
 func (m *Machine) create(now int64, c *Created) {
-	b := m.addBulk(now, c)
+	b := m.addBulk(now, c, homeShard(c))
 	m.gen.created = append(m.gen.created, b)
 	m.touch(b)
+	if b.atHome() {
+		m.topUp(b)
+	}
 	m.settle(now, b) // a bulk action without items ends at once
 }
 
 // command carries out a command. What has ended, or is already so, stays as it is.
 func (m *Machine) command(now int64, c *Command) {
 	b := m.bulks[c.ID]
-	if b == nil || b.state.Final() {
+	if b == nil || b.state.Final() || b.away() {
 		return
 	}
 	switch c.Verb {

@@ -50,6 +50,9 @@ type Machine struct {
 	queue     *sched.Queue
 	resources map[string]*resource
 	bulks     map[weir.BulkID]*bulk
+	shared    []*bulk              // of them, those that other partitions work on too
+	over      map[weir.BulkID]bool // shards that have ended: orders that come late do not start them again
+	tenants   map[string]tenant    // that have bulk actions here
 	waits     waits
 	random    *rand.Rand
 	gen       *generation // collects what the next commit writes
@@ -64,6 +67,7 @@ type Machine struct {
 	effects     Effects
 	views       []weir.Progress // durable, not yet handed out
 	ended       int64           // items that ended durably, not yet handed out
+	sends       []Outgoing      // durable, not yet handed out
 	freeTasks   []*Task
 	freeOuts    [][][]byte
 }
@@ -86,6 +90,8 @@ type Effects struct {
 	Views []weir.Progress
 	// Ended is how many items ended, durably, since the last call.
 	Ended int64
+	// Send holds messages for other partitions. One that is lost is sent again, later.
+	Send []Outgoing
 	// Wake is when Advance has to be called again without any input.
 	Wake int64
 }
@@ -97,6 +103,8 @@ func New(cfg Config, number uint64) *Machine {
 		queue:     sched.New(sched.Options{Slots: cfg.Slots}),
 		resources: map[string]*resource{},
 		bulks:     map[weir.BulkID]*bulk{},
+		over:      map[weir.BulkID]bool{},
+		tenants:   map[string]tenant{},
 		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
 		gen:       &generation{},
 		number:    number,
@@ -110,6 +118,7 @@ func (m *Machine) Advance(now int64) *Effects {
 	e := &m.effects
 	e.Views, m.views = m.views, e.Views[:0]
 	e.Ended, m.ended = m.ended, 0
+	e.Send, m.sends = m.sends, e.Send[:0]
 	e.Start = m.start(now, e.Start[:0])
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.waits.next()
@@ -157,7 +166,9 @@ func (m *Machine) Written() bool { return m.flying == nil && m.gen.empty() }
 // Pending is the number of items that have not ended.
 func (m *Machine) Pending() (n int64) {
 	for _, b := range m.bulks { // a sum: order does not reach the output
-		n += b.spec.Items - b.shown
+		if !b.away() { // its home counts it
+			n += b.spec.Items - b.shown
+		}
 	}
 	return n
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // The rows of a partition. Every key begins with its kind; every value but the
-// empty one of an active marker ends with a CRC32C over key and value, so that a
-// row that was damaged or stands in another's place is found.
+// empty ones of markers ends with a CRC32C over key and value, so that a row that
+// was damaged or stands in another's place is found.
 //
 //	a id                   marks a bulk action that has not ended: what a takeover loads
 //	b id                   its spec, written once
@@ -21,6 +21,10 @@ import (
 //	k id block             where the items of a touched block are
 //	c id block commit      what the actions answered for items of the block
 //	h id step              latencies at a step, written once a second and at the end
+//	g id                   shared, at home: which shard was given each range
+//	r id shard             shared, at home: the newest tally of a shard
+//	s id                   shared, elsewhere: what the shard was told
+//	w tenant               marks a tenant that has bulk actions here that have not ended
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'
@@ -29,6 +33,10 @@ const (
 	kindBlock   = 'k'
 	kindResults = 'c'
 	kindLatency = 'h'
+	kindOwners  = 'g'
+	kindTally   = 'r'
+	kindShard   = 's'
+	kindTenant  = 'w'
 	kindTime    = 't'
 )
 
@@ -37,6 +45,12 @@ func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id..
 func activeKey(id weir.BulkID) []byte { return rowKey(kindActive, id) }
 func specKey(id weir.BulkID) []byte   { return rowKey(kindSpec, id) }
 func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
+
+func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }
+func shardKey(id weir.BulkID) []byte  { return rowKey(kindShard, id) }
+func tenantKey(name string) []byte    { return append([]byte{kindTenant}, name...) }
+
+func tallyKey(id weir.BulkID, shard int) []byte { return append(rowKey(kindTally, id), byte(shard)) }
 
 func timeKey() []byte { return []byte{kindTime} }
 

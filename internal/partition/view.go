@@ -19,6 +19,9 @@ func (m *Machine) view(b *bulk) weir.Progress {
 		ID: b.spec.ID, State: b.state, Counts: s.Counts(b.spec.Items),
 		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.causes(b),
 	}
+	if b.atHome() {
+		p.WaitingOn = b.shard.home.words(p.WaitingOn)
+	}
 	if b.state.Final() {
 		p.Finished = time.Unix(0, s.Finished)
 		return p
@@ -26,6 +29,12 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	if b.state != weir.BulkCancelling {
 		c := &p.Counts
 		c.InFlight, c.Waiting = b.inFlight, b.waiting
+		if b.atHome() {
+			for i := range b.shard.home.tallies {
+				c.InFlight += b.shard.home.tallies[i].InFlight
+				c.Waiting += b.shard.home.tallies[i].Waiting
+			}
+		}
 		c.Ready -= c.InFlight + c.Waiting
 	}
 	return p

@@ -29,7 +29,7 @@ type wait struct {
 	seq   uint64 // order of equal times
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
-	bulk  weir.BulkID // its deadline; an id, so that one that ended long before is not kept
+	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept
 }
 
 // Before orders waits by time, and equal times by their making.
@@ -63,8 +63,21 @@ func (m *Machine) due(now int64) {
 		case w.step != nil:
 			m.lingerDue(now, w.step)
 		case m.bulks[w.bulk] != nil:
-			m.cancel(now, m.bulks[w.bulk], "deadline", "deadline")
+			m.alarm(now, m.bulks[w.bulk])
 		}
+	}
+}
+
+// alarm acts on a bulk action's deadline, or has a shared one repeat its messages.
+func (m *Machine) alarm(now int64, b *bulk) {
+	switch {
+	case b.away():
+		m.awayAlarm(now, b)
+	case b.spec.Deadline != 0 && now >= b.spec.Deadline && b.state != weir.BulkCancelling:
+		m.cancel(now, b, "deadline", "deadline")
+	}
+	if b.atHome() {
+		m.homeAlarm(now, b)
 	}
 }
 

@@ -19,6 +19,7 @@ type Entry struct {
 	Item     string
 	Key      string
 	Attempt  int
+	Sent     int64 // Unix nanoseconds, when the call was made by the caller's own header; 0: it did not tell
 	Received int64 // Unix nanoseconds, when the call came in
 	Answer   string
 	Code     string
@@ -26,7 +27,7 @@ type Entry struct {
 }
 
 // columns of a line, separated by tabs.
-const columns = 10
+const columns = 11
 
 func (e *Entry) append(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(e.Life), 10)
@@ -34,6 +35,7 @@ func (e *Entry) append(b []byte) []byte {
 		b = append(append(b, '\t'), s...)
 	}
 	b = strconv.AppendInt(append(b, '\t'), int64(e.Attempt), 10)
+	b = strconv.AppendInt(append(b, '\t'), e.Sent, 10)
 	b = strconv.AppendInt(append(b, '\t'), e.Received, 10)
 	for _, s := range []string{e.Answer, e.Code, e.Message} {
 		b = append(append(b, '\t'), s...)
@@ -53,7 +55,7 @@ func parseEntry(line string) (e Entry, err error) {
 	}
 	e = Entry{
 		Life: int(number(f[0])), Bulk: f[1], Step: f[2], Item: f[3], Key: f[4],
-		Attempt: int(number(f[5])), Received: number(f[6]), Answer: f[7], Code: f[8], Message: f[9],
+		Attempt: int(number(f[5])), Sent: number(f[6]), Received: number(f[7]), Answer: f[8], Code: f[9], Message: f[10],
 	}
 	return e, err
 }

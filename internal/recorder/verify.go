@@ -15,6 +15,18 @@ type Run struct {
 	Deaths      int              // how often the caller was killed
 	AtRisk      int              // repeats that a death may cause: items in flight, and one commit window
 	Bulk        string           // id that the caller was given
+	Fleet       *Fleet           // several callers ran side by side; nil: one after the other
+}
+
+// Fleet is what is known of the lives of callers that ran side by side, so that
+// only times tell their order.
+type Fleet struct {
+	// Disturbed says which lives were killed, paused or cut off: they alone may leave repeats behind.
+	Disturbed map[int]bool
+	// Zombies says which lives may have made a call after they lost their work, without knowing.
+	Zombies map[int]bool
+	// Undone is how many attempts at one item a disturbance may undo: 1, or more if a store was away for long.
+	Undone int
 }
 
 // Stats is what was measured on the way.
@@ -24,6 +36,7 @@ type Stats struct {
 	Refused int // of them, in refused calls
 	Repeats int // last words that were given before: what kills cost
 	Worst   int // most repeats that one death caused
+	Late    int // items that a zombie called when others had gone on with them
 	Done    int
 	Failed  int
 }
@@ -43,6 +56,7 @@ type history struct {
 	code, message       string // of the last answer
 	firstLife, lastLife int
 	firstAt, lastAt     int64
+	lastBy              int // the life that made the call at lastAt
 }
 
 type place struct{ step, item string }
@@ -104,7 +118,10 @@ func (j *judge) entry(line int, e *Entry) {
 		return
 	}
 	h := j.history(line, e)
-	h.lastLife, h.lastAt = max(h.lastLife, e.Life), max(h.lastAt, e.Received)
+	h.lastLife = max(h.lastLife, e.Life)
+	if e.Received > h.lastAt {
+		h.lastAt, h.lastBy = e.Received, e.Life
+	}
 	switch {
 	case e.Answer == Refused:
 		j.stats.Refused++
@@ -119,9 +136,18 @@ func (j *judge) entry(line int, e *Entry) {
 	h.done = h.done || e.Answer == Done
 	h.failed = h.failed || e.Answer == Failed
 	h.code, h.message = e.Code, e.Message
-	if most := j.run.MaxAttempts + j.run.Deaths; h.answered > most {
+	if most := j.mostAttempts(); h.answered > most {
 		j.fault("line %d: item %s at %s was tried %d times, at most %d are allowed", line, e.Item, e.Step, h.answered, most)
 	}
+}
+
+// mostAttempts is how often an item may be tried at a step, disturbances included.
+func (j *judge) mostAttempts() int {
+	undone := 1
+	if f := j.run.Fleet; f != nil {
+		undone = max(1, f.Undone)
+	}
+	return j.run.MaxAttempts + undone*j.run.Deaths
 }
 
 // history finds or begins the history of the entry's item at its step, and checks what holds for every call.
@@ -162,20 +188,42 @@ func (j *judge) before(p place) *history {
 func (j *judge) order() {
 	for p, h := range j.at {
 		b := j.before(p)
-		if b != nil && (b.lastLife > h.firstLife || b.lastLife == h.firstLife && b.lastAt > h.firstAt) {
+		if b == nil || !j.later(b, h) {
+			continue
+		}
+		if f := j.run.Fleet; f != nil && f.Zombies[b.lastBy] {
+			j.stats.Late++
+		} else {
 			j.fault("item %s was called again at the step before %s, which it had reached in life %d", p.item, p.step, h.firstLife)
 		}
 	}
 }
 
+// later reports whether the last call of b was made after the first of h.
+func (j *judge) later(b, h *history) bool {
+	if j.run.Fleet != nil {
+		return b.lastAt > h.firstAt
+	}
+	return b.lastLife > h.firstLife || b.lastLife == h.firstLife && b.lastAt > h.firstAt
+}
+
 // repeat notes a call whose last word had been given before. The life that was
-// told it must have died since: its death is what the repeat is charged to.
+// told it must have died since, or the one that asks is a zombie: that is what
+// the repeat is charged to.
 func (j *judge) repeat(line int, e *Entry, h *history) {
 	j.stats.Repeats++
-	j.lost[h.answeredLife]++
-	if e.Life == h.answeredLife {
+	f, guilty := j.run.Fleet, h.answeredLife
+	switch {
+	case f == nil && e.Life == guilty:
 		j.fault("line %d: item %s at %s was called again in life %d, which had its answer", line, e.Item, e.Step, e.Life)
+	case f == nil || f.Disturbed[guilty]:
+	case f.Zombies[e.Life]:
+		guilty = e.Life
+		j.stats.Late++
+	default:
+		j.fault("line %d: item %s at %s was called again in life %d; life %d had its answer and was not disturbed", line, e.Item, e.Step, e.Life, guilty)
 	}
+	j.lost[guilty]++
 }
 
 // deaths holds the repeats against what the deaths may cost. The bound is one
@@ -191,7 +239,7 @@ func (j *judge) deaths() {
 	if most := j.run.Deaths * j.run.AtRisk; j.stats.Repeats > most {
 		j.fault("%d repeats, at most %d are accounted for by %d deaths", j.stats.Repeats, most, j.run.Deaths)
 	}
-	if len(j.lost) > j.run.Deaths {
+	if j.run.Fleet == nil && len(j.lost) > j.run.Deaths {
 		j.fault("%d lives left repeats behind, and only %d were killed", len(j.lost), j.run.Deaths)
 	}
 }

@@ -196,6 +196,33 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 	}
 }
 
+func TestCallersSideBySideAreJudgedByTimes(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fleet recorder.Fleet
+		step  string
+		by    int
+		want  string // empty: it passes
+	}{
+		{"who was disturbed leaves repeats", recorder.Fleet{Disturbed: map[int]bool{1: true}}, recorder.Message, 2, ""},
+		{"who was disturbed repeats its own", recorder.Fleet{Disturbed: map[int]bool{1: true}}, recorder.Message, 1, ""},
+		{"who was not disturbed leaves none", recorder.Fleet{Disturbed: map[int]bool{2: true}}, recorder.Message, 2, "was not disturbed"},
+		{"a zombie comes late", recorder.Fleet{Zombies: map[int]bool{2: true}}, recorder.Message, 2, ""},
+		{"a zombie comes late at the step before", recorder.Fleet{Zombies: map[int]bool{2: true}}, recorder.Award, 2, ""},
+		{"a step that was forgotten", recorder.Fleet{Disturbed: map[int]bool{1: true}}, recorder.Award, 2, "step before message"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := honest(t)
+			e.run.Deaths, e.run.AtRisk, e.run.Fleet = 1, 1, &tt.fleet
+			e.again(e.call(tt.step, e.row(recorder.Done, "").ID), tt.by)
+			_, err := recorder.Verify(e.log, &e.rep, e.run)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("error = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestReadReportReadsFilesAsTheyAre(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -221,7 +248,7 @@ func TestReadReportReadsFilesAsTheyAre(t *testing.T) {
 }
 
 func TestReadLogRefusesDamage(t *testing.T) {
-	for _, line := range []string{"1\tba_1", "x\tba_1\taward\tu1\tk\t1\t2\tdone\t\t"} {
+	for _, line := range []string{"1\tba_1", "x\tba_1\taward\tu1\tk\t1\t2\t3\tdone\t\t"} {
 		if _, err := recorder.ReadLog(strings.NewReader(line + "\n")); err == nil {
 			t.Errorf("line %q was read", line)
 		}

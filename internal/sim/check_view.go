@@ -55,8 +55,8 @@ func (w *World) checkEnd() {
 		w.checkReport(b)
 	}
 	for p := range w.ledger.parts {
-		number, err := w.mem.Number(w.ctx, p)
-		w.must(err == nil && number == w.ledger.parts[p].number, "I9", nil, -1, "partition %d ends at commit %d, want %d", p, number, w.ledger.parts[p].number)
+		last, err := w.mem.Last(w.ctx, p)
+		w.must(err == nil && last.Number == w.ledger.parts[p].number, "I9", nil, -1, "partition %d ends at commit %d, want %d", p, last.Number, w.ledger.parts[p].number)
 	}
 }
 

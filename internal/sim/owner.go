@@ -54,7 +54,7 @@ func (o *owner) load() error {
 	if w.ledger.draw(w) == failsBefore {
 		return errBroken
 	}
-	number, err := w.mem.Number(o.w.ctx, o.partition)
+	last, err := w.mem.Last(o.w.ctx, o.partition)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (o *owner) load() error {
 	if w.plan.shared {
 		cfg.Gate = o.gate
 	}
-	o.committed = number
-	o.machine = partition.New(cfg, number)
+	o.committed = last.Number
+	o.machine = partition.New(cfg, last.Number)
 	return o.machine.Load(w.now, rows{w, o.partition})
 }
 

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,9 @@ func Redis(t testing.TB, conf ...string) *Server {
 	return start(t, t.TempDir(), append([]string{"save", "", "appendonly", "yes", "appendfsync", "everysec"}, conf...))
 }
 
+// program is what is started: redis-server, or what WEIR_REDIS_SERVER names, such as a Valkey.
+func program() string { return cmp.Or(os.Getenv("WEIR_REDIS_SERVER"), "redis-server") }
+
 // start starts a server on a free port. conf is pairs of a name and a value.
 func start(t testing.TB, dir string, conf []string) *Server {
 	t.Helper()
@@ -70,7 +74,7 @@ func start(t testing.TB, dir string, conf []string) *Server {
 func (s *Server) launch() bool {
 	s.t.Helper()
 	started, gone := make(chan error), make(chan struct{})
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "redis-server", s.args...) // cleaned up later than the context ends
+	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), program(), s.args...) // cleaned up later than the context ends
 	go func() {
 		defer close(gone)
 		// The system ends the server together with the thread that started it, so the thread stays.
@@ -84,7 +88,7 @@ func (s *Server) launch() bool {
 		}
 	}()
 	if err := <-started; err != nil {
-		s.t.Fatalf("redis-server does not start: %v (make deps installs it)", err)
+		s.t.Fatalf("%s does not start: %v (make deps installs redis-server)", program(), err)
 	}
 	s.proc, s.gone = cmd.Process, gone
 	return s.up()

@@ -36,17 +36,18 @@ func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl ti
 	}
 	epoch := max(l.token.Epoch+1, uint64(max(now, 0)/int64(time.Millisecond)))
 	*l = lease{
-		token: store.Token{Epoch: epoch, Nonce: nonce(partition, epoch)},
+		token: store.Token{Epoch: epoch, Nonce: nonce(partition, epoch, s.Lives())},
 		owner: owner,
 		until: now + int64(ttl),
 	}
 	return l.token, nil
 }
 
-// nonce is repeatable, unlike that of a store that can be restored to an
-// earlier moment: a seed must replay, and memory has no earlier moment.
-func nonce(partition int, epoch uint64) uint64 {
-	x := epoch*0x9e3779b97f4a7c15 + uint64(partition)
+// nonce is repeatable, unlike that of other stores: a seed must replay. That the
+// same epoch is not granted twice with the same nonce is up to lives, which counts
+// how often the store was set back.
+func nonce(partition int, epoch, lives uint64) uint64 {
+	x := epoch*0x9e3779b97f4a7c15 + lives<<32 + uint64(partition)
 	x ^= x >> 29
 	return x | 1
 }

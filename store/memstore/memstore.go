@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -23,6 +24,11 @@ type Store struct {
 	mu         sync.RWMutex
 	partitions map[int]*partition
 	closed     bool
+
+	lives atomic.Uint64 // see Restore
+
+	registry registry
+	quotas   quotas
 }
 
 var _ store.Store = (*Store)(nil)
@@ -37,7 +43,7 @@ type partition struct {
 	wake   chan struct{}   // closed by the next Append; nil while nobody waits
 	claims map[string][]byte
 	rows   map[string][]byte
-	number uint64
+	commit store.Last
 	lease  lease
 }
 
@@ -88,11 +94,15 @@ func (s *Store) add(no int) *partition {
 	if p := s.partitions[no]; p != nil {
 		return p // somebody was faster
 	}
-	p := &partition{
+	p := newPartition()
+	s.partitions[no] = p
+	return p
+}
+
+func newPartition() *partition {
+	return &partition{
 		blocks: map[weir.BulkID]map[uint32][]byte{},
 		claims: map[string][]byte{},
 		rows:   map[string][]byte{},
 	}
-	s.partitions[no] = p
-	return p
 }

@@ -19,10 +19,10 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	if !p.lease.valid(tok) && !planted.Is(planted.NoEpochCheck) {
 		return store.ErrFenced
 	}
-	if b.Number != p.number+1 {
-		return &store.NumberError{Got: b.Number, Want: p.number + 1}
+	if b.Number != p.commit.Number+1 {
+		return &store.NumberError{Got: b.Number, Want: p.commit.Number + 1}
 	}
-	p.number = b.Number
+	p.commit = store.Last{Number: b.Number, By: tok}
 	for _, k := range b.Delete {
 		delete(p.rows, string(k))
 	}
@@ -35,14 +35,14 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	return nil
 }
 
-// Number returns the number of the last commit.
-func (s *Store) Number(ctx context.Context, partition int) (uint64, error) {
+// Last tells of the last commit.
+func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	p, err := s.lock(ctx, partition)
 	if err != nil {
-		return 0, err
+		return store.Last{}, err
 	}
 	defer p.mu.Unlock()
-	return p.number, nil
+	return p.commit, nil
 }
 
 // Get returns a copy of one row's value.

@@ -55,9 +55,11 @@ func childWrite(dir string) error {
 		return err
 	}
 	var y story
-	if y.was.commitsBegun, err = s.Number(ctx, storyPartition); err != nil {
+	last, err := s.Last(ctx, storyPartition)
+	if err != nil {
 		return err
 	}
+	y.was.commitsBegun = last.Number
 	if y.was.appendsBegun, err = s.newest(storyPartition); err != nil {
 		return err
 	}

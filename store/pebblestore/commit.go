@@ -41,19 +41,19 @@ func (s *Store) commit(p *partition, tok store.Token, b *store.Batch) (*pebble.B
 		return nil, &store.NumberError{Got: b.Number, Want: p.number + 1}
 	}
 	acked := max(p.acked, min(b.Ack, p.last))
-	batch, err := s.encode(p, b, acked)
+	batch, err := s.encode(p, tok, b, acked)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.enqueue(batch); err != nil {
 		return nil, err
 	}
-	p.number, p.acked = b.Number, acked
+	p.number, p.by, p.acked = b.Number, tok, acked
 	return batch, nil
 }
 
 // encode writes deletes before sets, so that a row both deleted and set is set.
-func (s *Store) encode(p *partition, b *store.Batch, acked uint64) (*pebble.Batch, error) {
+func (s *Store) encode(p *partition, tok store.Token, b *store.Batch, acked uint64) (*pebble.Batch, error) {
 	size := 128
 	for _, r := range b.Set {
 		size += len(r.Key) + len(r.Value) + 16
@@ -70,22 +70,22 @@ func (s *Store) encode(p *partition, b *store.Batch, acked uint64) (*pebble.Batc
 	if acked > p.acked {
 		err = errors.Join(err, batch.DeleteRange(inboxKey(p.no, p.acked+1), inboxKey(p.no, acked+1), nil))
 	}
-	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodePair(b.Number, acked), nil))
+	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodeMeta(b.Number, acked, tok), nil))
 }
 
-// Number returns the number of the last commit.
-func (s *Store) Number(ctx context.Context, partition int) (uint64, error) {
+// Last tells of the last commit.
+func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
-		return 0, err
+		return store.Last{}, err
 	}
 	defer s.gate.leave()
 	p, err := s.partition(partition)
 	if err != nil {
-		return 0, err
+		return store.Last{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.number, nil
+	return store.Last{Number: p.number, By: p.by}, nil
 }
 
 // Get returns one row's value.

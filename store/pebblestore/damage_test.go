@@ -150,8 +150,8 @@ func TestALogThatLostItsEndIsFoundOut(t *testing.T) {
 	}
 
 	s := openMem(t, cut, Options{AcceptLoss: true})
-	if n, err := s.Number(t.Context(), storyPartition); n != 0 || err != nil {
-		t.Errorf("Number() = %d, %v; want 0", n, err)
+	if last, err := s.Last(t.Context(), storyPartition); last != (store.Last{}) || err != nil {
+		t.Errorf("Last() = %+v, %v; want none", last, err)
 	}
 	var y story
 	if err := errors.Join(y.run(t.Context(), s, 1), s.Close()); err != nil {

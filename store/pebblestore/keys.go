@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
 )
 
 // Every key begins with its kind and its partition. What follows is:
@@ -13,6 +14,7 @@ import (
 //	inbox  sequence number (8 bytes)
 //	claim  the claim's key
 //	row    the row's key
+//	name   the name of a lasting record
 //	meta, lease: nothing
 //
 // Numbers are big-endian, so that the order of keys is the order of numbers.
@@ -22,6 +24,7 @@ const (
 	kindInbox byte = 'i'
 	kindLease byte = 'l'
 	kindMeta  byte = 'm'
+	kindName  byte = 'n'
 	kindRow   byte = 'r'
 )
 
@@ -48,6 +51,9 @@ func claimKey(partition int, key string) []byte {
 func rowKey(partition int, key []byte) []byte {
 	return append(prefix(kindRow, partition), key...)
 }
+
+// recordKey is the key of a lasting record of the registry.
+func recordKey(name string) []byte { return append(prefix(kindName, store.Control), name...) }
 
 // blocksKey is what the keys of a bulk action's blocks begin with.
 func blocksKey(partition int, id weir.BulkID) ([]byte, error) {

@@ -19,6 +19,7 @@ type partition struct {
 	// mu orders the partition's writes: it is held while a batch goes into the log, not while the disk is waited for.
 	mu     sync.Mutex
 	number uint64      // of the last commit
+	by     store.Token // that made it
 	acked  uint64      // inbox messages up to here are gone
 	last   uint64      // sequence number of the newest message
 	token  store.Token // newest granted; Nonce 0: none is valid
@@ -48,7 +49,7 @@ func (s *Store) partition(no int) (*partition, error) {
 func (s *Store) load(no int) (*partition, error) {
 	p := &partition{no: no}
 	var err error
-	if p.number, p.acked, err = s.pair(kindMeta, no); err != nil {
+	if err := s.loadMeta(p); err != nil {
 		return nil, err
 	}
 	if p.token.Epoch, p.token.Nonce, err = s.pair(kindLease, no); err != nil {
@@ -62,6 +63,18 @@ func (s *Store) load(no int) (*partition, error) {
 	p.durableNumber.Store(p.number)
 	p.durableSeq.Store(p.last)
 	return p, nil
+}
+
+func (s *Store) loadMeta(p *partition) error {
+	v, err := s.get(prefix(kindMeta, p.no))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.number, p.acked, p.by, err = decodeMeta(v)
+	return err
 }
 
 func (s *Store) pair(kind byte, no int) (a, b uint64, err error) {

@@ -33,6 +33,9 @@ type Store struct {
 
 	mu         sync.Mutex
 	partitions map[int]*partition
+
+	registry registry
+	quotas   quotas
 }
 
 var _ store.Store = (*Store)(nil)
@@ -49,6 +52,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)
 	}
+	s.quotas.begin()
 	s.guard.armed.Store(true)
 	if err := s.guard.err(); err != nil { // broke in the background before the hook could be told
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)

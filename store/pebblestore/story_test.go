@@ -100,10 +100,11 @@ func (y *story) commit(ctx context.Context, s *Store, tok store.Token) error {
 
 // judge says what is wrong with what s holds, if by then l was begun and acknowledged.
 func (l ledger) judge(ctx context.Context, s *Store) error {
-	n, err := s.Number(ctx, storyPartition)
+	last, err := s.Last(ctx, storyPartition)
 	if err != nil {
 		return err
 	}
+	n := last.Number
 	if n < l.commits || n > l.commitsBegun {
 		return fmt.Errorf("commit number is %d, but %d were acknowledged and %d begun", n, l.commits, l.commitsBegun)
 	}

@@ -10,35 +10,45 @@ import (
 )
 
 // PutBlocks writes the blocks and what finds them again in one go. It returns
-// when all are written, so an Append that follows cannot overtake them. It is
-// repeatable, so an answer that did not come is an ordinary error.
+// when all are written, so an Append that follows cannot overtake them; in mode
+// [Replicated] when the replicas have them, or a failover in between could leave
+// the message alone. It is repeatable, so an answer that did not come is an
+// ordinary error.
 func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
 	if err := s.enter(ctx); err != nil || len(blocks) == 0 {
 		return err
 	}
-	size := 0
-	for _, b := range blocks {
-		size += len(b)
-	}
-	k, a := s.keysOf(partition), newArguments(len(blocks), size)
-	numbers, sets := make([]string, len(blocks)), make([]rueidis.Completed, 0, len(blocks)+2)
-	for i := range blocks {
-		numbers[i] = decimal(first + uint32(i))
-	}
-	// What finds a block is written before it: none is ever left behind.
-	sets = append(sets,
-		s.client.B().Sadd().Key(k.owners).Member(string(id)).Build(),
-		s.client.B().Sadd().Key(k.numbers(id)).Member(numbers...).Build())
-	for i, b := range blocks {
-		a.add(b)
-		sets = append(sets, s.client.B().Set().Key(k.block(id, numbers[i])).Value(a.list[i]).Build())
-	}
-	for _, r := range s.client.DoMulti(ctx, sets...) {
+	k := s.keysOf(partition)
+	replies, lag := s.writeAll(ctx, k, func(b rueidis.Builder) []rueidis.Completed {
+		return putBlocks(b, k, partition, id, first, blocks)
+	})
+	for _, r := range replies {
 		if err := r.Error(); err != nil {
 			return s.failed(ctx, "put blocks", partition, err)
 		}
 	}
-	return nil
+	return s.failed(ctx, "put blocks", partition, lag)
+}
+
+// putBlocks is the commands of PutBlocks. What finds a block is written before it: none is ever left behind.
+func putBlocks(b rueidis.Builder, k *keys, partition int, id weir.BulkID, first uint32, blocks [][]byte) []rueidis.Completed {
+	size := 0
+	for _, block := range blocks {
+		size += len(block) + sumLen
+	}
+	a, numbers := newArguments(len(blocks), size), make([]string, len(blocks))
+	for i, block := range blocks {
+		numbers[i] = decimal(first + uint32(i))
+		a.addSealed(blockPlace(partition, id, first+uint32(i)), block)
+	}
+	sets := make([]rueidis.Completed, 0, len(blocks)+2+afterWrite)
+	sets = append(sets,
+		b.Sadd().Key(k.owners).Member(string(id)).Build(),
+		b.Sadd().Key(k.numbers(id)).Member(numbers...).Build())
+	for i, no := range numbers {
+		sets = append(sets, b.Set().Key(k.block(id, no)).Value(a.list[i]).Build())
+	}
+	return sets
 }
 
 // GetBlock returns one block.
@@ -47,7 +57,11 @@ func (s *Store) GetBlock(ctx context.Context, partition int, id weir.BulkID, no 
 		return nil, err
 	}
 	get := s.client.B().Get().Key(s.keysOf(partition).block(id, decimal(no))).Build()
-	return s.bytes(ctx, "get block", partition, s.client.Do(ctx, get))
+	block, err := s.bytes(ctx, "get block", partition, s.client.Do(ctx, get))
+	if err != nil {
+		return nil, err
+	}
+	return blockPlace(partition, id, no).unseal("block "+string(id)+" "+decimal(no), partition, block)
 }
 
 // bytes is a reply that may be nil, which means that there is nothing.

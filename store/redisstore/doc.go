@@ -8,7 +8,7 @@
 //	meta         hash    token, owner, number of the last commit
 //	lease        string  owner, expires with the lease
 //	rows, index  hash of the rows, and a sorted set of their keys for scans in order
-//	inbox        stream with ids 0-1, 0-2, ...; read by a call that blocks in the server
+//	inbox        stream with ids by the server's time; read by a call that blocks in the server
 //	claims       hash
 //	owners       set of the bulk actions that have blocks
 //	n:ID         set of the numbers of a bulk action's blocks

@@ -14,7 +14,8 @@ import (
 
 // WaitError is a server that does not take the call for now, and has done
 // nothing: it is loading, fails over, is full, or cannot write its disk. The
-// same call later is the answer. One that is full matches [store.ErrFull].
+// same call later is the answer, so it matches [store.ErrUnavailable]. One that
+// is full matches [store.ErrFull], too.
 type WaitError struct {
 	Code string // LOADING, MISCONF, OOM, ...
 	Text string // the server's words
@@ -23,8 +24,10 @@ type WaitError struct {
 // Error gives the server's words.
 func (e *WaitError) Error() string { return "the server cannot take it now: " + e.Text }
 
-// Is makes errors.Is(err, store.ErrFull) true for a server without memory.
-func (e *WaitError) Is(target error) bool { return target == store.ErrFull && e.Code == "OOM" }
+// Is makes errors.Is(err, store.ErrUnavailable) true, and errors.Is(err, store.ErrFull) for a server without memory.
+func (e *WaitError) Is(target error) bool {
+	return target == store.ErrUnavailable || target == store.ErrFull && e.Code == "OOM"
+}
 
 // waits are the answers that pass.
 var waits = map[string]bool{
@@ -32,7 +35,8 @@ var waits = map[string]bool{
 	"NOREPLICAS": true, "OOM": true, "READONLY": true, "TRYAGAIN": true, "UNBLOCKED": true,
 }
 
-// failed gives errors the names of package store and says what was tried. nil stays nil.
+// failed gives errors the names of package store and says what was tried. nil
+// stays nil. Who was not answered has met an unavailable store.
 func (s *Store) failed(ctx context.Context, what string, partition int, err error) error {
 	if err == nil {
 		return nil
@@ -68,17 +72,25 @@ func (s *Store) lagging(ctx context.Context, what string, partition int, lag err
 	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, lag))
 }
 
-// refusal recognises the answers that pass.
+// refusal recognises the answers that pass, and those that did not come.
 func refusal(err error) error {
 	answer, ok := rueidis.IsRedisErr(err)
 	if !ok {
-		return err
+		return unavailable(err)
 	}
 	text := answer.Error()
 	if code, _, _ := strings.Cut(text, " "); waits[code] {
 		return &WaitError{Code: code, Text: text}
 	}
 	return err
+}
+
+// unavailable marks an error that a good network would not have given.
+func unavailable(err error) error {
+	if errors.Is(err, store.ErrUnavailable) || rueidis.IsParseErr(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
 // unsent reports whether the call has not left this process: there was nobody to send it to.

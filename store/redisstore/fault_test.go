@@ -34,79 +34,6 @@ func rows(kv ...string) (rows []store.Row) {
 	return rows
 }
 
-func TestAServerThatCannotNowIsAskedAgain(t *testing.T) {
-	for _, tt := range []struct {
-		code  string
-		begin func(t *testing.T, r *testenv.Server)
-		end   func(r *testenv.Server)
-	}{
-		{
-			"OOM", func(_ *testing.T, r *testenv.Server) { r.Do("CONFIG", "SET", "maxmemory", "1") },
-			func(r *testenv.Server) { r.Do("CONFIG", "SET", "maxmemory", "0") },
-		},
-		{
-			"NOREPLICAS", func(_ *testing.T, r *testenv.Server) { r.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
-			func(r *testenv.Server) { r.Do("CONFIG", "SET", "min-replicas-to-write", "0") },
-		},
-		{
-			"READONLY", func(_ *testing.T, r *testenv.Server) { r.Do("REPLICAOF", "127.0.0.1", "1") },
-			func(r *testenv.Server) { r.Do("REPLICAOF", "NO", "ONE") },
-		},
-		{"MISCONF", failSave, func(r *testenv.Server) { r.Do("CONFIG", "SET", "stop-writes-on-bgsave-error", "no") }},
-		{"BUSY", beBusy, func(r *testenv.Server) { r.Do("SCRIPT", "KILL") }}, // it ends a moment later
-	} {
-		t.Run(tt.code, func(t *testing.T) {
-			r := testenv.Redis(t, "save", "3600 1", "dbfilename", "appendonlydir", "busy-reply-threshold", "1")
-			s, tok := one(t, r)
-			tt.begin(t, r)
-			b := &store.Batch{Number: 1, Set: rows("k", "v")}
-			for what, err := range map[string]error{
-				"Commit":    s.Commit(t.Context(), 0, tok, b),
-				"Append":    s.Append(t.Context(), 0, []byte("m"), store.Claim{}),
-				"PutBlocks": s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{[]byte("b")}),
-			} {
-				var wait *redisstore.WaitError
-				if !errors.As(err, &wait) || wait.Code != tt.code || errors.Is(err, store.ErrUnknown) {
-					t.Errorf("%s = %v, want a *WaitError with %s", what, err, tt.code)
-				}
-				if errors.Is(err, store.ErrFull) != (tt.code == "OOM") {
-					t.Errorf("%s = %v: is it ErrFull?", what, err)
-				}
-			}
-			tt.end(r)
-			until(t, "the server can again", func() bool { _, err := r.Try("PING"); return err == nil })
-			if n, err := s.Number(t.Context(), 0); n != 0 || err != nil {
-				t.Errorf("Number() = %d, %v after a refused commit, want 0", n, err)
-			}
-			if err := s.Commit(t.Context(), 0, tok, b); err != nil {
-				t.Errorf("the same commit afterwards = %v", err)
-			}
-		})
-	}
-}
-
-// failSave has a snapshot fail: its file's name is that of a directory.
-func failSave(t *testing.T, r *testenv.Server) {
-	r.Do("BGSAVE")
-	until(t, "the snapshot has failed", func() bool {
-		return strings.Contains(r.Do("INFO", "persistence"), "rdb_last_bgsave_status:err")
-	})
-}
-
-// beBusy has a script run that does not end.
-func beBusy(t *testing.T, r *testenv.Server) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.Try("EVAL", "while true do end", "0")
-	}()
-	t.Cleanup(func() { <-ended })
-	until(t, "the server is busy", func() bool {
-		_, err := r.Try("PING")
-		return err != nil && strings.Contains(err.Error(), "BUSY")
-	})
-}
-
 func TestACommitWithoutAnAnswerIsUnknownAndTheSameAgainTells(t *testing.T) {
 	r := testenv.Redis(t)
 	s, tok := one(t, r)
@@ -143,7 +70,7 @@ func TestACommitThatWasNeverSentIsNotUnknown(t *testing.T) {
 		t.Errorf("Commit with nobody to send it to = %v, want an ordinary error", err)
 	}
 	r.Restart()
-	until(t, "the store is back", func() bool { _, err := s.Number(t.Context(), 0); return err == nil })
+	until(t, "the store is back", func() bool { _, err := s.Last(t.Context(), 0); return err == nil })
 }
 
 func TestAServerThatLostEverythingFencesTheOwner(t *testing.T) {

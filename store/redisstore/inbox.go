@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -21,17 +19,18 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
-	k := s.keysOf(partition)
+	k, message := s.keysOf(partition), messagePlace(partition).sealed(body)
 	if c.Key == "" {
 		reply, lag := s.write(ctx, k, func(b rueidis.Builder) rueidis.Completed {
-			return b.Xadd().Key(k.inbox).Id("0-*").FieldValue().FieldValue(bodyField, string(body)).Build()
+			return b.Xadd().Key(k.inbox).Id("*").FieldValue().FieldValue(bodyField, message).Build()
 		})
 		if err := reply.Error(); err != nil {
 			return s.unsure(ctx, "append", partition, err)
 		}
 		return s.lagging(ctx, "append", partition, lag)
 	}
-	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, string(body), c.Key, string(c.Value))
+	place := claimPlace(partition, c.Key)
+	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, message, c.Key, place.sealed(c.Value))
 	claimed, err := reply.AsBytes()
 	added := rueidis.IsRedisNil(err)
 	switch {
@@ -39,6 +38,9 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 		return s.unsure(ctx, "append", partition, err)
 	case lag != nil || added:
 		return s.lagging(ctx, "append", partition, lag)
+	}
+	if claimed, err = place.unseal("claim "+c.Key, partition, claimed); err != nil {
+		return err
 	}
 	return &store.ClaimedError{Value: claimed}
 }
@@ -49,7 +51,11 @@ func (s *Store) Claimed(ctx context.Context, partition int, key string) ([]byte,
 		return nil, err
 	}
 	get := s.client.B().Hget().Key(s.keysOf(partition).claims).Field(key).Build()
-	return s.bytes(ctx, "look up claim", partition, s.client.Do(ctx, get))
+	value, err := s.bytes(ctx, "look up claim", partition, s.client.Do(ctx, get))
+	if err != nil {
+		return nil, err
+	}
+	return claimPlace(partition, key).unseal("claim "+key, partition, value)
 }
 
 const (
@@ -90,15 +96,17 @@ func (s *Store) xread(ctx context.Context, inbox, after string, limit int) ([]ru
 }
 
 func messages(partition int, entries []rueidis.XRangeEntry) ([]store.Message, error) {
-	found := make([]store.Message, len(entries))
+	found, place := make([]store.Message, len(entries)), messagePlace(partition)
 	for i, e := range entries {
-		text, ok := strings.CutPrefix(e.ID, "0-")
-		seq, err := strconv.ParseUint(text, 10, 64)
-		body, has := e.FieldValues[bodyField]
-		if !ok || err != nil || !has {
-			return nil, fmt.Errorf("message %s in the inbox of partition %d: %w", e.ID, partition, store.ErrCorrupt)
+		seq, ok := sequence(e.ID)
+		if !ok {
+			return nil, fmt.Errorf("message %s, partition %d: %w: it is not ours", e.ID, partition, store.ErrCorrupt)
 		}
-		found[i] = store.Message{Seq: seq, Body: []byte(body)}
+		body, err := place.unseal("message "+e.ID, partition, []byte(e.FieldValues[bodyField]))
+		if err != nil {
+			return nil, err
+		}
+		found[i] = store.Message{Seq: seq, Body: body}
 	}
 	return found, nil
 }

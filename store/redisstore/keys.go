@@ -3,6 +3,8 @@ package redisstore
 import (
 	"fmt"
 	"strconv"
+	"strings"
+	"sync/atomic"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/store"
@@ -13,6 +15,8 @@ type keys struct {
 	prefix                                                string
 	meta, lease, rows, index, inbox, claims, owners, mark string
 	forCommit, forAppend, forLease, forScan               []string // as the scripts want them
+
+	fewer atomic.Int64 // replicas than promised that the last write needed: a guess for the next
 }
 
 // keysOf returns the names for a partition; they are made once.
@@ -45,10 +49,37 @@ func (k *keys) block(id weir.BulkID, no string) string {
 
 func decimal[T uint32 | uint64](n T) string { return strconv.FormatUint(uint64(n), 10) }
 
+// countBits is how much of a sequence number counts the messages of one
+// millisecond; what is above is the server's time. A server that was set back
+// gives no number again to another message, for the same reason as with epochs:
+// it may have forgotten messages, but not the time.
+const countBits = 20
+
 // messageID is a sequence number as the stream has it.
-func messageID(seq uint64) string { return "0-" + decimal(seq) }
+func messageID(seq uint64) string {
+	return decimal(seq>>countBits) + "-" + decimal(seq&(1<<countBits-1))
+}
+
+// sequence is the inverse of messageID.
+func sequence(id string) (seq uint64, ok bool) {
+	at, count, _ := strings.Cut(id, "-")
+	ms, err := strconv.ParseUint(at, 10, 64)
+	n, err2 := strconv.ParseUint(count, 10, 64)
+	return ms<<countBits | n, err == nil && err2 == nil && ms < 1<<(64-countBits) && n < 1<<countBits
+}
 
 func tokenText(tok store.Token) string { return decimal(tok.Epoch) + ":" + decimal(tok.Nonce) }
+
+func parseToken(text string) (tok store.Token, err error) {
+	epoch, nonce, _ := strings.Cut(text, ":")
+	if tok.Epoch, err = strconv.ParseUint(epoch, 10, 64); err == nil {
+		tok.Nonce, err = strconv.ParseUint(nonce, 10, 64)
+	}
+	if err != nil {
+		return store.Token{}, fmt.Errorf("token %q: %w", text, store.ErrCorrupt)
+	}
+	return tok, nil
+}
 
 // lexRange is the range of keys that begin with prefix, as ZRANGEBYLEX has it.
 func lexRange(prefix []byte) (from, to string) {

@@ -33,11 +33,36 @@ func TestTheRangeOfAPrefix(t *testing.T) {
 func TestArgumentsAreCopied(t *testing.T) {
 	key, value := []byte("key"), []byte("value")
 	a := commitArguments(store.Token{Epoch: 1, Nonce: 2}, &store.Batch{
-		Number: 3, Ack: 4, Set: []store.Row{{Key: key, Value: value}}, Delete: [][]byte{[]byte("gone"), nil},
+		Number: 3, Ack: 7<<countBits | 4, Set: []store.Row{{Key: key, Value: value}}, Delete: [][]byte{[]byte("gone"), nil},
 	})
 	copy(key, "xxx")
 	copy(value, "xxxxx")
-	if got, want := strings.Join(a, " "), "1:2 3 0-5 1 key value gone "; got != want {
+	if got, want := strings.Join(a, " "), "1:2 3 7-5 1 key value gone "; got != want {
 		t.Errorf("arguments = %q, want %q", got, want)
+	}
+}
+
+func TestASequenceNumberIsTheTimeAndACount(t *testing.T) {
+	for _, tt := range []struct {
+		id   string
+		seq  uint64
+		good bool
+	}{
+		{"0-0", 0, true},
+		{"0-7", 7, true},
+		{"1700000000000-3", 1_700_000_000_000<<countBits + 3, true},
+		{"1-1048575", 2<<countBits - 1, true},
+		{"1-1048576", 0, false},
+		{"17592186044416-0", 0, false},
+		{"5", 0, false},
+		{"a-1", 0, false},
+	} {
+		seq, ok := sequence(tt.id)
+		if ok != tt.good || ok && (seq != tt.seq || messageID(seq) != tt.id) {
+			t.Errorf("sequence(%q) = %d, %t; want %d, %t", tt.id, seq, ok, tt.seq, tt.good)
+		}
+	}
+	if got := messageID(2<<countBits - 1 + 1); got != "2-0" {
+		t.Errorf("the id after 1-1048575 = %q, want 2-0", got)
 	}
 }

@@ -22,9 +22,12 @@ const (
 	// second of work with appendfsync everysec, all of it without appendonly.
 	Memory
 	// Replicated acknowledges a write once it is on the disk of the server and
-	// has reached all of its replicas: it survives the loss of any one machine.
-	// It needs what Disk needs, and Options.Replicas. A replica that is away stops
-	// the work until it is back.
+	// has reached all of its replicas, and their disks from version 7.2 on: it
+	// survives the loss of any one machine. It needs what Disk needs, on the replicas
+	// too, and Options.Replicas.
+	//
+	// When replicas are away the work goes on with those that are connected, and
+	// Health says so: see Options.Strict.
 	Replicated
 )
 
@@ -43,7 +46,8 @@ func (m Mode) String() string {
 // Options configures [Open].
 type Options struct {
 	// Addresses, as host:port, are of one server, of some nodes of a Cluster, or
-	// of the Sentinels if Primary is given. At least one.
+	// of the Sentinels if Primary is given: of all Sentinels in mode [Replicated],
+	// where a majority is asked. At least one.
 	Addresses []string
 	// Primary is the name under which the Sentinels know the server. Default: there are no Sentinels.
 	Primary string
@@ -60,6 +64,19 @@ type Options struct {
 	// Replicas is how many replicas each primary has, for mode [Replicated]: all of
 	// them, since any may be promoted. Default 0; at least 1 in that mode, and only there.
 	Replicas int
+	// Strict has mode [Replicated] acknowledge nothing on a server that has fewer replicas than
+	// promised. After a failover that is until the former primary is back as a replica. Default: the work goes on with
+	// the replicas that are connected, on the disk alone if there is none, and
+	// [Store.Health] returns a [*DegradedError].
+	//
+	// It goes on only where the other primaries of a Cluster, or the Sentinels,
+	// confirm by majority that the server is the primary, and for as long as they
+	// do: one that is cut off does not acknowledge by itself what its replica, when promoted, would not have. And it
+	// goes on only if they take the replica for dead, or if it stays disconnected for
+	// twice the time after which they would notice that the primary is cut off. A
+	// replica that is connected and slow is waited for. A primary with replicas and
+	// neither Cluster nor Sentinels has nobody to ask and is always treated as strict.
+	Strict bool
 	// Logger takes the store's log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -89,6 +106,9 @@ func (o Options) validate() error {
 	}
 	if (o.Mode == Replicated) != (o.Replicas > 0) {
 		bad.Add("out_of_range", "Replicas", fmt.Sprintf("%d in mode %s", o.Replicas, o.Mode), "give the number of replicas of each primary in mode replicated, and 0 in others")
+	}
+	if o.Strict && o.Mode != Replicated {
+		bad.Add("out_of_range", "Strict", "is set in mode "+o.Mode.String(), "use it in mode replicated alone")
 	}
 	return bad.OrNil()
 }

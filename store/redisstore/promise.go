@@ -43,10 +43,19 @@ func (f facts) check(want Mode, replicas int) error {
 	if want != Memory && f.mode() != Disk {
 		return fmt.Errorf("mode %s needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", want, f.log())
 	}
-	if want == Replicated && f.primary && f.replicas != replicas {
+	if want == Replicated && f.primary && f.replicas > replicas {
 		return fmt.Errorf("%d replicas are connected, %d were promised: any of them may be promoted, so all must be counted", f.replicas, replicas)
 	}
 	return nil
+}
+
+// syncs reports whether the server can tell what is on its disk and on those of its replicas.
+func (f facts) syncs() bool {
+	major, rest, _ := strings.Cut(f.version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	return a > 7 || a == 7 && b >= 2
 }
 
 // log describes the server's log.
@@ -96,17 +105,20 @@ func (s *Store) inspect(ctx context.Context) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var refused, silent []error
+	syncs := true
 	nodes := s.client.Nodes()
 	for address, node := range nodes {
 		wg.Go(func() {
-			bad, err := s.inspectOne(ctx, address, node)
+			f, err := s.inspectOne(ctx, address, node)
 			mu.Lock()
 			defer mu.Unlock()
-			if bad != nil {
-				refused = append(refused, fmt.Errorf("server %s: %w", address, bad))
-			}
 			if err != nil {
 				silent = append(silent, fmt.Errorf("server %s: %w", address, err))
+				return
+			}
+			syncs = syncs && f.syncs()
+			if bad := f.check(s.opts.Mode, s.opts.Replicas); bad != nil {
+				refused = append(refused, fmt.Errorf("server %s: %w", address, bad))
 			}
 		})
 	}
@@ -114,21 +126,36 @@ func (s *Store) inspect(ctx context.Context) error {
 	if len(silent) == len(nodes) {
 		return fmt.Errorf("no server answers: %w", errors.Join(silent...))
 	}
+	s.waitsForDisks.Store(syncs)
 	for _, err := range silent {
 		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "server not inspected", slog.Any("error", err))
 	}
 	return errors.Join(refused...)
 }
 
-// inspectOne returns what is wrong with a server, or why that is not known.
-func (s *Store) inspectOne(ctx context.Context, address string, c rueidis.Client) (bad, unknown error) {
+func (s *Store) inspectOne(ctx context.Context, address string, c rueidis.Client) (facts, error) {
 	f, err := ask(ctx, c)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
+			slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
 	}
-	s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
-		slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
-	return f.check(s.opts.Mode, s.opts.Replicas), nil
+	return f, err
+}
+
+// admit looks for replicas before the work begins. Servers may be degraded, as
+// after a failover a moment ago, but not promise replicas that nobody knows of.
+func (s *Store) admit(ctx context.Context) error {
+	if s.opts.Mode != Replicated {
+		return nil
+	}
+	var refused []error
+	for _, seen := range s.guard.judge(ctx, time.Now()) {
+		have, want := len(seen.online), s.opts.Replicas
+		if have < s.guard.need(seen.runID, time.Now()) || have < want && seen.known < want {
+			refused = append(refused, fmt.Errorf("server %s: %d replicas are connected, %d were promised", seen.address, have, want))
+		}
+	}
+	return errors.Join(refused...)
 }
 
 // inspectEvery is how soon a server whose settings were changed is noticed.
@@ -148,12 +175,21 @@ func (i *illness) set(err error) (changed bool) {
 	return changed
 }
 
+func (i *illness) get() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.err
+}
+
 // Health is nil while the servers keep what was promised, as far as the last
-// inspection saw. It never waits.
+// look saw. It is a [*DegradedError] while they lack replicas. It never waits.
 func (s *Store) Health() error {
-	s.ill.mu.Lock()
-	defer s.ill.mu.Unlock()
-	return s.ill.err
+	ill := s.ill.get()
+	short := s.guard.short()
+	if ill == nil {
+		return short
+	}
+	return errors.Join(ill, short)
 }
 
 // watch inspects the servers again and again: settings can be changed while they run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -18,12 +19,17 @@ type Store struct {
 	client  rueidis.Client
 	scripts scripts
 	keys    sync.Map // partition -> *keys
+	quotas  quotas
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
 	once sync.Once
-	done sync.WaitGroup // the watch
+	done sync.WaitGroup // the watch and the guard
 	ill  illness
+
+	guard         *guard      // in mode Replicated
+	sentinels     *sentinels  // if there are some
+	waitsForDisks atomic.Bool // all servers can tell what is on the disks of replicas
 }
 
 var _ store.Store = (*Store)(nil)
@@ -32,6 +38,8 @@ const (
 	dialFor   = 2 * time.Second // until a server that does not answer counts as away
 	pingEvery = time.Second     // on a connection on which nothing comes
 	answerIn  = 5 * time.Second // until a connection counts as dead
+
+	mostRedirects = 8 // that are followed: nodes that point at each other will agree some day
 )
 
 // Open connects, and refuses servers that keep less than o.Mode promises or may evict keys.
@@ -45,13 +53,34 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redisstore: connect to %v: %w", o.Addresses, refusal(err))
 	}
 	s := &Store{opts: o, client: client, scripts: newScripts()}
+	s.quotas.client = decimal(newNonce())
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.inspect(ctx); err != nil {
+	s.sentinels = &sentinels{opts: o, clients: map[string]rueidis.Client{}, named: map[string]bool{}}
+	s.guard = newGuard(o, s.looker())
+	err = s.inspect(ctx)
+	if err == nil {
+		err = s.admit(ctx)
+	}
+	if err != nil {
 		_ = s.Close() // never fails
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	s.done.Go(s.watch)
+	if o.Mode == Replicated {
+		s.done.Go(func() { s.guard.run(s.life) })
+	}
 	return s, nil
+}
+
+// looker is how to look for the primaries and who confirms them.
+func (s *Store) looker() func(context.Context) []sight {
+	switch {
+	case s.opts.Primary != "":
+		return s.lookAtSentinels
+	case s.client.Mode() == rueidis.ClientModeCluster:
+		return s.lookAtCluster
+	}
+	return s.lookAtServers
 }
 
 // client is how we want to be connected.
@@ -65,9 +94,20 @@ func (o Options) client() rueidis.ClientOption {
 		ClientName:       "weir",
 		Dialer:           net.Dialer{Timeout: dialFor, KeepAlive: pingEvery},
 		ConnWriteTimeout: answerIn,
-		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: time.Second},
+		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: time.Second, MaxMovedRedirections: mostRedirects},
 		DisableCache:     true, // what we read changes all the time
+		RetryDelay:       retryDelay,
 	}
+}
+
+// retryDelay has the client repeat reads, on which it may, for about a second:
+// whoever called decides whether to go on.
+func retryDelay(attempts int, _ rueidis.Completed, _ error) time.Duration {
+	const most = 7
+	if attempts > most {
+		return -1
+	}
+	return time.Millisecond << attempts
 }
 
 // Durability is the mode that was asked for, which the servers were found to give.
@@ -79,6 +119,7 @@ func (s *Store) Close() error {
 		s.end()
 		s.client.Close()
 		s.done.Wait()
+		s.sentinels.close()
 	})
 	return nil
 }

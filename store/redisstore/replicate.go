@@ -6,12 +6,18 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir/store"
 )
 
-// replicateIn is how long the replicas may take to have a write.
-const replicateIn = time.Second
+const (
+	// replicateIn is how long the replicas may take to have a write.
+	replicateIn = 2 * time.Second
+	// waitSlice is how long one WAIT takes of it: in between it is asked how many replicas are needed.
+	waitSlice = 250 * time.Millisecond
+)
 
-// LagError is a write that the primary has and not all replicas do. It comes
+// LagError is a write that the primary has and too few replicas do. It comes
 // with [store.ErrUnknown]: the same write again waits for them again.
 type LagError struct{ Have, Want int }
 
@@ -20,34 +26,19 @@ func (e *LagError) Error() string {
 	return fmt.Sprintf("%d of %d replicas have it", e.Have, e.Want)
 }
 
+// Is makes errors.Is(err, store.ErrUnavailable) true: replicas come back.
+func (e *LagError) Is(target error) bool { return target == store.ErrUnavailable }
+
 // write sends one command that changes a partition. In mode [Replicated] its
 // answer counts only if lag is nil.
 func (s *Store) write(ctx context.Context, k *keys, build func(rueidis.Builder) rueidis.Completed) (answer rueidis.RedisResult, lag error) {
 	if s.opts.Mode != Replicated {
 		return s.client.Do(ctx, build(s.client.B())), nil
 	}
-	// WAIT has no limit of its own on a connection that is dead and does not know it.
-	ctx, cancel := context.WithTimeout(ctx, replicateIn+answerIn)
-	defer cancel()
-	err := s.client.Dedicated(func(c rueidis.DedicatedClient) error {
-		// WAIT is for what this very connection has written. A call that wrote
-		// nothing, because it is a repeat, must still wait for what it repeats: so
-		// there is always a write just before. A redirect is not followed here, or
-		// the count would be that of the wrong server.
-		all := c.DoMulti(ctx, build(c.B()),
-			c.B().Set().Key(k.mark).Value("1").Build(),
-			c.B().Wait().Numreplicas(int64(s.opts.Replicas)).Timeout(replicateIn.Milliseconds()).Build())
-		answer = all[0]
-		have, err := all[2].AsInt64()
-		if err == nil && int(have) < s.opts.Replicas {
-			err = &LagError{Have: int(have), Want: s.opts.Replicas}
-		}
-		if marked := all[1].Error(); marked != nil {
-			err = marked
-		}
-		return err
+	all, lag := s.writeAll(ctx, k, func(b rueidis.Builder) []rueidis.Completed {
+		return append(make([]rueidis.Completed, 0, 1+afterWrite), build(b))
 	})
-	return answer, err
+	return all[0], lag
 }
 
 // writeScript is write for a script.
@@ -61,4 +52,114 @@ func (s *Store) writeScript(ctx context.Context, k *keys, sc script, names []str
 		})
 	}
 	return answer, lag
+}
+
+// afterWrite is how many commands may follow those that write.
+const afterWrite = 4
+
+// writeAll is write for several commands, of which there is at least one.
+func (s *Store) writeAll(ctx context.Context, k *keys, build func(rueidis.Builder) []rueidis.Completed) (answers []rueidis.RedisResult, lag error) {
+	if s.opts.Mode != Replicated {
+		return s.client.DoMulti(ctx, build(s.client.B())...), nil
+	}
+	// WAIT has no limit of its own on a connection that is dead and does not know it.
+	ctx, cancel := context.WithTimeout(ctx, replicateIn+answerIn)
+	defer cancel()
+	lag = s.client.Dedicated(func(c rueidis.DedicatedClient) error {
+		w := waiting{store: s, keys: k, conn: c, need: s.opts.Replicas - int(k.fewer.Load()), disks: s.waitsForDisks.Load()}
+		writes := build(c.B())
+		n := len(writes)
+		// WAIT is for what this very connection has written. A call that wrote
+		// nothing, because it is a repeat, must still wait for what it repeats: so
+		// there is always a write just before. A redirect is not followed here, or
+		// the count would be that of the wrong server.
+		mark := c.B().Set().Key(k.mark).Value("1").Build()
+		all := c.DoMulti(ctx, w.ask(append(writes, mark))...)
+		answers = all[:n]
+		if err := all[n].Error(); err != nil {
+			return err
+		}
+		return w.finish(ctx, all[n+1:])
+	})
+	if lag != nil {
+		s.guard.wake() // perhaps a replica is gone, or the primary
+	}
+	return answers, lag
+}
+
+// waiting is a write on its way to the replicas.
+type waiting struct {
+	store *Store
+	keys  *keys
+	conn  rueidis.DedicatedClient
+	need  int    // replicas that are waited for: more may turn out to be needed, or fewer
+	disks bool   // and for their disks
+	late  bool   // fewer had it than were promised
+	asked bool   // for the run id
+	runID string // of the server at the other end, once it is known
+}
+
+// ask adds the commands that wait. Which server this is only matters if not all
+// replicas are there.
+//
+// A replica reports what is on its disk once a second, and whenever it is asked
+// for what it has, but then of the moment before. So it is asked twice: by WAIT,
+// and when it has the write, by WAITAOF. Without the first the second takes a second.
+func (w *waiting) ask(commands []rueidis.Completed) []rueidis.Completed {
+	need, slice, b := int64(w.need), waitSlice.Milliseconds(), w.conn.B()
+	commands = append(commands, b.Wait().Numreplicas(need).Timeout(slice).Build())
+	if w.disks {
+		commands = append(commands, b.Waitaof().Numlocal(1).Numreplicas(need).Timeout(slice).Build())
+	}
+	if w.asked = w.runID == "" && (w.late || w.need < w.store.opts.Replicas); w.asked {
+		commands = append(commands, b.Info().Section("server").Build())
+	}
+	return commands
+}
+
+// finish waits until as many replicas have the write as the server needs.
+func (w *waiting) finish(ctx context.Context, replies []rueidis.RedisResult) error {
+	want := w.store.opts.Replicas
+	for deadline := time.Now().Add(replicateIn); ; {
+		have, err := w.read(replies)
+		if err != nil {
+			return err
+		}
+		if w.late = have < want; w.late {
+			w.store.guard.wake()
+		}
+		// That fewer are enough is true of this very server, and now that it has the write, or not at all.
+		w.need = w.store.guard.need(w.runID, time.Now())
+		w.keys.fewer.Store(int64(want - w.need))
+		switch {
+		case have >= w.need:
+			return nil
+		case time.Now().After(deadline):
+			return &LagError{Have: max(have, 0), Want: w.need}
+		}
+		replies = w.conn.DoMulti(ctx, w.ask(nil)...)
+	}
+}
+
+// read takes the answers to ask: how many replicas have the write, on their
+// disks if that is waited for. Below zero: the server's own disk has not.
+func (w *waiting) read(replies []rueidis.RedisResult) (have int, err error) {
+	n, err := replies[0].AsInt64()
+	if err == nil && w.disks {
+		var on []int64
+		if on, err = replies[1].AsIntSlice(); err == nil {
+			n = on[1]
+			if on[0] == 0 {
+				n = -1
+			}
+		} else if _, answered := rueidis.IsRedisErr(err); answered {
+			w.store.waitsForDisks.Store(false) // an older server has been promoted
+		}
+	}
+	if err == nil && w.asked {
+		var text string
+		text, err = replies[len(replies)-1].ToString()
+		w.runID = fields(text)["run_id"]
+	}
+	return int(n), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1"
 	_ "embed" // for the scripts
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/redis/rueidis"
@@ -27,10 +28,43 @@ var releaseLua string
 //go:embed lua/scan.lua
 var scanLua string
 
+//go:embed lua/announce.lua
+var announceLua string
+
+//go:embed lua/announced.lua
+var announcedLua string
+
+//go:embed lua/incarnation.lua
+var incarnationLua string
+
+//go:embed lua/swap.lua
+var swapLua string
+
+//go:embed lua/server.lua
+var serverLua string
+
+//go:embed lua/books.lua
+var booksLua string
+
+//go:embed lua/hold.lua
+var holdLua string
+
+//go:embed lua/draw.lua
+var drawLua string
+
+//go:embed lua/holdings.lua
+var holdingsLua string
+
+//go:embed lua/targets.lua
+var targetsLua string
+
 // scripts are sent by their hash, and whole where the server does not know them yet.
 type scripts struct {
-	commit, append                script // what is waited for, see write
+	commit, append, swap          script // what is waited for, see write
 	acquire, renew, release, scan *rueidis.Lua
+	announce, announced           *rueidis.Lua
+	incarnation                   *rueidis.Lua
+	quotaScripts
 }
 
 // script is a script and its hash.
@@ -43,12 +77,31 @@ func newScript(source string) script {
 
 func newScripts() scripts {
 	return scripts{
-		commit:  newScript(commitLua),
-		append:  newScript(appendLua),
-		acquire: rueidis.NewLuaScript(acquireLua),
-		renew:   rueidis.NewLuaScript(renewLua),
-		release: rueidis.NewLuaScript(releaseLua),
-		scan:    rueidis.NewLuaScriptReadOnly(scanLua),
+		commit:      newScript(commitLua),
+		append:      newScript(appendLua),
+		acquire:     rueidis.NewLuaScript(acquireLua),
+		renew:       rueidis.NewLuaScript(renewLua),
+		release:     rueidis.NewLuaScript(releaseLua),
+		scan:        rueidis.NewLuaScriptReadOnly(scanLua),
+		swap:        newScript(swapLua),
+		announce:    rueidis.NewLuaScript(announceLua),
+		announced:   rueidis.NewLuaScript(announcedLua),
+		incarnation: rueidis.NewLuaScript(incarnationLua),
+
+		quotaScripts: newQuotaScripts(serverLua),
+	}
+}
+
+// quotaScripts are those about limits.
+type quotaScripts struct{ hold, draw, holdings, targets *rueidis.Lua }
+
+// newQuotaScripts joins what they have in common. A test has a server of its own.
+func newQuotaScripts(server string) quotaScripts {
+	return quotaScripts{
+		hold:     rueidis.NewLuaScript(server + booksLua + holdLua),
+		draw:     rueidis.NewLuaScript(server + booksLua + drawLua),
+		holdings: rueidis.NewLuaScript(server + holdingsLua),
+		targets:  rueidis.NewLuaScript(targetsLua),
 	}
 }
 
@@ -72,6 +125,13 @@ func newArguments(n, size int) *arguments {
 func (a *arguments) add(b []byte) {
 	from := len(a.room)
 	a.room = append(a.room, b...)
+	a.list = append(a.list, rueidis.BinaryString(a.room[from:len(a.room):len(a.room)]))
+}
+
+// addSealed is add with the value's checksum, for which there must be room.
+func (a *arguments) addSealed(p place, b []byte) {
+	from := len(a.room)
+	a.room = binary.BigEndian.AppendUint32(append(a.room, b...), p.sum(b))
 	a.list = append(a.list, rueidis.BinaryString(a.room[from:len(a.room):len(a.room)]))
 }
 

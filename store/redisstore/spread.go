@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -49,6 +50,13 @@ func (s *Spread) each(f func(*Store) error) error {
 	return errors.Join(errs...)
 }
 
+// ofLimit finds the books of a resource's limits: all of them are on the same server.
+func (s *Spread) ofLimit(l store.Limit) *Store {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(l.Resource)) // never fails
+	return s.stores[h.Sum32()%uint32(len(s.stores))]
+}
+
 // PutBlocks implements [store.Blocks].
 func (s *Spread) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
 	return s.of(partition).PutBlocks(ctx, partition, id, first, blocks)
@@ -89,9 +97,9 @@ func (s *Spread) Commit(ctx context.Context, partition int, tok store.Token, b *
 	return s.of(partition).Commit(ctx, partition, tok, b)
 }
 
-// Number implements [store.State].
-func (s *Spread) Number(ctx context.Context, partition int) (uint64, error) {
-	return s.of(partition).Number(ctx, partition)
+// Last implements [store.State].
+func (s *Spread) Last(ctx context.Context, partition int) (store.Last, error) {
+	return s.of(partition).Last(ctx, partition)
 }
 
 // Get implements [store.State].
@@ -117,4 +125,44 @@ func (s *Spread) Renew(ctx context.Context, partition int, tok store.Token, ttl 
 // Release implements [store.Leases].
 func (s *Spread) Release(ctx context.Context, partition int, tok store.Token) error {
 	return s.of(partition).Release(ctx, partition, tok)
+}
+
+// Announce implements [store.Registry], as do the others on the store of partition [store.Control].
+func (s *Spread) Announce(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
+	return s.of(store.Control).Announce(ctx, topic, r, ttl)
+}
+
+// Announced implements [store.Registry].
+func (s *Spread) Announced(ctx context.Context, topic string) ([]store.Record, error) {
+	return s.of(store.Control).Announced(ctx, topic)
+}
+
+// Swap implements [store.Registry].
+func (s *Spread) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
+	return s.of(store.Control).Swap(ctx, name, old, value)
+}
+
+// Lookup implements [store.Registry].
+func (s *Spread) Lookup(ctx context.Context, name string) ([]byte, error) {
+	return s.of(store.Control).Lookup(ctx, name)
+}
+
+// Hold implements [store.Quotas].
+func (s *Spread) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (int64, error) {
+	return s.ofLimit(l).Hold(ctx, l, h, ttl)
+}
+
+// Draw implements [store.Quotas].
+func (s *Spread) Draw(ctx context.Context, l store.Limit, units int64) (after time.Duration, ok bool, err error) {
+	return s.ofLimit(l).Draw(ctx, l, units)
+}
+
+// Holdings implements [store.Quotas].
+func (s *Spread) Holdings(ctx context.Context, l store.Limit) ([]store.Holding, error) {
+	return s.ofLimit(l).Holdings(ctx, l)
+}
+
+// SetTargets implements [store.Quotas].
+func (s *Spread) SetTargets(ctx context.Context, l store.Limit, epoch uint64, targets map[string]int64) error {
+	return s.ofLimit(l).SetTargets(ctx, l, epoch, targets)
 }

@@ -3,8 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
-
-	"github.com/redis/rueidis"
+	"strconv"
 
 	"github.com/weirhq/weir/store"
 )
@@ -60,17 +59,35 @@ func commitArguments(tok store.Token, b *store.Batch) []string {
 	return a.list
 }
 
-// Number returns the number of the last commit.
-func (s *Store) Number(ctx context.Context, partition int) (uint64, error) {
+// Last tells of the last commit.
+func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
-		return 0, err
+		return store.Last{}, err
 	}
-	get := s.client.B().Hget().Key(s.keysOf(partition).meta).Field("number").Build()
-	n, err := s.client.Do(ctx, get).AsUint64()
-	if rueidis.IsRedisNil(err) {
-		return 0, nil
+	get := s.client.B().Hmget().Key(s.keysOf(partition).meta).Field("number", "by").Build()
+	held, err := s.client.Do(ctx, get).AsStrSlice() // what is not there is empty
+	if err != nil {
+		return store.Last{}, s.failed(ctx, "read the last commit", partition, err)
 	}
-	return n, s.failed(ctx, "read the number", partition, err)
+	last, err := parseLast(held[0], held[1])
+	if err != nil {
+		return store.Last{}, fmt.Errorf("last commit of partition %d: %w", partition, err)
+	}
+	return last, nil
+}
+
+func parseLast(number, by string) (last store.Last, err error) {
+	if number == "" {
+		return last, nil
+	}
+	if last.Number, err = strconv.ParseUint(number, 10, 64); err != nil {
+		return last, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	if by == "" {
+		return last, nil
+	}
+	last.By, err = parseToken(by)
+	return last, err
 }
 
 // Get returns one row.

@@ -27,7 +27,11 @@ type faulty struct {
 	put     func(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	acquire func(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error)
 	release func(ctx context.Context, partition int, tok store.Token) error
-	close   func() error
+	last    func(ctx context.Context, partition int) (store.Last, error)
+	tell    func(ctx context.Context, topic string, r store.Record, ttl time.Duration) error
+	swap    func(ctx context.Context, name string, old, value []byte) ([]byte, error)
+	quotas
+	close func() error
 }
 
 // newFaulty returns one that has no fault yet.
@@ -35,7 +39,8 @@ func newFaulty() *faulty {
 	s := memstore.New(memstore.Options{})
 	return &faulty{
 		Store: s, commit: s.Commit, append: s.Append, read: s.Read, scan: s.Scan,
-		put: s.PutBlocks, acquire: s.Acquire, release: s.Release, close: s.Close,
+		put: s.PutBlocks, acquire: s.Acquire, release: s.Release, last: s.Last,
+		tell: s.Announce, swap: s.Swap, quotas: quotas{s.Hold, s.Draw, s.SetTargets}, close: s.Close,
 	}
 }
 
@@ -67,6 +72,18 @@ func (f *faulty) Release(ctx context.Context, partition int, tok store.Token) er
 	return f.release(ctx, partition, tok)
 }
 
+func (f *faulty) Last(ctx context.Context, partition int) (store.Last, error) {
+	return f.last(ctx, partition)
+}
+
+func (f *faulty) Announce(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
+	return f.tell(ctx, topic, r, ttl)
+}
+
+func (f *faulty) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
+	return f.swap(ctx, name, old, value)
+}
+
 func (f *faulty) Close() error { return f.close() }
 
 // faults are promises broken on purpose, each with the case that must find it.
@@ -92,9 +109,9 @@ var faults = []struct {
 	{"any token will do", "a stale token is fenced and writes nothing", true, anyToken},
 	{"any number will do", "a gap or a repeat in the numbers is refused", true, func(f *faulty) {
 		f.commit = func(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
-			n, err := f.Number(ctx, partition)
+			last, err := f.Last(ctx, partition)
 			c := *b
-			c.Number = n + 1
+			c.Number = last.Number + 1
 			return errors.Join(err, f.Store.Commit(ctx, partition, tok, &c))
 		}
 	}},
@@ -148,6 +165,60 @@ var faults = []struct {
 	{"a closed store goes on", "a closed store says so", false, func(f *faulty) {
 		f.close = func() error { return nil }
 	}},
+	{"the token of a commit is forgotten", "the last commit is known with the token that made it", false, func(f *faulty) {
+		f.last = func(ctx context.Context, partition int) (store.Last, error) {
+			l, err := f.Store.Last(ctx, partition)
+			return store.Last{Number: l.Number}, err
+		}
+	}},
+	{"topics are one", "topics are apart", false, told(func(topic *string, _ *time.Duration) { *topic = "nodes" })},
+	{"an announcement stays", "a ttl of 0 removes a record, also one that is not there", false, told(func(_ *string, ttl *time.Duration) {
+		*ttl = max(*ttl, time.Hour)
+	})},
+	{"a swap does not look", "of 16 swaps at once one wins", false, func(f *faulty) {
+		f.swap = func(ctx context.Context, name string, _, value []byte) ([]byte, error) {
+			held, err := f.Lookup(ctx, name)
+			if errors.Is(err, store.ErrNotFound) {
+				held, err = nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return f.Store.Swap(ctx, name, held, value)
+		}
+	}},
+	{"what a node has used is forgotten", "what one node gains has left another", false, held(func(_ *store.Limit, h *store.Holding, _ *time.Duration) {
+		h.Used = 0
+	})},
+	{"a lowered quota counts before the node obeys", "what one node gains has left another", false, held(func(_ *store.Limit, h *store.Holding, _ *time.Duration) {
+		h.Held = 0
+	})},
+	{"a silent node is forgotten at once", "a silent node's quota is free after its time and a window", false, held(func(_ *store.Limit, _ *store.Holding, ttl *time.Duration) {
+		*ttl = min(*ttl, time.Millisecond)
+	})},
+	{"nothing can be given back", "what is given back is free at once", false, held(func(_ *store.Limit, _ *store.Holding, ttl *time.Duration) {
+		*ttl = max(*ttl, time.Second)
+	})},
+	{"a rate and a concurrency are one", "resources, and the limits of one, are apart", false, func(f *faulty) {
+		held(func(l *store.Limit, _ *store.Holding, _ *time.Duration) { l.Window = 0 })(f)
+		f.aim = func(ctx context.Context, l store.Limit, epoch uint64, targets map[string]int64) error {
+			l.Window = 0
+			return f.Store.SetTargets(ctx, l, epoch, targets)
+		}
+	}},
+	{"a quota is what a node asks for", "quotas together are never above the limit", false, held(func(l *store.Limit, _ *store.Holding, _ *time.Duration) {
+		l.Units = 1 << 20
+	})},
+	{"permits are too many", "permits are drawn until nothing is left", false, drawn(func(l *store.Limit) { l.Units *= 2 })},
+	{"permits and quotas do not count together", "permits are what nobody holds, and quotas what nobody draws", false, drawn(func(l *store.Limit) {
+		l.Resource += "'"
+	})},
+	{"every leader is the newest", "the targets of an older leader are refused", false, func(f *faulty) {
+		f.aim = func(ctx context.Context, l store.Limit, _ uint64, targets map[string]int64) error {
+			return f.Store.SetTargets(ctx, l, 1, targets)
+		}
+	}},
+	{crashing, "a lasting record survives", false, func(*faulty) {}},
 	{crashing, "a commit survives", false, func(*faulty) {}},
 }
 
@@ -159,6 +230,16 @@ func changed(change func(*store.Batch)) func(*faulty) {
 			c.Set = slices.Clone(b.Set)
 			change(&c)
 			return f.Store.Commit(ctx, partition, tok, &c)
+		}
+	}
+}
+
+// told plants a fault that changes what is announced.
+func told(change func(topic *string, ttl *time.Duration)) func(*faulty) {
+	return func(f *faulty) {
+		f.tell = func(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
+			change(&topic, &ttl)
+			return f.Store.Announce(ctx, topic, r, ttl)
 		}
 	}
 }

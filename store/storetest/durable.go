@@ -20,7 +20,7 @@ var durableCases = []struct {
 		must(t, s.Commit(t.Context(), part, tok, b))
 		s = reopen()
 		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[b=2 c=3]")
-		want(t, "number", number(t, s, part), 2)
+		want(t, "last", last(t, s, part), store.Last{Number: 2, By: tok})
 		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), set(3)))
 	}},
 	{"a message survives with its claim and the blocks before it", func(t *testing.T, s store.Store, reopen func() store.Store) {
@@ -53,5 +53,13 @@ var durableCases = []struct {
 			t.Fatalf("token %+v is not newer than %+v", tok, before)
 		}
 		wantErr(t, s.Commit(t.Context(), part, before, set(1)), store.ErrFenced)
+	}},
+	{"a lasting record survives", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		swap(t, s, "map", nil, "one")
+		swap(t, s, "map", []byte("one"), "two")
+		s = reopen()
+		want(t, "record", lookup(t, s, "map"), "two")
+		want(t, "from an older one", swap(t, s, "map", []byte("one"), "three"), "two")
+		want(t, "from the newest", swap(t, s, "map", []byte("two"), "three"), "three")
 	}},
 }

@@ -22,12 +22,20 @@ const (
 	OpClaimed      Op = "Claimed"
 	OpRead         Op = "Read"
 	OpCommit       Op = "Commit"
-	OpNumber       Op = "Number"
+	OpLast         Op = "Last"
 	OpGet          Op = "Get"
 	OpScan         Op = "Scan"
 	OpAcquire      Op = "Acquire"
 	OpRenew        Op = "Renew"
 	OpRelease      Op = "Release"
+	OpAnnounce     Op = "Announce"
+	OpAnnounced    Op = "Announced"
+	OpSwap         Op = "Swap"
+	OpLookup       Op = "Lookup"
+	OpHold         Op = "Hold"
+	OpDraw         Op = "Draw"
+	OpHoldings     Op = "Holdings"
+	OpSetTargets   Op = "SetTargets"
 )
 
 // Call is one call of a store.
@@ -145,10 +153,10 @@ func (f *Flaky) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	})
 }
 
-// Number may fail.
-func (f *Flaky) Number(ctx context.Context, partition int) (uint64, error) {
-	return asked(ctx, f, OpNumber, partition, func() (uint64, error) {
-		return f.Store.Number(ctx, partition)
+// Last may fail.
+func (f *Flaky) Last(ctx context.Context, partition int) (store.Last, error) {
+	return asked(ctx, f, OpLast, partition, func() (store.Last, error) {
+		return f.Store.Last(ctx, partition)
 	})
 }
 
@@ -184,5 +192,63 @@ func (f *Flaky) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 func (f *Flaky) Release(ctx context.Context, partition int, tok store.Token) error {
 	return f.around(ctx, OpRelease, partition, func() error {
 		return f.Store.Release(ctx, partition, tok)
+	})
+}
+
+// Announce may fail, as a call of partition [store.Control].
+func (f *Flaky) Announce(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
+	return f.around(ctx, OpAnnounce, store.Control, func() error {
+		return f.Store.Announce(ctx, topic, r, ttl)
+	})
+}
+
+// Announced may fail, as a call of partition [store.Control].
+func (f *Flaky) Announced(ctx context.Context, topic string) ([]store.Record, error) {
+	return asked(ctx, f, OpAnnounced, store.Control, func() ([]store.Record, error) {
+		return f.Store.Announced(ctx, topic)
+	})
+}
+
+// Swap may fail, as a call of partition [store.Control].
+func (f *Flaky) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
+	return asked(ctx, f, OpSwap, store.Control, func() ([]byte, error) {
+		return f.Store.Swap(ctx, name, old, value)
+	})
+}
+
+// Lookup may fail, as a call of partition [store.Control].
+func (f *Flaky) Lookup(ctx context.Context, name string) ([]byte, error) {
+	return asked(ctx, f, OpLookup, store.Control, func() ([]byte, error) {
+		return f.Store.Lookup(ctx, name)
+	})
+}
+
+// Hold may fail, as a call of partition [store.Control].
+func (f *Flaky) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (int64, error) {
+	return asked(ctx, f, OpHold, store.Control, func() (int64, error) {
+		return f.Store.Hold(ctx, l, h, ttl)
+	})
+}
+
+// Draw may fail, as a call of partition [store.Control].
+func (f *Flaky) Draw(ctx context.Context, l store.Limit, units int64) (after time.Duration, ok bool, err error) {
+	after, err = asked(ctx, f, OpDraw, store.Control, func() (after time.Duration, err error) {
+		after, ok, err = f.Store.Draw(ctx, l, units)
+		return after, err
+	})
+	return after, ok && err == nil, err
+}
+
+// Holdings may fail, as a call of partition [store.Control].
+func (f *Flaky) Holdings(ctx context.Context, l store.Limit) ([]store.Holding, error) {
+	return asked(ctx, f, OpHoldings, store.Control, func() ([]store.Holding, error) {
+		return f.Store.Holdings(ctx, l)
+	})
+}
+
+// SetTargets may fail, as a call of partition [store.Control].
+func (f *Flaky) SetTargets(ctx context.Context, l store.Limit, epoch uint64, targets map[string]int64) error {
+	return f.around(ctx, OpSetTargets, store.Control, func() error {
+		return f.Store.SetTargets(ctx, l, epoch, targets)
 	})
 }

@@ -56,8 +56,8 @@ func TestFlaky(t *testing.T) {
 				if err := s.Commit(ctx, 1, tok, &store.Batch{Number: 1}); !errors.Is(err, tt.want) {
 					t.Errorf("Commit() = %v, want %v", err, tt.want)
 				}
-				if n, err := s.Number(t.Context(), 1); n != tt.number || err != nil {
-					t.Errorf("Number() = %d, %v; want %d", n, err, tt.number)
+				if last, err := s.Last(t.Context(), 1); last.Number != tt.number || err != nil {
+					t.Errorf("Last() = %+v, %v; want number %d", last, err, tt.number)
 				}
 			})
 		})

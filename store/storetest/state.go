@@ -44,7 +44,7 @@ var stateCases = []testCase{
 		tok := acquire(t, s, part, "a")
 		for _, bad := range []store.Token{stale, {}, {Epoch: tok.Epoch}, {Epoch: tok.Epoch, Nonce: tok.Nonce + 1}, {Epoch: tok.Epoch + 1, Nonce: tok.Nonce}} {
 			b := set(1, "k", "v")
-			b.Ack = 1 << 40
+			b.Ack = 1 << 62
 			wantErr(t, s.Commit(t.Context(), part, bad, b), store.ErrFenced)
 		}
 		want(t, "rows", len(rows(t, s, part, "")), 0)
@@ -99,7 +99,7 @@ var stateCases = []testCase{
 	{"an acknowledgement takes no message that comes after it", func(t *testing.T, s store.Store) {
 		tok := acquire(t, s, part, "a")
 		appendMessage(t, s, part, "before")
-		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 1, Ack: 1 << 40}))
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 1, Ack: 1 << 62}))
 		wantEmpty(t, s, part, 0)
 		appendMessage(t, s, part, "after")
 		bodies, _ := inbox(t, s, part, 0)
@@ -150,11 +150,31 @@ var stateCases = []testCase{
 		wantErr(t, s.Commit(ctx, part, tok, set(1, "k", "v")), context.Canceled)
 		want(t, "number", number(t, s, part), 0)
 	}},
+	{"the last commit is known with the token that made it", func(t *testing.T, s store.Store) {
+		want(t, "last", last(t, s, part), store.Last{})
+		first := acquire(t, s, part, "a")
+		want(t, "last of one that has only been acquired", last(t, s, part), store.Last{})
+		must(t, s.Commit(t.Context(), part, first, set(1)))
+		must(t, s.Commit(t.Context(), part, first, set(2)))
+		second := acquire(t, s, part, "a")
+		_ = s.Commit(t.Context(), part, first, set(3))
+		_ = s.Commit(t.Context(), part, second, set(2))
+		want(t, "last after refused commits", last(t, s, part), store.Last{Number: 2, By: first})
+		must(t, s.Commit(t.Context(), part, second, set(3)))
+		must(t, s.Release(t.Context(), part, second))
+		want(t, "last after a release", last(t, s, part), store.Last{Number: 3, By: second})
+		want(t, "last of another partition", last(t, s, other), store.Last{})
+	}},
+}
+
+func last(t fataler, s store.Store, partition int) store.Last {
+	t.Helper()
+	l, err := s.Last(t.Context(), partition)
+	must(t, err)
+	return l
 }
 
 func number(t fataler, s store.Store, partition int) uint64 {
 	t.Helper()
-	n, err := s.Number(t.Context(), partition)
-	must(t, err)
-	return n
+	return last(t, s, partition).Number
 }

@@ -1,5 +1,5 @@
 -- commit: write a batch to a partition's state, unless the writer has been fenced off or is out of order.
--- KEYS[1]  weir:{stage:pN}:meta   hash    token: newest token granted, number: of the last commit
+-- KEYS[1]  weir:{stage:pN}:meta   hash    token: newest token granted, number: of the last commit, by: the token that made it
 -- KEYS[2]  weir:{stage:pN}:rows   hash    row key -> value
 -- KEYS[3]  weir:{stage:pN}:index  zset    row keys, all with score 0: their order
 -- KEYS[4]  weir:{stage:pN}:inbox  stream  messages
@@ -30,5 +30,5 @@ for i = 5, last, most do
   end
 end
 if ARGV[3] ~= '' then redis.call('XTRIM', KEYS[4], 'MINID', '=', ARGV[3]) end
-redis.call('HSET', KEYS[1], 'number', ARGV[2])
+redis.call('HSET', KEYS[1], 'number', ARGV[2], 'by', ARGV[1])
 return 1

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	allotEvery = 250 * time.Millisecond // while a limit is in use
+	allotIdle  = time.Second            // while nobody uses it
+	allotAgain = time.Second            // after which targets are written again: the store may have lost them
+)
+
+// allot is the leader's work on quotas: it tells the store what each node should
+// get of each limit, until ctx ends or another leader has spoken.
+func (e *Engine) allot(ctx context.Context, epoch uint64) {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, l := range e.sharedLimits() {
+		g.Go(func() error { return e.allotOne(ctx, epoch, l) })
+	}
+	_ = g.Wait() // there is another leader, or this one stops
+}
+
+func (e *Engine) allotOne(ctx context.Context, epoch uint64, l sharedLimit) error {
+	plan := quota.NewPlanner(l.Limit, l.chunk)
+	var wrote time.Time
+	for failing := false; ctx.Err() == nil; {
+		inUse, err := e.allotOnce(ctx, epoch, l.Limit, plan, &wrote)
+		switch {
+		case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrClosed):
+			return err
+		case err != nil && !failing && ctx.Err() == nil:
+			e.log.LogAttrs(ctx, slog.LevelWarn, "quotas not allotted, will try again",
+				slog.String("resource", l.Resource), slog.Any("error", err))
+		}
+		failing = err != nil
+		if inUse || failing {
+			sleep(ctx, allotEvery)
+		} else {
+			sleep(ctx, allotIdle)
+		}
+	}
+	return ctx.Err()
+}
+
+// allotOnce reads what the nodes say of a limit, and writes the targets if they have changed.
+func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, plan *quota.Planner, wrote *time.Time) (inUse bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, allotAgain)
+	defer cancel()
+	said, err := e.store.Holdings(ctx, l)
+	if err != nil {
+		return true, err
+	}
+	targets, changed := plan.Plan(time.Now().UnixNano(), e.members(), said)
+	inUse = len(said) > 0
+	if !changed && !(inUse && time.Since(*wrote) >= allotAgain) {
+		return inUse, nil
+	}
+	if err := e.store.SetTargets(ctx, l, epoch, targets); err != nil {
+		return inUse, err
+	}
+	*wrote = time.Now()
+	return inUse, nil
+}
+
+// members is the number of nodes that are alive.
+func (e *Engine) members() int {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	return max(len(e.fleet.nodes), 1)
+}

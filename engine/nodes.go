@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir/internal/route"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	nodesTopic    = "nodes"
+	announceEvery = 250 * time.Millisecond
+)
+
+// nodeRecord is what a node tells the others about itself.
+type nodeRecord struct {
+	Slots   int           `json:"slots"`
+	Pending map[int]int64 `json:"pending,omitempty"` // items that have not ended, by partition that it owns
+}
+
+// fleet is what this node knows of all nodes.
+type fleet struct {
+	news bell
+
+	mu     sync.Mutex
+	nodes  map[string]nodeRecord // live ones
+	looked time.Time             // when that was
+
+	seen         atomic.Uint64 // newest notice
+	old, cleared uint64        // of the leader: notices to take down next, and taken down last
+}
+
+// stay is this node's membership: it announces itself, takes the partitions that
+// are its to own and hands over those that are not, until ctx ends. It returns
+// when all are handed over.
+func (e *Engine) stay(ctx context.Context) error {
+	o := &ownership{engine: e, ctx: ctx, owned: map[int]context.CancelFunc{}, ended: make(chan ending)}
+	tick := time.NewTicker(announceEvery)
+	defer tick.Stop()
+	e.tell(ctx, "joined", 0)
+	for ctx.Err() == nil {
+		news := e.fleet.news.rung()
+		if err := e.look(ctx); err == nil {
+			o.follow()
+		} else if ctx.Err() == nil {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "the other nodes are not known, will ask again", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-news:
+		case x := <-o.ended:
+			if err := o.end(x); err != nil {
+				return errors.Join(err, o.leave())
+			}
+		}
+	}
+	return o.leave()
+}
+
+// look tells the others about this node, and finds out who is there and which map holds.
+func (e *Engine) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
+	defer cancel()
+	self := nodeRecord{Slots: e.opts.Slots, Pending: map[int]int64{}}
+	for i := range e.parts {
+		if p := e.parts[i].Load(); p != nil {
+			self.Pending[i] = p.pending.Load()
+		}
+	}
+	raw, err := json.Marshal(self)
+	if err != nil {
+		return err
+	}
+	if err := e.store.Announce(ctx, nodesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor); err != nil {
+		return err
+	}
+	if err := e.lookAround(ctx); err != nil {
+		return err
+	}
+	_, _, err = e.readLayout(ctx)
+	return err
+}
+
+// lookAround reads what the nodes have announced.
+func (e *Engine) lookAround(ctx context.Context) error {
+	records, err := e.store.Announced(ctx, nodesTopic)
+	if err != nil {
+		return err
+	}
+	nodes := make(map[string]nodeRecord, len(records))
+	for _, r := range records {
+		var n nodeRecord
+		if err := json.Unmarshal(r.Value, &n); err != nil {
+			return fmt.Errorf("record of node %q: %w: %w", r.Name, store.ErrCorrupt, err)
+		}
+		nodes[r.Name] = n
+	}
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	e.fleet.nodes, e.fleet.looked = nodes, time.Now()
+	for name, n := range nodes {
+		for p := range n.Pending {
+			if name != e.node {
+				e.pending.Add(-e.submits.drop(p))
+			}
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether another node owns a partition, as far as is known.
+func (f *fleet) elsewhere(partition int, self string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, n := range f.nodes {
+		if _, owns := n.Pending[partition]; owns && name != self {
+			return true
+		}
+	}
+	return false
+}
+
+// list returns the live nodes, and who owns what.
+func (f *fleet) list() (nodes []route.Node, held map[int]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held = map[int]string{}
+	for name, n := range f.nodes {
+		nodes = append(nodes, route.Node{Name: name, Slots: n.Slots})
+		for p := range n.Pending {
+			held[p] = name
+		}
+	}
+	return nodes, held
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// ownership is the partitions that this node has taken or is taking. It belongs to one goroutine.
+type ownership struct {
+	engine *Engine
+	ctx    context.Context
+	owned  map[int]context.CancelFunc
+	ended  chan ending
+}
+
+// ending is how the owning of a partition ended.
+type ending struct {
+	partition int
+	err       error
+}
+
+// follow begins and ends ownerships, so that this node owns what it should.
+func (o *ownership) follow() {
+	e := o.engine
+	nodes, held := e.fleet.list()
+	owner := route.Assign(upTo(e.layout.now().most()), nodes, held)
+	for p, node := range owner {
+		_, owned := o.owned[p]
+		if node == e.node && !owned && e.health.mayTry(p) {
+			o.begin(p)
+		}
+	}
+	for p, handOver := range o.owned {
+		if owner[p] != e.node {
+			handOver()
+		}
+	}
+}
+
+func (o *ownership) begin(p int) {
+	ctx, handOver := context.WithCancel(o.ctx)
+	o.owned[p] = handOver
+	go func() { o.ended <- ending{p, newPart(o.engine, p).own(ctx)} }()
+}
+
+// end takes note of the end of an ownership, and returns an error that ends the
+// engine. Where other nodes use the store too, a partition that cannot go on is
+// stopped alone and openly: it would end one node after the other.
+func (o *ownership) end(x ending) error {
+	o.owned[x.partition]()
+	delete(o.owned, x.partition)
+	e := o.engine
+	switch {
+	case x.err == nil || o.ctx.Err() != nil && errors.Is(x.err, o.ctx.Err()):
+		return nil
+	case errors.Is(x.err, store.ErrFenced):
+		e.log.LogAttrs(o.ctx, slog.LevelWarn, "partition dropped: another node owns it", slog.Int("partition", x.partition), slog.Any("error", x.err))
+		return nil
+	case !e.shared():
+		return x.err
+	}
+	e.log.LogAttrs(o.ctx, slog.LevelError, "partition stopped", slog.Int("partition", x.partition), slog.Any("error", x.err))
+	e.health.stop(x.partition, x.err)
+	return nil
+}
+
+// leave tells the others that this node takes no more part, and waits until all
+// partitions are handed over. It returns the first failure to do so.
+func (o *ownership) leave() error {
+	e, ctx := o.engine, context.WithoutCancel(o.ctx)
+	brief, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
+	defer cancel()
+	if err := e.store.Announce(brief, nodesTopic, store.Record{Name: e.node}, 0); err == nil {
+		e.tell(brief, "left", 0)
+	}
+	for _, handOver := range o.owned {
+		handOver()
+	}
+	var failed error
+	for len(o.owned) > 0 {
+		failed = cmp.Or(failed, o.end(<-o.ended))
+	}
+	return failed
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// rememberFor is how far a store may be set back without a loss.
+	rememberFor = 10 * time.Second
+	// rememberBytes bounds what a node remembers of its commits, and again of its submits.
+	rememberBytes = 64 << 20
+)
+
+// past is what this process remembers of what the store has acknowledged lately.
+// It outlives the owning of a partition. A store that cannot be set back while it
+// is in use, because it is no [store.Witness], needs none of it.
+type past struct {
+	parts       [maxPartitions]partPast
+	bytes       atomic.Int64 // of all windows
+	regressions atomic.Int64
+	recent      recent
+}
+
+// partPast is the past of one partition.
+type partPast struct {
+	writing sync.Mutex // held while a commit is tried, and while lost ones are put back
+	mu      sync.Mutex // for the window
+	window  window
+}
+
+// witness returns the store if it can be set back while it is in use.
+func (e *Engine) witness() (store.Witness, bool) {
+	w, ok := e.store.(store.Witness)
+	return w, ok
+}
+
+// remembers reports whether there is a past to keep.
+func (e *Engine) remembers() bool { _, ok := e.witness(); return ok }
+
+// with changes the window of a partition, and keeps count of the bytes of all.
+func (p *past) with(no int, change func(*window)) {
+	of := &p.parts[no]
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	before := of.window.bytes
+	change(&of.window)
+	p.bytes.Add(of.window.bytes - before)
+}
+
+// remember keeps a commit that is about to be tried. What is too much goes first
+// where it is old, and then from the same partition: the busiest gives way.
+func (p *past) remember(now time.Time, no int, b *store.Batch, by store.Token) {
+	p.with(no, func(w *window) {
+		w.add(now, b, by)
+		w.trim(now.Add(-rememberFor), rememberBytes)
+	})
+	over := p.bytes.Load() - rememberBytes
+	if over <= 0 {
+		return
+	}
+	for i := range p.parts {
+		p.with(i, func(w *window) { w.trim(now.Add(-rememberFor), rememberBytes) })
+	}
+	if over = p.bytes.Load() - rememberBytes; over > 0 {
+		p.with(no, func(w *window) { w.trim(now.Add(-rememberFor), w.bytes-over) })
+	}
+}
+
+// acked is the newest commit of a partition that is known to have been acknowledged.
+func (p *past) acked(no int) (number uint64) {
+	p.with(no, func(w *window) { number = w.acked })
+	return number
+}
+
+// left tells that a partition was handed over: from now on others may commit.
+func (p *past) left(no int) { p.with(no, func(w *window) { w.left = true }) }

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// recent is what this process has submitted lately, and what it knows of who holds it.
+type recent struct {
+	mu    sync.Mutex
+	sent  []*sent        // oldest first
+	bytes int64          // of all blocks that are kept, those of submits under way too
+	lives map[int]string // partition -> incarnation in which all that was sent is known to be there
+	lost  []error
+	wake  chan struct{} // holds one token while something may have been sent
+}
+
+// sent is one submit or command that was acknowledged.
+type sent struct {
+	partition int
+	at        time.Time
+	created   *partition.Created // nil: it is a command
+	claim     store.Claim
+	kept      *keptBlocks
+	command   []byte
+}
+
+// keptBlocks are the blocks of one submit, as long as there is room for them.
+type keptBlocks struct {
+	blocks map[uint32][]byte // nil: there was no room
+	bytes  int64
+}
+
+// begin is called for each submit, before its first block is written.
+func (r *recent) begin() *keptBlocks { return &keptBlocks{blocks: map[uint32][]byte{}} }
+
+// keep takes a copy of a block. The oldest submits give way to new ones.
+func (r *recent) keep(k *keptBlocks, no uint32, sealed []byte) {
+	sealed = bytes.Clone(sealed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k.blocks == nil {
+		return
+	}
+	k.blocks[no] = sealed
+	k.bytes += int64(len(sealed))
+	r.bytes += int64(len(sealed))
+	for i := 0; i < len(r.sent) && r.bytes > rememberBytes; i++ {
+		r.forget(r.sent[i].kept)
+	}
+	if r.bytes > rememberBytes {
+		r.forget(k)
+	}
+}
+
+// forget gives up the blocks of a submit. The caller holds the lock.
+func (r *recent) forget(k *keptBlocks) {
+	if k != nil {
+		r.bytes -= k.bytes
+		k.blocks, k.bytes = nil, 0
+	}
+}
+
+// drop forgets a submit that was not accepted.
+func (r *recent) drop(k *keptBlocks) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(k)
+}
+
+// add remembers what was acknowledged.
+func (r *recent) add(s *sent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, s)
+	r.ring()
+}
+
+// some has a token while something was sent and has not expired.
+func (r *recent) some() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sent) > 0 {
+		r.ring()
+	}
+	return r.bell()
+}
+
+func (r *recent) bell() chan struct{} {
+	if r.wake == nil {
+		r.wake = make(chan struct{}, 1)
+	}
+	return r.wake
+}
+
+func (r *recent) ring() {
+	select {
+	case r.bell() <- struct{}{}:
+	default:
+	}
+}
+
+// partitions are those in which something is recent.
+func (r *recent) partitions() map[int]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := map[int]bool{}
+	for _, s := range r.sent {
+		found[s.partition] = true
+	}
+	return found
+}
+
+// of lists what is recent in a partition, oldest first.
+func (r *recent) of(no int) (list []*sent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sent {
+		if s.partition == no {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// blocks returns the blocks of a submit, nil if they were too many.
+func (r *recent) blocks(s *sent) map[uint32][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.kept.blocks // never changes any more, but for being forgotten as a whole
+}
+
+// expire forgets what was sent to a partition before a moment.
+func (r *recent) expire(no int, before time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = slices.DeleteFunc(r.sent, func(s *sent) bool {
+		if s.partition != no || !s.at.Before(before) {
+			return false
+		}
+		r.forget(s.kept)
+		return true
+	})
+}
+
+// knows reports whether a partition is held by what held it when all that was sent was there.
+func (r *recent) knows(no int, life string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lives[no] == life
+}
+
+// meet notes what holds a partition.
+func (r *recent) meet(no int, life string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lives == nil {
+		r.lives = map[int]string{}
+	}
+	r.lives[no] = life
+}
+
+func (r *recent) lose(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = append(r.lost, err)
+}
+
+// losses joins what is lost for good.
+func (r *recent) losses() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.lost...)
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// LossError says that the store holds less of a partition than it has
+// acknowledged, and that this process cannot put it back. The partition is not
+// run until the store has it again. It matches [store.ErrCorrupt].
+type LossError struct {
+	Partition int
+	// Have is the last commit in the store, Acked the last that was acknowledged. If
+	// both are the same, it is not the same commit.
+	Have, Acked uint64
+}
+
+// Error tells what is missing, and what can be done.
+func (e *LossError) Error() string {
+	what := fmt.Sprintf("commits %d to %d", e.Have+1, e.Acked)
+	if e.Have == e.Acked {
+		what = fmt.Sprintf("commit %d, in whose place there is another,", e.Acked)
+	}
+	return fmt.Sprintf("partition %d: the store was set back: %s were acknowledged and are gone, and nobody here has them any more. "+
+		"Restore the store from a copy that has them, or start with AcceptLoss to go on with what is left", e.Partition, what)
+}
+
+// Is makes errors.Is(err, store.ErrCorrupt) true.
+func (e *LossError) Is(target error) bool { return target == store.ErrCorrupt }
+
+// Regressions counts how often the store was found to hold less than it had acknowledged.
+func (e *Engine) Regressions() int64 { return e.past.regressions.Load() }
+
+// repair puts back what the store has lost of this process' commits to the
+// partition, which has just been acquired and is not loaded yet. If that cannot
+// be done it returns a *[LossError], unless losses are accepted.
+func (p *part) repair(ctx context.Context) error {
+	e := p.engine
+	if !e.remembers() {
+		return nil
+	}
+	past := &e.past.parts[p.no]
+	past.writing.Lock()
+	defer past.writing.Unlock()
+	last, err := p.mend(ctx)
+	var loss *LossError
+	if errors.As(err, &loss) && e.opts.AcceptLoss {
+		e.log.LogAttrs(ctx, slog.LevelError, "acknowledged work is lost, going on without it as told",
+			slog.Int("partition", p.no), slog.Uint64("have", loss.Have), slog.Uint64("acked", loss.Acked))
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	e.past.with(p.no, func(w *window) { w.open(last) })
+	return nil
+}
+
+// keepPast looks from time to time whether the store still has what it
+// acknowledged: a partition in which nothing happens would not notice.
+func (p *part) keepPast(ctx context.Context) {
+	if !p.engine.remembers() {
+		return
+	}
+	for ctx.Err() == nil {
+		sleep(ctx, p.engine.opts.LeaseFor/3)
+		p.lookBack(ctx)
+	}
+}
+
+// lookBack puts back what the store has lost.
+func (p *part) lookBack(ctx context.Context) {
+	e := p.engine
+	acked := e.past.acked(p.no) // before the look: what is acknowledged after it may not be there yet
+	last, err := e.store.Last(ctx, p.no)
+	if err != nil || last.Number >= acked {
+		return // what does not answer is asked again
+	}
+	past := &e.past.parts[p.no]
+	past.writing.Lock()
+	defer past.writing.Unlock()
+	_, err = p.mend(ctx)
+	if lost := p.lost(err); lost != nil {
+		p.mail.put(input{err: lost})
+	}
+}
+
+// lost is what a loss means for a partition that runs: it stops, or begins again
+// with what is left. nil for all other errors.
+func (p *part) lost(err error) error {
+	var loss *LossError
+	switch {
+	case !errors.As(err, &loss):
+		return nil
+	case p.engine.opts.AcceptLoss:
+		return fmt.Errorf("%w: beginning again with what is left: %w", store.ErrFenced, errors.New(loss.Error()))
+	}
+	return loss
+}
+
+// mend puts back what the store lacks, with the partition's token, and returns
+// the last commit that is there now. The caller holds the lock for writing.
+func (p *part) mend(ctx context.Context) (store.Last, error) {
+	e := p.engine
+	last, err := e.store.Last(ctx, p.no)
+	if err != nil {
+		return last, err
+	}
+	var missing []keptCommit
+	var acked uint64
+	whole := true
+	e.past.with(p.no, func(w *window) { // what is kept does not move: only whoever has the lock changes it
+		missing, whole = w.missing(last)
+		acked = w.acked
+	})
+	if !whole {
+		e.past.regressions.Add(1)
+		return last, &LossError{Partition: p.no, Have: last.Number, Acked: acked}
+	}
+	if len(missing) == 0 {
+		return last, nil
+	}
+	e.past.regressions.Add(1)
+	e.log.LogAttrs(ctx, slog.LevelWarn, "the store was set back, putting back what it lost",
+		slog.Int("partition", p.no), slog.Uint64("have", last.Number), slog.Uint64("acked", acked), slog.Int("commits", len(missing)))
+	return p.replay(ctx, missing)
+}
+
+// replay commits what the store has lost. A failure in between leaves what is there: the next try goes on from it.
+func (p *part) replay(ctx context.Context, missing []keptCommit) (last store.Last, err error) {
+	e := p.engine
+	for _, k := range missing {
+		number := k.batch.Number
+		e.past.with(p.no, func(w *window) { w.restore(number, p.token) }) // before the try: it may be written although no answer comes
+		err := e.store.Commit(ctx, p.no, p.token, k.batch)
+		if partition.AfterCommit(err) != partition.Written {
+			return last, fmt.Errorf("put back commit %d of partition %d: %w", number, p.no, err)
+		}
+		e.past.with(p.no, func(w *window) { w.ack(number) })
+		last = store.Last{Number: number, By: p.token}
+	}
+	return last, nil
+}
+
+// behind reports whether a commit was refused because the store lacks earlier ones.
+func behind(err error) bool {
+	var order *store.NumberError
+	return errors.As(err, &order) && order.Want < order.Got
+}

@@ -1,0 +1,70 @@
+//go:build unix
+
+package fleet
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/weirhq/weir/store/redisstore"
+)
+
+const (
+	seed        = 1 // of the recorder: who fails, and how
+	maxAttempts = 5
+)
+
+// Config says what a fleet is like. Addresses is the least.
+type Config struct {
+	// Addresses, Primary, Mode and Replicas say where the store is, as in [redisstore.Options].
+	// Default mode: Memory, as the zero value is Disk and asks for another server.
+	Addresses []string
+	Primary   string
+	Mode      redisstore.Mode
+	Replicas  int
+	// Nodes is how many there are at the start. Default 3.
+	Nodes int
+	// Via is how some nodes reach the store instead, by node.
+	Via map[int]string
+	// Partitions, Slots and LeaseFor are options of each node. Default 8, 16 and 2s.
+	Partitions, Slots int
+	LeaseFor          time.Duration
+	// Batch is how many items are in a call. Default 10.
+	Batch int
+	// Latency is how long a call takes, about. Default 20ms.
+	Latency time.Duration
+	// Concurrency is how many calls a bulk action may have in flight. Default 1, so that
+	// each goes on at its own pace and a pause of one is seen.
+	Concurrency int
+	// Rate is the most items per second that all nodes together may call for. Default: no limit.
+	Rate float64
+	// Refusals has the downstream refuse some calls as a whole.
+	Refusals bool
+}
+
+func (c Config) withDefaults() Config {
+	c.Nodes = cmp.Or(c.Nodes, 3)
+	c.Partitions = cmp.Or(c.Partitions, 8)
+	c.Slots = cmp.Or(c.Slots, 16)
+	c.Concurrency = cmp.Or(c.Concurrency, 1)
+	c.LeaseFor = cmp.Or(c.LeaseFor, 2*time.Second)
+	c.Batch = cmp.Or(c.Batch, 10)
+	c.Latency = cmp.Or(c.Latency, 20*time.Millisecond)
+	return c
+}
+
+// store is how to open the store by given addresses.
+func (c Config) store(addresses []string, log *slog.Logger) redisstore.Options {
+	return redisstore.Options{Addresses: addresses, Primary: c.Primary, Mode: c.Mode, Replicas: c.Replicas, Logger: log}
+}
+
+// atDeath is how many calls for items one death may repeat: those in flight, and those
+// whose results wait for a commit, which takes less time than a call.
+func (c Config) atDeath() int { return 2 * c.Slots * c.Batch }
+
+// atCut is how many a node may repeat that lost its store and worked on until
+// its lease was over: what it can call for in that time. A call takes at least half of Latency.
+func (c Config) atCut() int {
+	return c.atDeath() + c.Slots*c.Batch*int(c.LeaseFor/(c.Latency/2))
+}

@@ -1,0 +1,193 @@
+//go:build unix
+
+package fleet
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Fleet is some nodes, what they call, and who gives them work.
+type Fleet struct {
+	// Nodes are those of the start, in order.
+	Nodes []*Node
+
+	*client
+	t        testing.TB
+	config   Config
+	dir      string
+	recorder *process
+	url      string
+	lives    int
+	logs     []string
+
+	faults    int          // things done to nodes
+	atRisk    int          // calls for items that they may have repeated
+	worst     int          // by one of them
+	undone    int          // attempts at one item that one of them may have undone
+	disturbed map[int]bool // lives to whom something was done
+	zombies   map[int]bool // of them, those who may not have noticed
+}
+
+// Node is one place in the fleet. Each start of its process is another life.
+type Node struct {
+	fleet   *Fleet
+	number  int
+	life    int
+	process *process
+}
+
+// upIn is how long a process may take to start, on a busy machine.
+const upIn = 30 * time.Second
+
+// New starts a fleet, which ends with the test.
+func New(t testing.TB, c Config) *Fleet {
+	t.Helper()
+	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), disturbed: map[int]bool{}, zombies: map[int]bool{}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			f.dump()
+		}
+	})
+	f.recorder = f.spawn(order{Role: "recorder", Log: f.callLog(), Config: f.config}, "recorder")
+	var err error
+	if f.url, err = f.recorder.await("ready", upIn); err != nil {
+		t.Fatalf("recorder: %v", err)
+	}
+	for i := range f.config.Nodes {
+		n := &Node{fleet: f, number: i}
+		f.Nodes = append(f.Nodes, n)
+		n.Start()
+	}
+	f.client = newClient(t, f.config)
+	return f
+}
+
+func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.tsv") }
+
+func (f *Fleet) spawn(o order, name string) *process {
+	f.t.Helper()
+	log := filepath.Join(f.dir, name+".log")
+	f.logs = append(f.logs, log)
+	p, err := spawn(o, log)
+	if err != nil {
+		f.t.Fatalf("start %s: %v", name, err)
+	}
+	f.t.Cleanup(p.kill)
+	return p
+}
+
+// dump shows the end of every process's log.
+func (f *Fleet) dump() {
+	for _, log := range f.logs {
+		f.t.Logf("end of %s:\n%s", filepath.Base(log), tail(log, 3000))
+	}
+}
+
+// Start starts the node's process, and returns when its engine runs.
+func (n *Node) Start() {
+	f := n.fleet
+	f.t.Helper()
+	f.lives++
+	n.life = f.lives
+	addresses := f.config.Addresses
+	if via := f.config.Via[n.number]; via != "" {
+		addresses = []string{via}
+	}
+	n.process = f.spawn(order{Role: "node", URL: f.url, Life: n.life, Addresses: addresses, Config: f.config},
+		fmt.Sprintf("node%d-life%d", n.number, n.life))
+	if _, err := n.process.await("up", upIn); err != nil {
+		f.t.Fatalf("node %d: %v", n.number, err)
+	}
+}
+
+// Life is the number of the node's process among all that were started.
+func (n *Node) Life() int { return n.life }
+
+// Kill ends the process as kill -9 does.
+func (n *Node) Kill() {
+	n.fleet.t.Helper()
+	n.Disturb(n.fleet.config.atDeath())
+	n.mustRun()
+	n.process.kill()
+}
+
+// Freeze stops the process where it is; its connections stay open. If it lasts
+// longer than the lease, others do its work.
+func (n *Node) Freeze() {
+	n.fleet.t.Helper()
+	n.Disturb(2 * n.fleet.config.atDeath()) // once when others take over, once more for what it does late
+	n.fleet.zombies[n.life] = true
+	n.signal(syscall.SIGSTOP)
+}
+
+// Thaw is the end of Freeze.
+func (n *Node) Thaw() {
+	n.fleet.t.Helper()
+	n.signal(syscall.SIGCONT)
+}
+
+// Stop tells the node to stop and waits until it has; it has to do so cleanly.
+func (n *Node) Stop() {
+	t := n.fleet.t
+	t.Helper()
+	n.signal(syscall.SIGTERM)
+	select {
+	case <-n.process.gone:
+	case <-time.After(upIn):
+		t.Fatalf("node %d did not stop within %v", n.number, upIn)
+	}
+	if n.process.err != nil {
+		t.Errorf("node %d was told to stop: %v\n%s", n.number, n.process.err, tail(n.log(), 1000))
+	}
+}
+
+// Disturb tells the judge that something was done to the node that may make it
+// and others repeat calls for so many items.
+func (n *Node) Disturb(atRisk int) {
+	f := n.fleet
+	f.faults++
+	f.atRisk += atRisk
+	f.worst = max(f.worst, atRisk)
+	f.disturbed[n.life] = true
+}
+
+// Cut tells the judge that the node cannot reach its store for a while.
+func (n *Node) Cut() {
+	n.Disturb(n.fleet.config.atCut())
+	n.fleet.zombies[n.life] = true
+	n.fleet.undone = maxAttempts
+}
+
+// Health is what the node says is wrong with it; empty: nothing.
+func (n *Node) Health() string {
+	text, _, _ := n.process.last("health")
+	return text
+}
+
+// Running reports whether the process is there.
+func (n *Node) Running() bool { return n.process.running() }
+
+func (n *Node) log() string {
+	return filepath.Join(n.fleet.dir, fmt.Sprintf("node%d-life%d.log", n.number, n.life))
+}
+
+func (n *Node) signal(s syscall.Signal) {
+	n.fleet.t.Helper()
+	n.mustRun()
+	if err := n.process.signal(s); err != nil {
+		n.fleet.t.Fatalf("node %d: signal %v: %v", n.number, s, err)
+	}
+}
+
+// mustRun fails the test if the process ended by itself: nothing that is done
+// to its store or its network may end a node.
+func (n *Node) mustRun() {
+	n.fleet.t.Helper()
+	if !n.Running() {
+		n.fleet.t.Fatalf("node %d ended by itself: %v\n%s", n.number, n.process.err, tail(n.log(), 1000))
+	}
+}

@@ -1,0 +1,164 @@
+package partition
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	tallyEvery = int64(100 * time.Millisecond) // the least time between tallies that nobody waits for
+	ruledEvery = tallyEvery / 5                // the same where a failure rule waits for them
+)
+
+// Tally is how far a shard is, as of a commit of its partition: all counters
+// since its beginning, so that of several only the newest counts.
+type Tally struct {
+	ID       weir.BulkID       `json:"id"`
+	Shard    int               `json:"shard"`
+	From     int               `json:"from"`   // the shard's partition
+	Number   uint64            `json:"number"` // of the commit
+	Seen     uint64            `json:"seen"`   // number of the newest orders
+	State    weir.BulkState    `json:"state"`
+	Have     int               `json:"have"`  // ranges
+	Begun    int               `json:"begun"` // of them
+	Done     int64             `json:"done"`
+	Failed   int64             `json:"failed"`
+	LeftOut  int64             `json:"left_out"`
+	InFlight int64             `json:"in_flight"`
+	Waiting  int64             `json:"waiting"`
+	Steps    []weir.StepCounts `json:"steps"`
+	WaitsOn  []string          `json:"waits_on,omitempty"`
+}
+
+func (t *Tally) ended() int64 { return t.Done + t.Failed + t.LeftOut }
+
+// away is what a shard knows of its home.
+type away struct {
+	seen    uint64         // number of the newest orders
+	state   weir.BulkState // that they ask for
+	unsaved bool           // orders came that are not in the rows yet
+	told    Tally          // the newest
+	quiet   bool           // what it said about being at rest
+	at      int64          // when it was made
+	alarm   int64          // when the next one is due; 0: nothing is set
+}
+
+// shardRow is the stored form of what a shard was told.
+type shardRow struct {
+	Shard  int            `json:"shard"`
+	Seen   uint64         `json:"seen"`
+	State  weir.BulkState `json:"state"`
+	Rest   int64          `json:"rest"`
+	Spread int            `json:"spread"`
+	Ranges []uint32       `json:"ranges"`
+}
+
+// obey takes what the home says about one of its shards.
+func (m *Machine) obey(now int64, o *Orders) error {
+	b := m.bulks[o.ID]
+	switch {
+	case b == nil && (m.over[o.ID] || o.State.Final()):
+		return nil // it comes late: the shard has ended
+	case b == nil && o.Spec == nil:
+		return fmt.Errorf("orders %d of %s: %w: the shard is not known here", o.Number, o.ID, store.ErrCorrupt)
+	case b == nil:
+		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}})
+		m.gen.created = append(m.gen.created, b)
+	}
+	if !b.away() || o.Number <= b.shard.away.seen {
+		return nil
+	}
+	have := len(b.shard.ranges)
+	if o.From > have {
+		return fmt.Errorf("orders %d of %s: %w: ranges from %d on, and the shard has %d", o.Number, o.ID, store.ErrCorrupt, o.From, have)
+	}
+	for _, r := range o.Ranges[min(have-o.From, len(o.Ranges)):] {
+		if r >= b.spec.ranges() {
+			return fmt.Errorf("orders %d of %s: %w: there is no range %d", o.Number, o.ID, store.ErrCorrupt, r)
+		}
+		b.give(r)
+	}
+	b.shard.rest, b.shard.spread = o.Rest, o.Spread
+	b.shard.away.seen, b.shard.away.state, b.shard.away.unsaved = o.Number, o.State, true
+	m.touch(b)
+	m.weigh(now, b.spec.Tenant)
+	m.offerAll(now, b)
+	m.follow(now, b, o)
+	return nil
+}
+
+// follow brings the shard into the state that its home is in.
+func (m *Machine) follow(now int64, b *bulk, o *Orders) {
+	switch {
+	case b.stopping():
+		m.settle(now, b)
+	case o.State == weir.BulkRunning:
+		m.release(now, b)
+	case o.State == weir.BulkPaused || o.State == weir.BulkStopped:
+		m.hold(now, b, o.State, o.Reason)
+	default:
+		m.cancel(now, b, o.Cause, o.Reason)
+	}
+}
+
+// quiet reports whether the shard can end no more items until it hears from its home.
+func (b *bulk) quiet() bool {
+	return b.inFlight == 0 && (b.stopping() || b.ended() == b.shard.given)
+}
+
+// sendTally has the commit being cut tell the home how far the shard is, if it
+// is time or the home waits for it.
+func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
+	a, every := b.shard.away, tallyEvery
+	if b.spec.StopOn != (weir.StopRule{}) {
+		every = ruledEvery
+	}
+	if !b.anxious() && now < a.at+every {
+		m.ring(b, a.at+every)
+		return
+	}
+	a.told, a.quiet, a.at = m.tallyOf(b), b.quiet(), now
+	g.send(b.spec.Shards[0], b.spec.ID, &envelope{Tally: &a.told})
+	if !b.state.Final() {
+		m.ring(b, now+repeatEvery)
+	}
+}
+
+// anxious reports whether the home ought to hear at once: the shard runs short,
+// has come to rest, or has followed.
+func (b *bulk) anxious() bool {
+	a := b.shard.away
+	moved := len(b.shard.ranges) != a.told.Have || b.shard.begun != a.told.Begun
+	return a.told.Number == 0 || b.state != a.told.State || b.quiet() && !a.quiet || moved && b.shard.short()
+}
+
+func (m *Machine) tallyOf(b *bulk) Tally {
+	s := &b.status
+	return Tally{
+		ID: b.spec.ID, Shard: b.shard.no, From: b.spec.Shards[b.shard.no], Number: m.number,
+		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun,
+		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting,
+		Steps: s.Steps, WaitsOn: m.causes(b),
+	}
+}
+
+// ring has the shard looked at again at a time, at the latest.
+func (m *Machine) ring(b *bulk, at int64) {
+	if a := b.shard.away; a.alarm == 0 || at < a.alarm {
+		a.alarm = at
+		m.waits.push(wait{due: at, bulk: b.spec.ID})
+	}
+}
+
+// awayAlarm has a tally made by the next commit.
+func (m *Machine) awayAlarm(now int64, b *bulk) {
+	a := b.shard.away
+	if a.alarm == 0 || now < a.alarm {
+		return
+	}
+	a.alarm = 0
+	m.touch(b)
+}

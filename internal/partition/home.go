@@ -1,0 +1,266 @@
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// repeatEvery is how often a message is made again whose effect does not show.
+const repeatEvery = int64(5 * time.Second)
+
+// home is what the home of a shared bulk action knows of its shards.
+type home struct {
+	owners  []byte     // by range, as far as they were given out: the shard that has it
+	lists   [][]uint32 // by shard: the ranges it was given, rising
+	items   []int64    // by shard: the items of those
+	tallies []Tally    // by shard: the newest; that of the home itself stays empty
+	fresh   []bool     // by shard: the tally is not in the rows yet
+	told    []told     // by shard: the newest orders
+	written int        // how many owners are in the row
+	own     []uint32   // ranges for the home, in no commit yet
+	sealed  []uint32   // ranges for the home, in the commit under way
+	alarm   int64      // when to look whether orders show their effect
+}
+
+// told is what the newest orders to a shard said.
+type told struct {
+	number uint64 // 0: there were none by this owner
+	at     int64
+	ranges int
+	state  weir.BulkState
+	spread int
+}
+
+// Orders is what the home tells a shard. Each says all that the shard may not
+// know: of several only the newest counts.
+type Orders struct {
+	ID     weir.BulkID    `json:"id"`
+	Number uint64         `json:"number"` // of the home's commit that decided it
+	Shard  int            `json:"shard"`
+	Spec   *Created       `json:"spec,omitempty"` // until the shard has answered
+	From   int            `json:"from"`           // how many ranges the shard had by its newest tally
+	Ranges []uint32       `json:"ranges,omitempty"`
+	State  weir.BulkState `json:"state"` // to be followed; a final one: it is over
+	Cause  string         `json:"cause,omitempty"`
+	Reason string         `json:"reason,omitempty"`
+	Rest   int64          `json:"rest,omitempty"`   // items that no shard was given
+	Spread int            `json:"spread,omitempty"` // shards that have work
+}
+
+// Outgoing is a message to the inbox of another partition. One with the same
+// partition and bulk action that comes later makes it superfluous.
+type Outgoing struct {
+	Partition int
+	Bulk      weir.BulkID
+	Body      []byte
+}
+
+func newHome(c *Created) *home {
+	n := len(c.Shards)
+	return &home{
+		lists: make([][]uint32, n), items: make([]int64, n),
+		tallies: make([]Tally, n), fresh: make([]bool, n), told: make([]told, n),
+	}
+}
+
+// grant notes that the next range belongs to a shard.
+func (h *home) grant(c *Created, to int) uint32 {
+	r := uint32(len(h.owners))
+	h.owners = append(h.owners, byte(to))
+	h.lists[to] = append(h.lists[to], r)
+	h.items[to] += c.itemsOf(r)
+	return r
+}
+
+// topUp gives ranges to the shards that have less than two left, in turn. The
+// home uses its own when the commit that says so is confirmed: until then a
+// takeover could give them to somebody else.
+func (m *Machine) topUp(b *bulk) {
+	s, h := b.shard, b.shard.home
+	for again := !b.stopping(); again; {
+		again = false
+		for to := range h.lists {
+			if uint32(len(h.owners)) == b.spec.ranges() || len(h.lists[to])-max(1, b.begunBy(to)) >= 1 {
+				continue
+			}
+			r := h.grant(b.spec, to)
+			if to == 0 {
+				h.own = append(h.own, r)
+			}
+			s.rest -= b.spec.itemsOf(r)
+			again = true
+			m.touch(b)
+		}
+	}
+}
+
+// stopping reports whether nothing of the bulk action is started any more.
+func (b *bulk) stopping() bool { return b.state == weir.BulkCancelling || b.state.Final() }
+
+func (b *bulk) begunBy(shard int) int {
+	if shard == 0 {
+		return b.shard.begun
+	}
+	return b.shard.home.tallies[shard].Begun
+}
+
+// tally adds what a shard tells to the counters of the bulk action.
+func (m *Machine) tally(now int64, t *Tally) {
+	b := m.bulks[t.ID]
+	if b == nil {
+		m.dismiss(t)
+		return
+	}
+	if !b.atHome() || t.Shard <= 0 || t.Shard >= len(b.spec.Shards) || t.Number <= b.shard.home.tallies[t.Shard].Number {
+		return
+	}
+	h := b.shard.home
+	old, failed := h.tallies[t.Shard], b.status.Failed
+	b.count(&old, -1)
+	b.count(t, 1)
+	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
+	m.touch(b)
+	m.topUp(b)
+	if b.status.Failed > failed {
+		m.judge(now, b)
+	}
+	m.settle(now, b)
+}
+
+// count adds a tally to the counters, or takes it off them.
+func (b *bulk) count(t *Tally, sign int64) {
+	s := &b.status
+	s.Done += sign * t.Done
+	s.Failed += sign * t.Failed
+	s.LeftOut += sign * t.LeftOut
+	for i := range min(len(t.Steps), len(s.Steps)) {
+		to, from := &s.Steps[i], &t.Steps[i]
+		to.Done += sign * from.Done
+		to.Failed += sign * from.Failed
+		to.LeftOut += sign * from.LeftOut
+		to.Attempts += sign * from.Attempts
+		to.Retries += sign * from.Retries
+		to.Refused += sign * from.Refused
+		to.Pending += sign * from.Pending
+	}
+}
+
+// dismiss answers a shard of a bulk action that has ended: it has not heard of it.
+func (m *Machine) dismiss(t *Tally) {
+	o := Orders{ID: t.ID, Number: m.number + 1, Shard: t.Shard, From: t.Have, State: weir.BulkCompleted}
+	m.gen.send(t.From, o.ID, &envelope{Orders: &o})
+}
+
+// atRest reports whether no other shard can end any item otherwise than by the
+// cancel that is under way.
+func (b *bulk) atRest() bool {
+	return !b.atHome() || b.flying() == b.inFlight
+}
+
+// flying is the number of items that may still end otherwise than cancelled,
+// once a cancel is under way. Until a shard has said that it heard of the cancel,
+// that is all it was given.
+func (b *bulk) flying() int64 {
+	n := b.inFlight
+	if !b.atHome() {
+		return n
+	}
+	h := b.shard.home
+	for i := 1; i < len(h.tallies); i++ {
+		if t := &h.tallies[i]; t.State == weir.BulkCancelling || t.State.Final() {
+			n += t.InFlight
+		} else {
+			n += h.items[i] - t.ended()
+		}
+	}
+	return n
+}
+
+// spread is the number of shards that have work or will get some.
+func (b *bulk) spread() (n int) {
+	h := b.shard.home
+	for i := range h.lists {
+		ended := h.tallies[i].ended()
+		if i == 0 {
+			ended = b.localEnded()
+		}
+		if b.shard.rest > 0 || h.items[i] > ended {
+			n++
+		}
+	}
+	return n
+}
+
+// sendOrders has the commit being cut tell every shard what it does not know.
+func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
+	h := b.shard.home
+	b.shard.spread = b.spread()
+	for i := 1; i < len(h.lists); i++ {
+		want := told{ranges: len(h.lists[i]), state: b.state, spread: b.shard.spread}
+		have := h.told[i]
+		have.number, have.at = 0, 0
+		if want.ranges == 0 || want == have && h.told[i].number != 0 {
+			continue
+		}
+		want.number, want.at = m.number, now
+		h.told[i] = want
+		g.send(b.spec.Shards[i], b.spec.ID, &envelope{Orders: b.orders(i, m.number)})
+	}
+}
+
+func (b *bulk) orders(to int, number uint64) *Orders {
+	h, t := b.shard.home, &b.shard.home.tallies[to]
+	o := &Orders{
+		ID: b.spec.ID, Number: number, Shard: to, From: t.Have, State: b.state, Cause: b.status.CancelCause,
+		Reason: b.status.Reason, Rest: b.shard.rest, Spread: b.shard.spread,
+	}
+	if t.Number == 0 {
+		o.Spec = b.spec
+	}
+	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]
+	return o
+}
+
+// homeAlarm repeats orders that a shard has not shown to have for long.
+func (m *Machine) homeAlarm(now int64, b *bulk) {
+	h := b.shard.home
+	if now < h.alarm {
+		return
+	}
+	for i := range h.told {
+		if t := &h.told[i]; t.number > h.tallies[i].Seen && now >= t.at+repeatEvery {
+			t.number = 0
+			m.touch(b)
+		}
+	}
+	h.alarm = now + repeatEvery
+	m.waits.push(wait{due: h.alarm, bulk: b.spec.ID})
+}
+
+// takeOwn lets the home open the ranges that the confirmed commit gave it.
+func (m *Machine) takeOwn(now int64, b *bulk) {
+	h := b.shard.home
+	if len(h.sealed) == 0 || b.stopping() {
+		return
+	}
+	for _, r := range h.sealed {
+		b.give(r)
+	}
+	h.sealed = h.sealed[:0]
+	m.topUp(b)
+	m.offerAll(now, b)
+}
+
+// words adds what other shards wait on.
+func (h *home) words(words []string) []string {
+	for i := range h.tallies {
+		for _, w := range h.tallies[i].WaitsOn {
+			if !slices.Contains(words, w) {
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}

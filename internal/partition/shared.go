@@ -1,0 +1,173 @@
+package partition
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// homeShard is the home's part of a bulk action; nil: it is not shared.
+func homeShard(c *Created) *shard {
+	if !c.Shared() {
+		return nil
+	}
+	must(len(c.Shards) <= mostShards, "%s has %d shards", c.ID, len(c.Shards))
+	return &shard{rest: c.Items, home: newHome(c)}
+}
+
+// send has a message sent once the generation is durable.
+func (g *generation) send(to int, id weir.BulkID, e *envelope) {
+	body, err := json.Marshal(e)
+	must(err == nil, "encode message about %s: %v", id, err)
+	g.sends = append(g.sends, Outgoing{Partition: to, Bulk: id, Body: body})
+}
+
+// writeShard adds what changed about a shared bulk action to the commit being
+// cut, and the messages that tell of it.
+func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) {
+	id := x.spec.ID
+	if x.away() {
+		if x.shard.away.unsaved {
+			b.Set = append(b.Set, sealJSON(shardKey(id), x.shard.row()))
+			x.shard.away.unsaved = false
+		}
+		m.sendTally(now, g, x)
+		m.weigh(now, x.spec.Tenant)
+		return
+	}
+	h := x.shard.home
+	if len(h.owners) > h.written {
+		b.Set = append(b.Set, seal(ownersKey(id), append([]byte{}, h.owners...)))
+		h.written = len(h.owners)
+	}
+	for i, fresh := range h.fresh {
+		if fresh {
+			b.Set = append(b.Set, sealJSON(tallyKey(id, i), &h.tallies[i]))
+			h.fresh[i] = false
+		}
+	}
+	h.sealed, h.own = append(h.sealed, h.own...), h.own[:0]
+	m.sendOrders(now, g, x)
+	m.weigh(now, x.spec.Tenant)
+}
+
+// row is what the shard was told, as it is stored.
+func (s *shard) row() *shardRow {
+	return &shardRow{
+		Shard: s.no, Seen: s.away.seen, State: s.away.state, Rest: s.rest, Spread: s.spread, Ranges: s.ranges,
+	}
+}
+
+// loadShard reads this partition's part of a bulk action; nil: it is not shared.
+func loadShard(rows Rows, c *Created) (*shard, error) {
+	if !c.Shared() {
+		return nil, nil
+	}
+	var row shardRow
+	err := readJSON(rows, shardKey(c.ID), &row)
+	if errors.Is(err, store.ErrNotFound) {
+		return loadHome(rows, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if row.Shard <= 0 || row.Shard >= len(c.Shards) {
+		return nil, fmt.Errorf("shard %d of %d: %w", row.Shard, len(c.Shards), store.ErrCorrupt)
+	}
+	s := &shard{no: row.Shard, rest: row.Rest, spread: row.Spread, ranges: row.Ranges}
+	s.away = &away{seen: row.Seen, state: row.State}
+	return s, c.checkRanges(s.ranges)
+}
+
+func loadHome(rows Rows, c *Created) (*shard, error) {
+	s := homeShard(c)
+	h := s.home
+	owners, err := ReadOwners(rows, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, to := range owners {
+		s.rest -= c.itemsOf(h.grant(c, int(to)))
+	}
+	h.written = len(owners)
+	s.ranges = h.lists[0]
+	return s, rows.Scan(rowKey(kindTally, c.ID), func(key, row []byte) error {
+		var t Tally
+		if err := unsealJSON(key, row, &t); err != nil {
+			return err
+		}
+		if i := int(key[len(key)-1]); i >= len(c.Shards) || i != t.Shard {
+			return fmt.Errorf("tally of shard %d: %w", i, store.ErrCorrupt)
+		}
+		h.tallies[t.Shard] = t
+		return nil
+	})
+}
+
+// ReadOwners returns, for each range of a shared bulk action that was given out,
+// which of its shards has it.
+func ReadOwners(rows Rows, c *Created) ([]byte, error) {
+	key := ownersKey(c.ID)
+	row, err := rows.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	owners, err := unseal(key, row)
+	if err != nil {
+		return nil, err
+	}
+	if uint32(len(owners)) > c.ranges() {
+		return nil, fmt.Errorf("%d ranges of %d: %w", len(owners), c.ranges(), store.ErrCorrupt)
+	}
+	for r, to := range owners {
+		if int(to) >= len(c.Shards) {
+			return nil, fmt.Errorf("range %d: %w: shard %d of %d", r, store.ErrCorrupt, to, len(c.Shards))
+		}
+	}
+	return owners, nil
+}
+
+func (c *Created) checkRanges(list []uint32) error {
+	for i, r := range list {
+		if r >= c.ranges() || i > 0 && r <= list[i-1] {
+			return fmt.Errorf("range %d: %w: there are %d, and they rise", r, store.ErrCorrupt, c.ranges())
+		}
+	}
+	return nil
+}
+
+// regain puts a loaded shard's ranges under its cursor.
+func (b *bulk) regain() {
+	list := b.shard.ranges
+	b.shard.ranges = nil
+	for _, r := range list {
+		b.give(r)
+	}
+}
+
+// goOn has the messages of a loaded bulk action made again: those that the
+// former owner made may not have been sent.
+func (m *Machine) goOn(now int64, b *bulk) {
+	if b.atHome() {
+		m.topUp(b)
+		b.shard.spread = b.spread()
+	}
+	m.weigh(now, b.spec.Tenant)
+	m.touch(b)
+}
+
+// loadOver finds the shards that have ended.
+func (m *Machine) loadOver(rows Rows) error {
+	return rows.Scan([]byte{kindShard}, func(key, _ []byte) error {
+		if id := weir.BulkID(key[1:]); m.bulks[id] == nil {
+			m.over[id] = true
+		}
+		return nil
+	})
+}

@@ -1,0 +1,111 @@
+package partition
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/store"
+)
+
+// tenant is what is known of a tenant that has bulk actions here.
+type tenant struct {
+	bulks  int  // that have not ended
+	row    bool // its marker is in the rows, or in the commit under way
+	spread int  // its weight is one part of so many; 0: as 1
+}
+
+// TenantActive reports whether a tenant has bulk actions in a partition that
+// have not ended, or their shards. It is for whoever looks for a place for more.
+func TenantActive(rows Rows, tenant string) (bool, error) {
+	_, err := rows.Get(tenantKey(tenant))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// enter counts a bulk action to its tenant.
+func (m *Machine) enter(b *bulk) {
+	name := b.spec.Tenant
+	t := m.tenants[name]
+	t.bulks++
+	m.tenants[name] = t
+	if t.bulks == 1 {
+		m.gen.tenants = append(m.gen.tenants, name)
+	}
+	if b.shard != nil {
+		m.shared = append(m.shared, b)
+	}
+}
+
+// leave takes an ended bulk action off its tenant.
+func (m *Machine) leave(now int64, b *bulk) {
+	name := b.spec.Tenant
+	t := m.tenants[name]
+	t.bulks--
+	m.tenants[name] = t
+	if t.bulks == 0 {
+		m.gen.tenants = append(m.gen.tenants, name)
+	}
+	if b.shard == nil {
+		return
+	}
+	m.shared = slices.DeleteFunc(m.shared, func(x *bulk) bool { return x == b })
+	m.weigh(now, name)
+	if b.away() {
+		m.over[b.spec.ID] = true
+	}
+}
+
+// writeTenants marks the tenants that have work here, and unmarks the others.
+func (m *Machine) writeTenants(b *store.Batch, g *generation) {
+	for _, name := range g.tenants {
+		t := m.tenants[name]
+		switch has := t.bulks > 0; {
+		case has && !t.row:
+			b.Set = append(b.Set, store.Row{Key: tenantKey(name)})
+		case !has && t.row:
+			b.Delete = append(b.Delete, tenantKey(name))
+		}
+		if t.bulks == 0 {
+			delete(m.tenants, name)
+			continue
+		}
+		t.row = true
+		m.tenants[name] = t
+	}
+}
+
+// loadTenants finds which markers are there.
+func (m *Machine) loadTenants(rows Rows) error {
+	return rows.Scan([]byte{kindTenant}, func(key, _ []byte) error {
+		name := string(key[1:])
+		t := m.tenants[name]
+		t.row = true
+		m.tenants[name] = t
+		if t.bulks == 0 {
+			m.gen.tenants = append(m.gen.tenants, name) // nobody's: the next commit removes it
+		}
+		return nil
+	})
+}
+
+// weigh gives a tenant the weight that it has in each of the partitions that
+// share its work, so that being spread wins it nothing. Shards of a tenant lie in
+// the same partitions as far as they can: the widest spread tells how many.
+func (m *Machine) weigh(now int64, name string) {
+	widest := 1
+	for _, b := range m.shared {
+		if b.spec.Tenant == name && b.working() {
+			widest = max(widest, b.shard.spread)
+		}
+	}
+	t, known := m.tenants[name]
+	if max(t.spread, 1) == widest || !known {
+		return
+	}
+	t.spread = widest
+	m.tenants[name] = t
+	m.queue.SetTenant(now, m.queue.Tenant(name), int64(sched.Unit/widest), 0)
+}

@@ -1,0 +1,30 @@
+package quota
+
+import (
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// Tables is the books of many limits. The rate and the concurrency of a
+// resource, which differ in their window, are limits of their own.
+type Tables map[name]*Table
+
+type name struct {
+	resource string
+	window   time.Duration
+}
+
+// Of returns the books of a limit, with the units it has now. New ones are told
+// to learn until the given moment: 0 where nothing can have been forgotten.
+func (t Tables) Of(l store.Limit, learn int64) *Table {
+	n := name{l.Resource, l.Window}
+	table := t[n]
+	if table == nil {
+		table = New(l)
+		table.Learn(learn)
+		t[n] = table
+	}
+	table.SetUnits(l.Units)
+	return table
+}

@@ -1,0 +1,318 @@
+package quota
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// The leader's constants.
+const (
+	// poolShare is the part of a rate that no node holds while there are several.
+	// It is what work that has just begun, or is too little for a quota, draws from.
+	poolShare = 0.10
+	// smallPer is how many chunks a window must have per node for quotas to make sense.
+	smallPer = 2
+	// sparseBelow is how many chunks in a window are too few for a quota, and sparseRoom
+	// how much room is left for what nodes without quotas draw, as a multiple of it.
+	sparseBelow = 4
+	sparseRoom  = 2
+	// rotateEvery is how often the chunks that do not divide evenly go round, and
+	// rotateSlots how often they do if a node has none at all of a concurrency.
+	rotateEvery = 20 * time.Second
+	rotateSlots = 2 * time.Second
+	// smoothFor is the time over which drawn permits are averaged.
+	smoothFor = 5 * time.Second
+	// rememberFor is how long a node that has left is expected back.
+	rememberFor = 10 * time.Minute
+	// deadband is how far off a target may be, beside one chunk.
+	deadband = 0.05
+)
+
+// Planner computes the targets of one limit: what each node should get.
+//
+// Nodes share by weight what they want (weighted max-min). Permits that a node
+// draws count as a part of its share. What a node got too little of by rounding, or by a
+// race for permits, is made good later. A Planner is the memory of one leader.
+type Planner struct {
+	limit   store.Limit
+	chunk   int64
+	pool    float64
+	rotate  time.Duration
+	nodes   map[string]*standing
+	last    int64 // the time of the last plan
+	rotated int64
+	begun   bool
+}
+
+// standing is one node in the leader's eyes.
+type standing struct {
+	name    string
+	said    store.Holding
+	here    bool    // in the last list
+	seen    int64   // when it was last in it
+	target  int64   // in force
+	share   float64 // computed, before it is rounded
+	drawn   float64 // smoothed
+	deficit float64 // what it should have got and did not, in units x windows
+}
+
+// NewPlanner makes the plans for a limit of which work commonly takes chunk at once.
+func NewPlanner(l store.Limit, chunk int64) *Planner {
+	if l.Window == 0 {
+		chunk = 1
+	}
+	return &Planner{limit: l, chunk: max(chunk, 1), pool: poolShare, rotate: rotateEvery, nodes: map[string]*standing{}}
+}
+
+// Plan returns the targets for what the nodes said, and whether they differ from
+// those before. members is the number of nodes that are alive.
+func (p *Planner) Plan(now int64, members int, hs []store.Holding) (targets map[string]int64, changed bool) {
+	list := p.meet(now, hs)
+	members = max(members, len(list), 1)
+	budget := max(p.budget(members)-p.sparse(), 0) / p.chunk * p.chunk
+	spread(list, float64(budget), p.least(list))
+	changed = p.round(now, list, budget)
+	changed = p.expect(now, members) || changed || !p.begun && len(list) > 0
+	p.begun = p.begun || changed
+	targets = make(map[string]int64, len(p.nodes))
+	for name, n := range p.nodes { // into a map again: the order does not reach it
+		if n.target > 0 {
+			targets[name] = n.target
+		}
+	}
+	return targets, changed
+}
+
+// meet takes down what the nodes said, and returns those that want something.
+func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing) {
+	for _, n := range p.nodes { // the order does not reach anything
+		n.here = false
+	}
+	since := float64(now - p.last)
+	p.last = now
+	for _, h := range hs {
+		n := p.nodes[h.Node]
+		if n == nil {
+			n = &standing{name: h.Node, drawn: float64(h.Drawn)}
+			p.nodes[h.Node] = n
+		}
+		n.drawn += (float64(h.Drawn) - n.drawn) * min(since/float64(smoothFor), 1)
+		n.said, n.here, n.seen = h, true, now
+		if p.worth(h) {
+			list = append(list, n)
+		} else {
+			n.share, n.deficit = 0, 0
+		}
+	}
+	slices.SortFunc(list, func(a, b *standing) int { return cmp.Compare(a.name, b.name) })
+	p.account(list, since)
+	return list
+}
+
+// worth reports whether a node is to have a quota. One that wants little draws
+// permits: of a whole chunk held for it most would go to waste.
+func (p *Planner) worth(h store.Holding) bool {
+	return h.Want > 0 && (p.limit.Window == 0 || h.Want >= min(sparseBelow*p.chunk, p.limit.Units))
+}
+
+// sparse is what nodes without quotas draw, which is left to them beside the pool.
+func (p *Planner) sparse() int64 {
+	sum := 0.0
+	for _, n := range p.nodes { // a sum: the order does not reach it
+		if n.here && !p.worth(n.said) {
+			sum += n.drawn
+		}
+	}
+	return int64(sparseRoom * sum)
+}
+
+// account adds up what the nodes that are held back got less than their shares of
+// what all of them got.
+func (p *Planner) account(list []*standing, since float64) {
+	got, weight := 0.0, 0.0
+	for _, n := range list {
+		if n.held(p.limit) {
+			got += n.got()
+			weight += n.weight()
+		}
+	}
+	most := float64(sparseBelow * p.chunk)
+	for _, n := range list {
+		if !n.held(p.limit) {
+			n.deficit = 0
+			continue
+		}
+		should := got * n.weight() / weight
+		n.deficit += (should - n.got()) * min(since/float64(p.period()), 1)
+		n.deficit = min(max(n.deficit, -most), most)
+	}
+}
+
+func (p *Planner) period() time.Duration {
+	if p.limit.Window == 0 {
+		return rotateSlots
+	}
+	return p.rotate
+}
+
+// held reports whether the node could use all there is.
+func (n *standing) held(l store.Limit) bool { return n.said.Want >= l.Units }
+
+func (n *standing) weight() float64 { return float64(max(n.said.Weight, 1)) }
+
+func (n *standing) got() float64 { return float64(n.said.Used + n.said.Drawn) }
+
+// budget is what may be given to nodes, in whole chunks.
+func (p *Planner) budget(members int) int64 {
+	units := p.limit.Units
+	switch {
+	case p.limit.Window == 0 || members == 1:
+		return units
+	case units/p.chunk < smallPer*int64(members):
+		return 0
+	}
+	return int64((1-p.pool)*float64(units)) / p.chunk * p.chunk
+}
+
+// least is the least share of a node that wants something: one slot of a
+// concurrency that has enough for all.
+func (p *Planner) least(list []*standing) float64 {
+	if p.limit.Window == 0 && int64(len(list)) <= p.limit.Units {
+		return 1
+	}
+	return 0
+}
+
+// spread shares the budget by weight: every node gets the same per weight,
+// permits included, but no more than it wants and no less than least.
+func spread(list []*standing, budget, least float64) {
+	low, high := 0.0, 0.0
+	for _, n := range list {
+		high = max(high, (float64(n.said.Want)+n.drawn+math.Abs(n.deficit))/n.weight())
+	}
+	if fill(list, high, least) > budget {
+		for range 60 {
+			if mid := (low + high) / 2; fill(list, mid, least) > budget {
+				high = mid
+			} else {
+				low = mid
+			}
+		}
+		fill(list, low, least)
+	}
+}
+
+// fill gives every node its share at a level, and returns the sum.
+func fill(list []*standing, level, least float64) (sum float64) {
+	for _, n := range list {
+		most := max(float64(n.said.Want)-n.drawn, least)
+		n.share = min(max(level*n.weight()-n.drawn+n.deficit, least), most)
+		sum += n.share
+	}
+	return sum
+}
+
+// round turns shares into targets of whole chunks, if those in force are off.
+func (p *Planner) round(now int64, list []*standing, budget int64) (changed bool) {
+	turn := p.turn(now, list)
+	if !turn && !p.off(budget) {
+		return false
+	}
+	rest := budget / p.chunk
+	for _, n := range list {
+		rest -= int64(n.share) / p.chunk
+	}
+	order := slices.Clone(list)
+	slices.SortStableFunc(order, func(a, b *standing) int {
+		return cmp.Compare(p.claim(b, turn), p.claim(a, turn))
+	})
+	was := p.inForce()
+	for _, n := range p.nodes { // the order does not reach anything
+		if n.here {
+			n.target = 0
+		}
+	}
+	for _, n := range order {
+		chunks := int64(n.share) / p.chunk
+		if over := n.share - float64(chunks*p.chunk); rest > 0 && over > 0 {
+			chunks++
+			rest--
+		}
+		n.target = chunks * p.chunk
+	}
+	return !maps.Equal(was, p.inForce())
+}
+
+func (p *Planner) inForce() map[string]int64 {
+	m := make(map[string]int64, len(p.nodes))
+	for name, n := range p.nodes { // into a map: the order does not reach it
+		m[name] = n.target
+	}
+	return m
+}
+
+// claim orders the nodes for the chunks that do not divide evenly: by what their
+// shares have over whole chunks, and while it is not time to go round those that have one first.
+func (p *Planner) claim(n *standing, turn bool) float64 {
+	chunks := int64(n.share) / p.chunk
+	c := n.share - float64(chunks*p.chunk)
+	if !turn && n.target > chunks*p.chunk {
+		c += float64(p.chunk)
+	}
+	return c
+}
+
+// turn reports whether the uneven chunks should go round now.
+func (p *Planner) turn(now int64, list []*standing) bool {
+	every := int64(p.rotate)
+	if p.limit.Window == 0 && slices.ContainsFunc(list, func(n *standing) bool { return n.target == 0 }) {
+		every = int64(rotateSlots)
+	}
+	if now-p.rotated < every {
+		return false
+	}
+	p.rotated = now
+	return true
+}
+
+// off reports whether a target is too far from what it should be, or all of them
+// together are above the budget.
+func (p *Planner) off(budget int64) bool {
+	var sum int64
+	for _, n := range p.nodes { // the order does not reach the answer
+		if !n.here {
+			continue
+		}
+		sum += n.target
+		if by := math.Abs(n.share - float64(n.target)); by >= float64(p.chunk) && by >= deadband*n.share {
+			return true
+		}
+	}
+	return sum > budget
+}
+
+// expect sets the targets of nodes that have left, so that they need not wait for
+// the leader when they come again. Permits serve them if it is a rate.
+func (p *Planner) expect(now int64, members int) (changed bool) {
+	for name, n := range p.nodes { // the order does not reach anything
+		if n.here {
+			continue
+		}
+		was := n.target
+		n.target, n.share, n.drawn, n.deficit = 0, 0, 0, 0
+		if p.limit.Window == 0 {
+			n.target = max(p.limit.Units/int64(members), 1)
+		}
+		if now-n.seen > int64(rememberFor) {
+			delete(p.nodes, name)
+			n.target = 0
+		}
+		changed = changed || n.target != was
+	}
+	return changed
+}

@@ -1,0 +1,439 @@
+package quota
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	ms  = int64(time.Millisecond)
+	sec = int64(time.Second)
+)
+
+// world is nodes that share a limit through a store, on a clock of its own. The
+// pools, keepers, books and plans are the real ones; messages take 1 to 5 ms each way.
+type world struct {
+	rnd   *rand.Rand
+	now   int64
+	queue events
+	seq   int
+
+	limit store.Limit
+	chunk int64
+	ttl   time.Duration
+	table *Table
+	nodes []*node
+	lead  *leader
+	tune  func(*Planner)
+
+	log      []started
+	served   []float64 // by tenant
+	holds    int
+	draws    int
+	permits  int
+	waits    []int64 // of tasks that were queued, in order of their start
+	inFlight int
+	most     int   // tasks in flight at once
+	busy     int64 // time of tasks that have ended
+}
+
+type started struct{ at, cost int64 }
+
+// node is one process.
+type node struct {
+	w       *world
+	no      int
+	pool    *limit.Pool
+	res     *limit.PoolResource
+	lanes   []*lane
+	keeper  *Keeper
+	wakeAt  int64
+	dead    bool
+	service func() int64 // how long a task takes
+}
+
+// lane is the work of one partition.
+type lane struct {
+	l       *limit.Lane
+	n       *node
+	tenants []*tenant
+	askAt   int64
+}
+
+// tenant has work without end while it is on, or as much as queued says.
+type tenant struct {
+	no     int
+	weight int64
+	on     bool
+	queued []int64 // when its tasks came, if it is not on
+	tag    float64
+}
+
+type event struct {
+	at  int64
+	seq int
+	do  func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	x := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return x
+}
+
+// newWorld makes nodes with two lanes each, and tenants of mixed weights among them.
+func newWorld(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *world {
+	w := &world{
+		rnd: rand.New(rand.NewPCG(seed, 1)), now: 1e18, limit: l, chunk: chunk,
+		ttl: 1500 * time.Millisecond, table: New(l), served: make([]float64, tenants),
+	}
+	for i := range nodes {
+		w.nodes = append(w.nodes, newNode(w, i))
+	}
+	for i := range tenants {
+		ls := w.nodes[w.rnd.IntN(nodes)].lanes
+		if i < nodes {
+			ls = w.nodes[i].lanes
+		}
+		ln := ls[w.rnd.IntN(len(ls))]
+		ln.tenants = append(ln.tenants, &tenant{no: i, weight: 1024 * (1 + w.rnd.Int64N(4))})
+	}
+	return w
+}
+
+func newNode(w *world, no int) *node {
+	n := &node{w: w, no: no, pool: limit.NewPool(0), wakeAt: never}
+	c := limit.ResourceConfig{Name: "r"}
+	if w.limit.Window > 0 {
+		c.Rate = float64(w.limit.Units) / w.limit.Window.Seconds()
+	} else {
+		c.Concurrency = int(w.limit.Units)
+	}
+	n.res = n.pool.Resource(c)
+	n.pool.Share(n.res)
+	n.keeper = NewKeeper(w.limit, fmt.Sprintf("n%02d", no), w.ttl, w.chunk)
+	for i := range 2 {
+		n.lanes = append(n.lanes, &lane{l: n.pool.Lane(n.res, i), n: n, askAt: never})
+	}
+	return n
+}
+
+func (w *world) at(t int64, do func()) {
+	w.seq++
+	heap.Push(&w.queue, event{max(t, w.now), w.seq, do})
+}
+
+func (w *world) run(until int64) {
+	for len(w.queue) > 0 && w.queue[0].at <= until {
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		e.do()
+	}
+	w.now = until
+}
+
+func (w *world) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
+
+// call makes a call of the store, and takes its answer.
+func (w *world) call(do func() (answer func())) {
+	w.at(w.now+w.delay(), func() {
+		answer := do()
+		w.at(w.now+w.delay(), answer)
+	})
+}
+
+// set lets the tenants of a node have work or not.
+func (n *node) set(on bool) {
+	for _, ln := range n.lanes {
+		for _, t := range ln.tenants {
+			t.on = on
+		}
+		ln.ask()
+	}
+	n.settle()
+}
+
+// sparse lets single tasks come to a node at random times, every so often on average.
+func (n *node) sparse(every int64) {
+	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(every)), func() {
+		ln := n.lanes[n.w.rnd.IntN(len(n.lanes))]
+		if len(ln.tenants) > 0 {
+			t := ln.tenants[n.w.rnd.IntN(len(ln.tenants))]
+			t.queued = append(t.queued, n.w.now)
+			ln.ask()
+			n.settle()
+		}
+		n.sparse(every)
+	})
+}
+
+func (ln *lane) next() (best *tenant, weight int64) {
+	for _, t := range ln.tenants {
+		if !t.on && len(t.queued) == 0 {
+			continue
+		}
+		weight += t.weight
+		if best == nil || t.tag < best.tag {
+			best = t
+		}
+	}
+	return best, weight
+}
+
+// ask starts what may start.
+func (ln *lane) ask() {
+	n, w := ln.n, ln.n.w
+	ln.askAt = never
+	if n.dead {
+		return
+	}
+	for {
+		t, weight := ln.next()
+		if t == nil {
+			n.pool.Idle(w.now, ln.l)
+			return
+		}
+		at, ok := n.pool.Take(w.now, ln.l, int(w.chunk), weight, false)
+		if !ok {
+			if ln.askAt = at; at != never {
+				w.at(at, func() {
+					if ln.askAt == at {
+						ln.ask()
+						n.settle()
+					}
+				})
+			}
+			return
+		}
+		n.start(ln, t)
+	}
+}
+
+func (n *node) start(ln *lane, t *tenant) {
+	w := n.w
+	w.log = append(w.log, started{w.now, w.chunk})
+	w.served[t.no] += float64(w.chunk)
+	t.tag += float64(w.chunk) / float64(t.weight)
+	if !t.on {
+		w.waits = append(w.waits, w.now-t.queued[0])
+		t.queued = t.queued[1:]
+	}
+	if n.service == nil {
+		n.pool.Release(w.now, ln.l)
+		return
+	}
+	w.inFlight++
+	w.most = max(w.most, w.inFlight)
+	takes := n.service()
+	w.at(w.now+takes, func() {
+		w.inFlight--
+		w.busy += takes
+		if !n.dead {
+			n.pool.Release(w.now, ln.l)
+			ln.ask()
+			n.settle()
+		}
+	})
+}
+
+// settle passes on what the pool says after calls of it.
+func (n *node) settle() {
+	for {
+		wakes := n.pool.Wakes(nil)
+		if len(wakes) == 0 {
+			break
+		}
+		for _, l := range wakes {
+			n.lanes[l.Partition()].ask()
+		}
+	}
+	if len(n.pool.Stirred(nil)) > 0 {
+		n.keep()
+	}
+}
+
+// keep does what the keeper says.
+func (n *node) keep() {
+	w := n.w
+	if n.dead {
+		return
+	}
+	u := n.pool.Observe(w.now, n.res)
+	v := View{Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Weight: u.Weight, Permit: u.Permit}
+	if w.limit.Window == 0 {
+		v.Used, v.Short = int64(u.InFlight), u.Cramped
+	}
+	a := n.keeper.Next(w.now, v)
+	n.apply()
+	if a.Hold {
+		w.holds++
+		w.call(func() func() {
+			q := w.table.Hold(w.now, a.Holding, a.TTL)
+			return func() { n.held(q) }
+		})
+	}
+	if a.Draw > 0 {
+		w.draws++
+		w.call(func() func() {
+			after, ok := w.table.Draw(w.now, a.Draw)
+			return func() { n.drew(after, ok) }
+		})
+	}
+	if a.Wake != never && a.Wake != n.wakeAt {
+		at := a.Wake
+		w.at(at, func() {
+			if n.wakeAt == at {
+				n.wakeAt = never
+				n.keep()
+			}
+		})
+	}
+	n.wakeAt = a.Wake
+}
+
+func (n *node) held(q int64) {
+	n.keeper.Held(n.w.now, q, nil)
+	n.apply()
+	n.settle()
+	n.keep()
+}
+
+func (n *node) apply() {
+	units, until := n.keeper.Quota()
+	if n.w.limit.Window == 0 {
+		n.pool.SetSlotQuota(n.w.now, n.res, units, until)
+	} else {
+		n.pool.SetQuota(n.w.now, n.res, units, until)
+	}
+}
+
+func (n *node) drew(after time.Duration, ok bool) {
+	units, from, until, ok := n.keeper.Drew(n.w.now, after, ok, nil)
+	if ok {
+		n.w.permits++
+		n.pool.Permit(n.w.now, n.res, units, from, until)
+	}
+	n.settle()
+	n.keep()
+}
+
+// leader sets targets every 250 ms.
+type leader struct {
+	w     *world
+	plan  *Planner
+	epoch uint64
+	wrote int64
+	dead  bool
+}
+
+func (w *world) elect() {
+	var epoch uint64 = 1
+	if w.lead != nil {
+		epoch = w.lead.epoch + 1
+	}
+	w.lead = &leader{w: w, plan: NewPlanner(w.limit, w.chunk), epoch: epoch}
+	if w.tune != nil {
+		w.tune(w.lead.plan)
+	}
+	w.lead.cycle()
+}
+
+func (l *leader) cycle() {
+	w := l.w
+	if l.dead {
+		return
+	}
+	w.call(func() func() {
+		hs := w.table.Holdings(w.now)
+		return func() {
+			targets, changed := l.plan.Plan(w.now, w.members(), hs)
+			if !l.dead && (changed || w.now-l.wrote > sec) {
+				l.wrote = w.now
+				w.call(func() func() { _ = w.table.SetTargets(l.epoch, targets); return func() {} })
+			}
+		}
+	})
+	w.at(w.now+250*ms, l.cycle)
+}
+
+func (w *world) members() (n int) {
+	for _, o := range w.nodes {
+		if !o.dead {
+			n++
+		}
+	}
+	return n
+}
+
+// failOver replaces the books by empty ones that learn.
+func (w *world) failOver() {
+	w.table = New(w.limit)
+	w.table.Learn(w.now + int64(w.ttl+w.limit.Window))
+}
+
+// peak is the most that started in any window.
+func (w *world) peak() int64 {
+	var most, sum int64
+	first := 0
+	for _, x := range w.log {
+		sum += x.cost
+		for w.log[first].at <= x.at-int64(w.limit.Window) {
+			sum -= w.log[first].cost
+			first++
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// use is the share of the limit that was used between two times.
+func (w *world) use(from, to int64) float64 {
+	var sum int64
+	for _, x := range w.log {
+		if x.at > from && x.at <= to {
+			sum += x.cost
+		}
+	}
+	return float64(sum) / (float64(w.limit.Units) * float64(to-from) / float64(w.limit.Window))
+}
+
+// back is how long after a time the trailing window was below a share of the
+// limit for good: until it had reached that again after its lowest.
+func (w *world) back(from, to int64, share float64) time.Duration {
+	lowest, least := from, 2.0
+	for t := from; t <= min(to, from+3*sec); t += 10 * ms {
+		if u := w.use(t-sec, t); u < least {
+			lowest, least = t, u
+		}
+	}
+	for t := lowest; t <= to; t += 10 * ms {
+		if w.use(t-sec, t) >= share {
+			return time.Duration(t - from)
+		}
+	}
+	return never
+}
+
+// jain is the evenness of what tenants got per weight.
+func jain(xs []float64) float64 {
+	var sum, squares float64
+	for _, x := range xs {
+		sum += x
+		squares += x * x
+	}
+	return sum * sum / (float64(len(xs)) * squares)
+}

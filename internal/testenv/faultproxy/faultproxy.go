@@ -1,0 +1,159 @@
+// Package faultproxy puts a bad network between a client and a real server.
+//
+// A [Proxy] listens on a free loopback port and forwards to the server. What goes
+// wrong on the way is a [Faults], which can be replaced at any time: connections
+// that are there feel the new one at once. Everything ends with the test.
+package faultproxy
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Direction is a set of ways through the proxy.
+type Direction uint8
+
+// The two ways. Both are Up|Down.
+const (
+	Up   Direction = 1 << iota // from the client to the server
+	Down                       // from the server to the client
+)
+
+// Faults is what goes wrong. The zero value is a good network.
+type Faults struct {
+	// Latency is added to each way; what is sent together still arrives together.
+	Latency time.Duration
+	// Jitter is the most that is added to Latency, by chance. Order is kept.
+	Jitter time.Duration
+	// Seed makes the chance repeatable: a connection draws from it by its number.
+	Seed uint64
+	// BytesPerSecond bounds each way of each connection. 0: no bound.
+	BytesPerSecond int
+	// Slice is the most bytes that are written at once. 0: no bound.
+	Slice int
+	// Drop loses what goes these ways, a close included, while the connection
+	// stays. A connection that has lost something is of no use afterwards, so
+	// it is reset when the way is good again.
+	Drop Direction
+	// Stall freezes connections and accepts new ones without forwarding
+	// anything. What was held up goes on afterwards.
+	Stall bool
+	// Refuse resets new connections as soon as they are made.
+	Refuse bool
+}
+
+// Proxy stands in front of one server.
+type Proxy struct {
+	// Addr is where it listens, as host:port.
+	Addr string
+
+	server string
+	listen *net.TCPListener
+	end    context.Context // of the proxy
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	faults  Faults
+	changed chan struct{} // closed when faults is replaced
+	links   map[*link]struct{}
+	made    uint64 // links so far
+}
+
+// New starts a proxy in front of the server at an address.
+func New(t testing.TB, server string) *Proxy {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	p := &Proxy{
+		Addr: l.Addr().String(), server: server, listen: l.(*net.TCPListener), end: end,
+		changed: make(chan struct{}), links: map[*link]struct{}{},
+	}
+	p.wg.Go(p.accept)
+	t.Cleanup(func() {
+		stop()
+		_ = p.listen.Close()
+		p.Reset()
+		p.wg.Wait()
+	})
+	return p
+}
+
+// Set replaces the faults.
+func (p *Proxy) Set(f Faults) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = f
+	close(p.changed)
+	p.changed = make(chan struct{})
+	for l := range p.links {
+		if l.lost&^f.Drop != 0 {
+			l.reset()
+		}
+	}
+}
+
+// Heal ends all faults.
+func (p *Proxy) Heal() { p.Set(Faults{}) }
+
+// Reset cuts every connection now, as a peer does that has forgotten them.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.reset()
+	}
+}
+
+// Connections is how many are open now.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
+
+// now is the faults of this moment, and what tells when they are replaced.
+func (p *Proxy) now() (Faults, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults, p.changed
+}
+
+func (p *Proxy) accept() {
+	for {
+		c, err := p.listen.AcceptTCP()
+		if err != nil {
+			return // closed
+		}
+		l := p.admit(c)
+		if l == nil {
+			_ = c.SetLinger(0)
+			_ = c.Close()
+			continue
+		}
+		p.wg.Go(func() {
+			l.run()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.links, l)
+		})
+	}
+}
+
+// admit makes a link for a client, or none if it is refused.
+func (p *Proxy) admit(c *net.TCPConn) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.faults.Refuse || p.end.Err() != nil {
+		return nil
+	}
+	p.made++
+	l := &link{proxy: p, number: p.made, client: c, over: make(chan struct{})}
+	p.links[l] = struct{}{}
+	return l
+}

@@ -1,0 +1,88 @@
+package memstore
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weirhq/weir"
+)
+
+// Moment is everything that a store held at one time; see [Store.Save].
+type Moment struct {
+	partitions map[int]*partition
+	topics     map[string]map[string]announced
+	lasting    map[string][]byte
+}
+
+// Save remembers what the store holds now, for [Store.Restore].
+func (s *Store) Save() *Moment {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	m := &Moment{partitions: map[int]*partition{}, topics: map[string]map[string]announced{}}
+	for no, p := range s.partitions {
+		p.mu.Lock()
+		m.partitions[no] = p.copy()
+		p.mu.Unlock()
+	}
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	for name, of := range s.registry.topics {
+		m.topics[name] = maps.Clone(of)
+	}
+	m.lasting = maps.Clone(s.registry.lasting)
+	return m
+}
+
+// Restore sets the store back to an earlier moment while it is in use, as a
+// failover to a replica that lags behind does; nil is the empty store. Time has
+// not gone back: tokens and sequence numbers are new ones.
+func (s *Store) Restore(m *Moment) {
+	if m == nil {
+		m = &Moment{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lives.Add(1)
+	for no, p := range s.partitions {
+		was := m.partitions[no]
+		if was == nil {
+			was = newPartition()
+		}
+		p.mu.Lock()
+		p.restore(was.copy())
+		p.mu.Unlock()
+	}
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	s.registry.topics = map[string]map[string]announced{}
+	for name, of := range m.topics {
+		s.registry.topics[name] = maps.Clone(of)
+	}
+	s.registry.lasting = maps.Clone(m.lasting)
+}
+
+// Lives is how often the store was set back.
+func (s *Store) Lives() uint64 { return s.lives.Load() }
+
+// copy shares the byte slices, which never change.
+func (p *partition) copy() *partition {
+	c := &partition{
+		blocks: map[weir.BulkID]map[uint32][]byte{}, inbox: slices.Clone(p.inbox), last: p.last,
+		claims: maps.Clone(p.claims), rows: maps.Clone(p.rows), commit: p.commit, lease: p.lease,
+	}
+	for id, of := range p.blocks {
+		c.blocks[id] = maps.Clone(of)
+	}
+	return c
+}
+
+// restore takes over what was, and wakes those who wait.
+func (p *partition) restore(was *partition) {
+	p.blocks, p.inbox, p.claims, p.rows = was.blocks, was.inbox, was.claims, was.rows
+	p.commit, p.lease = was.commit, was.lease
+	p.last = max(p.last, was.last)
+	if p.wake != nil {
+		close(p.wake)
+		p.wake = nil
+	}
+}

@@ -1,0 +1,111 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// registry is what nodes tell each other about themselves.
+type registry struct {
+	mu      sync.Mutex
+	topics  map[string]map[string]announced
+	lasting map[string][]byte
+}
+
+// announced is a record that is gone at a moment of the store's clock.
+type announced struct {
+	value []byte
+	until int64
+}
+
+// registered returns the registry, locked, or the reason why there is nothing to do.
+func (s *Store) registered(ctx context.Context) (*registry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, store.ErrClosed
+	}
+	s.registry.mu.Lock()
+	return &s.registry, nil
+}
+
+// Announce keeps a copy of the record for ttl.
+func (s *Store) Announce(ctx context.Context, topic string, rec store.Record, ttl time.Duration) error {
+	r, err := s.registered(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.mu.Unlock()
+	if ttl <= 0 {
+		delete(r.topics[topic], rec.Name)
+		return nil
+	}
+	if r.topics == nil {
+		r.topics = map[string]map[string]announced{}
+	}
+	if r.topics[topic] == nil {
+		r.topics[topic] = map[string]announced{}
+	}
+	r.topics[topic][rec.Name] = announced{clone(rec.Value), s.now() + int64(ttl)}
+	return nil
+}
+
+// Announced lists copies of the records of a topic, and forgets those that are gone.
+func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, error) {
+	r, err := s.registered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.mu.Unlock()
+	now, of := s.now(), r.topics[topic]
+	maps.DeleteFunc(of, func(_ string, a announced) bool { return now >= a.until })
+	records := make([]store.Record, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		records = append(records, store.Record{Name: name, Value: clone(of[name].value)})
+	}
+	return records, nil
+}
+
+// Swap replaces a lasting record, if it is what the caller saw last.
+func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
+	r, err := s.registered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.mu.Unlock()
+	held, there := r.lasting[name]
+	switch {
+	case there == (old != nil) && bytes.Equal(held, old):
+		if r.lasting == nil {
+			r.lasting = map[string][]byte{}
+		}
+		r.lasting[name] = clone(value)
+		return clone(value), nil
+	case !there:
+		return nil, nil
+	}
+	return clone(held), nil
+}
+
+// Lookup returns a copy of a lasting record.
+func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
+	r, err := s.registered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.mu.Unlock()
+	held, there := r.lasting[name]
+	if !there {
+		return nil, store.ErrNotFound
+	}
+	return clone(held), nil
+}

@@ -1,0 +1,63 @@
+package pebblestore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/store"
+)
+
+// quotas is who may use how much of what. The directory is locked, so all nodes
+// live in this process, and what they hold ends with it.
+type quotas struct {
+	began  time.Time // what a former process used was used before
+	mu     sync.Mutex
+	tables quota.Tables
+}
+
+// begin is called when the directory is locked: no other process uses anything any more.
+func (q *quotas) begin() { q.began, q.tables = time.Now(), quota.Tables{} }
+
+// withTable calls use with the books of a limit, while nobody else has them.
+// Their time begins with the store: a clock that is set changes nothing. The
+// first window belongs to what a former process may have used.
+func (s *Store) withTable(ctx context.Context, l store.Limit, use func(t *quota.Table, now int64)) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	s.quotas.mu.Lock()
+	defer s.quotas.mu.Unlock()
+	use(s.quotas.tables.Of(l, int64(l.Window)), int64(time.Since(s.quotas.began)))
+	return nil
+}
+
+// Hold takes down what a node says and returns its quota.
+func (s *Store) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (got int64, err error) {
+	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { got = t.Hold(now, h, ttl) })
+	return got, err
+}
+
+// Draw takes units of what nobody holds.
+func (s *Store) Draw(ctx context.Context, l store.Limit, units int64) (after time.Duration, ok bool, err error) {
+	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { after, ok = t.Draw(now, units) })
+	return after, ok, err
+}
+
+// Holdings lists what nodes said last.
+func (s *Store) Holdings(ctx context.Context, l store.Limit) (list []store.Holding, err error) {
+	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { list = t.Holdings(now) })
+	return list, err
+}
+
+// SetTargets sets the quotas that nodes should get.
+func (s *Store) SetTargets(ctx context.Context, l store.Limit, epoch uint64, targets map[string]int64) error {
+	var stale error
+	err := s.withTable(ctx, l, func(t *quota.Table, _ int64) { stale = t.SetTargets(epoch, targets) })
+	if err != nil {
+		return err
+	}
+	return stale
+}

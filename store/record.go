@@ -1,0 +1,37 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const sealLen = 4 // CRC32C of all that follows
+
+// SealRecord is a lasting record as a backend keeps it: with its name and a
+// checksum of both, so that neither damage nor a mix-up goes unnoticed. The same
+// record is sealed the same way every time.
+func SealRecord(name string, value []byte) []byte {
+	b := make([]byte, sealLen, sealLen+binary.MaxVarintLen32+len(name)+len(value))
+	b = binary.AppendUvarint(b, uint64(len(name)))
+	b = append(append(b, name...), value...)
+	binary.BigEndian.PutUint32(b, crc32.Checksum(b[sealLen:], castagnoli))
+	return b
+}
+
+// UnsealRecord checks a record that was sealed under a name and returns its
+// value, which is never nil and shares the bytes of b, or [ErrCorrupt].
+func UnsealRecord(name string, b []byte) ([]byte, error) {
+	if len(b) < sealLen || binary.BigEndian.Uint32(b) != crc32.Checksum(b[sealLen:], castagnoli) {
+		return nil, fmt.Errorf("record %q: %w: checksum does not match", name, ErrCorrupt)
+	}
+	n, used := binary.Uvarint(b[sealLen:])
+	rest := b[sealLen+max(used, 0):]
+	if used <= 0 || n > uint64(len(rest)) || !bytes.Equal(rest[:n], []byte(name)) {
+		return nil, fmt.Errorf("record %q: %w: it is another's", name, ErrCorrupt)
+	}
+	return rest[n:], nil
+}

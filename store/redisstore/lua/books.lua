@@ -1,0 +1,37 @@
+-- books: the books of one limit, as package quota has them. It is put before hold and draw, behind server.
+-- KEYS[1]  weir:{stage:q:RESOURCE:WINDOW}:meta     hash  run: server that keeps the books, learn: when it begins to give, ttl: longest yet,
+--                                                        sum: of the permits, last: time of the newest, epoch: of the targets
+-- KEYS[2]  weir:{stage:q:RESOURCE:WINDOW}:nodes    hash  node -> until, out, client, call, held, used, want, weight, drawn
+-- KEYS[3]  weir:{stage:q:RESOURCE:WINDOW}:targets  hash  node -> target
+-- KEYS[4]  weir:{stage:q:RESOURCE:WINDOW}:permits  list  time:units, oldest first
+-- ARGV[1]  units    ARGV[2]  window    ARGV[3]  how long a permit counts    ARGV[4]  grain of the permits' times
+-- ARGV[5]  ttl, 0 for none    ARGV[6]  ttl to assume while none is known    ARGV[7]  how far ahead permits are given; all in microseconds
+local units, window, keep, grain, ttl, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
+local meta = redis.call('HMGET', KEYS[1], 'run', 'learn', 'ttl', 'sum', 'last')
+local learn, longest, sum, last = tonumber(meta[2]) or 0, math.max(ttl, meta[3] or 0), tonumber(meta[4]) or 0, tonumber(meta[5]) or 0
+local known = true
+if meta[1] ~= run then -- these books are another server's, or there are none: something may be out of which we do not know
+  local lease = math.max(longest > 0 and longest or tonumber(ARGV[6]), ahead + keep - window)
+  learn, sum, last = (meta[1] and now or began) + lease + window, 0, 0
+  redis.call('DEL', KEYS[2], KEYS[4])
+  known = meta[1] or ttl > 0 or learn <= now -- else the next call may know better how long to wait
+end
+
+local function permit(i) -- time and units of the permit at a place in the list
+  local time, n = string.match(redis.call('LINDEX', KEYS[4], i) or '', '^(%d+):(%d+)$')
+  return tonumber(time), tonumber(n)
+end
+
+local time, n = permit(0)
+while time and time + keep <= now do
+  redis.call('LPOP', KEYS[4])
+  sum = sum - n
+  time, n = permit(0)
+end
+
+local function whole(x) return string.format('%.0f', x) end
+
+local function save()
+  if known then redis.call('HSET', KEYS[1], 'run', run, 'learn', whole(learn), 'ttl', whole(longest), 'sum', whole(sum), 'last', whole(last)) end
+  for i = 1, 4 do redis.call('EXPIRE', KEYS[i], 86400) end -- a day after the last use nothing is left
+end

@@ -1,0 +1,48 @@
+-- hold: take down what a node says it uses, and give it its quota: at most its target, and at most what is certainly nobody else's.
+-- KEYS, ARGV[1] to ARGV[7]  see books
+-- ARGV[8]  node    ARGV[9]  client    ARGV[10]  number of its call    ARGV[11]  held    ARGV[12]  used    ARGV[13]  want    ARGV[14]  weight    ARGV[15]  drawn
+-- returns  the quota, nil when the same client's later call was here before
+local room, own = units, 0
+local nodes = redis.call('HGETALL', KEYS[2])
+for i = 1, #nodes, 2 do
+  local ends, out = string.match(nodes[i + 1], '^(%d+) (%d+)')
+  if nodes[i] == ARGV[8] then
+    local client, call = string.match(nodes[i + 1], '^%d+ %d+ (%S+) (%d+)')
+    if client == ARGV[9] and tonumber(call) > tonumber(ARGV[10]) then return false end
+    if ends + window > now then own = tonumber(out) end
+  elseif ends + window <= now then
+    redis.call('HDEL', KEYS[2], nodes[i])
+  else
+    room = room - out
+  end
+end
+
+local function peak() -- most that the permits take at any time: some of those to come begin when others have gone
+  if last <= now then return sum end
+  local log, at, n = redis.call('LRANGE', KEYS[4], 0, -1), {}, {}
+  local gone, taken, most = 1, 0, 0
+  for i = 1, #log do
+    local time, count = string.match(log[i], '^(%d+):(%d+)$')
+    at[i], n[i] = tonumber(time), tonumber(count)
+    while at[gone] + keep <= at[i] - grain do
+      taken, gone = taken - n[gone], gone + 1
+    end
+    taken = taken + n[i]
+    most = math.max(most, taken)
+  end
+  return most
+end
+
+local quota, held, used = 0, tonumber(ARGV[11]), tonumber(ARGV[12])
+if ttl == 0 then
+  held = 0
+elseif now < learn then
+  quota = held
+else
+  local target = tonumber(redis.call('HGET', KEYS[3], ARGV[8]) or 0)
+  quota = math.min(target, math.max(room - peak(), own, 0))
+end
+local said = { whole(now + ttl), whole(math.max(held, used, quota)), ARGV[9], ARGV[10], whole(held), unpack(ARGV, 12, 15) }
+redis.call('HSET', KEYS[2], ARGV[8], table.concat(said, ' '))
+save()
+return whole(quota)

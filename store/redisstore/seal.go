@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/redis/rueidis"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// A server checks neither its memory nor what is inside its log, so blocks,
+// messages and claims end with a CRC32C of where they belong and what they are.
+// It finds both a flipped byte and a value under the wrong key. Rows come with
+// one of their own: the engine seals them.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const sumLen = 4
+
+// place is where a value belongs, as a running checksum.
+type place uint32
+
+func placeOf(kind byte, partition int) place {
+	var b [9]byte
+	b[0] = kind
+	binary.BigEndian.PutUint64(b[1:], uint64(partition))
+	return place(crc32.Checksum(b[:], castagnoli))
+}
+
+func (p place) and(name string) place {
+	return place(crc32.Update(uint32(p), castagnoli, []byte(name)))
+}
+
+func blockPlace(partition int, id weir.BulkID, no uint32) place {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], no)
+	return place(crc32.Update(uint32(placeOf('b', partition).and(string(id))), castagnoli, b[:]))
+}
+
+func messagePlace(partition int) place { return placeOf('m', partition) }
+
+func claimPlace(partition int, key string) place { return placeOf('c', partition).and(key) }
+
+// sum is the checksum of a value that belongs to p.
+func (p place) sum(value []byte) uint32 { return crc32.Update(uint32(p), castagnoli, value) }
+
+// sealed is a copy of a value with its checksum, ready to be sent.
+func (p place) sealed(value []byte) string {
+	b := append(make([]byte, 0, len(value)+sumLen), value...)
+	return rueidis.BinaryString(binary.BigEndian.AppendUint32(b, p.sum(value)))
+}
+
+// unseal checks a value and takes its checksum off.
+func (p place) unseal(what string, partition int, b []byte) ([]byte, error) {
+	n := len(b) - sumLen
+	if n < 0 || binary.BigEndian.Uint32(b[n:]) != p.sum(b[:n]) {
+		return nil, fmt.Errorf("%s, partition %d: %w: its checksum does not match", what, partition, store.ErrCorrupt)
+	}
+	return b[:n:n], nil
+}
