@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -70,9 +72,9 @@ func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, pla
 	return inUse, nil
 }
 
-// members is the number of nodes that are alive.
-func (e *Engine) members() int {
+// members lists the nodes that are alive.
+func (e *Engine) members() []string {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	return max(len(e.fleet.nodes), 1)
+	return slices.Sorted(maps.Keys(e.fleet.nodes))
 }

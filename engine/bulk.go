@@ -92,6 +92,9 @@ func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 				return
 			}
 			for _, id := range ids {
+				if home, err := e.partitionOf(id); err == nil && home != p {
+					continue // a shard of one that is listed with its home
+				}
 				if !yield(e.Get(ctx, id)) {
 					return
 				}

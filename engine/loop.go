@@ -37,6 +37,7 @@ type part struct {
 	stopping  bool                      // told to hand the partition over
 	abandoned bool                      // the drain time is over
 	commits   sync.WaitGroup
+	out       outbox
 }
 
 func newPart(e *Engine, no int) *part {
@@ -79,6 +80,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		}
 		do := p.machine.Advance(now)
 		p.show(do)
+		p.send(writing, do.Send)
 		if batch := do.Commit; batch != nil { // do is used again by the next Advance
 			p.commits.Go(func() { p.commit(writing, batch) })
 		}

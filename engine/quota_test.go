@@ -22,7 +22,7 @@ func TestNodesShareARate(t *testing.T) {
 		a := noted("limited", &l, 10*time.Millisecond)
 		a.Resource.Rate = weir.PerSecond(500)
 		s := several{memory()}
-		node := func() *rig { return start(t, s, engine.Options{Partitions: 12}, action(a)) }
+		node := func() *rig { return start(t, s, engine.Options{Partitions: 12, LeaseFor: 2 * time.Second}, action(a)) }
 		r, second := node(), node()
 		node()
 		time.Sleep(time.Second) // until partitions are shared out

@@ -8,7 +8,6 @@ import (
 	"runtime"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/report"
 	"golang.org/x/sync/errgroup"
 )
@@ -45,9 +44,9 @@ func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc
 	parts := make([]Acc, rep.bulk.spec.Blocks())
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	read := rep.eachBlock(ctx, func(no uint32, s *block.State) error {
+	read := rep.eachBlock(ctx, func(at blockState) error {
 		g.Go(func() (err error) {
-			parts[no], err = reduceBlock(ctx, rep, r, no, s)
+			parts[at.no], err = reduceBlock(ctx, rep, r, at)
 			return err
 		})
 		return ctx.Err()
@@ -62,8 +61,8 @@ func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc
 	return total, nil
 }
 
-func reduceBlock[Out, Acc any](ctx context.Context, rep *Report, r Reducer[Out, Acc], no uint32, s *block.State) (acc Acc, err error) {
-	rows, err := rep.block(ctx, no, s)
+func reduceBlock[Out, Acc any](ctx context.Context, rep *Report, r Reducer[Out, Acc], at blockState) (acc Acc, err error) {
+	rows, err := rep.block(ctx, at)
 	if err != nil {
 		return acc, err
 	}

@@ -36,17 +36,8 @@ func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 	}
 	b = &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec}
 	rep := &Report{bulk: b, status: status, Summary: summary(b, status)}
-	for i := range spec.Steps {
-		h, err := partition.ReadLatency(r, b.id, i)
-		if err != nil {
-			return nil, fmt.Errorf("report of %s: %w", b.id, err)
-		}
-		if h != nil {
-			at := func(q float64) report.Duration {
-				return report.Duration(h.ValueAtQuantile(q)) * report.Duration(time.Microsecond)
-			}
-			rep.Steps[i].Latency = report.Latency{P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
-		}
+	if err := rep.gather(ctx); err != nil {
+		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
 	if err := rep.groupErrors(ctx); err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
@@ -86,13 +77,12 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		}
 		sum.Steps = append(sum.Steps, step)
 	}
-	sum.Waited = waited(s)
 	return sum
 }
 
-func waited(s *partition.Status) (ws []report.Wait) {
+func waited(by map[string]int64) (ws []report.Wait) {
 	var all int64
-	for reason, d := range s.Waited {
+	for reason, d := range by {
 		all += d
 		ws = append(ws, report.Wait{Reason: reason, Duration: report.Duration(d)})
 	}
@@ -112,11 +102,11 @@ func (r *Report) groupErrors(ctx context.Context) error {
 		return nil
 	}
 	var g report.Grouper
-	err := r.eachBlock(ctx, func(no uint32, s *block.State) error {
-		if s.Failed.Empty() {
+	err := r.eachBlock(ctx, func(at blockState) error {
+		if at.state.Failed.Empty() {
 			return nil
 		}
-		rows, err := r.block(ctx, no, s)
+		rows, err := r.block(ctx, at)
 		for _, row := range rows {
 			g.Add(row)
 		}
@@ -129,8 +119,8 @@ func (r *Report) groupErrors(ctx context.Context) error {
 // Rows yields how every item ended, or where it stands, in the order of the input.
 func (r *Report) Rows(ctx context.Context) iter.Seq2[report.Row, error] {
 	return func(yield func(report.Row, error) bool) {
-		err := r.eachBlock(ctx, func(no uint32, s *block.State) error {
-			rows, err := r.block(ctx, no, s)
+		err := r.eachBlock(ctx, func(at blockState) error {
+			rows, err := r.block(ctx, at)
 			if err != nil {
 				return err
 			}
@@ -175,47 +165,9 @@ func (r *Report) WriteDir(ctx context.Context, dir string) error {
 	return nil
 }
 
-// eachBlock calls do with the state of every block, touched or not, in order, until do fails.
-func (r *Report) eachBlock(ctx context.Context, do func(no uint32, s *block.State) error) error {
-	b := r.bulk
-	next := uint32(0)
-	untouched := func(until uint32) error {
-		for ; next < until; next++ {
-			if err := do(next, r.fresh(next)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	err := partition.ReadBlocks(rows{ctx, b.engine.store, b.partition}, b.spec, func(no uint32, s *block.State) error {
-		if err := untouched(no); err != nil {
-			return err
-		}
-		next = no + 1
-		return do(no, s)
-	})
-	if err != nil {
-		return err
-	}
-	return untouched(b.spec.Blocks())
-}
-
-// fresh is the state of a block that was never touched.
-func (r *Report) fresh(no uint32) *block.State {
-	spec := r.bulk.spec
-	s := &block.State{
-		Size:   spec.BlockSize(no),
-		Passed: make([]block.Set, len(spec.Steps)),
-	}
-	for i := range spec.FirstStep {
-		s.Passed[i].Fill(s.Size)
-	}
-	return s
-}
-
 // block reads one block and says how each of its items ended.
-func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report.Row, error) {
-	b := r.bulk
+func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error) {
+	b, no, s := r.bulk, at.no, at.state
 	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
 	if err != nil {
 		return nil, err
@@ -229,7 +181,7 @@ func (r *Report) block(ctx context.Context, no uint32, s *block.State) ([]report
 			return nil, err
 		}
 	}
-	err = partition.ReadResults(rows{ctx, b.engine.store, b.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
+	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
 		row := &out[x.Item]
 		row.Attempts = max(row.Attempts, int(x.Attempts))
 		switch x.Kind {

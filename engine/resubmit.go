@@ -84,8 +84,7 @@ func (e *Engine) sendAgain(ctx context.Context, s *sent) error {
 	if err := e.putAgain(ctx, s, blocks); err != nil {
 		return err
 	}
-	_, _, err := partition.ReadStatus(rows{ctx, e.store, s.partition}, s.created.ID)
-	if !errors.Is(err, store.ErrNotFound) {
+	if there, err := e.there(ctx, s); there || err != nil {
 		return err
 	}
 	if err := e.announceAgain(ctx, s); err != nil {
@@ -96,6 +95,19 @@ func (e *Engine) sendAgain(ctx context.Context, s *sent) error {
 		return e.putAgain(ctx, s, blocks)
 	}
 	return nil
+}
+
+// there reports whether the store has a bulk action and the claim of its idempotency
+// key. The owner may have put back the one without the other.
+func (e *Engine) there(ctx context.Context, s *sent) (bool, error) {
+	_, _, err := partition.ReadStatus(rows{ctx, e.store, s.partition}, s.created.ID)
+	if err == nil && s.claim.Key != "" {
+		_, err = e.store.Claimed(ctx, s.partition, s.claim.Key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (e *Engine) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {

@@ -20,7 +20,7 @@ func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items
 		return nil
 	}
 	key := blockKey{t.Bulk, t.Block + carriedBlocks}
-	answers, err := e.cache.open(ctx, part, e.cache.entry(key))
+	answers, err := e.cache.open(ctx, t.Home(part), e.cache.entry(key))
 	if err != nil {
 		return fmt.Errorf("answers carried over: %w", err)
 	}

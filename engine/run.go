@@ -92,7 +92,7 @@ func (r *run) unprepared(err error) {
 // prepare fills in the task: its items and what the step before answered.
 func (r *run) prepare() error {
 	t, p := r.cut, r.part
-	items, err := p.engine.cache.open(&r.ctx, p.no, r.block)
+	items, err := p.engine.cache.open(&r.ctx, t.Home(p.no), r.block)
 	if err != nil {
 		return err
 	}

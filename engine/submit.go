@@ -149,6 +149,7 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 	if w.uneven {
 		c.Sizes = w.sizes
 	}
+	c.Shards = e.shardsFor(c, p)
 	err = e.announce(ctx, p, c, key, w)
 	if errors.Is(err, store.ErrUnknown) { // its blocks stay: the next start knows whether they are needed
 		e.forget(c.ID, w)
@@ -226,7 +227,7 @@ func (e *Engine) place(ctx context.Context, tenant, key string) (int, error) {
 // fingerprint tells whether two submits ask for the same.
 func fingerprint(c *partition.Created, items hash.Hash) []byte {
 	same := *c
-	same.ID, same.Submitted = "", 0
+	same.ID, same.Submitted, same.Shards = "", 0, nil
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

@@ -34,6 +34,8 @@ var (
 	ErrCorrupt = errors.New("stored data is damaged")
 	// ErrClaimed means that another message holds the claim; see [ClaimedError].
 	ErrClaimed = errors.New("claimed before")
+	// ErrMoved means that the partition takes no more claims of that generation: the map has changed.
+	ErrMoved = errors.New("claims are made in another partition by now")
 	// ErrFull means that the store is low on space and takes no new work.
 	ErrFull = errors.New("store is low on space")
 	// ErrUnavailable means that the store cannot be reached, or does not take the call for now: the same
@@ -94,6 +96,8 @@ type Message struct {
 type Claim struct {
 	Key   string // empty: no condition
 	Value []byte // kept with the key, and given to whoever comes later
+	// Generation is that of the map by which the partition was chosen.
+	Generation uint64
 }
 
 // Inbox takes messages from anyone and hands them to the partition's owner in order.
@@ -103,9 +107,12 @@ type Inbox interface {
 	//  - Durable: once it returned nil, the message survives what Durability promises.
 	//  - Claimed: if the claim's key was claimed before, a *ClaimedError is returned and nothing is written.
 	//  - Atomic: claim and message are both there, or neither.
+	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was told of a later generation.
 	Append(ctx context.Context, partition int, body []byte, c Claim) error
 	// Claimed returns the value of a claim, or ErrNotFound.
 	Claimed(ctx context.Context, partition int, key string) ([]byte, error)
+	// CloseClaims refuses new claims of generations before this one from now on. It is durable as a message is.
+	CloseClaims(ctx context.Context, partition int, generation uint64) error
 	// Read returns up to limit messages after seq, oldest first. It waits until
 	// there is one or ctx ends, without polling.
 	Read(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)

@@ -16,10 +16,12 @@ import (
 // Calls is what the downstream wrote down: one entry for every item of every call.
 type Calls []recorder.Entry
 
-// Busiest is the most items that were called for within any second, by the time
-// at which the calls were made. All nodes share this machine's clock.
-func (c Calls) Busiest() int {
-	return busiest(c.times(func(e *recorder.Entry) int64 { return e.Sent }), time.Second)
+// Busiest is the most items that were called for within any second: by the times
+// at which nodes took the calls up, which is what they have in hand, and by
+// those at which they made them. All nodes share this machine's clock.
+func (c Calls) Busiest() (planned, sent int) {
+	return busiest(c.times(func(e *recorder.Entry) int64 { return e.Planned }), time.Second),
+		busiest(c.times(func(e *recorder.Entry) int64 { return e.Sent }), time.Second)
 }
 
 func busiest(at []int64, window time.Duration) (most int) {
@@ -42,6 +44,22 @@ func (c Calls) Rate(from, to time.Time) float64 {
 		}
 	}
 	return float64(n) / to.Sub(from).Seconds()
+}
+
+// Seconds is how many items each life called for in each second between two times.
+func (c Calls) Seconds(from, to time.Time) (by map[int][]int) {
+	by = map[int][]int{}
+	for i := range c {
+		at := time.Unix(0, c[i].Sent)
+		if at.Before(from) || !at.Before(to) {
+			continue
+		}
+		if by[c[i].Life] == nil {
+			by[c[i].Life] = make([]int, int(to.Sub(from)/time.Second)+1)
+		}
+		by[c[i].Life][int(at.Sub(from)/time.Second)]++
+	}
+	return by
 }
 
 // Silence is the longest time in which the downstream heard nothing at all.

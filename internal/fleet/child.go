@@ -141,12 +141,19 @@ func report(e *engine.Engine, ended <-chan error) error {
 	}
 }
 
-// stamped tells the recorder when a call is made, right before it is.
+// stamped tells the recorder when a call was taken up, which its deadline gives
+// away, and when it is made, right before it is.
 type stamped struct{ http.RoundTripper }
+
+// callFor is how long a call may take.
+const callFor = 20 * time.Second
 
 // RoundTrip implements [http.RoundTripper].
 func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
+	if end, ok := r.Context().Deadline(); ok {
+		r.Header.Set(recorder.PlannedHeader, strconv.FormatInt(end.Add(-callFor).UnixNano(), 10))
+	}
 	r.Header.Set(recorder.SentHeader, strconv.FormatInt(time.Now().UnixNano(), 10))
 	return s.RoundTripper.RoundTrip(r)
 }
@@ -157,10 +164,10 @@ func (c Config) chain(url string, life int) weir.Chain[recorder.Data, recorder.A
 	retry := weir.Backoff{MaxAttempts: maxAttempts, Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond}
 	resource := weir.Resource{Name: "downstream", Rate: weir.Rate(c.Rate)}
 	award := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Award, BatchSize: c.Batch, Retry: retry, Resource: resource, URL: url + "/award", Header: header,
+		Name: recorder.Award, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: resource, URL: url + "/award", Header: header,
 	}
 	message := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Message, BatchSize: c.Batch, Retry: retry, Resource: resource, URL: url + "/message", Header: header,
+		Name: recorder.Message, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: resource, URL: url + "/message", Header: header,
 	}
 	return weir.Then(weir.Start(award.Action()), message.Action(),
 		func(it weir.Item[recorder.Data], out recorder.Answer) recorder.Data {

@@ -36,4 +36,7 @@ func TestNodesShareALimitThroughADeath(t *testing.T) {
 	t.Logf("of the limit: %.1f %% over the whole; %.1f %% before the death, %.1f %% after it, %.1f %% after the return; items by life %v",
 		100*v.Calls.Rate(began, ended)/rate, 100*v.Calls.Rate(began, killed)/rate,
 		100*v.Calls.Rate(killed, restarted)/rate, 100*v.Calls.Rate(restarted, ended)/rate, v.Calls.Lives())
+	for life, each := range v.Calls.Seconds(began.Add(-2*time.Second), ended) {
+		t.Logf("life %d called for %v in each second", life, each)
+	}
 }

@@ -52,7 +52,8 @@ func TestABadNetworkOfOneNodeDoesNoHarm(t *testing.T) {
 			v := f.Judge(patience)
 			still, _ := v.Calls.Resumed(cut.Life(), began)
 			back, again := v.Calls.First(cut.Life(), healed)
-			t.Logf("its work stood still for %v; it called again %v after the end (%v); items by life %v", ms(still), ms(back), again, v.Calls.Lives())
+			t.Logf("others went on with its work after %v; it called again %v after the end (%v); longest pauses %v; items by life %v",
+				ms(still), ms(back), again, v.Calls.Gaps()[:3], v.Calls.Lives())
 			if !again || back > 5*time.Second {
 				t.Errorf("the node is not back: %v, %v", again, back)
 			}

@@ -21,7 +21,8 @@ func TestAServerThatIsKilledAndComesBackLosesNothing(t *testing.T) {
 	r.Restart()
 	while(2 * time.Second)
 	stop()
-	f.Judge(patience)
+	v := f.Judge(patience)
+	t.Logf("longest pauses: %v", v.Calls.Gaps()[:3])
 }
 
 // A server answers, and says that it cannot now, for longer than a lease.
@@ -51,7 +52,8 @@ func TestAServerThatCannotNowIsWaitedFor(t *testing.T) {
 			until(t, "the server can again", patience, func() bool { _, err := r.Try("PING"); return err == nil })
 			while(1500 * time.Millisecond)
 			stop()
-			f.Judge(patience)
+			v := f.Judge(patience)
+			t.Logf("longest pauses: %v", v.Calls.Gaps()[:3])
 		})
 	}
 }
@@ -90,6 +92,9 @@ func TestAServerThatForgotEverythingStopsTheWorkOpenly(t *testing.T) {
 	f, r := onRedis(t, fleet.Config{})
 	stop := f.Busy(8, 300)
 	while(1500 * time.Millisecond)
+	if text := told(f); text != "" {
+		t.Fatalf("a node is ill before anything has happened: %s", text)
+	}
 	r.Do("FLUSHALL")
 	took := until(t, "a node tells", lease+5*time.Second, func() bool { return told(f) != "" })
 	t.Logf("told after %v: %s", ms(took), told(f))

@@ -173,7 +173,7 @@ func (k *Keeper) report(now int64, v View, a *Ask) {
 		a.TTL, a.Holding.Held, k.quota = 0, v.Used, 0
 	}
 	k.hold.out, k.hold.sent = true, now
-	k.hold.soon = k.said.short && h.Want < k.limit.Units
+	k.hold.soon = k.said.short && (h.Want < k.limit.Units || k.limit.Window == 0 && k.quota == 0)
 	k.here = true
 }
 

@@ -1,8 +1,9 @@
 package quota_test
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ type world struct {
 	ttl    time.Duration
 	table  *quota.Table
 	now    int64
-	mail   mail
+	mail   []letter // by time
 	nodes  []*node
 	born   int
 	epoch  uint64
@@ -98,7 +99,7 @@ func (w *world) step() {
 	case "die":
 		if rapid.IntRange(0, 3).Draw(w.T, "really") == 0 {
 			n.dead = true
-			w.nodes = removed(w.nodes, n)
+			w.nodes = slices.DeleteFunc(w.nodes, func(other *node) bool { return other == n })
 			w.birth()
 		}
 	case "forget":
@@ -185,13 +186,17 @@ func (w *world) targets() {
 	}
 }
 
-func (w *world) send(at int64, do func()) { heap.Push(&w.mail, letter{at, do}) }
+func (w *world) send(at int64, do func()) {
+	i, _ := slices.BinarySearchFunc(w.mail, at+1, func(l letter, at int64) int { return cmp.Compare(l.at, at) })
+	w.mail = slices.Insert(w.mail, i, letter{at, do})
+}
 
 // pass delivers what is due, each at its time.
 func (w *world) pass(span int64) {
 	end := w.now + span
 	for len(w.mail) > 0 && w.mail[0].at <= end {
-		l := heap.Pop(&w.mail).(letter)
+		l := w.mail[0]
+		w.mail = w.mail[1:]
 		w.now = l.at
 		l.do()
 	}
@@ -216,26 +221,4 @@ func within(all []use, now int64, window time.Duration) (sum int64) {
 		}
 	}
 	return sum
-}
-
-func removed(nodes []*node, gone *node) (kept []*node) {
-	for _, n := range nodes {
-		if n != gone {
-			kept = append(kept, n)
-		}
-	}
-	return kept
-}
-
-// mail is a heap by time.
-type mail []letter
-
-func (m mail) Len() int           { return len(m) }
-func (m mail) Less(i, j int) bool { return m[i].at < m[j].at }
-func (m mail) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-func (m *mail) Push(x any)        { *m = append(*m, x.(letter)) }
-func (m *mail) Pop() any {
-	last := (*m)[len(*m)-1]
-	*m = (*m)[:len(*m)-1]
-	return last
 }

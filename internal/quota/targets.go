@@ -27,8 +27,6 @@ const (
 	rotateSlots = 2 * time.Second
 	// smoothFor is the time over which drawn permits are averaged.
 	smoothFor = 5 * time.Second
-	// rememberFor is how long a node that has left is expected back.
-	rememberFor = 10 * time.Minute
 	// deadband is how far off a target may be, beside one chunk.
 	deadband = 0.05
 )
@@ -54,7 +52,6 @@ type standing struct {
 	name    string
 	said    store.Holding
 	here    bool    // in the last list
-	seen    int64   // when it was last in it
 	target  int64   // in force
 	share   float64 // computed, before it is rounded
 	drawn   float64 // smoothed
@@ -70,14 +67,14 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 }
 
 // Plan returns the targets for what the nodes said, and whether they differ from
-// those before. members is the number of nodes that are alive.
-func (p *Planner) Plan(now int64, members int, hs []store.Holding) (targets map[string]int64, changed bool) {
+// those before. members are the nodes that are alive.
+func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets map[string]int64, changed bool) {
 	list := p.meet(now, hs)
-	members = max(members, len(list), 1)
-	budget := max(p.budget(members)-p.sparse(), 0) / p.chunk * p.chunk
+	count := max(len(members), len(hs), 1)
+	budget := max(p.budget(count)-p.sparse(), 0) / p.chunk * p.chunk
 	spread(list, float64(budget), p.least(list))
 	changed = p.round(now, list, budget)
-	changed = p.expect(now, members) || changed || !p.begun && len(list) > 0
+	changed = p.expect(members, count) || changed || !p.begun && len(hs) > 0
 	p.begun = p.begun || changed
 	targets = make(map[string]int64, len(p.nodes))
 	for name, n := range p.nodes { // into a map again: the order does not reach it
@@ -102,7 +99,7 @@ func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing) {
 			p.nodes[h.Node] = n
 		}
 		n.drawn += (float64(h.Drawn) - n.drawn) * min(since/float64(smoothFor), 1)
-		n.said, n.here, n.seen = h, true, now
+		n.said, n.here = h, true
 		if p.worth(h) {
 			list = append(list, n)
 		} else {
@@ -296,21 +293,25 @@ func (p *Planner) off(budget int64) bool {
 	return sum > budget
 }
 
-// expect sets the targets of nodes that have left, so that they need not wait for
-// the leader when they come again. Permits serve them if it is a rate.
-func (p *Planner) expect(now int64, members int) (changed bool) {
+// expect sets the targets of nodes that use nothing, so that they need not wait for
+// the leader when they begin. If it is a rate permits serve them until then.
+func (p *Planner) expect(members []string, count int) (changed bool) {
+	for _, name := range members {
+		if p.nodes[name] == nil {
+			p.nodes[name] = &standing{name: name}
+		}
+	}
 	for name, n := range p.nodes { // the order does not reach anything
 		if n.here {
 			continue
 		}
 		was := n.target
-		n.target, n.share, n.drawn, n.deficit = 0, 0, 0, 0
-		if p.limit.Window == 0 {
-			n.target = max(p.limit.Units/int64(members), 1)
-		}
-		if now-n.seen > int64(rememberFor) {
+		*n = standing{name: name}
+		switch {
+		case !slices.Contains(members, name):
 			delete(p.nodes, name)
-			n.target = 0
+		case p.limit.Window == 0:
+			n.target = max(p.limit.Units/int64(count), 1)
 		}
 		changed = changed || n.target != was
 	}

@@ -55,3 +55,18 @@ func TestSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestThree(t *testing.T) {
+	for seed := range uint64(4) {
+		w := newWorld(seed, store.Limit{Resource: "r", Units: 500, Window: time.Second}, 5, 3, 30)
+		w.elect()
+		for _, n := range w.nodes {
+			n.set(true)
+		}
+		w.run(w.now + 10*sec)
+		from := w.now
+		d, p, h := w.draws, w.permits, w.holds
+		w.run(w.now + 60*sec)
+		t.Logf("use %.4f peak %d draws/s %d permits/s %.2f holds/s %d", w.use(from, w.now), w.peak(), (w.draws-d)/60, float64(w.permits-p)/60, (w.holds-h)/60)
+	}
+}

@@ -370,13 +370,13 @@ func (l *leader) cycle() {
 	w.at(w.now+250*ms, l.cycle)
 }
 
-func (w *world) members() (n int) {
-	for _, o := range w.nodes {
-		if !o.dead {
-			n++
+func (w *world) members() (names []string) {
+	for _, n := range w.nodes {
+		if !n.dead {
+			names = append(names, n.keeper.node)
 		}
 	}
-	return n
+	return names
 }
 
 // failOver replaces the books by empty ones that learn.

@@ -19,7 +19,8 @@ type Entry struct {
 	Item     string
 	Key      string
 	Attempt  int
-	Sent     int64 // Unix nanoseconds, when the call was made by the caller's own header; 0: it did not tell
+	Planned  int64 // Unix nanoseconds, when the caller took the call up, by its own header; 0: it did not tell
+	Sent     int64 // Unix nanoseconds, when it made the call, likewise
 	Received int64 // Unix nanoseconds, when the call came in
 	Answer   string
 	Code     string
@@ -27,7 +28,7 @@ type Entry struct {
 }
 
 // columns of a line, separated by tabs.
-const columns = 11
+const columns = 12
 
 func (e *Entry) append(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(e.Life), 10)
@@ -35,8 +36,9 @@ func (e *Entry) append(b []byte) []byte {
 		b = append(append(b, '\t'), s...)
 	}
 	b = strconv.AppendInt(append(b, '\t'), int64(e.Attempt), 10)
-	b = strconv.AppendInt(append(b, '\t'), e.Sent, 10)
-	b = strconv.AppendInt(append(b, '\t'), e.Received, 10)
+	for _, at := range []int64{e.Planned, e.Sent, e.Received} {
+		b = strconv.AppendInt(append(b, '\t'), at, 10)
+	}
 	for _, s := range []string{e.Answer, e.Code, e.Message} {
 		b = append(append(b, '\t'), s...)
 	}
@@ -55,7 +57,8 @@ func parseEntry(line string) (e Entry, err error) {
 	}
 	e = Entry{
 		Life: int(number(f[0])), Bulk: f[1], Step: f[2], Item: f[3], Key: f[4],
-		Attempt: int(number(f[5])), Sent: number(f[6]), Received: number(f[7]), Answer: f[8], Code: f[9], Message: f[10],
+		Attempt: int(number(f[5])), Planned: number(f[6]), Sent: number(f[7]), Received: number(f[8]),
+		Answer: f[9], Code: f[10], Message: f[11],
 	}
 	return e, err
 }

@@ -13,8 +13,12 @@ import (
 // LifeHeader carries which start of the caller makes a call.
 const LifeHeader = "X-Life"
 
-// SentHeader carries when the caller made a call, in Unix nanoseconds, if it wants to tell.
-const SentHeader = "X-Sent"
+// PlannedHeader and SentHeader carry when the caller took a call up and when it
+// made it, in Unix nanoseconds, if it wants to tell.
+const (
+	PlannedHeader = "X-Planned"
+	SentHeader    = "X-Sent"
+)
 
 // How many calls there are for one that is refused.
 const (
@@ -99,11 +103,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.StatusUnprocessableEntity)
 		return
 	}
-	sent, _ := strconv.ParseInt(r.Header.Get(SentHeader), 10, 64) // 0 if it does not tell
+	planned, _ := strconv.ParseInt(r.Header.Get(PlannedHeader), 10, 64) // 0 if it does not tell
+	sent, _ := strconv.ParseInt(r.Header.Get(SentHeader), 10, 64)
 	entries := make([]Entry, len(c.Items))
 	for i, it := range c.Items {
 		entries[i] = Entry{
-			Life: life, Bulk: c.Bulk, Step: c.Step, Item: it.ID, Key: it.Key, Attempt: c.Attempt, Sent: sent, Received: received.UnixNano(),
+			Life: life, Bulk: c.Bulk, Step: c.Step, Item: it.ID, Key: it.Key, Attempt: c.Attempt,
+			Planned: planned, Sent: sent, Received: received.UnixNano(),
 		}
 	}
 	n, status := s.admit()

@@ -248,7 +248,7 @@ func TestReadReportReadsFilesAsTheyAre(t *testing.T) {
 }
 
 func TestReadLogRefusesDamage(t *testing.T) {
-	for _, line := range []string{"1\tba_1", "x\tba_1\taward\tu1\tk\t1\t2\t3\tdone\t\t"} {
+	for _, line := range []string{"1\tba_1", "x\tba_1\taward\tu1\tk\t1\t2\t3\t4\tdone\t\t"} {
 		if _, err := recorder.ReadLog(strings.NewReader(line + "\n")); err == nil {
 			t.Errorf("line %q was read", line)
 		}

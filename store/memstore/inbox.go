@@ -18,6 +18,9 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 		if v, ok := p.claims[c.Key]; ok {
 			return &store.ClaimedError{Value: clone(v)}
 		}
+		if c.Generation < p.generation {
+			return store.ErrMoved
+		}
 		p.claims[c.Key] = clone(c.Value)
 	}
 	p.last++
@@ -26,6 +29,17 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 		close(p.wake)
 		p.wake = nil
 	}
+	return nil
+}
+
+// CloseClaims refuses claims of earlier generations.
+func (s *Store) CloseClaims(ctx context.Context, partition int, generation uint64) error {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return err
+	}
+	defer p.mu.Unlock()
+	p.generation = max(p.generation, generation)
 	return nil
 }
 

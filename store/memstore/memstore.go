@@ -36,15 +36,16 @@ var _ store.Store = (*Store)(nil)
 // partition is everything kept of one partition. Byte slices in it are never
 // changed once they are there, so they can be read after the lock is given back.
 type partition struct {
-	mu     sync.Mutex
-	blocks map[weir.BulkID]map[uint32][]byte
-	inbox  []store.Message // oldest first
-	last   uint64          // sequence number of the newest message ever
-	wake   chan struct{}   // closed by the next Append; nil while nobody waits
-	claims map[string][]byte
-	rows   map[string][]byte
-	commit store.Last
-	lease  lease
+	mu         sync.Mutex
+	blocks     map[weir.BulkID]map[uint32][]byte
+	inbox      []store.Message // oldest first
+	last       uint64          // sequence number of the newest message ever
+	wake       chan struct{}   // closed by the next Append; nil while nobody waits
+	claims     map[string][]byte
+	generation uint64 // claims of earlier ones are refused
+	rows       map[string][]byte
+	commit     store.Last
+	lease      lease
 }
 
 // New returns an empty store.

@@ -33,7 +33,7 @@ func TestQuotasRunByTheClockGiven(t *testing.T) {
 	draw(40, 0, true)
 	draw(1, 250*time.Millisecond, false)
 	now = int64(950 * time.Millisecond)
-	draw(40, 64*time.Millisecond, true) // the first leave after a second, the time to use them, and a grain of 4 ms at most
+	draw(40, 60*time.Millisecond, true) // the first leave after a second and the time to use them
 	now = int64(3 * time.Second)        // a has been silent for its time and a window, and the permits are gone
 	hold("b", 100)
 	l.Units = 120 // somebody has configured more

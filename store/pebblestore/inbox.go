@@ -68,11 +68,63 @@ func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
 	v, err := s.get(key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
+		open, err := s.claimsFrom(partition)
+		if err != nil {
+			return err
+		}
+		if c.Generation < open {
+			return store.ErrMoved
+		}
 		return b.Set(key, c.Value, nil)
 	case err != nil:
 		return err
 	}
 	return &store.ClaimedError{Value: v}
+}
+
+// claimsFrom is the first generation whose claims are taken. It has the place of the claim without a key, of which there is none.
+func (s *Store) claimsFrom(partition int) (uint64, error) {
+	v, err := s.get(claimKey(partition, ""))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case len(v) != 8:
+		return 0, fmt.Errorf("generation of the claims of partition %d: %w", partition, store.ErrCorrupt)
+	}
+	return binary.BigEndian.Uint64(v), nil
+}
+
+// CloseClaims refuses claims of earlier generations.
+func (s *Store) CloseClaims(ctx context.Context, partition int, generation uint64) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	p, err := s.partition(partition)
+	if err != nil {
+		return err
+	}
+	b, err := s.closeClaims(p, generation)
+	if b == nil || err != nil {
+		return cmp.Or(err, s.flush())
+	}
+	return s.settle(b)
+}
+
+func (s *Store) closeClaims(p *partition, generation uint64) (*pebble.Batch, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	open, err := s.claimsFrom(p.no)
+	if err != nil || open >= generation {
+		return nil, err
+	}
+	b := s.db.NewBatch()
+	if err := b.Set(claimKey(p.no, ""), binary.BigEndian.AppendUint64(nil, generation), nil); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, s.enqueue(b)
 }
 
 // flushInbox waits until all messages and claims that are visible are durable.

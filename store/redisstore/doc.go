@@ -15,10 +15,17 @@
 //	b:ID:NO      a block
 //	mark         written before waiting for replicas
 //
-// For now one engine at a time may work on a stage, and all submits go through
-// it: an engine that starts takes blocks that nobody in its own process is
-// submitting for left over.
+// Any number of nodes work on a stage at once. What a node may write to a
+// partition is decided by the token of its lease, in the same script that writes;
+// times are the server's. Other keys hold what nodes tell each other and share,
+// in the slot of partition [store.Control].
 //
-// [Open] asks the server how durable a write is, and refuses one that keeps less
-// than [Options].Mode promises or may evict keys.
+// Every block, message, claim and row ends with a CRC32C of its place and itself,
+// which reads check: damage is [store.ErrCorrupt].
+//
+// [Open] asks the servers how durable a write is, and refuses those that keep
+// less than [Options].Mode promises or may evict keys. They are asked again while
+// the store is open; [Store.Health] tells what has become worse. An error that
+// is [store.ErrUnavailable] passes: the servers fail over, start, are full or
+// away. One that is [store.ErrUnknown] may have been written.
 package redisstore

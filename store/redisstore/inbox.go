@@ -30,7 +30,10 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 		return s.lagging(ctx, "append", partition, lag)
 	}
 	place := claimPlace(partition, c.Key)
-	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, message, c.Key, place.sealed(c.Value))
+	reply, lag := s.writeScript(ctx, k, s.scripts.append, k.forAppend, message, c.Key, place.sealed(c.Value), decimal(c.Generation))
+	if isNumber(reply) {
+		return store.ErrMoved
+	}
 	claimed, err := reply.AsBytes()
 	added := rueidis.IsRedisNil(err)
 	switch {
@@ -43,6 +46,25 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 		return err
 	}
 	return &store.ClaimedError{Value: claimed}
+}
+
+// isNumber reports whether a reply is a number, and no text that looks like one.
+func isNumber(r rueidis.RedisResult) bool {
+	m, err := r.ToMessage()
+	return err == nil && m.IsInt64()
+}
+
+// CloseClaims refuses claims of earlier generations.
+func (s *Store) CloseClaims(ctx context.Context, partition int, generation uint64) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	k := s.keysOf(partition)
+	reply, lag := s.writeScript(ctx, k, s.scripts.closeClaims, []string{k.claims}, decimal(generation))
+	if err := reply.Error(); err != nil {
+		return s.unsure(ctx, "close claims", partition, err)
+	}
+	return s.lagging(ctx, "close claims", partition, lag)
 }
 
 // Claimed returns the value of a claim.

@@ -22,23 +22,28 @@ func TestHowManyReplicasAServerNeeds(t *testing.T) {
 		{"a server that the majority does not name waits for all", []sight{good, {online: nil}, {online: nil, alive: 0}}, []int{2, 2, 2}},
 		{
 			"a dead replica that is still connected is waited for",
-			[]sight{good, {confirmed: true, online: []int64{up, 1}, alive: 1}, {confirmed: true, online: []int64{up, 1}, alive: 1}}, []int{2, 2, 2},
+			[]sight{good, {confirmed: true, online: []int64{up, 1}, alive: 1}, {confirmed: true, online: []int64{up, 1}, alive: 1}},
+			[]int{2, 2, 2},
 		},
 		{
 			"a replica that lives and is not connected is waited for until the majority would have noticed",
-			[]sight{good, cut, cut, cut, cut, cut, cut, cut}, []int{2, 2, 2, 2, 2, 2, 2, 1},
+			[]sight{good, cut, cut, cut, cut, cut, cut, cut},
+			[]int{2, 2, 2, 2, 2, 2, 2, 1},
 		},
 		{
 			"and a look that is not confirmed begins that time anew",
-			[]sight{good, cut, cut, cut, {online: []int64{up}}, cut, cut, cut, cut}, []int{2, 2, 2, 2, 2, 2, 2, 2, 2},
+			[]sight{good, cut, cut, cut, {online: []int64{up}}, cut, cut, cut, cut},
+			[]int{2, 2, 2, 2, 2, 2, 2, 2, 2},
 		},
 		{
 			"a replica that comes back counts when it has caught up, not before",
-			[]sight{dead, {confirmed: true, online: []int64{up, 0}, alive: 2}, {confirmed: true, online: []int64{up, 3}, alive: 2}, good, good}, []int{1, 1, 1, 2, 2},
+			[]sight{dead, {confirmed: true, online: []int64{up, 0}, alive: 2}, {confirmed: true, online: []int64{up, 3}, alive: 2}, good, good},
+			[]int{1, 1, 1, 2, 2},
 		},
 		{
 			"a degraded server that the majority names no more needs all when the last word has run out",
-			[]sight{dead, {online: []int64{up}}, {online: []int64{up}}, {online: []int64{up}}}, []int{1, 1, 1, 2},
+			[]sight{dead, {online: []int64{up}}, {online: []int64{up}}, {online: []int64{up}}},
+			[]int{1, 1, 1, 2},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

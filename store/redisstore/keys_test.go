@@ -32,12 +32,13 @@ func TestTheRangeOfAPrefix(t *testing.T) {
 
 func TestArgumentsAreCopied(t *testing.T) {
 	key, value := []byte("key"), []byte("value")
-	a := commitArguments(store.Token{Epoch: 1, Nonce: 2}, &store.Batch{
+	a := commitArguments(7, store.Token{Epoch: 1, Nonce: 2}, &store.Batch{
 		Number: 3, Ack: 7<<countBits | 4, Set: []store.Row{{Key: key, Value: value}}, Delete: [][]byte{[]byte("gone"), nil},
 	})
 	copy(key, "xxx")
+	sealed := rowPlace(7, []byte("key")).sealed([]byte("value"))
 	copy(value, "xxxxx")
-	if got, want := strings.Join(a, " "), "1:2 3 7-5 1 key value gone "; got != want {
+	if got, want := strings.Join(a, " "), "1:2 3 7-5 1 key "+sealed+" gone "; got != want {
 		t.Errorf("arguments = %q, want %q", got, want)
 	}
 }

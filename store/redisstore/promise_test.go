@@ -88,6 +88,7 @@ func TestOptionsThatCannotWorkAreNamed(t *testing.T) {
 		{"Stage", redisstore.Options{Addresses: []string{"x:1"}, Stage: strings.Repeat("a", 65)}},
 		{"Replicas", redisstore.Options{Addresses: []string{"x:1"}, Mode: redisstore.Replicated}},
 		{"Replicas", redisstore.Options{Addresses: []string{"x:1"}, Replicas: 1}},
+		{"Strict", redisstore.Options{Addresses: []string{"x:1"}, Strict: true}},
 		{"Mode", redisstore.Options{Addresses: []string{"x:1"}, Mode: 7}},
 	} {
 		_, err := redisstore.Open(t.Context(), tt.opts)

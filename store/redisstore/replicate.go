@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -122,12 +123,12 @@ func (w *waiting) finish(ctx context.Context, replies []rueidis.RedisResult) err
 	want := w.store.opts.Replicas
 	for deadline := time.Now().Add(replicateIn); ; {
 		have, err := w.read(replies)
-		if err != nil {
+		if err != nil || have >= want {
+			w.keys.fewer.Store(0)
 			return err
 		}
-		if w.late = have < want; w.late {
-			w.store.guard.wake()
-		}
+		w.late = true
+		w.store.guard.wake()
 		// That fewer are enough is true of this very server, and now that it has the write, or not at all.
 		w.need = w.store.guard.need(w.runID, time.Now())
 		w.keys.fewer.Store(int64(want - w.need))
@@ -159,7 +160,8 @@ func (w *waiting) read(replies []rueidis.RedisResult) (have int, err error) {
 	if err == nil && w.asked {
 		var text string
 		text, err = replies[len(replies)-1].ToString()
-		w.runID = fields(text)["run_id"]
+		_, text, _ = strings.Cut(text, "\nrun_id:")
+		w.runID, _, _ = strings.Cut(text, "\r")
 	}
 	return int(n), err
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,11 +41,17 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 			t.Errorf("Commit %d with a replica that stands still = %v, want ErrUnknown for 1 of 2", try, err)
 		}
 	}
+	if err := s.Health(); err != nil {
+		t.Errorf("Health() = %v with a replica that is connected and slow", err)
+	}
 	claim := store.Claim{Key: "key", Value: []byte("v")}
 	for try := range 2 {
 		if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrClaimed) {
 			t.Errorf("Append %d with a replica that stands still = %v, want ErrUnknown", try, err)
 		}
+	}
+	if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("PutBlocks with a replica that stands still = %v, want ErrUnavailable", err)
 	}
 	set.Replicas[0].Thaw()
 	var order *store.NumberError
@@ -55,4 +62,27 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrClaimed) {
 		t.Errorf("Append once more = %v, want ErrClaimed", err)
 	}
+}
+
+// TestWithoutAnybodyToAskALostReplicaStopsTheWork has a primary that nobody can confirm.
+func TestWithoutAnybodyToAskALostReplicaStopsTheWork(t *testing.T) {
+	t.Parallel()
+	primary := testenv.Redis(t, "appendfsync", "always")
+	replica := testenv.Redis(t, "appendfsync", "always", "replicaof", strings.Replace(primary.Addr, ":", " ", 1))
+	until(t, "the replica is connected", func() bool { return is(primary, "state=online") })
+	s := open(t, redisstore.Options{Addresses: []string{primary.Addr}, Mode: redisstore.Replicated, Replicas: 1})
+	defer s.Close()
+	tok, err := s.Acquire(t.Context(), 0, "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), 0, tok, &store.Batch{Number: 1}); err != nil {
+		t.Fatal(err)
+	}
+	replica.Kill()
+	var lag *redisstore.LagError
+	if err := s.Commit(t.Context(), 0, tok, &store.Batch{Number: 2}); !errors.As(err, &lag) || *lag != (redisstore.LagError{Have: 0, Want: 1}) {
+		t.Errorf("Commit = %v, want a *LagError with 0 of 1", err)
+	}
+	wantShort(t, s, primary, 0, 1, true)
 }

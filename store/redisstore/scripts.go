@@ -16,6 +16,9 @@ var commitLua string
 //go:embed lua/append.lua
 var appendLua string
 
+//go:embed lua/closeclaims.lua
+var closeClaimsLua string
+
 //go:embed lua/acquire.lua
 var acquireLua string
 
@@ -61,6 +64,7 @@ var targetsLua string
 // scripts are sent by their hash, and whole where the server does not know them yet.
 type scripts struct {
 	commit, append, swap          script // what is waited for, see write
+	closeClaims                   script
 	acquire, renew, release, scan *rueidis.Lua
 	announce, announced           *rueidis.Lua
 	incarnation                   *rueidis.Lua
@@ -78,6 +82,7 @@ func newScript(source string) script {
 func newScripts() scripts {
 	return scripts{
 		commit:      newScript(commitLua),
+		closeClaims: newScript(closeClaimsLua),
 		append:      newScript(appendLua),
 		acquire:     rueidis.NewLuaScript(acquireLua),
 		renew:       rueidis.NewLuaScript(renewLua),

@@ -11,10 +11,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// A server checks neither its memory nor what is inside its log, so blocks,
-// messages and claims end with a CRC32C of where they belong and what they are.
-// It finds both a flipped byte and a value under the wrong key. Rows come with
-// one of their own: the engine seals them.
+// A server checks neither its memory nor what is inside its log, so every
+// block, message, claim and row ends with a CRC32C of where it belongs and what
+// it is. That finds both a flipped byte and a value under the wrong key, whatever
+// the engine has put into it.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -30,19 +30,19 @@ func placeOf(kind byte, partition int) place {
 	return place(crc32.Checksum(b[:], castagnoli))
 }
 
-func (p place) and(name string) place {
-	return place(crc32.Update(uint32(p), castagnoli, []byte(name)))
-}
+func (p place) and(name []byte) place { return place(crc32.Update(uint32(p), castagnoli, name)) }
 
 func blockPlace(partition int, id weir.BulkID, no uint32) place {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], no)
-	return place(crc32.Update(uint32(placeOf('b', partition).and(string(id))), castagnoli, b[:]))
+	return placeOf('b', partition).and([]byte(id)).and(b[:])
 }
 
 func messagePlace(partition int) place { return placeOf('m', partition) }
 
-func claimPlace(partition int, key string) place { return placeOf('c', partition).and(key) }
+func claimPlace(partition int, key string) place { return placeOf('c', partition).and([]byte(key)) }
+
+func rowPlace(partition int, key []byte) place { return placeOf('r', partition).and(key) }
 
 // sum is the checksum of a value that belongs to p.
 func (p place) sum(value []byte) uint32 { return crc32.Update(uint32(p), castagnoli, value) }

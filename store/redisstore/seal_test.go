@@ -25,6 +25,13 @@ func TestDamageIsNoticed(t *testing.T) {
 		_, err := s.Claimed(t.Context(), 0, "mine")
 		return err
 	}
+	getRow := func(s *redisstore.Store) error {
+		_, err := s.Get(t.Context(), 0, []byte("mine"))
+		return err
+	}
+	scan := func(s *redisstore.Store) error {
+		return s.Scan(t.Context(), 0, nil, func(_, _ []byte) error { return nil })
+	}
 	read := func(partition int) func(s *redisstore.Store) error {
 		return func(s *redisstore.Store) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -48,6 +55,11 @@ func TestDamageIsNoticed(t *testing.T) {
 		{"a claim that is damaged when it is met", `redis.call('HSET', KEYS[1] .. 'claims', 'mine', 'X')`, func(s *redisstore.Store) error {
 			return s.Append(t.Context(), 0, []byte("m"), store.Claim{Key: "mine"})
 		}},
+		{"a flipped byte in a row", `redis.call('HSET', KEYS[1] .. 'rows', 'mine', 'X' .. string.sub(redis.call('HGET', KEYS[1] .. 'rows', 'mine'), 2))`, getRow},
+		{"a row in the place of another", `redis.call('HSET', KEYS[1] .. 'rows', 'mine', redis.call('HGET', KEYS[1] .. 'rows', 'other'))`, getRow},
+		{"a row in the place of another, in a scan", `redis.call('HSET', KEYS[1] .. 'rows', 'mine', redis.call('HGET', KEYS[1] .. 'rows', 'other'))`, scan},
+		{"a row that was emptied", `redis.call('HSET', KEYS[1] .. 'rows', 'other', '')`, scan},
+		{"a row that is gone while its key is there", `redis.call('HDEL', KEYS[1] .. 'rows', 'other')`, scan},
 		{"a flipped byte in a message", `
 			local e = redis.call('XRANGE', KEYS[1] .. 'inbox', '-', '+')[1]
 			redis.call('DEL', KEYS[1] .. 'inbox')
@@ -73,11 +85,15 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
-// fill writes blocks, claims and messages that differ in nothing but their places.
+// fill writes rows, blocks, claims and messages that differ in nothing but their places.
 func fill(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	same := []byte(strings.Repeat("same", 5))
 	for p := range 2 {
+		tok, err := s.Acquire(t.Context(), p, "a", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, key := range []string{"mine", "other"} {
 			if err := s.Append(t.Context(), p, same, store.Claim{Key: key, Value: same}); err != nil {
 				t.Fatal(err)
@@ -86,6 +102,7 @@ func fill(t *testing.T, s *redisstore.Store) {
 		for _, err := range []error{
 			s.PutBlocks(t.Context(), p, "ba_1", 0, [][]byte{same, same}),
 			s.PutBlocks(t.Context(), p, "ba_2", 0, [][]byte{same, same}),
+			s.Commit(t.Context(), p, tok, &store.Batch{Number: 1, Set: rows("mine", string(same), "other", string(same))}),
 		} {
 			if err != nil {
 				t.Fatal(err)

@@ -82,6 +82,11 @@ func (s *Spread) Append(ctx context.Context, partition int, body []byte, c store
 	return s.of(partition).Append(ctx, partition, body, c)
 }
 
+// CloseClaims implements [store.Inbox].
+func (s *Spread) CloseClaims(ctx context.Context, partition int, generation uint64) error {
+	return s.of(partition).CloseClaims(ctx, partition, generation)
+}
+
 // Claimed implements [store.Inbox].
 func (s *Spread) Claimed(ctx context.Context, partition int, key string) ([]byte, error) {
 	return s.of(partition).Claimed(ctx, partition, key)

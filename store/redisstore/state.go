@@ -17,7 +17,7 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 		return store.ErrFenced // what a lease that was given back leaves
 	}
 	k := s.keysOf(partition)
-	reply, lag := s.writeScript(ctx, k, s.scripts.commit, k.forCommit, commitArguments(tok, b)...)
+	reply, lag := s.writeScript(ctx, k, s.scripts.commit, k.forCommit, commitArguments(partition, tok, b)...)
 	answer, err := reply.AsInt64()
 	switch {
 	case err != nil:
@@ -32,10 +32,10 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	return nil
 }
 
-func commitArguments(tok store.Token, b *store.Batch) []string {
+func commitArguments(partition int, tok store.Token, b *store.Batch) []string {
 	size := 0
 	for _, r := range b.Set {
-		size += len(r.Key) + len(r.Value)
+		size += len(r.Key) + len(r.Value) + sumLen
 	}
 	for _, k := range b.Delete {
 		size += len(k)
@@ -51,7 +51,7 @@ func commitArguments(tok store.Token, b *store.Batch) []string {
 	a.addString(decimal(uint64(len(b.Set))))
 	for _, r := range b.Set {
 		a.add(r.Key)
-		a.add(r.Value)
+		a.addSealed(rowPlace(partition, r.Key), r.Value)
 	}
 	for _, k := range b.Delete {
 		a.add(k)
@@ -96,7 +96,11 @@ func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, err
 		return nil, err
 	}
 	get := s.client.B().Hget().Key(s.keysOf(partition).rows).Field(string(key)).Build()
-	return s.bytes(ctx, "get row", partition, s.client.Do(ctx, get))
+	row, err := s.bytes(ctx, "get row", partition, s.client.Do(ctx, get))
+	if err != nil {
+		return nil, err
+	}
+	return rowPlace(partition, key).unseal("row", partition, row)
 }
 
 const (
@@ -170,6 +174,9 @@ func (s *Store) page(ctx context.Context, partition int, from, to string, limit 
 		v, err := reply[i+1].AsBytes()
 		if err != nil {
 			return "", nil, fmt.Errorf("row %q of partition %d: %w: its key is there, its value is not", k, partition, store.ErrCorrupt)
+		}
+		if v, err = rowPlace(partition, k).unseal("row", partition, v); err != nil {
+			return "", nil, err
 		}
 		rows = append(rows, store.Row{Key: k, Value: v})
 	}

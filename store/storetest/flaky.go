@@ -20,6 +20,7 @@ const (
 	OpBlockOwners  Op = "BlockOwners"
 	OpAppend       Op = "Append"
 	OpClaimed      Op = "Claimed"
+	OpCloseClaims  Op = "CloseClaims"
 	OpRead         Op = "Read"
 	OpCommit       Op = "Commit"
 	OpLast         Op = "Last"
@@ -129,6 +130,13 @@ func (f *Flaky) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, 
 func (f *Flaky) Append(ctx context.Context, partition int, body []byte, c store.Claim) error {
 	return f.around(ctx, OpAppend, partition, func() error {
 		return f.Store.Append(ctx, partition, body, c)
+	})
+}
+
+// CloseClaims may fail.
+func (f *Flaky) CloseClaims(ctx context.Context, partition int, generation uint64) error {
+	return f.around(ctx, OpCloseClaims, partition, func() error {
+		return f.Store.CloseClaims(ctx, partition, generation)
 	})
 }
 

@@ -25,6 +25,20 @@ var inboxCases = []testCase{
 			}
 		}
 	}},
+	{"claims of a generation that is over are refused, and those made before stay", func(t *testing.T, s store.Store) {
+		must(t, s.Append(t.Context(), part, []byte("one"), store.Claim{Key: "k", Value: []byte("1"), Generation: 3}))
+		must(t, s.CloseClaims(t.Context(), part, 4))
+		must(t, s.CloseClaims(t.Context(), part, 2)) // an earlier one changes nothing
+		wantErr(t, s.Append(t.Context(), part, []byte("two"), store.Claim{Key: "l", Generation: 3}), store.ErrMoved)
+		wantErr(t, s.Append(t.Context(), part, []byte("two"), store.Claim{Key: "k", Generation: 3}), store.ErrClaimed)
+		_, err := s.Claimed(t.Context(), part, "l")
+		wantErr(t, err, store.ErrNotFound)
+		must(t, s.Append(t.Context(), part, []byte("two"), store.Claim{Key: "l", Generation: 4}))
+		must(t, s.Append(t.Context(), other, []byte("x"), store.Claim{Key: "l", Generation: 3}))
+		must(t, s.Append(t.Context(), part, []byte("three"), store.Claim{}))
+		bodies, _ := inbox(t, s, part, 0)
+		want(t, "messages", fmt.Sprint(bodies), "[one two three]")
+	}},
 	{"read begins behind the number given and stops at the limit", func(t *testing.T, s store.Store) {
 		for i := range 5 {
 			appendMessage(t, s, part, fmt.Sprint(i))

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// outbox holds messages of a partition to the inboxes of others, the newest for
+// each partition and bulk action. What is in it when the partition is handed
+// over is lost, and made again by the next owner.
+type outbox struct {
+	mu      sync.Mutex
+	waiting map[address][]byte
+	busy    bool // somebody delivers
+}
+
+type address struct {
+	partition int
+	bulk      weir.BulkID
+}
+
+// put takes messages, and reports whether the caller has to see to their delivery.
+func (o *outbox) put(out []partition.Outgoing) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting == nil {
+		o.waiting = map[address][]byte{}
+	}
+	for _, m := range out {
+		o.waiting[address{m.Partition, m.Bulk}] = m.Body
+	}
+	first := !o.busy
+	o.busy = true
+	return first
+}
+
+// take removes any message; none means that whoever delivers is done.
+func (o *outbox) take() (to address, body []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for to, body = range o.waiting {
+		delete(o.waiting, to)
+		return to, body
+	}
+	o.busy = false
+	return to, nil
+}
+
+// putBack keeps a message for another try, unless there is a newer one.
+func (o *outbox) putBack(to address, body []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.waiting[to] == nil {
+		o.waiting[to] = body
+	}
+}
+
+// send has messages delivered beside the loop, until ctx ends.
+func (p *part) send(ctx context.Context, out []partition.Outgoing) {
+	if len(out) > 0 && p.out.put(out) {
+		p.commits.Go(func() { p.deliver(ctx) })
+	}
+}
+
+func (p *part) deliver(ctx context.Context) {
+	for ctx.Err() == nil {
+		to, body := p.out.take()
+		if body == nil {
+			return
+		}
+		if err := p.append(ctx, to.partition, body); err != nil && ctx.Err() == nil {
+			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "message to another partition not sent, will try again",
+				slog.Int("partition", p.no), slog.Int("to", to.partition), slog.Any("error", err))
+			p.out.putBack(to, body)
+			sleep(ctx, retryEvery)
+		}
+	}
+}
+
+// append writes to an inbox, and does not wait for ever: other inboxes may be in better health.
+func (p *part) append(ctx context.Context, to int, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, p.engine.opts.LeaseFor/3)
+	defer cancel()
+	return p.engine.store.Append(ctx, to, body, store.Claim{})
+}

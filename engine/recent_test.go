@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/internal/partition"
+)
+
+func TestTheOldestSubmitsGiveWay(t *testing.T) {
+	var r recent
+	sealed := make([]byte, 1<<20)
+	kept := func(blocks int) *keptBlocks {
+		k := r.begin()
+		for no := range blocks {
+			r.keep(k, uint32(no), sealed)
+		}
+		return k
+	}
+	accept := func(blocks int) *sent {
+		s := &sent{created: &partition.Created{}, kept: kept(blocks)}
+		r.add(s)
+		return s
+	}
+	first, second := accept(30), accept(30)
+	third := accept(10)
+	if r.blocks(first) != nil || len(r.blocks(second)) != 30 || len(r.blocks(third)) != 10 {
+		t.Errorf("blocks kept: %d, %d, %d; want none of the first and all of the others", len(r.blocks(first)), len(r.blocks(second)), len(r.blocks(third)))
+	}
+	if huge := accept(70); r.blocks(huge) != nil {
+		t.Errorf("%d blocks of one that is too large are kept, want none", len(r.blocks(huge)))
+	}
+	r.drop(kept(5))
+	r.expire(0, time.Now())
+	if r.bytes != 0 || len(r.sent) != 0 {
+		t.Errorf("%d bytes and %d submits are left, want none", r.bytes, len(r.sent))
+	}
+}
+
+func TestWhatIsRecentIsKnownByPartition(t *testing.T) {
+	var r recent
+	now := time.Unix(100, 0)
+	for i := range 6 {
+		r.add(&sent{partition: i % 2, at: now.Add(time.Duration(i) * time.Second)})
+	}
+	r.expire(0, now.Add(3*time.Second))
+	if a, b := len(r.of(0)), len(r.of(1)); a != 1 || b != 3 {
+		t.Errorf("%d and %d are recent, want 1 and 3", a, b)
+	}
+	select {
+	case <-r.some():
+	default:
+		t.Error("nobody is told that something is recent")
+	}
+	r.expire(0, now.Add(time.Hour))
+	r.expire(1, now.Add(time.Hour))
+	select {
+	case <-r.some():
+		t.Error("something is said to be recent, and nothing is")
+	default:
+	}
+}
+
+func TestABulkActionsTimeIsInItsID(t *testing.T) {
+	before := time.Now().Truncate(time.Millisecond)
+	at, err := bulkTime(newBulkID(7))
+	if err != nil || at.Before(before) || time.Since(at) > time.Minute {
+		t.Errorf("bulkTime() = %v, %v; want about %v", at, err, before)
+	}
+	if _, err := bulkTime("ba_nonsense"); err == nil {
+		t.Error("the time of an id that is none was told")
+	}
+}

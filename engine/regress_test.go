@@ -1,0 +1,230 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/memstore"
+)
+
+// timeMachine is a store that can be set back to an earlier moment while it is used.
+type timeMachine struct{ *memstore.Store }
+
+func newTimeMachine() *timeMachine { return &timeMachine{memory()} }
+
+// Incarnation implements [store.Witness].
+func (m *timeMachine) Incarnation(ctx context.Context, _ int) (string, error) {
+	return fmt.Sprint("life ", m.Lives()), ctx.Err()
+}
+
+// Shared implements [store.Sharing].
+func (m *timeMachine) Shared() bool { return true }
+
+var _ store.Witness = (*timeMachine)(nil)
+
+// paced counts its items and takes 100 ms for ten of them.
+func paced(calls *tally) weir.Action[int, string] {
+	return weir.Action[int, string]{Name: "paced", BatchSize: 10, Handle: func(ctx context.Context, b *weir.Batch[int, string]) error {
+		time.Sleep(100 * time.Millisecond)
+		for _, it := range b.Items() {
+			calls.add(it.ID)
+		}
+		b.DoneRest()
+		return nil
+	}}
+}
+
+// one is a node that runs one task at a time in one partition.
+var one = engine.Options{Partitions: 1, Slots: 1, LeaseFor: 3 * time.Second}
+
+func TestAStoreThatIsSetBackIsRepaired(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		save, back time.Duration // when the moment is that is gone back to, and when that happens
+		duplicates int           // the most items that may be run twice
+	}{
+		{"while the owner keeps its lease", 3 * time.Second, 5 * time.Second, 0},
+		{"by nothing at all", 4 * time.Second, 4 * time.Second, 0},
+		{"to before the owner had the lease", 0, 2 * time.Second, 20},
+		{"after all is done", 4 * time.Second, 12 * time.Second, 0},
+		{"almost as far as it may be", 3 * time.Second, 12 * time.Second, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls tally
+				s := newTimeMachine()
+				r := open(t, s, one, action(paced(&calls)))
+				moment := s.Save()
+				r.run(t)
+				began := time.Now()
+				b := submit(t, r, spec(paced(&calls)), numbers(1000))
+				if tt.save > 0 {
+					time.Sleep(tt.save - time.Since(began))
+					moment = s.Save()
+				}
+				time.Sleep(tt.back - time.Since(began))
+				s.Restore(moment)
+				rep := wait(t, b)
+				time.Sleep(10 * time.Second)
+				if p, err := b.Now(t.Context()); err != nil || p.State != weir.BulkCompleted {
+					t.Errorf("the store says %v, %v; want that it is done", p.State, err)
+				}
+				wantCounts(t, rep, 1000, 0, 0)
+				if len(calls.all()) != 1000 || calls.sum() > 1000+tt.duplicates {
+					t.Errorf("%d items were run %d times, want 1000 with at most %d twice", len(calls.all()), calls.sum(), tt.duplicates)
+				}
+				if tt.save != tt.back && r.Regressions() == 0 {
+					t.Error("nobody noticed")
+				}
+				if err := r.Health(); err != nil {
+					t.Errorf("Health() = %v, want nil", err)
+				}
+			})
+		})
+	}
+}
+
+func TestALossStopsThePartitionAloneAndOpenly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		r := start(t, s, engine.Options{Partitions: 1, Slots: 1, LeaseFor: 3 * time.Second}, action(paced(&calls)))
+		submit(t, r, spec(paced(&calls)), numbers(10_000))
+		time.Sleep(3 * time.Second)
+		moment := s.Save()
+		time.Sleep(30 * time.Second)
+		s.Restore(moment)
+		time.Sleep(5 * time.Second)
+		err := r.Health()
+		var loss *engine.LossError
+		if !errors.As(err, &loss) || loss.Partition != 0 || loss.Have >= loss.Acked || loss.Have == 0 {
+			t.Fatalf("Health() = %v, want a *LossError of partition 0", err)
+		}
+		for _, words := range []string{"partition 0", fmt.Sprintf("commits %d to %d", loss.Have+1, loss.Acked), "AcceptLoss"} {
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("Health() = %q, which does not say %q", err, words)
+			}
+		}
+		ran := calls.sum()
+		time.Sleep(2 * time.Minute)
+		if again := calls.sum(); again > ran+10 {
+			t.Errorf("%d items were run after the partition was stopped", again-ran)
+		}
+		if last, err := s.Last(t.Context(), 0); err != nil || last.Number != loss.Have {
+			t.Errorf("the store is at commit %d, %v; want it left alone at %d", last.Number, err, loss.Have)
+		}
+		if err := r.stop(); err != nil {
+			t.Errorf("Run() = %v", err)
+		}
+	})
+}
+
+func TestALossThatIsAcceptedIsRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		o := one
+		o.AcceptLoss = true
+		r := start(t, s, o, action(paced(&calls)))
+		b := submit(t, r, spec(paced(&calls)), numbers(5000))
+		time.Sleep(3 * time.Second)
+		moment := s.Save()
+		time.Sleep(30 * time.Second)
+		s.Restore(moment)
+		rep := wait(t, b)
+		wantCounts(t, rep, 5000, 0, 0)
+		if calls.sum() < 5000+2500 {
+			t.Errorf("%d items were run, want those of 30 s twice", calls.sum())
+		}
+		if err := r.Health(); err != nil || r.Regressions() == 0 {
+			t.Errorf("Health() = %v, Regressions() = %d; want nil and at least 1", err, r.Regressions())
+		}
+	})
+}
+
+func TestAnAcceptedSubmitThatTheStoreLostIsPutInAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		key  string
+		back time.Duration
+	}{
+		{"before its owner has read it", "", 0},
+		{"with an idempotency key", "key", 0},
+		{"after its owner has begun with it", "", 500 * time.Millisecond},
+		{"after its owner has begun with it, with a key", "key", 500 * time.Millisecond},
+		{"after it has ended", "", 5 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls tally
+				s := newTimeMachine()
+				r := start(t, s, one, action(paced(&calls)))
+				time.Sleep(20 * time.Second) // long enough that nobody remembers the beginning
+				sp := spec(paced(&calls))
+				sp.IdempotencyKey = tt.key
+				moment := s.Save()
+				b := submit(t, r, sp, numbers(200))
+				if tt.back > 0 {
+					time.Sleep(tt.back)
+				}
+				s.Restore(moment)
+				time.Sleep(20 * time.Second)
+				wantCounts(t, wait(t, b), 200, 0, 0)
+				if len(calls.all()) != 200 {
+					t.Errorf("%d items were run, want 200", len(calls.all()))
+				}
+				if again := submit(t, r, sp, numbers(200)); tt.key != "" && again.ID() != b.ID() {
+					t.Errorf("the same submit again is %s, want %s", again.ID(), b.ID())
+				}
+				if err := r.Health(); err != nil {
+					t.Errorf("Health() = %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestACommandThatTheStoreLostIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		r := start(t, s, one, action(paced(&calls)))
+		b := submit(t, r, spec(paced(&calls)), numbers(10_000))
+		time.Sleep(20 * time.Second)
+		moment := s.Save()
+		do(t, b.Cancel)
+		s.Restore(moment)
+		rep := wait(t, b)
+		if rep.State != weir.BulkCancelled.String() {
+			t.Errorf("it ended as %v, want cancelled", rep.State)
+		}
+	})
+}
+
+// TestSubmitsThatAreThereAreNotRunTwice has the store change its incarnation and lose nothing.
+func TestSubmitsThatAreThereAreNotRunTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		r := start(t, s, one, action(paced(&calls)))
+		ended := submit(t, r, spec(paced(&calls)), numbers(10))
+		wait(t, ended)
+		b := submit(t, r, spec(paced(&calls)), numbers(400)[10:])
+		time.Sleep(time.Second)
+		s.Restore(s.Save())
+		wantCounts(t, wait(t, b), 390, 0, 0)
+		time.Sleep(20 * time.Second)
+		calls.wantEach(t, 400, 1)
+		if n := r.Regressions(); n != 0 {
+			t.Errorf("Regressions() = %d, want 0", n)
+		}
+	})
+}
