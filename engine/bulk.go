@@ -81,7 +81,7 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 // each partition. One that was accepted a moment ago may be missing.
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
-		for p := range e.layout.now().most() {
+		for p := range e.layout.now().Most {
 			var ids []weir.BulkID
 			err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
 				ids = append(ids, id)
@@ -173,8 +173,12 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 const progressEvery = 100 * time.Millisecond
 
 // lookEvery is how often a follower to whom nothing new is shown asks the store
-// whether the bulk action has come to rest: its partition may have had another owner then.
-const lookEvery = 5 * time.Second
+// whether the bulk action has come to rest: its partition may have had another
+// owner then. While another node owns it, the store is the only way to see it, and asked more often.
+const (
+	lookEvery          = 5 * time.Second
+	lookElsewhereEvery = 200 * time.Millisecond
+)
 
 // Progress yields how far the bulk action is, at most ten times a second. It ends when the bulk action
 // has ended or was stopped by its failure rule, when the engine stops, or with ctx.
@@ -201,7 +205,12 @@ func (b *BulkAction) follow(ctx context.Context, yield func(weir.Progress) bool)
 
 // next waits for newer progress, and at least progressEvery unless it is the last.
 func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error {
-	early, look := time.NewTimer(progressEvery), time.NewTicker(lookEvery)
+	elsewhere := b.engine.parts[b.partition].Load() == nil
+	every := lookEvery
+	if elsewhere {
+		every = lookElsewhereEvery
+	}
+	early, look := time.NewTimer(progressEvery), time.NewTicker(every)
 	defer early.Stop()
 	defer look.Stop()
 	for waited := false; ; {
@@ -220,7 +229,9 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 		case <-early.C:
 			waited = true
 		case <-look.C:
-			if stored, _, err := b.now(ctx); err == nil && settled(&stored) && stored.State != p.State {
+			stored, _, err := b.now(ctx)
+			changed := elsewhere && (stored.State != p.State || stored.Counts.Ended() > p.Counts.Ended())
+			if err == nil && (changed || settled(&stored) && stored.State != p.State) {
 				*p = stored
 				return nil
 			}

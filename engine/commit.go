@@ -46,13 +46,14 @@ func (p *part) tryCommit(ctx context.Context, b *store.Batch) error {
 	past := &e.past.parts[p.no]
 	past.writing.Lock()
 	defer past.writing.Unlock()
-	e.past.remember(time.Now(), p.no, b, p.token)
+	now := time.Now()
+	e.past.remember(now, p.no, b, p.token)
 	err := e.store.Commit(ctx, p.no, p.token, b)
 	if behind(err) {
 		_, err = p.mend(ctx) // b is among what is put back
 	}
 	if partition.AfterCommit(err) == partition.Written {
-		e.past.with(p.no, func(w *window) { w.ack(b.Number) })
+		e.past.confirm(now, p.no, b.Number)
 	}
 	return p.complain(ctx, b, err)
 }

@@ -41,6 +41,7 @@ type Engine struct {
 	node    string                              // this engine's name as an owner
 	parts   [maxPartitions]atomic.Pointer[part] // that this node owns now
 	layout  layout
+	placed  placed
 	fleet   fleet
 	health  health
 	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
@@ -87,7 +88,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 // any partition starts a task: they share the rates.
 func (e *Engine) waitOutFormer(ctx context.Context) error {
 	now := time.Now().UnixNano()
-	for p := range e.layout.now().most() {
+	for p := range e.layout.now().Most {
 		last, err := partition.LastStart(rows{ctx, e.store, p}, now)
 		if err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
@@ -110,7 +111,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.mu.Unlock()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
-	keepLimits := e.shareLimits() // before any partition starts a task
+	keepLimits := e.shareLimits()                                    // before any partition starts a task
 	g.Go(func() error { keepLimits(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
 	g.Go(func() error { e.lead(gctx); return nil })

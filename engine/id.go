@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
-	"github.com/zeebo/xxh3"
 )
 
 const idPrefix = "ba_"
@@ -20,6 +20,15 @@ func newBulkID(partition int) weir.BulkID {
 	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
 }
 
+// submitBegan is when an id was made, by the clock of whoever made it.
+func submitBegan(id weir.BulkID) time.Time {
+	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(id), idPrefix)))
+	if err != nil {
+		return time.Time{}
+	}
+	return u.Timestamp()
+}
+
 // partitionOf is the partition that an id carries.
 func (e *Engine) partitionOf(id weir.BulkID) (int, error) {
 	raw, ok := strings.CutPrefix(string(id), idPrefix)
@@ -28,14 +37,8 @@ func (e *Engine) partitionOf(id weir.BulkID) (int, error) {
 		return 0, fmt.Errorf("bulk action %q: %w; an id is ba_ and 26 characters", id, weir.ErrNotFound)
 	}
 	n := int(binary.BigEndian.Uint16(u[6:8]))
-	if n >= e.layout.now().most() {
+	if n >= e.layout.now().Most {
 		return 0, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
 	}
 	return n, nil
-}
-
-// route chooses the partition of new work. All of a tenant's bulk actions lie
-// together, so that one queue sees what it has in hand.
-func (e *Engine) route(tenant string) int {
-	return int(xxh3.HashString(tenant) % uint64(e.layout.now().Partitions))
 }

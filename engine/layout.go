@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/route"
 	"github.com/weirhq/weir/store"
 )
 
@@ -18,51 +22,133 @@ const layoutName = "map"
 // partitionMap says over how many partitions new work is spread. It is changed by
 // writing the next generation: new work follows the new one, and partitions that
 // it has no more keep their owner and drain in place.
+//
+// Idempotency keys need more care: the same key must not be claimed by the old
+// map in one partition and by the new map in another. So a new map is closing at
+// first: no partition takes claims of the generation before any more, one after the other. Only
+// when all of them are closed, the new map holds.
 type partitionMap struct {
 	Generation uint64 `json:"generation"`
 	Partitions int    `json:"partitions"`
-	Before     []int  `json:"before,omitempty"` // the numbers of partitions of earlier generations, newest last
+	Most       int    `json:"most"`             // the most partitions of any generation
+	Before     []int  `json:"before,omitempty"` // numbers of partitions of earlier generations, each once, the last one last
+	Closing    bool   `json:"closing,omitempty"`
 }
 
-// most is one more than the highest partition that may hold work.
-func (m *partitionMap) most() int { return slices.Max(append([]int{m.Partitions}, m.Before...)) }
+// next is the map after m.
+func (m *partitionMap) next(partitions int) *partitionMap {
+	before := slices.DeleteFunc(slices.Clone(m.Before), func(n int) bool { return n == partitions || n == m.Partitions })
+	return &partitionMap{
+		Generation: m.Generation + 1, Partitions: partitions, Most: max(m.Most, partitions),
+		Before: append(before, m.Partitions), Closing: true,
+	}
+}
 
-// layout is the newest map that this node knows.
-type layout struct{ current atomic.Pointer[partitionMap] }
+// serving is the number of partitions that new work is spread over now, and of which generation that is.
+func (m *partitionMap) serving() (partitions int, generation uint64) {
+	if m.Closing {
+		return m.Before[len(m.Before)-1], m.Generation - 1
+	}
+	return m.Partitions, m.Generation
+}
+
+// check refuses a map that cannot be.
+func (m *partitionMap) check() error {
+	if m.Partitions < 1 || m.Most < m.Partitions || m.Most > maxPartitions || m.Closing && len(m.Before) == 0 {
+		return fmt.Errorf("map of partitions %+v: %w", *m, store.ErrCorrupt)
+	}
+	return nil
+}
+
+// layout is the newest map that this node knows, and what follows from it.
+type layout struct {
+	current atomic.Pointer[partitionMap]
+	read    atomic.Pointer[time.Time] // when it was read
+	tables  sync.Map                  // number of partitions -> *route.Table
+}
 
 func (l *layout) now() *partitionMap { return l.current.Load() }
+
+// table spreads tenants over a number of partitions.
+func (l *layout) table(partitions int) *route.Table {
+	if t, ok := l.tables.Load(partitions); ok {
+		return t.(*route.Table)
+	}
+	t, _ := l.tables.LoadOrStore(partitions, route.NewTable(partitions))
+	return t.(*route.Table)
+}
 
 // openLayout reads the map, or writes it: the first one of an empty store, or the
 // next one if this node was told another number of partitions.
 func (e *Engine) openLayout(ctx context.Context) error {
-	want := e.opts.Partitions
+	raw, m, err := e.readLayout(ctx)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		n := cmp.Or(e.opts.Partitions, defaultPartitions())
+		if err := e.writeLayout(ctx, raw, &partitionMap{Generation: 1, Partitions: n, Most: n}); err != nil {
+			return err
+		}
+		if _, m, err = e.readLayout(ctx); err != nil { // somebody else may have been first
+			return err
+		}
+	}
+	return e.changeLayout(ctx, cmp.Or(e.opts.Partitions, m.Partitions))
+}
+
+// SetPartitions changes the number of partitions while all nodes run. New work is spread
+// over the new number as soon as it returns; work that is there ends where it is.
+// Options.Partitions of nodes that start later should say the same, or nothing.
+func (e *Engine) SetPartitions(ctx context.Context, n int) error {
+	if n < 1 || n > maxPartitions {
+		return &weir.FieldError{
+			Code: "out_of_range", Field: "partitions", Problem: fmt.Sprintf("%d is not between 1 and %d", n, maxPartitions),
+			Fix: "four for each core of all nodes together is a good start",
+		}
+	}
+	if err := e.changeLayout(ctx, n); err != nil {
+		return fmt.Errorf("set partitions: %w", err)
+	}
+	e.tell(ctx, "map", n)
+	return nil
+}
+
+// changeLayout makes the map one of n partitions, and returns when it holds.
+func (e *Engine) changeLayout(ctx context.Context, n int) error {
 	for {
 		raw, m, err := e.readLayout(ctx)
+		switch {
+		case err != nil:
+			return err
+		case m.Closing:
+			err = e.closeClaims(ctx, raw, m)
+		case m.Partitions == n:
+			return nil
+		default:
+			err = e.writeLayout(ctx, raw, m.next(n))
+		}
 		if err != nil {
 			return err
 		}
-		switch {
-		case m == nil:
-			m = &partitionMap{Generation: 1, Partitions: cmp.Or(want, defaultPartitions())}
-		case want == 0 || want == m.Partitions:
-			return nil
-		default:
-			m = m.next(want)
-		}
-		if err := e.writeLayout(ctx, raw, m); err != nil {
-			return err
-		}
-		// Somebody else may have been first: look again.
 	}
 }
 
-func (m *partitionMap) next(partitions int) *partitionMap {
-	before := append(append([]int(nil), m.Before...), m.Partitions)
-	return &partitionMap{Generation: m.Generation + 1, Partitions: partitions, Before: before}
+// closeClaims finishes a change of the map. Several may do so at once, as when the first died over it.
+func (e *Engine) closeClaims(ctx context.Context, raw []byte, m *partitionMap) error {
+	for p := range m.Most {
+		if err := e.store.CloseClaims(ctx, p, m.Generation); err != nil {
+			return fmt.Errorf("change the map of partitions: %w", err)
+		}
+	}
+	done := *m
+	done.Closing = false
+	return e.writeLayout(ctx, raw, &done)
 }
 
 // readLayout reads the newest map and follows it; nil means that there is none.
 func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) {
+	asked := time.Now()
 	raw, err := e.store.Lookup(ctx, layoutName)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil, nil
@@ -71,13 +157,18 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 		return nil, nil, fmt.Errorf("read the map of partitions: %w", err)
 	}
 	m := &partitionMap{}
-	if err := json.Unmarshal(raw, m); err != nil || m.Partitions < 1 || m.Partitions > maxPartitions {
+	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, nil, fmt.Errorf("map of partitions %q: %w", raw, store.ErrCorrupt)
 	}
+	if err := m.check(); err != nil {
+		return nil, nil, err
+	}
 	e.layout.current.Store(m)
+	e.layout.read.Store(&asked)
 	return raw, m, nil
 }
 
+// writeLayout replaces the map, unless somebody else did: whoever must know reads it again.
 func (e *Engine) writeLayout(ctx context.Context, old []byte, m *partitionMap) error {
 	raw, err := json.Marshal(m)
 	if err != nil {

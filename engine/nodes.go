@@ -86,7 +86,10 @@ func (e *Engine) look(ctx context.Context) error {
 	if err := e.lookAround(ctx); err != nil {
 		return err
 	}
-	_, _, err = e.readLayout(ctx)
+	old, m, err := e.readLayout(ctx)
+	if err == nil && m.Closing {
+		err = e.closeClaims(ctx, old, m) // whoever began it may have died over it
+	}
 	return err
 }
 
@@ -169,7 +172,7 @@ type ending struct {
 func (o *ownership) follow() {
 	e := o.engine
 	nodes, held := e.fleet.list()
-	owner := route.Assign(upTo(e.layout.now().most()), nodes, held)
+	owner := route.Assign(upTo(e.layout.now().Most), nodes, held)
 	for p, node := range owner {
 		_, owned := o.owned[p]
 		if node == e.node && !owned && e.health.mayTry(p) {

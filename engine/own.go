@@ -31,6 +31,7 @@ func (p *part) own(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.readInbox(beside) })
 	wg.Go(func() { p.keepLease(beside) })
+	wg.Go(func() { p.keepPast(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
 	err := p.loop(ctx, writing)
@@ -110,6 +111,9 @@ func (p *part) loadAgain(ctx context.Context) error {
 
 // load reads the unfinished bulk actions, and removes the blocks of submits that never came to an end.
 func (p *part) load(ctx context.Context) error {
+	if err := p.repair(ctx); err != nil {
+		return err
+	}
 	stored, err := p.engine.store.Last(ctx, p.no)
 	if err != nil {
 		return err

@@ -51,22 +51,28 @@ func (p *past) with(no int, change func(*window)) {
 	p.bytes.Add(of.window.bytes - before)
 }
 
-// remember keeps a commit that is about to be tried. What is too much goes first
-// where it is old, and then from the same partition: the busiest gives way.
+// remember keeps a commit that is about to be tried.
 func (p *past) remember(now time.Time, no int, b *store.Batch, by store.Token) {
+	p.with(no, func(w *window) { w.add(now, b, by) })
+}
+
+// confirm tells that a commit was acknowledged. Only then something is forgotten:
+// while the store does not answer nothing becomes old. What is too much goes first
+// where it is old, and then from the same partition: the busiest gives way.
+func (p *past) confirm(now time.Time, no int, number uint64) {
+	old := now.Add(-rememberFor)
 	p.with(no, func(w *window) {
-		w.add(now, b, by)
-		w.trim(now.Add(-rememberFor), rememberBytes)
+		w.ack(number)
+		w.trim(old, rememberBytes)
 	})
-	over := p.bytes.Load() - rememberBytes
-	if over <= 0 {
+	if p.bytes.Load() <= rememberBytes {
 		return
 	}
 	for i := range p.parts {
-		p.with(i, func(w *window) { w.trim(now.Add(-rememberFor), rememberBytes) })
+		p.with(i, func(w *window) { w.trim(old, rememberBytes) })
 	}
-	if over = p.bytes.Load() - rememberBytes; over > 0 {
-		p.with(no, func(w *window) { w.trim(now.Add(-rememberFor), w.bytes-over) })
+	if over := p.bytes.Load() - rememberBytes; over > 0 {
+		p.with(no, func(w *window) { w.trim(old, w.bytes-over) })
 	}
 }
 

@@ -74,11 +74,21 @@ func (r *recent) drop(k *keptBlocks) {
 	r.forget(k)
 }
 
-// add remembers what was acknowledged.
+// mostSent bounds how many submits and commands are remembered.
+const mostSent = 1 << 16
+
+// add remembers what was acknowledged. An engine that does not run has nobody who
+// looks after it, so what is far too old goes here as well.
 func (r *recent) add(s *sent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.sent = append(r.sent, s)
+	n := 0
+	for n < len(r.sent) && (len(r.sent)-n >= mostSent || s.at.Sub(r.sent[n].at) > 6*rememberFor) {
+		r.forget(r.sent[n].kept)
+		n++
+	}
+	clear(r.sent[:n])
+	r.sent = append(r.sent[n:], s)
 	r.ring()
 }
 
@@ -136,12 +146,12 @@ func (r *recent) blocks(s *sent) map[uint32][]byte {
 	return s.kept.blocks // never changes any more, but for being forgotten as a whole
 }
 
-// expire forgets what was sent to a partition before a moment.
-func (r *recent) expire(no int, before time.Time) {
+// expire forgets what was sent to partitions before a moment.
+func (r *recent) expire(partitions map[int]bool, before time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sent = slices.DeleteFunc(r.sent, func(s *sent) bool {
-		if s.partition != no || !s.at.Before(before) {
+		if !partitions[s.partition] || !s.at.Before(before) {
 			return false
 		}
 		r.forget(s.kept)

@@ -31,7 +31,7 @@ func TestTheOldestSubmitsGiveWay(t *testing.T) {
 		t.Errorf("%d blocks of one that is too large are kept, want none", len(r.blocks(huge)))
 	}
 	r.drop(kept(5))
-	r.expire(0, time.Now())
+	r.expire(map[int]bool{0: true}, time.Now())
 	if r.bytes != 0 || len(r.sent) != 0 {
 		t.Errorf("%d bytes and %d submits are left, want none", r.bytes, len(r.sent))
 	}
@@ -43,7 +43,7 @@ func TestWhatIsRecentIsKnownByPartition(t *testing.T) {
 	for i := range 6 {
 		r.add(&sent{partition: i % 2, at: now.Add(time.Duration(i) * time.Second)})
 	}
-	r.expire(0, now.Add(3*time.Second))
+	r.expire(map[int]bool{0: true}, now.Add(3*time.Second))
 	if a, b := len(r.of(0)), len(r.of(1)); a != 1 || b != 3 {
 		t.Errorf("%d and %d are recent, want 1 and 3", a, b)
 	}
@@ -52,12 +52,30 @@ func TestWhatIsRecentIsKnownByPartition(t *testing.T) {
 	default:
 		t.Error("nobody is told that something is recent")
 	}
-	r.expire(0, now.Add(time.Hour))
-	r.expire(1, now.Add(time.Hour))
+	r.expire(map[int]bool{0: true, 1: true}, now.Add(time.Hour))
 	select {
 	case <-r.some():
 		t.Error("something is said to be recent, and nothing is")
 	default:
+	}
+}
+
+func TestWithoutAnybodyWhoLooksOldSubmitsGoByThemselves(t *testing.T) {
+	var r recent
+	now := time.Unix(100, 0)
+	for i := range 3 * 60 {
+		k := r.begin()
+		r.keep(k, 0, make([]byte, 100))
+		r.add(&sent{at: now.Add(time.Duration(i) * time.Second), kept: k})
+	}
+	if n := len(r.sent); n != 61 || r.bytes != 61*100 {
+		t.Errorf("%d submits with %d bytes are remembered, want those of a minute, 61", n, r.bytes)
+	}
+	for range mostSent + 10 {
+		r.add(&sent{at: now.Add(3 * time.Minute)})
+	}
+	if n := len(r.sent); n != mostSent || r.bytes != 0 {
+		t.Errorf("%d submits with %d bytes are remembered, want the newest %d", n, r.bytes, mostSent)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -114,9 +115,9 @@ func (p *part) mend(ctx context.Context) (store.Last, error) {
 	var missing []keptCommit
 	var acked uint64
 	whole := true
-	e.past.with(p.no, func(w *window) { // what is kept does not move: only whoever has the lock changes it
+	e.past.with(p.no, func(w *window) {
 		missing, whole = w.missing(last)
-		acked = w.acked
+		missing, acked = slices.Clone(missing), w.acked // what is kept may be trimmed meanwhile
 	})
 	if !whole {
 		e.past.regressions.Add(1)

@@ -28,7 +28,7 @@ func (e *Engine) guardSubmits(ctx context.Context) {
 		return
 	}
 	r := &e.past.recent
-	for no := range e.layout.now().most() { // or the first submits would be looked at for nothing
+	for no := range e.layout.now().Most { // or the first submits would be looked at for nothing
 		if life, err := witness.Incarnation(ctx, no); err == nil {
 			r.meet(no, life)
 		}
@@ -39,11 +39,14 @@ func (e *Engine) guardSubmits(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for no := range r.partitions() {
-			if err := e.guard(ctx, witness, no); err != nil && ctx.Err() == nil {
+		looked, partitions := time.Now(), r.partitions()
+		for no := range partitions {
+			if err := e.guard(ctx, witness, no); err != nil {
 				e.log.LogAttrs(ctx, slog.LevelWarn, "recent submits not looked after, will try again", slog.Int("partition", no), slog.Any("error", err))
+				delete(partitions, no) // what could not be looked after does not become old
 			}
 		}
+		r.expire(partitions, looked.Add(-rememberFor))
 		sleep(ctx, guardEvery)
 	}
 }
@@ -53,21 +56,21 @@ func (e *Engine) guardSubmits(ctx context.Context) {
 func (e *Engine) guard(ctx context.Context, witness store.Witness, no int) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor)
 	defer cancel()
-	r, looked := &e.past.recent, time.Now()
+	r := &e.past.recent
 	life, err := witness.Incarnation(ctx, no)
 	if err != nil {
 		return err
 	}
-	if !r.knows(no, life) {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "the store may have been set back, looking after recent submits", slog.Int("partition", no))
-		for _, s := range r.of(no) {
-			if err := e.sendAgain(ctx, s); err != nil {
-				return err
-			}
-		}
-		r.meet(no, life)
+	if r.knows(no, life) {
+		return nil
 	}
-	r.expire(no, looked.Add(-rememberFor))
+	e.log.LogAttrs(ctx, slog.LevelWarn, "the store may have been set back, looking after recent submits", slog.Int("partition", no))
+	for _, s := range r.of(no) {
+		if err := e.sendAgain(ctx, s); err != nil {
+			return err
+		}
+	}
+	r.meet(no, life)
 	return nil
 }
 
@@ -129,6 +132,9 @@ func (e *Engine) announceAgain(ctx context.Context, s *sent) error {
 		return err
 	}
 	err = e.store.Append(ctx, s.partition, body, s.claim)
+	if errors.Is(err, store.ErrMoved) { // its key counts elsewhere by now; the bulk action stays
+		err = e.store.Append(ctx, s.partition, body, store.Claim{})
+	}
 	var taken *store.ClaimedError
 	if errors.As(err, &taken) {
 		if !bytes.Equal(taken.Value, s.claim.Value) {

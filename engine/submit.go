@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -127,10 +128,11 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 	if err := e.room(); err != nil {
 		return nil, err
 	}
-	p, err := e.place(ctx, c.Tenant, key)
+	at, err := e.place(ctx, c.Tenant, key)
 	if err != nil {
 		return nil, err
 	}
+	p := at.partition
 	c.ID = newBulkID(p)
 	e.submits.begin(c.ID, p)
 	w := e.newIngest(ctx, p, c, rule)
@@ -145,12 +147,16 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 		w.unkept()
 		return e.refuse(ctx, p, c, w, err)
 	}
+	if e.shared() && time.Since(submitBegan(c.ID)) > submitFor-submitFor/24 {
+		w.unkept()
+		return e.refuse(ctx, p, c, w, fmt.Errorf("it took more than %v: submit it in parts", submitFor-submitFor/24))
+	}
 	c.Items, c.Duplicates = w.count, w.duplicates
 	if w.uneven {
 		c.Sizes = w.sizes
 	}
 	c.Shards = e.shardsFor(c, p)
-	err = e.announce(ctx, p, c, key, w)
+	err = e.announce(ctx, at, c, key, w)
 	if errors.Is(err, store.ErrUnknown) { // its blocks stay: the next start knows whether they are needed
 		e.forget(c.ID, w)
 		return nil, fmt.Errorf("it may have been accepted; submit again with the same idempotency key to find out: %w", err)
@@ -171,7 +177,7 @@ func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ing
 	e.forget(c.ID, w)
 	e.discard(ctx, p, c.ID)
 	if taken := (*store.ClaimedError)(nil); errors.As(err, &taken) {
-		return e.first(taken.Value, c, w.digest)
+		return e.first(ctx, taken.Value, c, w.digest)
 	}
 	return nil, err
 }
@@ -185,17 +191,21 @@ func (e *Engine) forget(id weir.BulkID, w *ingest) {
 }
 
 // announce makes the bulk action known to its partition: from here on it is accepted.
-func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key string, w *ingest) error {
+func (e *Engine) announce(ctx context.Context, at place, c *partition.Created, key string, w *ingest) error {
 	body, err := partition.EncodeCreated(*c)
 	if err != nil {
 		return err
 	}
-	var claim store.Claim
+	p, claim := at.partition, store.Claim{Generation: at.generation}
 	if key != "" {
 		claim.Key = claimKey(c.Tenant, key)
 		claim.Value = append([]byte(c.ID), fingerprint(c, w.digest)...)
 	}
-	if err := e.store.Append(ctx, p, body, claim); err != nil {
+	err = e.store.Append(ctx, p, body, claim)
+	if errors.Is(err, store.ErrMoved) {
+		err = e.claimMoved(ctx, p, c.Tenant, key, body, claim)
+	}
+	if err != nil {
 		w.unkept()
 		return err
 	}
@@ -207,21 +217,32 @@ func (e *Engine) announce(ctx context.Context, p int, c *partition.Created, key 
 
 func claimKey(tenant, key string) string { return tenant + "\x00" + key }
 
-// place chooses the partition of a submit: where its idempotency key was used
-// before, which may be from a time with another number of partitions, or by its tenant.
-func (e *Engine) place(ctx context.Context, tenant, key string) (int, error) {
-	if key != "" {
-		for p := range e.layout.now().most() {
-			_, err := e.store.Claimed(ctx, p, claimKey(tenant, key))
-			if err == nil {
-				return p, nil
-			}
-			if !errors.Is(err, store.ErrNotFound) {
-				return 0, fmt.Errorf("look up idempotency key: %w", err)
-			}
+// claimMoved claims an idempotency key by the newest map, after the one by which
+// the submit was placed has been replaced, and then announces the bulk action
+// where its items are.
+func (e *Engine) claimMoved(ctx context.Context, p int, tenant, key string, body []byte, claim store.Claim) error {
+	mark, err := partition.EncodeMark(rand.Text())
+	if err != nil {
+		return err
+	}
+	for {
+		raw, m, err := e.readLayout(ctx)
+		if err == nil && m.Closing {
+			err = e.closeClaims(ctx, raw, m)
+		}
+		if err != nil {
+			return err
+		}
+		n, generation := e.layout.now().serving()
+		claim.Generation = generation
+		err = e.store.Append(ctx, e.layout.table(n).Keyed(tenant, key), mark, claim)
+		switch {
+		case err == nil:
+			return e.store.Append(ctx, p, body, store.Claim{})
+		case !errors.Is(err, store.ErrMoved):
+			return err
 		}
 	}
-	return e.route(tenant), nil
 }
 
 // fingerprint tells whether two submits ask for the same.
@@ -236,7 +257,7 @@ func fingerprint(c *partition.Created, items hash.Hash) []byte {
 }
 
 // first answers a submit whose idempotency key was used before.
-func (e *Engine) first(claim []byte, c *partition.Created, digest hash.Hash) (*BulkAction, error) {
+func (e *Engine) first(ctx context.Context, claim []byte, c *partition.Created, digest hash.Hash) (*BulkAction, error) {
 	n := len(claim) - sha256.Size
 	if n <= 0 {
 		return nil, fmt.Errorf("idempotency key: %w", store.ErrCorrupt)
@@ -249,7 +270,12 @@ func (e *Engine) first(claim []byte, c *partition.Created, digest hash.Hash) (*B
 	if err != nil {
 		return nil, err
 	}
-	c.ID = id
+	if c, err = e.findSpec(ctx, p, id); errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("%w: a submit that has not ended has it; ask again later or use another key", weir.ErrConflict)
+	}
+	if err != nil {
+		return nil, err
+	}
 	return &BulkAction{engine: e, id: id, partition: p, spec: c}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
@@ -70,6 +71,10 @@ func (s *submits) underWay(id weir.BulkID) bool {
 	return s.under[id] != nil
 }
 
+// submitFor is the longest that a submit may take where other processes use the store too: the blocks
+// of one that is older belong to nobody.
+const submitFor = 24 * time.Hour
+
 // sweep removes the blocks of submits that never came to an end, when a
 // partition is taken and before its loop runs. The order of looks makes it safe:
 // a bulk action whose blocks were there first, whose submit is over, whose spec
@@ -105,7 +110,7 @@ func (p *part) suspects(ctx context.Context) (ids []weir.BulkID, err error) {
 		return nil, err
 	}
 	for _, id := range owners {
-		if p.engine.submits.underWay(id) {
+		if p.engine.submits.underWay(id) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor {
 			continue
 		}
 		if _, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id); errors.Is(err, store.ErrNotFound) {

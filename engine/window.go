@@ -70,8 +70,15 @@ func (w *window) add(now time.Time, b *store.Batch, by store.Token) {
 // ack tells that a commit was acknowledged.
 func (w *window) ack(number uint64) { w.acked = max(w.acked, number) }
 
-// restore tells that a commit that is kept is about to be put back, with another token perhaps.
-func (w *window) restore(number uint64, by store.Token) { w.kept[number-w.base.Number-1].by = by }
+// restore tells that a commit is about to be put back, with another token perhaps.
+func (w *window) restore(number uint64, by store.Token) {
+	switch {
+	case number == w.base.Number:
+		w.base.By = by
+	case number > w.base.Number && number <= w.newest(): // else it was trimmed meanwhile
+		w.kept[number-w.base.Number-1].by = by
+	}
+}
 
 // missing returns the commits that a store lacks whose last one is given, oldest
 // first. If it lacks some that was acknowledged and cannot be had from here, ok is

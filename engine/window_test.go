@@ -141,7 +141,7 @@ func TestTheBusiestPartitionGivesWay(t *testing.T) {
 	}
 	add := func(no int, number uint64, at time.Time) {
 		p.remember(at, no, big(number), mine)
-		p.with(no, func(w *window) { w.ack(number) })
+		p.confirm(at, no, number)
 	}
 	add(1, 1, now)
 	add(2, 1, now.Add(-time.Hour)) // nothing has happened there since

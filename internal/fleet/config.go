@@ -17,12 +17,12 @@ const (
 
 // Config says what a fleet is like. Addresses is the least.
 type Config struct {
-	// Addresses, Primary, Mode and Replicas say where the store is, as in [redisstore.Options].
-	// Default mode: Memory, as the zero value is Disk and asks for another server.
+	// Addresses, Primary, Mode, Replicas and Strict say what the store is, as in [redisstore.Options].
 	Addresses []string
 	Primary   string
 	Mode      redisstore.Mode
 	Replicas  int
+	Strict    bool
 	// Nodes is how many there are at the start. Default 3.
 	Nodes int
 	// Via is how some nodes reach the store instead, by node.
@@ -56,7 +56,9 @@ func (c Config) withDefaults() Config {
 
 // store is how to open the store by given addresses.
 func (c Config) store(addresses []string, log *slog.Logger) redisstore.Options {
-	return redisstore.Options{Addresses: addresses, Primary: c.Primary, Mode: c.Mode, Replicas: c.Replicas, Logger: log}
+	return redisstore.Options{
+		Addresses: addresses, Primary: c.Primary, Mode: c.Mode, Replicas: c.Replicas, Strict: c.Strict, Logger: log,
+	}
 }
 
 // atDeath is how many calls for items one death may repeat: those in flight, and those

@@ -40,13 +40,17 @@ type Node struct {
 	process *process
 }
 
+// atOnce is how many attempts at one item a death may undo: one in flight, and
+// the one before it, whose failure waits for its commit.
+const atOnce = 2
+
 // upIn is how long a process may take to start, on a busy machine.
 const upIn = 30 * time.Second
 
 // New starts a fleet, which ends with the test.
 func New(t testing.TB, c Config) *Fleet {
 	t.Helper()
-	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), disturbed: map[int]bool{}, zombies: map[int]bool{}}
+	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), undone: atOnce, disturbed: map[int]bool{}, zombies: map[int]bool{}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.dump()

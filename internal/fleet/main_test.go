@@ -1,7 +1,10 @@
+//go:build unix
+
 package fleet_test
 
 import (
 	"context"
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,5 +14,6 @@ import (
 
 func TestMain(m *testing.M) {
 	fleet.Child(context.Background())
+	_ = flag.Set("test.parallel", "4") // they wait most of the time
 	goleak.VerifyTestMain(m)
 }

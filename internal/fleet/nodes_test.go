@@ -1,3 +1,5 @@
+//go:build unix
+
 package fleet_test
 
 import (
@@ -21,6 +23,7 @@ func TestAQuietRunRepeatsNothing(t *testing.T) {
 }
 
 func TestOthersGoOnWithTheWorkOfAKilledNode(t *testing.T) {
+	t.Parallel()
 	f, _ := onRedis(t, fleet.Config{})
 	stop := f.Busy(12, 400)
 	while(1500 * time.Millisecond)
@@ -39,6 +42,7 @@ func TestOthersGoOnWithTheWorkOfAKilledNode(t *testing.T) {
 }
 
 func TestANodeFrozenPastItsLeaseDoesNoHarm(t *testing.T) {
+	t.Parallel()
 	f, _ := onRedis(t, fleet.Config{})
 	stop := f.Busy(12, 400)
 	while(1500 * time.Millisecond)

@@ -19,8 +19,9 @@ type outside struct {
 	units       int64 // what is left of the permit
 	from, until int64 // when it may be used
 
-	alert  bool // the next refusal is worth a look
-	listed bool // is on the list of those stirred
+	alertRate bool // the next refusal for the rate is worth a look
+	alertCap  bool // and for the concurrency
+	listed    bool // is on the list of those stirred
 }
 
 // Use is what a resource uses and could use; see [Pool.Observe].
@@ -84,7 +85,7 @@ func (p *Pool) SetSlotQuota(now int64, r *PoolResource, tasks, until int64) {
 // window. A permit takes the place of what is left of the one before.
 func (p *Pool) Permit(now int64, r *PoolResource, units, from, until int64) {
 	r.out.units, r.out.from, r.out.until = units, from, until
-	r.out.alert = true
+	r.out.alertRate = true // when it is used up
 	p.wakeAll(now, r)
 }
 
@@ -111,7 +112,7 @@ func (p *Pool) Observe(now int64, r *PoolResource) Use {
 			u.Cramped = earlier(u.Cramped, l.lackSince)
 		}
 	}
-	r.out.alert = true
+	r.out.alertRate, r.out.alertCap = u.Short == 0, u.Cramped == 0
 	return u
 }
 
@@ -172,17 +173,24 @@ func (r *PoolResource) takeOutside(now int64, cost int) {
 func (p *Pool) lacks(now int64, l *Lane, cause Cause) {
 	o := &l.r.out
 	switch cause {
-	case CauseRate, CauseConcurrency:
-		if l.lack != cause {
-			l.lack, l.lackSince = cause, now
-		}
-		if o.alert && !o.live(now) {
-			o.alert = false
+	case CauseRate:
+		if o.alertRate && !o.live(now) {
+			o.alertRate = false
 			p.stir(l.r)
 		}
-	case CauseTurn: // whoever goes first lacks the same
+	case CauseConcurrency:
+		if o.alertCap {
+			o.alertCap = false
+			p.stir(l.r)
+		}
+	case CauseTurn:
+		return // whoever goes first lacks the same
 	default:
 		l.lack = CauseNone
+		return
+	}
+	if l.lack != cause {
+		l.lack, l.lackSince = cause, now
 	}
 }
 
@@ -193,4 +201,5 @@ func (l *Limiter) setQuota(now, items int64) {
 	l.perItem = float64(l.window) / float64(items)
 	l.rate = 1e9 / l.perItem
 	l.scaleDebt(now, old)
+	l.tat = min(l.tat, now+l.catchUp) // the window is exact; pacing must not keep a new quota from being used
 }

@@ -12,7 +12,7 @@ const (
 	reportSoon  = int64(50 * time.Millisecond)  // while its use drains, or its quota grows
 	idleAfter   = int64(100 * time.Millisecond) // how long nothing is wanted before that is more than a gap
 	shortAfter  = int64(200 * time.Millisecond) // how long a rate holds work back before that is more than pacing
-	growEvery   = int64(100 * time.Millisecond) // how long it takes from then on until twice as much is wanted
+	growEvery   = int64(75 * time.Millisecond) // how long it takes from then on until twice as much is wanted
 	leaveAfter  = int64(2 * time.Second)        // how long nothing is wanted before everything is given back
 	voidWait    = int64(50 * time.Millisecond)  // before the next permit, when one came too late; doubled each time
 )

@@ -69,9 +69,9 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 // Plan returns the targets for what the nodes said, and whether they differ from
 // those before. members are the nodes that are alive.
 func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets map[string]int64, changed bool) {
-	list := p.meet(now, hs)
+	list, drawn := p.meet(now, hs)
 	count := max(len(members), len(hs), 1)
-	budget := max(p.budget(count)-p.sparse(), 0) / p.chunk * p.chunk
+	budget := max(p.budget(count)-int64(sparseRoom*drawn), 0) / p.chunk * p.chunk
 	spread(list, float64(budget), p.least(list))
 	changed = p.round(now, list, budget)
 	changed = p.expect(members, count) || changed || !p.begun && len(hs) > 0
@@ -85,8 +85,9 @@ func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets
 	return targets, changed
 }
 
-// meet takes down what the nodes said, and returns those that want something.
-func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing) {
+// meet takes down what the nodes said. It returns those that are to have quotas,
+// and what the others draw, for whom room is left beside the pool.
+func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing, drawn float64) {
 	for _, n := range p.nodes { // the order does not reach anything
 		n.here = false
 	}
@@ -104,28 +105,18 @@ func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing) {
 			list = append(list, n)
 		} else {
 			n.share, n.deficit = 0, 0
+			drawn += n.drawn
 		}
 	}
 	slices.SortFunc(list, func(a, b *standing) int { return cmp.Compare(a.name, b.name) })
 	p.account(list, since)
-	return list
+	return list, drawn
 }
 
 // worth reports whether a node is to have a quota. One that wants little draws
 // permits: of a whole chunk held for it most would go to waste.
 func (p *Planner) worth(h store.Holding) bool {
 	return h.Want > 0 && (p.limit.Window == 0 || h.Want >= min(sparseBelow*p.chunk, p.limit.Units))
-}
-
-// sparse is what nodes without quotas draw, which is left to them beside the pool.
-func (p *Planner) sparse() int64 {
-	sum := 0.0
-	for _, n := range p.nodes { // a sum: the order does not reach it
-		if n.here && !p.worth(n.said) {
-			sum += n.drawn
-		}
-	}
-	return int64(sparseRoom * sum)
 }
 
 // account adds up what the nodes that are held back got less than their shares of
@@ -217,7 +208,7 @@ func fill(list []*standing, level, least float64) (sum float64) {
 // round turns shares into targets of whole chunks, if those in force are off.
 func (p *Planner) round(now int64, list []*standing, budget int64) (changed bool) {
 	turn := p.turn(now, list)
-	if !turn && !p.off(budget) {
+	if !turn && !p.off(list, budget) {
 		return false
 	}
 	rest := budget / p.chunk
@@ -258,7 +249,7 @@ func (p *Planner) inForce() map[string]int64 {
 func (p *Planner) claim(n *standing, turn bool) float64 {
 	chunks := int64(n.share) / p.chunk
 	c := n.share - float64(chunks*p.chunk)
-	if !turn && n.target > chunks*p.chunk {
+	if !turn && n.target == (chunks+1)*p.chunk {
 		c += float64(p.chunk)
 	}
 	return c
@@ -278,19 +269,23 @@ func (p *Planner) turn(now int64, list []*standing) bool {
 }
 
 // off reports whether a target is too far from what it should be, or all of them
-// together are above the budget.
-func (p *Planner) off(budget int64) bool {
-	var sum int64
+// together are.
+func (p *Planner) off(list []*standing, budget int64) bool {
+	var targets int64
 	for _, n := range p.nodes { // the order does not reach the answer
 		if !n.here {
 			continue
 		}
-		sum += n.target
+		targets += n.target
 		if by := math.Abs(n.share - float64(n.target)); by >= float64(p.chunk) && by >= deadband*n.share {
 			return true
 		}
 	}
-	return sum > budget
+	shares := 0.0
+	for _, n := range list {
+		shares += n.share
+	}
+	return targets > budget || float64(targets+p.chunk) <= math.Round(shares)
 }
 
 // expect sets the targets of nodes that use nothing, so that they need not wait for

@@ -167,6 +167,14 @@ func (n *node) set(on bool) {
 	n.settle()
 }
 
+// flap turns the node's work on and off, for so long on average.
+func (n *node) flap(mean int64, on bool) {
+	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(mean)), func() {
+		n.set(on)
+		n.flap(mean, !on)
+	})
+}
+
 // sparse lets single tasks come to a node at random times, every so often on average.
 func (n *node) sparse(every int64) {
 	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(every)), func() {
@@ -436,4 +444,16 @@ func jain(xs []float64) float64 {
 		squares += x * x
 	}
 	return sum * sum / (float64(len(xs)) * squares)
+}
+
+// perWeight is what tenants got since before, by weight.
+func (w *world) perWeight(before []float64) (xs []float64) {
+	for _, n := range w.nodes {
+		for _, ln := range n.lanes {
+			for _, t := range ln.tenants {
+				xs = append(xs, (w.served[t.no]-before[t.no])/float64(t.weight))
+			}
+		}
+	}
+	return xs
 }

@@ -68,7 +68,7 @@ func (s *Store) Lives() uint64 { return s.lives.Load() }
 func (p *partition) copy() *partition {
 	c := &partition{
 		blocks: map[weir.BulkID]map[uint32][]byte{}, inbox: slices.Clone(p.inbox), last: p.last,
-		claims: maps.Clone(p.claims), rows: maps.Clone(p.rows), commit: p.commit, lease: p.lease,
+		claims: maps.Clone(p.claims), generation: p.generation, rows: maps.Clone(p.rows), commit: p.commit, lease: p.lease,
 	}
 	for id, of := range p.blocks {
 		c.blocks[id] = maps.Clone(of)
@@ -79,7 +79,7 @@ func (p *partition) copy() *partition {
 // restore takes over what was, and wakes those who wait.
 func (p *partition) restore(was *partition) {
 	p.blocks, p.inbox, p.claims, p.rows = was.blocks, was.inbox, was.claims, was.rows
-	p.commit, p.lease = was.commit, was.lease
+	p.generation, p.commit, p.lease = was.generation, was.commit, was.lease
 	p.last = max(p.last, was.last)
 	if p.wake != nil {
 		close(p.wake)

@@ -80,6 +80,9 @@ func (g *guard) wake() {
 
 // need is how many replicas a write on a server needs now.
 func (g *guard) need(runID string, now time.Time) int {
+	if runID == "" { // not known, or not told
+		return g.promised
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.needs(g.judged[runID], now)
@@ -127,6 +130,7 @@ func (g *guard) judge(ctx context.Context, now time.Time) []sight {
 		}
 	}
 	for _, s := range seen {
+		s.confirmed = s.confirmed && s.runID != "" // a write must be able to tell that it is on this server
 		was, ok := before[s.runID]
 		if !ok {
 			was.need = g.promised
@@ -144,10 +148,10 @@ func (g *guard) tell(ctx context.Context, was, is judgement) {
 	switch {
 	case is.since.IsZero() && !was.since.IsZero():
 		g.log.LogAttrs(ctx, slog.LevelInfo, "the server has all of its replicas again", server, want)
-	case g.strict && was.since.IsZero() && !is.since.IsZero():
-		g.log.LogAttrs(ctx, slog.LevelWarn, "the server lacks replicas and waits for them", server, have, want)
 	case !g.strict && is.need < was.need:
 		g.log.LogAttrs(ctx, slog.LevelWarn, "the server goes on with fewer replicas than promised", server, have, want)
+	case was.since.IsZero() && !is.since.IsZero():
+		g.log.LogAttrs(ctx, slog.LevelWarn, "the server lacks replicas and waits for them", server, have, want)
 	}
 }
 

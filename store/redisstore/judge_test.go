@@ -1,6 +1,11 @@
 package redisstore
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 )
@@ -59,5 +64,40 @@ func TestHowManyReplicasAServerNeeds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAGuardJudgesOneProcessOfOneServer has two looks at servers of which one is degraded.
+func TestAGuardJudgesOneProcessOfOneServer(t *testing.T) {
+	now := time.Now()
+	seen := []sight{
+		{runID: "one", address: "a:1", at: now, confirmed: true},
+		{runID: "other", address: "b:1", at: now, confirmed: true, online: []int64{1}, alive: 1},
+		{runID: "", address: "c:1", at: now, confirmed: true}, // it does not tell who it is
+	}
+	for _, strict := range []bool{false, true} {
+		var said bytes.Buffer
+		o := Options{Replicas: 1, Strict: strict, Logger: slog.New(slog.NewTextHandler(&said, nil))}
+		g := newGuard(o, func(context.Context) []sight { return seen })
+		g.judge(t.Context(), now)
+		alone := 0
+		if strict {
+			alone = 1
+		}
+		for id, want := range map[string]int{"one": alone, "other": 1, "": 1, "a server that was never seen": 1} {
+			if got := g.need(id, now); got != want {
+				t.Errorf("strict %v: server %q needs %d replicas, want %d", strict, id, got, want)
+			}
+		}
+		if got := g.need("one", now.Add(holdFor+1)); got != 1 {
+			t.Errorf("strict %v: a server of which nothing was heard needs %d replicas, want 1", strict, got)
+		}
+		var e *DegradedError
+		if err := g.short(); !errors.As(err, &e) || len(e.Servers) != 2 || e.Servers[0].Server != "a:1" || e.Servers[0].Waits != strict || !e.Servers[1].Waits {
+			t.Errorf("strict %v: short() = %v, want a:1 and c:1, which waits", strict, err)
+		}
+		if on := strings.Contains(said.String(), "goes on with fewer"); on == strict {
+			t.Errorf("strict %v: log = %s", strict, said.String())
+		}
 	}
 }

@@ -64,18 +64,20 @@ type Options struct {
 	// Replicas is how many replicas each primary has, for mode [Replicated]: all of
 	// them, since any may be promoted. Default 0; at least 1 in that mode, and only there.
 	Replicas int
-	// Strict has mode [Replicated] acknowledge nothing on a server that has fewer replicas than
-	// promised. After a failover that is until the former primary is back as a replica. Default: the work goes on with
-	// the replicas that are connected, on the disk alone if there is none, and
-	// [Store.Health] returns a [*DegradedError].
+	// Strict has mode [Replicated] acknowledge nothing on a server that has fewer
+	// replicas than promised: after a failover, until the former primary is back as
+	// a replica. Default: the work goes on with the replicas that are connected, on
+	// the server's disk alone if there is none, and [Store.Health] returns a
+	// [*DegradedError].
 	//
-	// It goes on only where the other primaries of a Cluster, or the Sentinels,
-	// confirm by majority that the server is the primary, and for as long as they
-	// do: one that is cut off does not acknowledge by itself what its replica, when promoted, would not have. And it
-	// goes on only if they take the replica for dead, or if it stays disconnected for
-	// twice the time after which they would notice that the primary is cut off. A
-	// replica that is connected and slow is waited for. A primary with replicas and
-	// neither Cluster nor Sentinels has nobody to ask and is always treated as strict.
+	// It goes on only where the primaries of the Cluster, or the Sentinels, confirm
+	// by majority that the server is the primary, and for as long as they do: one
+	// that is cut off must not acknowledge what its replica, once promoted, would
+	// not have. And it goes on only if they take the replica for dead, or if it
+	// stays disconnected for twice the time after which they would notice that the
+	// primary is cut off. A replica that is connected and slow is waited for. A
+	// primary with replicas and neither Cluster nor Sentinels has nobody to ask
+	// and is always treated as strict.
 	Strict bool
 	// Logger takes the store's log. Default [slog.Default].
 	Logger *slog.Logger

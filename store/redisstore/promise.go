@@ -21,7 +21,8 @@ type facts struct {
 	appends  bool   // it writes its log
 	fsync    string // when the log is on the disk; empty if it does not tell
 	primary  bool
-	replicas int // that are connected
+	replicas int      // that are connected
+	at       []string // addresses of the replicas
 }
 
 // mode is the most that a server with these facts can promise by itself.
@@ -78,6 +79,7 @@ func ask(ctx context.Context, c rueidis.Client) (facts, error) {
 	info := fields(text)
 	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1", primary: info["role"] == "master"}
 	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if it does not say
+	f.at = replicaAddresses(info)
 	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if _, forbidden := rueidis.IsRedisErr(err); err != nil && !forbidden {
 		return facts{}, err
@@ -95,51 +97,6 @@ func fields(text string) map[string]string {
 		}
 	}
 	return out
-}
-
-// inspect holds every server against the mode. One that does not answer is
-// told of in the log; that none answers is an error.
-func (s *Store) inspect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerIn)
-	defer cancel()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var refused, silent []error
-	syncs := true
-	nodes := s.client.Nodes()
-	for address, node := range nodes {
-		wg.Go(func() {
-			f, err := s.inspectOne(ctx, address, node)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				silent = append(silent, fmt.Errorf("server %s: %w", address, err))
-				return
-			}
-			syncs = syncs && f.syncs()
-			if bad := f.check(s.opts.Mode, s.opts.Replicas); bad != nil {
-				refused = append(refused, fmt.Errorf("server %s: %w", address, bad))
-			}
-		})
-	}
-	wg.Wait()
-	if len(silent) == len(nodes) {
-		return fmt.Errorf("no server answers: %w", errors.Join(silent...))
-	}
-	s.waitsForDisks.Store(syncs)
-	for _, err := range silent {
-		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "server not inspected", slog.Any("error", err))
-	}
-	return errors.Join(refused...)
-}
-
-func (s *Store) inspectOne(ctx context.Context, address string, c rueidis.Client) (facts, error) {
-	f, err := ask(ctx, c)
-	if err == nil {
-		s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "server inspected", slog.String("server", address), slog.String("version", f.version),
-			slog.String("gives", f.mode().String()), slog.String("log", f.log()), slog.Int("replicas", f.replicas))
-	}
-	return f, err
 }
 
 // admit looks for replicas before the work begins. Servers may be degraded, as

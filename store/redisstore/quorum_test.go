@@ -112,6 +112,9 @@ func TestReplicasThatAServerTellsOf(t *testing.T) {
 	if got := onlineReplicas(info); !slices.Equal(got, []int64{1400, 7}) {
 		t.Errorf("online replicas = %v, want offsets 1400 and 7", got)
 	}
+	if got := replicaAddresses(info); !slices.Equal(got, []string{"10.0.0.7:6379", "10.0.0.8:6379", "10.0.0.9:6379"}) {
+		t.Errorf("addresses = %v, want all three", got)
+	}
 }
 
 func TestWhichVersionsTellOfDisks(t *testing.T) {

@@ -100,8 +100,8 @@ func (o Options) client() rueidis.ClientOption {
 	}
 }
 
-// retryDelay has the client repeat reads, on which it may, for about a second:
-// whoever called decides whether to go on.
+// retryDelay has the client repeat reads, which it may, for a quarter of a
+// second in all: whoever called decides whether to go on.
 func retryDelay(attempts int, _ rueidis.Completed, _ error) time.Duration {
 	const most = 7
 	if attempts > most {

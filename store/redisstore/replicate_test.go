@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	o := redisstore.Options{Addresses: set.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Replicated, Replicas: 1}
 	wantRefusal(t, o, "2 replicas are connected, 1 were promised")
 	o.Replicas = 2
+	set.Replicas[1].Do("CONFIG", "SET", "appendfsync", "everysec")
+	wantRefusal(t, o, "server "+set.Replicas[1].Addr+": mode replicated needs appendonly yes and appendfsync always")
+	set.Replicas[1].Do("CONFIG", "SET", "appendfsync", "always")
 	s := open(t, o)
 	defer s.Close()
 	tok, err := s.Acquire(t.Context(), 0, "a", time.Hour)
@@ -34,24 +38,32 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	}
 	set.Replicas[0].Freeze()
 	b := &store.Batch{Number: 1, Set: rows("k", "v")}
-	var lag *redisstore.LagError
-	for try := range 2 { // the second time it is a repeat, which writes nothing
-		err := s.Commit(t.Context(), 0, tok, b)
-		if !errors.Is(err, store.ErrUnknown) || !errors.As(err, &lag) || lag.Have != 1 {
-			t.Errorf("Commit %d with a replica that stands still = %v, want ErrUnknown for 1 of 2", try, err)
+	claim := store.Claim{Key: "key", Value: []byte("v")}
+	var calls sync.WaitGroup // each takes its time
+	calls.Go(func() {
+		for try := range 2 { // the second time it is a repeat, which writes nothing
+			var lag *redisstore.LagError
+			err := s.Commit(t.Context(), 0, tok, b)
+			if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, store.ErrUnavailable) || !errors.As(err, &lag) || lag.Have != 1 {
+				t.Errorf("Commit %d with a replica that stands still = %v, want ErrUnknown for 1 of 2", try, err)
+			}
 		}
-	}
+	})
+	calls.Go(func() {
+		for try := range 2 {
+			if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrClaimed) {
+				t.Errorf("Append %d with a replica that stands still = %v, want ErrUnknown", try, err)
+			}
+		}
+	})
+	calls.Go(func() {
+		if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("PutBlocks with a replica that stands still = %v, want ErrUnavailable", err)
+		}
+	})
+	calls.Wait()
 	if err := s.Health(); err != nil {
 		t.Errorf("Health() = %v with a replica that is connected and slow", err)
-	}
-	claim := store.Claim{Key: "key", Value: []byte("v")}
-	for try := range 2 {
-		if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrClaimed) {
-			t.Errorf("Append %d with a replica that stands still = %v, want ErrUnknown", try, err)
-		}
-	}
-	if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("PutBlocks with a replica that stands still = %v, want ErrUnavailable", err)
 	}
 	set.Replicas[0].Thaw()
 	var order *store.NumberError
@@ -67,7 +79,7 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 // TestWithoutAnybodyToAskALostReplicaStopsTheWork has a primary that nobody can confirm.
 func TestWithoutAnybodyToAskALostReplicaStopsTheWork(t *testing.T) {
 	t.Parallel()
-	primary := testenv.Redis(t, "appendfsync", "always")
+	primary := testenv.Redis(t, "appendfsync", "always", "repl-diskless-sync-delay", "0")
 	replica := testenv.Redis(t, "appendfsync", "always", "replicaof", strings.Replace(primary.Addr, ":", " ", 1))
 	until(t, "the replica is connected", func() bool { return is(primary, "state=online") })
 	s := open(t, redisstore.Options{Addresses: []string{primary.Addr}, Mode: redisstore.Replicated, Replicas: 1})
