@@ -131,11 +131,12 @@ func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason st
 	if err == nil && status.State.Final() {
 		return fmt.Errorf("%s %s: %w as %v", verb, b.id, weir.ErrEnded, status.State)
 	}
+	s := &sent{partition: b.partition, command: body, life: b.engine.past.recent.life(b.partition)}
 	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
 	}
-	if b.engine.remembers() {
-		b.engine.past.recent.add(&sent{partition: b.partition, at: time.Now(), command: body})
+	if s.at = time.Now(); b.engine.remembers() {
+		b.engine.past.recent.add(s)
 	}
 	if verb == partition.Resume && status != nil {
 		b.resumed.Store(status.Resumes + 1)

@@ -73,7 +73,7 @@ func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rul
 		w.spare <- &builders{}
 	}
 	if e.remembers() {
-		w.kept = e.past.recent.begin()
+		w.kept = e.past.recent.begin(p)
 	}
 	w.group, w.ctx = errgroup.WithContext(ctx)
 	w.current = <-w.spare

@@ -189,7 +189,13 @@ func (o *ownership) follow() {
 func (o *ownership) begin(p int) {
 	ctx, handOver := context.WithCancel(o.ctx)
 	o.owned[p] = handOver
-	go func() { o.ended <- ending{p, newPart(o.engine, p).own(ctx)} }()
+	go func() {
+		err := newPart(o.engine, p).own(ctx)
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = nil // told to hand over: not a failure
+		}
+		o.ended <- ending{p, err}
+	}()
 }
 
 // end takes note of the end of an ownership, and returns an error that ends the
@@ -200,7 +206,7 @@ func (o *ownership) end(x ending) error {
 	delete(o.owned, x.partition)
 	e := o.engine
 	switch {
-	case x.err == nil || o.ctx.Err() != nil && errors.Is(x.err, o.ctx.Err()):
+	case x.err == nil:
 		return nil
 	case errors.Is(x.err, store.ErrFenced):
 		e.log.LogAttrs(o.ctx, slog.LevelWarn, "partition dropped: another node owns it", slog.Int("partition", x.partition), slog.Any("error", x.err))
@@ -230,4 +236,14 @@ func (o *ownership) leave() error {
 		failed = cmp.Or(failed, o.end(<-o.ended))
 	}
 	return failed
+}
+
+// Owned lists the partitions that this node owns now.
+func (e *Engine) Owned() (partitions []int) {
+	for i := range e.parts {
+		if e.parts[i].Load() != nil {
+			partitions = append(partitions, i)
+		}
+	}
+	return partitions
 }

@@ -16,7 +16,7 @@ type recent struct {
 	mu    sync.Mutex
 	sent  []*sent        // oldest first
 	bytes int64          // of all blocks that are kept, those of submits under way too
-	lives map[int]string // partition -> incarnation in which all that was sent is known to be there
+	lives map[int]string // partition -> the newest incarnation that is known
 	lost  []error
 	wake  chan struct{} // holds one token while something may have been sent
 }
@@ -29,16 +29,20 @@ type sent struct {
 	claim     store.Claim
 	kept      *keptBlocks
 	command   []byte
+	life      string // the incarnation in which all of it is known to be there
 }
 
 // keptBlocks are the blocks of one submit, as long as there is room for them.
 type keptBlocks struct {
 	blocks map[uint32][]byte // nil: there was no room
 	bytes  int64
+	life   string // the incarnation before the first was written
 }
 
 // begin is called for each submit, before its first block is written.
-func (r *recent) begin() *keptBlocks { return &keptBlocks{blocks: map[uint32][]byte{}} }
+func (r *recent) begin(no int) *keptBlocks {
+	return &keptBlocks{blocks: map[uint32][]byte{}, life: r.life(no)}
+}
 
 // keep takes a copy of a block. The oldest submits give way to new ones.
 func (r *recent) keep(k *keptBlocks, no uint32, sealed []byte) {
@@ -127,16 +131,24 @@ func (r *recent) partitions() map[int]bool {
 	return found
 }
 
-// of lists what is recent in a partition, oldest first.
-func (r *recent) of(no int) (list []*sent) {
+// doubtful lists what was sent to a partition in another incarnation, oldest first.
+func (r *recent) doubtful(no int, life string) (list []*sent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.meet(no, life)
 	for _, s := range r.sent {
-		if s.partition == no {
+		if s.partition == no && s.life != life {
 			list = append(list, s)
 		}
 	}
 	return list
+}
+
+// settle notes that something is there in an incarnation.
+func (r *recent) settle(s *sent, life string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.life = life
 }
 
 // blocks returns the blocks of a submit, nil if they were too many.
@@ -159,17 +171,16 @@ func (r *recent) expire(partitions map[int]bool, before time.Time) {
 	})
 }
 
-// knows reports whether a partition is held by what held it when all that was sent was there.
-func (r *recent) knows(no int, life string) bool {
+// life is the newest incarnation of a partition that is known, "" if none is. What
+// is sent after asking was sent in that one or a later one.
+func (r *recent) life(no int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lives[no] == life
+	return r.lives[no]
 }
 
-// meet notes what holds a partition.
+// meet notes an incarnation. The caller holds the lock.
 func (r *recent) meet(no int, life string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.lives == nil {
 		r.lives = map[int]string{}
 	}

@@ -11,7 +11,7 @@ func TestTheOldestSubmitsGiveWay(t *testing.T) {
 	var r recent
 	sealed := make([]byte, 1<<20)
 	kept := func(blocks int) *keptBlocks {
-		k := r.begin()
+		k := r.begin(0)
 		for no := range blocks {
 			r.keep(k, uint32(no), sealed)
 		}
@@ -44,7 +44,7 @@ func TestWhatIsRecentIsKnownByPartition(t *testing.T) {
 		r.add(&sent{partition: i % 2, at: now.Add(time.Duration(i) * time.Second)})
 	}
 	r.expire(map[int]bool{0: true}, now.Add(3*time.Second))
-	if a, b := len(r.of(0)), len(r.of(1)); a != 1 || b != 3 {
+	if a, b := len(r.doubtful(0, "new")), len(r.doubtful(1, "new")); a != 1 || b != 3 {
 		t.Errorf("%d and %d are recent, want 1 and 3", a, b)
 	}
 	select {
@@ -60,11 +60,32 @@ func TestWhatIsRecentIsKnownByPartition(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatAnotherIncarnationTookIsDoubtful(t *testing.T) {
+	var r recent
+	r.doubtful(1, "first")
+	begun := &sent{partition: 1, life: r.begin(1).life}
+	r.doubtful(1, "second") // while the submit is under way
+	r.add(begun)
+	r.add(&sent{partition: 1, life: r.begin(1).life})
+	r.add(&sent{partition: 2, life: r.begin(2).life}) // nothing is known of that one
+	got := r.doubtful(1, "second")
+	if len(got) != 1 || got[0] != begun {
+		t.Fatalf("%d are doubtful, want the one that began in the first incarnation", len(got))
+	}
+	r.settle(begun, "second")
+	if n := len(r.doubtful(1, "second")); n != 0 {
+		t.Errorf("%d are doubtful after all were looked after, want none", n)
+	}
+	if n := len(r.doubtful(2, "second")); n != 1 {
+		t.Errorf("%d are doubtful where nothing was known, want 1", n)
+	}
+}
+
 func TestWithoutAnybodyWhoLooksOldSubmitsGoByThemselves(t *testing.T) {
 	var r recent
 	now := time.Unix(100, 0)
 	for i := range 3 * 60 {
-		k := r.begin()
+		k := r.begin(0)
 		r.keep(k, 0, make([]byte, 100))
 		r.add(&sent{at: now.Add(time.Duration(i) * time.Second), kept: k})
 	}

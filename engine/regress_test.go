@@ -2,17 +2,22 @@ package engine_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
+	"github.com/weirhq/weir/store/storetest"
 )
 
 // timeMachine is a store that can be set back to an earlier moment while it is used.
@@ -92,17 +97,46 @@ func TestAStoreThatIsSetBackIsRepaired(t *testing.T) {
 	}
 }
 
+// homeOf is the partition that an id carries.
+func homeOf(t *testing.T, b *engine.BulkAction) int {
+	t.Helper()
+	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(b.ID()), "ba_")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(binary.BigEndian.Uint16(u[6:8]))
+}
+
+// tenantOf finds a tenant whose work goes to a partition.
+func tenantOf(t *testing.T, r *rig, partition int) string {
+	t.Helper()
+	for i := range 100 {
+		tenant := fmt.Sprint("tenant ", i)
+		b := submit(t, r, weir.Spec[int, string]{Chain: weir.Start(noop("noop")), Tenant: tenant}, numbers(1))
+		wait(t, b)
+		if homeOf(t, b) == partition {
+			return tenant
+		}
+	}
+	t.Fatalf("no tenant's work goes to partition %d", partition)
+	return ""
+}
+
 func TestALossStopsThePartitionAloneAndOpenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls tally
 		s := newTimeMachine()
-		r := start(t, s, engine.Options{Partitions: 1, Slots: 1, LeaseFor: 3 * time.Second}, action(paced(&calls)))
-		submit(t, r, spec(paced(&calls)), numbers(10_000))
+		o := engine.Options{Partitions: 2, Slots: 1, LeaseFor: 3 * time.Second}
+		r := start(t, s, o, action(paced(&calls)), action(noop("noop")))
+		lost, spared := spec(paced(&calls)), spec(noop("noop"))
+		lost.Tenant, spared.Tenant = tenantOf(t, r, 0), tenantOf(t, r, 1)
+		submit(t, r, lost, numbers(10_000))
 		time.Sleep(3 * time.Second)
 		moment := s.Save()
 		time.Sleep(30 * time.Second)
 		s.Restore(moment)
 		time.Sleep(5 * time.Second)
+		wantCounts(t, wait(t, submit(t, r, spared, numbers(100))), 100, 0, 0)
 		err := r.Health()
 		var loss *engine.LossError
 		if !errors.As(err, &loss) || loss.Partition != 0 || loss.Have >= loss.Acked || loss.Have == 0 {
@@ -123,6 +157,87 @@ func TestALossStopsThePartitionAloneAndOpenly(t *testing.T) {
 		}
 		if err := r.stop(); err != nil {
 			t.Errorf("Run() = %v", err)
+		}
+	})
+}
+
+// TestAStoreThatWasAwayAndIsSetBackIsRepaired has it be away for longer than a commit is remembered.
+func TestAStoreThatWasAwayAndIsSetBackIsRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		var away atomic.Bool
+		s := newTimeMachine()
+		f := &awayMachine{machine: s, Flaky: &storetest.Flaky{Store: s, Fail: func(storetest.Call) storetest.Fault {
+			if away.Load() {
+				return storetest.Fault{Before: errStore}
+			}
+			return storetest.Fault{}
+		}}}
+		r := start(t, f, one, action(paced(&calls)))
+		b := submit(t, r, spec(paced(&calls)), numbers(3000))
+		time.Sleep(20 * time.Second)
+		moment := s.Save()
+		time.Sleep(5 * time.Second)
+		away.Store(true)
+		time.Sleep(time.Minute)
+		s.Restore(moment)
+		away.Store(false)
+		wantCounts(t, wait(t, b), 3000, 0, 0)
+		if err := r.Health(); err != nil || r.Regressions() == 0 {
+			t.Errorf("Health() = %v, Regressions() = %d; want nil and at least 1", err, r.Regressions())
+		}
+		if n := calls.sum(); len(calls.all()) != 3000 || n > 3020 {
+			t.Errorf("%d items were run %d times, want 3000 with few twice", len(calls.all()), n)
+		}
+	})
+}
+
+// awayMachine is a time machine that can be away.
+type awayMachine struct {
+	*storetest.Flaky
+	machine *timeMachine
+}
+
+func (m *awayMachine) Incarnation(ctx context.Context, partition int) (string, error) {
+	if err := m.Fail(storetest.Call{Op: "Incarnation", Partition: partition}).Before; err != nil {
+		return "", err
+	}
+	return m.machine.Incarnation(ctx, partition)
+}
+
+func (m *awayMachine) Shared() bool { return true }
+
+func TestTwoNodesOnAStoreThatIsSetBackLoseNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		o := engine.Options{Partitions: 4, Slots: 2, LeaseFor: 3 * time.Second}
+		a := start(t, s, o, action(paced(&calls)))
+		b := start(t, s, o, action(paced(&calls)))
+		time.Sleep(15 * time.Second) // both have their partitions, and nobody remembers that
+		var all []*engine.BulkAction
+		work := func(from, to int) {
+			for i := from; i < to; i++ {
+				sp := spec(paced(&calls))
+				sp.Tenant = fmt.Sprint("tenant ", i)
+				items := numbers(100 * (i + 1))[100*i:]
+				all = append(all, submit(t, a, sp, items))
+			}
+		}
+		work(0, 10)
+		time.Sleep(time.Second)
+		moment := s.Save()
+		work(10, 20)
+		time.Sleep(2 * time.Second)
+		s.Restore(moment)
+		for _, x := range all {
+			wantCounts(t, wait(t, x), 100, 0, 0)
+		}
+		if len(calls.all()) != 2000 {
+			t.Errorf("%d items were run, want 2000", len(calls.all()))
+		}
+		if err := errors.Join(a.Health(), b.Health()); err != nil || a.Regressions()+b.Regressions() == 0 {
+			t.Errorf("Health() = %v, Regressions() = %d and %d; want nil and some", err, a.Regressions(), b.Regressions())
 		}
 	})
 }

@@ -30,7 +30,7 @@ func (e *Engine) guardSubmits(ctx context.Context) {
 	r := &e.past.recent
 	for no := range e.layout.now().Most { // or the first submits would be looked at for nothing
 		if life, err := witness.Incarnation(ctx, no); err == nil {
-			r.meet(no, life)
+			r.doubtful(no, life)
 		}
 	}
 	for ctx.Err() == nil {
@@ -51,26 +51,22 @@ func (e *Engine) guardSubmits(ctx context.Context) {
 	}
 }
 
-// guard puts in again what is recent in a partition, if whatever holds it is not
-// what held it before.
+// guard puts in again what is recent in a partition, if it was sent to another
+// incarnation of the store than the present one.
 func (e *Engine) guard(ctx context.Context, witness store.Witness, no int) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor)
 	defer cancel()
-	r := &e.past.recent
 	life, err := witness.Incarnation(ctx, no)
 	if err != nil {
 		return err
 	}
-	if r.knows(no, life) {
-		return nil
-	}
-	e.log.LogAttrs(ctx, slog.LevelWarn, "the store may have been set back, looking after recent submits", slog.Int("partition", no))
-	for _, s := range r.of(no) {
+	r := &e.past.recent
+	for _, s := range r.doubtful(no, life) {
 		if err := e.sendAgain(ctx, s); err != nil {
 			return err
 		}
+		r.settle(s, life)
 	}
-	r.meet(no, life)
 	return nil
 }
 

@@ -94,7 +94,7 @@ func coreRows() []Row {
 func middleRows() []Row {
 	var rows []Row
 	for i, dir := range middle {
-		rows = append(rows, Row{Dir: dir, May: join(base, middle[i+1:], Core, []string{"internal/planted"})})
+		rows = append(rows, Row{Dir: dir, May: join(base, middle[i+1:], Core, []string{"internal/planted", "internal/quota"})})
 	}
 	return rows
 }

@@ -2,13 +2,10 @@ package fleet
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 
 	"github.com/weirhq/weir/internal/recorder"
 )
@@ -130,13 +127,19 @@ func covered(spans map[string]*span, from, to int64) bool {
 	return false
 }
 
-// partitionOf is the partition that the id of a bulk action carries, -1 if it is none.
+// partitionOf is the partition that the id of a bulk action carries, -1 if it is
+// none: it stands in the 16 bits after the time, which takes ten characters of five bits.
 func partitionOf(bulk string) int {
-	id, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(bulk, "ba_")))
-	if err != nil {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	raw, ok := strings.CutPrefix(bulk, "ba_")
+	if !ok || len(raw) != 26 {
 		return -1
 	}
-	return int(binary.BigEndian.Uint16(id[6:8]))
+	bits := 0
+	for _, c := range raw[10:14] {
+		bits = bits<<5 | strings.IndexRune(digits, c)
+	}
+	return bits >> 4
 }
 
 // of is the calls of one partition.

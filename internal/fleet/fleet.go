@@ -84,10 +84,10 @@ func (f *Fleet) spawn(o order, name string) *process {
 	return p
 }
 
-// dump shows the end of every process's log.
+// dump shows the gist of every process's log.
 func (f *Fleet) dump() {
 	for _, log := range f.logs {
-		f.t.Logf("end of %s:\n%s", filepath.Base(log), tail(log, 3000))
+		f.t.Logf("%s:\n%s", filepath.Base(log), gist(log))
 	}
 }
 
@@ -145,7 +145,7 @@ func (n *Node) Stop() {
 		t.Fatalf("node %d did not stop within %v", n.number, upIn)
 	}
 	if n.process.err != nil {
-		t.Errorf("node %d was told to stop: %v\n%s", n.number, n.process.err, tail(n.log(), 1000))
+		t.Errorf("node %d was told to stop: %v\n%s", n.number, n.process.err, gist(n.log()))
 	}
 }
 
@@ -192,6 +192,6 @@ func (n *Node) signal(s syscall.Signal) {
 func (n *Node) mustRun() {
 	n.fleet.t.Helper()
 	if !n.Running() {
-		n.fleet.t.Fatalf("node %d ended by itself: %v\n%s", n.number, n.process.err, tail(n.log(), 1000))
+		n.fleet.t.Fatalf("node %d ended by itself: %v", n.number, n.process.err)
 	}
 }

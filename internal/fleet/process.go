@@ -125,11 +125,29 @@ func (p *process) kill() {
 	}
 }
 
-// tail is the end of a log file.
-func tail(path string, most int) string {
+// gist is what a log tells: its end, without what it says over and over, and where
+// a panic or a data race begins.
+func gist(path string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	return string(raw[max(0, len(raw)-most):])
+	const most = 4000
+	text, broken := string(raw), ""
+	for _, sign := range []string{"WARNING: DATA RACE", "panic: "} {
+		if at := strings.Index(text, sign); at >= 0 {
+			broken += "\n" + text[at:min(at+most, len(text))]
+		}
+	}
+	said := map[string]int{}
+	var kept []string
+	for line := range strings.Lines(text) {
+		_, after, _ := strings.Cut(line, "msg=")
+		about, _, _ := strings.Cut(after, " error=")
+		if said[about]++; about == "" || said[about] <= 2 {
+			kept = append(kept, line)
+		}
+	}
+	text = strings.Join(kept, "")
+	return text[max(0, len(text)-most):] + broken
 }

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"time"
 
 	"github.com/weirhq/weir/store"
@@ -12,7 +13,7 @@ const (
 	reportSoon  = int64(50 * time.Millisecond)  // while its use drains, or its quota grows
 	idleAfter   = int64(100 * time.Millisecond) // how long nothing is wanted before that is more than a gap
 	shortAfter  = int64(200 * time.Millisecond) // how long a rate holds work back before that is more than pacing
-	growEvery   = int64(75 * time.Millisecond) // how long it takes from then on until twice as much is wanted
+	growEvery   = int64(75 * time.Millisecond)  // how long it takes from then on until twice as much is wanted
 	leaveAfter  = int64(2 * time.Second)        // how long nothing is wanted before everything is given back
 	voidWait    = int64(50 * time.Millisecond)  // before the next permit, when one came too late; doubled each time
 )
@@ -89,7 +90,7 @@ type Keeper struct {
 // NewKeeper makes the keeper of a node that holds nothing. ttl is how long a quota
 // lasts without being renewed; chunk is what work commonly takes at once.
 func NewKeeper(l store.Limit, node string, ttl time.Duration, chunk int64) *Keeper {
-	return &Keeper{limit: l, node: node, ttl: ttl, chunk: max(chunk, 1)}
+	return &Keeper{limit: l, node: node, ttl: ttl, chunk: max(chunk, 1), idle: math.MinInt64 / 2}
 }
 
 // Quota returns what may be used, and until when.

@@ -92,6 +92,9 @@ func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing, drawn f
 		n.here = false
 	}
 	since := float64(now - p.last)
+	if p.last == 0 {
+		since = 0
+	}
 	p.last = now
 	for _, h := range hs {
 		n := p.nodes[h.Node]
@@ -179,10 +182,11 @@ func (p *Planner) least(list []*standing) float64 {
 // spread shares the budget by weight: every node gets the same per weight,
 // permits included, but no more than it wants and no less than least.
 func spread(list []*standing, budget, least float64) {
-	low, high := 0.0, 0.0
+	high := 0.0
 	for _, n := range list {
 		high = max(high, (float64(n.said.Want)+n.drawn+math.Abs(n.deficit))/n.weight())
 	}
+	low := -high // so low that nobody gets anything
 	if fill(list, high, least) > budget {
 		for range 60 {
 			if mid := (low + high) / 2; fill(list, mid, least) > budget {

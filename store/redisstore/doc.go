@@ -5,7 +5,7 @@
 // so they live in one slot and no command crosses partitions. What must be atomic
 // is one script of a few lines; rules stay with the caller.
 //
-//	meta         hash    token, owner, number of the last commit
+//	meta         hash    token, owner, number of the last commit and the token that made it
 //	lease        string  owner, expires with the lease
 //	rows, index  hash of the rows, and a sorted set of their keys for scans in order
 //	inbox        stream with ids by the server's time; read by a call that blocks in the server
@@ -14,6 +14,8 @@
 //	n:ID         set of the numbers of a bulk action's blocks
 //	b:ID:NO      a block
 //	mark         written before waiting for replicas
+//	life         a name that a flush takes away, see [Store.Incarnation]
+//	topic:NAME, record:NAME  what nodes announce, and lasting records, of [store.Control] alone
 //
 // Any number of nodes work on a stage at once. What a node may write to a
 // partition is decided by the token of its lease, in the same script that writes;
@@ -22,6 +24,12 @@
 //
 // Every block, message, claim and row ends with a CRC32C of its place and itself,
 // which reads check: damage is [store.ErrCorrupt].
+//
+// A failover or a restart may set a server back to an earlier moment. Tokens and
+// sequence numbers do not repeat then, for they follow the server's time; the
+// clocks of a primary and its replicas must agree to within the second or so that
+// a failover takes. What was lost is found out by [Store.Last] and
+// [Store.Incarnation], and put back by whoever wrote it.
 //
 // [Open] asks the servers how durable a write is, and refuses those that keep
 // less than [Options].Mode promises or may evict keys. They are asked again while
