@@ -142,9 +142,9 @@ func gist(path string) string {
 	said := map[string]int{}
 	var kept []string
 	for line := range strings.Lines(text) {
-		_, after, _ := strings.Cut(line, "msg=")
-		about, _, _ := strings.Cut(after, " error=")
-		if said[about]++; about == "" || said[about] <= 2 {
+		_, after, _ := strings.Cut(line, `msg="`)
+		about, _, _ := strings.Cut(after, `"`)
+		if said[about]++; about == "" || said[about] <= 3 {
 			kept = append(kept, line)
 		}
 	}

@@ -18,8 +18,7 @@ type inspection struct {
 	store *Store
 
 	mu              sync.Mutex
-	seen            map[string]bool // by address
-	replicas        []string        // addresses that the servers tell of
+	replicas        []string // addresses that the servers tell of
 	refused, silent []error
 	syncs           bool // all servers can tell of disks
 }
@@ -29,7 +28,7 @@ type inspection struct {
 func (s *Store) inspect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
-	i := inspection{store: s, seen: map[string]bool{}, syncs: true}
+	i := inspection{store: s, syncs: true}
 	nodes := s.client.Nodes()
 	var wg sync.WaitGroup
 	for address, node := range nodes {
@@ -40,7 +39,7 @@ func (s *Store) inspect(ctx context.Context) error {
 		return fmt.Errorf("no server answers: %w", errors.Join(i.silent...))
 	}
 	if s.opts.Mode == Replicated {
-		i.others(ctx)
+		i.others(ctx, nodes)
 	}
 	s.waitsForDisks.Store(i.syncs)
 	for _, err := range i.silent {
@@ -54,7 +53,6 @@ func (i *inspection) one(ctx context.Context, address string, c rueidis.Client) 
 	f, err := ask(ctx, c)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.seen[address] = true
 	if err != nil {
 		i.silent = append(i.silent, fmt.Errorf("server %s: %w", address, err))
 		return
@@ -71,10 +69,10 @@ func (i *inspection) one(ctx context.Context, address string, c rueidis.Client) 
 
 // others inspects replicas of which only their primary tells: what is
 // acknowledged counts on their disks, and they may be promoted.
-func (i *inspection) others(ctx context.Context) {
+func (i *inspection) others(ctx context.Context, known map[string]rueidis.Client) {
 	var wg sync.WaitGroup
 	for _, address := range i.replicas {
-		if i.seen[address] {
+		if known[address] != nil {
 			continue
 		}
 		wg.Go(func() {

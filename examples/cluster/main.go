@@ -1,0 +1,122 @@
+// Command cluster runs three nodes on one Redis, as three processes, and kills one
+// of them in the middle: nothing is lost, a small bulk action does not wait for a
+// large one, and the three together keep one limit.
+//
+//	go run ./examples/cluster
+//
+// It starts a redis-server of its own on a free port, or uses the one of -redis.
+// What a node does is in node.go; the rest is the show.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"log"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+)
+
+func main() {
+	redis := flag.String("redis", "", "host:port of a Redis or Valkey to use; empty: start redis-server")
+	items := flag.Int("items", 150_000, "items of the large bulk action")
+	name := flag.String("node", "", "run as this node, for the command itself")
+	flag.Parse()
+	var err error
+	if *name != "" {
+		err = node(*name, *redis, os.Stdout)
+	} else {
+		err = show(context.Background(), *redis, *items, os.Stdout)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// show starts the nodes, gives them work, and kills one of them.
+func show(ctx context.Context, redis string, items int, out io.Writer) error {
+	if redis == "" {
+		server, err := startRedis()
+		if err != nil {
+			return err
+		}
+		defer server.stop()
+		redis = server.address
+		fmt.Fprintln(out, "started redis-server on", redis)
+	}
+	var nodes []*process
+	for i := range 3 {
+		n, err := startNode(fmt.Sprint("node ", i+1), redis, out)
+		if err != nil {
+			return err
+		}
+		defer n.stop()
+		nodes = append(nodes, n)
+	}
+	// A server that has just started may have forgotten who uses how much of a
+	// limit: nothing that has one runs before every node could tell it again.
+	time.Sleep(4 * time.Second)
+	store, err := connect(ctx, redis)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	eng, err := engine.Open(ctx, store, engine.Options{}) // submits and watches; does not Run
+	if err != nil {
+		return err
+	}
+	send := message(&atomic.Int64{})
+	if err := engine.Handle(eng, send); err != nil {
+		return err
+	}
+	return work(ctx, eng, send, items, nodes[1], out)
+}
+
+// work submits a large and a small bulk action, kills a node, and waits for both.
+func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, victim *process, out io.Writer) error {
+	began := time.Now()
+	large, err := engine.Submit(ctx, eng, weir.Spec[User, string]{Name: "newsletter", Tenant: "large", Chain: weir.Start(send)}, users(items))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "submitted %d items of a large tenant as %s in %v\n", items, large.ID(), time.Since(began).Round(time.Millisecond))
+	time.Sleep(3 * time.Second) // let it run at full speed
+
+	began = time.Now()
+	small, err := engine.Submit(ctx, eng, weir.Spec[User, string]{Name: "welcome", Tenant: "small", Chain: weir.Start(send)}, users(300))
+	if err != nil {
+		return err
+	}
+	if _, err := small.Wait(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "300 items of a small tenant were done after %v, beside the large one\n", time.Since(began).Round(time.Millisecond))
+
+	victim.kill()
+	fmt.Fprintf(out, "%s was killed (kill -9); its partitions go to the others when its lease is over\n", victim.name)
+	report, err := large.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "large: %d done, %d failed, in %v\n", report.Counts.Done, report.Counts.Failed, time.Duration(report.Duration).Round(100*time.Millisecond))
+	if report.Counts.Done != items {
+		return fmt.Errorf("%d of %d items are done", report.Counts.Done, items)
+	}
+	return nil
+}
+
+func users(n int) iter.Seq2[weir.Item[User], error] {
+	return func(yield func(weir.Item[User], error) bool) {
+		for i := range n {
+			if id := fmt.Sprint("user-", i); !yield(weir.Item[User]{ID: id, Value: User{id + "@example.com"}}, nil) {
+				return
+			}
+		}
+	}
+}
