@@ -25,6 +25,15 @@ func nodes(t *testing.T, s several, n int, a weir.Action[int, string]) (rigs []*
 	return rigs
 }
 
+func stopAll(t *testing.T, rigs []*rig) {
+	t.Helper()
+	for _, r := range rigs {
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // between is how many items were sent in a span.
 func (l *ledger) between(from, to time.Time) (n int) {
 	l.mu.Lock()
@@ -45,14 +54,14 @@ func TestNodesShareARateExactlyWhileOneStopsAndAnotherStarts(t *testing.T) {
 		a.Resource.Rate = weir.PerSecond(rate)
 		s := several{memory()}
 		three := nodes(t, s, 3, a)
-		bulks := tenants(t, three[0], a, 30, 1500)
+		tenants(t, three[0], a, 30, 1500)
 		began := time.Now()
 		time.Sleep(20 * time.Second)
 		if err := three[1].stop(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		nodes(t, s, 1, a)
+		three = append(three, nodes(t, s, 1, a)...)
 		time.Sleep(30 * time.Second)
 		if use := float64(l.between(began, time.Now())) / rate / time.Since(began).Seconds(); use < 0.97 {
 			t.Errorf("%.3f of the rate was used, want at least 0.97", use)
@@ -61,9 +70,7 @@ func TestNodesShareARateExactlyWhileOneStopsAndAnotherStarts(t *testing.T) {
 		if use := float64(l.between(steady, steady.Add(15*time.Second))) / rate / 15; use < 0.99 {
 			t.Errorf("%.3f of the rate was used before anything happened, want at least 0.99", use)
 		}
-		for _, b := range bulks {
-			do(t, b.Cancel)
-		}
+		stopAll(t, three)
 		if most := l.busiest(time.Second); most > rate {
 			t.Errorf("%d items were sent within a second, the limit is %d", most, rate)
 		}
@@ -95,7 +102,7 @@ func TestNodesShareAConcurrency(t *testing.T) {
 		a.Resource.Concurrency = 10
 		s := several{memory()}
 		three := nodes(t, s, 3, a)
-		bulks := tenants(t, three[0], a, 30, 1000)
+		tenants(t, three[0], a, 30, 1000)
 		began := time.Now()
 		time.Sleep(10 * time.Second)
 		if err := three[1].stop(); err != nil {
@@ -105,9 +112,7 @@ func TestNodesShareAConcurrency(t *testing.T) {
 		if n := l.between(began, time.Now()); n < 2850 {
 			t.Errorf("%d tasks of 100 ms started in 30 s, 10 at once: want nearly 3000", n)
 		}
-		for _, b := range bulks {
-			do(t, b.Cancel)
-		}
+		stopAll(t, three)
 		if l.most != 10 {
 			t.Errorf("at most %d tasks ran at once, want 10", l.most)
 		}

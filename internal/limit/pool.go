@@ -43,8 +43,8 @@ type PoolResource struct {
 	busy     int // lanes that are not idle
 	waiting  int // lanes that wait
 	inFlight int
-	v        int64 // virtual time: start tag of the lane served last
-	out      outside
+	v        int64    // virtual time: start tag of the lane served last
+	out      *outside // nil: its limits are its own
 }
 
 // unbounded stands for no bound on tasks in flight.
@@ -172,7 +172,7 @@ func (p *Pool) Take(now int64, l *Lane, cost int, weight int64, express bool) (a
 	}
 	p.unwait(l)
 	l.cause = CauseNone
-	if r.out.rated {
+	if r.out != nil && r.out.rated {
 		r.takeOutside(now, cost)
 	} else {
 		r.lim.Take(now, cost)
@@ -220,7 +220,7 @@ func (p *Pool) Idle(now int64, l *Lane) {
 	}
 	p.unwait(l)
 	l.state, l.woken, l.express, l.cost, l.lack = laneIdle, false, false, 0, CauseNone
-	if l.r.busy--; l.r.busy == 0 {
+	if l.r.busy--; l.r.busy == 0 && l.r.out != nil {
 		p.stir(l.r)
 	}
 	p.settle(now, true)

@@ -46,12 +46,10 @@ type Use struct {
 // Share says that the rate of r, or its concurrency, is shared with other nodes:
 // from now on nothing starts without a quota. A limit that r does not have is not shared.
 func (p *Pool) Share(r *PoolResource) {
-	r.out.rated = r.lim.Rate() > 0
-	r.out.capped = r.bound < unbounded
-	if r.out.capped {
-		r.bound, r.out.capUntil = 0, math.MinInt64
+	o := &outside{rated: r.lim.Rate() > 0, capped: r.bound < unbounded, rateUntil: math.MinInt64, capUntil: math.MinInt64}
+	if o.rated || o.capped {
+		r.out = o
 	}
-	r.out.rateUntil = math.MinInt64
 }
 
 // SetQuota lets r start that many items per window, until a time. What started
@@ -66,7 +64,7 @@ func (p *Pool) SetQuota(now int64, r *PoolResource, items, until int64) {
 			r.lim.setQuota(now, items)
 		}
 	}
-	if raised || lapsed {
+	if (raised || lapsed) && until > now {
 		p.wakeAll(now, r)
 	}
 }
@@ -74,7 +72,7 @@ func (p *Pool) SetQuota(now int64, r *PoolResource, items, until int64) {
 // SetSlotQuota lets r have that many tasks in flight, until a time. Tasks above a
 // lowered number run to their end.
 func (p *Pool) SetSlotQuota(now int64, r *PoolResource, tasks, until int64) {
-	wake := r.out.capUntil <= now || int(tasks) > r.bound
+	wake := (r.out.capUntil <= now || int(tasks) > r.bound) && until > now
 	r.bound, r.out.capUntil = int(min(tasks, unbounded)), until
 	if wake {
 		p.wakeAll(now, r)
@@ -89,7 +87,7 @@ func (p *Pool) Permit(now int64, r *PoolResource, units, from, until int64) {
 	p.wakeAll(now, r)
 }
 
-// Observe tells what r uses, and asks to be told by [Pool.Stirred] when a lane is
+// Observe tells what r, whose limits are shared, uses, and asks to be told by [Pool.Stirred] when a lane is
 // refused that was not before.
 func (p *Pool) Observe(now int64, r *PoolResource) Use {
 	u := Use{InFlight: r.inFlight, Busy: r.busy > 0}
@@ -137,7 +135,7 @@ func (p *Pool) Stirred(dst []*PoolResource) []*PoolResource {
 }
 
 func (p *Pool) stir(r *PoolResource) {
-	if (r.out.rated || r.out.capped) && !r.out.listed {
+	if !r.out.listed {
 		r.out.listed = true
 		p.stirred = append(p.stirred, r)
 	}
@@ -146,9 +144,16 @@ func (p *Pool) stir(r *PoolResource) {
 // live reports whether a permit may still be used, now or later.
 func (o *outside) live(now int64) bool { return o.units > 0 && now < o.until }
 
-// ready is Limiter.Ready for a shared rate.
+// lapse ends a quota of slots whose time is over.
+func (r *PoolResource) lapse(now int64) {
+	if r.out.capped && r.out.capUntil <= now {
+		r.bound = 0
+	}
+}
+
+// readyOutside is Limiter.Ready for a shared rate.
 func (r *PoolResource) readyOutside(now int64, cost int) int64 {
-	o := &r.out
+	o := r.out
 	at := int64(Never)
 	if now < o.rateUntil && int64(cost) <= o.quota {
 		at = r.lim.Ready(now, cost)
@@ -161,7 +166,7 @@ func (r *PoolResource) readyOutside(now int64, cost int) int64 {
 
 // takeOutside uses the permit first: it perishes.
 func (r *PoolResource) takeOutside(now int64, cost int) {
-	o := &r.out
+	o := r.out
 	if o.live(now) && o.from <= now && int64(cost) <= o.units {
 		o.units -= int64(cost)
 		return
@@ -171,7 +176,7 @@ func (r *PoolResource) takeOutside(now int64, cost int) {
 
 // lacks notes what the refused lane lacks, and since when.
 func (p *Pool) lacks(now int64, l *Lane, cause Cause) {
-	o := &l.r.out
+	o := l.r.out
 	switch cause {
 	case CauseRate:
 		if o.alertRate && !o.live(now) {

@@ -33,7 +33,9 @@ func (p *Pool) ask(now int64, l *Lane) {
 		l.state = laneBusy
 		if r.busy++; r.busy == 1 {
 			r.lim.Busy(now)
-			p.stir(r)
+			if r.out != nil {
+				p.stir(r)
+			}
 		}
 	}
 	if r.v > l.tag { // behind: it did not ask for a while
@@ -65,8 +67,8 @@ func (r *PoolResource) credit() int64 {
 // refusal returns why a task of that cost cannot run now, whoever asks.
 func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 	r := l.r
-	if r.out.capped && r.out.capUntil <= now {
-		r.bound = 0 // lapsed
+	if r.out != nil {
+		r.lapse(now)
 	}
 	switch {
 	case r.closed > now:
@@ -83,7 +85,7 @@ func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 }
 
 func (r *PoolResource) ready(now int64, cost int) int64 {
-	if r.out.rated {
+	if r.out != nil && r.out.rated {
 		return r.readyOutside(now, cost)
 	}
 	return r.lim.Ready(now, cost)
@@ -108,7 +110,7 @@ func (p *Pool) refuse(now int64, l *Lane, cost int, express bool, at int64, caus
 		l.since = p.asks
 	}
 	l.cost, l.express, l.at, l.cause = cost, express, at, cause
-	if l.r.out.rated || l.r.out.capped {
+	if l.r.out != nil {
 		p.lacks(now, l, cause)
 	}
 	p.settle(now, false)
