@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/storetest"
@@ -230,6 +231,7 @@ func TestTwoNodesOnAStoreThatIsSetBackLoseNothing(t *testing.T) {
 		work(10, 20)
 		time.Sleep(2 * time.Second)
 		s.Restore(moment)
+		time.Sleep(5 * time.Second) // until the submitter has noticed, a report may lack its items
 		for _, x := range all {
 			wantCounts(t, wait(t, x), 100, 0, 0)
 		}
@@ -267,36 +269,42 @@ func TestALossThatIsAcceptedIsRunAgain(t *testing.T) {
 
 func TestAnAcceptedSubmitThatTheStoreLostIsPutInAgain(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		key  string
-		back time.Duration
+		name  string
+		key   string
+		items int
+		slots int
+		back  time.Duration
 	}{
-		{"before its owner has read it", "", 0},
-		{"with an idempotency key", "key", 0},
-		{"after its owner has begun with it", "", 500 * time.Millisecond},
-		{"after its owner has begun with it, with a key", "key", 500 * time.Millisecond},
-		{"after it has ended", "", 5 * time.Second},
+		{"before its owner has read it", "", 200, 1, 0},
+		{"with an idempotency key", "key", 200, 1, 0},
+		{"after its owner has begun with it", "", 200, 1, 500 * time.Millisecond},
+		{"after its owner has begun with it, with a key", "key", 200, 1, 500 * time.Millisecond},
+		{"just before its owner needs the next block", "", 3000, 8, 1050 * time.Millisecond},
+		{"after it has ended", "", 200, 1, 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls tally
 				s := newTimeMachine()
-				r := start(t, s, one, action(paced(&calls)))
+				o := one
+				o.Slots = tt.slots
+				r := start(t, s, o, action(paced(&calls)))
 				time.Sleep(20 * time.Second) // long enough that nobody remembers the beginning
 				sp := spec(paced(&calls))
 				sp.IdempotencyKey = tt.key
 				moment := s.Save()
-				b := submit(t, r, sp, numbers(200))
+				b := submit(t, r, sp, numbers(tt.items))
 				if tt.back > 0 {
 					time.Sleep(tt.back)
 				}
 				s.Restore(moment)
-				time.Sleep(20 * time.Second)
-				wantCounts(t, wait(t, b), 200, 0, 0)
-				if len(calls.all()) != 200 {
-					t.Errorf("%d items were run, want 200", len(calls.all()))
+				time.Sleep(10 * time.Second)
+				wantState(t, b, weir.BulkCompleted)
+				wantCounts(t, wait(t, b), tt.items, 0, 0)
+				if len(calls.all()) != tt.items {
+					t.Errorf("%d items were run, want %d", len(calls.all()), tt.items)
 				}
-				if again := submit(t, r, sp, numbers(200)); tt.key != "" && again.ID() != b.ID() {
+				if again := submit(t, r, sp, numbers(tt.items)); tt.key != "" && again.ID() != b.ID() {
 					t.Errorf("the same submit again is %s, want %s", again.ID(), b.ID())
 				}
 				if err := r.Health(); err != nil {
@@ -305,6 +313,44 @@ func TestAnAcceptedSubmitThatTheStoreLostIsPutInAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// homeRows reads the rows of partition 0.
+type homeRows struct {
+	t *testing.T
+	s store.Store
+}
+
+func (r homeRows) Get(key []byte) ([]byte, error) { return r.s.Get(r.t.Context(), 0, key) }
+
+func (r homeRows) Scan(prefix []byte, yield func(k, v []byte) error) error {
+	return r.s.Scan(r.t.Context(), 0, prefix, yield)
+}
+
+// TestAMessagePutInAgainForWhatHasEndedIsIgnored has a submitter that could not know.
+func TestAMessagePutInAgainForWhatHasEndedIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls tally
+		s := newTimeMachine()
+		r := start(t, s, one, action(paced(&calls)))
+		b := submit(t, r, spec(paced(&calls)), numbers(50))
+		wait(t, b)
+		spec, _, err := partition.ReadStatus(homeRows{t, s}, b.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Again = true
+		body, err := partition.EncodeCreated(*spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), 0, body, store.Claim{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		calls.wantEach(t, 50, 1)
+		wantState(t, b, weir.BulkCompleted)
+	})
 }
 
 func TestACommandThatTheStoreLostIsRepeated(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/storetest"
 )
 
 // sharedItems is enough for four shards of sixteen partitions.
@@ -103,15 +104,16 @@ func (j *journal) check(t *testing.T, rep *engine.Report) {
 	}
 }
 
-// stateOf reads a partition's rows.
-type stateOf struct {
+// sharedRows reads a partition's rows.
+type sharedRows struct {
 	t         *testing.T
 	s         store.Store
 	partition int
 }
 
-func (r stateOf) Get(key []byte) ([]byte, error) { return r.s.Get(r.t.Context(), r.partition, key) }
-func (r stateOf) Scan(prefix []byte, yield func(key, value []byte) error) error {
+func (r sharedRows) Get(key []byte) ([]byte, error) { return r.s.Get(r.t.Context(), r.partition, key) }
+
+func (r sharedRows) Scan(prefix []byte, yield func(key, value []byte) error) error {
 	return r.s.Scan(r.t.Context(), r.partition, prefix, yield)
 }
 
@@ -119,7 +121,7 @@ func (r stateOf) Scan(prefix []byte, yield func(key, value []byte) error) error 
 func workers(t *testing.T, s store.Store, b weir.BulkID) (list []int) {
 	t.Helper()
 	for p := range sharedOptions.Partitions {
-		if _, status, err := partition.ReadStatus(stateOf{t, s, p}, b); err == nil && status.Done > 0 {
+		if _, status, err := partition.ReadStatus(sharedRows{t, s, p}, b); err == nil && status.Done > 0 {
 			list = append(list, p)
 		}
 	}
@@ -160,7 +162,7 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // shards hear of the end
 		for p := range sharedOptions.Partitions {
-			if on, err := partition.TenantActive(stateOf{t, s, p}, "default"); on || err != nil {
+			if on, err := partition.TenantActive(sharedRows{t, s, p}, "default"); on || err != nil {
 				t.Errorf("partition %d: the tenant is at work after the end: %v, %v", p, on, err)
 			}
 		}
@@ -273,5 +275,59 @@ func TestTheSameHugeSubmitIsKnownWhateverTheNumberOfPartitions(t *testing.T) {
 		if ids[0] != ids[1] {
 			t.Errorf("two submits with one key made %v", ids)
 		}
+	})
+}
+
+func TestSharedWorkEndsOnceWhateverTheStoreDoes(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			j := newJournal(sharedItems)
+			a := j.action()
+			var on atomic.Bool
+			faults := nowAndThen(seed, storetest.OpCommit, storetest.OpRead, storetest.OpGetBlock, storetest.OpAppend)
+			s := &storetest.Flaky{Store: memory(), Fail: func(c storetest.Call) storetest.Fault {
+				if !on.Load() || c.Partition == store.Control {
+					return storetest.Fault{}
+				}
+				return faults(c)
+			}}
+			b := submit(t, start(t, s, sharedOptions, action(a)), spec(a), numbers(sharedItems))
+			on.Store(true)
+			for p := range b.Progress(t.Context()) {
+				on.Store(!p.State.Final())
+			}
+			j.check(t, wait(t, b))
+			for i := range j.calls {
+				want := int32(1)
+				if i%53 == 0 && i%97 != 0 {
+					want = 2
+				}
+				if got := j.calls[i].Load(); got != want {
+					t.Fatalf("item %d was run %d times, want %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSharedWorkOutlivesANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, s := newJournal(sharedItems), memory()
+		a := j.action()
+		var cut atomic.Bool
+		options := sharedOptions
+		options.LeaseFor = 3 * time.Second
+		start(t, &storetest.Flaky{Store: s, Fail: func(storetest.Call) storetest.Fault {
+			if cut.Load() {
+				return storetest.Fault{Before: errStore}
+			}
+			return storetest.Fault{}
+		}}, options, action(a))
+		second := start(t, s, options, action(a))
+		time.Sleep(2 * time.Second) // they share the partitions
+		b := submit(t, second, spec(a), numbers(sharedItems))
+		<-j.half
+		cut.Store(true)
+		j.check(t, wait(t, b))
 	})
 }

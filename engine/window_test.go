@@ -156,3 +156,22 @@ func TestTheBusiestPartitionGivesWay(t *testing.T) {
 		t.Errorf("%d bytes are kept, want at most %d", p.bytes.Load(), rememberBytes)
 	}
 }
+
+// BenchmarkRemember is what a commit costs more on a store that can be set back.
+func BenchmarkRemember(b *testing.B) {
+	var p past
+	bt := &store.Batch{}
+	for range 20 {
+		bt.Set = append(bt.Set, store.Row{Key: make([]byte, 30), Value: make([]byte, 100)})
+	}
+	now := time.Unix(100, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		next := *bt
+		next.Number = bt.Number + 1
+		bt = &next
+		now = now.Add(time.Millisecond)
+		p.remember(now, 1, bt, mine)
+		p.confirm(now, 1, bt.Number)
+	}
+}

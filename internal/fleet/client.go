@@ -30,6 +30,7 @@ type client struct {
 	bulks []*bulk // acknowledged
 	tried int     // bulk actions that were submitted
 	again int     // submits that were made again
+	last  error   // of a submit that was
 }
 
 // bulk is an acknowledged bulk action.
@@ -82,7 +83,7 @@ func (c *client) submit(items int) *bulk {
 			c.mu.Unlock()
 			return b
 		}
-		c.again++
+		c.again, c.last = c.again+1, err
 		c.mu.Unlock()
 		if errors.Is(err, weir.ErrConflict) {
 			c.t.Errorf("submit %d: %v", b.number, err)
@@ -139,8 +140,17 @@ func (c *client) Busy(bulks, items int) (stop func()) {
 		})
 	}
 	return func() {
+		c.t.Helper()
 		cancel()
-		wg.Wait()
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		select {
+		case <-done:
+		case <-time.After(upIn):
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.t.Fatalf("submits are not acknowledged within %v; one failed with: %v", upIn, c.last)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func TestARollingRestartRepeatsNothing(t *testing.T) {
 	if v.Stats.Repeats != 0 {
 		t.Errorf("%d repeats", v.Stats.Repeats)
 	}
-	if longest := gaps[0].Long; longest > 500*time.Millisecond {
-		t.Errorf("a partition stood still for %v", longest)
+	if longest := gaps[0].Long; longest > lease/2 { // on an idle machine it is 100 ms at the most
+		t.Errorf("a partition stood still for %v: it was not handed over", longest)
 	}
 }

@@ -139,7 +139,7 @@ func (c *cluster) checkSteps(b *watched, status *Status) {
 
 // checkOwners: every block is where the home says.
 func (c *cluster) checkOwners(b *watched) {
-	owners, err := ReadOwners(c.sites[b.spec.Shards[0]].rows, b.spec)
+	owners, err := readOwners(c.sites[b.spec.Shards[0]].rows, b.spec)
 	if err != nil {
 		c.t.Fatal(err)
 	}

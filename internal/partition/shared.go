@@ -85,7 +85,7 @@ func loadShard(rows Rows, c *Created) (*shard, error) {
 func loadHome(rows Rows, c *Created) (*shard, error) {
 	s := homeShard(c)
 	h := s.home
-	owners, err := ReadOwners(rows, c)
+	owners, err := readOwners(rows, c)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func loadHome(rows Rows, c *Created) (*shard, error) {
 	})
 }
 
-// ReadOwners returns, for each range of a shared bulk action that was given out,
+// readOwners returns, for each range of a shared bulk action that was given out,
 // which of its shards has it.
-func ReadOwners(rows Rows, c *Created) ([]byte, error) {
+func readOwners(rows Rows, c *Created) ([]byte, error) {
 	key := ownersKey(c.ID)
 	row, err := rows.Get(key)
 	if errors.Is(err, store.ErrNotFound) {

@@ -242,7 +242,11 @@ func TestBoundOnTasksInFlightIsSharedOut(t *testing.T) {
 
 func TestRangesCoverEveryItemOnce(t *testing.T) {
 	for _, c := range []Created{
-		{Items: 1}, {Items: 10_240}, {Items: 10_241}, {Items: 250_000}, {Items: 100_000_000},
+		{Items: 1},
+		{Items: 10_240},
+		{Items: 10_241},
+		{Items: 250_000},
+		{Items: 100_000_000},
 		{Items: 25, Sizes: []uint16{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 4}},
 	} {
 		var items int64

@@ -123,9 +123,13 @@ func (s *Server) Kill() {
 // Restart starts a server that was killed, with the data that it left.
 func (s *Server) Restart() {
 	s.t.Helper()
-	if !s.launch() {
-		s.t.Fatalf("redis-server at %s does not come back; its log: %s", s.Addr, tail(s.dir))
+	for range portTries { // somebody may have its port for a moment
+		if s.launch() {
+			return
+		}
+		<-time.After(answerIn)
 	}
+	s.t.Fatalf("redis-server at %s does not come back; its log: %s", s.Addr, tail(s.dir))
 }
 
 // Freeze stops the process where it is; its connections stay open. Thaw lets it go on.
@@ -157,7 +161,7 @@ func (s *Server) Try(command ...string) (string, error) {
 	defer cancel()
 	c, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{s.Addr}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, AlwaysRESP2: true,
-		Dialer: net.Dialer{Timeout: answerIn},
+		Dialer: net.Dialer{Timeout: 4 * answerIn},
 	})
 	if err != nil {
 		return "", err

@@ -128,6 +128,11 @@ func degrade(t *testing.T, o redisstore.Options, primary *testenv.Server, promot
 func wantShort(t *testing.T, s *redisstore.Store, server *testenv.Server, have, want int, waits bool) {
 	t.Helper()
 	wanted := redisstore.Short{Server: server.Addr, Have: have, Want: want, Waits: waits}
+	defer func() {
+		if t.Failed() {
+			t.Logf("Health() = %v", s.Health())
+		}
+	}()
 	until(t, fmt.Sprintf("Health() has %+v", wanted), func() bool {
 		var e *redisstore.DegradedError
 		if !errors.As(s.Health(), &e) || len(e.Servers) != 1 {
@@ -234,6 +239,7 @@ type load struct {
 	mu      sync.Mutex
 	acked   [partitions][]time.Time // of commit 1, 2, ...
 	refused []time.Time
+	last    [partitions]error
 }
 
 func newLoad(t *testing.T, s *redisstore.Store) *load {
@@ -279,6 +285,7 @@ func (l *load) commit(p int) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last[p] = err
 	if err == nil {
 		l.acked[p] = append(l.acked[p], time.Now())
 	} else {
@@ -290,6 +297,13 @@ func (l *load) commit(p int) error {
 // waitFor waits until every partition has n more commits after a moment, and returns when that was.
 func (l *load) waitFor(t *testing.T, since time.Time, n int) (last time.Time) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			t.Logf("last answers: %v; health: %v", l.last, l.store.Health())
+		}
+	}()
 	for p := range l.acked {
 		until(t, "partition "+fmt.Sprint(p)+" takes commits", func() bool {
 			l.mu.Lock()

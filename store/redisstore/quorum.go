@@ -123,6 +123,7 @@ type clusterNode struct {
 }
 
 func parseNodes(text string) (nodes []clusterNode) {
+	text = strings.TrimPrefix(text, "txt:") // what kind of text follows, in the newer protocol
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line) // id address flags primary ping pong epoch link slots...
 		if len(f) < 8 {

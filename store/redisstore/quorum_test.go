@@ -20,6 +20,7 @@ func view(by string, changes ...string) []clusterNode {
 		slots[node] = owned
 	}
 	var text strings.Builder
+	text.WriteString("txt:") // as the client hands it on
 	for _, id := range slices.Sorted(maps.Keys(flags)) {
 		of := "-"
 		if strings.Contains(flags[id], "slave") {
