@@ -15,7 +15,7 @@ import (
 // loop. It runs beside the loop; there is one at a time. ctx ends only when
 // nobody waits for the answer any more.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
-	for {
+	for try := 0; ; try++ {
 		err := p.tryCommit(ctx, b)
 		if lost := p.lost(err); lost != nil {
 			p.mail.put(input{err: lost})
@@ -29,6 +29,9 @@ func (p *part) commit(ctx context.Context, b *store.Batch) {
 			p.mail.put(input{err: fmt.Errorf("partition %d, commit %d: %w", p.no, b.Number, store.ErrFenced)})
 			return
 		case partition.Again:
+			if try == 0 {
+				p.mail.put(input{stalled: true})
+			}
 		}
 		if sleep(ctx, retryEvery); ctx.Err() != nil {
 			return

@@ -153,10 +153,15 @@ func (e *Engine) loadPrevious(ctx context.Context, part int, t *partition.Task, 
 			at[t.Items[i]] = &items[i]
 		}
 	}
-	return partition.ReadResults(rows{ctx, e.store, part}, e.codec, t.Bulk, t.Block, func(r block.Result) error {
+	err := partition.ReadResults(rows{ctx, e.store, part}, e.codec, t.Bulk, t.Block, func(r block.Result) error {
 		if it := at[r.Item]; it != nil && r.Kind == block.Output && int(r.Step) == t.StepNo-1 {
 			it.Previous = slices.Clone(r.Output)
+			delete(at, r.Item)
 		}
 		return nil
 	})
+	if err != nil || len(at) == 0 {
+		return err
+	}
+	return e.whole(ctx, part)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,8 @@ func (e *Engine) changeLayout(ctx context.Context, n int) error {
 		switch {
 		case err != nil:
 			return err
+		case m == nil:
+			err = e.restoreLayout(ctx)
 		case m.Closing:
 			err = e.closeClaims(ctx, raw, m)
 		case m.Partitions == n:
@@ -144,6 +147,15 @@ func (e *Engine) closeClaims(ctx context.Context, raw []byte, m *partitionMap) e
 	done := *m
 	done.Closing = false
 	return e.writeLayout(ctx, raw, &done)
+}
+
+// restoreLayout puts the map back into a store that was emptied. What else is
+// missing, the owners of the partitions find out.
+func (e *Engine) restoreLayout(ctx context.Context) error {
+	m := *e.layout.now()
+	e.log.LogAttrs(ctx, slog.LevelError, "the store has lost the map of partitions, putting it back", slog.Uint64("generation", m.Generation))
+	m.Closing = m.Closing || m.Generation > 1 // which claims are refused is lost, too
+	return e.writeLayout(ctx, nil, &m)
 }
 
 // readLayout reads the newest map and follows it; nil means that there is none.

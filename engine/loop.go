@@ -33,7 +33,8 @@ type part struct {
 
 	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
 	pending   atomic.Int64              // items that have not ended
-	doubting  bool                      // the lease may be lost: nothing starts
+	stalled   bool                      // the store does not take a commit
+	doubting  bool                      // the lease may be lost, or is about to be: nothing starts
 	stopping  bool                      // told to hand the partition over
 	abandoned bool                      // the drain time is over
 	commits   sync.WaitGroup
@@ -67,13 +68,13 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		inputs = p.mail.take(inputs, timer)
 		at := time.Now()
 		now := at.UnixNano()
-		p.doubt(!p.sure(at))
 		for i := range inputs {
 			if err := p.step(now, &inputs[i]); err != nil {
 				return err
 			}
 		}
 		clear(inputs)
+		p.doubt(!p.sure(at) || p.stalled)
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
@@ -107,7 +108,8 @@ func (p *part) over() bool {
 	return p.machine.Settled() || p.abandoned && p.machine.Written()
 }
 
-// doubt has an owner that cannot be sure of its lease start nothing.
+// doubt has an owner start nothing that cannot be sure of its lease, or cannot
+// commit: the next owner would run it again.
 func (p *part) doubt(now bool) {
 	switch {
 	case now && !p.doubting:
@@ -124,7 +126,10 @@ func (p *part) step(now int64, in *input) error {
 	case in.run != nil:
 		p.ended(now, in.run)
 	case in.committed:
+		p.stalled = false
 		p.machine.Committed(now)
+	case in.stalled:
+		p.stalled = true
 	case in.messages != nil:
 		return p.messages(now, in.messages)
 	case in.wake != "":

@@ -12,6 +12,7 @@ type input struct {
 	run       *run            // a task ended
 	messages  []store.Message // the inbox has more
 	committed bool            // the commit under way is durable
+	stalled   bool            // the commit under way failed, and is made again
 	wake      string          // a resource's gate may let tasks through again
 	stop      bool            // start nothing more: the engine is told to stop
 	renewed   bool            // the lease is held after all

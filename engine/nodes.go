@@ -87,10 +87,15 @@ func (e *Engine) look(ctx context.Context) error {
 		return err
 	}
 	old, m, err := e.readLayout(ctx)
-	if err == nil && m.Closing {
-		err = e.closeClaims(ctx, old, m) // whoever began it may have died over it
+	switch {
+	case err != nil:
+		return err
+	case m == nil:
+		return e.restoreLayout(ctx)
+	case m.Closing:
+		return e.closeClaims(ctx, old, m) // whoever began it may have died over it
 	}
-	return err
+	return nil
 }
 
 // lookAround reads what the nodes have announced.

@@ -1,13 +1,16 @@
 package engine_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
+	"github.com/weirhq/weir/store/storetest"
 )
 
 // several is a store in memory that counts as one that several processes use.
@@ -16,7 +19,7 @@ type several struct{ *memstore.Store }
 func (several) Shared() bool { return true }
 
 // nodes starts engines that share a store, and waits until they have shared out the partitions.
-func nodes(t *testing.T, s several, n int, a weir.Action[int, string]) (rigs []*rig) {
+func nodes(t *testing.T, s store.Store, n int, a weir.Action[int, string]) (rigs []*rig) {
 	t.Helper()
 	for range n {
 		rigs = append(rigs, start(t, s, engine.Options{Partitions: 12, LeaseFor: 3 * time.Second}, action(a)))
@@ -72,6 +75,75 @@ func TestNodesShareARateExactlyWhileOneStopsAndAnotherStarts(t *testing.T) {
 		}
 		stopAll(t, three)
 		if most := l.busiest(time.Second); most > rate {
+			t.Errorf("%d items were sent within a second, the limit is %d", most, rate)
+		}
+	})
+}
+
+func TestARateHoldsOnAStoreThatFailsNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rate = 500
+		var l ledger
+		a := noted("limited", &l, 10*time.Millisecond)
+		a.Resource.Rate = weir.PerSecond(rate)
+		var calls atomic.Int64
+		s := &storetest.Flaky{Store: several{memory()}, Fail: func(c storetest.Call) (f storetest.Fault) {
+			switch c.Op {
+			case storetest.OpHold, storetest.OpDraw, storetest.OpHoldings, storetest.OpSetTargets:
+				n := calls.Add(1)
+				f.Delay = time.Duration(n%7) * time.Millisecond
+				f.Lost = n%5 == 0
+			}
+			return f
+		}}
+		three := nodes(t, s, 3, a)
+		tenants(t, three[0], a, 30, 1500)
+		began := time.Now()
+		time.Sleep(20 * time.Second)
+		if use := float64(l.between(began, time.Now())) / rate / 20; use < 0.9 {
+			t.Errorf("%.3f of the rate was used, want at least 0.9", use)
+		}
+		stopAll(t, three)
+		if most := l.busiest(time.Second); most > rate {
+			t.Errorf("%d items were sent within a second, the limit is %d", most, rate)
+		}
+	})
+}
+
+func TestANodeThatIsCutOffStopsUsingTheRateAndOthersHaveIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rate = 500
+		var own, others ledger
+		limited := func(l *ledger) weir.Action[int, string] {
+			a := noted("limited", l, 10*time.Millisecond)
+			a.Resource.Rate = weir.PerSecond(rate)
+			return a
+		}
+		var cut atomic.Bool
+		s := several{memory()}
+		gone := nodes(t, &storetest.Flaky{Store: s, Fail: func(storetest.Call) (f storetest.Fault) {
+			if cut.Load() {
+				f.Before = errStore
+			}
+			return f
+		}}, 1, limited(&own))
+		rigs := append(gone, nodes(t, s, 2, limited(&others))...)
+		tenants(t, rigs[1], limited(&others), 30, 1500)
+		time.Sleep(10 * time.Second)
+		cut.Store(true)
+		at := time.Now()
+		time.Sleep(20 * time.Second)
+		if n := own.between(at.Add(1500*time.Millisecond), time.Now()); n > 0 {
+			t.Errorf("%d items were sent by a node that nobody has heard of for 1.5 s", n)
+		}
+		if use := float64(others.between(at.Add(4*time.Second), time.Now())) / rate / 16; use < 0.97 {
+			t.Errorf("the others used %.3f of the rate from 4 s later on, want at least 0.97", use)
+		}
+		stopAll(t, rigs[1:])
+		cut.Store(false)
+		stopAll(t, gone)
+		others.times = append(others.times, own.times...)
+		if most := others.busiest(time.Second); most > rate {
 			t.Errorf("%d items were sent within a second, the limit is %d", most, rate)
 		}
 	})

@@ -153,3 +153,17 @@ func behind(err error) bool {
 	var order *store.NumberError
 	return errors.As(err, &order) && order.Want < order.Got
 }
+
+// whole checks that what was not found in a partition is truly not there: a
+// store that was set back lacks it until its owner has put it back.
+func (e *Engine) whole(ctx context.Context, partition int) error {
+	if !e.remembers() {
+		return nil
+	}
+	acked := e.past.acked(partition)
+	last, err := e.store.Last(ctx, partition)
+	if err == nil && last.Number < acked {
+		err = fmt.Errorf("partition %d: the store was set back to commit %d of %d", partition, last.Number, acked)
+	}
+	return err
+}

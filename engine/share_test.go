@@ -26,3 +26,28 @@ func TestWhatAFormerOwnerStartedCountsAgainstTheRate(t *testing.T) {
 		t.Error("the window is over and nothing may start")
 	}
 }
+
+func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
+	const now = int64(time.Hour)
+	limited := weir.Resource{Name: "limited", Rate: 10}
+	woken := 0
+	s := newShare(8, func(int, string) { woken++ })
+	s.former(now)
+	bell := make(chan struct{}, 1)
+	res := s.watch(limited, bell)
+	g := s.gate(0, limited).(*gate)
+	if at, ok := g.Take(now, 1, 1, false); ok || at != limit.Never || g.Cause() != limit.CauseRate {
+		t.Errorf("take = %v at %d, cause %v; want a refusal for the rate until there is a quota", ok, at, g.Cause())
+	}
+	select {
+	case <-bell:
+	default:
+		t.Error("whoever asks for quotas was not told of the work")
+	}
+	s.mu.Lock()
+	s.pool.SetQuota(now+1, res, 10, now+int64(time.Second))
+	s.unlock()
+	if _, ok := g.Take(now+2, 1, 1, false); !ok || woken != 1 {
+		t.Errorf("with a quota take = %v and the lane was woken %d times; the books know what others used", ok, woken)
+	}
+}

@@ -227,7 +227,11 @@ func (e *Engine) claimMoved(ctx context.Context, p int, tenant, key string, body
 	}
 	for {
 		raw, m, err := e.readLayout(ctx)
-		if err == nil && m.Closing {
+		switch {
+		case err != nil:
+		case m == nil:
+			err = e.restoreLayout(ctx)
+		case m.Closing:
 			err = e.closeClaims(ctx, raw, m)
 		}
 		if err != nil {

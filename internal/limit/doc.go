@@ -3,7 +3,8 @@
 // A [Limiter] keeps one rate exactly: an exact sliding window says how much may
 // start inside any window, and pacing spreads the starts so that the downstream
 // sees a stream rather than bursts. A [Pool] shares worker slots and the rate and
-// concurrency of resources between the lanes of several partitions.
+// concurrency of resources between the lanes of several partitions. Limits that
+// several nodes share run on quotas and permits that come from outside.
 //
 // The package is pure: times are Unix nanoseconds passed in by the caller, and
 // nothing here locks. A Limiter or Pool must not be used by two goroutines at once.

@@ -78,17 +78,16 @@ func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 	case p.free() <= 0:
 		return Never, CauseSlots
 	}
-	if at := r.ready(now, cost); at > now {
+	var at int64
+	if r.out != nil && r.out.rated {
+		at = r.readyOutside(now, cost)
+	} else {
+		at = r.lim.Ready(now, cost)
+	}
+	if at > now {
 		return at, CauseRate
 	}
 	return now, CauseNone
-}
-
-func (r *PoolResource) ready(now int64, cost int) int64 {
-	if r.out != nil && r.out.rated {
-		return r.readyOutside(now, cost)
-	}
-	return r.lim.Ready(now, cost)
 }
 
 func (p *Pool) free() int {

@@ -51,9 +51,9 @@ type shardRow struct {
 	Shard  int            `json:"shard"`
 	Seen   uint64         `json:"seen"`
 	State  weir.BulkState `json:"state"`
-	Rest   int64          `json:"rest"`
-	Spread int            `json:"spread"`
-	Ranges []uint32       `json:"ranges"`
+	Rest   int64          `json:"rest,omitempty"`
+	Spread int            `json:"spread,omitempty"`
+	Ranges []uint32       `json:"ranges,omitempty"`
 }
 
 // obey takes what the home says about one of its shards.

@@ -9,6 +9,10 @@
 // causes (the next step, completion, counters that others see) takes place only
 // when the commit that carries it has been confirmed.
 //
+// A huge bulk action is shared by several partitions: its home hands ranges of
+// blocks out and adds up what the shards tell it, by messages to their inboxes
+// ([Effects] has them to send); see shard.go.
+//
 // The package is pure: time and random numbers are arguments, nothing blocks,
 // and the same inputs give the same outputs. Of package store it uses the types
 // of messages, rows and batches; it calls no store. A Machine belongs to one

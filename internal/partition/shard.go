@@ -109,8 +109,8 @@ func (b *bulk) seek() {
 // short reports whether less than two ranges are left to open.
 func (s *shard) short() bool { return len(s.ranges)-s.begun < 1 }
 
-// opened takes note that a block of a shared bulk action was opened: the range
-// under the cursor may have been its last.
+// openedOf takes note that a block of a shared bulk action was opened: the range
+// under the cursor may be its last.
 func (m *Machine) openedOf(b *bulk) {
 	if !b.shard.short() {
 		return

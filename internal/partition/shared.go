@@ -30,8 +30,8 @@ func (g *generation) send(to int, id weir.BulkID, e *envelope) {
 func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) {
 	id := x.spec.ID
 	if x.away() {
-		if x.shard.away.unsaved {
-			b.Set = append(b.Set, sealJSON(shardKey(id), x.shard.row()))
+		if x.shard.away.unsaved || x.state.Final() {
+			b.Set = append(b.Set, sealJSON(shardKey(id), x.shardRow()))
 			x.shard.away.unsaved = false
 		}
 		m.sendTally(now, g, x)
@@ -54,11 +54,15 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 	m.weigh(now, x.spec.Tenant)
 }
 
-// row is what the shard was told, as it is stored.
-func (s *shard) row() *shardRow {
-	return &shardRow{
-		Shard: s.no, Seen: s.away.seen, State: s.away.state, Rest: s.rest, Spread: s.spread, Ranges: s.ranges,
+// shardRow is what the shard was told, as it is stored. Of one that has ended no
+// more is kept than that it was there: a takeover reads it.
+func (b *bulk) shardRow() *shardRow {
+	s := b.shard
+	row := &shardRow{Shard: s.no, Seen: s.away.seen, State: s.away.state}
+	if !b.state.Final() {
+		row.Rest, row.Spread, row.Ranges = s.rest, s.spread, s.ranges
 	}
+	return row
 }
 
 // loadShard reads this partition's part of a bulk action; nil: it is not shared.

@@ -14,7 +14,7 @@ var seedFlag = flag.Uint64("seed", 0, "run only this seed of the cluster tests")
 // die, with messages that come late, twice and in any order, while people pause
 // and cancel.
 func TestSharedBulkActionsUnderFaults(t *testing.T) {
-	for seed := uint64(1); seed <= 60; seed++ {
+	for seed := uint64(1); seed <= 200; seed++ {
 		if *seedFlag != 0 && seed != *seedFlag {
 			continue
 		}

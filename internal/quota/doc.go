@@ -7,6 +7,10 @@
 // messages are lost and whoever dies. What to give to whom is decided elsewhere
 // and comes in as targets.
 //
+// A [Planner] computes the targets at the leader: shares by weight of what the
+// nodes want. A [Keeper] is the side of one node: when to report, what it may use
+// until when, and when to draw a permit.
+//
 // The limit and what nodes say are those of package store. The package is pure:
 // the time is an argument, in nanoseconds, and never goes back. A Table belongs to one
 // goroutine at a time.

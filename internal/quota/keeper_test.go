@@ -13,8 +13,8 @@ var errStore = errors.New("the store does not answer")
 func newKeeper() *Keeper { return NewKeeper(rate(1000), "n", 1500*time.Millisecond, 10) }
 
 // hungry is a node with work that the limit has held back for so long.
-func hungry(now int64, for_ time.Duration, used int64) View {
-	return View{Busy: true, Short: now - int64(for_), Cost: 10, Weight: 7, Used: used}
+func hungry(now int64, since time.Duration, used int64) View {
+	return View{Busy: true, Short: now - int64(since), Cost: 10, Weight: 7, Used: used}
 }
 
 // content is a node with work that nothing holds back.
@@ -268,9 +268,9 @@ func TestPermitsGrowWhileTheyAreUsedUp(t *testing.T) {
 	left := view
 	left.Permit = 60
 	k.Next(now, left)
-	if a := k.Next(now+store20, left); a.Draw != 1 {
+	if a := k.Next(now+twiceDrawFor, left); a.Draw != 1 {
 		t.Errorf("drew %d after most of a permit was left over, want 1", a.Draw)
 	}
 }
 
-const store20 = 2 * int64(store.DrawFor)
+const twiceDrawFor = 2 * int64(store.DrawFor)

@@ -33,6 +33,10 @@ func (w *World) dispatched(c *call, previous [][]byte) {
 func (w *World) checkHolds(c *call) {
 	b := c.bulk
 	s := b.state()
+	if c.owner.partition != b.partition { // a shard hears of it later, and the end waits for that
+		w.must(b.created && !s.Final(), "I4", b, -1, "a task of a shard of %s was started while it is %v", b.spec.ID, s)
+		return
+	}
 	w.must(b.created || w.inMemory(c.owner, b), "I4", b, -1, "a task of %s was started before it was created", b.spec.ID)
 	w.must(s != weir.BulkCancelling && !s.Final(), "I4", b, -1, "a task of %s was started while it is %v", b.spec.ID, s)
 	held := s == weir.BulkPaused || s == weir.BulkStopped

@@ -68,12 +68,15 @@ func (w *World) checkReport(b *truth) {
 	c := status.Counts(spec.Items)
 	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1, "%s: the report counts %+v", spec.ID, c)
 	var done, failed int64
-	err = partition.ReadBlocks(from, spec, func(no uint32, s *block.State) error {
-		done += int64(s.Passed[len(s.Passed)-1].Len())
-		failed += int64(s.Failed.Len())
-		return w.checkResults(from, b, no, s)
-	})
-	w.must(err == nil, "I5", b, -1, "blocks: %v", err)
+	for _, p := range b.places() {
+		from := rows{w, p}
+		err = partition.ReadBlocks(from, spec, func(no uint32, s *block.State) error {
+			done += int64(s.Passed[len(s.Passed)-1].Len())
+			failed += int64(s.Failed.Len())
+			return w.checkResults(from, b, no, s)
+		})
+		w.must(err == nil, "I5", b, -1, "blocks: %v", err)
+	}
 	w.must(done == c.Done && failed == c.Failed, "I5", b, -1, "%s: the rows have %d done and %d failed, the report %+v", spec.ID, done, failed, c)
 }
 

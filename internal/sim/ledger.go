@@ -36,7 +36,7 @@ type account struct {
 
 type inboxed struct {
 	bulk *truth
-	verb partition.Verb // empty: created
+	verb partition.Verb // empty: created; posted: by another partition
 }
 
 // draw chooses what goes wrong with a call.

@@ -108,6 +108,9 @@ func (o *owner) turn() {
 		o.flying, o.unknown = do.Commit, false
 		o.w.ledger.commit(o.w, o, do.Commit)
 	}
+	for _, m := range do.Send {
+		o.post(m)
+	}
 	for _, t := range do.Start {
 		o.start(t)
 	}
@@ -187,11 +190,14 @@ func (o *owner) message(m store.Message) {
 	if o.gone {
 		return
 	}
-	b := o.w.ledger.parts[o.partition].inbox[m.Seq-1].bulk
+	from := &o.w.ledger.parts[o.partition].inbox[m.Seq-1]
+	b := from.bulk
 	o.w.trace.add(event{what: evMessage, node: o.node.no, partition: o.partition, bulk: b, a: int64(m.Seq)})
 	_, err := o.machine.Message(o.w.now, m)
 	o.w.must(err == nil, "sim", b, -1, "message %d: %v", m.Seq, err)
-	o.told = append(o.told, told{b, o.carries()})
+	if from.verb != posted {
+		o.told = append(o.told, told{b, o.carries()})
+	}
 }
 
 // told is a message that was taken in, and the number of the commit that shows its effect.

@@ -28,6 +28,7 @@ const (
 	LeaseDoubted                       // an owner stopped because it could not renew
 	HandedOver                         // a partition changed hands cleanly
 	ChainUnknown                       // a bulk action waited on a node that did not know its chain
+	SharedEnded                        // several partitions worked on a bulk action to its end
 	numSituations
 )
 
@@ -35,6 +36,7 @@ var situationNames = [...]string{
 	"commit unknown and applied", "commit unknown and lost", "zombie commit refused", "takeover with calls under way",
 	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover", "pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
+	"shared by partitions",
 }
 
 // String says the situation in words.
@@ -82,6 +84,9 @@ func (w *World) situationsOfEnd(b *truth) {
 		if b.state() == weir.BulkCompleted || b.ended() > 0 && b.ended() < b.spec.Items {
 			w.met[CancelRaced]++
 		}
+	}
+	if b.spec.Shared() && b.state() == weir.BulkCompleted {
+		w.met[SharedEnded]++
 	}
 	if b.survived && b.state() == weir.BulkCompleted {
 		w.met[TakeoverCompleted]++

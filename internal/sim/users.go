@@ -58,7 +58,9 @@ func (w *World) drawBulk(items int) *truth {
 		c.StopOn = weir.StopRule{MaxFailures: r.Int64N(5) - 1}
 	}
 	b := newTruth(no, r.IntN(w.plan.partitions), c, w.plan.chains[chain])
-	if chance(r, w.plan.down.poison) {
+	poisoned := chance(r, w.plan.down.poison)
+	w.share(b)
+	if poisoned {
 		b.poison = r.IntN(items)
 	}
 	w.bulks = append(w.bulks, b)
@@ -86,7 +88,7 @@ func (w *World) submit(b *truth) {
 	w.must(err == nil, "sim", b, -1, "%v", err)
 	// An inbox that has a message twice: one of a bulk action that has not ended
 	// when the second is read. Against later ones submitters claim the id.
-	twice := chance(w.users, 0.1) && len(b.items) >= 40 && b.spec.Deadline == 0
+	twice := chance(w.users, 0.1) && len(b.items) >= 40 && b.spec.Deadline == 0 && !b.spec.Shared()
 	err = w.append(b, "", body, store.Claim{Key: string(b.spec.ID)})
 	var taken *store.ClaimedError
 	switch {
@@ -122,20 +124,25 @@ func (w *World) command(b *truth, verb partition.Verb) {
 	w.trace.add(event{what: evCommand, node: -1, partition: b.partition, bulk: b, a: int64(verb[0])})
 }
 
-// append adds to the inbox, by way of the store's faults, and has the owners told.
+// append adds to the inbox of a bulk action's home.
 func (w *World) append(b *truth, verb partition.Verb, body []byte, c store.Claim) error {
+	return w.appendTo(b.partition, b, verb, body, c)
+}
+
+// appendTo adds to an inbox, by way of the store's faults, and has the owners told.
+func (w *World) appendTo(p int, b *truth, verb partition.Verb, body []byte, c store.Claim) error {
 	fault := w.ledger.draw(w)
 	if fault == failsBefore || fault == lost {
 		return errBroken
 	}
-	err := w.mem.Append(w.ctx, b.partition, body, c)
+	err := w.mem.Append(w.ctx, p, body, c)
 	if err != nil {
 		return err
 	}
-	a := &w.ledger.parts[b.partition]
+	a := &w.ledger.parts[p]
 	a.inbox = append(a.inbox, inboxed{b, verb})
 	for _, n := range w.nodes {
-		if o := n.owner(b.partition); o != nil {
+		if o := n.owner(p); o != nil {
 			n.after(between(n.random, 0, 5*millis), o.readInbox)
 		}
 	}
