@@ -46,7 +46,9 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 			w.must(b != nil && b.worksIn(o.partition), "I1", nil, -1, "row %q is of nobody here", r.Key)
 			if o.partition != b.partition {
 				w.appliedAway(o, b, r, batch.Number)
-				away = append(away, b)
+				if !slices.Contains(away, b) {
+					away = append(away, b)
+				}
 				continue
 			}
 			touch(b)
