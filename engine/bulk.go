@@ -135,9 +135,8 @@ func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason st
 	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
 	}
-	if s.at = time.Now(); b.engine.remembers() {
-		b.engine.past.recent.add(s)
-	}
+	s.at = time.Now()
+	b.engine.watchOver(ctx, s)
 	if verb == partition.Resume && status != nil {
 		b.resumed.Store(status.Resumes + 1)
 	}

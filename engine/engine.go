@@ -66,8 +66,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
-		closeIdle: func() {},
-		node:      "node_" + ulid.Make().String(),
+		closeIdle: func() {}, past: past{stop: make(chan struct{})},
+		node: "node_" + ulid.Make().String(),
 	}
 	if e.opts.Transport == nil {
 		own := execute.NewTransport()
@@ -120,6 +120,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g.Go(func() error { e.lead(gctx); return nil })
 	g.Go(func() error { defer cancel(); return e.stay(gctx) })
 	err := g.Wait()
+	e.past.end()
 	e.watches.close()
 	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

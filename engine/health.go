@@ -58,5 +58,5 @@ func (e *Engine) Health() error {
 	for _, p := range slices.Sorted(maps.Keys(e.health.stopped)) {
 		errs = append(errs, fmt.Errorf("partition %d is stopped: %w", p, e.health.stopped[p].err))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.past.recent.losses())...)
 }

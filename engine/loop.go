@@ -168,6 +168,9 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 func (p *part) readInbox(ctx context.Context) {
 	for after := uint64(0); ctx.Err() == nil; {
 		msgs, err := p.engine.store.Read(ctx, p.no, after, inboxRead)
+		if err == nil {
+			err = p.siftAgain(ctx, msgs)
+		}
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, store.ErrCorrupt):

@@ -45,11 +45,15 @@ func (e *Engine) stay(ctx context.Context) error {
 	o := &ownership{engine: e, ctx: ctx, owned: map[int]context.CancelFunc{}, ended: make(chan ending)}
 	tick := time.NewTicker(announceEvery)
 	defer tick.Stop()
-	e.tell(ctx, "joined", 0)
+	changed := "joined" // what to tell the others once it is announced
 	for ctx.Err() == nil {
 		news := e.fleet.news.rung()
 		if err := e.look(ctx); err == nil {
 			o.follow()
+			if changed != "" {
+				e.tell(ctx, changed, 0)
+				changed = ""
+			}
 		} else if ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "the other nodes are not known, will ask again", slog.Any("error", err))
 		}
@@ -61,6 +65,7 @@ func (e *Engine) stay(ctx context.Context) error {
 			if err := o.end(x); err != nil {
 				return errors.Join(err, o.leave())
 			}
+			changed = "owns less"
 		}
 	}
 	return o.leave()

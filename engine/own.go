@@ -41,6 +41,9 @@ func (p *part) own(ctx context.Context) error {
 	cancel()
 	wg.Wait()
 	e.parts[p.no].Store(nil)
+	if !errors.Is(err, store.ErrFenced) { // handed over: from now on others may commit
+		e.past.left(p.no)
+	}
 	p.abandonAll()
 	e.share.leave(time.Now().UnixNano(), p.no)
 	e.pending.Add(-p.pending.Swap(0) - e.submits.drop(p.no))

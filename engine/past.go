@@ -23,6 +23,24 @@ type past struct {
 	bytes       atomic.Int64 // of all windows
 	regressions atomic.Int64
 	recent      recent
+	guarded     atomic.Bool // somebody looks after what is recent
+	guards      sync.WaitGroup
+	stop        chan struct{} // closed when Run ends: nobody looks any more
+}
+
+func (p *past) stopped() bool {
+	select {
+	case <-p.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// end waits for those who look after what is recent.
+func (p *past) end() {
+	close(p.stop)
+	p.guards.Wait()
 }
 
 // partPast is the past of one partition.

@@ -18,7 +18,6 @@ type recent struct {
 	bytes int64          // of all blocks that are kept, those of submits under way too
 	lives map[int]string // partition -> the newest incarnation that is known
 	lost  []error
-	wake  chan struct{} // holds one token while something may have been sent
 }
 
 // sent is one submit or command that was acknowledged.
@@ -81,8 +80,8 @@ func (r *recent) drop(k *keptBlocks) {
 // mostSent bounds how many submits and commands are remembered.
 const mostSent = 1 << 16
 
-// add remembers what was acknowledged. An engine that does not run has nobody who
-// looks after it, so what is far too old goes here as well.
+// add remembers what was acknowledged. Nobody looks after it any more when Run
+// has ended, so what is far too old goes here as well.
 func (r *recent) add(s *sent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,31 +92,6 @@ func (r *recent) add(s *sent) {
 	}
 	clear(r.sent[:n])
 	r.sent = append(r.sent[n:], s)
-	r.ring()
-}
-
-// some has a token while something was sent and has not expired.
-func (r *recent) some() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.sent) > 0 {
-		r.ring()
-	}
-	return r.bell()
-}
-
-func (r *recent) bell() chan struct{} {
-	if r.wake == nil {
-		r.wake = make(chan struct{}, 1)
-	}
-	return r.wake
-}
-
-func (r *recent) ring() {
-	select {
-	case r.bell() <- struct{}{}:
-	default:
-	}
 }
 
 // partitions are those in which something is recent.

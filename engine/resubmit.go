@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -20,34 +18,46 @@ import (
 // guardEvery is how soon a store that was set back is noticed by those who have submitted to it.
 const guardEvery = time.Second
 
-// guardSubmits puts in again what this process has submitted lately and the store
-// has lost, until ctx ends. It looks only while something is recent.
-func (e *Engine) guardSubmits(ctx context.Context) {
+// watchOver has somebody look after what this process has sent, for as long as it
+// is recent. An engine that does not run has to do that, too.
+func (e *Engine) watchOver(ctx context.Context, s *sent) {
 	witness, ok := e.witness()
 	if !ok {
 		return
 	}
-	r := &e.past.recent
-	for no := range e.layout.now().Most { // or the first submits would be looked at for nothing
-		if life, err := witness.Incarnation(ctx, no); err == nil {
-			r.doubtful(no, life)
-		}
+	e.past.recent.add(s)
+	if e.past.guarded.CompareAndSwap(false, true) {
+		e.past.guards.Go(func() { e.guardSubmits(context.WithoutCancel(ctx), witness) })
 	}
-	for ctx.Err() == nil {
-		select {
-		case <-r.some():
-		case <-ctx.Done():
-			return
-		}
+}
+
+// guardSubmits puts in again what this process has submitted lately and the store
+// has lost, until nothing is recent or the store is closed.
+func (e *Engine) guardSubmits(ctx context.Context, witness store.Witness) {
+	r := &e.past.recent
+	for {
 		looked, partitions := time.Now(), r.partitions()
+		if len(partitions) == 0 {
+			e.past.guarded.Store(false)
+			if len(r.partitions()) == 0 || !e.past.guarded.CompareAndSwap(false, true) { // else something came in between
+				return
+			}
+		}
 		for no := range partitions {
-			if err := e.guard(ctx, witness, no); err != nil {
+			err := e.guard(ctx, witness, no)
+			if errors.Is(err, store.ErrClosed) {
+				e.past.guarded.Store(false)
+				return
+			}
+			if err != nil {
 				e.log.LogAttrs(ctx, slog.LevelWarn, "recent submits not looked after, will try again", slog.Int("partition", no), slog.Any("error", err))
 				delete(partitions, no) // what could not be looked after does not become old
 			}
 		}
 		r.expire(partitions, looked.Add(-rememberFor))
-		sleep(ctx, guardEvery)
+		if pause(ctx, guardEvery, e.past.stop); e.past.stopped() {
+			return
+		}
 	}
 }
 
@@ -164,14 +174,7 @@ func (e *Engine) lose(ctx context.Context, s *sent, why string) {
 
 // mayReturn reports whether blocks that are not there may yet be put in again by who submitted them.
 func (e *Engine) mayReturn(id weir.BulkID) bool {
-	at, err := bulkTime(id)
-	return e.remembers() && err == nil && time.Since(at) < 3*rememberFor
-}
-
-// bulkTime is when an id was made.
-func bulkTime(id weir.BulkID) (time.Time, error) {
-	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(id), idPrefix)))
-	return ulid.Time(u.Time()), err
+	return e.remembers() && time.Since(submitBegan(id)) < 3*rememberFor
 }
 
 // again marks a message that was put in again; an item's text cannot contain it, for its quotes are escaped there.

@@ -83,7 +83,7 @@ func (r *run) finish(err error) {
 // answer is no fault of the items; data that is damaged or gone stops the
 // partition, openly.
 func (r *run) unprepared(err error) {
-	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) && !r.part.engine.mayReturn(r.cut.Bulk) {
 		r.part.mail.put(input{err: fmt.Errorf("partition %d: read items: %w", r.part.no, err)})
 	}
 	r.finish(&weir.RefusedError{After: time.Second, Err: err})

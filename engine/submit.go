@@ -210,7 +210,7 @@ func (e *Engine) announce(ctx context.Context, at place, c *partition.Created, k
 		return err
 	}
 	if w.kept != nil {
-		e.past.recent.add(&sent{partition: p, at: time.Now(), created: c, claim: claim, kept: w.kept, life: w.kept.life})
+		e.watchOver(ctx, &sent{partition: p, at: time.Now(), created: c, claim: claim, kept: w.kept, life: w.kept.life})
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ type watched struct {
 	spec   *Created
 	runBy  map[uint32]int // block -> the partition that ran items of it
 	states map[uint32]*block.State
-	ends   int // commits that showed it as ended
+	ends   int  // commits that showed it as ended
+	lossy  bool // a store has lost some of it: what was shown may go back
 	seen   weir.Progress
 	shown  bool
 }

@@ -39,7 +39,9 @@ type Orders struct {
 	ID     weir.BulkID    `json:"id"`
 	Number uint64         `json:"number"` // of the home's commit that decided it
 	Shard  int            `json:"shard"`
-	Spec   *Created       `json:"spec,omitempty"` // until the shard has answered
+	Home   int            `json:"home"`           // the partition that it comes from
+	To     int            `json:"to"`             // the partition that it is for
+	Spec   *Created       `json:"spec,omitempty"` // until the shard has shown that it has it
 	From   int            `json:"from"`           // how many ranges the shard had by its newest tally
 	Ranges []uint32       `json:"ranges,omitempty"`
 	State  weir.BulkState `json:"state"` // to be followed; a final one: it is over
@@ -121,6 +123,9 @@ func (m *Machine) tally(now int64, t *Tally) {
 	b.count(&old, -1)
 	b.count(t, 1)
 	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
+	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {
+		said.number = 0 // it heard, and has lost what it was told before: once more
+	}
 	m.touch(b)
 	m.topUp(b)
 	if b.status.Failed > failed {
@@ -213,10 +218,10 @@ func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 func (b *bulk) orders(to int, number uint64) *Orders {
 	h, t := b.shard.home, &b.shard.home.tallies[to]
 	o := &Orders{
-		ID: b.spec.ID, Number: number, Shard: to, From: t.Have, State: b.state, Cause: b.status.CancelCause,
+		ID: b.spec.ID, Number: number, Shard: to, Home: b.spec.Shards[0], To: b.spec.Shards[to], From: t.Have, State: b.state, Cause: b.status.CancelCause,
 		Reason: b.status.Reason, Rest: b.shard.rest, Spread: b.shard.spread,
 	}
-	if t.Number == 0 {
+	if t.Have == 0 {
 		o.Spec = b.spec
 	}
 	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"flag"
+	"maps"
 	"testing"
 	"time"
 
@@ -262,5 +263,34 @@ func TestRangesCoverEveryItemOnce(t *testing.T) {
 		if items != c.Items || next != c.Blocks() || c.ranges() > mostRanges {
 			t.Errorf("%d items: %d ranges with %d items and %d blocks", c.Items, c.ranges(), items, next)
 		}
+	}
+}
+
+func TestShardThatHasLostItsStateIsToldEverythingAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		keep bool // its rows are set back to an earlier moment; else none is left
+	}{
+		{"all of it", false},
+		{"its newest ranges", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCluster(t, 1, 2)
+			b := c.submit(0, 200, weir.StopRule{}, 0)
+			away, left := c.sites[1], memory{}
+			for len(b.runBy) < 60 {
+				c.rounds(1, nil)
+				if tt.keep && len(left) == 0 {
+					left = maps.Clone(away.rows)
+				}
+			}
+			away.rows = left
+			away.crash()
+			b.lossy = true
+			c.finish()
+			if c.check(); b.seen.Counts.Done != 600 && !t.Failed() {
+				t.Errorf("done %d of 600", b.seen.Counts.Done)
+			}
+		})
 	}
 }
