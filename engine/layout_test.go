@@ -31,7 +31,7 @@ func TestTheNumberOfPartitionsChangesWhileWorkRuns(t *testing.T) {
 		var starts spans
 		a, s := steady(&calls, &starts), several{memory()}
 		three := nodes(t, s, 3, a)
-		bulks := tenants(t, three[0], a, 12, 3000)
+		bulks := oneAtATime(t, three[0], a, 12, 8000)
 		most := byte(0)
 		for _, n := range []int{24, 5, 40} {
 			time.Sleep(time.Second)
@@ -59,7 +59,7 @@ func TestTheNumberOfPartitionsChangesWhileWorkRuns(t *testing.T) {
 				t.Errorf("%s: %+v", b.ID(), rep.Counts)
 			}
 		}
-		calls.wantEach(t, 12*3000+3*60*10, 1)
+		calls.wantEach(t, 12*8000+3*60*10, 1)
 		if gap := starts.longest(); gap > 100*time.Millisecond {
 			t.Errorf("a bulk action stood still for %v while the map changed", gap)
 		}

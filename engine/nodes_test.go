@@ -101,13 +101,25 @@ func steady(calls *tally, starts *spans) weir.Action[int, string] {
 	}}
 }
 
+// oneAtATime submits bulk actions that have one task in flight each, so that none
+// waits for a slot and a pause of one is seen.
+func oneAtATime(t testing.TB, r *rig, a weir.Action[int, string], n, items int) (bulks []*engine.BulkAction) {
+	t.Helper()
+	for i := range n {
+		sp := spec(a)
+		sp.Tenant, sp.Concurrency = fmt.Sprint("tenant-", i), 1
+		bulks = append(bulks, submit(t, r, sp, numbers(items)))
+	}
+	return bulks
+}
+
 func TestARollingRestartRepeatsNothingAndHardlyPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls tally
 		var starts spans
 		a, s := steady(&calls, &starts), several{memory()}
 		three := nodes(t, s, 3, a)
-		bulks := tenants(t, three[0], a, 24, 5000)
+		bulks := oneAtATime(t, three[0], a, 24, 10_000)
 		for i := range three {
 			time.Sleep(2 * time.Second)
 			if err := three[i].stop(); err != nil {
@@ -121,9 +133,9 @@ func TestARollingRestartRepeatsNothingAndHardlyPauses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantCounts(t, wait(t, b), 5000, 0, 0)
+			wantCounts(t, wait(t, b), 10_000, 0, 0)
 		}
-		calls.wantEach(t, 24*5000, 1)
+		calls.wantEach(t, 24*10_000, 1)
 		if gap := starts.longest(); gap > 100*time.Millisecond {
 			t.Errorf("a bulk action stood still for %v", gap)
 		}
@@ -143,13 +155,13 @@ func TestANodeThatIsCutOffIsReplacedWithinItsLeaseAndASecond(t *testing.T) {
 			return storetest.Fault{}
 		}}}, engine.Options{Partitions: 12, LeaseFor: 3 * time.Second}, action(a))
 		two := nodes(t, s, 2, a)
-		bulks := tenants(t, two[0], a, 24, 5000)
+		bulks := oneAtATime(t, two[0], a, 24, 10_000)
 		time.Sleep(2 * time.Second)
 		cut.Store(true)
 		time.Sleep(4 * time.Second)
 		wantOwned(t, 12, two...)
 		for _, b := range bulks {
-			wantCounts(t, wait(t, b), 5000, 0, 0)
+			wantCounts(t, wait(t, b), 10_000, 0, 0)
 		}
 		if gap := starts.longest(); gap > 4*time.Second {
 			t.Errorf("a bulk action stood still for %v, want at most the lease and a second", gap)

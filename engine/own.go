@@ -26,6 +26,7 @@ func (p *part) own(ctx context.Context) error {
 	e := p.engine
 	e.parts[p.no].Store(p)
 	e.health.runs(p.no)
+	e.log.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.pending.Load()))
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -55,6 +56,7 @@ func (p *part) handOver(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.engine.opts.LeaseFor)
 	defer cancel()
 	if p.engine.store.Release(ctx, p.no, p.token) == nil { // else it runs out by itself
+		p.engine.log.LogAttrs(ctx, slog.LevelInfo, "partition handed over", slog.Int("partition", p.no))
 		p.engine.tell(ctx, "released", p.no)
 	}
 }
