@@ -28,15 +28,6 @@ type past struct {
 	stop        chan struct{} // closed when Run ends: nobody looks any more
 }
 
-func (p *past) stopped() bool {
-	select {
-	case <-p.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // end waits for those who look after what is recent.
 func (p *past) end() {
 	close(p.stop)

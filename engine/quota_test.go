@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -88,8 +89,7 @@ func TestARateHoldsOnAStoreThatFailsNowAndThen(t *testing.T) {
 		a.Resource.Rate = weir.PerSecond(rate)
 		var calls atomic.Int64
 		s := &storetest.Flaky{Store: several{memory()}, Fail: func(c storetest.Call) (f storetest.Fault) {
-			switch c.Op {
-			case storetest.OpHold, storetest.OpDraw, storetest.OpHoldings, storetest.OpSetTargets:
+			if slices.Contains([]storetest.Op{storetest.OpHold, storetest.OpDraw, storetest.OpHoldings, storetest.OpSetTargets}, c.Op) {
 				n := calls.Add(1)
 				f.Delay = time.Duration(n%7) * time.Millisecond
 				f.Lost = n%5 == 0

@@ -26,6 +26,9 @@ type timeMachine struct{ *memstore.Store }
 
 func newTimeMachine() *timeMachine { return &timeMachine{memory()} }
 
+// Done implements [store.Witness]: it is never closed.
+func (m *timeMachine) Done() <-chan struct{} { return nil }
+
 // Incarnation implements [store.Witness].
 func (m *timeMachine) Incarnation(ctx context.Context, _ int) (string, error) {
 	return fmt.Sprint("life ", m.Lives()), ctx.Err()
@@ -198,6 +201,8 @@ type awayMachine struct {
 	*storetest.Flaky
 	machine *timeMachine
 }
+
+func (m *awayMachine) Done() <-chan struct{} { return nil }
 
 func (m *awayMachine) Incarnation(ctx context.Context, partition int) (string, error) {
 	if err := m.Fail(storetest.Call{Op: "Incarnation", Partition: partition}).Before; err != nil {

@@ -44,18 +44,17 @@ func (e *Engine) guardSubmits(ctx context.Context, witness store.Witness) {
 			}
 		}
 		for no := range partitions {
-			err := e.guard(ctx, witness, no)
-			if errors.Is(err, store.ErrClosed) {
-				e.past.guarded.Store(false)
-				return
-			}
-			if err != nil {
+			if err := e.guard(ctx, witness, no); err != nil {
 				e.log.LogAttrs(ctx, slog.LevelWarn, "recent submits not looked after, will try again", slog.Int("partition", no), slog.Any("error", err))
 				delete(partitions, no) // what could not be looked after does not become old
 			}
 		}
 		r.expire(partitions, looked.Add(-rememberFor))
-		if pause(ctx, guardEvery, e.past.stop); e.past.stopped() {
+		select {
+		case <-time.After(guardEvery):
+		case <-witness.Done():
+			return
+		case <-e.past.stop:
 			return
 		}
 	}

@@ -9,4 +9,6 @@ type Witness interface {
 	// Incarnation names the life of whatever holds a partition now. While it is the
 	// same, nothing that was acknowledged has been lost.
 	Incarnation(ctx context.Context, partition int) (string, error)
+	// Done is closed when the store is: nobody need look after it any more.
+	Done() <-chan struct{}
 }

@@ -42,7 +42,7 @@ func main() {
 // show starts the nodes, gives them work, and kills one of them.
 func show(ctx context.Context, redis string, items int, out io.Writer) error {
 	if redis == "" {
-		server, err := startRedis()
+		server, err := startRedis(ctx)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func show(ctx context.Context, redis string, items int, out io.Writer) error {
 	}
 	var nodes []*process
 	for i := range 3 {
-		n, err := startNode(fmt.Sprint("node ", i+1), redis, out)
+		n, err := startNode(ctx, fmt.Sprint("node ", i+1), redis, out)
 		if err != nil {
 			return err
 		}

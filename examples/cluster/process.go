@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -19,23 +20,23 @@ type process struct {
 }
 
 // startNode runs this same program as a node.
-func startNode(name, redis string, out io.Writer) (*process, error) {
+func startNode(ctx context.Context, name, redis string, out io.Writer) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: name, cmd: exec.Command(self, "-node", name, "-redis", redis)}
+	p := &process{name: name, cmd: exec.CommandContext(ctx, self, "-node", name, "-redis", redis)}
 	p.cmd.Stdout, p.cmd.Stderr = out, os.Stderr
 	return p, p.cmd.Start()
 }
 
 // startRedis runs a redis-server with a log that it writes to disk every second.
-func startRedis() (*process, error) {
+func startRedis(ctx context.Context) (*process, error) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, fmt.Errorf("%w: install it (Debian: apt-get install redis-server), or name a running one with -redis host:port", err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +48,12 @@ func startRedis() (*process, error) {
 		return nil, err
 	}
 	p := &process{name: "redis-server", address: address, dir: dir}
-	p.cmd = exec.Command(path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--logfile", dir+"/log")
+	p.cmd = exec.CommandContext(ctx, path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--logfile", dir+"/log")
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	for range 100 {
-		if c, err := net.Dial("tcp", address); err == nil {
+		if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address); err == nil {
 			return p, c.Close()
 		}
 		time.Sleep(50 * time.Millisecond)

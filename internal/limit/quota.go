@@ -102,11 +102,11 @@ func (p *Pool) Observe(now int64, r *PoolResource) Use {
 			continue
 		}
 		u.Weight += l.weight
-		switch l.lack {
-		case CauseRate:
+		if l.lack == CauseRate {
 			u.Short = earlier(u.Short, l.lackSince)
 			u.Cost = max(u.Cost, int64(l.cost))
-		case CauseConcurrency:
+		}
+		if l.lack == CauseConcurrency {
 			u.Cramped = earlier(u.Cramped, l.lackSince)
 		}
 	}

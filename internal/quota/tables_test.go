@@ -12,8 +12,10 @@ func TestEveryLimitHasBooksOfItsOwn(t *testing.T) {
 	tables := quota.Tables{}
 	seen := map[*quota.Table]store.Limit{}
 	for _, l := range []store.Limit{
-		{Resource: "a", Units: 1, Window: time.Second}, {Resource: "a", Units: 1, Window: time.Minute},
-		{Resource: "a", Units: 1}, {Resource: "b", Units: 1},
+		{Resource: "a", Units: 1, Window: time.Second},
+		{Resource: "a", Units: 1, Window: time.Minute},
+		{Resource: "a", Units: 1},
+		{Resource: "b", Units: 1},
 	} {
 		table := tables.Of(l, 0)
 		if other, ok := seen[table]; ok {

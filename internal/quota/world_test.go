@@ -79,7 +79,7 @@ type event struct {
 	do  func()
 }
 
-type events []event
+type events []event //nolint:recvcheck // as container/heap wants it
 
 func (e events) Len() int { return len(e) }
 func (e events) Less(i, j int) bool {

@@ -30,3 +30,9 @@ func (s *Store) Incarnation(ctx context.Context, partition int) (string, error) 
 func (s *Spread) Incarnation(ctx context.Context, partition int) (string, error) {
 	return s.of(partition).Incarnation(ctx, partition)
 }
+
+// Done implements [store.Witness].
+func (s *Store) Done() <-chan struct{} { return s.life.Done() }
+
+// Done implements [store.Witness]: all of them are closed together.
+func (s *Spread) Done() <-chan struct{} { return s.stores[0].Done() }
