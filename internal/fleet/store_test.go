@@ -89,17 +89,33 @@ func load(t *testing.T, r *testenv.Server) {
 	})
 }
 
-func TestAServerThatForgotEverythingStopsTheWorkOpenly(t *testing.T) {
+func TestAServerThatForgotEverythingWithinTheWindowIsToldAgain(t *testing.T) {
 	t.Parallel()
 	f, r := onRedis(t, fleet.Config{})
 	stop := f.Busy(8, 300)
 	while(1500 * time.Millisecond)
+	cutAll(f)
+	r.Do("FLUSHALL")
+	while(4 * time.Second)
+	stop()
+	v := f.Judge(patience)
+	t.Logf("%v; longest pauses: %v", v, v.Calls.Gaps()[:3])
+}
+
+func TestAServerThatForgotMoreThanNodesRememberStopsTheWorkOpenly(t *testing.T) {
+	t.Parallel()
+	f, r := onRedis(t, fleet.Config{})
+	stop := f.Busy(8, 300)
+	while(13 * time.Second) // nodes remember ten
 	if text := told(f); text != "" {
 		t.Fatalf("a node is ill before anything has happened: %s", text)
 	}
 	r.Do("FLUSHALL")
-	took := until(t, "a node tells", lease+5*time.Second, func() bool { return told(f) != "" })
+	took := until(t, "a node tells", lease+10*time.Second, func() bool { return told(f) != "" })
 	t.Logf("told after %v: %s", ms(took), told(f))
+	if text := told(f); !strings.Contains(text, "set back") {
+		t.Errorf("health = %q, want it to say that the store was set back", text)
+	}
 	stop()
 	for _, n := range f.Nodes {
 		n.Stop()
