@@ -14,7 +14,7 @@ import (
 
 // rateQuotaFor is how long the quota of a rate lasts without being renewed. Of a
 // concurrency it is the lease's time: what a silent node has in flight is run again then.
-const rateQuotaFor = 1500 * time.Millisecond
+const rateQuotaFor = 1200 * time.Millisecond
 
 // sharedLimit is one limit of a resource that all nodes share.
 type sharedLimit struct {

@@ -158,7 +158,7 @@ func (k *Keeper) report(now int64, v View, a *Ask) {
 		k.weight = float64(v.Weight)
 	}
 	if v.Busy {
-		k.weight += (float64(v.Weight) - k.weight) / 4
+		k.weight += (float64(v.Weight) - k.weight) / 8 // about two seconds: each shift between nodes costs a part of a window
 	}
 	h := store.Holding{
 		Node: k.node, Used: v.Used, Held: v.Used, Drawn: k.sumDrawn(),

@@ -18,6 +18,9 @@ const (
 	// does not use (87 % of the rate used instead of 97 %); with three times as much, more
 	// permits come too late to be used, and nothing is gained.
 	poolShare = 0.10
+	// busyShare is that part while every node holds a quota: then permits only even
+	// out what does not divide, and each that comes too late is lost.
+	busyShare = 0.05
 	// smallPer is how many chunks a window must have per node for quotas to make sense.
 	smallPer = 2
 	// sparseBelow is how many chunks in a window are too few for a quota, and sparseRoom
@@ -72,7 +75,7 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets map[string]int64, changed bool) {
 	list, drawn := p.meet(now, hs)
 	count := max(len(members), len(hs), 1)
-	budget := max(p.budget(count)-int64(sparseRoom*drawn), 0) / p.chunk * p.chunk
+	budget := max(p.budget(count, len(list) == count)-int64(sparseRoom*drawn), 0) / p.chunk * p.chunk
 	spread(list, float64(budget), p.least(list))
 	changed = p.round(now, list, budget)
 	changed = p.expect(members, count) || changed || !p.begun && len(hs) > 0
@@ -160,7 +163,7 @@ func (n *standing) weight() float64 { return float64(max(n.said.Weight, 1)) }
 func (n *standing) got() float64 { return float64(n.said.Used + n.said.Drawn) }
 
 // budget is what may be given to nodes, in whole chunks.
-func (p *Planner) budget(members int) int64 {
+func (p *Planner) budget(members int, allHold bool) int64 {
 	units := p.limit.Units
 	switch {
 	case p.limit.Window == 0 || members == 1:
@@ -168,7 +171,11 @@ func (p *Planner) budget(members int) int64 {
 	case units/p.chunk < smallPer*int64(members):
 		return 0
 	}
-	return int64((1-poolShare)*float64(units)) / p.chunk * p.chunk
+	pool := poolShare * float64(units)
+	if allHold {
+		pool = max(busyShare*float64(units), float64(p.chunk))
+	}
+	return int64(float64(units)-pool) / p.chunk * p.chunk
 }
 
 // least is the least share of a node that wants something: one slot of a

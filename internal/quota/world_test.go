@@ -98,7 +98,7 @@ func (e *events) Pop() any {
 func newWorld(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *world {
 	w := &world{
 		rnd: rand.New(rand.NewPCG(seed, 1)), now: 1e18, limit: l, chunk: chunk,
-		ttl: 1500 * time.Millisecond, table: New(l), served: make([]float64, tenants),
+		ttl: 1200 * time.Millisecond, table: New(l), served: make([]float64, tenants),
 	}
 	for i := range nodes {
 		w.nodes = append(w.nodes, newNode(w, i))
