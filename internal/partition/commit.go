@@ -22,9 +22,10 @@ type generation struct {
 	ack     uint64
 	views   []weir.Progress
 	sends   []Outgoing
-	tenants []string // that got their first bulk action here, or lost their last
-	items   int64    // that end with it
-	results int      // items whose results it carries
+	tenants []string     // that got their first bulk action here, or lost their last
+	items   int64        // that end with it
+	results int          // items whose results it carries
+	retries []*retryTask // that were due before it was durable
 }
 
 // urgent reports whether somebody waits for it: a command, or the end of a bulk action.
@@ -153,6 +154,9 @@ func (m *Machine) Committed(now int64) {
 	m.sends = append(m.sends, g.sends...)
 	m.uncommitted -= g.results
 	m.arriveAll(now, g)
+	for _, r := range g.retries {
+		m.retryDue(now, r)
+	}
 	for _, b := range m.shared {
 		if b.atHome() {
 			m.takeOwn(now, b)

@@ -127,6 +127,24 @@ func TestRetryLargerThanATaskIsCutInParts(t *testing.T) {
 	}
 }
 
+func TestARetryWaitsUntilTheAttemptBeforeIsDurable(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 8)
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 8}})
+	b.m.Result(b.now, &Result{Task: b.settle()[0], Failure: &Failure{Code: "boom"}})
+	if b.advance(); b.flying == nil {
+		t.Fatal("the result is not being written")
+	}
+	b.now += 3600e9 // the store takes its time
+	if tasks := b.advance().Start; len(tasks) != 0 {
+		t.Fatalf("attempt %d started before the one before it was durable", tasks[0].Attempt)
+	}
+	b.commit()
+	if tasks := b.advance().Start; len(tasks) != 1 || tasks[0].Attempt != 2 {
+		t.Errorf("%d tasks started after the commit, want the second attempt", len(tasks))
+	}
+}
+
 // TestWhateverHappensEveryItemEndsOnce plays random answers, commands, delays
 // and crashes, and checks every view on the way.
 func TestWhateverHappensEveryItemEndsOnce(t *testing.T) {

@@ -209,6 +209,7 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 		return // what has not ended is cancelled
 	}
 	r.due = r.at.lane.plan.Reserve(now, now+int64(delay), len(r.items), float64(r.at.lane.limits.Rate))
+	r.made = m.gen
 	r.l.retries = append(r.l.retries, r)
 	b.waiting += int64(len(r.items))
 	m.waits.push(wait{due: r.due, retry: r})

@@ -17,6 +17,7 @@ type retryTask struct {
 	attempt int // the one to come
 	fails   int // times that the whole task failed
 	due     int64
+	made    *generation // what carries the result of the attempt before; nil: that is durable
 
 	// Only while a result is applied: what decides how long it waits.
 	after   time.Duration
@@ -81,12 +82,18 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	}
 }
 
-// retryDue puts waiting items back to the place they had.
+// retryDue puts waiting items back to the place they had. An attempt starts only
+// when the one before is durable: the death of an owner must not undo two of them.
 func (m *Machine) retryDue(now int64, r *retryTask) {
 	b := r.at.bulk
 	if b.state.Final() {
 		return
 	}
+	if g := r.made; g != nil && (g == m.gen || g == m.flying) {
+		g.retries = append(g.retries, r)
+		return
+	}
+	r.made = nil
 	b.waiting -= int64(len(r.items))
 	r.at.queued += int64(len(r.items))
 	r.at.retries.Push(r)
