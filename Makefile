@@ -14,7 +14,7 @@ FUZZ    ?= 5s
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
 # They run with -short, which makes a test smaller and never skips one.
-RACE    ?= $(filter-out %/archtest %/bench %/block %/limit %/partition %/planted %/retry %/scale %/sched %/sim,$(shell $(GO) list ./...))
+RACE    ?= $(filter-out %/archtest %/bench %/block %/heap %/limit %/partition %/planted %/quota %/retry %/route %/scale %/sched %/sim,$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 

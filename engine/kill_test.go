@@ -37,6 +37,9 @@ func TestKilledAtAnyMomentLosesNothing(t *testing.T) {
 // A clean stop repeats nothing: running tasks end and are written first.
 func TestStoppedCleanlyRepeatsNothing(t *testing.T) {
 	items, stops := 40_000, 5
+	if testing.Short() {
+		items, stops = 10_000, 2
+	}
 	w := newWorld(t, items)
 	random := rand.New(rand.NewPCG(killSeed, uint64(stops)))
 	for range stops {

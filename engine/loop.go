@@ -33,7 +33,8 @@ type part struct {
 
 	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
 	pending   atomic.Int64              // items that have not ended
-	stalled   bool                      // the store does not take a commit
+	stalled   bool                      // the store did not take a commit
+	writing   int64                     // since when a commit is under way; 0: none is
 	doubting  bool                      // the lease may be lost, or is about to be: nothing starts
 	stopping  bool                      // told to hand the partition over
 	abandoned bool                      // the drain time is over
@@ -49,6 +50,7 @@ const (
 	checkEvery = 100 * time.Millisecond // deadlines of running tasks
 	retryEvery = 200 * time.Millisecond // a store that does not answer
 	inboxRead  = 256                    // the most messages taken at once
+	stallAfter = 500 * time.Millisecond // a commit that takes longer may never be taken
 )
 
 // loop feeds the machine until it has been told to stop and has settled. Each
@@ -74,7 +76,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			}
 		}
 		clear(inputs)
-		p.doubt(!p.sure(at) || p.stalled)
+		p.doubt(!p.sure(at) || p.stalled || p.writing != 0 && now > p.writing+int64(stallAfter))
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
@@ -83,6 +85,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		p.show(do)
 		p.send(writing, do.Send)
 		if batch := do.Commit; batch != nil { // do is used again by the next Advance
+			p.writing = now
 			p.commits.Go(func() { p.commit(writing, batch) })
 		}
 		for _, t := range do.Start {
@@ -126,7 +129,7 @@ func (p *part) step(now int64, in *input) error {
 	case in.run != nil:
 		p.ended(now, in.run)
 	case in.committed:
-		p.stalled = false
+		p.stalled, p.writing = false, 0
 		p.machine.Committed(now)
 	case in.stalled:
 		p.stalled = true

@@ -187,8 +187,9 @@ func (flakySeveral) Shared() bool { return true }
 func TestADamagedPartitionStopsAloneAndOpenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := noop("step"), several{memory()}
+		var repaired atomic.Bool
 		damaged := flakySeveral{&storetest.Flaky{Store: s, Fail: func(c storetest.Call) storetest.Fault {
-			if c.Op == storetest.OpScan && c.Partition == 1 {
+			if c.Op == storetest.OpScan && c.Partition == 1 && !repaired.Load() {
 				return storetest.Fault{Before: store.ErrCorrupt}
 			}
 			return storetest.Fault{}
@@ -201,7 +202,7 @@ func TestADamagedPartitionStopsAloneAndOpenly(t *testing.T) {
 		if err := r.Health(); !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("health = %v, want the damage", err)
 		}
-		damaged.Fail = func(storetest.Call) storetest.Fault { return storetest.Fault{} }
+		repaired.Store(true)
 		time.Sleep(time.Minute)
 		if err := r.Health(); err != nil || len(r.Owned()) != 4 {
 			t.Errorf("health = %v, owned %v, after the damage was repaired", err, r.Owned())

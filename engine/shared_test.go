@@ -279,7 +279,11 @@ func TestTheSameHugeSubmitIsKnownWhateverTheNumberOfPartitions(t *testing.T) {
 }
 
 func TestSharedWorkEndsOnceWhateverTheStoreDoes(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			j := newJournal(sharedItems)
 			a := j.action()

@@ -65,8 +65,12 @@ func (c Config) store(addresses []string, log *slog.Logger) redisstore.Options {
 // whose results wait for a commit, which takes less time than a call.
 func (c Config) atDeath() int { return 2 * c.Slots * c.Batch }
 
-// atCut is how many a node may repeat that lost its store and worked on until
-// its lease was over: what it can call for in that time. A call takes at least half of Latency.
+// stall is how long a node may work on after it has lost its store: half a second
+// until it gives up on a commit, and as much again on a busy machine.
+const stall = time.Second
+
+// atCut is how many calls for items a node may repeat that lost its store: what it can
+// call for until it notices. A call takes at least half of Latency.
 func (c Config) atCut() int {
-	return c.atDeath() + c.Slots*c.Batch*int(c.LeaseFor/(c.Latency/2))
+	return c.atDeath() + c.Slots*c.Batch*int(stall/(c.Latency/2))
 }

@@ -40,17 +40,13 @@ type Node struct {
 	process *process
 }
 
-// atOnce is how many attempts at one item a death may undo: one in flight, and
-// the one before it, whose failure waits for its commit.
-const atOnce = 2
-
 // upIn is how long a process may take to start, on a busy machine.
 const upIn = 30 * time.Second
 
 // New starts a fleet, which ends with the test.
 func New(t testing.TB, c Config) *Fleet {
 	t.Helper()
-	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), undone: atOnce, disturbed: map[int]bool{}, zombies: map[int]bool{}}
+	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), undone: 1, disturbed: map[int]bool{}, zombies: map[int]bool{}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.dump()
@@ -163,7 +159,7 @@ func (n *Node) Disturb(atRisk int) {
 func (n *Node) Cut() {
 	n.Disturb(n.fleet.config.atCut())
 	n.fleet.zombies[n.life] = true
-	n.fleet.undone = maxAttempts
+	n.fleet.undone = 2 // one that the cut off node made in vain, and one that it was making
 }
 
 // Health is what the node says is wrong with it; empty: nothing.

@@ -14,6 +14,7 @@ import (
 
 // TestAServerThatStartedAgainLetsNodesKeepWhatTheyHold restarts a real one, with and without its data.
 func TestAServerThatStartedAgainLetsNodesKeepWhatTheyHold(t *testing.T) {
+	t.Parallel()
 	const ttl = time.Second
 	for _, save := range []string{"no", "yes"} {
 		t.Run("appendonly="+save, func(t *testing.T) {

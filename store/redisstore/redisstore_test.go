@@ -59,11 +59,13 @@ func TestConformanceOnOneServer(t *testing.T) {
 }
 
 func TestConformanceOnACluster(t *testing.T) {
+	t.Parallel()
 	c := testenv.NewCluster(t)
 	storetest.RunBackend(t, backend(redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Memory}))
 }
 
 func TestConformanceOnASentinelSet(t *testing.T) {
+	t.Parallel()
 	s := testenv.NewSentinelSet(t)
 	storetest.RunBackend(t, backend(redisstore.Options{Addresses: s.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Memory}))
 }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestConformanceWithReplicas(t *testing.T) {
+	t.Parallel()
 	c := testenv.NewCluster(t, "appendfsync", "always")
 	o := redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Replicated, Replicas: 1}
 	storetest.Run(t, backend(o).Open)

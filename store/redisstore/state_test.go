@@ -16,6 +16,7 @@ import (
 // asks for a crash: mode disk says that nothing acknowledged is lost. Restarts
 // take their time, so only the first ones and then some of them are real.
 func TestConformanceOverCrashesOfTheServer(t *testing.T) {
+	t.Parallel()
 	r := testenv.Redis(t, "appendfsync", "always")
 	b := backend(redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Disk})
 	reopen, crashes := b.Reopen, 0
