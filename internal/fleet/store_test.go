@@ -159,7 +159,7 @@ func failedOver(t *testing.T, v fleet.Verdict, took time.Duration) {
 	t.Helper()
 	silence := v.Calls.Silence()
 	t.Logf("failover took %v, longest silence %v", ms(took), ms(silence))
-	if silence > took+2*time.Second {
-		t.Errorf("silence of %v, want at most 2s more than the failover", silence)
+	if silence > took+lease+2*time.Second { // the leases may have run out meanwhile, and are asked for again
+		t.Errorf("silence of %v, want at most a lease and 2s more than the failover", silence)
 	}
 }
