@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
 )
 
 // repeatEvery is how often a message is made again whose effect does not show.
@@ -115,12 +116,17 @@ func (m *Machine) tally(now int64, t *Tally) {
 		m.dismiss(t)
 		return
 	}
-	if !b.atHome() || t.Shard <= 0 || t.Shard >= len(b.spec.Shards) || t.Number <= b.shard.home.tallies[t.Shard].Number {
+	if !b.atHome() || t.Shard <= 0 || t.Shard >= len(b.spec.Shards) {
 		return
 	}
 	h := b.shard.home
+	if t.Number <= h.tallies[t.Shard].Number && !planted.Is(planted.OldTallyCounts) {
+		return
+	}
 	old, failed := h.tallies[t.Shard], b.status.Failed
-	b.count(&old, -1)
+	if !planted.Is(planted.TallyAddedUp) {
+		b.count(&old, -1)
+	}
 	b.count(t, 1)
 	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
 	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {

@@ -7,6 +7,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/heap"
+	"github.com/weirhq/weir/internal/planted"
 )
 
 // retryTask is items of one task that are tried again together.
@@ -89,7 +90,7 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	if b.state.Final() {
 		return
 	}
-	if g := r.made; g != nil && (g == m.gen || g == m.flying) {
+	if g := r.made; g != nil && (g == m.gen || g == m.flying) && !planted.Is(planted.RetryBeforeCommit) {
 		g.retries = append(g.retries, r)
 		return
 	}

@@ -31,6 +31,10 @@ const (
 	HalfLost               // of a task that is halved only the first half is tried again
 	RoomUnnoticed          // a step is not told that the one after it has room again
 	RetryAfterIgnored      // what the downstream asks for is not waited for
+	RetryBeforeCommit      // an attempt starts before the one before it is durable
+	TallyAddedUp           // what a shard tells is added to what it told before
+	OldTallyCounts         // what a shard told earlier takes the place of what it told later
+	RangeGivenTwice        // after a takeover the home gives out a range again
 	numBugs
 )
 
@@ -66,6 +70,10 @@ var names = [...]string{
 	HalfLost:           "half lost",
 	RoomUnnoticed:      "room unnoticed",
 	RetryAfterIgnored:  "retry after ignored",
+	RetryBeforeCommit:  "retry before commit",
+	TallyAddedUp:       "tally added up",
+	OldTallyCounts:     "old tally counts",
+	RangeGivenTwice:    "range given twice",
 }
 
 // String names the bug.

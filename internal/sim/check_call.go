@@ -89,6 +89,7 @@ func (w *World) checkAgain(c *call, item uint16, at int) {
 		w.must(t.Attempt >= k.low && t.Attempt <= k.high, "I18", b, at, "%s item %d step %d: attempt %d, want %d to %d",
 			b.spec.ID, at, t.StepNo, t.Attempt, k.low, k.high)
 		w.must(w.now >= k.notBefore, "I18", b, at, "%s item %d step %d: tried again %d ms too early", b.spec.ID, at, t.StepNo, (k.notBefore-w.now)/millis)
+		w.must(!k.waits || b.retry(t.Block, item, t.StepNo) != nil, "I7", b, at, "%s item %d step %d: tried again before the attempt before was durable", b.spec.ID, at, t.StepNo)
 		return
 	}
 	want, due := 1, int64(0)
