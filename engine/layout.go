@@ -175,6 +175,11 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 	if err := m.check(); err != nil {
 		return nil, nil, err
 	}
+	if known := e.layout.now(); known != nil && known.Generation > m.Generation { // the store was set back: finish that change again
+		again := *known
+		again.Closing = true
+		m = &again
+	}
 	e.layout.current.Store(m)
 	e.layout.read.Store(&asked)
 	return raw, m, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/store"
 )
 
 // partitionIn is the partition that a bulk action's id carries.
@@ -64,6 +65,35 @@ func TestTheNumberOfPartitionsChangesWhileWorkRuns(t *testing.T) {
 			t.Errorf("a bulk action stood still for %v while the map changed", gap)
 		}
 	})
+}
+
+func TestAMapThatTheStoreForgotIsPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := noop("step"), several{memory()}
+		r := nodes(t, s, 1, a)[0]
+		old := lookup(t, s)
+		if err := r.SetPartitions(t.Context(), 24); err != nil {
+			t.Fatal(err)
+		}
+		fresh := lookup(t, s)
+		if _, err := s.Swap(t.Context(), "map", fresh, old); err != nil { // as a store that was set back
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := lookup(t, s); string(got) != string(fresh) {
+			t.Errorf("the map is %s, want %s", got, fresh)
+		}
+		wantOwned(t, 24, r)
+	})
+}
+
+func lookup(t *testing.T, s store.Registry) []byte {
+	t.Helper()
+	raw, err := s.Lookup(t.Context(), "map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func TestOneKeyIsOneBulkActionWhileTheMapChanges(t *testing.T) {
