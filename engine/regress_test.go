@@ -385,6 +385,7 @@ func TestSubmitsThatAreThereAreNotRunTwice(t *testing.T) {
 		wait(t, ended)
 		b := submit(t, r, spec(paced(&calls)), numbers(400)[10:])
 		time.Sleep(time.Second)
+		synctest.Wait() // nothing is written between the two
 		s.Restore(s.Save())
 		wantCounts(t, wait(t, b), 390, 0, 0)
 		time.Sleep(20 * time.Second)
