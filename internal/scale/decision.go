@@ -1,0 +1,83 @@
+package scale
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Reason is why a decision is what it is. The set is closed: it labels metrics.
+type Reason string
+
+// The reasons. Those of growth and release come with a new number of workers,
+// the others hold.
+const (
+	Steady      Reason = "steady"       // the wish is near what there is
+	Grew        Reason = "grew"         // confirmed need
+	Cold        Reason = "cold"         // queue per worker, as run times are not known yet
+	Trimmed     Reason = "trimmed"      // tasks wait for busy workers, whatever the law says
+	Released    Reason = "released"     // the last minute did not need them
+	Confirming  Reason = "confirming"   // more are wanted; one more cycle has to agree
+	Cooling     Reason = "cooling"      // fewer are wanted; too soon after growth
+	Watching    Reason = "watching"     // fewer are wanted; the last minute still needed them
+	VetoErrors  Reason = "veto-errors"  // no growth into failures
+	VetoStall   Reason = "veto-stall"   // no growth while running tasks do not end
+	VetoSlow    Reason = "veto-slow"    // no growth until sudden slowness is understood
+	VetoCPU     Reason = "veto-cpu"     // no growth on a full node
+	VetoMemory  Reason = "veto-memory"  // no growth on a full node
+	CutErrors   Reason = "cut-errors"   // failures beyond bearing
+	CutCPU      Reason = "cut-cpu"      // a node about to choke
+	CutMemory   Reason = "cut-memory"   // a node about to choke
+	AtMin       Reason = "min"          // raised to the configured floor
+	AtMax       Reason = "max"          // held or lowered by the configured ceiling
+	AtReserve   Reason = "timetable"    // raised to the timetable's floor
+	AtFloor     Reason = "learned"      // raised to what this hour usually needs
+	Overridden  Reason = "override"     // a person decided
+	Paused      Reason = "paused"       // a person told us not to
+	Backpressed Reason = "backpressure" // congestion control gave way
+)
+
+// Decision is how many workers a lane should have, and why.
+type Decision struct {
+	// Workers is the number to have from now on.
+	Workers int
+	// Reason is the rule that decided.
+	Reason Reason
+	// Text says it in one sentence with the numbers.
+	Text string
+	// Need is what the load would keep busy at the target, Useful the most that could
+	// ever work at the usable rate, 0 if nothing limits it. Both in workers; only
+	// [Decide] fills them in, and Need is what [History] learns.
+	Need, Useful float64
+}
+
+// decided puts a decision together.
+func decided(n int, why Reason, format string, args ...any) Decision {
+	return Decision{Workers: n, Reason: why, Text: fmt.Sprintf(format, args...)}
+}
+
+// byHand answers for the rules that bind every policy: a person's word first,
+// then the bounds. ok is false if the policy itself has to decide.
+func byHand(now int64, s Signals, c Config) (d Decision, ok bool) {
+	n := s.Workers
+	switch o := c.Override; {
+	case o.Until > now:
+		return decided(o.Workers, Overridden, "set to %d by hand for another %s: %s.", o.Workers, span(o.Until-now), orNone(o.Why)), true
+	case c.Paused:
+		return decided(n, Paused, "held at %d: autoscaling is paused.", n), true
+	case n < c.Min:
+		return decided(c.Min, AtMin, "raised from %d to the minimum of %d.", n, c.Min), true
+	case n > c.Max:
+		return decided(c.Max, AtMax, "lowered from %d to the maximum of %d.", n, c.Max), true
+	}
+	return Decision{}, false
+}
+
+func orNone(why string) string {
+	if why == "" {
+		return "no reason given"
+	}
+	return why
+}
+
+// number writes a number of workers with one digit after the point.
+func number(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
