@@ -87,18 +87,23 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 // waitOutFormer has the rates wait for what a former process has started, before
 // any partition starts a task: they share the rates.
 func (e *Engine) waitOutFormer(ctx context.Context) error {
-	if e.shared() {
-		return nil // the quotas' books know
-	}
-	now := time.Now().UnixNano()
 	for p := range e.layout.now().Most {
-		last, err := partition.LastStart(rows{ctx, e.store, p}, now)
-		if err != nil {
+		if err := e.waitOutFormerOf(ctx, p); err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
 		}
-		e.share.former(last)
 	}
 	return nil
+}
+
+func (e *Engine) waitOutFormerOf(ctx context.Context, p int) error {
+	if e.shared() {
+		return nil // the quotas' books know: nobody need read it
+	}
+	last, err := partition.LastStart(rows{ctx, e.store, p}, time.Now().UnixNano())
+	if err == nil {
+		e.share.former(last)
+	}
+	return err
 }
 
 // Run works until ctx ends, then starts no more tasks, lets running ones finish for up to

@@ -30,9 +30,8 @@ type nodeRecord struct {
 type fleet struct {
 	news bell
 
-	mu     sync.Mutex
-	nodes  map[string]nodeRecord // live ones
-	looked time.Time             // when that was
+	mu    sync.Mutex
+	nodes map[string]nodeRecord // live ones
 
 	seen         atomic.Uint64 // newest notice
 	old, cleared uint64        // of the leader: notices to take down next, and taken down last
@@ -119,7 +118,7 @@ func (e *Engine) lookAround(ctx context.Context) error {
 	}
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	e.fleet.nodes, e.fleet.looked = nodes, time.Now()
+	e.fleet.nodes = nodes
 	for name, n := range nodes {
 		for p := range n.Pending {
 			if name != e.node {

@@ -123,12 +123,10 @@ func (p *part) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	state, now := rows{ctx, p.engine.store, p.no}, time.Now().UnixNano()
-	last, err := partition.LastStart(state, now)
-	if err != nil {
+	if err := p.engine.waitOutFormerOf(ctx, p.no); err != nil {
 		return err
 	}
-	p.engine.share.former(last)
+	state, now := rows{ctx, p.engine.store, p.no}, time.Now().UnixNano()
 	p.machine = partition.New(p.config(), stored.Number)
 	if err := p.machine.Load(now, state); err != nil {
 		return err

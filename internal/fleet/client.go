@@ -65,10 +65,8 @@ func newClient(t testing.TB, c Config) *client {
 	return cl
 }
 
-// Submit submits a bulk action until it is acknowledged.
-func (c *client) Submit(items int) { c.submit(items) }
-
-// submit returns nil if the test ended before the acknowledgement.
+// submit submits a bulk action until it is acknowledged, and returns nil if the
+// test ended before that.
 func (c *client) submit(items int) *bulk {
 	c.mu.Lock()
 	b := &bulk{number: c.tried, items: items}
@@ -160,13 +158,6 @@ func (c *client) look(ctx context.Context, b *bulk) bool {
 	defer cancel()
 	p, err := b.Now(ctx)
 	return err == nil && p.State.Final()
-}
-
-// Acknowledged is how many bulk actions there are.
-func (c *client) Acknowledged() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.bulks)
 }
 
 // Ended reports whether every acknowledged bulk action has ended.
