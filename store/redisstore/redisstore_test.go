@@ -15,8 +15,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A client that was about to ask for the slots when it was closed sleeps on for up to a second.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	// A client that was about to ask for the slots when it was closed sleeps on for up to a second, and one
+	// that has found a server gone closes the way there after five.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
 // open opens a store, quietly.
