@@ -57,6 +57,7 @@ type Lane struct {
 	tag       int64
 	weight    int64
 	inFlight  int
+	workers   int // bound on the tasks in flight
 	cost      int
 	at        int64  // when it will ask again by itself, while it waits
 	wokenAt   int64  // when it was put on the wake list
@@ -113,7 +114,7 @@ func (p *Pool) Lane(r *PoolResource, partition int) *Lane {
 			return l
 		}
 	}
-	l := &Lane{r: r, partition: partition, weight: 1, tag: r.v, at: Never}
+	l := &Lane{r: r, partition: partition, weight: 1, tag: r.v, at: Never, workers: unbounded}
 	r.lanes = append(r.lanes, l)
 	return l
 }
@@ -141,6 +142,9 @@ func (r *PoolResource) Window() int64 { return r.lim.window }
 
 // InFlight returns the number of tasks in flight on r.
 func (r *PoolResource) InFlight() int { return r.inFlight }
+
+// full reports whether all workers of the lane have a task.
+func (l *Lane) full() bool { return l.inFlight >= l.workers }
 
 // Partition returns the partition that the lane belongs to.
 func (l *Lane) Partition() int { return l.partition }
@@ -242,6 +246,16 @@ func (p *Pool) Wakes(dst []*Lane) []*Lane {
 // SetSlots changes the number of slots. Tasks above a lowered number run to their end.
 func (p *Pool) SetSlots(now int64, n int) {
 	p.slots = n
+	p.settle(now, true)
+}
+
+// SetWorkers changes how many tasks of the lane may be in flight; below 0 means
+// unbounded. Tasks above a lowered number run to their end.
+func (p *Pool) SetWorkers(now int64, l *Lane, n int) {
+	if n < 0 {
+		n = unbounded
+	}
+	l.workers = n
 	p.settle(now, true)
 }
 

@@ -160,7 +160,7 @@ func (w *world) check(t *rapid.T) {
 		asleep, awake := 0, 0
 		for _, l := range r.lanes {
 			switch {
-			case l.state != laneWaiting:
+			case l.state != laneWaiting, l.full():
 			case l.woken || l.at != Never:
 				awake++
 			default:
@@ -199,6 +199,9 @@ func (w *world) disturb(t *rapid.T, rs []*PoolResource) {
 			w.p.SetSlots(w.now, rapid.IntRange(1, 4).Draw(t, "slots"))
 		}
 	case 4:
+		x := rapid.SampledFrom(w.lanes).Draw(t, "scaled")
+		w.p.SetWorkers(w.now, x.l, rapid.SampledFrom([]int{-1, 1, 2, 4}).Draw(t, "workers"))
+	case 5:
 		x := rapid.SampledFrom(w.lanes).Draw(t, "peeking")
 		if at := w.p.Peek(w.now, x.l); at > w.now {
 			x.askAt = at
@@ -229,6 +232,30 @@ func TestLimitsOfThePoolHold(t *testing.T) {
 	}
 	if got < 1950 {
 		t.Errorf("items in 20 s at 100/s = %d, want >= 1950", got)
+	}
+}
+
+func TestALaneHasNoMoreTasksThanWorkers(t *testing.T) {
+	w := newWorld(16)
+	r := w.p.Resource(ResourceConfig{Name: "r"})
+	held := w.add(r, worker{work: 1e6, cost: 1, weight: 1, service: 10 * ms})
+	free := w.add(r, worker{work: 1e6, cost: 1, weight: 1, service: 10 * ms})
+	w.p.SetWorkers(w.now, held.l, 3)
+	most := 0
+	for end := w.now + sec; w.now < end && w.step(); {
+		if held.l.inFlight > 3 {
+			t.Fatalf("%d tasks in flight on 3 workers", held.l.inFlight)
+		}
+		most = max(most, free.l.inFlight)
+	}
+	if held.l.inFlight != 3 || most != 13 {
+		t.Errorf("the bounded lane has %d of its 3 workers busy, the other %d of the 13 slots left", held.l.inFlight, most)
+	}
+	w.p.SetWorkers(w.now, held.l, 0)
+	for end := w.now + sec; w.now < end && w.step(); {
+	}
+	if held.l.inFlight != 0 || free.l.inFlight != 16 {
+		t.Errorf("without workers %d tasks are in flight, and %d of the other lane; want 0 and 16", held.l.inFlight, free.l.inFlight)
 	}
 }
 

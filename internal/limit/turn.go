@@ -75,7 +75,7 @@ func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 		return r.closed, CauseClosed
 	case r.free() <= 0:
 		return Never, CauseConcurrency
-	case p.free() <= 0:
+	case p.free() <= 0, l.full():
 		return Never, CauseSlots
 	}
 	var at int64
@@ -132,7 +132,7 @@ func (p *Pool) turn(now int64, l *Lane, cost int, express bool) int64 {
 	if r.waiting > 0 && (r.lim.Rate() > 0 || r.free() <= r.waiting || p.free() <= p.waiting) {
 		slack := slackTasks * perWeight(int64(cost), l.weight)
 		for _, o := range r.lanes {
-			if o == l || o.state != laneWaiting || o.express != express && express {
+			if o == l || o.state != laneWaiting || o.full() || o.express != express && express {
 				continue
 			}
 			if (o.express && !express || o.tag+slack < l.tag) && o.claim() >= now {
@@ -158,7 +158,7 @@ func (p *Pool) slotTurn(now int64, l *Lane, express bool) int64 {
 			continue
 		}
 		for _, o := range r.lanes {
-			if o.state != laneWaiting || o.cause != CauseSlots || o.claim() < now || express && !o.express {
+			if o.state != laneWaiting || o.full() || o.cause != CauseSlots || o.claim() < now || express && !o.express {
 				continue
 			}
 			if o.express && !express || r.inFlight < l.r.inFlight || r.inFlight == l.r.inFlight && o.since < since {
@@ -231,7 +231,7 @@ func (p *Pool) settle(now int64, passed bool) {
 func (r *PoolResource) sleeper(now int64, passed bool) (best *Lane, woken int) {
 	for _, l := range r.lanes {
 		switch {
-		case l.state != laneWaiting:
+		case l.state != laneWaiting, l.full():
 		case l.woken:
 			if l.claim() >= now {
 				woken++

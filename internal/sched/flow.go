@@ -22,6 +22,7 @@ type flow struct {
 	weight     int64
 	backlog    int64 // items of the queued entries
 	lastServed int64
+	slotMark   int64 // Resource.slotWait when it was served last
 	links      [2]links
 	heaps      [2]entryHeap // byScore, byRemaining
 
@@ -36,6 +37,14 @@ type flow struct {
 
 // inTree reports whether f can be picked.
 func (f *flow) inTree() bool { return f.state == flowActive || f.state == flowHeld }
+
+// grow changes the backlog of f.
+func (f *flow) grow(by int64) {
+	f.backlog += by
+	if f.inTree() {
+		f.tier.r.backlog += by
+	}
+}
 
 // flowOf finds or makes the flow of t on r.
 func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
@@ -67,6 +76,7 @@ func (q *Queue) activate(now int64, f *flow, credit bool) {
 	}
 	f.tag = max(f.tag, least)
 	f.lastServed = now
+	f.slotMark = f.tier.r.slotWait(now)
 	f.tier.push(f)
 	f.tier.turn.pushBack(f, inTurn)
 	q.countIn(f)
@@ -110,6 +120,7 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 		q.startLingering(f)
 	}
 	if r := f.tier.r; r.active == 0 {
+		r.waitForWorker(now, false)
 		q.setEmpty(r)
 		r.gate.Idle(now)
 	}

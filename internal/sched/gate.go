@@ -25,18 +25,18 @@ type Explainer interface {
 type ownGate struct {
 	lim         *limit.Limiter
 	concurrency int // 0: unlimited
+	workers     int // below 0: unlimited
 	inFlight    int
 	idle        bool
 	cause       limit.Cause
 }
 
 func newOwnGate(rate float64, concurrency int) *ownGate {
-	return &ownGate{lim: limit.New(limit.Config{Rate: rate}), concurrency: concurrency, idle: true}
+	return &ownGate{lim: limit.New(limit.Config{Rate: rate}), concurrency: concurrency, workers: -1, idle: true}
 }
 
 func (g *ownGate) Peek(now int64) int64 {
-	if g.concurrency > 0 && g.inFlight >= g.concurrency {
-		g.cause = limit.CauseConcurrency
+	if g.full() {
 		return limit.Never
 	}
 	if g.idle {
@@ -48,8 +48,7 @@ func (g *ownGate) Peek(now int64) int64 {
 }
 
 func (g *ownGate) Take(now int64, cost int, _ int64, _ bool) (int64, bool) {
-	if g.concurrency > 0 && g.inFlight >= g.concurrency {
-		g.cause = limit.CauseConcurrency
+	if g.full() {
 		return limit.Never, false
 	}
 	if g.idle {
@@ -63,6 +62,19 @@ func (g *ownGate) Take(now int64, cost int, _ int64, _ bool) (int64, bool) {
 	g.lim.Take(now, cost)
 	g.inFlight++
 	return now, true
+}
+
+// full reports whether no more tasks may be in flight, and notes why.
+func (g *ownGate) full() bool {
+	switch {
+	case g.concurrency > 0 && g.inFlight >= g.concurrency:
+		g.cause = limit.CauseConcurrency
+		return true
+	case g.workers >= 0 && g.inFlight >= g.workers:
+		g.cause = limit.CauseSlots
+		return true
+	}
+	return false
 }
 
 func (g *ownGate) Release(int64)      { g.inFlight-- }

@@ -117,7 +117,7 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 		e.key[byRemaining] = backlog
 		return
 	}
-	f.backlog += e.key[byRemaining] - before
+	f.grow(e.key[byRemaining] - before)
 	f.heaps[byRemaining].fix(e, byRemaining)
 	q.rescore(e)
 	if f.inTree() {
@@ -134,7 +134,7 @@ func (q *Queue) enqueue(now int64, e *Entry) {
 	e.key[byScore] = q.score(e)
 	f.heaps[byScore].push(e, byScore)
 	f.heaps[byRemaining].push(e, byRemaining)
-	f.backlog += e.key[byRemaining]
+	f.grow(e.key[byRemaining])
 	q.rescore(e)
 	switch {
 	case f.state == flowIdle:
@@ -149,7 +149,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	f := e.flow
 	f.heaps[byScore].remove(e, byScore)
 	f.heaps[byRemaining].remove(e, byRemaining)
-	f.backlog -= e.key[byRemaining]
+	f.grow(-e.key[byRemaining])
 	if e.group.state == groupRemoved {
 		f.dead--
 	}

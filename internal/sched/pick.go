@@ -3,14 +3,14 @@ package sched
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	if r.closed > now {
-		q.block(r, r.closed, false, CauseClosed)
+		q.block(now, r, r.closed, false, CauseClosed)
 		r.gate.Idle(now) // what it was woken for is for others
 		return Pick{}, false
 	}
 	if r.recheck {
 		r.recheck = false
 		if at := r.gate.Peek(now); at > now {
-			q.block(r, at, false, r.gateCause(at))
+			q.block(now, r, at, false, r.gateCause(at))
 			return Pick{}, false
 		}
 	}
@@ -27,7 +27,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		}
 		at, ok := r.gate.Take(now, int(e.head), r.weight, lane == LaneExpress)
 		if !ok {
-			q.block(r, at, lane == LaneExpress, r.gateCause(at))
+			q.block(now, r, at, lane == LaneExpress, r.gateCause(at))
 			r.blocker, r.blockedAs = e, e.head
 			return Pick{}, false
 		}
@@ -143,6 +143,9 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 	} else {
 		r.budgets[lane] -= float64(cost)
 	}
+	r.waitForWorker(now, false)
+	r.countBusy(now)
+	r.served(now, f)
 	f.tier.serve(now, f, cost, lane)
 	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
 		f.picks = 0

@@ -35,6 +35,8 @@ type Queue struct {
 	sleeping resourceHeap // by wake time
 	vSlots   int64        // slot tag of the resource served last
 	seq      uint32       // last entry made
+
+	resources []*Resource
 }
 
 // New returns an empty queue.
@@ -68,6 +70,9 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 		if !q.reconsider() {
 			break
 		}
+	}
+	for i := range q.ready.s { // there are some only if all slots are in use
+		q.ready.s[i].r.waitForWorker(now, true)
 	}
 	return Pick{}, false
 }
@@ -107,6 +112,7 @@ func (q *Queue) Done(now int64, p Pick, service int64) {
 	e := p.Entry
 	g, r := e.group, e.flow.tier.r
 	t := g.tenant
+	r.countBusy(now)
 	q.inFlight--
 	r.inFlight--
 	t.inFlight--

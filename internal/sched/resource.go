@@ -55,7 +55,9 @@ type Resource struct {
 	refilled  int64
 	active    int   // flows in the tree
 	weight    int64 // of the flows in the tree
+	backlog   int64 // items of the flows in the tree
 	inFlight  int
+	workers   int   // bound on inFlight; below 0: none
 	service   int64 // mean run time of a task
 	slotTag   int64
 	index     int // in ready or sleeping
@@ -67,6 +69,15 @@ type Resource struct {
 	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
 	cause     Cause
+
+	// What Observe tells.
+	watch      waitCounts
+	slotSince  int64 // since when work waits for want of a worker; 0: it does not
+	slotWaited int64 // for how long it did before
+	slotSeen   int64 // of that, before the last look
+	busyTime   int64
+	busySince  int64
+	observed   int64
 }
 
 // AddResource makes a resource. It stays for the life of the queue.
@@ -76,6 +87,7 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 		gate:    c.Gate,
 		service: firstService,
 		closed:  math.MinInt64,
+		workers: -1,
 		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
 	}
 	if r.gate == nil {
@@ -86,6 +98,7 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 	}
 	r.setRate(c.Rate, q.opt.Batch)
 	r.budgets = r.depths
+	q.resources = append(q.resources, r)
 	return r
 }
 
@@ -144,6 +157,7 @@ func (q *Queue) PauseResource(now int64, r *Resource) {
 		return
 	}
 	r.paused = true
+	r.waitForWorker(now, false)
 	q.setEmpty(r)
 	r.gate.Idle(now)
 }
@@ -187,7 +201,8 @@ func (q *Queue) setEmpty(r *Resource) {
 }
 
 // block puts r aside until the given time.
-func (q *Queue) block(r *Resource, at int64, express bool, cause Cause) {
+func (q *Queue) block(now int64, r *Resource, at int64, express bool, cause Cause) {
+	r.waitForWorker(now, cause == CauseSlots)
 	q.leave(r)
 	r.recheck, r.asExpress, r.cause = true, express, cause
 	r.state = resourceWaiting

@@ -123,6 +123,7 @@ func (t *tier) enter(f *flow) {
 	t.flows++
 	t.weight += f.weight
 	t.r.weight += f.weight
+	t.r.backlog += f.backlog
 	t.r.active++
 }
 
@@ -130,6 +131,7 @@ func (t *tier) exit(f *flow) {
 	t.flows--
 	t.weight -= f.weight
 	t.r.weight -= f.weight
+	t.r.backlog -= f.backlog
 	t.r.active--
 	if t.flows == 0 {
 		// The busy period is over: who led in it is of no consequence any more.

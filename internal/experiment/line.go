@@ -1,0 +1,71 @@
+package experiment
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Line is one target and what was measured.
+type Line struct {
+	// Target is the row of the table of targets that it belongs to.
+	Target int
+	// What names the measure in a few words, with the setting that matters.
+	What string
+	// Got is the figure, and Want what it is to be: at most, or with AtLeast set at least.
+	Got, Want float64
+	AtLeast   bool
+	// Unit is written behind both: %, s, x, or nothing.
+	Unit string
+	// Missed says why a target is known not to be reached. Holds is then the bound
+	// that does hold and that the tests demand instead.
+	Missed string
+	Holds  float64
+}
+
+// OK reports whether the target is reached.
+func (l Line) OK() bool { return l.within(l.Want) }
+
+// Stands reports whether the line is as good as is known: it reaches its target,
+// or else the bound that it was seen to keep.
+func (l Line) Stands() bool { return l.OK() || l.Missed != "" && l.within(l.Holds) }
+
+func (l Line) within(bound float64) bool {
+	if l.AtLeast {
+		return l.Got >= bound
+	}
+	return l.Got <= bound
+}
+
+// String is the line as it is printed.
+func (l Line) String() string {
+	verdict, sign := "ok", "<="
+	if l.AtLeast {
+		sign = ">="
+	}
+	if !l.OK() {
+		verdict = "MISSED"
+		if l.Missed != "" {
+			verdict += ": " + l.Missed
+		}
+	}
+	return fmt.Sprintf("#%-2d %-62s %s%s %s %s%s  %s", l.Target, l.What, number(l.Got), l.Unit, sign, number(l.Want), l.Unit, verdict)
+}
+
+// number writes a figure with four significant digits.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// Size says how much of an experiment is run.
+type Size int
+
+// The sizes.
+const (
+	Small Size = iota // seconds of one core for all: what the tests run
+	Whole             // all seeds, all tenants: what is published
+)
+
+// Experiment is one of the experiments of the design.
+type Experiment struct {
+	ID   string // E1 to E18
+	Name string // what it shows, in a few words
+	Run  func(Size) []Line
+}
