@@ -60,6 +60,7 @@ type step struct {
 	retries heap.Heap[*retryTask] // that are due
 	queued  int64                 // items in ready, linger and retries
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
+	offered int64                 // items that the queue was last told of
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
@@ -100,10 +101,11 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		return
 	}
 	for i, def := range defs {
-		lane := m.lane(def.Resource)
+		lane := m.lane(now, def.Resource)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
 		s.entry.Data = s
+		lane.chunk = max(lane.chunk, s.chunk)
 		m.window = max(m.window, m.cfg.Slots*s.chunk)
 		b.steps = append(b.steps, s)
 	}
@@ -149,11 +151,20 @@ func (m *Machine) settle(now int64, b *bulk) {
 	}
 	b.status.Finished = now
 	m.account(now, b)
-	m.queue.RemoveGroup(now, b.group)
+	m.withdraw(now, b)
 	delete(m.bulks, b.spec.ID)
 	m.leave(now, b)
 	m.gen.ended = append(m.gen.ended, b)
 	m.touch(b)
+}
+
+// withdraw takes a bulk action out of the queue: nothing of it starts any more.
+func (m *Machine) withdraw(now int64, b *bulk) {
+	m.queue.RemoveGroup(now, b.group)
+	for _, s := range b.steps {
+		s.lane.ready -= s.offered
+		s.offered = 0
+	}
 }
 
 // judge applies the failure rule after something failed.

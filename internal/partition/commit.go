@@ -22,6 +22,7 @@ type generation struct {
 	ack     uint64
 	views   []weir.Progress
 	sends   []Outgoing
+	scaled  []string     // lanes that were told how many workers to have
 	tenants []string     // that got their first bulk action here, or lost their last
 	items   int64        // that end with it
 	results int          // items whose results it carries
@@ -94,6 +95,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		}
 	}
 	m.writeTenants(b, g)
+	m.writeLanes(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}

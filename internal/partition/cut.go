@@ -137,6 +137,8 @@ func (m *Machine) offer(now int64, s *step) {
 			backlog += s.bulk.shard.rest // small work goes first, and this is not small
 		}
 	}
+	s.lane.ready += backlog - s.offered
+	s.offered = backlog
 	head := s.head()
 	m.queue.Update(now, s.entry, head, backlog-int64(head))
 }
@@ -182,6 +184,9 @@ func (s *step) crowded() bool {
 // arrive makes items of a block ready at a step, now that their way here is durable.
 func (m *Machine) arrive(now int64, s *step, l *live, n int) {
 	s.queued += int64(n)
+	if !s.first() {
+		s.arrived(int64(n))
+	}
 	m.place(now, s, l)
 	m.offer(now, s)
 }

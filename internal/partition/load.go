@@ -19,6 +19,9 @@ type Rows interface {
 // Load fills an empty machine with the bulk actions that have not ended, and
 // nothing else. What was in flight when the last owner died is ready again.
 func (m *Machine) Load(now int64, rows Rows) error {
+	if err := m.loadLanes(rows); err != nil {
+		return err
+	}
 	var ids []weir.BulkID
 	err := rows.Scan([]byte{kindActive}, func(key, _ []byte) error {
 		ids = append(ids, weir.BulkID(key[1:]))
@@ -82,7 +85,7 @@ func (m *Machine) restate(now int64, b *bulk) {
 			m.queue.PauseGroup(now, b.group)
 		}
 	case weir.BulkCancelling:
-		m.queue.RemoveGroup(now, b.group)
+		m.withdraw(now, b)
 		m.settle(now, b)
 	default: // runs; what has ended is not loaded
 	}
@@ -160,6 +163,7 @@ func (m *Machine) loadRetries(now int64, l *live) {
 		r.items = items.Take(nil, block.Size)
 		l.retries = append(l.retries, r)
 		l.bulk.waiting += int64(len(r.items))
+		r.at.lane.waiting, r.counted = r.at.lane.waiting+int64(len(r.items)), true
 		m.waits.push(wait{due: r.due, retry: r})
 	}
 }

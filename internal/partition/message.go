@@ -69,6 +69,7 @@ type Command struct {
 type envelope struct {
 	Created *Created `json:"created,omitempty"`
 	Command *Command `json:"command,omitempty"`
+	Scale   *Scale   `json:"scale,omitempty"`
 	Orders  *Orders  `json:"orders,omitempty"`
 	Tally   *Tally   `json:"tally,omitempty"`
 	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
@@ -79,6 +80,9 @@ func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Cre
 
 // EncodeCommand makes the inbox message of a command.
 func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
+
+// EncodeScale makes the inbox message of a command to a lane.
+func EncodeScale(s Scale) ([]byte, error) { return json.Marshal(envelope{Scale: &s}) }
 
 // EncodeMark makes an inbox message that asks for nothing. Whoever appended it
 // and reads up to it has seen everything that came before.
@@ -95,8 +99,8 @@ func decode(msg store.Message) (e envelope, err error) {
 	if err := json.Unmarshal(msg.Body, &e); err != nil {
 		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
 	}
-	if e.Created == nil && e.Command == nil && e.Orders == nil && e.Tally == nil && e.Mark == "" {
-		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor orders nor tally nor mark", msg.Seq, store.ErrCorrupt)
+	if e.Created == nil && e.Command == nil && e.Scale == nil && e.Orders == nil && e.Tally == nil && e.Mark == "" {
+		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor scale nor orders nor tally nor mark", msg.Seq, store.ErrCorrupt)
 	}
 	return e, nil
 }
@@ -121,6 +125,8 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		m.create(now, added)
 	case e.Command != nil:
 		m.command(now, e.Command)
+	case e.Scale != nil:
+		m.scale(now, e.Scale)
 	case e.Tally != nil:
 		m.tally(now, e.Tally)
 	}
@@ -133,6 +139,10 @@ func (m *Machine) create(now int64, c *Created) {
 	m.touch(b)
 	if b.atHome() {
 		m.topUp(b)
+	} else if b.steps != nil {
+		if s := b.steps[c.FirstStep]; c.Items <= int64(largeTasks*s.chunk) {
+			s.arrived(c.Items)
+		}
 	}
 	m.settle(now, b) // a bulk action without items ends at once
 }
@@ -186,7 +196,7 @@ func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	}
 	b.status.CancelCause = cause
 	b.move(weir.BulkCancelling, reason)
-	m.queue.RemoveGroup(now, b.group)
+	m.withdraw(now, b)
 	if !planted.Is(planted.CancelLost) {
 		m.touch(b)
 	}

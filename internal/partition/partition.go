@@ -38,6 +38,8 @@ const Never = math.MaxInt64
 type Config struct {
 	// Slots is how many tasks the node may have in flight, over all its partitions.
 	Slots int
+	// Workers is how many workers a lane has that was never told; 0: no bound.
+	Workers int
 	// Seed starts the jitter of retries.
 	Seed uint64
 	// Chain finds a registered chain's steps by its name; nil: unknown.
@@ -57,6 +59,7 @@ type Machine struct {
 	shared    []*bulk              // of them, those that other partitions work on too
 	over      map[weir.BulkID]bool // shards that have ended: orders that come late do not start them again
 	tenants   map[string]tenant    // that have bulk actions here
+	lanes     lanes
 	waits     waits
 	random    *rand.Rand
 	gen       *generation // collects what the next commit writes
@@ -82,6 +85,10 @@ type resource struct {
 	limits  weir.Resource
 	plan    retry.Plan
 	refusal refusals
+	chunk   int   // the largest of its steps'
+	ready   int64 // items
+	waiting int64 // items with a due time
+	counts  laneCounts
 }
 
 // Effects is what the owner has to do. It is valid until the next call of Advance.
@@ -109,6 +116,7 @@ func New(cfg Config, number uint64) *Machine {
 		bulks:     map[weir.BulkID]*bulk{},
 		over:      map[weir.BulkID]bool{},
 		tenants:   map[string]tenant{},
+		lanes:     lanes{told: map[string]*Scale{}},
 		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
 		gen:       &generation{},
 		number:    number,
@@ -149,7 +157,9 @@ func (m *Machine) start(now int64, tasks []*Task) []*Task {
 		if !ok {
 			break
 		}
-		tasks = append(tasks, m.cut(now, pick))
+		t := m.cut(now, pick)
+		t.at.lane.counts.started++
+		tasks = append(tasks, t)
 	}
 	return tasks
 }
@@ -189,7 +199,7 @@ func (m *Machine) Wake(now int64, resource string) {
 }
 
 // lane finds or makes the lane of a resource.
-func (m *Machine) lane(r weir.Resource) *resource {
+func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	if have := m.resources[r.Name]; have != nil {
 		return have
 	}
@@ -199,6 +209,8 @@ func (m *Machine) lane(r weir.Resource) *resource {
 	}
 	made := &resource{lane: m.queue.AddResource(c), limits: r}
 	m.resources[r.Name] = made
+	m.lanes.all = append(m.lanes.all, made)
+	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))
 	return made
 }
 

@@ -54,12 +54,13 @@ func (m *Machine) Result(now int64, r *Result) {
 	m.dirty(l)
 	m.touch(b)
 	b.record(s.no, r.Service)
-	failed := b.status.Failed
+	failed, again := b.status.Failed, 0
 	if r.Failure != nil {
 		m.taskFailed(now, t, r.Failure)
 	} else {
-		m.itemsEnded(now, t, r.Outcomes)
+		again = m.itemsEnded(now, t, r.Outcomes)
 	}
+	s.lane.counts.note(now, t, r, again)
 	if b.status.Failed > failed {
 		m.judge(now, b)
 	}
@@ -72,8 +73,8 @@ func (m *Machine) Result(now int64, r *Result) {
 	}
 }
 
-// itemsEnded applies an answer per item.
-func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
+// itemsEnded applies an answer per item, and returns how many were asked for again or refused.
+func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) (unfinished int) {
 	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
 	counts := &t.at.bulk.status.Steps[t.at.no]
 	counts.Attempts += int64(len(t.Items))
@@ -90,6 +91,7 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 		case weir.LeftOut:
 			m.itemLeftOut(t, item, o)
 		default:
+			unfinished++
 			again = m.itemAgain(t, item, o, again)
 		}
 	}
@@ -103,6 +105,7 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 		}
 		m.schedule(now, r, delay)
 	}
+	return unfinished
 }
 
 func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
@@ -212,6 +215,7 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	r.made = m.gen
 	r.l.retries = append(r.l.retries, r)
 	b.waiting += int64(len(r.items))
+	r.at.lane.waiting, r.counted = r.at.lane.waiting+int64(len(r.items)), true
 	m.waits.push(wait{due: r.due, retry: r})
 }
 

@@ -25,6 +25,7 @@ import (
 //	r id shard             shared, at home: the newest tally of a shard
 //	s id                   shared, elsewhere: what the shard was told
 //	w tenant               marks a tenant that has bulk actions here that have not ended
+//	l resource             how many workers the lane was told to have
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'
@@ -37,6 +38,7 @@ const (
 	kindTally   = 'r'
 	kindShard   = 's'
 	kindTenant  = 'w'
+	kindLane    = 'l'
 	kindTime    = 't'
 )
 
@@ -49,6 +51,7 @@ func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
 func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }
 func shardKey(id weir.BulkID) []byte  { return rowKey(kindShard, id) }
 func tenantKey(name string) []byte    { return append([]byte{kindTenant}, name...) }
+func laneKey(name string) []byte      { return append([]byte{kindLane}, name...) }
 
 func tallyKey(id weir.BulkID, shard int) []byte { return append(rowKey(kindTally, id), byte(shard)) }
 

@@ -18,6 +18,7 @@ type retryTask struct {
 	attempt int // the one to come
 	fails   int // times that the whole task failed
 	due     int64
+	counted bool        // in its lane's waiting items
 	made    *generation // what carries the result of the attempt before; nil: that is durable
 
 	// Only while a result is applied: what decides how long it waits.
@@ -87,6 +88,10 @@ func (m *Machine) alarm(now int64, b *bulk) {
 // when the one before is durable: the death of an owner must not undo two of them.
 func (m *Machine) retryDue(now int64, r *retryTask) {
 	b := r.at.bulk
+	if r.counted {
+		r.counted = false
+		r.at.lane.waiting -= int64(len(r.items))
+	}
 	if b.state.Final() {
 		return
 	}
@@ -96,6 +101,7 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	}
 	r.made = nil
 	b.waiting -= int64(len(r.items))
+	r.at.arrived(int64(len(r.items)))
 	r.at.queued += int64(len(r.items))
 	r.at.retries.Push(r)
 	r.at.join()
