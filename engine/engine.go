@@ -46,6 +46,8 @@ type Engine struct {
 	health  health
 	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
 	speed   speedometer
+	seen    atomic.Pointer[weir.Node] // what this node observed of its lanes last
+	decided decisionCounts
 
 	closeIdle func() // connections of HTTP actions
 
@@ -122,6 +124,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	keepLimits := e.shareLimits()                                    // before any partition starts a task
 	g.Go(func() error { keepLimits(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
+	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.lead(gctx); return nil })
 	g.Go(func() error { defer cancel(); return e.stay(gctx) })
 	err := g.Wait()

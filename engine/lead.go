@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/weirhq/weir/store"
 )
 
 // lead has this node try to be the leader until ctx ends. The leader is the owner
-// of [store.Control]: it takes old notices down and sets the targets of quotas.
+// of [store.Control]: it takes old notices down, sets the targets of quotas
+// and decides how many workers each lane has.
 // Its death changes nothing but that.
 func (e *Engine) lead(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -31,14 +33,32 @@ func (e *Engine) lead(ctx context.Context) {
 	}
 }
 
+// leader is this node while it leads.
+type leader struct {
+	engine *Engine
+	tok    store.Token
+	mu     sync.Mutex // one commit at a time
+}
+
+// commit writes to the control partition, unless another node leads.
+func (l *leader) commit(ctx context.Context, b *store.Batch) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, err := l.engine.store.Last(ctx, store.Control)
+	if err != nil {
+		return err
+	}
+	b.Number = last.Number + 1
+	return l.engine.store.Commit(ctx, store.Control, l.tok, b)
+}
+
 // reign is the leader's time: until ctx ends or the lease is lost.
 func (e *Engine) reign(ctx context.Context, tok store.Token) {
 	ctx, abdicate := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.allot(ctx, tok.Epoch)
-	}()
+	l := &leader{engine: e, tok: tok}
+	var work sync.WaitGroup
+	work.Go(func() { e.allot(ctx, tok.Epoch) })
+	work.Go(func() { e.coordinate(ctx, l) })
 	for renewed := time.Now(); ; {
 		pause(ctx, e.opts.LeaseFor/3, nil)
 		if ctx.Err() != nil {
@@ -48,7 +68,7 @@ func (e *Engine) reign(ctx context.Context, tok store.Token) {
 		err := e.store.Renew(ctx, store.Control, tok, e.opts.LeaseFor)
 		if err == nil {
 			renewed = asked
-			e.clearBoard(ctx, tok)
+			e.clearBoard(ctx, l)
 			continue
 		}
 		if errors.Is(err, store.ErrFenced) || time.Since(renewed) >= e.opts.LeaseFor-e.opts.LeaseFor/3 {
@@ -56,7 +76,7 @@ func (e *Engine) reign(ctx context.Context, tok store.Token) {
 		}
 	}
 	abdicate()
-	<-done
+	work.Wait()
 	over := context.WithoutCancel(ctx)
 	if e.store.Release(over, store.Control, tok) == nil {
 		e.tell(over, "abdicated", 0)
@@ -64,17 +84,13 @@ func (e *Engine) reign(ctx context.Context, tok store.Token) {
 }
 
 // clearBoard takes down the notices that all nodes have had a lease's time to read.
-func (e *Engine) clearBoard(ctx context.Context, tok store.Token) {
+func (e *Engine) clearBoard(ctx context.Context, l *leader) {
 	old := e.fleet.old
 	e.fleet.old = e.fleet.seen.Load()
 	if old == 0 || old == e.fleet.cleared {
 		return
 	}
-	last, err := e.store.Last(ctx, store.Control)
-	if err == nil {
-		err = e.store.Commit(ctx, store.Control, tok, &store.Batch{Number: last.Number + 1, Ack: old})
-	}
-	if err != nil {
+	if err := l.commit(ctx, &store.Batch{Ack: old}); err != nil {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "old notices stay up", slog.Any("error", err))
 		return
 	}

@@ -40,6 +40,8 @@ type part struct {
 	abandoned bool                      // the drain time is over
 	commits   sync.WaitGroup
 	out       outbox
+	loads     []partition.LaneLoad   // reused
+	totals    map[string]*laneTotals // by resource
 }
 
 func newPart(e *Engine, no int) *part {
@@ -137,6 +139,8 @@ func (p *part) step(now int64, in *input) error {
 		return p.messages(now, in.messages)
 	case in.wake != "":
 		p.machine.Wake(now, in.wake)
+	case in.observe != nil:
+		in.observe <- p.look(now) // there is room
 	case in.stop:
 		p.stopping = true
 		p.machine.Stop()
@@ -218,11 +222,12 @@ func (p *part) show(do *partition.Effects) {
 func (p *part) config() partition.Config {
 	e := p.engine
 	return partition.Config{
-		Slots: e.opts.Slots,
-		Seed:  randomSeed(),
-		Chain: e.steps,
-		Codec: e.codec,
-		Gate:  p.gate,
+		Slots:   e.opts.Slots,
+		Workers: e.opts.Workers,
+		Seed:    randomSeed(),
+		Chain:   e.steps,
+		Codec:   e.codec,
+		Gate:    p.gate,
 	}
 }
 

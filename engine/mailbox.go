@@ -4,20 +4,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/store"
 )
 
 // input is one thing that happened to a partition: one of its fields is set.
 type input struct {
-	run       *run            // a task ended
-	messages  []store.Message // the inbox has more
-	committed bool            // the commit under way is durable
-	stalled   bool            // the commit under way failed, and is made again
-	wake      string          // a resource's gate may let tasks through again
-	stop      bool            // start nothing more: the engine is told to stop
-	renewed   bool            // the lease is held after all
-	abandon   bool            // do not wait for running tasks any longer
-	err       error           // the partition cannot go on
+	run       *run               // a task ended
+	messages  []store.Message    // the inbox has more
+	committed bool               // the commit under way is durable
+	stalled   bool               // the commit under way failed, and is made again
+	wake      string             // a resource's gate may let tasks through again
+	observe   chan<- []weir.Lane // tell what the lanes did; there is room for the answer
+	stop      bool               // start nothing more: the engine is told to stop
+	renewed   bool               // the lease is held after all
+	abandon   bool               // do not wait for running tasks any longer
+	err       error              // the partition cannot go on
 }
 
 // mailbox is the one way into a partition's loop. Order of inputs is order of

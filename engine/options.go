@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/coord"
 )
 
 // Options configures [Open]. The zero value is ready for production.
@@ -18,6 +19,12 @@ type Options struct {
 	Partitions int
 	// Slots is how many tasks may run at once on this node. Default 64.
 	Slots int
+	// Workers is how many tasks of one lane, a resource in a partition, run at once before the load is
+	// known, and at least. Default 8, or Slots if that is less.
+	Workers int
+	// Scaling says how workers follow the load, where operators have set nothing; see [Engine.SetScaling].
+	// Default: by Little's law, between Workers and Slots.
+	Scaling weir.Scaling
 	// MaxPending is how many items may be accepted and not ended; more are
 	// refused with a [weir.BacklogError]. Default 100 million.
 	MaxPending int64
@@ -46,6 +53,7 @@ func defaultPartitions() int { return min(4*runtime.GOMAXPROCS(0), maxPartitions
 
 func (o Options) withDefaults() Options {
 	o.Slots = cmp.Or(o.Slots, 64)
+	o.Workers = min(cmp.Or(o.Workers, 8), max(o.Slots, 1))
 	o.MaxPending = cmp.Or(o.MaxPending, 100_000_000)
 	o.LeaseFor = cmp.Or(o.LeaseFor, 10*time.Second)
 	o.DrainFor = cmp.Or(o.DrainFor, 30*time.Second)
@@ -64,6 +72,10 @@ func (o Options) validate() error {
 	}
 	within("Partitions", int64(o.Partitions), 0, maxPartitions)
 	within("Slots", int64(o.Slots), 1, 1_000_000)
+	within("Workers", int64(o.Workers), 1, 1_000_000)
+	if err := coord.Validate(&o.Scaling); err != nil {
+		bad.Add("bad_scaling", "Scaling", err.Error(), "leave it empty for the default")
+	}
 	within("MaxPending", o.MaxPending, 1, 1<<40)
 	within("CacheBytes", int64(o.CacheBytes), 1<<20, 1<<40)
 	for _, d := range []struct {

@@ -104,6 +104,13 @@ func (g *gate) Take(now int64, cost int, weight int64, express bool) (int64, boo
 	return at, ok
 }
 
+// SetWorkers implements sched.Scaler.
+func (g *gate) SetWorkers(now int64, n int) {
+	g.share.mu.Lock()
+	g.share.pool.SetWorkers(now, g.lane, n)
+	g.share.unlock()
+}
+
 // Release implements sched.Gate.
 func (g *gate) Release(now int64) {
 	g.share.mu.Lock()
@@ -128,6 +135,9 @@ func (g *gate) Cause() limit.Cause {
 	}
 	return limit.CauseRate
 }
+
+// describe adds what is known of the resources to the lanes of this node.
+func (s *share) describe(_ *weir.Node) {}
 
 // leave forgets the lanes of a partition that this node no longer owns.
 func (s *share) leave(now int64, partition int) {

@@ -74,7 +74,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	b.Set = append(b.Set, seal(timeKey(), binary.BigEndian.AppendUint64(nil, uint64(now))))
 	for _, x := range g.created {
 		id := x.spec.ID
-		b.Set = append(b.Set, sealJSON(specKey(id), x.spec))
+		b.Set = append(b.Set, SealJSON(specKey(id), x.spec))
 		if !x.state.Final() || planted.Is(planted.EndedStaysActive) { // one that ended in this same commit is never marked
 			b.Set = append(b.Set, store.Row{Key: activeKey(id)})
 		}
@@ -113,7 +113,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	if x.state == weir.BulkCancelling {
 		x.status.InFlight = x.flying()
 	}
-	b.Set = append(b.Set, sealJSON(statusKey(x.spec.ID), &x.status))
+	b.Set = append(b.Set, SealJSON(statusKey(x.spec.ID), &x.status))
 	if x.state.Final() || now >= x.latencyDue || x.away() && x.quiet() && !x.shard.away.quiet {
 		b.Set = append(b.Set, x.latencyRows()...)
 		x.latencyDue = now + latencyEvery

@@ -64,14 +64,14 @@ func (m *Machine) workers(lane string) int {
 
 func (m *Machine) writeLanes(b *store.Batch, g *generation) {
 	for _, lane := range g.scaled {
-		b.Set = append(b.Set, sealJSON(laneKey(lane), m.lanes.told[lane]))
+		b.Set = append(b.Set, SealJSON(laneKey(lane), m.lanes.told[lane]))
 	}
 }
 
 func (m *Machine) loadLanes(rows Rows) error {
 	return rows.Scan([]byte{kindLane}, func(key, row []byte) error {
 		s := &Scale{}
-		if err := unsealJSON(key, row, s); err != nil {
+		if err := UnsealJSON(key, row, s); err != nil {
 			return err
 		}
 		m.lanes.told[s.Lane] = s
@@ -90,7 +90,7 @@ func ReadWorkers(rows Rows, lane string) (*Scale, error) {
 		return nil, err
 	}
 	s := &Scale{}
-	return s, unsealJSON(key, row, s)
+	return s, UnsealJSON(key, row, s)
 }
 
 // LaneLoad is what one lane had to do since it was last looked at.

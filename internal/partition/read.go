@@ -29,7 +29,7 @@ func readJSON(rows Rows, key []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return unsealJSON(key, raw, v)
+	return UnsealJSON(key, raw, v)
 }
 
 // LastStart is the latest time at which a former owner may have started a task:

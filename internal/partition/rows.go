@@ -79,7 +79,8 @@ func seal(key, value []byte) store.Row {
 	return store.Row{Key: key, Value: binary.BigEndian.AppendUint32(value, sum)}
 }
 
-func sealJSON(key []byte, v any) store.Row {
+// SealJSON makes a row of a value, with its checksum.
+func SealJSON(key []byte, v any) store.Row {
 	raw, err := json.Marshal(v)
 	must(err == nil, "encode row %q: %v", key, err)
 	return seal(key, raw)
@@ -98,7 +99,8 @@ func unseal(key, row []byte) ([]byte, error) {
 	return value, nil
 }
 
-func unsealJSON(key, row []byte, v any) error {
+// UnsealJSON checks a row that SealJSON made, and reads it.
+func UnsealJSON(key, row []byte, v any) error {
 	raw, err := unseal(key, row)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 	id := x.spec.ID
 	if x.away() {
 		if x.shard.away.unsaved || x.state.Final() {
-			b.Set = append(b.Set, sealJSON(shardKey(id), x.shardRow()))
+			b.Set = append(b.Set, SealJSON(shardKey(id), x.shardRow()))
 			x.shard.away.unsaved = false
 		}
 		m.sendTally(now, g, x)
@@ -46,7 +46,7 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 	}
 	for i, fresh := range h.fresh {
 		if fresh {
-			b.Set = append(b.Set, sealJSON(tallyKey(id, i), &h.tallies[i]))
+			b.Set = append(b.Set, SealJSON(tallyKey(id, i), &h.tallies[i]))
 			h.fresh[i] = false
 		}
 	}
@@ -104,7 +104,7 @@ func loadHome(rows Rows, c *Created) (*shard, error) {
 	s.ranges = h.lists[0]
 	return s, rows.Scan(rowKey(kindTally, c.ID), func(key, row []byte) error {
 		var t Tally
-		if err := unsealJSON(key, row, &t); err != nil {
+		if err := UnsealJSON(key, row, &t); err != nil {
 			return err
 		}
 		if i := int(key[len(key)-1]); i >= len(c.Shards) || i != t.Shard {

@@ -1,0 +1,258 @@
+package coord
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/scale"
+)
+
+// Coordinator is what the leader remembers of all lanes between cycles.
+type Coordinator struct {
+	lanes     map[weir.LaneID]*track
+	histories map[string]scale.History // by resource
+}
+
+// track is what is remembered of one lane.
+type track struct {
+	last    weir.Lane // as it was seen last
+	node    string
+	at      int64 // when it was looked at, by its node
+	seen    int64 // in which cycle
+	acting  mind
+	shadow  mind
+	told    int   // workers, by the last decision
+	toldAt  int64 // 0: never
+	workers int   // what it has, as far as is known
+	need    float64
+	useful  float64
+	reason  scale.Reason
+}
+
+// mind is one policy's memory of a lane.
+type mind struct {
+	policy  string
+	state   scale.State
+	workers int          // shadow only: what it believes that there are; 0: nothing yet
+	stored  scale.Reason // of the last decision that was worth storing
+}
+
+// New returns the memory of a leader that has seen nothing.
+func New() *Coordinator {
+	return &Coordinator{lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}}
+}
+
+// Histories is what each resource needed in the hours of the week, to be stored.
+func (c *Coordinator) Histories() map[string]scale.History { return c.histories }
+
+// SetHistory takes back what was stored.
+func (c *Coordinator) SetHistory(resource string, h scale.History) { c.histories[resource] = h }
+
+// Fleet is what a cycle looks at.
+type Fleet struct {
+	Nodes []weir.Node
+	// Rates is what each resource lets through, in items per second over all nodes;
+	// one that is not there lets everything through.
+	Rates map[string]float64
+	// Partitions is how many partitions new work is spread over.
+	Partitions int
+}
+
+// forgetAfter is how long a lane that nobody reports is remembered.
+const forgetAfter = int64(5 * time.Minute)
+
+// Cycle decides for every lane of which there is news. Call it once a second. It
+// returns the decisions that change something, and those that hold a lane back
+// for another reason than the one before.
+func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision {
+	news := c.news(now, f.Nodes)
+	usable := c.usable(f, news)
+	needs := map[string]float64{}
+	var out []weir.Decision
+	for i := range news {
+		n := &news[i]
+		floor := c.histories[n.lane.ID.Resource]
+		sig := n.signals(usable[n.lane.ID])
+		sig.Floor = share(floor.Floor(now), f.Partitions)
+		cfg := config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
+		out = c.decide(now, out, n, sig, s, cfg)
+		needs[n.lane.ID.Resource] += n.track.need
+	}
+	for r, need := range needs {
+		h := c.histories[r]
+		c.histories[r] = h.Observe(now, need)
+	}
+	maps.DeleteFunc(c.lanes, func(_ weir.LaneID, t *track) bool { return now-t.seen > forgetAfter })
+	return out
+}
+
+// share divides a number of workers among lanes, rounded up.
+func share(workers, lanes int) int {
+	lanes = max(lanes, 1)
+	return (workers + lanes - 1) / lanes
+}
+
+// news is a lane that was looked at since the last cycle.
+type news struct {
+	node  *weir.Node
+	lane  *weir.Lane
+	track *track
+	span  float64   // seconds since it was looked at before
+	delta weir.Lane // what the counts grew by
+}
+
+// news sorts out what is new: a node that has not looked again tells nothing. Of
+// two nodes that speak of one lane the later one owns it.
+func (c *Coordinator) news(now int64, nodes []weir.Node) (out []news) {
+	for i := range nodes {
+		n := &nodes[i]
+		for j := range n.Lanes {
+			l := &n.Lanes[j]
+			t := c.lanes[l.ID]
+			if t == nil {
+				t = &track{}
+				c.lanes[l.ID] = t
+			}
+			t.seen = now
+			at := n.At.UnixNano()
+			if at <= t.at {
+				continue
+			}
+			x := news{node: n, lane: l, track: t}
+			if t.node == n.Name {
+				x.span = float64(at-t.at) / 1e9
+				x.delta = grown(l, &t.last)
+			}
+			t.node, t.at, t.last = n.Name, at, *l
+			if x.span > 0 {
+				out = append(out, x)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b news) int {
+		return cmp.Or(cmp.Compare(a.lane.ID.Resource, b.lane.ID.Resource), a.lane.ID.Partition-b.lane.ID.Partition)
+	})
+	return out
+}
+
+// grown is by how much the counts of a lane grew.
+func grown(now, before *weir.Lane) weir.Lane {
+	if now.Ended < before.Ended || now.Started < before.Started { // its owner started anew
+		before = &weir.Lane{}
+	}
+	return weir.Lane{
+		Arrived: now.Arrived - before.Arrived, Started: now.Started - before.Started, Ended: now.Ended - before.Ended,
+		Failed: now.Failed - before.Failed, Refused: now.Refused - before.Refused, Took: now.Took - before.Took,
+	}
+}
+
+// drainFor is over what time a backlog counts as demand when a rate is divided.
+const drainFor = 30
+
+// usable is each lane's share of what its resource lets through, in items per second.
+func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
+	byResource := map[string][]demand{}
+	for i := range all {
+		l := all[i].lane
+		if f.Rates[l.ID.Resource] > 0 {
+			byResource[l.ID.Resource] = append(byResource[l.ID.Resource], demand{
+				lane: i, weight: float64(max(l.Weight, 1)),
+				wants: all[i].delta.Arrived/all[i].span*float64(l.Chunk) + float64(l.Eligible)/drainFor,
+			})
+		}
+	}
+	out := map[weir.LaneID]float64{}
+	for r, ds := range byResource {
+		divide(f.Rates[r], ds)
+		for _, d := range ds {
+			out[all[d.lane].lane.ID] = d.gets
+		}
+	}
+	return out
+}
+
+// signals is what the policy is told, with the share of the rate in items per second.
+func (n *news) signals(usable float64) scale.Signals {
+	l, d := n.lane, &n.delta
+	load := scale.Load{
+		Resource: l.ID.Resource, Arrivals: d.Arrived / n.span, Backlog: int(math.Ceil(l.Tasks(l.Eligible))),
+		Usable: usable / float64(max(l.Chunk, 1)), Closed: l.Closed, Samples: int(d.Ended), Failed: int(d.Failed),
+	}
+	if d.Ended > 0 {
+		load.Service = max(d.Took/time.Duration(d.Ended), time.Microsecond) // the law divides by it
+	}
+	return scale.Signals{
+		Workers: l.Workers, Loads: []scale.Load{load}, SlotWait: l.Wait99,
+		Busy: min(l.Busy/float64(max(l.Workers, 1)), 1), CPU: n.node.CPU, Memory: n.node.Memory, Strained: l.Strained,
+	}
+}
+
+// obeyFor is how long a lane may take to show that it has obeyed. Then it is told again.
+const obeyFor = int64(3 * time.Second)
+
+// decide asks the policies for one lane.
+func (c *Coordinator) decide(now int64, out []weir.Decision, n *news, sig scale.Signals, s *weir.Scaling, cfg scale.Config) []weir.Decision {
+	t := n.track
+	t.workers = n.lane.Workers
+	switch {
+	case now-t.toldAt < obeyFor && t.toldAt != 0:
+		t.workers = t.told
+	case t.workers < 0: // no bound yet
+		t.workers = cfg.Max
+	}
+	sig.Workers = t.workers
+	if p, _ := policyOf(s.Policy); p != nil {
+		d := t.acting.ask(now, p, s.Policy, sig, cfg)
+		t.need, t.useful, t.reason = d.Need, d.Useful, d.Reason
+		if d.Workers != sig.Workers || t.acting.worthStoring(d.Reason) {
+			out = append(out, decisionOf(now, n, &sig, d, s.Policy, false))
+		}
+		if d.Workers != sig.Workers {
+			t.told, t.toldAt = d.Workers, now
+		}
+	}
+	if s.Shadow == "" {
+		t.shadow = mind{}
+		return out
+	}
+	p, _ := policyOf(s.Shadow)
+	if p == nil {
+		return out
+	}
+	sig.Workers = cmp.Or(t.shadow.workers, t.workers)
+	d := t.shadow.ask(now, p, s.Shadow, sig, cfg)
+	if d.Workers != sig.Workers || t.shadow.worthStoring(d.Reason) {
+		out = append(out, decisionOf(now, n, &sig, d, s.Shadow, true))
+	}
+	t.shadow.workers = d.Workers
+	return out
+}
+
+// ask has the policy decide. Another policy than before starts with an empty memory.
+func (m *mind) ask(now int64, p scale.Policy, name string, sig scale.Signals, cfg scale.Config) scale.Decision {
+	if m.policy != name {
+		*m = mind{policy: name, workers: m.workers}
+	}
+	d, st := p(now, sig, m.state, cfg)
+	m.state = st
+	return d
+}
+
+// worthStoring reports whether a decision that changes nothing should be stored:
+// it holds the lane back, and for another reason than the one stored last. What
+// merely waits for the next cycle is not worth it.
+func (m *mind) worthStoring(r scale.Reason) bool {
+	switch r {
+	case scale.Steady, scale.Confirming, scale.Cooling, scale.Watching:
+		return false
+	}
+	if m.stored == r {
+		return false
+	}
+	m.stored = r
+	return true
+}

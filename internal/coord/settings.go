@@ -1,0 +1,84 @@
+package coord
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/scale"
+)
+
+// Validate returns an error that names the first setting that cannot be used.
+func Validate(s *weir.Scaling) error {
+	for _, p := range []struct{ field, name string }{{"policy", s.Policy}, {"shadow", s.Shadow}} {
+		if _, err := policyOf(p.name); err != nil {
+			return fmt.Errorf("%s: %w", p.field, err)
+		}
+	}
+	if err := (scale.Config{Min: s.Min, Max: s.Max, Drain: s.Drain}).Validate(); err != nil {
+		return err
+	}
+	for id, pin := range s.Pins {
+		if pin.Workers < 0 || pin.Until.IsZero() {
+			return fmt.Errorf("pin of %v: %d workers until %v: want at least 0 workers and an end", id, pin.Workers, pin.Until)
+		}
+	}
+	for r, t := range s.Timetables {
+		if _, err := parseTimetable(t); err != nil {
+			return fmt.Errorf("timetable of %q: %w", r, err)
+		}
+	}
+	return nil
+}
+
+// Expire removes what has run out, and reports whether anything had.
+func Expire(s *weir.Scaling, now int64) (any bool) {
+	for id, pin := range s.Pins {
+		if pin.Until.UnixNano() <= now {
+			delete(s.Pins, id)
+			any = true
+		}
+	}
+	for r, c := range s.Circuits {
+		if c.Until.UnixNano() <= now {
+			delete(s.Circuits, r)
+			any = true
+		}
+	}
+	return any
+}
+
+// policyOf finds a policy; nil: none.
+func policyOf(name string) (scale.Policy, error) {
+	if name == weir.Off {
+		return nil, nil //nolint:nilnil // no policy is a policy here
+	}
+	return scale.ByName(name)
+}
+
+// config is what the policy is told of one lane. Floors that are set for a
+// resource are divided among its lanes.
+func config(s *weir.Scaling, id weir.LaneID, slots, lanes int) scale.Config {
+	c := scale.Config{
+		Min: s.Min, Max: cmp.Or(s.Max, slots), Drain: s.Drain,
+		Override: override(s.Pins[id]), Paused: s.Paused != "",
+	}
+	if slots > 0 {
+		c.Max = min(c.Max, slots)
+	}
+	c.Min = min(c.Min, c.Max)
+	if text := s.Timetables[id.Resource]; text != "" {
+		c.Timetable, _ = parseTimetable(text) // Validate has read it
+		for i := range c.Timetable {
+			c.Timetable[i].Workers = share(c.Timetable[i].Workers, lanes)
+		}
+	}
+	return c
+}
+
+func override(p weir.Pin) scale.Override {
+	if p.Until.IsZero() {
+		return scale.Override{}
+	}
+	return scale.Override{Workers: p.Workers, Until: p.Until.UnixNano(), Why: p.Why}
+}

@@ -1,0 +1,94 @@
+package weir
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LaneID names a lane: one resource in one partition.
+type LaneID struct {
+	Partition int
+	Resource  string
+}
+
+// String writes the lane as p03/send-message.
+func (id LaneID) String() string { return fmt.Sprintf("p%02d/%s", id.Partition, id.Resource) }
+
+// MarshalText writes the lane as String does.
+func (id LaneID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what String writes.
+func (id *LaneID) UnmarshalText(text []byte) error {
+	p, resource, found := strings.Cut(string(text), "/")
+	n, err := strconv.Atoi(strings.TrimPrefix(p, "p"))
+	if !found || err != nil || n < 0 || resource == "" {
+		return fmt.Errorf("lane %q: want partition and resource, as in p03/send-message", text)
+	}
+	*id = LaneID{n, resource}
+	return nil
+}
+
+// Node is what a node says of itself and of its lanes.
+type Node struct {
+	Name  string    `json:"name"`
+	At    time.Time `json:"at"` // when it looked
+	Slots int       `json:"slots"`
+	// CPU and Memory are the shares in use, from 0 to 1.
+	CPU    float64 `json:"cpu"`
+	Memory float64 `json:"memory"`
+	Lanes  []Lane  `json:"lanes,omitempty"`
+}
+
+// Lane is what a node observed of one lane. Counts only ever grow for as long as
+// one node owns the lane; all others are of the second before At.
+type Lane struct {
+	ID LaneID `json:"lane"`
+	// Workers is the bound on the tasks in flight, and Chunk how many items a task has at most.
+	Workers int `json:"workers"`
+	Chunk   int `json:"chunk"`
+	// Ready is how many items could run but for limits and pauses, Eligible how many
+	// of them nothing but limits holds up, and Waiting how many have a due time.
+	Ready    int64 `json:"ready"`
+	Eligible int64 `json:"eligible"`
+	Waiting  int64 `json:"waiting"`
+	// InFlight is tasks, and Busy the mean of it.
+	InFlight int     `json:"in_flight"`
+	Busy     float64 `json:"busy"`
+	// Wait50, Wait99 are the waits for a worker; Oldest is how long the tenant that
+	// was served longest ago waits.
+	Wait50 time.Duration `json:"wait_p50"`
+	Wait99 time.Duration `json:"wait_p99"`
+	Oldest time.Duration `json:"oldest"`
+	// Weight is the weight of the tenants that have something to run.
+	Weight int64 `json:"weight"`
+	// Cause is what holds the lane up now.
+	Cause string `json:"cause,omitempty"`
+
+	// Arrived, Started, Ended, Failed, Refused count tasks since this node owns the
+	// lane; Took is for how long those that ended held a worker.
+	Arrived float64       `json:"arrived"`
+	Started int64         `json:"started"`
+	Ended   int64         `json:"ended"`
+	Failed  int64         `json:"failed"`
+	Refused int64         `json:"refused"`
+	Took    time.Duration `json:"took"`
+
+	// QuotaUse is the share of the rate that this node may use which its lanes of
+	// the resource used together.
+	QuotaUse float64 `json:"quota_use,omitempty"`
+	// Strained says that flow control holds the resource down, Closed that nothing
+	// may run on it at all.
+	Strained bool `json:"strained,omitempty"`
+	Closed   bool `json:"closed,omitempty"`
+}
+
+// Tasks is a number of the lane's items counted in tasks.
+func (l *Lane) Tasks(items int64) float64 { return float64(items) / float64(max(l.Chunk, 1)) }
+
+// Depth is how many tasks are ready for each worker.
+func (l *Lane) Depth() float64 { return l.Tasks(l.Ready) / float64(max(l.Workers, 1)) }
+
+// Idle reports whether the lane has nothing to do.
+func (l *Lane) Idle() bool { return l.Ready == 0 && l.InFlight == 0 && l.Waiting == 0 }
