@@ -179,7 +179,10 @@ func (e *HandlerBug) Unwrap() error { return e.Err }
 // attempt is counted, and the resource is left alone until After has passed.
 type RefusedError struct {
 	After time.Duration
-	Err   error
+	// OfTenant says that a limit of the task's tenant was the cause: only this
+	// tenant's work waits then.
+	OfTenant bool
+	Err      error
 }
 
 // Error tells the cause.

@@ -39,6 +39,30 @@ type Node struct {
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`
 	Lanes  []Lane  `json:"lanes,omitempty"`
+	// Resources is what the node knows of the resources that its lanes use.
+	Resources []ResourceUse `json:"resources,omitempty"`
+}
+
+// ResourceUse is what one node knows of a resource and of its downstream.
+type ResourceUse struct {
+	Name string `json:"name"`
+	// Rate is the limit of all nodes, in items per second, and Allowed what this
+	// node may start now; 0: no limit. Limited says that refusals hold it down.
+	Rate    float64 `json:"rate,omitempty"`
+	Allowed float64 `json:"allowed,omitempty"`
+	Limited bool    `json:"limited,omitempty"`
+	// Use is the share of Allowed that was used.
+	Use float64 `json:"use"`
+	// Concurrency is the limit of all nodes, and Bearable what the downstream was
+	// found to bear of this node; 0: no limit. InFlight is this node's tasks.
+	Concurrency int `json:"concurrency,omitempty"`
+	Bearable    int `json:"bearable,omitempty"`
+	InFlight    int `json:"in_flight"`
+	// Circuit is closed, open or half-open; CircuitUntil is when that ends, if a time is set.
+	Circuit      string    `json:"circuit"`
+	CircuitUntil time.Time `json:"circuit_until,omitzero"`
+	// Text says why the resource is held down, if it is.
+	Text string `json:"text,omitempty"`
 }
 
 // Lane is what a node observed of one lane. Counts only ever grow for as long as

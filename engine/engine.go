@@ -124,6 +124,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	keepLimits := e.shareLimits()                                    // before any partition starts a task
 	g.Go(func() error { keepLimits(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
+	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.lead(gctx); return nil })
 	g.Go(func() error { defer cancel(); return e.stay(gctx) })

@@ -26,9 +26,9 @@ type part struct {
 	readOn  chan struct{} // the loop has taken what the inbox reader brought
 	machine *partition.Machine
 	token   store.Token
-	gates   map[string]sched.Gate // by resource
-	running []*run                // tasks in flight, in no order, for their deadlines
-	recent  blockKey              // the block that was asked for last
+	gates   map[string]*gate // by resource
+	running []*run           // tasks in flight, in no order, for their deadlines
+	recent  blockKey         // the block that was asked for last
 	opened  *cached
 
 	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
@@ -45,7 +45,7 @@ type part struct {
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), gates: map[string]sched.Gate{}}
+	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), gates: map[string]*gate{}}
 }
 
 const (

@@ -41,7 +41,7 @@ type fleet struct {
 // are its to own and hands over those that are not, until ctx ends. It returns
 // when all are handed over.
 func (e *Engine) stay(ctx context.Context) error {
-	o := &ownership{engine: e, ctx: ctx, owned: map[int]context.CancelFunc{}, ended: make(chan ending)}
+	o := &ownership{engine: e, ctx: ctx, owned: map[int]context.CancelFunc{}, ended: make(chan release)}
 	tick := time.NewTicker(announceEvery)
 	defer tick.Stop()
 	changed := "joined" // what to tell the others once it is announced
@@ -168,11 +168,11 @@ type ownership struct {
 	engine *Engine
 	ctx    context.Context
 	owned  map[int]context.CancelFunc
-	ended  chan ending
+	ended  chan release
 }
 
-// ending is how the owning of a partition ended.
-type ending struct {
+// release is how the owning of a partition ended.
+type release struct {
 	partition int
 	err       error
 }
@@ -203,14 +203,14 @@ func (o *ownership) begin(p int) {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			err = nil // told to hand over: not a failure
 		}
-		o.ended <- ending{p, err}
+		o.ended <- release{p, err}
 	}()
 }
 
 // end takes note of the end of an ownership, and returns an error that ends the
 // engine. Where other nodes use the store too, a partition that cannot go on is
 // stopped alone and openly: it would end one node after the other.
-func (o *ownership) end(x ending) error {
+func (o *ownership) end(x release) error {
 	o.owned[x.partition]()
 	delete(o.owned, x.partition)
 	e := o.engine

@@ -35,6 +35,9 @@ func (e *Engine) observe(ctx context.Context) {
 		node := e.lookAtLanes(ctx, m)
 		e.seen.Store(node)
 		err := e.publish(ctx, node)
+		if err == nil {
+			err = e.obeyCircuits(ctx)
+		}
 		if err != nil && !failing && ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
 		}
@@ -50,6 +53,17 @@ func (e *Engine) publish(ctx context.Context, n *weir.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
 	return e.store.Announce(ctx, lanesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor)
+}
+
+// obeyCircuits opens and closes breakers as operators have set them.
+func (e *Engine) obeyCircuits(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
+	defer cancel()
+	s, err := e.Scaling(ctx)
+	if err == nil {
+		e.share.setCircuits(time.Now().UnixNano(), s.Circuits)
+	}
+	return err
 }
 
 // lookAtLanes asks the loops of all partitions what their lanes did.
@@ -77,7 +91,7 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
 	}
 	n.At = time.Now().UTC()
 	n.CPU, n.Memory = m.read(n.At)
-	e.share.describe(n)
+	e.share.describe(n.At.UnixNano(), n)
 	return n
 }
 

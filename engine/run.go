@@ -11,7 +11,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -28,8 +27,9 @@ type run struct {
 	at       int // in part.running
 	started  int64
 	reported atomic.Bool
-	orphan   atomic.Pointer[sched.Gate] // where to give back what it took, once its partition is gone
-	expired  int64                      // when the loop cancelled it; 0: not
+	orphan   atomic.Pointer[gate] // where to give back what it took, once its partition is gone
+	expired  int64                // when the loop cancelled it; 0: not
+	uncalled bool                 // it did not come to a call: its end says nothing of the downstream
 
 	item    [1]weir.TaskItem // saves a small task two allocations
 	outcome [1]weir.Outcome
@@ -52,6 +52,7 @@ func (r *run) work() {
 		return
 	}
 	if !r.part.sure(time.Now()) { // the process was held up before the task could start
+		r.uncalled = true
 		r.finish(&weir.RefusedError{After: time.Second, Err: errUnsure})
 		return
 	}
@@ -65,7 +66,7 @@ func (r *run) finish(err error) {
 	r.ctx.cancel(context.Canceled)
 	if r.reported.Swap(true) {
 		if gate := r.orphan.Swap(nil); gate != nil {
-			(*gate).Release(time.Now().UnixNano())
+			gate.Release(time.Now().UnixNano())
 		}
 		return
 	}
@@ -86,6 +87,7 @@ func (r *run) unprepared(err error) {
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) && !r.part.engine.mayReturn(r.cut.Bulk) {
 		r.part.mail.put(input{err: fmt.Errorf("partition %d: read items: %w", r.part.no, err)})
 	}
+	r.uncalled = true
 	r.finish(&weir.RefusedError{After: time.Second, Err: err})
 }
 
@@ -122,6 +124,9 @@ func (r *run) prepare() error {
 // ended takes the result of a task into the machine.
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
+	if g := p.gates[r.cut.Step.Resource.Name]; g != nil {
+		g.ending = endingOf(now, r)
+	}
 	p.machine.Result(now, &r.result)
 }
 
@@ -166,8 +171,7 @@ func (p *part) checkDeadlines(now int64) {
 // node, or until Grace is over.
 func (p *part) abandonAll() {
 	for _, r := range p.running {
-		gate := p.gates[r.cut.Step.Resource.Name]
-		r.orphan.Store(&gate)
+		r.orphan.Store(p.gates[r.cut.Step.Resource.Name])
 		if !r.reported.Swap(true) {
 			time.AfterFunc(p.engine.opts.Grace, func() { r.finish(nil) })
 		} else { // it ended after the loop did
@@ -181,7 +185,7 @@ func (p *part) abandonAll() {
 func failureOf(err error) *partition.Failure {
 	f := &partition.Failure{Code: execute.Code(err), Message: err.Error()}
 	if refused, ok := weir.AsRefused(err); ok {
-		f.Refused, f.After = true, refused.After
+		f.Refused, f.OfTenant, f.After = true, refused.OfTenant, refused.After
 	}
 	var wrong *execute.EndpointError
 	if errors.As(err, &wrong) {

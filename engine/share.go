@@ -6,7 +6,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/sched"
 )
 
 // share divides this node's slots and the resources' limits between its
@@ -17,8 +16,9 @@ type share struct {
 	pool *limit.Pool
 	wake func(partition int, resource string) // only puts into a mailbox
 
-	shared bool                                      // other nodes use the limits, too
-	bells  map[*limit.PoolResource][]chan<- struct{} // whoever watches a resource
+	controls []*control                                // in the order in which they were made
+	shared   bool                                      // other nodes use the limits, too
+	bells    map[*limit.PoolResource][]chan<- struct{} // whoever watches a resource
 
 	before int64         // when a former owner may last have started a task; 0: never
 	gates  []*gate       // handed out
@@ -32,14 +32,17 @@ func newShare(slots int, wake func(int, string)) *share {
 
 // gate is one partition's way to one resource.
 type gate struct {
-	share *share
-	lane  *limit.Lane
+	share   *share
+	lane    *limit.Lane
+	control *control
+	ending  ending // of the task that the loop is about to release
 }
 
-func (s *share) gate(partition int, r weir.Resource) sched.Gate {
+func (s *share) gate(partition int, r weir.Resource) *gate {
 	s.mu.Lock()
 	defer s.unlock()
-	g := &gate{s, s.pool.Lane(s.resource(r), partition)}
+	res := s.resource(r)
+	g := &gate{share: s, lane: s.pool.Lane(res, partition), control: s.controlOf(res, r)}
 	s.gates = append(s.gates, g)
 	s.waitOut(g)
 	return g
@@ -91,16 +94,24 @@ func (s *share) waitOut(g *gate) {
 // Peek implements sched.Gate.
 func (g *gate) Peek(now int64) int64 {
 	g.share.mu.Lock()
-	at := g.share.pool.Peek(now, g.lane)
-	g.share.unlock()
-	return at
+	defer g.share.unlock()
+	if at, held := g.held(now, 1, false); held {
+		return at
+	}
+	return g.share.pool.Peek(now, g.lane)
 }
 
 // Take implements sched.Gate.
 func (g *gate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
 	g.share.mu.Lock()
+	defer g.share.unlock()
+	if at, held := g.held(now, cost, express); held {
+		return at, false
+	}
 	at, ok := g.share.pool.Take(now, g.lane, cost, weight, express)
-	g.share.unlock()
+	if ok {
+		g.control.windows.Sent(now, cost)
+	}
 	return at, ok
 }
 
@@ -114,6 +125,10 @@ func (g *gate) SetWorkers(now int64, n int) {
 // Release implements sched.Gate.
 func (g *gate) Release(now int64) {
 	g.share.mu.Lock()
+	if g.ending.happened {
+		g.share.learn(now, g.control, &g.ending)
+		g.ending = ending{}
+	}
 	g.share.pool.Release(now, g.lane)
 	g.share.unlock()
 }
@@ -125,19 +140,16 @@ func (g *gate) Idle(now int64) {
 	g.share.unlock()
 }
 
-// Cause implements sched.Explainer: why the lane was refused last. A resource is
-// closed here only to keep its rate; see waitOut.
+// Cause implements sched.Explainer: why the lane was refused last. A resource that
+// flow control has nothing against is closed only to keep its rate; see waitOut.
 func (g *gate) Cause() limit.Cause {
 	g.share.mu.Lock()
 	defer g.share.mu.Unlock()
-	if c := g.share.pool.Cause(g.lane); c != limit.CauseClosed {
+	if c := g.share.pool.Cause(g.lane); c != limit.CauseClosed || g.control.troubled() {
 		return c
 	}
 	return limit.CauseRate
 }
-
-// describe adds what is known of the resources to the lanes of this node.
-func (s *share) describe(_ *weir.Node) {}
 
 // leave forgets the lanes of a partition that this node no longer owns.
 func (s *share) leave(now int64, partition int) {

@@ -12,9 +12,9 @@ func TestWhatAFormerOwnerStartedCountsAgainstTheRate(t *testing.T) {
 	const now, window = int64(time.Hour), int64(time.Second)
 	limited := weir.Resource{Name: "limited", Rate: 10}
 	s := newShare(8, func(int, string) {})
-	first := s.gate(0, limited).(*gate)
+	first := s.gate(0, limited)
 	s.former(now) // partition 1 is taken over after partition 0 has made its gate
-	for i, g := range []*gate{first, s.gate(1, limited).(*gate)} {
+	for i, g := range []*gate{first, s.gate(1, limited)} {
 		if at, ok := g.Take(now+1, 1, 1, false); ok || at != now+window || g.Cause() != limit.CauseRate {
 			t.Errorf("gate %d: take = %v at %d, cause %v; want a refusal until %d for the rate", i, ok, at, g.Cause(), now+window)
 		}
@@ -35,7 +35,7 @@ func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
 	s.former(now)
 	bell := make(chan struct{}, 1)
 	res := s.watch(limited, bell)
-	g := s.gate(0, limited).(*gate)
+	g := s.gate(0, limited)
 	if at, ok := g.Take(now, 1, 1, false); ok || at != limit.Never || g.Cause() != limit.CauseRate {
 		t.Errorf("take = %v at %d, cause %v; want a refusal for the rate until there is a quota", ok, at, g.Cause())
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/weirhq/weir"
 )
 
+// headerRefused says whose limit a refusal is about: "tenant" means the task's tenant alone.
+const headerRefused = "Weir-Refused"
+
 // drainBytes is how much of an unwanted body is read to keep its connection.
 const drainBytes = 64 << 10
 
@@ -20,7 +23,9 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 	status, text := resp.StatusCode, describe(resp.StatusCode, head)
 	switch {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		return &weir.RefusedError{After: refusedFor(resp.Header, c.now()), Err: errors.New(text)}
+		return &weir.RefusedError{
+			After: refusedFor(resp.Header, c.now()), OfTenant: strings.EqualFold(resp.Header.Get(headerRefused), "tenant"), Err: errors.New(text),
+		}
 	case status < 300:
 		return badAnswer(status, "answered %s where JSON was expected", statusText(status))
 	case status < 400:

@@ -11,9 +11,10 @@ const (
 	CauseSlots                    // no worker slot is free
 	CauseClosed                   // the resource is closed for a while
 	CauseTurn                     // another lane is entitled to what is free
+	CauseBearable                 // the downstream has as many tasks in flight as it was found to bear
 )
 
-var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn"}
+var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn", "bearable"}
 
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }

@@ -38,6 +38,7 @@ type PoolResource struct {
 	name     string
 	lim      *Limiter
 	bound    int // on the tasks in flight
+	bearable int // another one, of flow control
 	closed   int64
 	lanes    []*Lane
 	busy     int // lanes that are not idle
@@ -91,8 +92,9 @@ func (p *Pool) Resource(c ResourceConfig) *PoolResource {
 	}
 	r := &PoolResource{
 		name:   c.Name,
-		bound:  boundOf(c.Concurrency),
-		closed: math.MinInt64,
+		bound:    boundOf(c.Concurrency),
+		bearable: unbounded,
+		closed:   math.MinInt64,
 		lim:    New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
 	}
 	p.byName[c.Name] = r

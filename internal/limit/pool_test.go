@@ -202,6 +202,15 @@ func (w *world) disturb(t *rapid.T, rs []*PoolResource) {
 		x := rapid.SampledFrom(w.lanes).Draw(t, "scaled")
 		w.p.SetWorkers(w.now, x.l, rapid.SampledFrom([]int{-1, 1, 2, 4}).Draw(t, "workers"))
 	case 5:
+		w.p.SetBearable(w.now, r, rapid.IntRange(0, 3).Draw(t, "bearable"))
+	case 6:
+		w.p.SetPace(w.now, r, rapid.SampledFrom([]float64{0, 3, 500}).Draw(t, "pace"))
+	case 7:
+		x := rapid.SampledFrom(w.lanes).Draw(t, "held")
+		if x.l.state != laneIdle {
+			x.askAt = w.p.Hold(w.now, x.l, x.cost, x.express, w.now+rapid.Int64Range(1, sec).Draw(t, "for"))
+		}
+	case 8:
 		x := rapid.SampledFrom(w.lanes).Draw(t, "peeking")
 		if at := w.p.Peek(w.now, x.l); at > w.now {
 			x.askAt = at

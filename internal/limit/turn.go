@@ -73,8 +73,10 @@ func (p *Pool) refusal(now int64, l *Lane, cost int) (int64, Cause) {
 	switch {
 	case r.closed > now:
 		return r.closed, CauseClosed
-	case r.free() <= 0:
+	case r.bound <= r.inFlight:
 		return Never, CauseConcurrency
+	case r.bearable <= r.inFlight:
+		return Never, CauseBearable
 	case p.free() <= 0, l.full():
 		return Never, CauseSlots
 	}
@@ -97,7 +99,7 @@ func (p *Pool) free() int {
 	return p.slots - p.used
 }
 
-func (r *PoolResource) free() int { return r.bound - r.inFlight }
+func (r *PoolResource) free() int { return min(r.bound, r.bearable) - r.inFlight }
 
 // refuse makes the lane wait, and sees to it that whoever may run instead knows.
 func (p *Pool) refuse(now int64, l *Lane, cost int, express bool, at int64, cause Cause) int64 {
@@ -237,7 +239,7 @@ func (r *PoolResource) sleeper(now int64, passed bool) (best *Lane, woken int) {
 				woken++
 			}
 		case l.at != Never && !(passed && l.cause == CauseTurn):
-		case l.cause == CauseRate: // for want of a quota or permit, which will wake it
+		case l.cause == CauseRate, l.cause == CauseClosed: // a quota or permit, or the end of what holds it, will wake it
 		case best == nil || l.before(best):
 			best = l
 		}

@@ -27,6 +27,8 @@ type Failure struct {
 	Message string
 	// Refused: the downstream was too busy. No attempt is counted.
 	Refused bool
+	// OfTenant: it refused this tenant alone, by a limit of the tenant's own.
+	OfTenant bool
 	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
 	Misconfigured bool
 	After         time.Duration // not before this long from now
@@ -270,7 +272,10 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	if delay <= 0 {
 		delay = refusedFor
 	}
-	hard := s.lane.refusal.note(now, true)
+	if f.OfTenant && f.Refused {
+		m.queue.CloseTenant(now, s.bulk.group.Tenant(), s.lane.lane, now+int64(delay))
+	}
+	hard := s.lane.refusal.note(now, !f.OfTenant)
 	if f.Misconfigured {
 		delay, hard = misconfiguredFor, true
 		s.bulk.problem = "circuit_open"

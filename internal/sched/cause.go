@@ -42,6 +42,8 @@ func (q *Queue) Cause(e *Entry) Cause {
 		return CauseGroupCap
 	case t.atCap():
 		return CauseTenantCap
+	case e.flow.state == flowParked:
+		return CauseClosed
 	case r.state == resourceSleeping || r.state == resourceWaiting:
 		return r.cause
 	case q.full():
@@ -62,7 +64,7 @@ func (r *Resource) gateCause(at int64) Cause {
 		return CauseRate
 	}
 	switch x.Cause() {
-	case limit.CauseConcurrency:
+	case limit.CauseConcurrency, limit.CauseBearable:
 		return CauseConcurrency
 	case limit.CauseSlots:
 		return CauseSlots

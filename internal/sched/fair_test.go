@@ -8,20 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// serve picks one task of endless work, ends it at once and returns its job.
-func (s *sim) serve() *job {
-	p, ok := s.q.Next(s.now)
-	if !ok {
-		s.t.Fatalf("nothing to run, wake in %d ns", s.q.Wake()-s.now)
-	}
-	j := p.Entry.Data.(*job)
-	j.left -= int64(p.Cost)
-	j.served += int64(p.Cost)
-	s.update(j)
-	s.q.Done(s.now, p, ms)
-	return j
-}
-
 // Over any interval in which two tenants are both busy, what they got per weight
 // differs by no more than one task of each.
 func TestBusyTenantsStayWithinOneTaskOfEachOther(t *testing.T) {
@@ -62,19 +48,6 @@ func TestBusyTenantsStayWithinOneTaskOfEachOther(t *testing.T) {
 			}
 		}
 	})
-}
-
-func (s *sim) tryServe() (*job, bool) {
-	p, ok := s.q.Next(s.now)
-	if !ok {
-		return nil, false
-	}
-	j := p.Entry.Data.(*job)
-	j.left -= int64(p.Cost)
-	j.served += int64(p.Cost)
-	s.update(j)
-	s.q.Done(s.now, p, ms)
-	return j, true
 }
 
 func TestComingAndGoingEarnsNothing(t *testing.T) {
@@ -225,36 +198,6 @@ func TestCreditIsOneQuantum(t *testing.T) {
 	}
 	if most := r.small + 20; late.served > most {
 		t.Errorf("after long idleness a tenant got %d items before anybody else, want <= %d", late.served, most)
-	}
-}
-
-// Four small bulk actions at any time, each of a tenant never seen before, and all
-// of them with credit: the flood in their tier still gets a quarter of its fair share
-// of what the lanes leave.
-func TestNewTenantsDoNotStarveAFlood(t *testing.T) {
-	const at = 4
-	s := newSim(t, Options{})
-	r := s.q.AddResource(ResourceConfig{Name: "r"})
-	flood := s.add(job{tenant: "flood", tier: 2, r: r, items: 1e12, chunk: 10})
-	n, total := 0, int64(0)
-	fresh := func() {
-		n++
-		s.add(job{tenant: fmt.Sprint("new", n), tier: 2, r: r, items: 500, chunk: 10})
-	}
-	for range at {
-		fresh()
-	}
-	for range 50_000 {
-		j := s.serve()
-		total += 10
-		if j != flood && j.left == 0 {
-			s.q.RemoveGroup(s.now, j.e.Group())
-			fresh()
-		}
-	}
-	share, least := float64(flood.served)/float64(total), 0.65/(at+1)/creditPace
-	if share < 0.95*least {
-		t.Errorf("share of the flood beside ever new tenants = %.4f, want >= %.4f", share, least)
 	}
 }
 

@@ -1,5 +1,7 @@
 package sched
 
+import "math/bits"
+
 type flowState uint8
 
 const (
@@ -8,6 +10,10 @@ const (
 	flowHeld                    // in its tier's second heap: the tenant is above its share of the slots
 	flowParked                  // eligible, but the tenant is paused or at its cap
 )
+
+// classes is the number of classes of express flows: up to 1 chunk, 2, 4 and so on to
+// 64, and more.
+const classes = 8
 
 // noClass is the class of a flow that is not express.
 const noClass = -1
@@ -53,7 +59,7 @@ func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 			return f
 		}
 	}
-	f := &flow{tenant: t, tier: &r.tiers[k], weight: t.weight, class: noClass, next: t.flows}
+	f := &flow{tenant: t, tier: &r.tiers[k], weight: int64(t.weight), class: noClass, next: t.flows}
 	f.tag = f.tier.v - perWeight(r.small, f.weight)
 	t.flows = f
 	return f
@@ -89,7 +95,7 @@ func (q *Queue) countIn(f *flow) {
 	t := f.tenant
 	f.tier.enter(f)
 	if t.active == 0 {
-		q.activeW += t.weight
+		q.activeW += int64(t.weight)
 	}
 	t.active++
 	f.tier.r.guardTiers(q.opt.NoTierGuard)
@@ -100,7 +106,7 @@ func (q *Queue) countOut(f *flow) {
 	f.tier.exit(f)
 	t.active--
 	if t.active == 0 {
-		q.activeW -= t.weight
+		q.activeW -= int64(t.weight)
 	}
 }
 
@@ -147,9 +153,9 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 		if f.tier.r != r {
 			continue
 		}
-		w := t.weight
+		w := int64(t.weight)
 		if f.inTree() {
-			w = max(1, t.weight*f.tier.base/sum)
+			w = max(1, w*f.tier.base/sum)
 			if f != fresh {
 				f.tier.weight += w - f.weight
 				r.weight += w - f.weight
@@ -160,37 +166,42 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 }
 
 // classify puts f into the express list it belongs to, if any: all of its backlog
-// must fit into service that fair sharing would already have given it.
+// must fit into service that fair sharing would already have given it. As its
+// backlog shrinks it moves on to the lists that are served first.
 func (q *Queue) classify(f *flow) {
 	r := f.tier.r
 	if f.backlog > r.small || f.state != flowActive || f.tag+perWeight(f.backlog, f.weight) > f.tier.v {
 		f.setClass(noClass)
 		return
 	}
-	switch {
-	case f.backlog <= r.chunk:
-		f.setClass(0)
-	case f.backlog <= 10*r.chunk:
-		f.setClass(1)
-	default:
-		f.setClass(2)
+	f.setClass(int8(min(bits.Len64(uint64((f.backlog-1)/r.chunk)), classes-1)))
+	if (r.state == resourceSleeping || r.state == resourceWaiting) && r.runnable() && r.passes(f) {
+		r.recheck = false // a glance would not tell the gate what it is for
+		q.setReady(r)
 	}
-	if !r.asExpress && (r.state == resourceSleeping || r.state == resourceWaiting) && r.budgets[LaneExpress] > 0 && r.runnable() {
-		q.setReady(r) // the gate may let express work pass that refused other work
-	}
+}
+
+// passes reports whether the gate of r, which has refused, may let f pass: it has
+// not been asked for express work, or for more than f has to do.
+func (r *Resource) passes(f *flow) bool {
+	return !r.asExpress && r.budgets[LaneExpress] > 0 || r.blocker != nil && f.backlog < int64(r.blockedAs)
 }
 
 func (f *flow) setClass(c int8) {
 	if f.class == c {
 		return
 	}
-	r := f.tier.r
+	t := f.tier
 	if f.class != noClass {
-		r.express[f.class].remove(f, inExpress)
+		t.express[f.class].remove(f, inExpress)
+		if t.express[f.class].first == nil {
+			t.filled &^= 1 << f.class
+		}
 	}
 	f.class = c
 	if c != noClass {
-		r.express[c].pushBack(f, inExpress)
+		t.express[c].pushBack(f, inExpress)
+		t.filled |= 1 << c
 	}
 }
 

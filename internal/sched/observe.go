@@ -112,6 +112,9 @@ func (r *Resource) slotWait(now int64) int64 {
 
 // countBusy adds the tasks in flight to the time that workers were busy.
 func (r *Resource) countBusy(now int64) {
+	if r.busySince == 0 {
+		r.observed = now // it begins here
+	}
 	r.busyTime += int64(r.inFlight) * (now - r.busySince)
 	r.busySince = now
 }

@@ -26,6 +26,10 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			continue
 		}
 		at, ok := r.gate.Take(now, int(e.head), r.weight, lane == LaneExpress)
+		if !ok && lane == LaneTier && f.class != noClass && r.budgets[LaneExpress] > 0 {
+			lane = LaneExpress // its tier's turn, but not its resource's: it overtakes at the gate
+			at, ok = r.gate.Take(now, int(e.head), r.weight, true)
+		}
 		if !ok {
 			q.block(now, r, at, lane == LaneExpress, r.gateCause(at))
 			r.blocker, r.blockedAs = e, e.head
@@ -36,24 +40,35 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	}
 }
 
-// choose returns the flow whose turn it is.
+// choose returns the flow whose turn it is. The express lane is for flows that
+// overtake other tiers: if the tier whose turn it is has one that is as small, then
+// that one goes by its tier, and the lane's budget is kept for those in need of it.
 func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
-	if r.budgets[LaneExpress] > 0 {
-		for i := range r.express {
-			if f := r.express[i].first; f != nil {
-				return f, LaneExpress
-			}
-		}
+	f := r.leader(false)
+	if x := r.smallest(); x != nil && r.budgets[LaneExpress] > 0 && (f.class == noClass || f.class > x.class) {
+		return x, LaneExpress
 	}
 	if r.budgets[LaneAged] > 0 {
-		if f := r.oldest(now); f != nil {
-			return f, LaneAged
+		if x := r.oldest(now); x != nil {
+			return x, LaneAged
 		}
 	}
-	if f := r.leader(false); f != nil {
+	if f != nil {
 		return f, LaneTier
 	}
 	return r.leader(true), LaneTier
+}
+
+// smallest returns the express flow with the least to do, of all tiers.
+func (r *Resource) smallest() *flow {
+	var best *flow
+	for k := range r.tiers {
+		f := r.tiers[k].smallest()
+		if f != nil && (best == nil || f.class < best.class || f.class == best.class && f.lastServed < best.lastServed) {
+			best = f
+		}
+	}
+	return best
 }
 
 // leader returns the next flow of the tier with the least tag. Tiers in which
@@ -96,7 +111,7 @@ func (r *Resource) oldest(now int64) *flow {
 // be served after all; then f or what was in its way has left its place.
 func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 	t := f.tenant
-	if t.blocked() {
+	if t.blocked() || f.shut(now) {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}

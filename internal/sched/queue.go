@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/heap"
+)
 
 // Lane is the way by which a task was picked.
 type Lane uint8
@@ -37,6 +41,7 @@ type Queue struct {
 	seq      uint32       // last entry made
 
 	resources []*Resource
+	closed    heap.Heap[closure]
 }
 
 // New returns an empty queue.
@@ -60,6 +65,9 @@ func (q *Queue) Tenants() int { return len(q.tenants) }
 func (q *Queue) Next(now int64) (Pick, bool) {
 	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
 		q.setReady(q.sleeping.min().r)
+	}
+	if len(q.closed) > 0 {
+		q.reopen(now)
 	}
 	for !q.full() {
 		for q.ready.len() > 0 {
@@ -99,9 +107,9 @@ func (q *Queue) Wake() int64 {
 	case q.ready.len() > 0:
 		return math.MinInt64
 	case q.sleeping.len() > 0:
-		return q.sleeping.min().key
+		return min(q.sleeping.min().key, q.nextOpen())
 	}
-	return math.MaxInt64
+	return q.nextOpen()
 }
 
 func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots }

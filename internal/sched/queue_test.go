@@ -81,13 +81,14 @@ type fakeGate struct {
 	idles, cost     int
 	weight          int64
 	express         bool
+	onlyExpress     bool // it is the turn of others for all other work
 }
 
 func (g *fakeGate) Peek(now int64) int64 { return max(g.at, now) }
 func (g *fakeGate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
 	g.takes++
 	g.cost, g.weight, g.express = cost, weight, express
-	return max(g.at, now), g.at <= now
+	return max(g.at, now), g.at <= now && (express || !g.onlyExpress)
 }
 func (g *fakeGate) Release(int64)      { g.releases++ }
 func (g *fakeGate) Idle(int64)         { g.idles++ }
@@ -138,11 +139,34 @@ func TestExpressAsksAgainAtAClosedGate(t *testing.T) {
 		q.Update(0, e, 1, items-1)
 		q.Next(0)
 	}
-	g.at = 0
+	if !g.express {
+		t.Error("the gate was not told of the express work that waits for it")
+	}
+	g.at, g.onlyExpress = 0, true
 	q.WakeResource(0, r)
 	p, ok := q.Next(0)
-	if !ok || p.Lane != LaneExpress || !g.express {
-		t.Errorf("pick = %v by lane %v, gate told express %v; want the small one by the express lane", ok, p.Lane, g.express)
+	if !ok || p.Lane != LaneExpress || p.Entry.Group().Tenant().Name() != "1" {
+		t.Errorf("pick = %v by lane %v; want the small one by the express lane", ok, p.Lane)
+	}
+}
+
+// Whoever goes by the turn of its tier is not charged to the express lane; the gate
+// is asked for express only where the turn is not enough.
+func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
+	q := New(Options{})
+	g := &fakeGate{}
+	r := q.AddResource(ResourceConfig{Name: "r", Gate: g})
+	for _, items := range []int64{1e6, 1} {
+		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(items)), GroupConfig{}), r, 0)
+		q.Update(0, e, 1, items-1)
+	}
+	before := r.budgets[LaneExpress]
+	p, ok := q.Next(0)
+	if !ok || p.Lane != LaneTier || p.Entry.Group().Tenant().Name() != "1" || g.express {
+		t.Errorf("pick = %v by lane %v, gate told express %v; want the small one by its tier", ok, p.Lane, g.express)
+	}
+	if r.budgets[LaneExpress] < before {
+		t.Errorf("budget of the lane fell from %v to %v", before, r.budgets[LaneExpress])
 	}
 }
 

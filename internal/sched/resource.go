@@ -3,6 +3,7 @@ package sched
 import (
 	"math"
 
+	flowcontrol "github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/limit"
 )
 
@@ -35,6 +36,9 @@ const (
 	smallUnlimited = 1000
 	// smallMost bounds what counts as small on a fast resource.
 	smallMost = 10_000
+	// expressSaved and agedSaved are what the lanes' budgets can save up, in shares of
+	// the largest work that counts as small; see DESIGN.md.
+	expressSaved, agedSaved = 10, 1
 )
 
 // Resource is something downstream, and the tree of the work that waits for it.
@@ -45,9 +49,8 @@ type Resource struct {
 	vRoot int64 // start tag of the tier served last
 
 	rate      float64
-	chunk     int64 // items of one task
-	small     int64 // items up to which work is small
-	express   [3]flowList
+	chunk     int64      // items of one task
+	small     int64      // items up to which work is small
 	budgets   [2]float64 // items that LaneExpress and LaneAged may take now
 	depths    [2]float64 // the most that they can save up
 	earns     [2]float64
@@ -68,6 +71,7 @@ type Resource struct {
 	blockedAs int32
 	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
+	closures  flowcontrol.Tenants // that were refused by name
 	cause     Cause
 
 	// What Observe tells.
@@ -218,15 +222,14 @@ func (r *Resource) observe(service int64) {
 	r.service = max(r.service, 1)
 }
 
-// setBudgets says how much each lane's budget can save up, its share of a second,
-// or all that counts as small if there is no rate; and what it earns by an item
-// that goes by the tiers, so that its part of the whole is its share.
+// setBudgets says how much each lane's budget can save up: its share of a second,
+// or of a number of the largest small bulk actions if that is more. And it says
+// what a lane earns by an item that goes by the tiers where there is no rate, so
+// that its part of the whole is its share.
 func (r *Resource) setBudgets() {
+	saved := [2]float64{LaneExpress: expressSaved, LaneAged: agedSaved}
 	for i, share := range r.shares {
-		r.depths[i] = share * r.rate
-		if r.rate == 0 {
-			r.depths[i] = float64(r.small) * share / max(r.shares[LaneExpress], r.shares[LaneAged])
-		}
+		r.depths[i] = share * max(r.rate, saved[i]*float64(r.small))
 		r.earns[i] = share / (1 - share)
 	}
 }
@@ -236,10 +239,10 @@ func (r *Resource) refill(now int64) {
 	if r.rate == 0 || now <= r.refilled {
 		return
 	}
-	span := min(float64(now-r.refilled)*1e-9, 1)
+	yield := float64(now-r.refilled) * 1e-9 * r.rate
 	r.refilled = now
 	for i := range r.budgets {
-		r.budgets[i] = min(r.depths[i], r.budgets[i]+r.depths[i]*span)
+		r.budgets[i] = min(r.depths[i], r.budgets[i]+r.shares[i]*yield)
 	}
 }
 

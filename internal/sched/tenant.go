@@ -1,14 +1,15 @@
 package sched
 
-// Tenant is a customer; fairness is between tenants.
+// Tenant is a customer; fairness is between tenants. There are very many: the
+// fields are as narrow as they can be.
 type Tenant struct {
 	name     string
 	flows    *flow // on all resources and tiers
-	weight   int64
+	weight   int32
 	cap      int32 // tasks in flight, 0 for no bound
 	inFlight int32
 	groups   int32
-	active   int32 // flows in a tree
+	active   int16 // flows in a tree
 	parked   int16
 	held     int16
 	paused   bool
@@ -42,9 +43,9 @@ func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	t = q.living(t)
 	weight = min(max(weight, 1), maxWeight)
 	if t.active > 0 {
-		q.activeW += weight - t.weight
+		q.activeW += weight - int64(t.weight)
 	}
-	t.weight, t.cap = weight, int32(cap)
+	t.weight, t.cap = int32(weight), int32(cap)
 	for f := t.flows; f != nil; f = f.next {
 		reweigh(t, f.tier.r, nil)
 		f.tier.r.guardTiers(q.opt.NoTierGuard)
@@ -86,7 +87,7 @@ func (t *Tenant) blocked() bool { return t.paused || t.atCap() }
 func (q *Queue) loosen(now int64, t *Tenant) {
 	if t.parked > 0 && !t.blocked() {
 		for f := t.flows; f != nil; f = f.next {
-			if f.state == flowParked {
+			if f.state == flowParked && !f.shut(now) {
 				t.parked--
 				q.activate(now, f, false)
 			}
@@ -106,7 +107,8 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 
 // share returns the tasks in flight that t may have while slots are scarce.
 func (q *Queue) share(t *Tenant) int64 {
-	return max(1, int64(q.slots)*t.weight/max(q.activeW, t.weight))
+	w := int64(t.weight)
+	return max(1, int64(q.slots)*w/max(q.activeW, w))
 }
 
 // guarded reports whether slots are scarce.

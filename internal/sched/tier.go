@@ -1,11 +1,17 @@
 package sched
 
+import "math/bits"
+
 // tagShift is the fixed point of tags: one item at weight 1/1024 is 1<<tagShift.
 const tagShift = 30
 
 // creditPace is by how much virtual time is slower than fair sharing while flows
 // with credit are served, see DESIGN.md.
 const creditPace = 4
+
+// ownTurn is after how many turns of express flows the one whose turn it is goes
+// itself, however much it has to do.
+const ownTurn = 4
 
 // rebaseAt is the virtual time at which the tags are moved back towards zero.
 const rebaseAt = int64(1) << 61
@@ -31,6 +37,10 @@ type tier struct {
 	main, second flowHeap // second: flows that the slot guard has set aside
 	turn         flowList // flows in the tree, the one served longest ago first
 	linger       flowList // idle flows whose tag still says something
+
+	express [classes]flowList // by how much they have to do, first come first
+	filled  uint32            // bit i: express[i] is not empty
+	owed    uint32            // picks by the tier of flows with credit
 }
 
 func (t *tier) init(r *Resource, o *Options, k int) {
@@ -80,13 +90,27 @@ func (t *tier) top(h *flowHeap, state flowState) *flow {
 	return nil
 }
 
-// next returns the flow whose turn it is. Flows that the slot guard has set aside
-// come only when there is no other.
+// next returns the flow whose turn it is. If that is an express flow, then the
+// one with the least to do takes its place; not every time, or the larger ones, and
+// whoever comes after them, would wait for as long as small ones keep coming. Flows
+// that the slot guard has set aside come only when there is no other.
 func (t *tier) next() *flow {
-	if f := t.top(&t.main, flowActive); f != nil {
-		return f
+	f := t.top(&t.main, flowActive)
+	switch {
+	case f == nil:
+		return t.top(&t.second, flowHeld)
+	case f.class != noClass && t.owed%ownTurn != 0:
+		return t.smallest()
 	}
-	return t.top(&t.second, flowHeld)
+	return f
+}
+
+// smallest returns the express flow with the least to do, nil if there is none.
+func (t *tier) smallest() *flow {
+	if t.filled == 0 {
+		return nil
+	}
+	return t.express[bits.TrailingZeros32(t.filled)].first
 }
 
 // serve charges cost to f, which has been picked. Virtual time follows the flows
@@ -94,6 +118,7 @@ func (t *tier) next() *flow {
 // them, or a stream of new ones would keep all others waiting.
 func (t *tier) serve(now int64, f *flow, cost int64, lane Lane) {
 	if lane == LaneTier && f.tag < t.v {
+		t.owed++
 		t.v += perWeight(cost, t.weight) / creditPace
 	}
 	t.v = max(t.v, f.tag)

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/flow"
+	"github.com/weirhq/weir/internal/limit"
+)
+
+// control is what this node has learned of one resource's downstream: how fast it
+// takes items, how many tasks at once it bears, whether it works at all. Each
+// node learns from its own calls. The rules are in package flow; here is what
+// they see and what follows from it. It belongs to whoever holds the share.
+type control struct {
+	resource weir.Resource
+	pooled   *limit.PoolResource
+	windows  flow.Windows
+	latency  *flow.Latency
+	breaker  *flow.Breaker
+	rule     flow.RateRule
+	rate     flow.RateState
+	bearable int           // as last set
+	blocked  int64         // until when the downstream asked to be left alone
+	byHand   *weir.Circuit // what a person has set; nil: nothing
+	told     string        // what was logged last
+}
+
+// controlOf finds the control of a resource, or makes it.
+func (s *share) controlOf(r *limit.PoolResource, limits weir.Resource) *control {
+	for _, c := range s.controls {
+		if c.pooled == r {
+			return c
+		}
+	}
+	c := &control{
+		resource: limits, pooled: r, rule: flow.Estimate,
+		latency: flow.NewLatency(limits.Concurrency, randomSeed()), breaker: flow.NewBreaker(randomSeed()),
+	}
+	s.controls = append(s.controls, c)
+	return c
+}
+
+// troubled reports whether the downstream is being left alone.
+func (c *control) troubled() bool { return c.breaker.State().Phase != flow.Closed || c.blocked != 0 }
+
+// held asks the breaker before a task starts. The caller holds the share.
+func (g *gate) held(now int64, cost int, express bool) (at int64, held bool) {
+	c := g.control
+	if c.breaker.State().Phase == flow.Closed {
+		return 0, false
+	}
+	ok, at := c.breaker.Allow(now, c.pooled.InFlight())
+	if ok {
+		return 0, false
+	}
+	return g.share.pool.Hold(now, g.lane, cost, express, at), true
+}
+
+// ending is what the end of a task says of its downstream.
+type ending struct {
+	happened bool
+	sent     int64
+	service  int64
+	items    int
+	refused  int   // items, for being too many
+	until    int64 // when the downstream said to come back; 0: it did not
+	failed   bool
+	silent   bool // it says nothing of how the downstream is
+}
+
+// ours are the failures that no downstream is to blame for.
+var ours = []string{execute.CodePanic, execute.CodeHandlerBug, execute.CodeTooLarge, execute.CodeCancelled}
+
+// endingOf tells what became of a run. One that did not come to a call says nothing.
+func endingOf(now int64, r *run) ending {
+	x := ending{happened: !r.uncalled, sent: r.started, service: r.result.Service, items: len(r.cut.Items)}
+	f := r.result.Failure
+	switch {
+	case f == nil:
+		x.judge(now, r.result.Outcomes)
+	case f.OfTenant, slices.Contains(ours, f.Code):
+		x.silent = true
+	case f.Refused:
+		x.refused = x.items
+		if f.After > 0 {
+			x.until = now + int64(f.After)
+		}
+	default:
+		x.failed = true
+	}
+	return x
+}
+
+// judge looks at the items: a task of which most are to be tried again has failed.
+func (x *ending) judge(now int64, outcomes []weir.Outcome) {
+	again := 0
+	for i := range outcomes {
+		switch o := &outcomes[i]; o.Kind {
+		case weir.Done, weir.Failed, weir.LeftOut:
+		case weir.Refused:
+			x.refused++
+			if o.After > 0 {
+				x.until = max(x.until, now+int64(o.After))
+			}
+		default:
+			again++
+		}
+	}
+	x.failed = 2*again > len(outcomes)
+}
+
+// learn takes the end of a task into account. The caller holds the share.
+func (s *share) learn(now int64, c *control, x *ending) {
+	c.windows.Ended(now, x.sent, x.items, x.refused, x.until)
+	if x.refused == 0 && !x.silent { // what was refused says nothing of how long a call takes
+		c.latency.Ended(now, x.service, c.pooled.InFlight())
+	}
+	before := c.breaker.State().Phase
+	if x.refused < x.items && !x.silent {
+		c.breaker.Ended(now, x.sent, x.failed)
+	}
+	if after := c.breaker.State().Phase; after != flow.Closed || before != flow.Closed {
+		s.pool.Stir(now, c.pooled)
+	}
+}
+
+// steer has flow control look at all resources, four times a second, until ctx ends.
+func (e *Engine) steer(ctx context.Context) {
+	tick := time.NewTicker(flow.Window)
+	defer tick.Stop()
+	var seen []flow.Seen
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, told := range e.share.steer(time.Now().UnixNano(), &seen) {
+			e.log.LogAttrs(ctx, slog.LevelInfo, "flow control", slog.String("resource", told.resource), slog.String("text", told.text))
+		}
+	}
+}
+
+// news is what changed at a resource, in one sentence.
+type news struct{ resource, text string }
+
+// steer takes what has settled into account, and has the pool keep to what follows.
+func (s *share) steer(now int64, seen *[]flow.Seen) (changes []news) {
+	s.mu.Lock()
+	defer s.unlock()
+	for _, c := range s.controls {
+		*seen = c.windows.Settled(now, (*seen)[:0])
+		c.steer(now, *seen)
+		s.apply(now, c)
+		if text := c.text(); text != c.told {
+			changes, c.told = append(changes, news{c.resource.Name, text}), text
+		}
+	}
+	return changes
+}
+
+func (c *control) steer(now int64, seen []flow.Seen) {
+	cfg := flow.RateConfig{Rate: float64(c.resource.Rate)}
+	c.rate = c.rule(now, seen, c.rate, cfg)
+	if c.breaker.Reopened() {
+		c.rate = flow.Restart(now, c.rate, cfg)
+	}
+	if c.blocked <= now {
+		c.blocked = 0
+	}
+	for _, s := range seen {
+		if until, blocked := s.Block(); blocked && until > now {
+			c.blocked = max(c.blocked, until)
+		}
+	}
+}
+
+// apply has the pool keep to what was decided. The caller holds the share.
+func (s *share) apply(now int64, c *control) {
+	pace := 0.0
+	if c.rate.Limited {
+		pace = c.rate.Rate
+	}
+	s.pool.SetPace(now, c.pooled, pace)
+	if n := c.latency.Bound(now); n != c.bearable {
+		c.bearable = n
+		s.pool.SetBearable(now, c.pooled, n)
+	}
+	if c.blocked != 0 {
+		s.pool.CloseUntil(now, c.pooled, c.blocked)
+	}
+}
+
+// text is why the resource is held down, in one sentence; empty: it is not.
+func (c *control) text() string {
+	switch b := c.breaker.State(); {
+	case b.Phase != flow.Closed || b.Reason == flow.ByHand:
+		return b.Text
+	case c.blocked != 0:
+		return "the downstream asked to be left alone until " + time.Unix(0, c.blocked).UTC().Format(time.TimeOnly) + "."
+	case c.rate.Limited:
+		return c.rate.Text
+	case c.bearable != 0:
+		return c.latency.State().Text
+	}
+	return ""
+}
+
+// describe adds what flow control knows to a node's observations.
+func (s *share) describe(now int64, n *weir.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.controls {
+		u := c.use(now)
+		n.Resources = append(n.Resources, u)
+		for i := range n.Lanes {
+			if l := &n.Lanes[i]; l.ID.Resource == u.Name {
+				l.QuotaUse, l.Closed = u.Use, u.Circuit == string(flow.Open) || c.blocked > now
+				l.Strained = c.rate.Limited || c.bearable != 0 || u.Circuit != string(flow.Closed)
+			}
+		}
+	}
+}
+
+// use is what this node knows of the resource.
+func (c *control) use(now int64) weir.ResourceUse {
+	b := c.breaker.State()
+	u := weir.ResourceUse{
+		Name: c.resource.Name, Rate: float64(c.resource.Rate), Allowed: c.pooled.Rate(), Limited: c.rate.Limited,
+		Concurrency: c.resource.Concurrency, Bearable: c.bearable, InFlight: c.pooled.InFlight(),
+		Circuit: string(b.Phase), Text: c.text(),
+	}
+	if b.Phase == flow.Open || b.Reason == flow.ByHand {
+		u.CircuitUntil = time.Unix(0, b.Until).UTC()
+	}
+	if w := c.pooled.Window(); w > 0 && u.Allowed > 0 {
+		u.Use = float64(c.pooled.Used(now)) / (u.Allowed * float64(w) / 1e9)
+	}
+	return u
+}
+
+// setCircuits opens and closes breakers by hand, as operators have set them.
+func (s *share) setCircuits(now int64, set map[string]weir.Circuit) {
+	s.mu.Lock()
+	defer s.unlock()
+	for _, c := range s.controls {
+		want, ok := set[c.resource.Name]
+		switch {
+		case ok && (c.byHand == nil || *c.byHand != want):
+			c.byHand = &want
+			c.breaker.Force(now, want.Open, want.Until.UnixNano(), want.Why)
+		case !ok && c.byHand != nil:
+			c.byHand = nil
+			c.breaker.Release(now)
+		default:
+			continue
+		}
+		s.pool.Stir(now, c.pooled)
+	}
+}

@@ -1,0 +1,47 @@
+package sched
+
+import "math"
+
+// closure is a tenant that may not run on a resource before a time.
+type closure struct {
+	until  int64
+	tenant string
+	r      *Resource
+}
+
+// Before orders closures by their end.
+func (c closure) Before(o closure) bool { return c.until < o.until }
+
+// CloseTenant lets nothing of t start on r before until: the downstream has
+// refused this tenant and no other.
+func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64) {
+	if until <= r.closures.Until(now, t.name) {
+		return
+	}
+	r.closures.Close(t.name, until)
+	q.closed.Push(closure{until, t.name, r})
+}
+
+// shut reports whether the tenant of f may not run on its resource now.
+func (f *flow) shut(now int64) bool {
+	r := f.tier.r
+	return r.closures.Len() > 0 && r.closures.Until(now, f.tenant.name) > now
+}
+
+// reopen lets tenants run again whose time has come.
+func (q *Queue) reopen(now int64) {
+	for q.nextOpen() <= now {
+		c := q.closed.Pop()
+		if t := q.tenants[c.tenant]; t != nil {
+			q.loosen(now, t)
+		}
+	}
+}
+
+// nextOpen is when the next tenant may run again.
+func (q *Queue) nextOpen() int64 {
+	if len(q.closed) == 0 {
+		return math.MaxInt64
+	}
+	return q.closed[0].until
+}
