@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -104,4 +105,58 @@ func (e *Engine) Pin(ctx context.Context, lane weir.LaneID, workers int, d time.
 // Unpin ends what Pin began.
 func (e *Engine) Unpin(ctx context.Context, lane weir.LaneID) error {
 	return e.SetScaling(ctx, func(s *weir.Scaling) { delete(s.Pins, lane) })
+}
+
+// OpenCircuit lets nothing start on a resource, for a time and with a reason.
+func (e *Engine) OpenCircuit(ctx context.Context, resource string, d time.Duration, why string) error {
+	return e.setCircuit(ctx, resource, weir.Circuit{Open: true, Until: time.Now().Add(d).UTC(), Why: why})
+}
+
+// CloseCircuit lets work start on a resource whatever fails there, for a time and
+// with a reason.
+func (e *Engine) CloseCircuit(ctx context.Context, resource string, d time.Duration, why string) error {
+	return e.setCircuit(ctx, resource, weir.Circuit{Until: time.Now().Add(d).UTC(), Why: why})
+}
+
+// FreeCircuit ends what OpenCircuit or CloseCircuit began: the circuit follows
+// what happens again.
+func (e *Engine) FreeCircuit(ctx context.Context, resource string) error {
+	return e.SetScaling(ctx, func(s *weir.Scaling) { delete(s.Circuits, resource) })
+}
+
+func (e *Engine) setCircuit(ctx context.Context, resource string, c weir.Circuit) error {
+	known, err := e.knownResources(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(known, resource):
+		return fmt.Errorf("circuit of %q: no such resource; there are: %s", resource, strings.Join(known, ", "))
+	case !c.Until.After(time.Now()) || c.Why == "":
+		return fmt.Errorf("circuit of %q: until %v because of %q: want a time above 0 and a reason", resource, c.Until, c.Why)
+	}
+	return e.SetScaling(ctx, func(s *weir.Scaling) {
+		if s.Circuits == nil {
+			s.Circuits = map[string]weir.Circuit{}
+		}
+		s.Circuits[resource] = c
+	})
+}
+
+// knownResources lists the resources that are registered here or in use anywhere.
+func (e *Engine) knownResources(ctx context.Context) (names []string, err error) {
+	nodes, err := e.announcedLanes(ctx)
+	for _, n := range nodes {
+		for _, u := range n.Resources {
+			names = append(names, u.Name)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, steps := range e.chains {
+		for _, s := range steps {
+			names = append(names, s.Resource.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }

@@ -15,6 +15,8 @@ import (
 type Coordinator struct {
 	lanes     map[weir.LaneID]*track
 	histories map[string]scale.History // by resource
+
+	timetables map[string]scale.Timetable // by their text
 }
 
 // track is what is remembered of one lane.
@@ -43,7 +45,9 @@ type mind struct {
 
 // New returns the memory of a leader that has seen nothing.
 func New() *Coordinator {
-	return &Coordinator{lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}}
+	return &Coordinator{
+		lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}, timetables: map[string]scale.Timetable{},
+	}
 }
 
 // Histories is what each resource needed in the hours of the week, to be stored.
@@ -78,7 +82,7 @@ func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision
 		floor := c.histories[n.lane.ID.Resource]
 		sig := n.signals(usable[n.lane.ID])
 		sig.Floor = share(floor.Floor(now), f.Partitions)
-		cfg := config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
+		cfg := c.config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
 		out = c.decide(now, out, n, sig, s, cfg)
 		needs[n.lane.ID.Resource] += n.track.need
 	}
@@ -155,10 +159,13 @@ const drainFor = 30
 
 // usable is each lane's share of what its resource lets through, in items per second.
 func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
-	byResource := map[string][]demand{}
+	byResource, rates := map[string][]demand{}, map[string]float64{}
 	for i := range all {
 		l := all[i].lane
-		if f.Rates[l.ID.Resource] > 0 {
+		if _, known := rates[l.ID.Resource]; !known {
+			rates[l.ID.Resource] = allowed(l.ID.Resource, f)
+		}
+		if rates[l.ID.Resource] > 0 {
 			byResource[l.ID.Resource] = append(byResource[l.ID.Resource], demand{
 				lane: i, weight: float64(max(l.Weight, 1)),
 				wants: all[i].delta.Arrived/all[i].span*float64(l.Chunk) + float64(l.Eligible)/drainFor,
@@ -167,7 +174,7 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 	}
 	out := map[weir.LaneID]float64{}
 	for r, ds := range byResource {
-		divide(f.Rates[r], ds)
+		divide(rates[r], ds)
 		for _, d := range ds {
 			out[all[d.lane].lane.ID] = d.gets
 		}

@@ -24,7 +24,7 @@ func Validate(s *weir.Scaling) error {
 		}
 	}
 	for r, t := range s.Timetables {
-		if _, err := parseTimetable(t); err != nil {
+		if _, err := scale.ParseTimetable(t); err != nil {
 			return fmt.Errorf("timetable of %q: %w", r, err)
 		}
 	}
@@ -58,22 +58,33 @@ func policyOf(name string) (scale.Policy, error) {
 
 // config is what the policy is told of one lane. Floors that are set for a
 // resource are divided among its lanes.
-func config(s *weir.Scaling, id weir.LaneID, slots, lanes int) scale.Config {
-	c := scale.Config{
+func (c *Coordinator) config(s *weir.Scaling, id weir.LaneID, slots, lanes int) scale.Config {
+	cfg := scale.Config{
 		Min: s.Min, Max: cmp.Or(s.Max, slots), Drain: s.Drain,
 		Override: override(s.Pins[id]), Paused: s.Paused != "",
 	}
 	if slots > 0 {
-		c.Max = min(c.Max, slots)
+		cfg.Max = min(cfg.Max, slots)
 	}
-	c.Min = min(c.Min, c.Max)
-	if text := s.Timetables[id.Resource]; text != "" {
-		c.Timetable, _ = parseTimetable(text) // Validate has read it
-		for i := range c.Timetable {
-			c.Timetable[i].Workers = share(c.Timetable[i].Workers, lanes)
-		}
+	cfg.Min = min(cfg.Min, cfg.Max)
+	for _, r := range c.timetable(s.Timetables[id.Resource]) {
+		r.Workers = share(r.Workers, lanes)
+		cfg.Timetable = append(cfg.Timetable, r)
 	}
-	return c
+	return cfg
+}
+
+// timetable reads a timetable once: that takes long where it names a time zone.
+func (c *Coordinator) timetable(text string) scale.Timetable {
+	if text == "" {
+		return nil
+	}
+	t, ok := c.timetables[text]
+	if !ok {
+		t, _ = scale.ParseTimetable(text) // Validate has read it
+		c.timetables[text] = t
+	}
+	return t
 }
 
 func override(p weir.Pin) scale.Override {

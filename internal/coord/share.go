@@ -1,6 +1,10 @@
 package coord
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/weirhq/weir"
+)
 
 // demand is what one lane could use of a resource, in items per second.
 type demand struct {
@@ -37,4 +41,32 @@ func divide(rate float64, ds []demand) {
 	for i := range ds {
 		ds[i].gets += max(left, 0)
 	}
+}
+
+// allowed is what a resource lets through, in items per second over all nodes; 0:
+// no limit. Where nodes found that its downstream takes less, what they found
+// counts, and for each of the others an even share of the limit.
+func allowed(resource string, f Fleet) float64 {
+	rate := f.Rates[resource]
+	found, limited, nodes := 0.0, 0, 0
+	for i := range f.Nodes {
+		at := slices.IndexFunc(f.Nodes[i].Resources, func(u weir.ResourceUse) bool { return u.Name == resource })
+		if at < 0 {
+			continue
+		}
+		nodes++
+		if u := &f.Nodes[i].Resources[at]; u.Limited {
+			limited++
+			found += u.Allowed
+		}
+	}
+	switch {
+	case limited == 0:
+		return rate
+	case rate == 0 && limited < nodes:
+		return 0
+	case rate == 0:
+		return found
+	}
+	return min(rate, found+rate*float64(nodes-limited)/float64(nodes))
 }

@@ -1,5 +1,0 @@
-package coord
-
-import "github.com/weirhq/weir/internal/scale"
-
-func parseTimetable(string) ([]scale.Reserve, error) { return nil, nil }
