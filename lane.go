@@ -32,9 +32,11 @@ func (id *LaneID) UnmarshalText(text []byte) error {
 
 // Node is what a node says of itself and of its lanes.
 type Node struct {
-	Name  string    `json:"name"`
-	At    time.Time `json:"at"` // when it looked
-	Slots int       `json:"slots"`
+	Name string    `json:"name"`
+	At   time.Time `json:"at"` // when it looked
+	// Leads says that this node decides for all.
+	Leads bool `json:"leads,omitempty"`
+	Slots int  `json:"slots"`
 	// CPU and Memory are the shares in use, from 0 to 1.
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`

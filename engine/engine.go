@@ -48,6 +48,7 @@ type Engine struct {
 	speed   speedometer
 	seen    atomic.Pointer[weir.Node] // what this node observed of its lanes last
 	decided decisionCounts
+	leads   atomic.Bool // this node decides for all
 
 	closeIdle func() // connections of HTTP actions
 
@@ -119,6 +120,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.running = true
 	e.mu.Unlock()
+	unexport, err := e.export()
+	if err != nil {
+		return fmt.Errorf("run engine: %w", err)
+	}
+	defer unexport()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
 	keepLimits := e.shareLimits()                                    // before any partition starts a task
@@ -128,7 +134,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.lead(gctx); return nil })
 	g.Go(func() error { defer cancel(); return e.stay(gctx) })
-	err := g.Wait()
+	err = g.Wait()
 	e.past.end()
 	e.watches.close()
 	e.closeIdle()
@@ -137,6 +143,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	return err
 }
+
+// Name is what this node is called among all nodes.
+func (e *Engine) Name() string { return e.node }
 
 // shared reports whether other processes may use the store, too.
 func (e *Engine) shared() bool {

@@ -21,7 +21,9 @@ func (e *Engine) lead(ctx context.Context) {
 		switch {
 		case err == nil:
 			e.log.LogAttrs(ctx, slog.LevelInfo, "this node leads", slog.String("node", e.node))
+			e.leads.Store(true)
 			e.reign(ctx, tok)
+			e.leads.Store(false)
 			continue
 		case errors.Is(err, store.ErrClosed):
 			return

@@ -76,7 +76,7 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
 			asked++
 		}
 	}
-	n := &weir.Node{Name: e.node, Slots: e.opts.Slots}
+	n := &weir.Node{Name: e.node, Leads: e.leads.Load(), Slots: e.opts.Slots}
 	late := time.NewTimer(observeFor)
 	defer late.Stop()
 	for ; asked > 0; asked-- {

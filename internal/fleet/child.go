@@ -101,7 +101,7 @@ func work(ctx context.Context, o order) error {
 		return err
 	}
 	e, err := engine.Open(ctx, s, engine.Options{
-		Partitions: o.Config.Partitions, Slots: o.Config.Slots, LeaseFor: o.Config.LeaseFor,
+		Partitions: o.Config.Partitions, Slots: o.Config.Slots, Workers: o.Config.Workers, LeaseFor: o.Config.LeaseFor,
 		Transport: stamped{execute.NewTransport()}, Logger: log,
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func work(ctx context.Context, o order) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	say("up", "")
+	say("up", e.Name())
 	err = report(e, ended)
 	return errors.Join(err, s.Close())
 }

@@ -29,7 +29,9 @@ type Config struct {
 	Via map[int]string
 	// Partitions, Slots and LeaseFor are options of each node. Default 8, 16 and 2s.
 	Partitions, Slots int
-	LeaseFor          time.Duration
+	// Workers is how many workers a lane starts with. Default: the engine's.
+	Workers  int
+	LeaseFor time.Duration
 	// Batch is how many items are in a call. Default 10.
 	Batch int
 	// Latency is how long a call takes, about. Default 20ms.

@@ -37,6 +37,7 @@ type Node struct {
 	fleet   *Fleet
 	number  int
 	life    int
+	name    string // that its engine goes by
 	process *process
 }
 
@@ -99,9 +100,11 @@ func (n *Node) Start() {
 	}
 	n.process = f.spawn(order{Role: "node", URL: f.url, Life: n.life, Addresses: addresses, Config: f.config},
 		fmt.Sprintf("node%d-life%d", n.number, n.life))
-	if _, err := n.process.await("up", upIn); err != nil {
+	name, err := n.process.await("up", upIn)
+	if err != nil {
 		f.t.Fatalf("node %d: %v", n.number, err)
 	}
+	n.name = name
 }
 
 // Life is the number of the node's process among all that were started.

@@ -91,11 +91,11 @@ func (p *Pool) Resource(c ResourceConfig) *PoolResource {
 		return r
 	}
 	r := &PoolResource{
-		name:   c.Name,
+		name:     c.Name,
 		bound:    boundOf(c.Concurrency),
 		bearable: unbounded,
 		closed:   math.MinInt64,
-		lim:    New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
+		lim:      New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
 	}
 	p.byName[c.Name] = r
 	p.resources = append(p.resources, r)

@@ -1,0 +1,110 @@
+//go:build unix
+
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Stream submits bulk actions of so many items, so many times a second, until it
+// is told to stop.
+func (c *client) Stream(bulks float64, items int) (stop func()) {
+	ctx, cancel := context.WithCancel(c.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Duration(float64(time.Second) / bulks))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				c.submit(items)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// Observed is what the nodes say of themselves. If the store does not answer, nothing is known.
+func (c *client) Observed() []weir.Node {
+	ctx, cancel := context.WithTimeout(c.t.Context(), answerIn)
+	defer cancel()
+	nodes, err := c.engine.Nodes(ctx)
+	if err != nil {
+		return nil
+	}
+	return nodes
+}
+
+// Lane is what a node says of a lane.
+type Lane struct {
+	weir.Lane
+	Node string
+	at   time.Time
+}
+
+// Lanes is what the nodes say of their lanes. If two speak of one, the later is right.
+func (c *client) Lanes() map[weir.LaneID]Lane {
+	all := map[weir.LaneID]Lane{}
+	for _, n := range c.Observed() {
+		for _, l := range n.Lanes {
+			if n.At.After(all[l.ID].at) {
+				all[l.ID] = Lane{l, n.Name, n.At}
+			}
+		}
+	}
+	return all
+}
+
+// Workers is how many workers all lanes have together.
+func (c *client) Workers() (n int) {
+	for _, l := range c.Lanes() {
+		n += l.Workers
+	}
+	return n
+}
+
+// SetScaling changes how workers follow the load.
+func (c *client) SetScaling(change func(*weir.Scaling)) {
+	c.t.Helper()
+	if err := c.engine.SetScaling(c.t.Context(), change); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Decisions reads all decisions about a lane, the newest first.
+func (c *client) Decisions(lane weir.LaneID) []weir.Decision {
+	c.t.Helper()
+	all, err := c.engine.Decisions(c.t.Context(), lane, 1000)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return all
+}
+
+// Leader is the node that decides for all, as far as is known; nil: none does.
+func (f *Fleet) Leader() *Node {
+	for _, o := range f.Observed() {
+		for _, n := range f.Nodes {
+			if o.Leads && o.Name == n.name && n.Running() {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// Owns lists the lanes of which the node spoke last.
+func (n *Node) Owns() (lanes []Lane) {
+	for _, l := range n.fleet.Lanes() {
+		if l.Node == n.name {
+			lanes = append(lanes, l)
+		}
+	}
+	return lanes
+}
