@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
@@ -41,7 +42,8 @@ type laneCounts struct {
 // scale obeys a command to a lane.
 func (m *Machine) scale(now int64, s *Scale) {
 	have := m.lanes.told[s.Lane]
-	if have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At) {
+	stale := have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At)
+	if stale && !planted.Is(planted.StaleLeaderObeyed) {
 		return
 	}
 	m.lanes.told[s.Lane] = s
@@ -63,6 +65,9 @@ func (m *Machine) workers(lane string) int {
 }
 
 func (m *Machine) writeLanes(b *store.Batch, g *generation) {
+	if planted.Is(planted.WorkersForgotten) {
+		return
+	}
 	for _, lane := range g.scaled {
 		b.Set = append(b.Set, SealJSON(laneKey(lane), m.lanes.told[lane]))
 	}

@@ -35,6 +35,9 @@ const (
 	TallyAddedUp           // what a shard tells is added to what it told before
 	OldTallyCounts         // what a shard told earlier takes the place of what it told later
 	RangeGivenTwice        // after a takeover the home gives out a range again
+	StaleLeaderObeyed      // a lane obeys a leader who leads no more
+	WorkersForgotten       // how many workers a lane has is not written
+	WorkersExceeded        // a lane has one task more than workers
 	numBugs
 )
 
@@ -74,6 +77,9 @@ var names = [...]string{
 	TallyAddedUp:       "tally added up",
 	OldTallyCounts:     "old tally counts",
 	RangeGivenTwice:    "range given twice",
+	StaleLeaderObeyed:  "stale leader obeyed",
+	WorkersForgotten:   "workers forgotten",
+	WorkersExceeded:    "workers exceeded",
 }
 
 // String names the bug.

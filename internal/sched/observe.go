@@ -3,6 +3,8 @@ package sched
 import (
 	"math"
 	"math/bits"
+
+	"github.com/weirhq/weir/internal/planted"
 )
 
 // Scaler is a [Gate] that bounds the tasks in flight by a number of workers.
@@ -13,6 +15,9 @@ type Scaler interface {
 // SetWorkers bounds the tasks in flight on r by a number of workers; below 0
 // means unbounded. Tasks above a lowered number run to their end.
 func (q *Queue) SetWorkers(now int64, r *Resource, n int) {
+	if planted.Is(planted.WorkersExceeded) && n >= 0 {
+		n++
+	}
 	r.workers = n
 	switch g := r.gate.(type) {
 	case *ownGate:

@@ -276,10 +276,15 @@ func (w *World) checkCounts(b *truth) {
 
 // checkAck: a message is acknowledged by the commit that has its effect.
 func (w *World) checkAck(p int, ack uint64) {
-	a := &w.ledger.parts[p]
+	a, told := &w.ledger.parts[p], false
 	for a.acked < ack {
 		m := a.inbox[a.acked]
 		a.acked++
+		if m.scale != nil {
+			w.checkScaled(p, m.scale)
+			told = true
+			continue
+		}
 		w.must(m.bulk.created, "P1", m.bulk, -1, "the created message of %s was acknowledged, and it is not there", m.bulk.spec.ID)
 		s := m.bulk.state()
 		var done bool
@@ -294,6 +299,9 @@ func (w *World) checkAck(p int, ack uint64) {
 			done = true
 		}
 		w.must(done, "I15", m.bulk, -1, "the %s of %s was acknowledged, and it is %v", m.verb, m.bulk.spec.ID, s)
+	}
+	if told {
+		w.checkLanes(p)
 	}
 }
 

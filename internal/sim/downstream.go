@@ -22,6 +22,7 @@ type call struct {
 func (o *owner) start(t *partition.Task) {
 	w, b := o.w, o.w.byID[t.Bulk]
 	w.must(b != nil, "I1", nil, -1, "a task of %s was started, which nobody submitted", t.Bulk)
+	o.checkWorkers(t)
 	w.calls++
 	c := &call{owner: o, task: t, bulk: b, number: w.calls, meter: o.meter(t.Step.Resource)}
 	w.trace.add(event{
@@ -164,6 +165,7 @@ func (o *owner) result(c *call) {
 		a: kind, b: int64(c.number),
 	})
 	o.w.learned(o, c)
+	o.inLane[t.Step.Resource.Name]--
 	o.machine.Result(o.w.now, &c.result)
 }
 

@@ -34,6 +34,12 @@ func (g *gate) Take(now int64, cost int, weight int64, express bool) (int64, boo
 	return at, ok
 }
 
+// SetWorkers implements sched.Scaler.
+func (g *gate) SetWorkers(now int64, n int) {
+	g.node.pool.SetWorkers(now, g.lane, n)
+	g.node.wakes()
+}
+
 // Release implements sched.Gate.
 func (g *gate) Release(now int64) {
 	g.node.pool.Release(now, g.lane)

@@ -32,11 +32,14 @@ type account struct {
 	by       []int     // owner of each commit, by number - 1
 	bereaved bool      // its last owner left calls behind
 	inbox    []inboxed // every message ever, by sequence number - 1
+	lanes    orders    // that were acknowledged
 }
 
 type inboxed struct {
 	bulk *truth
-	verb partition.Verb // empty: created; posted: by another partition
+	verb partition.Verb // empty: created; posted: by another partition; scaled: to a lane
+
+	scale *partition.Scale // what a lane is told
 }
 
 // draw chooses what goes wrong with a call.

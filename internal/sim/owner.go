@@ -37,6 +37,8 @@ type owner struct {
 	meters    map[string]*meter // by resource, if the machine keeps the limits itself
 	gates     map[string]*gate
 	told      []told // messages whose effect no commit has shown yet
+	orders    orders // to its lanes
+	inLane    map[string]int
 }
 
 func newOwner(n *node, p int, tok store.Token) *owner {
@@ -44,7 +46,7 @@ func newOwner(n *node, p int, tok store.Token) *owner {
 	w.owners++
 	return &owner{
 		w: w, node: n, id: w.owners, partition: p, token: tok, renewed: w.now, wakeAt: partition.Never,
-		meters: map[string]*meter{}, gates: map[string]*gate{},
+		meters: map[string]*meter{}, gates: map[string]*gate{}, orders: orders{}, inLane: map[string]int{},
 	}
 }
 
@@ -64,6 +66,7 @@ func (o *owner) load() error {
 	}
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
+	o.orders.load(w.ledger.parts[o.partition].lanes)
 	return o.machine.Load(w.now, rows{w, o.partition})
 }
 
@@ -195,7 +198,9 @@ func (o *owner) message(m store.Message) {
 	o.w.trace.add(event{what: evMessage, node: o.node.no, partition: o.partition, bulk: b, a: int64(m.Seq)})
 	_, err := o.machine.Message(o.w.now, m)
 	o.w.must(err == nil, "sim", b, -1, "message %d: %v", m.Seq, err)
-	if from.verb != posted {
+	if from.scale != nil {
+		o.orders.obey(o.w, from.scale)
+	} else if from.verb != posted {
 		o.told = append(o.told, told{b, o.carries()})
 	}
 }

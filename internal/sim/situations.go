@@ -29,6 +29,8 @@ const (
 	HandedOver                         // a partition changed hands cleanly
 	ChainUnknown                       // a bulk action waited on a node that did not know its chain
 	SharedEnded                        // several partitions worked on a bulk action to its end
+	StaleLeader                        // a lane was told something by a leader before the last
+	LaneFull                           // all workers of a lane had a task
 	numSituations
 )
 
@@ -36,7 +38,7 @@ var situationNames = [...]string{
 	"commit unknown and applied", "commit unknown and lost", "zombie commit refused", "takeover with calls under way",
 	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover", "pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
-	"shared by partitions",
+	"shared by partitions", "stale leader", "lane full",
 }
 
 // String says the situation in words.

@@ -140,16 +140,21 @@ func (w *World) appendTo(p int, b *truth, verb partition.Verb, body []byte, c st
 		return err
 	}
 	a := &w.ledger.parts[p]
-	a.inbox = append(a.inbox, inboxed{b, verb})
+	a.inbox = append(a.inbox, inboxed{bulk: b, verb: verb})
+	w.tellOwners(p)
+	if fault == appliedUnknown {
+		return store.ErrUnknown
+	}
+	return nil
+}
+
+// tellOwners has the owners of a partition read its inbox.
+func (w *World) tellOwners(p int) {
 	for _, n := range w.nodes {
 		if o := n.owner(p); o != nil {
 			n.after(between(n.random, 0, 5*millis), o.readInbox)
 		}
 	}
-	if fault == appliedUnknown {
-		return store.ErrUnknown
-	}
-	return nil
 }
 
 // heal ends the faults. From now on somebody looks after what is held.

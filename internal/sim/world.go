@@ -104,6 +104,7 @@ func newWorld(ctx context.Context, seed uint64, codec *block.Codec) *World {
 	}
 	w.planUsers()
 	w.planFaults()
+	w.planLeaders()
 	w.after(w.plan.healAt, w.heal)
 	return w
 }
