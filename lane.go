@@ -113,6 +113,13 @@ type Lane struct {
 // Tasks is a number of the lane's items counted in tasks.
 func (l *Lane) Tasks(items int64) float64 { return float64(items) / float64(max(l.Chunk, 1)) }
 
+// ResourceChange is that a node's flow control began or ceased to hold a resource down.
+type ResourceChange struct {
+	At   time.Time `json:"at"`
+	Node string    `json:"node"`
+	ResourceUse
+}
+
 // Depth is how many tasks are ready for each worker.
 func (l *Lane) Depth() float64 { return l.Tasks(l.Ready) / float64(max(l.Workers, 1)) }
 

@@ -21,6 +21,9 @@ type Scaling struct {
 	Timetables map[string]string `json:"timetables,omitempty"`
 	// Pins are worker counts set by hand.
 	Pins map[LaneID]Pin `json:"pins,omitempty"`
+	// RateRules says by resource how a rate is learned from refusals: estimate, the
+	// default, or aimd.
+	RateRules map[string]string `json:"rate_rules,omitempty"`
 	// Circuits are breakers opened or closed by hand, by resource.
 	Circuits map[string]Circuit `json:"circuits,omitempty"`
 }

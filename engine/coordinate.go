@@ -64,7 +64,7 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	for i := range all {
 		all[i].Epoch = book.leader.tok.Epoch
 	}
-	if err := book.write(ctx, now, c, all); err != nil {
+	if err := book.write(ctx, now, c, all, c.Changes(now.UnixNano(), nodes)); err != nil {
 		return err
 	}
 	var failed error

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -15,14 +17,16 @@ import (
 // The rows of [store.Control], which the leader writes.
 //
 //	d lane 0 time number   a decision
+//	f resource 0 time number   that flow control began or ceased to hold it down at a node
 //	y resource             what each hour of the week needed
 const (
 	kindDecision = 'd'
+	kindChange   = 'f'
 	kindHistory  = 'y'
 )
 
 const (
-	keepDecisions = 200             // of each lane
+	keepDecisions = 200             // of each lane, and changes of each resource
 	writeHistory  = 5 * time.Minute // between writes of what the hours needed
 )
 
@@ -31,11 +35,15 @@ func decisionsOf(lane weir.LaneID) []byte {
 	return append(append([]byte{kindDecision}, lane.String()...), 0)
 }
 
+func changesOf(resource string) []byte {
+	return append(append([]byte{kindChange}, resource...), 0)
+}
+
 // decisionBook is where a leader stores its decisions. It belongs to one goroutine.
 type decisionBook struct {
 	leader  *leader
 	opened  bool
-	keys    map[weir.LaneID][][]byte // stored, oldest first
+	keys    map[string][][]byte // stored, oldest first, by prefix
 	number  uint32
 	history time.Time // when the histories were written last
 }
@@ -45,20 +53,19 @@ func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
 	if b.opened {
 		return nil
 	}
-	b.keys, b.history = map[weir.LaneID][][]byte{}, time.Now()
+	b.keys, b.history = map[string][][]byte{}, time.Now()
 	at := rows{ctx, b.leader.engine.store, store.Control}
-	err := at.Scan([]byte{kindDecision}, func(key, row []byte) error {
-		var d weir.Decision
-		if err := partition.UnsealJSON(key, row, &d); err != nil {
+	for _, kind := range []byte{kindDecision, kindChange} {
+		err := at.Scan([]byte{kind}, func(key, _ []byte) error {
+			about := string(key[:bytes.IndexByte(key, 0)+1])
+			b.keys[about] = append(b.keys[about], bytes.Clone(key))
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		b.keys[d.Lane] = append(b.keys[d.Lane], append([]byte(nil), key...))
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	err = at.Scan([]byte{kindHistory}, func(key, row []byte) error {
+	err := at.Scan([]byte{kindHistory}, func(key, row []byte) error {
 		var h scale.History
 		err := partition.UnsealJSON(key, row, &h)
 		c.SetHistory(string(key[1:]), h)
@@ -68,22 +75,15 @@ func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
 	return err
 }
 
-// write stores decisions, and now and then what the hours needed. Of each lane
-// the newest are kept.
-func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordinator, all []weir.Decision) error {
+// write stores decisions and changes, and now and then what the hours needed. Of
+// each lane and resource the newest are kept.
+func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordinator, all []weir.Decision, changes []weir.ResourceChange) error {
 	batch := &store.Batch{}
 	for i := range all {
-		d := &all[i]
-		b.number++
-		key := binary.BigEndian.AppendUint64(decisionsOf(d.Lane), uint64(d.At.UnixNano()))
-		key = binary.BigEndian.AppendUint32(key, b.number)
-		batch.Set = append(batch.Set, partition.SealJSON(key, d))
-		kept := append(b.keys[d.Lane], key)
-		if len(kept) > keepDecisions {
-			batch.Delete = append(batch.Delete, kept[0])
-			kept = kept[1:]
-		}
-		b.keys[d.Lane] = kept
+		b.add(batch, decisionsOf(all[i].Lane), all[i].At, &all[i])
+	}
+	for i := range changes {
+		b.add(batch, changesOf(changes[i].Name), changes[i].At, &changes[i])
 	}
 	if now.Sub(b.history) >= writeHistory {
 		b.history = now
@@ -97,20 +97,39 @@ func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordi
 	return b.leader.commit(ctx, batch)
 }
 
+func (b *decisionBook) add(batch *store.Batch, about []byte, at time.Time, value any) {
+	b.number++
+	key := binary.BigEndian.AppendUint64(bytes.Clone(about), uint64(at.UnixNano()))
+	key = binary.BigEndian.AppendUint32(key, b.number)
+	batch.Set = append(batch.Set, partition.SealJSON(key, value))
+	kept := append(b.keys[string(about)], key)
+	if len(kept) > keepDecisions {
+		batch.Delete = append(batch.Delete, kept[0])
+		kept = kept[1:]
+	}
+	b.keys[string(about)] = kept
+}
+
 // Decisions reads the newest decisions about a lane, the newest first. Those of
 // a shadow policy are among them.
-func (e *Engine) Decisions(ctx context.Context, lane weir.LaneID, most int) (all []weir.Decision, err error) {
-	err = rows{ctx, e.store, store.Control}.Scan(decisionsOf(lane), func(key, row []byte) error {
-		var d weir.Decision
-		err := partition.UnsealJSON(key, row, &d)
-		all = append(all, d)
+func (e *Engine) Decisions(ctx context.Context, lane weir.LaneID, most int) ([]weir.Decision, error) {
+	return newest[weir.Decision](rows{ctx, e.store, store.Control}, decisionsOf(lane), most)
+}
+
+// Changes reads when flow control began or ceased to hold a resource down, at
+// which node and why, the newest first.
+func (e *Engine) Changes(ctx context.Context, resource string, most int) ([]weir.ResourceChange, error) {
+	return newest[weir.ResourceChange](rows{ctx, e.store, store.Control}, changesOf(resource), most)
+}
+
+// newest reads the last rows of a prefix, the last one first.
+func newest[T any](from rows, prefix []byte, most int) (all []T, err error) {
+	err = from.Scan(prefix, func(key, row []byte) error {
+		var v T
+		err := partition.UnsealJSON(key, row, &v)
+		all = append(all, v)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
-		all[i], all[j] = all[j], all[i]
-	}
-	return all[:min(most, len(all))], nil
+	slices.Reverse(all)
+	return all[:max(min(most, len(all)), 0)], err
 }

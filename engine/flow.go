@@ -23,6 +23,7 @@ type control struct {
 	latency  *flow.Latency
 	breaker  *flow.Breaker
 	rule     flow.RateRule
+	ruleName string
 	rate     flow.RateState
 	bearable int           // as last set
 	blocked  int64         // until when the downstream asked to be left alone
@@ -244,12 +245,17 @@ func (c *control) use(now int64) weir.ResourceUse {
 	return u
 }
 
-// setCircuits opens and closes breakers by hand, as operators have set them.
-func (s *share) setCircuits(now int64, set map[string]weir.Circuit) {
+// set has flow control do what operators have set.
+func (s *share) set(now int64, set *weir.Scaling) {
 	s.mu.Lock()
 	defer s.unlock()
 	for _, c := range s.controls {
-		want, ok := set[c.resource.Name]
+		if name := set.RateRules[c.resource.Name]; name != c.ruleName {
+			if rule, err := flow.RuleByName(name); err == nil { // it was checked when it was set
+				c.rule, c.ruleName, c.rate = rule, name, flow.RateState{}
+			}
+		}
+		want, ok := set.Circuits[c.resource.Name]
 		switch {
 		case ok && (c.byHand == nil || *c.byHand != want):
 			c.byHand = &want

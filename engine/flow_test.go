@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -212,6 +213,13 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if u := r.resource(t, "call"); u.Circuit == "closed" {
 			t.Errorf("left to itself, a circuit stays closed over failures: %+v", u)
+		}
+		changes, err := r.Changes(t.Context(), "call", 100)
+		if err != nil || len(changes) < 3 {
+			t.Fatalf("%d changes are stored, %v; want those of the hand and of the failures", len(changes), err)
+		}
+		if first := changes[len(changes)-1]; first.Circuit != "open" || !strings.Contains(first.Text, "they deploy") {
+			t.Errorf("the first change is %+v, want the circuit opened by hand, and why", first)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (e *Engine) observe(ctx context.Context) {
 		e.seen.Store(node)
 		err := e.publish(ctx, node)
 		if err == nil {
-			err = e.obeyCircuits(ctx)
+			err = e.obeySettings(ctx)
 		}
 		if err != nil && !failing && ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
@@ -55,13 +55,13 @@ func (e *Engine) publish(ctx context.Context, n *weir.Node) error {
 	return e.store.Announce(ctx, lanesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor)
 }
 
-// obeyCircuits opens and closes breakers as operators have set them.
-func (e *Engine) obeyCircuits(ctx context.Context) error {
+// obeySettings opens and closes breakers, and chooses rules, as operators have set them.
+func (e *Engine) obeySettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
 	s, err := e.Scaling(ctx)
 	if err == nil {
-		e.share.setCircuits(time.Now().UnixNano(), s.Circuits)
+		e.share.set(time.Now().UnixNano(), &s)
 	}
 	return err
 }

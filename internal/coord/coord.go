@@ -17,6 +17,7 @@ type Coordinator struct {
 	histories map[string]scale.History // by resource
 
 	timetables map[string]scale.Timetable // by their text
+	held       map[place]held
 }
 
 // track is what is remembered of one lane.
@@ -47,6 +48,7 @@ type mind struct {
 func New() *Coordinator {
 	return &Coordinator{
 		lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}, timetables: map[string]scale.Timetable{},
+		held: map[place]held{},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/scale"
 )
 
@@ -21,6 +22,11 @@ func Validate(s *weir.Scaling) error {
 	for id, pin := range s.Pins {
 		if pin.Workers < 0 || pin.Until.IsZero() {
 			return fmt.Errorf("pin of %v: %d workers until %v: want at least 0 workers and an end", id, pin.Workers, pin.Until)
+		}
+	}
+	for r, name := range s.RateRules {
+		if _, err := flow.RuleByName(name); err != nil {
+			return fmt.Errorf("rate rule of %q: %w", r, err)
 		}
 	}
 	for r, t := range s.Timetables {

@@ -1,0 +1,49 @@
+package coord
+
+import (
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// held is what was last seen of one resource at one node.
+type held struct {
+	circuit           string
+	limited, bearable bool
+	seen              int64
+}
+
+// place is a resource at a node.
+type place struct{ node, resource string }
+
+// Changes compares what nodes say of their resources with what they said before,
+// and returns what has changed: a circuit, or whether a rate or the tasks in
+// flight are held down. That a bound moves while it holds is no news.
+func (c *Coordinator) Changes(now int64, nodes []weir.Node) (out []weir.ResourceChange) {
+	for i := range nodes {
+		n := &nodes[i]
+		for _, u := range n.Resources {
+			at := place{n.Name, u.Name}
+			is := held{u.Circuit, u.Limited, u.Bearable > 0, now}
+			was, known := c.held[at]
+			c.held[at] = is
+			was.seen = now
+			if !known {
+				was = held{circuit: "closed", seen: now}
+			}
+			if is == was {
+				continue
+			}
+			if u.Text == "" {
+				u.Text = "no longer held down."
+			}
+			out = append(out, weir.ResourceChange{At: time.Unix(0, now).UTC(), Node: n.Name, ResourceUse: u})
+		}
+	}
+	for at, h := range c.held { // order does not reach a result
+		if now-h.seen > forgetAfter {
+			delete(c.held, at)
+		}
+	}
+	return out
+}
