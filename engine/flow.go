@@ -166,7 +166,7 @@ func (s *share) steer(now int64, seen *[]flow.Seen) (changes []news) {
 }
 
 func (c *control) steer(now int64, seen []flow.Seen) {
-	cfg := flow.RateConfig{Rate: float64(c.resource.Rate)}
+	cfg := flow.RateConfig{Rate: c.pooled.Limit()}
 	c.rate = c.rule(now, seen, c.rate, cfg)
 	if c.breaker.Reopened() {
 		c.rate = flow.Restart(now, c.rate, cfg)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/coord"
 )
@@ -43,6 +44,9 @@ type Options struct {
 	// AcceptLoss goes on with what is left when the store has lost acknowledged work that cannot be put
 	// back, instead of stopping the partitions concerned. Default false: see [LossError].
 	AcceptLoss bool
+	// Metrics is where a running engine exports what it counts, such as
+	// [prometheus.DefaultRegisterer]. Default: nowhere.
+	Metrics prometheus.Registerer
 	// Logger takes the engine's log. Default [slog.Default].
 	Logger *slog.Logger
 }

@@ -38,7 +38,11 @@ type runner func(ctx context.Context, env *Env, args []string) error
 
 // commands are all commands, in the order of the help.
 func commands() []command {
-	return []command{runCommand(), retryCommand(), listCommand(), reportCommand(), devCommand(), versionCommand()}
+	return []command{
+		runCommand(), retryCommand(), listCommand(), reportCommand(), simulateCommand(),
+		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
+		devCommand(), versionCommand(),
+	}
 }
 
 // Main runs the command that env's arguments name and returns the exit code.

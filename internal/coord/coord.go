@@ -88,7 +88,7 @@ func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision
 		out = c.decide(now, out, n, sig, s, cfg)
 		needs[n.lane.ID.Resource] += n.track.need
 	}
-	for r, need := range needs {
+	for r, need := range needs { // order does not reach the output
 		h := c.histories[r]
 		c.histories[r] = h.Observe(now, need)
 	}
@@ -175,7 +175,7 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 		}
 	}
 	out := map[weir.LaneID]float64{}
-	for r, ds := range byResource {
+	for r, ds := range byResource { // each by itself: order does not reach the output
 		divide(rates[r], ds)
 		for _, d := range ds {
 			out[all[d.lane].lane.ID] = d.gets

@@ -3,6 +3,8 @@ package coord
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/flow"
@@ -19,33 +21,36 @@ func Validate(s *weir.Scaling) error {
 	if err := (scale.Config{Min: s.Min, Max: s.Max, Drain: s.Drain}).Validate(); err != nil {
 		return err
 	}
-	for id, pin := range s.Pins {
+	for _, id := range slices.SortedFunc(maps.Keys(s.Pins), byName) {
+		pin := s.Pins[id]
 		if pin.Workers < 0 || pin.Until.IsZero() {
 			return fmt.Errorf("pin of %v: %d workers until %v: want at least 0 workers and an end", id, pin.Workers, pin.Until)
 		}
 	}
-	for r, name := range s.RateRules {
-		if _, err := flow.RuleByName(name); err != nil {
+	for _, r := range slices.Sorted(maps.Keys(s.RateRules)) {
+		if _, err := flow.RuleByName(s.RateRules[r]); err != nil {
 			return fmt.Errorf("rate rule of %q: %w", r, err)
 		}
 	}
-	for r, t := range s.Timetables {
-		if _, err := scale.ParseTimetable(t); err != nil {
+	for _, r := range slices.Sorted(maps.Keys(s.Timetables)) {
+		if _, err := scale.ParseTimetable(s.Timetables[r]); err != nil {
 			return fmt.Errorf("timetable of %q: %w", r, err)
 		}
 	}
 	return nil
 }
 
+func byName(a, b weir.LaneID) int { return cmp.Compare(a.String(), b.String()) }
+
 // Expire removes what has run out, and reports whether anything had.
 func Expire(s *weir.Scaling, now int64) (any bool) {
-	for id, pin := range s.Pins {
+	for id, pin := range s.Pins { // order does not reach the output
 		if pin.Until.UnixNano() <= now {
 			delete(s.Pins, id)
 			any = true
 		}
 	}
-	for r, c := range s.Circuits {
+	for r, c := range s.Circuits { // order does not reach the output
 		if c.Until.UnixNano() <= now {
 			delete(s.Circuits, r)
 			any = true

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -20,6 +21,8 @@ type Line struct {
 	// that does hold and that the tests demand instead.
 	Missed string
 	Holds  float64
+	// Timed figures were taken with a clock or of memory: another machine has others.
+	Timed bool
 }
 
 // OK reports whether the target is reached.
@@ -48,11 +51,17 @@ func (l Line) String() string {
 			verdict += ": " + l.Missed
 		}
 	}
-	return fmt.Sprintf("#%-2d %-62s %s%s %s %s%s  %s", l.Target, l.What, number(l.Got), l.Unit, sign, number(l.Want), l.Unit, verdict)
+	return fmt.Sprintf("#%-2d %-62s %s%s %s %s%s  %s", l.Target, l.What, Number(l.Got), l.Unit, sign, Number(l.Want), l.Unit, verdict)
 }
 
-// number writes a figure with four significant digits.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// Number writes a figure with four significant digits, or as a whole number from a
+// thousand on.
+func Number(v float64) string {
+	if math.Abs(v) >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
 
 // Size says how much of an experiment is run.
 type Size int
@@ -68,4 +77,7 @@ type Experiment struct {
 	ID   string // E1 to E18
 	Name string // what it shows, in a few words
 	Run  func(Size) []Line
+	// Real experiments measure the machine as well, in real time. They want it quiet,
+	// so they run when asked for by name only, and their figures carry a date.
+	Real bool
 }

@@ -40,6 +40,9 @@ func (r *PoolResource) Rate() float64 {
 	return rate
 }
 
+// Limit returns the rate of r, or where it is shared the quota of this node; 0: unlimited.
+func (r *PoolResource) Limit() float64 { return r.lim.Rate() }
+
 // Used returns the items that started inside the window that ends now, without permits.
 func (r *PoolResource) Used(now int64) int64 {
 	if r.lim.Rate() == 0 {

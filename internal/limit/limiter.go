@@ -13,6 +13,10 @@ const (
 	defaultCatchUp = 100 * time.Millisecond
 	defaultBurst   = 20 * time.Millisecond
 
+	// pacedSlack is both catch-up and burst while a pace is set: a downstream that
+	// refuses must see an even stream, or the refusals tell of our bursts.
+	pacedSlack = int64(5 * time.Millisecond)
+
 	// slowest is the smallest rate told apart, one item in eleven days: it keeps
 	// every time that is computed from a rate far inside an int64.
 	slowest = 1e-6
@@ -48,6 +52,9 @@ type Limiter struct {
 	catchUp int64
 	burst   int64
 	quota   int64 // items per window
+
+	pace float64 // items per second, 0: the rate is the pace
+	even float64 // nanoseconds per item at the pace
 
 	tat    int64 // when pacing will have paid for all that was taken
 	closed int64 // nothing before this time
@@ -107,14 +114,17 @@ func PerWindow(rate float64) (items int64, window time.Duration) {
 // Rate returns the rate in force, 0 for unlimited.
 func (l *Limiter) Rate() float64 { return l.rate }
 
+// Pace returns what [Limiter.SetPace] set, 0 for nothing.
+func (l *Limiter) Pace() float64 { return l.pace }
+
 // Ready returns the time at which cost may be taken; a time not after now means now.
 func (l *Limiter) Ready(now int64, cost int) int64 {
-	if l.rate == 0 {
-		return l.closed
-	}
 	at := l.closed
 	if l.tat != math.MinInt64 {
-		at = max(at, l.tat-l.catchUp)
+		at = max(at, l.tat-l.slack())
+	}
+	if l.rate == 0 {
+		return at
 	}
 	need := int64(cost)
 	if need > l.quota {
@@ -127,19 +137,80 @@ func (l *Limiter) Ready(now int64, cost int) int64 {
 // Take records that cost starts now. The caller has asked Ready with the same
 // arguments before and got a time not after now.
 func (l *Limiter) Take(now int64, cost int) {
-	if l.rate == 0 {
-		return
+	if gap := l.gap(); gap > 0 {
+		l.tat = max(l.tat, now) + int64(float64(cost)*gap)
 	}
-	l.tat = max(l.tat, now) + int64(float64(cost)*l.perItem)
-	l.log.add(now, int64(cost), now-l.window)
+	if l.rate != 0 {
+		l.log.add(now, int64(cost), now-l.window)
+	}
+}
+
+// gap is the time that an item has to pay for at the slower of rate and pace, in
+// nanoseconds; 0 if there is neither.
+func (l *Limiter) gap() float64 {
+	switch {
+	case l.pace == 0 && l.rate == 0:
+		return 0
+	case l.pace == 0:
+		return l.perItem
+	case l.rate == 0:
+		return l.even
+	}
+	return max(l.perItem, l.even)
+}
+
+// slack is how much of a stall may be made good at once.
+func (l *Limiter) slack() int64 {
+	if l.pace != 0 {
+		return min(l.catchUp, pacedSlack)
+	}
+	return l.catchUp
 }
 
 // Busy tells that work arrived after a time without any. Idleness earns the
 // burst and no more.
 func (l *Limiter) Busy(now int64) {
-	if l.rate != 0 {
+	switch {
+	case l.pace != 0:
+		l.tat = max(l.tat, now+l.slack()-min(l.burst, pacedSlack))
+	case l.rate != 0:
 		l.tat = max(l.tat, now+l.catchUp-l.burst)
 	}
+}
+
+// SetPace spreads the starts at a rate below the limiter's own, in items per
+// second, with a catch-up and a burst of 5ms; 0 goes back. The window still holds
+// what the rate allows: a pace is for a downstream that bears less just now, and
+// the slower of rate and pace counts. What pacing has yet to pay for is paid at
+// the new pace.
+func (l *Limiter) SetPace(now int64, rate float64) {
+	if rate == l.pace {
+		return
+	}
+	gap, slack := l.gap(), l.slack()
+	l.pace, l.even = 0, 0
+	if rate > 0 {
+		l.pace = max(rate, slowest)
+		l.even = 1e9 / l.pace
+	}
+	l.repace(now, gap, slack)
+}
+
+// repace keeps the time until the next start in proportion when the pace changes,
+// and grants no credit that the new catch-up would not have.
+func (l *Limiter) repace(now int64, gap float64, slack int64) {
+	if l.tat == math.MinInt64 {
+		return
+	}
+	if l.gap() == 0 {
+		l.tat = math.MinInt64
+		return
+	}
+	wait := max(l.tat-slack-now, -l.slack())
+	if wait > 0 && gap > 0 {
+		wait = int64(float64(wait) * l.gap() / gap)
+	}
+	l.tat = now + l.slack() + wait
 }
 
 // SetRate changes the rate at once. What was taken before still counts: a window
@@ -149,15 +220,28 @@ func (l *Limiter) SetRate(now int64, rate float64) {
 	if rate == l.rate {
 		return
 	}
-	old, oldWindow := l.rate, l.window
+	old, oldWindow, gap := l.rate, l.window, l.gap()
 	l.setRate(rate)
 	switch {
 	case rate == 0 || old == 0:
 		l.log.reset()
+		if l.pace != 0 {
+			l.repace(now, gap, l.slack())
+			return
+		}
 		l.tat = math.MinInt64
 		return
 	case l.window > oldWindow:
 		l.log.widen(now-l.window, l.quota)
+	}
+	l.rescale(now, old, gap)
+}
+
+// rescale lets pacing go on at a changed rate, which was old and took gap per item.
+func (l *Limiter) rescale(now int64, old, gap float64) {
+	if l.pace != 0 {
+		l.repace(now, gap, l.slack())
+		return
 	}
 	l.scaleDebt(now, old)
 }

@@ -61,11 +61,13 @@ func TestNoWindowHoldsMoreThanItsQuota(t *testing.T) {
 		var log []taken
 		now := int64(1e18)
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
-			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			switch rapid.IntRange(0, 10).Draw(t, "what") {
 			case 0: // a stall or a pause
 				now += rapid.Int64Range(0, 3*sec).Draw(t, "stall")
 			case 1:
 				l.Busy(now)
+			case 2:
+				l.SetPace(now, rate*rapid.SampledFrom([]float64{0, 0.1, 0.7, 1, 3}).Draw(t, "pace"))
 			default:
 				c := rapid.IntRange(1, chunk).Draw(t, "cost")
 				late := rapid.Int64Range(0, ms).Draw(t, "late")
@@ -200,6 +202,7 @@ func TestChangeOfRateIsExact(t *testing.T) {
 			}
 			now += rapid.Int64Range(0, sec).Draw(t, "pause")
 			l.SetRate(now, rates.Draw(t, "rate"))
+			l.SetPace(now, rapid.SampledFrom([]float64{0, 0, 2, 500}).Draw(t, "pace"))
 		}
 	})
 }

@@ -111,6 +111,9 @@ func (p *Pool) Observe(now int64, r *PoolResource) Use {
 		}
 	}
 	r.out.alertRate, r.out.alertCap = u.Short == 0, u.Cramped == 0
+	if r.paced() { // more of the rate would not help
+		u.Short, r.out.alertRate = 0, false
+	}
 	return u
 }
 
@@ -144,6 +147,9 @@ func (p *Pool) stir(r *PoolResource) {
 // live reports whether a permit may still be used, now or later.
 func (o *outside) live(now int64) bool { return o.units > 0 && now < o.until }
 
+// paced reports whether a pace, and not the quota, decides how much starts.
+func (r *PoolResource) paced() bool { return r.Rate() < r.lim.Rate() }
+
 // lapse ends a quota of slots whose time is over.
 func (r *PoolResource) lapse(now int64) {
 	if r.out.capped && r.out.capUntil <= now {
@@ -158,7 +164,7 @@ func (r *PoolResource) readyOutside(now int64, cost int) int64 {
 	if now < o.rateUntil && int64(cost) <= o.quota {
 		at = r.lim.Ready(now, cost)
 	}
-	if o.live(now) && int64(cost) <= o.units {
+	if o.live(now) && int64(cost) <= o.units && !r.paced() {
 		at = min(at, o.from)
 	}
 	return at
@@ -167,7 +173,7 @@ func (r *PoolResource) readyOutside(now int64, cost int) int64 {
 // takeOutside uses the permit first: it perishes.
 func (r *PoolResource) takeOutside(now int64, cost int) {
 	o := r.out
-	if o.live(now) && o.from <= now && int64(cost) <= o.units {
+	if o.live(now) && o.from <= now && int64(cost) <= o.units && !r.paced() {
 		o.units -= int64(cost)
 		return
 	}
@@ -201,10 +207,13 @@ func (p *Pool) lacks(now int64, l *Lane, cause Cause) {
 
 // setQuota changes what may start in a window, whose length stays.
 func (l *Limiter) setQuota(now, items int64) {
-	old := l.rate
+	old, gap := l.rate, l.gap()
 	l.quota = items
 	l.perItem = float64(l.window) / float64(items)
 	l.rate = 1e9 / l.perItem
-	l.scaleDebt(now, old)
+	l.rescale(now, old, gap)
+	if l.pace != 0 {
+		return // the pace is there to be kept
+	}
 	l.tat = min(l.tat, now+l.catchUp) // the window is exact; pacing must not keep a new quota from being used
 }

@@ -98,7 +98,7 @@ func TestNoWindowHoldsMoreThanTheQuotaInForce(t *testing.T) {
 		var log []taken
 		permit := int64(0)
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
-			switch rapid.IntRange(0, 12).Draw(t, "what") {
+			switch rapid.IntRange(0, 13).Draw(t, "what") {
 			case 0:
 				quota = rapid.SampledFrom([]int64{0, 10, 50, 400, 1000}).Draw(t, "quota")
 				until = now + rapid.Int64Range(0, 2*sec).Draw(t, "for")
@@ -108,6 +108,8 @@ func TestNoWindowHoldsMoreThanTheQuotaInForce(t *testing.T) {
 				p.Permit(now, r, permit, now, now+10*ms)
 			case 2:
 				now += rapid.Int64Range(0, sec/2).Draw(t, "pause")
+			case 3:
+				r.lim.SetPace(now, rapid.SampledFrom([]float64{0, 30, 300, 3000}).Draw(t, "pace"))
 			default:
 				now += rapid.Int64Range(0, 5*ms).Draw(t, "step")
 				at, ok := p.Take(now, l, 10, 1, false)

@@ -8,6 +8,11 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
+const (
+	ms  = int64(time.Millisecond)
+	sec = int64(time.Second)
+)
+
 var errStore = errors.New("the store does not answer")
 
 func newKeeper() *Keeper { return NewKeeper(rate(1000), "n", 1500*time.Millisecond, 10) }

@@ -77,7 +77,7 @@ func (t *Table) Hold(now int64, h store.Holding, ttl time.Duration) int64 {
 // leave, or what it has out, which is nobody else's in any case.
 func (t *Table) within(node string, out int64) int64 {
 	room := t.units - t.permits.peak()
-	for name, e := range t.nodes {
+	for name, e := range t.nodes { // a sum: order does not reach the output
 		if name != node {
 			room -= e.out
 		}
@@ -117,7 +117,7 @@ func (t *Table) Draw(now, units int64) (after time.Duration, ok bool) {
 // promised is what nodes have out or will get as soon as they ask.
 func (t *Table) promised(now int64) int64 {
 	var sum int64
-	for name, e := range t.nodes {
+	for name, e := range t.nodes { // a sum: order does not reach the output
 		if now < e.until {
 			sum += max(e.out, t.targets[name])
 		} else {
@@ -131,7 +131,7 @@ func (t *Table) promised(now int64) int64 {
 func (t *Table) Holdings(now int64) []store.Holding {
 	t.forget(now)
 	var list []store.Holding
-	for _, e := range t.nodes {
+	for _, e := range t.nodes { // sorted below: order does not reach the output
 		if now < e.until {
 			list = append(list, e.said)
 		}
@@ -148,7 +148,7 @@ func (t *Table) SetTargets(epoch uint64, targets map[string]int64) error {
 	}
 	t.epoch = epoch
 	clear(t.targets)
-	for node, target := range targets {
+	for node, target := range targets { // order does not reach the output
 		t.targets[node] = max(target, 0)
 	}
 	return nil
@@ -156,7 +156,7 @@ func (t *Table) SetTargets(epoch uint64, targets map[string]int64) error {
 
 // forget drops what has left every window that ends now or later.
 func (t *Table) forget(now int64) {
-	for name, e := range t.nodes {
+	for name, e := range t.nodes { // order does not reach the output
 		if e.until+t.window <= now {
 			delete(t.nodes, name)
 		}

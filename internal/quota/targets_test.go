@@ -159,12 +159,16 @@ func TestTargetsKeepWithinTheLimit(t *testing.T) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	w := newWorld(1, rate(10_000), 100, 16, 295).busyNodes()
-	hs := w.table.Holdings(w.now)
-	now := w.now
+	p := NewPlanner(rate(10_000), 100)
+	hs := make([]store.Holding, 16)
+	for i := range hs {
+		hs[i] = says(int64(600+10*i), int64(1024*(10+i)))
+	}
+	hs = named(hs)
+	now := sec
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 250 * ms
-		w.lead.plan.Plan(now, nil, hs)
+		p.Plan(now, nil, hs)
 	}
 }

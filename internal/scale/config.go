@@ -10,9 +10,11 @@ import (
 type Config struct {
 	// Min and Max bound the workers. Defaults 1 and 64. Only an override goes below Min.
 	Min, Max int
-	// Target is the share of time a worker should be busy. Default 0.8; over 0, at most 1.
+	// Target is the share of time a worker of a large pool should be busy; small
+	// pools, under 40 workers, are kept idler. Default 0.8; over 0, at most 1.
 	Target float64
-	// Drain is the time over which a backlog is worked off. Default 30s.
+	// Drain is the time over which a backlog is worked off that piled up because
+	// workers were late; what arrived at once takes a sixth of it. Default 15s.
 	Drain time.Duration
 	// Window is how far release looks back: the highest wish in it counts. Default 60s, at most 60s.
 	Window time.Duration
@@ -22,7 +24,7 @@ type Config struct {
 	// SlotWait is the wait for a worker above which a busy lane grows. Default 250ms.
 	SlotWait time.Duration
 	// Timetable holds workers ready at certain hours of the week.
-	Timetable []Reserve
+	Timetable Timetable
 	// Override, if it has not expired, is what a person asked for.
 	Override Override
 	// Paused holds the lane at the workers that it has.
@@ -39,26 +41,11 @@ type Override struct {
 	Why string
 }
 
-// Reserve keeps workers ready during one span of every week.
-type Reserve struct {
-	// Day and At say when it begins: At is the wall clock, as time since midnight.
-	Day time.Weekday
-	At  time.Duration
-	// For is how long it lasts. Default 1h, at most a week.
-	For time.Duration
-	// Workers is the least number of workers meanwhile.
-	Workers int
-	// Zone is where the wall clock hangs. Default UTC.
-	Zone *time.Location
-}
-
-const week = 7 * 24 * time.Hour
-
 func (c Config) withDefaults() Config {
 	c.Min = cmp.Or(c.Min, 1)
 	c.Max = cmp.Or(c.Max, max(64, c.Min))
 	c.Target = cmp.Or(c.Target, 0.8)
-	c.Drain = cmp.Or(c.Drain, 30*time.Second)
+	c.Drain = cmp.Or(c.Drain, 15*time.Second)
 	c.Window = cmp.Or(c.Window, time.Minute)
 	c.Cooldown = cmp.Or(c.Cooldown, 30*time.Second)
 	c.SlotWait = cmp.Or(c.SlotWait, 250*time.Millisecond)
@@ -93,48 +80,4 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
-}
-
-func (r Reserve) validate(most int) error {
-	switch {
-	case r.Day < time.Sunday || r.Day > time.Saturday:
-		return fmt.Errorf("day is %d: give 0 (Sunday) to 6 (Saturday)", int(r.Day))
-	case r.At < 0 || r.At >= 24*time.Hour:
-		return fmt.Errorf("at is %v: give a time of day, 0h to under 24h", r.At)
-	case r.For < 0 || r.For > week:
-		return fmt.Errorf("for is %v: give at most a week, 168h", r.For)
-	case r.Workers < 1 || r.Workers > most:
-		return fmt.Errorf("workers is %d: give 1 to max, which is %d", r.Workers, most)
-	}
-	return nil
-}
-
-// holds reports whether now lies within the reserve.
-func (r Reserve) holds(now int64) bool {
-	zone := r.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	t := time.Unix(0, now).In(zone)
-	back := (int(t.Weekday()) - int(r.Day) + 7) % 7
-	// The calendar does the sum, because not every day has 24 hours.
-	begin := func(back int) time.Time {
-		return time.Date(t.Year(), t.Month(), t.Day()-back, 0, int(r.At/time.Minute), int(r.At%time.Minute/time.Second), 0, zone)
-	}
-	from := begin(back)
-	if from.After(t) {
-		from = begin(back + 7)
-	}
-	return t.Sub(from) < cmp.Or(r.For, time.Hour)
-}
-
-// reserved is the most that the timetable asks for at now.
-func (c Config) reserved(now int64) int {
-	n := 0
-	for _, r := range c.Timetable {
-		if r.Workers > n && r.holds(now) {
-			n = r.Workers
-		}
-	}
-	return n
 }

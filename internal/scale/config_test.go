@@ -36,32 +36,6 @@ func TestValidateNamesTheField(t *testing.T) {
 	}
 }
 
-func TestTimetable(t *testing.T) {
-	east := time.FixedZone("east", 2*60*60)
-	friday := Reserve{Day: time.Friday, At: 20 * time.Hour, For: 6 * time.Hour, Workers: 64}
-	abroad := friday
-	abroad.Zone = east
-	for _, tt := range []struct {
-		name    string
-		reserve Reserve
-		at      time.Time
-		want    int
-	}{
-		{"not yet", friday, time.Date(2026, 5, 8, 19, 59, 59, 0, time.UTC), 0},
-		{"from the minute on", friday, time.Date(2026, 5, 8, 20, 0, 0, 0, time.UTC), 64},
-		{"over midnight", friday, time.Date(2026, 5, 9, 1, 59, 0, 0, time.UTC), 64},
-		{"over", friday, time.Date(2026, 5, 9, 2, 0, 0, 0, time.UTC), 0},
-		{"another day", friday, time.Date(2026, 5, 7, 21, 0, 0, 0, time.UTC), 0},
-		{"by the clock of its zone", abroad, time.Date(2026, 5, 8, 18, 0, 0, 0, time.UTC), 64},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := (Config{Timetable: []Reserve{tt.reserve}}).reserved(tt.at.UnixNano()); got != tt.want {
-				t.Errorf("reserved = %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestUnknownPolicyIsToldWhatThereIs(t *testing.T) {
 	_, err := ByName("magic")
 	if err == nil {

@@ -10,32 +10,33 @@ const (
 	growAbove  = 1.10             // deadband, upwards
 	moreAbove  = 1.05             // the same soon after growth, which may have landed short
 	dropBelow  = 0.85             // deadband, downwards
+	landing    = 1.05             // of the highest wish: a release to just that would soon be regretted
+	deep       = 4.0              // tasks waiting per worker that speak for themselves
 	confirm    = 2                // cycles in a row that have to want growth
 	correct    = 15 * time.Second // how soon is soon after growth
 	halfLife   = 20 * time.Second
-	vetoFull   = 0.85 // CPU or memory at which nothing grows
-	cutFull    = 0.95 // CPU or memory at which workers are taken away
-	vetoErrors = 0.05 // failed share at which nothing grows, if load is the cause
-	cutErrors  = 0.20 // failed share at which nothing grows in any case, and workers go
-	calmErrors = 0.15 // failed share at which growth is allowed again
-	stalled    = 0.20 // of the tasks expected to end; fewer means that they hang
+	newLeader  = 5 * time.Second // for which a leader trusts what it finds
+	recovery   = time.Minute     // after failures, during which a backlog is drained calmly
+	vetoFull   = 0.85            // CPU or memory at which nothing grows
+	cutFull    = 0.95            // CPU or memory at which workers are taken away
+	vetoErrors = 0.05            // failed share at which nothing grows, if load is the cause
+	cutErrors  = 0.20            // failed share at which nothing grows in any case, and workers go
+	calmErrors = 0.15            // failed share at which growth is allowed again
+	stalled    = 0.20            // of the tasks expected to end; fewer means that they hang
+	room       = 8.0             // roots of the busy workers that a small pool keeps idle, per idle share
+	inStream   = 10.0            // seconds of arrivals that a backlog of late workers may hold
+	bulkShare  = 1. / 6          // of Drain, for what is beyond that
 )
-
-// wanted is what one cycle's signals come to.
-type wanted struct {
-	need, useful float64 // in workers; useful may be infinite
-	desired      float64 // within the bounds
-	why          Reason  // of growing to desired
-	floor        int
-	floorWhy     Reason
-}
 
 // Decide is the default policy. It answers from its arguments alone: same
 // arguments, same decision. Call it once per second and lane, and hand the State
 // that it returns to the next call.
 func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	c = c.withDefaults()
-	st = st.see(now, s)
+	if d, ok := idle(now, &s, &st, &c); ok {
+		return d, st
+	}
+	st = st.see(now, s, c.Min)
 	st.Waiting = streak(st.Waiting, s.SlotWait > c.SlotWait && s.Busy > 0.9)
 	w := want(now, s, st, c)
 	band := growAbove
@@ -43,6 +44,9 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 		band = moreAbove
 	}
 	st.Above = streak(st.Above, w.desired > band*float64(s.Workers))
+	if st.Above > 0 && s.depth() > deep && w.why == Grew && !st.learning(now) {
+		st.Above = max(st.Above, confirm) // such a queue is no chance
+	}
 	st, most := st.wish(now, c.Window, w.desired)
 
 	d, ok := byHand(now, s, c)
@@ -62,87 +66,6 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	return d, st.acted(now, s.Workers, d.Workers)
 }
 
-// want applies Little's law to what can be used, and the floors and bounds to that.
-func want(now int64, s Signals, st State, c Config) wanted {
-	w := wanted{why: Grew}
-	for i, t := range st.Tracks {
-		l := s.Loads[i]
-		usable := l.Usable
-		switch {
-		case l.Closed:
-			continue
-		case usable <= 0:
-			usable = math.Inf(1)
-		}
-		rate := min(t.Arrivals+float64(l.Backlog)/c.Drain.Seconds(), usable)
-		w.need += rate * t.Service / c.Target
-		if t.Samples > 0 {
-			usable *= t.Service / mostBusy
-		}
-		w.useful += usable
-	}
-	n := float64(s.Workers)
-	w.desired = min(w.need, w.useful)
-	switch {
-	case st.cold():
-		w.desired = max(w.desired, coldWish(s))
-		w.why = Cold
-	case st.Waiting >= 3 && now-st.RaisedAt > int64(10*time.Second) && min(1.25*n, w.useful) > w.desired:
-		w.desired, w.why = min(1.25*n, w.useful), Trimmed
-	}
-	w.floor, w.floorWhy = c.Min, AtMin
-	if r := c.reserved(now); r > w.floor {
-		w.floor, w.floorWhy = r, AtReserve
-	}
-	if s.Floor > w.floor {
-		w.floor, w.floorWhy = s.Floor, AtFloor
-	}
-	w.floor = min(w.floor, c.Max)
-	w.desired = min(max(w.desired, float64(w.floor)), float64(c.Max))
-	return w
-}
-
-// coldWish goes by the queue alone: no task has ended, so the law has no run time.
-func coldWish(s Signals) float64 {
-	open := false
-	for _, l := range s.Loads {
-		open = open || !l.Closed
-	}
-	switch {
-	case open && s.depth() > 4:
-		return 2 * float64(s.Workers)
-	case s.Busy > 0.5: // they are at work, on something long
-		return float64(s.Workers)
-	}
-	return 0
-}
-
-// cut takes a tenth away when going on as before does harm. What a cut brought
-// shows only once running tasks have ended, so there is a pause between two.
-func cut(now int64, s Signals, st State, c Config) (Decision, bool) {
-	n := s.Workers
-	m := max(min(int(0.9*float64(n)), n-1), c.Min)
-	var (
-		why   Reason
-		share float64
-		what  string
-	)
-	switch e := st.errors(); {
-	case s.CPU > cutFull:
-		why, share, what = CutCPU, s.CPU, "CPU in use"
-	case s.Memory > cutFull:
-		why, share, what = CutMemory, s.Memory, "memory in use"
-	case e > cutErrors:
-		why, share, what = CutErrors, e, "of recent tasks failed"
-	default:
-		return Decision{}, false
-	}
-	if m == n || now-st.LoweredAt < int64(step) {
-		return decided(n, why, "held at %d: %.0f %% %s.", n, 100*share, what), true
-	}
-	return decided(m, why, "cut from %d to %d: %.0f %% %s.", n, m, 100*share, what), true
-}
-
 // grow answers if more workers are wanted.
 func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	n := s.Workers
@@ -150,13 +73,17 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	if !below && st.Above == 0 {
 		return Decision{}, false
 	}
-	if d, vetoed := veto(s, st, w); vetoed {
+	d, vetoed := veto(s, st, w)
+	if vetoed {
 		return d, true
 	}
 	m := int(math.Ceil(min(w.desired, float64(max(4*n, n+8)))))
+	d, vetoed = doubt(s, st, w)
 	switch {
-	case below && (m <= w.floor || st.Above < confirm):
+	case below && (vetoed || m <= w.floor || st.Above < confirm):
 		return decided(w.floor, w.floorWhy, "raised from %d to %d, which the %s floor asks for.", n, w.floor, w.floorWhy), true
+	case vetoed:
+		return d, true
 	case st.Above < confirm:
 		return decided(n, Confirming, "held at %d for now: %.1f wanted, to be confirmed.", n, w.desired), true
 	case w.why == Cold:
@@ -167,57 +94,6 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	return decided(m, Grew, "grew from %d to %d: %s, %d tasks wait.", n, m, w.words(c), s.backlog()), true
 }
 
-// words tells where the wish comes from.
-func (w wanted) words(c Config) string {
-	text := "the load needs " + number(w.need)
-	if w.useful < w.need {
-		text += ", the usable rate allows " + number(w.useful)
-	}
-	if w.need > float64(c.Max) {
-		text += ", the maximum is " + number(float64(c.Max))
-	}
-	return text
-}
-
-// veto answers if something forbids growth. Failures that load did not cause are
-// no reason to let a backlog grow, so few of them count only under strain; see
-// [State.seeFailures].
-func veto(s Signals, st State, w wanted) (Decision, bool) {
-	n := s.Workers
-	switch {
-	case s.CPU > vetoFull:
-		return decided(n, VetoCPU, "held at %d: %.1f wanted, but CPU is %.0f %% in use.", n, w.desired, 100*s.CPU), true
-	case s.Memory > vetoFull:
-		return decided(n, VetoMemory, "held at %d: %.1f wanted, but memory is %.0f %% in use.", n, w.desired, 100*s.Memory), true
-	case st.Failing:
-		return decided(n, VetoErrors, "held at %d: %.1f wanted, but %.0f %% of recent tasks failed.", n, w.desired, 100*st.errors()), true
-	}
-	for _, t := range st.Tracks {
-		if t.Doubt > 0 {
-			return decided(n, VetoSlow, "held at %d: %.1f wanted, but tasks of %s suddenly take %.2f s; seeing first whether they fail.", n, w.desired, t.Resource, t.Service), true
-		}
-	}
-	if ended, expected := stall(s, st); expected >= coldBelow && float64(ended) < stalled*expected {
-		return decided(n, VetoStall, "held at %d: %.1f wanted, but %d tasks ended where %.0f were due.", n, w.desired, ended, expected), true
-	}
-	return Decision{}, false
-}
-
-// stall compares the tasks that ended with those that busy workers should have
-// ended in a second. Where tasks hang, more workers only hang more of them; once
-// slow tasks do end, the run time follows and the two agree again.
-func stall(s Signals, st State) (ended int, expected float64) {
-	ended, _ = s.samples()
-	rate, busy := 0.0, 0.0 // by Little's law, rate/busy is what one busy worker ends
-	for _, t := range st.Tracks {
-		rate, busy = rate+t.Arrivals, busy+t.Arrivals*t.Service
-	}
-	if busy == 0 {
-		return ended, 0
-	}
-	return ended, s.Busy * float64(s.Workers) * rate / busy
-}
-
 // release lets workers go that the whole window did not need, or holds.
 func release(now int64, s Signals, st State, c Config, w wanted, most float64) Decision {
 	n := s.Workers
@@ -226,7 +102,7 @@ func release(now int64, s Signals, st State, c Config, w wanted, most float64) D
 	case w.desired >= limit && n == c.Max && w.need > float64(n):
 		return decided(n, AtMax, "held at %d, the maximum: the load needs %.1f.", n, w.need)
 	case w.desired >= limit:
-		return decided(n, Steady, "steady at %d: %.1f wanted.", n, w.desired)
+		return Decision{Workers: n, Reason: Steady, Text: steadyText(n, w.desired)}
 	case most >= limit || math.Ceil(most) >= float64(n) || now-st.Since < int64(c.Window):
 		return decided(n, Watching, "held at %d: %.1f wanted, but up to %.1f during the last %v.", n, w.desired, most, c.Window)
 	case now-st.RaisedAt < int64(cooldown):
@@ -235,6 +111,7 @@ func release(now int64, s Signals, st State, c Config, w wanted, most float64) D
 		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.LoweredAt+int64(step)-now))
 	}
 	decay := math.Pow(0.5, step.Seconds()/halfLife.Seconds())
-	m := min(int(math.Ceil(max(most, float64(n)*decay))), n-1)
+	enough := max(math.Ceil(most), math.Round(landing*most))
+	m := min(int(math.Ceil(max(enough, float64(n)*decay))), n-1)
 	return decided(m, Released, "released from %d to %d: at most %.1f were wanted during the last %v.", n, m, most, c.Window)
 }

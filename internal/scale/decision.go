@@ -21,7 +21,7 @@ const (
 	Watching    Reason = "watching"     // fewer are wanted; the last minute still needed them
 	VetoErrors  Reason = "veto-errors"  // no growth into failures
 	VetoStall   Reason = "veto-stall"   // no growth while running tasks do not end
-	VetoSlow    Reason = "veto-slow"    // no growth until sudden slowness is understood
+	VetoSlow    Reason = "veto-slow"    // no growth until tasks with new run times are seen to end well
 	VetoCPU     Reason = "veto-cpu"     // no growth on a full node
 	VetoMemory  Reason = "veto-memory"  // no growth on a full node
 	CutErrors   Reason = "cut-errors"   // failures beyond bearing
@@ -70,6 +70,14 @@ func byHand(now int64, s Signals, c Config) (d Decision, ok bool) {
 		return decided(c.Max, AtMax, "lowered from %d to the maximum of %d.", n, c.Max), true
 	}
 	return Decision{}, false
+}
+
+// steadyText is written without fmt: most decisions are steady, every second.
+func steadyText(n int, wanted float64) string {
+	b := append(make([]byte, 0, 48), "steady at "...)
+	b = append(strconv.AppendInt(b, int64(n), 10), ": "...)
+	b = strconv.AppendFloat(b, wanted, 'f', 1, 64)
+	return string(append(b, " wanted."...))
 }
 
 func orNone(why string) string {

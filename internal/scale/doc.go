@@ -2,11 +2,15 @@
 //
 // [Decide] is Little's law on the rate that can truly be used: workers are
 // needed for what arrives plus a share of the backlog, but never for more than
-// the resource takes, because a worker beyond that would only wait. Around the
-// law stand the rules that make it calm: growth has to be confirmed and is
-// stopped by errors, CPU and memory; release looks back over a minute, waits
-// longer after each change of mind, and then goes in halves. Floors come from
-// the configuration, from a timetable and from what [History] learned.
+// the resource takes, because a worker beyond that would only wait. A backlog that
+// piled up behind a stream is drained calmly, a bulk that came at once fast.
+//
+// Around the law stand the rules that make it calm. Growth has to be confirmed, by
+// a second look or a long queue, and is stopped by errors, CPU and memory; where
+// run times are new or have jumped, tasks first have to show that they end well.
+// Release looks back over a minute, waits longer after each change of mind, and
+// then goes in halves. Floors come from the configuration, from a timetable and
+// from what [History] learned.
 //
 // Other rules stand behind the same [Policy] type, so that they can be compared
 // under the same load; [ByName] finds them. Every [Decision] carries a reason

@@ -69,7 +69,7 @@ type rule func(now int64, s Signals, st State, c Config) (Decision, State)
 func framed(r rule) Policy {
 	return func(now int64, s Signals, st State, c Config) (Decision, State) {
 		c = c.withDefaults()
-		st = st.see(now, s)
+		st = st.see(now, s, c.Min)
 		d, ok := byHand(now, s, c)
 		if !ok {
 			d, st = r(now, s, st, c)
@@ -142,7 +142,12 @@ func multiSignal(_ int64, s Signals, st State, c Config) (Decision, State) {
 			low++
 		}
 	}
-	if d, vetoed := veto(s, st, wanted{desired: 1.5 * float64(s.Workers)}); vetoed && high >= 2 {
+	w := wanted{desired: 1.5 * float64(s.Workers)}
+	d, vetoed := veto(s, st, w)
+	if !vetoed {
+		d, vetoed = doubt(s, st, w)
+	}
+	if vetoed && high >= 2 {
 		st.Waiting, st.Calm = 0, 0
 		return d, st
 	}

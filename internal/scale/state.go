@@ -9,8 +9,7 @@ const (
 	step       = 5 * time.Second // between two releases or two cuts
 	buckets    = 13              // of length step: a minute and the one that is filling
 	maxPatient = 8
-	coldBelow  = 5     // samples before a run time is believed
-	doubtful   = 20    // cycles, or twice as many tasks
+	longest    = 3600  // cycles at work that are counted
 	memory     = 100.0 // tasks over which the failed share is taken
 	telling    = 20    // tasks without which no share is taken
 )
@@ -21,12 +20,18 @@ const (
 type State struct {
 	// Since is when the lane was first seen: nothing is released before a window is over.
 	Since int64
+	// Inherited says that it had more than its minimum then: another leader knew why.
+	Inherited bool
 	// Tracks are the smoothed loads, in the order of Signals.Loads.
 	Tracks []Track
 	// Ended and Failed count recent tasks, fading with time and number. Failing
 	// stays set until far fewer fail than it took to set it.
 	Ended, Failed float64
 	Failing       bool
+	// FailedAt is when Failing was last set.
+	FailedAt int64
+	// Working counts cycles in a row with tasks at work, up to an hour.
+	Working int
 	// Above and Waiting count cycles in a row that wanted growth, or saw tasks wait
 	// for busy workers. Calm counts cycles in a row without.
 	Above, Waiting, Calm int
@@ -47,42 +52,38 @@ type Wish struct {
 	Most float64
 }
 
-// Track is the smoothed load of one resource.
-type Track struct {
-	Resource string
-	// Arrivals is in tasks per second; High and Low count samples in a row that
-	// were far off it, and Far is their sum.
-	Arrivals  float64
-	High, Low int
-	Far       float64
-	// Service is in seconds, 0 while unknown; Samples stops counting at a few.
-	Service float64
-	Samples int
-	// Batch collects tasks until there are enough to judge a jump; Last is the
-	// batch before.
-	Batch, Last Batch
-	// Doubt is set when Service jumps and runs out with time and tasks: whether
-	// the slower tasks also fail shows only when some have ended.
-	Doubt int
-}
-
-// Batch is a few tasks that ended: how many, how many failed, and their run time in seconds.
-type Batch struct {
-	Ended, Failed int
-	Seconds       float64
-}
-
-// see returns the state after one more cycle's signals.
-func (st State) see(now int64, s Signals) State {
+// see returns the state after one more cycle's signals. least is the lane's minimum.
+func (st State) see(now int64, s Signals, least int) State {
 	if st.Since == 0 {
-		st.Since = now
+		st.Since, st.Inherited = now, s.Workers > least
 	}
 	old := st.Tracks
 	st.Tracks = make([]Track, 0, len(s.Loads)) // a new one: the caller may keep the old state
 	for _, l := range s.Loads {
 		st.Tracks = append(st.Tracks, find(old, l.Resource).seeArrivals(l.Arrivals).seeService(l, s.Strained))
 	}
-	return st.seeFailures(s)
+	st = st.seeFailures(s)
+	if st.Failing {
+		st.FailedAt = now
+	}
+	st.Working = min(streak(st.Working, s.Busy > 0.3), longest)
+	if _, _, hang := stall(s, st); hang {
+		for i, t := range st.Tracks {
+			st.Tracks[i] = t.suspect(0)
+		}
+	}
+	return st
+}
+
+// healthy reports whether nothing was failing for a while.
+func (st State) healthy(now int64) bool {
+	return st.FailedAt == 0 || now-st.FailedAt > int64(recovery)
+}
+
+// learning reports whether a leader knows a lane only since a moment ago that
+// another one knew before.
+func (st State) learning(now int64) bool {
+	return st.Inherited && now-st.Since < int64(newLeader)
 }
 
 // seeFailures remembers a minute or two, and a hundred tasks besides this cycle's.
@@ -103,72 +104,6 @@ func (st State) seeFailures(s Signals) State {
 	e := st.errors()
 	st.Failing = e > bear || st.Failing && e > again
 	return st
-}
-
-// find returns the track of a resource, new if there is none.
-func find(tracks []Track, resource string) Track {
-	for _, t := range tracks {
-		if t.Resource == resource {
-			return t
-		}
-	}
-	return Track{Resource: resource, Arrivals: -1}
-}
-
-// seeArrivals smooths by a tenth and jumps when chance no longer explains what
-// it sees: counts of a second spread by the root of their mean.
-func (t Track) seeArrivals(rate float64) Track {
-	if t.Arrivals < 0 {
-		t.Arrivals = rate
-		return t
-	}
-	spread := 4 * math.Sqrt(max(t.Arrivals, 1))
-	t.High, t.Low = streak(t.High, rate > t.Arrivals+spread), streak(t.Low, rate < t.Arrivals-spread)
-	far := t.High + t.Low // one of them is 0
-	switch {
-	case far == 0:
-		t.Far = 0
-	case far == 1:
-		t.Far = rate
-	default:
-		t.Far += rate
-	}
-	if t.High >= 2 || t.Low >= 5 {
-		t.Arrivals, t.High, t.Low = t.Far/float64(far), 0, 0
-		return t
-	}
-	t.Arrivals += 0.1 * (rate - t.Arrivals)
-	return t
-}
-
-// seeService smooths by a fiftieth per task and jumps up when several tasks in a
-// row took far longer. Slow tasks end seldom, so a batch may span cycles.
-// Under strain only time ends the doubt: there, being wrong about it costs more.
-func (t Track) seeService(l Load, strained bool) Track {
-	t.Doubt = max(t.Doubt-1, 0)
-	if !strained {
-		t.Doubt = max(t.Doubt-l.Samples/2, 0)
-	}
-	if l.Samples == 0 {
-		return t
-	}
-	mean, n := l.Service.Seconds(), l.Samples
-	if t.Samples < coldBelow { // a plain mean until there is something to smooth
-		total := t.Samples + n
-		t.Service = (t.Service*float64(t.Samples) + mean*float64(n)) / float64(total)
-		t.Samples = min(total, coldBelow)
-		return t
-	}
-	t.Service += (1 - math.Pow(0.98, float64(n))) * (mean - t.Service)
-	t.Batch = Batch{t.Batch.Ended + n, t.Batch.Failed + l.Failed, t.Batch.Seconds + mean*float64(n)}
-	if t.Batch.Ended < coldBelow {
-		return t
-	}
-	if recent := t.Batch.Seconds / float64(t.Batch.Ended); recent > 1.7*t.Service {
-		t.Service, t.Doubt = recent, doubtful
-	}
-	t.Batch, t.Last = Batch{}, t.Batch
-	return t
 }
 
 // streak counts how often in a row something held.
@@ -235,6 +170,9 @@ func (st State) acted(now int64, n, m int) State {
 	}
 	if m > n {
 		st.RaisedAt, st.Above, st.Waiting = now, 0, 0
+		for i := range st.Tracks { // see made them anew, they are ours
+			st.Tracks[i].Evidence, st.Tracks[i].Cleared = 0, false // each step has to be earned
+		}
 	} else {
 		st.LoweredAt = now
 	}

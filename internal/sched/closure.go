@@ -13,25 +13,32 @@ type closure struct {
 func (c closure) Before(o closure) bool { return c.until < o.until }
 
 // CloseTenant lets nothing of t start on r before until: the downstream has
-// refused this tenant and no other.
+// refused this tenant and no other. An earlier time than it has changes nothing.
 func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64) {
-	if until <= r.closures.Until(now, t.name) {
+	if until <= max(now, r.closures[t.name]) {
 		return
 	}
-	r.closures.Close(t.name, until)
+	if r.closures == nil {
+		r.closures = map[string]int64{}
+	}
+	r.closures[t.name] = until
 	q.closed.Push(closure{until, t.name, r})
 }
 
 // shut reports whether the tenant of f may not run on its resource now.
 func (f *flow) shut(now int64) bool {
 	r := f.tier.r
-	return r.closures.Len() > 0 && r.closures.Until(now, f.tenant.name) > now
+	return len(r.closures) > 0 && r.closures[f.tenant.name] > now
 }
 
 // reopen lets tenants run again whose time has come.
 func (q *Queue) reopen(now int64) {
 	for q.nextOpen() <= now {
 		c := q.closed.Pop()
+		if c.r.closures[c.tenant] > now {
+			continue // it was closed for longer since
+		}
+		delete(c.r.closures, c.tenant)
 		if t := q.tenants[c.tenant]; t != nil {
 			q.loosen(now, t)
 		}

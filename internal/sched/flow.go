@@ -167,14 +167,19 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 
 // classify puts f into the express list it belongs to, if any: all of its backlog
 // must fit into service that fair sharing would already have given it. As its
-// backlog shrinks it moves on to the lists that are served first.
+// backlog shrinks it moves on to the lists that are served first, unless there is a
+// crowd.
 func (q *Queue) classify(f *flow) {
 	r := f.tier.r
 	if f.backlog > r.small || f.state != flowActive || f.tag+perWeight(f.backlog, f.weight) > f.tier.v {
 		f.setClass(noClass)
 		return
 	}
-	f.setClass(int8(min(bits.Len64(uint64((f.backlog-1)/r.chunk)), classes-1)))
+	class := int8(min(bits.Len64(uint64((f.backlog-1)/r.chunk)), classes-1))
+	if f.tier.crowded() {
+		class = max(class, f.class)
+	}
+	f.setClass(class)
 	if (r.state == resourceSleeping || r.state == resourceWaiting) && r.runnable() && r.passes(f) {
 		r.recheck = false // a glance would not tell the gate what it is for
 		q.setReady(r)
@@ -197,11 +202,13 @@ func (f *flow) setClass(c int8) {
 		if t.express[f.class].first == nil {
 			t.filled &^= 1 << f.class
 		}
+		t.small--
 	}
 	f.class = c
 	if c != noClass {
 		t.express[c].pushBack(f, inExpress)
 		t.filled |= 1 << c
+		t.small++
 	}
 }
 

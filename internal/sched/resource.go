@@ -3,7 +3,6 @@ package sched
 import (
 	"math"
 
-	flowcontrol "github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/limit"
 )
 
@@ -38,7 +37,7 @@ const (
 	smallMost = 10_000
 	// expressSaved and agedSaved are what the lanes' budgets can save up, in shares of
 	// the largest work that counts as small; see DESIGN.md.
-	expressSaved, agedSaved = 10, 1
+	expressSaved, agedSaved = 15, 1
 )
 
 // Resource is something downstream, and the tree of the work that waits for it.
@@ -71,7 +70,7 @@ type Resource struct {
 	blockedAs int32
 	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
-	closures  flowcontrol.Tenants // that were refused by name
+	closures  map[string]int64 // tenants that were refused by name, and until when
 	cause     Cause
 
 	// What Observe tells.

@@ -13,6 +13,9 @@ const creditPace = 4
 // itself, however much it has to do.
 const ownTurn = 4
 
+// crowd is the number of express flows of a tier above which they take turns.
+const crowd = 32
+
 // rebaseAt is the virtual time at which the tags are moved back towards zero.
 const rebaseAt = int64(1) << 61
 
@@ -38,8 +41,9 @@ type tier struct {
 	turn         flowList // flows in the tree, the one served longest ago first
 	linger       flowList // idle flows whose tag still says something
 
-	express [classes]flowList // by how much they have to do, first come first
+	express [classes]flowList // flows with little to do, by how much
 	filled  uint32            // bit i: express[i] is not empty
+	small   int               // flows in express
 	owed    uint32            // picks by the tier of flows with credit
 }
 
@@ -105,6 +109,11 @@ func (t *tier) next() *flow {
 	return f
 }
 
+// crowded reports whether so many express flows wait that it is not a matter of
+// who ends a little earlier any more: then they take turns, task by task, and keep the
+// class that they came with. Else whoever has least left is served to its end.
+func (t *tier) crowded() bool { return t.small > crowd }
+
 // smallest returns the express flow with the least to do, nil if there is none.
 func (t *tier) smallest() *flow {
 	if t.filled == 0 {
@@ -125,6 +134,9 @@ func (t *tier) serve(now int64, f *flow, cost int64, lane Lane) {
 	f.tag += perWeight(cost, f.weight)
 	f.lastServed = now
 	t.turn.moveToBack(f, inTurn)
+	if f.class != noClass && t.crowded() {
+		t.express[f.class].moveToBack(f, inExpress)
+	}
 }
 
 // charge moves the root's virtual time to t and charges cost to it.

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/config"
+)
+
+// parseLane reads the name of a lane.
+func parseLane(text string) (id weir.LaneID, err error) {
+	if id.UnmarshalText([]byte(text)) != nil {
+		return id, badUsage("write partition and resource, as in p03/send-message", "%q is no lane", text)
+	}
+	return id, nil
+}
+
+// wantKnown refuses a lane that cannot be: its resource is known nowhere, or there
+// is no such partition. One that merely has had nothing to do lately can be.
+func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
+	known, err := d.known(ctx)
+	if err != nil || slices.Contains(known, id) {
+		return err
+	}
+	if slices.Contains(resources(known), id.Resource) {
+		n, err := d.partitions(ctx)
+		if err != nil || id.Partition < n {
+			return err
+		}
+		return badUsage(fmt.Sprintf("the last one is p%02d", n-1), "there is no lane %v: %s has %d partitions", id, d.place, n)
+	}
+	return badUsage(listed(known, "lanes", d.env.Program+" lanes"+d.flags), "there is no lane %v in %s", id, d.place)
+}
+
+// wantResource refuses a resource that no lane is of.
+func (d *desk) wantResource(ctx context.Context, name string) error {
+	known, err := d.known(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := d.engine.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	all := resources(known)
+	for _, n := range nodes { // also of lanes that are idle
+		for _, u := range n.Resources {
+			all = append(all, u.Name)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if slices.Contains(all, name) {
+		return nil
+	}
+	fix := listed(all, "resources", d.env.Program+" lanes"+d.flags)
+	if near := config.Nearest(name, all); near != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	}
+	return badUsage(fix, "there is no resource %q in %s", name, d.place)
+}
+
+// resources lists the resources of lanes.
+func resources(lanes []weir.LaneID) (all []string) {
+	for _, id := range lanes {
+		all = append(all, id.Resource)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// listed names what there is, the first ones of many.
+func listed[T any](known []T, what, command string) string {
+	const most = 12
+	if len(known) == 0 {
+		return "nothing has run there yet, so no " + what + " are known"
+	}
+	var names []string
+	for _, k := range known[:min(most, len(known))] {
+		names = append(names, fmt.Sprint(k))
+	}
+	text := "known " + what + ": " + strings.Join(names, ", ")
+	if more := len(known) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more; %s lists them", more, command)
+	}
+	return text
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/config"
+)
+
+// byHand are the flags of what a person sets for a time, and has to give a reason for.
+type byHand struct {
+	place  place
+	span   config.Span
+	reason string
+}
+
+func (h *byHand) bind(fs *pflag.FlagSet) {
+	fs.Var(&h.span, "for", "how long it holds, as in 2h")
+	fs.StringVar(&h.reason, "reason", "", "`TEXT` for the people who come across it")
+	h.place.bind(fs)
+}
+
+// check wants both: what nobody remembers must not last.
+func (h *byHand) check() error {
+	switch {
+	case h.span == 0:
+		return badUsage("add how long it holds, as in --for 2h", "--for is missing")
+	case h.reason == "":
+		return badUsage("add why, as in --reason 'flash sale'", "--reason is missing")
+	}
+	return nil
+}
+
+func (h *byHand) until() time.Time { return time.Now().Add(time.Duration(h.span)).UTC() }
+
+// at opens the place, does something there and closes it.
+func (p *place) at(ctx context.Context, env *Env, do func(context.Context, *desk) error) error {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	d, err := p.open(ctx, env)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, d), d.close())
+}
+
+func pinCommand() command {
+	return command{
+		use: "pin LANE", short: "set the workers of a lane by hand, for a time",
+		long: `Sets how many workers a lane has, whatever its load and whether or not scaling is paused. It ends by itself.
+0 workers stop the lane. The node's slots stay the ceiling for all of its lanes together.`,
+		example: `  weir pin p03/send-message --workers 12 --for 2h --reason 'flash sale' --redis redis://host:6379`,
+		args:    between(1, 1, "LANE"),
+		bind: func(fs *pflag.FlagSet) runner {
+			h, workers := &byHand{}, fs.Int("workers", 0, "how many `N` workers, from 0")
+			h.bind(fs)
+			return func(ctx context.Context, env *Env, args []string) error {
+				id, err := parseLane(args[0])
+				switch {
+				case err != nil:
+					return err
+				case !fs.Changed("workers"):
+					return badUsage("add how many, as in --workers 12", "--workers is missing")
+				case *workers < 0:
+					return badUsage("write 0 to stop the lane, or more", "--workers: %d is negative", *workers)
+				}
+				if err := h.check(); err != nil {
+					return err
+				}
+				return h.place.at(ctx, env, func(ctx context.Context, d *desk) error { return d.pin(ctx, id, *workers, h) })
+			}
+		},
+	}
+}
+
+func (d *desk) pin(ctx context.Context, id weir.LaneID, workers int, h *byHand) error {
+	if err := d.wantKnown(ctx, id); err != nil {
+		return err
+	}
+	if err := d.engine.Pin(ctx, id, workers, time.Duration(h.span), h.reason); err != nil {
+		return err
+	}
+	scr := newScreen(d.env)
+	fmt.Fprintf(d.env.Stdout, "%v is pinned to %s until %s: %s\n", id, plural(int64(workers), "worker", "workers"), clockTime(h.until()), h.reason)
+	nodes, err := d.engine.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	scr.print("  " + effect(nodes, id, workers))
+	scr.print(fmt.Sprintf("  end it early: %s unpin %v%s", d.env.Program, id, d.flags))
+	return nil
+}
+
+// effect says when a pin is obeyed, and how far.
+func effect(nodes []weir.Node, id weir.LaneID, workers int) string {
+	for _, n := range nodes {
+		if !slices.ContainsFunc(n.Lanes, func(l weir.Lane) bool { return l.ID == id }) {
+			continue
+		}
+		if n.Slots < workers {
+			return fmt.Sprintf("obeyed within a few seconds; its node has %d slots, so no more of its tasks run at once", n.Slots)
+		}
+		return "obeyed within a few seconds"
+	}
+	if len(nodes) == 0 {
+		return "nothing runs there now: it holds from the next start"
+	}
+	return "obeyed as soon as the lane has something to do"
+}
+
+// clockTime writes a moment for people: all times are of one zone.
+func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
+
+func unpinCommand() command {
+	return command{
+		use: "unpin LANE", short: "let a lane follow its load again", args: between(1, 1, "LANE"),
+		bind: func(fs *pflag.FlagSet) runner {
+			p := &place{}
+			p.bind(fs)
+			return func(ctx context.Context, env *Env, args []string) error {
+				id, err := parseLane(args[0])
+				if err != nil {
+					return err
+				}
+				return p.at(ctx, env, func(ctx context.Context, d *desk) error { return d.unpin(ctx, id) })
+			}
+		},
+	}
+}
+
+func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
+	s, err := d.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if _, ok := s.Pins[id]; !ok {
+		pinned := slices.SortedFunc(maps.Keys(s.Pins), compareLanes)
+		fix := "no lane is pinned there"
+		if len(pinned) > 0 {
+			fix = listed(pinned, "pins", d.env.Program+" scaling"+d.flags)
+		}
+		return badUsage(fix, "%v is not pinned", id)
+	}
+	if err := d.engine.Unpin(ctx, id); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.env.Stdout, "%v follows its load again\n", id)
+	return nil
+}
+
+func circuitCommand() command {
+	return command{
+		use: "circuit RESOURCE open|close|auto", short: "stop the calls to a resource, or trust it, by hand",
+		long: `open lets nothing start on the resource, on any node; what runs ends. close lets calls through whatever fails.
+Both end by themselves after --for, or with auto: then failures decide again.`,
+		example: `  weir circuit fcm open --for 10m --reason 'they asked us to' --redis redis://host:6379
+  weir circuit fcm auto --redis redis://host:6379`,
+		args: between(2, 2, "RESOURCE open|close|auto"),
+		bind: func(fs *pflag.FlagSet) runner {
+			h := &byHand{}
+			h.bind(fs)
+			return func(ctx context.Context, env *Env, args []string) error {
+				what := args[1]
+				if !slices.Contains([]string{"open", "close", "auto"}, what) {
+					return badUsage("write open, close or auto", "%q is nothing that a circuit can be", what)
+				}
+				if what != "auto" {
+					if err := h.check(); err != nil {
+						return err
+					}
+				}
+				return h.place.at(ctx, env, func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) })
+			}
+		},
+	}
+}
+
+func (d *desk) circuit(ctx context.Context, resource, what string, h *byHand) error {
+	if err := d.wantResource(ctx, resource); err != nil {
+		return err
+	}
+	until := h.until()
+	err := d.engine.SetScaling(ctx, func(s *weir.Scaling) {
+		if what == "auto" {
+			delete(s.Circuits, resource)
+			return
+		}
+		if s.Circuits == nil {
+			s.Circuits = map[string]weir.Circuit{}
+		}
+		s.Circuits[resource] = weir.Circuit{Open: what == "open", Until: until, Why: h.reason}
+	})
+	if err != nil {
+		return err
+	}
+	switch what {
+	case "auto":
+		fmt.Fprintf(d.env.Stdout, "the circuit of %s goes by failures again\n", resource)
+	case "open":
+		fmt.Fprintf(d.env.Stdout, "the circuit of %s is open until %s, so nothing starts: %s\n", resource, clockTime(until), h.reason)
+	default:
+		fmt.Fprintf(d.env.Stdout, "the circuit of %s is closed until %s, whatever fails: %s\n", resource, clockTime(until), h.reason)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/coord"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/redisstore"
+)
+
+// place is where an operator looks: a data directory, or the Redis of a fleet.
+type place struct {
+	flags              *pflag.FlagSet
+	data, redis, stage string
+}
+
+// redisVariable names the Redis of a fleet, so that its password is on no command line.
+const redisVariable = "WEIR_REDIS"
+
+func (p *place) bind(fs *pflag.FlagSet) {
+	p.flags = fs
+	grouped(fs, "Where", func(fs *pflag.FlagSet) {
+		fs.StringVar(&p.data, "data", defaultData, "`DIR` where runs are kept, while nothing runs there")
+		fs.StringVar(&p.redis, "redis", "", "`URL` of the Redis or Valkey of a running fleet, as in redis://host:6379 (default $"+redisVariable+")")
+		fs.StringVar(&p.stage, "stage", "prod", "`NAME` of the fleet's environment on that Redis")
+	})
+}
+
+// desk is an engine that does not run: it reads what a fleet tells, and changes its settings.
+type desk struct {
+	env    *Env
+	engine *engine.Engine
+	store  store.Store
+	place  string // for messages
+	flags  string // that lead here again, for commands to be repeated
+	close  func() error
+}
+
+// open opens the place. What it is used for can simply be done again, so a signal ends it.
+func (p *place) open(ctx context.Context, env *Env) (*desk, error) {
+	address := cmp.Or(p.redis, env.Getenv(redisVariable))
+	if p.redis != "" && p.flags.Changed("data") {
+		return nil, badUsage("keep the one that the fleet uses", "--data and --redis do not go together")
+	}
+	if address == "" || p.flags.Changed("data") {
+		return p.openData(ctx, env)
+	}
+	return p.openRedis(ctx, env, address)
+}
+
+func (p *place) openData(ctx context.Context, env *Env) (*desk, error) {
+	s, err := openSession(ctx, env, p.data, engine.Options{}, false)
+	if err != nil {
+		return nil, err
+	}
+	return &desk{env, s.engine, s.store, p.data, s.dataFlag(), s.close}, nil
+}
+
+func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk, error) {
+	o, err := redisOptions(address)
+	if err != nil {
+		return nil, err
+	}
+	o.Stage, o.Logger = p.stage, slog.New(slog.DiscardHandler)
+	st, err := redisstore.Open(ctx, o)
+	if err != nil {
+		return nil, redisRefused(err)
+	}
+	d := &desk{env: env, store: st, close: st.Close, place: fmt.Sprintf("stage %s of %s", p.stage, o.Addresses[0])}
+	if p.redis != "" {
+		d.flags = " --redis " + quote(redacted(address))
+	}
+	if p.flags.Changed("stage") {
+		d.flags += " --stage " + quote(p.stage)
+	}
+	// An engine would write the map of partitions of an empty store: nobody who only looks should.
+	if _, err := d.partitions(ctx); errors.Is(err, store.ErrNotFound) {
+		return nil, errors.Join(badUsage("name the fleet's environment with --stage, or check the address", "no engine has ever run in %s", d.place), d.close())
+	} else if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	if d.engine, err = engine.Open(ctx, st, engine.Options{Logger: o.Logger}); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+func redisRefused(err error) error {
+	var input *weir.InputError
+	if errors.As(err, &input) {
+		return badUsage("", "--stage: %v", input)
+	}
+	return other(err, "check the address, and that the server is up")
+}
+
+// redisOptions reads redis://[user:password@]host[:port][?primary=NAME]. The
+// server is asked for no more than that it has what is written: the settings are
+// as safe there as the servers keep everything else.
+func redisOptions(address string) (redisstore.Options, error) {
+	o := redisstore.Options{Mode: redisstore.Memory}
+	const fix = "write it as in redis://host:6379, redis://user:password@host:6379 or redis://sentinel:26379?primary=NAME; rediss:// is TLS"
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return o, badUsage(fix, "--redis: this is no URL") // its text may hold a password
+	case u.Scheme != "redis" && u.Scheme != "rediss":
+		return o, badUsage(fix, "--redis: the scheme is %q", u.Scheme)
+	case u.Hostname() == "":
+		return o, badUsage(fix, "--redis: the host is missing")
+	case u.Path != "" && u.Path != "/" && u.Path != "/0":
+		return o, badUsage(fix, "--redis: weir uses database 0, not %q", u.Path)
+	}
+	for name := range u.Query() {
+		if name != "primary" {
+			return o, badUsage(fix, "--redis: there is no setting %q", name)
+		}
+	}
+	o.Addresses = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}
+	o.Username, o.Primary = u.User.Username(), u.Query().Get("primary")
+	o.Password, _ = u.User.Password()
+	if u.Scheme == "rediss" {
+		o.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	}
+	return o, nil
+}
+
+// redacted is an address without its password.
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "URL"
+	}
+	return u.Redacted()
+}
+
+// What follows is read from the store itself, because the engine does not tell it:
+// whether there is a fleet at all, which settings are stored and not an engine's
+// own options, and the newest decision of every lane without reading each lane.
+
+// partitions is how many partitions new work is spread over.
+func (d *desk) partitions(ctx context.Context) (int, error) {
+	raw, err := d.store.Lookup(ctx, "map")
+	if err != nil {
+		return 0, err
+	}
+	var m struct{ Partitions int }
+	return m.Partitions, json.Unmarshal(raw, &m)
+}
+
+// settings is what operators have set. All else follows the options of the engines.
+func (d *desk) settings(ctx context.Context) (s weir.Scaling, err error) {
+	raw, err := d.store.Lookup(ctx, "scaling")
+	if errors.Is(err, store.ErrNotFound) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	coord.Expire(&s, time.Now().UnixNano())
+	return s, err
+}
+
+// newestOf is what was decided last about a lane.
+type newestOf struct{ acting, shadow *weir.Decision }
+
+// decided is what was decided last about every lane.
+func (d *desk) decided(ctx context.Context) (map[weir.LaneID]newestOf, error) {
+	all := map[weir.LaneID]newestOf{}
+	err := d.store.Scan(ctx, store.Control, []byte{'d'}, func(key, row []byte) error { // the oldest of a lane first
+		x := &weir.Decision{}
+		if err := partition.UnsealJSON(key, row, x); err != nil {
+			return err
+		}
+		last := all[x.Lane]
+		if x.Shadow {
+			last.shadow = x
+		} else {
+			last.acting = x
+		}
+		all[x.Lane] = last
+		return nil
+	})
+	return all, err
+}
+
+// known lists the lanes that somebody runs, has decided about or has pinned.
+func (d *desk) known(ctx context.Context) ([]weir.LaneID, error) {
+	nodes, err := d.engine.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	decided, err := d.decided(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []weir.LaneID
+	for _, n := range nodes {
+		for i := range n.Lanes {
+			all = append(all, n.Lanes[i].ID)
+		}
+	}
+	for id := range decided {
+		all = append(all, id)
+	}
+	for id := range s.Pins {
+		all = append(all, id)
+	}
+	slices.SortFunc(all, compareLanes)
+	return slices.Compact(all), nil
+}
+
+func compareLanes(a, b weir.LaneID) int {
+	return cmp.Or(a.Partition-b.Partition, cmp.Compare(a.Resource, b.Resource))
+}

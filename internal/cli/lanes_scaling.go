@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/coord"
+	"github.com/weirhq/weir/internal/scale"
+)
+
+func scalingCommand() command {
+	return command{
+		use: "scaling", short: "show or change how workers follow the load",
+		long: `Without flags it prints the settings that hold for all nodes; with flags it changes them first. What is not set
+follows the options of the engines.`,
+		example: `  weir scaling --redis redis://host:6379
+  weir scaling --pause 'looking into slow calls' --redis redis://host:6379
+  weir scaling --timetable 'send-message=Fri 20:00 64' --redis redis://host:6379`,
+		args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &scalingOptions{flags: fs}
+			o.bind(fs)
+			return func(ctx context.Context, env *Env, _ []string) error {
+				if err := o.check(); err != nil {
+					return err
+				}
+				return o.place.at(ctx, env, o.run)
+			}
+		},
+	}
+}
+
+// scalingOptions are the flags of weir scaling.
+type scalingOptions struct {
+	flags          *pflag.FlagSet
+	place          place
+	format         outputFormat
+	pause          string
+	resume         bool
+	policy, shadow string
+	least, most    int
+	drain          drainTime
+	timetables     []string
+}
+
+// unset takes a setting back.
+const unset = "none"
+
+// drainTime is a time span, or none.
+type drainTime struct{ config.Span }
+
+// Set implements pflag.Value.
+func (d *drainTime) Set(s string) error {
+	if s == unset {
+		d.Span = 0
+		return nil
+	}
+	return d.Span.Set(s)
+}
+
+func (o *scalingOptions) bind(fs *pflag.FlagSet) {
+	grouped(fs, "What to change", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.pause, "pause", "", "leave all lanes at the workers that they have, for this `REASON`")
+		fs.BoolVar(&o.resume, "resume", false, "let workers follow the load again")
+		fs.StringVar(&o.policy, "policy", "", "`NAME` of the policy that decides, off, or none to follow the engines' options")
+		fs.StringVar(&o.shadow, "shadow", "", "`NAME` of a policy that decides as well and is not obeyed, or none")
+		fs.IntVar(&o.least, "min", 0, "fewest `N` workers of a lane; 0 follows the engines' options")
+		fs.IntVar(&o.most, "max", 0, "most `N` workers of a lane; 0 follows the engines' options")
+		fs.Var(&o.drain, "drain", "time over which a backlog should be worked off, as in 30s, or none to follow the engines' options")
+		fs.StringArrayVar(&o.timetables, "timetable", nil, "`RESOURCE=WHEN` workers are held ready, as in 'send-message=Fri 20:00 64'; empty after the = takes it back")
+	})
+	o.format.bind(fs)
+	o.place.bind(fs)
+}
+
+// check finds what cannot be meant before anything is opened.
+func (o *scalingOptions) check() error {
+	switch {
+	case o.resume && o.flags.Changed("pause"):
+		return badUsage("keep one of them", "--pause and --resume do not go together")
+	case o.flags.Changed("pause") && strings.TrimSpace(o.pause) == "":
+		return badUsage("write why, as in --pause 'looking into slow calls'", "--pause: the reason is missing")
+	case o.least < 0:
+		return badUsage("write 1 or more, or 0 to follow the engines' options", "--min: %d is negative", o.least)
+	case o.most < 0:
+		return badUsage("write 1 or more, or 0 to follow the engines' options", "--max: %d is negative", o.most)
+	}
+	if err := wantPolicy("--policy", o.policy); err != nil {
+		return err
+	}
+	if err := wantPolicy("--shadow", o.shadow); err != nil {
+		return err
+	}
+	for _, t := range o.timetables {
+		if resource, _, found := strings.Cut(t, "="); !found || resource == "" {
+			return badUsage("write the resource, = and when, as in 'send-message=Fri 20:00 64'", "--timetable: %q has no resource", t)
+		}
+	}
+	return nil
+}
+
+// wantPolicy refuses a name that no policy has.
+func wantPolicy(flag, name string) error {
+	names := append(scale.Names(), weir.Off, unset)
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	fix := "write one of " + strings.Join(names, ", ")
+	if near := config.Nearest(name, names); near != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	}
+	return badUsage(fix, "%s: there is no policy %q", flag, name)
+}
+
+// changes says whether there is anything to change.
+func (o *scalingOptions) changes() bool {
+	return slices.ContainsFunc([]string{"pause", "resume", "policy", "shadow", "min", "max", "drain", "timetable"}, o.flags.Changed)
+}
+
+// change puts the flags over settings. It may be called again for newer ones.
+func (o *scalingOptions) change(s *weir.Scaling) {
+	set := func(flag string, where *string, value string) {
+		if o.flags.Changed(flag) {
+			*where = value
+		}
+	}
+	set("pause", &s.Paused, strings.TrimSpace(o.pause))
+	set("resume", &s.Paused, "")
+	set("policy", &s.Policy, strings.TrimPrefix(o.policy, unset))
+	set("shadow", &s.Shadow, strings.TrimPrefix(o.shadow, unset))
+	if o.flags.Changed("min") {
+		s.Min = o.least
+	}
+	if o.flags.Changed("max") {
+		s.Max = o.most
+	}
+	if o.flags.Changed("drain") {
+		s.Drain = time.Duration(o.drain.Span)
+	}
+	tables := maps.Clone(s.Timetables)
+	for _, t := range o.timetables {
+		resource, when, _ := strings.Cut(t, "=")
+		if when = strings.TrimSpace(when); when == "" {
+			delete(tables, resource)
+			continue
+		}
+		if tables == nil {
+			tables = map[string]string{}
+		}
+		tables[resource] = when
+	}
+	s.Timetables = tables
+}
+
+// run changes what is to be changed, and shows what holds then.
+func (o *scalingOptions) run(ctx context.Context, d *desk) error {
+	s, err := d.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if o.changes() {
+		o.change(&s)
+		for _, t := range o.timetables {
+			resource, when, _ := strings.Cut(t, "=")
+			if err := d.wantResource(ctx, resource); err != nil && when != "" {
+				return err
+			}
+		}
+		if err := coord.Validate(&s); err != nil {
+			return badUsage("nothing was changed", "%v", err)
+		}
+		if err := d.engine.SetScaling(ctx, o.change); err != nil {
+			return err
+		}
+		if s, err = d.settings(ctx); err != nil {
+			return err
+		}
+	}
+	if o.format == asJSON {
+		return printJSON(d.env, &s)
+	}
+	p, _ := outward(d.env)
+	for _, l := range scalingLines(p, &s) {
+		fmt.Fprintln(d.env.Stdout, l)
+	}
+	return nil
+}
+
+// scalingLines shows settings, one to a line.
+func scalingLines(p paint, s *weir.Scaling) (lines []string) {
+	name := func(what, text string) { lines = append(lines, "  "+p.dim(pad(what, 12))+text) }
+	const theirs = "as the engines' options say"
+	name("policy", cmp.Or(s.Policy, theirs))
+	name("shadow", cmp.Or(s.Shadow, theirs))
+	name("min", cmp.Or(positive(s.Min), theirs))
+	name("max", cmp.Or(positive(s.Max), theirs))
+	drain := theirs
+	if s.Drain > 0 {
+		drain = span(s.Drain)
+	}
+	name("drain", drain)
+	paused := "no"
+	if s.Paused != "" {
+		paused = p.yellow("yes: " + s.Paused)
+	}
+	name("paused", paused)
+	for _, r := range slices.Sorted(maps.Keys(s.Timetables)) {
+		name("timetable", p.bold(r)+"  "+s.Timetables[r])
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.Pins), compareLanes) {
+		pin := s.Pins[id]
+		name("pin", fmt.Sprintf("%s  %s until %s: %s", p.bold(id.String()), plural(int64(pin.Workers), "worker", "workers"), clockTime(pin.Until), pin.Why))
+	}
+	for _, r := range slices.Sorted(maps.Keys(s.Circuits)) {
+		c := s.Circuits[r]
+		state := "closed"
+		if c.Open {
+			state = p.red("open")
+		}
+		name("circuit", fmt.Sprintf("%s  %s until %s: %s", p.bold(r), state, clockTime(c.Until), c.Why))
+	}
+	return lines
+}
+
+// positive writes a number above 0, and nothing else.
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return number(n)
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/scale"
+)
+
+func simulateCommand() command {
+	return command{
+		use: "simulate SCENARIO|FILE", short: "what if: when work would finish, with other limits, workers or load",
+		long: `Plays a described system with the real scheduler, at thousands of times the speed of life, and tells when
+every bulk action would finish, how much of every limit it would use and what it would wait for.
+Nothing is called and nothing is stored. Chance comes from a seed: the same seed gives the same answer.
+
+The system is a built-in scenario (--list) or a file of your own. To write one, start from a scenario:
+  weir simulate flood --show > mine.yaml
+
+--set changes one thing: a resource (rate, concurrency, timeout, attempts, flow, latency, p99, failures,
+rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, batch) or the
+weight of a tenant. --compare shows the system as it is beside the changed one.`,
+		example: `  weir simulate flood
+  weir simulate flood --set send-message.rate=20000/s --compare
+  weir simulate incident --policy depth --compare
+  weir simulate mine.yaml --workers 8..64 --load 2x --runs 20
+  weir simulate step -o csv > step.csv`,
+		args: between(0, 1, "SCENARIO or FILE"),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &simulateOptions{output: "table"}
+			o.bind(fs)
+			return func(ctx context.Context, env *Env, args []string) error { return o.run(ctx, env, args) }
+		},
+	}
+}
+
+// mostRuns bounds --runs.
+const mostRuns = 1000
+
+// simulateOptions are the flags of weir simulate.
+type simulateOptions struct {
+	set     []string
+	workers string
+	policy  string
+	load    string
+	seed    uint64
+	compare bool
+	runs    int
+	output  string
+	list    bool
+	show    bool
+}
+
+func (o *simulateOptions) bind(fs *pflag.FlagSet) {
+	grouped(fs, "What if", func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&o.set, "set", nil, "change one thing, as in `NAME.FIELD=VALUE`: send-message.rate=450/s; repeatable")
+		fs.StringVar(&o.workers, "workers", "", "workers of each resource, as in `8..64` (8 at first, at most 64) or 8 (always)")
+		fs.StringVar(&o.policy, "policy", "", "the `RULE` that decides about workers: "+strings.Join(scale.Names(), ", "))
+		fs.StringVar(&o.load, "load", "", "so many times the work, as in `2x`")
+		fs.Uint64Var(&o.seed, "seed", 0, "the luck to play with, any `N` above 0")
+		fs.BoolVar(&o.compare, "compare", false, "show the system as it is beside the changed one")
+		fs.IntVar(&o.runs, "runs", 0, "play `N` seeds, and tell when half and when nine of ten of them are done")
+	})
+	grouped(fs, "Output", func(fs *pflag.FlagSet) {
+		fs.StringVarP(&o.output, "output", "o", "table", "`FORMAT`: table, json, or csv (every second of every resource)")
+		fs.BoolVar(&o.list, "list", false, "list the built-in scenarios")
+		fs.BoolVar(&o.show, "show", false, "print the system as a file, with all changes made, and run nothing")
+	})
+}
+
+func (o *simulateOptions) run(ctx context.Context, env *Env, args []string) error {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	if o.list {
+		return listScenarios(env)
+	}
+	if len(args) == 0 {
+		return badUsage("one of "+scenarioNames()+", or a file; --list tells what each shows", "SCENARIO or FILE is missing")
+	}
+	if o.runs < 0 || o.runs > mostRuns {
+		return badUsage("20 is enough for most questions", "--runs: %d is not between 1 and %d", o.runs, mostRuns)
+	}
+	if o.output != "table" && o.output != "json" && o.output != "csv" {
+		return badUsage("write one of table, json, csv", "--output: %q is not known", o.output)
+	}
+	given, err := loadWorld(env, args[0])
+	if err != nil {
+		return err
+	}
+	if o.seed != 0 {
+		given.Seed = o.seed
+	}
+	changed, what, err := o.change(given)
+	switch {
+	case err != nil:
+		return err
+	case o.show:
+		return showWorld(env, changed)
+	case o.runs > 0 && (o.compare || o.output == "csv"):
+		return badUsage("leave one of them out", "--runs: goes neither with --compare nor with -o csv")
+	case o.runs > 0:
+		return o.foresee(ctx, env, changed, what)
+	case !o.compare:
+		return o.single(ctx, env, changed, what)
+	case len(what) == 0:
+		return badUsage("add --set, --workers, --policy or --load", "--compare: there is nothing to compare with")
+	}
+	return o.both(ctx, env, given, changed, what)
+}
+
+// change applies the what-if flags, and says in words what they change.
+func (o *simulateOptions) change(w model.World) (changed model.World, what []string, err error) {
+	for _, s := range o.set {
+		path, value, found := strings.Cut(s, "=")
+		if !found {
+			return w, nil, badUsage("write it as in --set send-message.rate=450/s", "--set: %q has no value", s)
+		}
+		if w, err = w.With(path, value); err != nil {
+			return w, nil, setError(err)
+		}
+		what = append(what, s)
+	}
+	if o.workers != "" {
+		if w.Workers, err = parseWorkers(o.workers, w.Workers); err != nil {
+			return w, nil, err
+		}
+		what = append(what, "workers "+o.workers)
+	}
+	if o.policy != "" {
+		if _, err := scale.ByName(o.policy); err != nil {
+			return w, nil, badUsage("write one of "+strings.Join(scale.Names(), ", "), "--policy: %q is not known", o.policy)
+		}
+		w.Workers.Policy = o.policy
+		what = append(what, "policy "+o.policy)
+	}
+	if o.load != "" {
+		factor, err := parseFactor(o.load)
+		if err != nil {
+			return w, nil, err
+		}
+		w = w.Loaded(factor)
+		what = append(what, o.load+" the load")
+	}
+	return w, what, nil
+}
+
+// setError names the flag in an error about what --set was given.
+func setError(err error) error {
+	var f *weir.FieldError
+	if !errors.As(err, &f) {
+		return err
+	}
+	return badUsage(f.Fix, "--set %s: %s", f.Field, f.Problem)
+}
+
+// parseWorkers reads 8..64 or 8.
+func parseWorkers(text string, w model.Workers) (model.Workers, error) {
+	low, high, ranged := strings.Cut(text, "..")
+	start, err1 := strconv.Atoi(low)
+	most, err2 := start, error(nil)
+	if ranged {
+		most, err2 = strconv.Atoi(high)
+	}
+	if err1 != nil || err2 != nil || start < 1 || most < start {
+		return w, badUsage("write 8..64 for 8 at first and at most 64, or 8 for always 8", "--workers: %q is no number and no range of workers", text)
+	}
+	w.Start, w.Max, w.Min = start, most, min(max(w.Min, 1), start)
+	if !ranged {
+		w.Min = start
+	}
+	return w, nil
+}
+
+// parseFactor reads 2x.
+func parseFactor(text string) (float64, error) {
+	number, found := strings.CutSuffix(text, "x")
+	f, err := strconv.ParseFloat(number, 64)
+	if !found || err != nil || !(f > 0 && f <= 1000) {
+		return 0, badUsage("write it as in 2x or 0.5x, at most 1000x", "--load: %q is no multiple of the load", text)
+	}
+	return f, nil
+}
+
+func scenarioNames() string {
+	var names []string
+	for _, w := range model.Worlds() {
+		names = append(names, w.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func listScenarios(env *Env) error {
+	for _, w := range model.Worlds() {
+		fmt.Fprintf(env.Stdout, "%s  %s\n", pad(w.Name, 10), w.About)
+	}
+	return nil
+}
+
+// showWorld prints a system as a file that loadWorld reads.
+func showWorld(env *Env, w model.World) error {
+	if err := w.Validate(); err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(w)
+	if err != nil {
+		return err
+	}
+	_, err = env.Stdout.Write(text)
+	return err
+}

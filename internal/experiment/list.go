@@ -1,0 +1,24 @@
+package experiment
+
+// All lists the experiments in the order of the design.
+func All() []Experiment {
+	return []Experiment{
+		{ID: "E1", Name: "jobs under a low limit end on time", Run: limited},
+		{ID: "E2", Name: "a rate is used and never exceeded", Run: used},
+		{ID: "E3", Name: "a rate is used by the clock on the wall", Run: usedForReal, Real: true},
+		{ID: "E6", Name: "busy tenants advance together", Run: fair},
+		{ID: "E7", Name: "tiers share by weight", Run: tiers},
+		{ID: "E8", Name: "nobody waits for ever", Run: aged},
+		{ID: "E9", Name: "what fails for a moment is tried again", Run: retries},
+		{ID: "E10", Name: "caps hold and cost nothing", Run: capped},
+		{ID: "E11", Name: "slow tasks do not take all slots", Run: slow},
+		{ID: "E12", Name: "sixteen owners share a limit", Run: shared},
+		{ID: "E13", Name: "workers follow the load", Run: E13},
+		{ID: "E14", Name: "flow control finds what a downstream takes", Run: E14},
+		{ID: "E15", Name: "pause and resume of everything at once", Run: paused},
+		{ID: "E16", Name: "the number of partitions changes under load", Run: remap},
+		{ID: "E17", Name: "a chain runs at the pace of its slowest step", Run: chains},
+		{ID: "E18", Name: "all tenants submit at once", Run: rush},
+		{ID: "#16", Name: "what a pick costs", Run: cost, Real: true},
+	}
+}

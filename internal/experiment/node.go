@@ -1,0 +1,234 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/heap"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// commitFor is how long a commit takes.
+	commitFor = 2 * ms
+	// nodeSlots is how many tasks the node may run at once.
+	nodeSlots = 2000
+)
+
+// poolGate is a lane of a pool as the gate of a queue.
+type poolGate struct {
+	p *limit.Pool
+	l *limit.Lane
+}
+
+// Peek implements sched.Gate.
+func (g poolGate) Peek(now int64) int64 { return g.p.Peek(now, g.l) }
+
+// Take implements sched.Gate.
+func (g poolGate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
+	return g.p.Take(now, g.l, cost, weight, express)
+}
+
+// Release implements sched.Gate.
+func (g poolGate) Release(now int64) { g.p.Release(now, g.l) }
+
+// Idle implements sched.Gate.
+func (g poolGate) Idle(now int64) { g.p.Idle(now, g.l) }
+
+// Cause implements sched.Explainer.
+func (g poolGate) Cause() limit.Cause { return g.p.Cause(g.l) }
+
+// node is a process in virtual time: the real machines of its partitions, which share
+// a pool. Commits and tasks take time; nothing else does.
+type node struct {
+	now    int64
+	pool   *limit.Pool
+	parts  []*part
+	events heap.Heap[event]
+	seq    int64
+	codec  *block.Codec
+	chain  []weir.Step
+	lanes  map[string]*limit.PoolResource // by resource
+	meters map[string]*meter              // by resource
+	good   []weir.Outcome
+	ended  map[weir.BulkID]weir.Progress
+
+	service func(*partition.Task) int64              // how long a task takes
+	answer  func(*partition.Task, *partition.Result) // changes what was a success
+	onStart func(part int, t *partition.Task)
+	onEnd   func(*partition.Task) // a task has ended, with whatever result
+}
+
+// part is one partition.
+type part struct {
+	m    *partition.Machine
+	wake int64
+	sent uint64 // messages
+}
+
+// event is something that happens at a time.
+type event struct {
+	at, seq int64
+	do      func()
+}
+
+// Before implements heap.Ordered.
+func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// newNode makes a node whose bulk actions all run the given chain.
+func newNode(partitions int, chain ...weir.Step) *node {
+	codec, err := block.NewCodec()
+	if err != nil {
+		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
+	}
+	n := &node{
+		now: epoch, pool: limit.NewPool(nodeSlots), codec: codec, chain: chain,
+		lanes: map[string]*limit.PoolResource{}, meters: map[string]*meter{}, ended: map[weir.BulkID]weir.Progress{},
+	}
+	for _, s := range chain {
+		r := s.Resource
+		n.meters[r.Name] = newMeter(float64(r.Rate), n.now)
+		n.lanes[r.Name] = n.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
+		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, max(len(n.good), s.BatchSize))
+	}
+	n.grow(partitions)
+	return n
+}
+
+// grow makes partitions until there are so many.
+func (n *node) grow(partitions int) {
+	for i := len(n.parts); i < partitions; i++ {
+		m := partition.New(partition.Config{
+			Slots: nodeSlots, Seed: uint64(i), Codec: n.codec,
+			Chain: func(string) []weir.Step { return n.chain },
+			Gate:  func(r weir.Resource) sched.Gate { return poolGate{n.pool, n.pool.Lane(n.lanes[r.Name], i)} },
+		}, 0)
+		n.parts = append(n.parts, &part{m: m, wake: never})
+	}
+}
+
+// step is a step on a resource of its own.
+func step(name string, rate float64) weir.Step {
+	return weir.Step{
+		Name: name, BatchSize: 100, Resource: weir.Resource{Name: name, Rate: weir.Rate(rate)}, Retry: weir.Backoff{}.WithDefaults(),
+	}
+}
+
+func (n *node) at(t int64, do func()) {
+	n.seq++
+	n.events.Push(event{max(t, n.now), n.seq, do})
+}
+
+// submit gives a bulk action to a partition.
+func (n *node) submit(part int, c partition.Created) {
+	for i := range n.chain {
+		c.Steps = append(c.Steps, n.chain[i].Name)
+	}
+	c.Chain, c.Submitted = "c", n.now
+	n.message(part)(partition.EncodeCreated(c))
+}
+
+// command gives a command to a partition.
+func (n *node) command(part int, c partition.Command) {
+	n.message(part)(partition.EncodeCommand(c))
+}
+
+// message puts what was encoded into a partition's inbox, and lets it be read at once.
+func (n *node) message(part int) func(body []byte, err error) {
+	return func(body []byte, err error) {
+		p := n.parts[part]
+		p.sent++
+		if err == nil {
+			_, err = p.m.Message(n.now, store.Message{Seq: p.sent, Body: body})
+		}
+		if err != nil {
+			panic(fmt.Sprintf("experiment: %v", err))
+		}
+		n.advance(part)
+	}
+}
+
+// advance takes one turn of a partition's loop, and those that it causes.
+func (n *node) advance(i int) {
+	n.turn(i)
+	for wakes := n.pool.Wakes(nil); len(wakes) > 0; wakes = n.pool.Wakes(nil) {
+		for _, l := range wakes {
+			n.parts[l.Partition()].m.Wake(n.now, l.Resource().Name())
+			n.turn(l.Partition())
+		}
+	}
+}
+
+func (n *node) turn(i int) {
+	p := n.parts[i]
+	do := p.m.Advance(n.now)
+	for _, t := range do.Start {
+		n.start(i, t)
+	}
+	for _, v := range do.Views {
+		if v.State.Final() {
+			n.ended[v.ID] = v
+		}
+	}
+	if do.Commit != nil {
+		n.at(n.now+commitFor, func() {
+			p.m.Committed(n.now)
+			n.advance(i)
+		})
+	}
+	p.wake = do.Wake
+}
+
+func (n *node) start(i int, t *partition.Task) {
+	n.meters[t.Step.Resource.Name].count(n.now, int64(len(t.Items)))
+	if n.onStart != nil {
+		n.onStart(i, t)
+	}
+	service := n.service(t)
+	n.at(n.now+service, func() {
+		r := partition.Result{Task: t, Outcomes: n.good[:len(t.Items)], Service: service}
+		if n.answer != nil {
+			n.answer(t, &r)
+		}
+		if n.onEnd != nil {
+			n.onEnd(t)
+		}
+		n.parts[i].m.Result(n.now, &r)
+		n.advance(i)
+	})
+}
+
+// run goes on until a time, or until nothing is left to happen.
+func (n *node) run(until int64) {
+	for {
+		due := slices.MinFunc(n.parts, func(a, b *part) int { return cmp.Compare(a.wake, b.wake) })
+		next := due.wake
+		if len(n.events) > 0 {
+			next = min(next, n.events[0].at)
+		}
+		if next == never || next > until {
+			return
+		}
+		n.now = max(n.now, next)
+		if len(n.events) > 0 && n.events[0].at <= n.now {
+			n.events.Pop().do()
+			continue
+		}
+		n.advance(slices.Index(n.parts, due))
+	}
+}
+
+// peaks is the line that every experiment with a rate has.
+func (n *node) peaks(what string) Line {
+	most := 0.0
+	for _, m := range n.meters { // the most: order does not reach it
+		most = max(most, m.peak())
+	}
+	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
+}

@@ -1,0 +1,91 @@
+package experiment
+
+import "github.com/weirhq/weir/internal/scale"
+
+// scalingSeeds is the first of the seeds that judge. Constants were chosen on
+// seeds from 1000 to 2100; judgements from 70000, 80000 and 90000 on led to
+// changes, so that those seeds no longer judge.
+const scalingSeeds = 110_000
+
+// E13 puts the default policy under every load of the design: workers follow the
+// load in seconds, do not flap, and do not grow into trouble.
+func E13(size Size) []Line {
+	var lines []Line
+	for _, s := range scalingShapes() {
+		for i, got := range s.judge(scale.Decide, size) {
+			f := s.figures[i]
+			lines = append(lines, Line{
+				Target: 14, What: s.name + ": " + f.what, Got: got, Want: f.want, AtLeast: f.atLeast, Unit: f.unit,
+				Missed: f.missed, Holds: f.holds,
+			})
+		}
+	}
+	return append(lines, peakLines(seedsOf(size, 0))...)
+}
+
+// seedsOf is how many seeds a model of such length is judged with.
+func seedsOf(size Size, length float64) int {
+	switch {
+	case size == Whole:
+		return 40
+	case length >= 1800:
+		return 3
+	}
+	return 6
+}
+
+// judge measures the figures of a shape under a policy.
+func (s scalingShape) judge(p scale.Policy, size Size) []float64 {
+	m := s.model
+	m.policy = p
+	measures := make([]func(laneTrace, uint64) float64, len(s.figures))
+	for i, f := range s.figures {
+		measures[i] = f.measure
+	}
+	out := make([]float64, len(s.figures))
+	for i, found := range m.spread(scalingSeeds, seedsOf(size, m.length), measures...) {
+		switch f := s.figures[i]; {
+		case f.median:
+			out[i] = found.median()
+		case f.atLeast:
+			out[i] = found[0]
+		default:
+			out[i] = found.worst()
+		}
+	}
+	return out
+}
+
+// Comparison is one figure of E13 under every policy.
+type Comparison struct {
+	// What names the figure as the lines of E13 do; Unit is written behind it.
+	What, Unit string
+	// Want is the target of the default policy, at most or at least; the others have none.
+	Want    float64
+	AtLeast bool
+	// Got is the figure of each policy, in the order of [scale.Names].
+	Got []float64
+}
+
+// CompareScaling measures every load of E13 under every policy, for information.
+func CompareScaling(size Size) ([]Comparison, error) { return compareScaling(size, scalingShapes()) }
+
+func compareScaling(size Size, shapes []scalingShape) ([]Comparison, error) {
+	var out []Comparison
+	for _, s := range shapes {
+		from := len(out)
+		for _, f := range s.figures {
+			out = append(out, Comparison{What: s.name + ": " + f.what, Unit: f.unit, Want: f.want, AtLeast: f.atLeast})
+		}
+		for _, name := range scale.Names() {
+			p, err := scale.ByName(name)
+			if err != nil {
+				return nil, err
+			}
+			for i, got := range s.judge(p, size) {
+				out[from+i].Got = append(out[from+i].Got, got)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,122 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/store"
+)
+
+// shared is E12: sixteen owners share a limit of 10,000 items a second through a store.
+// They keep it together, whatever happens, and use it again soon after.
+func shared(size Size) []Line {
+	n, tenants := 10, Tenants
+	if size == Small {
+		n, tenants = 3, 11_000
+	}
+	lines := worst(seeds(201, n), func(seed uint64) []Line {
+		return slices.Concat(steady(seed), shifts(seed), churn(seed))
+	})
+	return append(lines, crowded(tenants)...)
+}
+
+// crowded lets very many tenants on 16 owners share a limit that gives each of them a
+// task in 20 s or so, for as long as 20 tasks take.
+func crowded(tenants int) []Line {
+	units := int64(tenants) * 100 / 20
+	w := newOwners(201, store.Limit{Resource: "r", Units: units, Window: time.Second}, 100, 16, tenants).busyNodes()
+	from, before := w.now, slices.Clone(w.served)
+	w.run(w.now + 400*sec)
+	what := fmt.Sprintf("%d tenants on 16 owners", tenants)
+	return []Line{
+		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.now), Want: 99, AtLeast: true, Unit: " %"},
+		{Target: 13, What: "Jain index of " + what, Got: jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
+		w.peakLine(what),
+	}
+}
+
+// bigLimit is 16 owners and 295 tenants on 10,000 items a second in tasks of 100.
+func bigLimit(seed uint64) *owners {
+	return newOwners(seed, store.Limit{Resource: "r", Units: 10_000, Window: time.Second}, 100, 16, 295)
+}
+
+// busyNodes gives work without end to all nodes, and lets them settle.
+func (w *owners) busyNodes() *owners {
+	w.elect()
+	for _, n := range w.nodes {
+		n.set(true)
+	}
+	w.run(w.now + 10*sec)
+	return w
+}
+
+func (w *owners) peakLine(what string) Line {
+	return Line{Target: 2, What: "peak of any second, " + what, Got: float64(w.peak()) / float64(w.limit.Units), Want: 1, Unit: " C"}
+}
+
+func steady(seed uint64) []Line {
+	w := bigLimit(seed).busyNodes()
+	from, before := w.now, slices.Clone(w.served)
+	w.run(w.now + 300*sec)
+	const what = "16 owners"
+	return []Line{
+		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.now), Want: 99, AtLeast: true, Unit: " %"},
+		{Target: 13, What: "Jain index of 295 tenants, " + what, Got: jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
+		w.peakLine(what),
+	}
+}
+
+// half turns the work of half of the owners on or off.
+func half(on bool) func(*owners) {
+	return func(w *owners) {
+		for _, n := range w.nodes[:8] {
+			n.set(on)
+		}
+	}
+}
+
+// shifts lets demand move, an owner die and the store forget what it knew.
+func shifts(seed uint64) (lines []Line) {
+	for _, c := range []struct {
+		what           string
+		before, happen func(*owners)
+		want           float64
+	}{
+		{"half of the owners go idle", func(*owners) {}, half(false), 2.5},
+		{"half of the owners return", half(false), half(true), 2.5},
+		{"an owner dies", func(*owners) {}, func(w *owners) { w.nodes[3].dead = true }, 4},
+		{"the store forgets its books", func(*owners) {}, (*owners).failOver, 4},
+	} {
+		w := bigLimit(seed).busyNodes()
+		c.before(w)
+		w.run(w.now + 10*sec)
+		from := w.now
+		c.happen(w)
+		w.run(w.now + 10*sec)
+		lines = append(lines,
+			Line{Target: 13, What: "98.5 % of the rate again, " + c.what, Got: w.back(from, w.now, 0.985).Seconds(), Want: c.want, Unit: " s"},
+			w.peakLine(c.what))
+	}
+	return lines
+}
+
+// churn lets the work of all owners but one come and go.
+func churn(seed uint64) (lines []Line) {
+	for _, c := range []struct {
+		mean int64
+		want float64
+	}{{60 * sec, 97}, {20 * sec, 95}, {6 * sec, 88}} {
+		w := bigLimit(seed).busyNodes()
+		for _, n := range w.nodes[1:] {
+			n.flap(c.mean, false)
+		}
+		from := w.now
+		w.run(w.now + 120*sec)
+		what := fmt.Sprintf("owners on and off every %d s", c.mean/sec)
+		lines = append(lines,
+			Line{Target: 13, What: "use, " + what, Got: 100 * w.use(from, w.now), Want: c.want, AtLeast: true, Unit: " %"},
+			w.peakLine(what))
+	}
+	return lines
+}

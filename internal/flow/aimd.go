@@ -1,0 +1,60 @@
+package flow
+
+import "time"
+
+const (
+	cutShare  = 0.8
+	growShare = 0.02 // of the ceiling, a second
+
+	// cutPause is the least time between two cuts: the first has to be seen at work.
+	cutPause = int64(time.Second)
+)
+
+// AIMD is the alternative rule: a fifth less when the downstream refuses, at
+// most once a second, and otherwise steadily more, a fiftieth of the ceiling a
+// second. It is quicker after steps and on downstreams that save nothing up, and
+// is refused more often; below a few tasks a second it grows faster than it learns.
+func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
+	cut := false
+	for _, s := range inOrder(seen) {
+		if s.Sent > 0 && s.Timed == s.Sent {
+			st = st.shut(s, c)
+			continue
+		}
+		next, x, ok := st.collect(s, c)
+		if st = next; !ok {
+			continue
+		}
+		st = st.watch(x).noteRun(x)
+		if st.Run == 0 || x.refused() <= few && st.Run < 2 || x.no*windowNanos < st.Since || st.Since > now-cutPause {
+			continue
+		}
+		st, cut = st.backedOff(now, x, c), true
+	}
+	switch {
+	case cut:
+		return st
+	case !st.Limited:
+		return st.free("not limited: nothing is refused for being too much.")
+	case st.waits(now):
+		return st
+	}
+	return st.added(now, c)
+}
+
+func (st RateState) backedOff(now int64, x sample, c RateConfig) RateState {
+	was := st.exceeded(x, c)
+	st.Limited, st.Rate = true, st.floor(cutShare*was, c)
+	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, 0, 0
+	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",
+		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()))
+}
+
+func (st RateState) added(now int64, c RateConfig) RateState {
+	past := now - st.Since - st.Hold
+	st.Rate = st.floor(st.Found+growShare*st.ceiling(c)*float64(max(past, 0))/1e9, c)
+	if st.Rate >= st.ceiling(c) {
+		return st.free("not limited: it grew to the ceiling and nothing was refused.")
+	}
+	return st.told(Growing, "%s items/s: refused %s ago at more, growing since.", figure(st.Rate), seconds(past))
+}

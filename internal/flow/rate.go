@@ -1,0 +1,267 @@
+package flow
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// RateRule learns from refusals which rate a downstream lets through. It is to be
+// called every [Window], also if no window has settled, because growth goes with
+// time. The windows are sums over all nodes, in order, each given once.
+type RateRule func(now int64, seen []Seen, st RateState, c RateConfig) RateState
+
+// RateConfig is what an operator set for the rate of a resource.
+type RateConfig struct {
+	// Rate is the ceiling in items per second: of the resource, or of the node's part
+	// of it if the windows are those of one node. 0 means unlimited: then the ceiling
+	// is what was seen to be sent.
+	Rate float64
+	// Least is the lowest rate that is ever set. Default a thousandth of the ceiling.
+	Least float64
+}
+
+// RateState is what a rule decided and what it remembers. The zero value is the
+// beginning. It can be written as JSON and read again.
+type RateState struct {
+	// Limited tells whether Rate is in force, in items per second.
+	Limited bool    `json:"limited"`
+	Rate    float64 `json:"rate"`
+	// Reason and Text say why the rate is what it is.
+	Reason Reason `json:"reason"`
+	Text   string `json:"text"`
+
+	// Top is the ceiling that was seen, for resources without a configured one.
+	Top float64 `json:"top,omitempty"`
+	// Found is what the downstream let through when it refused last, and Last the time before.
+	Found float64 `json:"found,omitempty"`
+	Last  float64 `json:"last,omitempty"`
+	// Since is when it was found, Hold for how long (in nanoseconds) the rate stays near
+	// it, and Begin the share of it to begin with.
+	Since int64   `json:"since,omitempty"`
+	Hold  int64   `json:"hold,omitempty"`
+	Begin float64 `json:"begin,omitempty"`
+	// Grown counts the steps of growth since, and Ahead those that were skipped.
+	Grown int `json:"grown,omitempty"`
+	Ahead int `json:"ahead,omitempty"`
+	// Run, RunSpan and RunPassed sum up the windows with refusals in a row, without the
+	// first: how many, their seconds, and the items that were let through.
+	Run       int     `json:"run,omitempty"`
+	RunSpan   float64 `json:"runSpan,omitempty"`
+	RunPassed float64 `json:"runPassed,omitempty"`
+	// Shut is the rate that was in force before the downstream closed altogether, 0 if it is open.
+	Shut float64 `json:"shut,omitempty"`
+	// Share is the usual share of refusals, Borne that which is not about the rate,
+	// Cutting that of the last cut; Vain counts cuts that changed nothing since the rate was From.
+	Share   float64 `json:"share,omitempty"`
+	Borne   float64 `json:"borne,omitempty"`
+	Cutting float64 `json:"cutting,omitempty"`
+	Vain    int     `json:"vain,omitempty"`
+	From    float64 `json:"from,omitempty"`
+	// Part collects windows with too few tasks to tell, PartSpan is their seconds.
+	Part     Seen    `json:"part"`
+	PartSpan float64 `json:"partSpan,omitempty"`
+}
+
+// namedRules lists the rules in the order of [RuleNames].
+func namedRules() []struct {
+	name string
+	rule RateRule
+} {
+	return []struct {
+		name string
+		rule RateRule
+	}{{"estimate", Estimate}, {"aimd", AIMD}}
+}
+
+// RuleNames lists the known rules, the default first.
+func RuleNames() []string {
+	var names []string
+	for _, r := range namedRules() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// RuleByName returns a rule by its name. No name means the default.
+func RuleByName(name string) (RateRule, error) {
+	if name == "" {
+		return Estimate, nil
+	}
+	for _, r := range namedRules() {
+		if r.name == name {
+			return r.rule, nil
+		}
+	}
+	return nil, fmt.Errorf("rate rule %q is not known: give one of %s", name, strings.Join(RuleNames(), ", "))
+}
+
+// fewTasks is the number of tasks below which a window tells too little alone.
+const fewTasks = 5
+
+// sample is one window, or several with few tasks, as a rule looks at it.
+type sample struct {
+	no     int64 // of the first window
+	tasks  int
+	span   float64 // seconds
+	sent   float64
+	passed float64
+}
+
+func (s sample) rate() float64    { return s.sent / s.span }
+func (s sample) refused() float64 { return (s.sent - s.passed) / s.sent }
+
+// collect adds a window to what is not yet enough to tell, and returns the sample
+// once it is. Time between two windows counts only as far as the rate in force
+// explains it: a pause for lack of work says nothing about the downstream.
+func (st RateState) collect(s Seen, c RateConfig) (RateState, sample, bool) {
+	if s.Sent == 0 {
+		return st, sample{}, false
+	}
+	one := Window.Seconds()
+	if st.Part.Tasks == 0 {
+		st.Part, st.PartSpan = s, one
+	} else {
+		gap := float64(s.No-st.Part.Until) * one
+		if rate := st.inForce(c); rate > 0 {
+			gap = min(gap, max(one, 2*float64(s.Sent)/float64(s.Tasks)/rate))
+		} else {
+			gap = one
+		}
+		first := st.Part.No
+		st.Part = st.Part.add(s)
+		st.Part.No = first
+		st.PartSpan += max(gap, one)
+	}
+	st.Part.Until = s.No // here: the last window that is in it
+	if st.Part.Tasks < fewTasks {
+		return st, sample{}, false
+	}
+	p := st.Part
+	out := sample{no: p.No, tasks: p.Tasks, span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused)}
+	st.Part, st.PartSpan = Seen{}, 0
+	return st, out, true
+}
+
+// inForce is the rate that holds now, 0 if none does.
+func (st RateState) inForce(c RateConfig) float64 {
+	if st.Limited {
+		return st.Rate
+	}
+	return c.Rate
+}
+
+// exceeded is the rate that was too high: the one in force, or what was sent while
+// there was none, as a node may have no more than a part of the configured one.
+func (st RateState) exceeded(x sample, c RateConfig) float64 {
+	switch {
+	case st.Limited:
+		return st.Rate
+	case c.Rate > 0:
+		return min(c.Rate, x.rate())
+	}
+	return x.rate()
+}
+
+// ceiling is the rate at which there is no limit any more.
+func (st RateState) ceiling(c RateConfig) float64 { return cmp.Or(c.Rate, st.Top) }
+
+// floor keeps a rate from vanishing: what is not sent is not learned from.
+func (st RateState) floor(rate float64, c RateConfig) float64 { return max(rate, st.least(c)) }
+
+func (st RateState) least(c RateConfig) float64 { return cmp.Or(c.Least, st.ceiling(c)/1000) }
+
+// watch remembers what is sent while nothing limits it: the ceiling of a
+// resource that has no configured one. It forgets slowly. What is let through
+// also shows that the downstream is open.
+func (st RateState) watch(s sample) RateState {
+	if s.passed > 0 {
+		st.Shut = 0
+	}
+	if !st.Limited {
+		st.Top = max(s.rate(), 0.999*st.Top)
+	}
+	return st
+}
+
+// told puts reason and sentence into the state.
+func (st RateState) told(why Reason, format string, args ...any) RateState {
+	st.Reason, st.Text = why, fmt.Sprintf(format, args...)
+	return st
+}
+
+// free is the state without a limit.
+func (st RateState) free(text string) RateState {
+	return RateState{Top: st.Top, Last: st.Last, Share: st.Share, Borne: st.Borne, Part: st.Part, PartSpan: st.PartSpan}.told(Free, "%s", text)
+}
+
+// Restart makes a rate begin low and grow at once: after a breaker has closed
+// again, the first second must not be the whole backlog.
+func Restart(now int64, st RateState, c RateConfig) RateState {
+	was := st.inForce(c)
+	if was == 0 {
+		was = st.Top
+	}
+	if was == 0 {
+		return st.free("unlimited: nothing is known to begin lower than.")
+	}
+	st = st.quarter(was, c)
+	st.Since = now - st.Hold
+	return st.told(Restarted, "%s items/s, a quarter of %s, growing: the breaker has closed again.", figure(st.Rate), figure(was))
+}
+
+// quarter begins at a quarter of a rate, ready to grow at its fastest: it is known
+// what was borne before.
+func (st RateState) quarter(was float64, c RateConfig) RateState {
+	st.Limited, st.Hold, st.Begin, st.Run = true, firstHold, 1, 0
+	st.Ahead, st.Grown = askSteps+3, askSteps+3
+	st.Rate = st.floor(was/4, c)
+	st.Found = st.Rate
+	return st
+}
+
+// shut is for a window of which all was refused with a time to come back: it says
+// that the downstream is closed, and nothing about its rate. After that time the
+// rate begins low.
+func (st RateState) shut(s Seen, c RateConfig) RateState {
+	was := st.inForce(c)
+	if was == 0 {
+		was = st.Top
+	}
+	if was == 0 {
+		return st
+	}
+	st.Shut = cmp.Or(st.Shut, was)
+	st = st.quarter(st.Shut, c)
+	until, _ := s.Block()
+	st.Since = max(st.Since, until-st.Hold)
+	return st.told(Restarted, "%s items/s once the downstream is open again: all of %d items were refused with a time to come back.",
+		figure(st.Rate), s.Sent)
+}
+
+// waits tells that the downstream has asked to be left alone for longer than now.
+func (st RateState) waits(now int64) bool { return st.Shut > 0 && now < st.Since+st.Hold }
+
+// figure writes a rate with as many digits as tell something.
+func figure(f float64) string {
+	if f >= 100 {
+		return fmt.Sprintf("%.0f", f)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.3g", f), ".0")
+}
+
+// inOrder returns the windows sorted by number, without changing the caller's.
+func inOrder(seen []Seen) []Seen {
+	byNo := func(a, b Seen) int { return cmp.Compare(a.No, b.No) }
+	if slices.IsSortedFunc(seen, byNo) {
+		return seen
+	}
+	seen = slices.Clone(seen)
+	slices.SortStableFunc(seen, byNo)
+	return seen
+}
+
+// seconds is a span of nanoseconds in seconds, rounded for people.
+func seconds(nanos int64) string { return figure(math.Round(float64(nanos)/1e8)/10) + " s" }

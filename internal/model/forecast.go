@@ -1,0 +1,58 @@
+package model
+
+// Forecast is when work would finish, over several seeds: half of the runs are done
+// by P50, nine of ten by P90. A run that does not finish counts with its length.
+type Forecast struct {
+	Runs       int            `json:"runs"`
+	Unfinished int            `json:"unfinished"`
+	P50        Span           `json:"p50"`
+	P90        Span           `json:"p90"`
+	Kinds      []KindForecast `json:"bulk_actions"`
+}
+
+// KindForecast is the same for one entry of the world's bulk actions: when one is
+// done, or for a stream how long 99 of 100 take at most.
+type KindForecast struct {
+	Name string `json:"name"`
+	P50  Span   `json:"p50"`
+	P90  Span   `json:"p90"`
+}
+
+// Foresee plays a world with so many seeds, from its own on.
+func Foresee(w World, runs int) (Forecast, error) {
+	w = w.withDefaults()
+	out := Forecast{Runs: runs, Kinds: make([]KindForecast, len(w.BulkActions))}
+	ends, kinds := make([]Span, 0, runs), make([][]Span, len(w.BulkActions))
+	for i := range runs {
+		next := w
+		next.Seed = w.Seed + uint64(i)
+		r, err := Run(next)
+		if err != nil {
+			return out, err
+		}
+		ends = append(ends, r.End)
+		if !r.Finished {
+			out.Unfinished++
+		}
+		for j, k := range r.Kinds {
+			out.Kinds[j].Name = k.Name
+			kinds[j] = append(kinds[j], k.lasts(r.End))
+		}
+	}
+	out.P50, out.P90 = percentile(ends, 0.5), percentile(ends, 0.9)
+	for j, spans := range kinds {
+		out.Kinds[j].P50, out.Kinds[j].P90 = percentile(spans, 0.5), percentile(spans, 0.9)
+	}
+	return out, nil
+}
+
+// lasts is how long a kind takes in a run that ended at end.
+func (k KindResult) lasts(end Span) Span {
+	switch {
+	case k.Count == 1 && k.Open == 1:
+		return end - k.Each[0].At
+	case k.Count == 1:
+		return k.TookP50
+	}
+	return k.TookP99
+}

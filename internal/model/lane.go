@@ -1,0 +1,159 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/retry"
+	"github.com/weirhq/weir/internal/scale"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// lane is one resource in one partition: the gate between the partition's queue and
+// the node's pool.
+type lane struct {
+	m      *machine
+	part   *part
+	res    *resource
+	entry  *sched.Resource
+	pooled *limit.Lane
+	plan   retry.Plan
+	tasks  int // ready, and could run but for limits and workers
+
+	workers  int
+	inFlight int
+	state    scale.State
+	shadow   scale.State // of the default policy, which tells the need
+	decision scale.Decision
+	need     float64
+	cause    sched.Cause // what was in the way at the last tick
+	second   laneSecond
+}
+
+// laneSecond is what a lane saw since the last tick, in tasks.
+type laneSecond struct {
+	load          int // became ready
+	arrived       int // the same without those of large bulk actions
+	ended, failed int
+	took          int64
+}
+
+func newLane(m *machine, p *part, r *resource, pooled *limit.Lane) *lane {
+	return &lane{m: m, part: p, res: r, pooled: pooled}
+}
+
+// Peek implements sched.Gate.
+func (l *lane) Peek(now int64) int64 {
+	if at, ok := l.res.allows(now, l.part.node); !ok {
+		return l.part.node.pool.Hold(now, l.pooled, 1, false, at)
+	}
+	return l.part.node.pool.Peek(now, l.pooled)
+}
+
+// Take implements sched.Gate.
+func (l *lane) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
+	if at, ok := l.res.allows(now, l.part.node); !ok {
+		return l.part.node.pool.Hold(now, l.pooled, cost, express, at), false
+	}
+	return l.part.node.pool.Take(now, l.pooled, cost, weight, express)
+}
+
+// Release implements sched.Gate.
+func (l *lane) Release(now int64) { l.part.node.pool.Release(now, l.pooled) }
+
+// Idle implements sched.Gate.
+func (l *lane) Idle(now int64) { l.part.node.pool.Idle(now, l.pooled) }
+
+// Cause implements sched.Explainer.
+func (l *lane) Cause() limit.Cause { return l.part.node.pool.Cause(l.pooled) }
+
+// SetWorkers implements sched.Scaler.
+func (l *lane) SetWorkers(now int64, n int) { l.part.node.pool.SetWorkers(now, l.pooled, n) }
+
+// scale gives the lane so many workers.
+func (l *lane) scale(n int) {
+	l.workers = n
+	l.part.queue.SetWorkers(l.m.clock(), l.entry, n)
+	l.part.stirred = true
+}
+
+// largeTasks is above how many tasks a bulk action is a backlog and no part of the
+// stream of arrivals, as a partition counts them.
+const largeTasks = 10
+
+// became notes tasks that became ready.
+func (l *lane) became(tasks int, large bool) {
+	l.second.load += tasks
+	if !large {
+		l.second.arrived += tasks
+	}
+}
+
+// ended notes the end of a task. A refusal counts as a failure of the resource.
+func (l *lane) ended(took int64, how outcome) {
+	l.inFlight--
+	l.second.ended++
+	l.second.took += took
+	if how != answered {
+		l.second.failed++
+	}
+}
+
+// signals is what the coordinator would see of the lane, and begins a new second.
+func (l *lane) signals(now int64) scale.Signals {
+	s, seen := l.second, l.part.queue.Observe(now, l.entry)
+	l.second, l.cause = laneSecond{}, seen.Cause
+	load := scale.Load{
+		Resource: l.res.Name, Arrivals: float64(s.arrived), Backlog: l.tasks,
+		Usable: l.usable(), Closed: l.res.closed(l.part.node), Samples: s.ended, Failed: s.failed,
+	}
+	if s.ended > 0 {
+		load.Service = time.Duration(max(s.took/int64(s.ended), int64(time.Microsecond)))
+	}
+	return scale.Signals{
+		Workers: l.workers, Loads: []scale.Load{load}, Strained: l.res.strained(l.part.node),
+		SlotWait: time.Duration(seen.Wait99), Busy: min(seen.Busy/float64(max(l.workers, 1)), 1),
+	}
+}
+
+// usable is how many tasks per second the resource would take of this lane: what
+// the node may start, divided between its lanes that have work. 0: no limit.
+func (l *lane) usable() float64 {
+	busy := 0
+	for _, o := range l.part.node.lanes {
+		if o.res == l.res && (o.tasks > 0 || o.inFlight > 0) {
+			busy++
+		}
+	}
+	return l.res.usable(l.part.node) / float64(l.res.largest) / float64(max(busy, 1))
+}
+
+// decide asks the policy how many workers to have, and obeys.
+func (l *lane) decide(policy scale.Policy, c scale.Config) {
+	now := l.m.clock()
+	s := l.signals(now)
+	l.decision, l.state = policy(now, s, l.state, c)
+	l.need = l.decision.Need
+	if l.m.w.shadowed() { // the other policies do not tell the need
+		var d scale.Decision
+		d, l.shadow = scale.Decide(now, s, l.shadow, c)
+		l.need = d.Need
+	}
+	if l.decision.Workers != l.workers {
+		l.scale(l.decision.Workers)
+	}
+}
+
+// shadowed reports whether the default policy only looks on.
+func (w World) shadowed() bool { return policyName(w.Workers.Policy) != scale.Default }
+
+// percentile is what a share q of xs stays below, 0 of none.
+func percentile[T cmp.Ordered](xs []T, q float64) (at T) {
+	if len(xs) == 0 {
+		return at
+	}
+	s := slices.Sorted(slices.Values(xs))
+	return s[min(int(q*float64(len(s))), len(s)-1)]
+}

@@ -1,0 +1,169 @@
+package model
+
+import (
+	"time"
+
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// allotEvery is how often the leader looks at what nodes hold.
+	allotEvery = int64(250 * time.Millisecond)
+	// quotaFor is how long a quota lasts without being renewed.
+	quotaFor = 1200 * time.Millisecond
+	// slotsFor is the same for a concurrency.
+	slotsFor = 10 * time.Second
+	// message is how long a question or an answer is on its way.
+	message = int64(2 * time.Millisecond)
+)
+
+// shared is a limit that several nodes share.
+type shared struct {
+	m     *machine
+	res   *resource
+	limit store.Limit
+	table *quota.Table
+	plan  *quota.Planner
+	names []string
+}
+
+// keeper is one node's side of a shared limit.
+type keeper struct {
+	*shared
+	node   *node
+	pool   *limit.PoolResource
+	keeper *quota.Keeper
+	wakeAt int64
+}
+
+// shareLimits puts the limits of all resources on quotas, if there are several nodes.
+func (m *machine) shareLimits() {
+	if len(m.nodes) < 2 {
+		return
+	}
+	for _, r := range m.resources {
+		if r.Rate > 0 {
+			items, window := limit.PerWindow(float64(r.Rate))
+			m.shareLimit(r, store.Limit{Resource: r.Name, Units: items, Window: window}, int64(r.chunk(m.widestBatch(r))), quotaFor)
+		}
+		if r.Concurrency > 0 {
+			m.shareLimit(r, store.Limit{Resource: r.Name, Units: int64(r.Concurrency)}, 1, slotsFor)
+		}
+	}
+}
+
+// widestBatch is the largest batch of the bulk actions that use a resource.
+func (m *machine) widestBatch(r *resource) int {
+	most := 1
+	for _, b := range m.w.BulkActions {
+		for _, s := range b.Steps {
+			if s == r.Name {
+				most = max(most, b.Batch)
+			}
+		}
+	}
+	return most
+}
+
+func (m *machine) shareLimit(r *resource, l store.Limit, chunk int64, ttl time.Duration) {
+	s := &shared{m: m, res: r, limit: l, table: quota.New(l), plan: quota.NewPlanner(l, chunk)}
+	for _, n := range m.nodes {
+		n.pool.Share(n.res[r.no])
+		k := &keeper{shared: s, node: n, pool: n.res[r.no], keeper: quota.NewKeeper(l, n.name, ttl, chunk)}
+		n.keeps = append(n.keeps, k)
+		s.names = append(s.names, n.name)
+		m.later(0, k.next)
+	}
+	m.later(0, s.allot)
+}
+
+// allot is the leader's look at a limit.
+func (s *shared) allot() {
+	now := s.m.clock()
+	if targets, changed := s.plan.Plan(now, s.names, s.table.Holdings(now)); changed {
+		if err := s.table.SetTargets(1, targets); err != nil {
+			panic("model: a leader that is alone was refused: " + err.Error())
+		}
+	}
+	s.m.later(s.m.now+allotEvery, s.allot)
+}
+
+// stir lets the keepers look whose resource has changed.
+func (n *node) stir() {
+	n.stirs = n.pool.Stirred(n.stirs[:0])
+	for _, r := range n.stirs {
+		for _, k := range n.keeps {
+			if k.pool == r {
+				n.m.later(n.m.now, k.next)
+			}
+		}
+	}
+}
+
+// next asks the store for what the keeper wants, and comes back when it says so.
+func (k *keeper) next() {
+	m, now := k.m, k.m.clock()
+	a := k.keeper.Next(now, k.view(now))
+	k.apply(now)
+	if a.Draw > 0 {
+		m.later(m.now+message, func() {
+			after, ok := k.table.Draw(m.clock(), a.Draw)
+			m.later(m.now+message, func() { k.drew(after, ok) })
+		})
+	}
+	if a.Hold {
+		m.later(m.now+message, func() {
+			units := k.table.Hold(m.clock(), a.Holding, a.TTL)
+			m.later(m.now+message, func() { k.held(units) })
+		})
+	}
+	if a.Wake == limit.Never {
+		return
+	}
+	at := max(a.Wake-epoch, m.now+1)
+	if k.wakeAt > m.now && k.wakeAt <= at {
+		return // it will come by anyhow
+	}
+	k.wakeAt = at
+	m.later(at, func() {
+		if k.wakeAt == at {
+			k.next()
+		}
+	})
+}
+
+func (k *keeper) view(now int64) quota.View {
+	u := k.node.pool.Observe(now, k.pool)
+	v := quota.View{Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Weight: u.Weight, Permit: u.Permit}
+	if k.limit.Window == 0 {
+		v.Used, v.Short = int64(u.InFlight), u.Cramped
+	}
+	return v
+}
+
+// apply lets the lanes use what the keeper has.
+func (k *keeper) apply(now int64) {
+	units, until := k.keeper.Quota()
+	if k.limit.Window == 0 {
+		k.node.pool.SetSlotQuota(now, k.pool, units, until)
+	} else {
+		k.node.pool.SetQuota(now, k.pool, units, until)
+	}
+}
+
+func (k *keeper) held(units int64) {
+	now := k.m.clock()
+	k.keeper.Held(now, units, nil)
+	k.apply(now)
+	k.next()
+}
+
+func (k *keeper) drew(after time.Duration, ok bool) {
+	now := k.m.clock()
+	if units, from, until, usable := k.keeper.Drew(now, after, ok, nil); usable {
+		k.node.pool.Permit(now, k.pool, units, from, until)
+	}
+	k.next()
+}

@@ -1,0 +1,106 @@
+package model
+
+import "github.com/weirhq/weir/internal/sched"
+
+// tenant is one customer.
+type tenant struct {
+	name   string
+	weight float64
+	wide   int // partitions over which its widest bulk action is spread
+	done   int64
+	shares map[shareKey]*share
+}
+
+type shareKey struct{ resource, rank int }
+
+// share is what a tenant got of a resource in one tier, beside what it should have got.
+type share struct {
+	tenant  *tenant
+	res     *resource
+	rank    int
+	wanting int   // steps with something to run
+	since   int64 // when it began to want
+	listed  bool
+	served  int64 // items in this second
+	got     float64
+	due     float64
+}
+
+func (m *machine) tenant(name string) *tenant {
+	if t := m.tenants[name]; t != nil {
+		return t
+	}
+	t := &tenant{name: name, weight: 1, wide: 1, shares: map[shareKey]*share{}}
+	for _, w := range m.w.Tenants {
+		if w.Name == name {
+			t.weight = w.Weight
+		}
+	}
+	m.tenants[name], m.order = t, append(m.order, t)
+	return t
+}
+
+// units is the weight on each partition: spreading buys no share.
+func (t *tenant) units() int64 {
+	return max(1, int64(t.weight*float64(sched.Unit)/float64(t.wide)))
+}
+
+// widen notes that a bulk action is spread over so many partitions.
+func (t *tenant) widen(m *machine, pieces int) {
+	if pieces <= t.wide {
+		return
+	}
+	t.wide = pieces
+	for _, p := range m.parts {
+		p.queue.SetTenant(m.clock(), p.queue.Tenant(t.name), t.units(), 0)
+	}
+}
+
+func (t *tenant) share(r *resource, rank int) *share {
+	key := shareKey{r.no, rank}
+	if t.shares[key] == nil {
+		t.shares[key] = &share{tenant: t, res: r, rank: rank}
+	}
+	return t.shares[key]
+}
+
+// want notes that one more step of the tenant has something to run, or one less.
+func (s *share) want(m *machine, wants bool) {
+	if !wants {
+		s.wanting--
+		return
+	}
+	if s.wanting++; s.wanting == 1 {
+		s.since = m.now
+	}
+	if !s.listed {
+		s.listed = true
+		s.res.shares = append(s.res.shares, s)
+	}
+}
+
+// settle adds a second to the books of fairness: among those that wanted something
+// all the time, each was due its weight's part of what they got together.
+func (r *resource) settle(from int64) {
+	var got, weight [sched.Tiers]float64
+	whole := func(s *share) bool { return s.wanting > 0 && s.since <= from }
+	for _, s := range r.shares {
+		if whole(s) {
+			got[s.rank] += float64(s.served)
+			weight[s.rank] += s.tenant.weight
+		}
+	}
+	kept := r.shares[:0]
+	for _, s := range r.shares {
+		if whole(s) {
+			s.got += float64(s.served)
+			s.due += got[s.rank] * s.tenant.weight / weight[s.rank]
+		}
+		s.served = 0
+		if s.listed = s.wanting > 0; s.listed {
+			kept = append(kept, s)
+		}
+	}
+	clear(r.shares[len(kept):])
+	r.shares = kept
+}

@@ -1,0 +1,52 @@
+package scale
+
+// idleText is for lanes at rest: there may be a thousand of them, every second.
+const idleText = "steady: nothing waits and nothing runs."
+
+// idle answers for a lane that rests at its floor and whose state has come to
+// rest, too: looking at it once more would change nothing. It allocates nothing.
+func idle(now int64, s *Signals, st *State, c *Config) (Decision, bool) {
+	if s.Busy > 0 || s.CPU > cutFull || s.Memory > cutFull || c.Paused || c.Override.Until > now {
+		return Decision{}, false
+	}
+	if !stateRests(st) || len(st.Tracks) != len(s.Loads) {
+		return Decision{}, false
+	}
+	for i := range s.Loads {
+		l, t := &s.Loads[i], &st.Tracks[i]
+		if l.Backlog != 0 || l.Samples != 0 || l.Arrivals != 0 || l.Resource != t.Resource || !trackRests(t) {
+			return Decision{}, false
+		}
+	}
+	if s.Workers != min(max(c.Min, c.reserved(now), s.Floor), c.Max) {
+		return Decision{}, false
+	}
+	return Decision{Workers: s.Workers, Reason: Steady, Text: idleText, Useful: usefulAtRest(s.Loads, st.Tracks)}, true
+}
+
+// usefulAtRest is what want would find: 0 if some resource has no limit.
+func usefulAtRest(loads []Load, tracks []Track) float64 {
+	useful := 0.0
+	for i := range loads {
+		switch l := &loads[i]; {
+		case l.Closed:
+		case l.Usable <= 0:
+			return 0
+		case tracks[i].Samples > 0:
+			useful += l.Usable * tracks[i].Service / mostBusy
+		default:
+			useful += l.Usable
+		}
+	}
+	return useful
+}
+
+// stateRests reports whether time alone would change nothing that matters: what
+// few tasks are remembered are too few to tell.
+func stateRests(st *State) bool {
+	return st.Since != 0 && st.Working == 0 && st.Above == 0 && st.Waiting == 0 && !st.Failing && st.Ended < telling
+}
+
+func trackRests(t *Track) bool {
+	return t.Arrivals == 0 && t.High == 0 && t.Low == 0 && t.Doubt == 0
+}

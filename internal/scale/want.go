@@ -1,0 +1,106 @@
+package scale
+
+import (
+	"math"
+	"time"
+)
+
+// wanted is what one cycle's signals come to.
+type wanted struct {
+	need, useful float64 // in workers; useful may be infinite
+	desired      float64 // within the bounds
+	why          Reason  // of growing to desired
+	floor        int
+	floorWhy     Reason
+}
+
+// want applies Little's law to what can be used, and the floors and bounds to that.
+func want(now int64, s Signals, st State, c Config) wanted {
+	w := wanted{why: Grew}
+	for i, t := range st.Tracks {
+		l := s.Loads[i]
+		usable := l.Usable
+		switch {
+		case l.Closed:
+			continue
+		case usable <= 0:
+			usable = math.Inf(1)
+		}
+		arrivals := t.arriving()
+		rate := min(arrivals+drained(float64(l.Backlog), arrivals, c.Drain.Seconds(), st.healthy(now)), usable)
+		w.need += staff(rate*t.Service, c.Target)
+		if t.Samples > 0 {
+			usable *= t.Service / mostBusy
+		}
+		w.useful += usable
+	}
+	n := float64(s.Workers)
+	w.desired = min(w.need, w.useful)
+	switch {
+	case st.cold():
+		limit := 2 * n // a run time from a few tasks may be far off
+		if st.learning(now) {
+			limit = n // a new leader trusts what it finds
+		}
+		w.desired = min(max(w.desired, coldWish(s)), limit)
+		w.why = Cold
+	case st.Waiting >= 3 && now-st.RaisedAt > int64(10*time.Second) && min(1.25*n, w.useful) > w.desired:
+		w.desired, w.why = min(1.25*n, w.useful), Trimmed
+	}
+	w.floor, w.floorWhy = c.Min, AtMin
+	if r := c.reserved(now); r > w.floor {
+		w.floor, w.floorWhy = r, AtReserve
+	}
+	if s.Floor > w.floor {
+		w.floor, w.floorWhy = s.Floor, AtFloor
+	}
+	w.floor = min(w.floor, c.Max)
+	w.desired = min(max(w.desired, float64(w.floor)), float64(c.Max))
+	return w
+}
+
+// staff is the workers for so many that are busy on average. A share of idle ones
+// keeps waits short in a large pool; in a small one chance takes more room, by the
+// root of its size. Who wants no idle workers in the one wants none in the other.
+func staff(busy, target float64) float64 {
+	return max(busy/target, busy+room*(1-target)*math.Sqrt(busy))
+}
+
+// drained is the rate at which a backlog is worked off. What piled up while workers
+// were late for a stream is worked off calmly, because they will be too many
+// afterwards; a bulk that is in sight with nothing behind it is worked off fast,
+// but not by a resource that has only just recovered.
+func drained(backlog, arrivals, over float64, healthy bool) float64 {
+	late := backlog
+	if healthy {
+		late = min(backlog, inStream*arrivals)
+	}
+	return late/over + (backlog-late)/(bulkShare*over)
+}
+
+// coldWish goes by the queue alone: no task has ended, so the law has no run time.
+func coldWish(s Signals) float64 {
+	open := false
+	for _, l := range s.Loads {
+		open = open || !l.Closed
+	}
+	switch {
+	case open && s.depth() > 4 && s.Busy > 0.95: // idle ones among them: the limit is elsewhere
+		return 2 * float64(s.Workers)
+	case s.Busy > 0.5: // they are at work, on something long
+		return float64(s.Workers)
+	}
+	return 0
+}
+
+// words tells where the wish comes from.
+func (w wanted) words(c Config) string {
+	text := "the load needs " + number(w.need)
+	if w.useful < w.need {
+		text += ", the usable rate allows " + number(w.useful)
+	}
+	if w.need > float64(c.Max) {
+		text += ", the maximum is " + number(float64(c.Max))
+	}
+	return text
+}
