@@ -21,7 +21,7 @@ type Options struct {
 	// Slots is how many tasks may run at once on this node. Default 64.
 	Slots int
 	// Workers is how many tasks of one lane, a resource in a partition, run at once before the load is
-	// known, and at least. Default 8, or Slots if that is less.
+	// known, and at least. Default 16, or Slots if that is less.
 	Workers int
 	// Scaling says how workers follow the load, where operators have set nothing; see [Engine.SetScaling].
 	// Default: by Little's law, between Workers and Slots.
@@ -57,7 +57,7 @@ func defaultPartitions() int { return min(4*runtime.GOMAXPROCS(0), maxPartitions
 
 func (o Options) withDefaults() Options {
 	o.Slots = cmp.Or(o.Slots, 64)
-	o.Workers = min(cmp.Or(o.Workers, 8), max(o.Slots, 1))
+	o.Workers = min(cmp.Or(o.Workers, 16), max(o.Slots, 1))
 	o.MaxPending = cmp.Or(o.MaxPending, 100_000_000)
 	o.LeaseFor = cmp.Or(o.LeaseFor, 10*time.Second)
 	o.DrainFor = cmp.Or(o.DrainFor, 30*time.Second)

@@ -47,7 +47,7 @@ func (r *rig) decisions(t *testing.T, lane weir.LaneID) []weir.Decision {
 func TestWorkersFollowTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := slow("call", time.Second)
-		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 64}, action(a))
+		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Slots: 64}, action(a))
 		b := submit(t, r, spec(a), numbers(20_000)) // 2,000 tasks of a second
 		time.Sleep(2500 * time.Millisecond)
 		first := r.busiest(t)
@@ -81,13 +81,13 @@ func TestWorkersFollowTheLoad(t *testing.T) {
 func TestWorkersAreKeptOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := slow("call", time.Second), memory()
-		r := start(t, s, engine.Options{Partitions: 1}, action(a))
+		r := start(t, s, engine.Options{Partitions: 1, Workers: 8}, action(a))
 		submit(t, r, spec(a), numbers(20_000))
 		time.Sleep(10 * time.Second)
 		if err := r.stop(); err != nil {
 			t.Fatal(err)
 		}
-		r = start(t, s, engine.Options{Partitions: 1, Scaling: weir.Scaling{Policy: weir.Off}}, action(a))
+		r = start(t, s, engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.Off}}, action(a))
 		time.Sleep(1500 * time.Millisecond)
 		if l := r.busiest(t); l.Workers != 64 || l.Busy < 60 {
 			t.Errorf("after a restart without scaling: %d workers, %.1f busy; want 64 of both", l.Workers, l.Busy)
@@ -98,7 +98,7 @@ func TestWorkersAreKeptOverARestart(t *testing.T) {
 func TestWorkersSetByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := slow("call", time.Second)
-		r := start(t, memory(), engine.Options{Partitions: 1}, action(a))
+		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8}, action(a))
 		lane := weir.LaneID{Partition: 0, Resource: "call"}
 		submit(t, r, spec(a), numbers(200_000))
 		if err := r.Pin(t.Context(), lane, 3, time.Minute, "the other side is moving"); err != nil {
@@ -134,7 +134,7 @@ func TestWorkersSetByHand(t *testing.T) {
 func TestAShadowPolicyDecidesAndIsNotObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := slow("call", time.Second)
-		r := start(t, memory(), engine.Options{Partitions: 1, Scaling: weir.Scaling{Policy: weir.Off, Shadow: "littles-law"}}, action(a))
+		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.Off, Shadow: "littles-law"}}, action(a))
 		submit(t, r, spec(a), numbers(20_000))
 		time.Sleep(20 * time.Second)
 		if l := r.busiest(t); l.Workers != 8 {
@@ -160,7 +160,7 @@ func TestALeadersDeathChangesOnlyTheDeciding(t *testing.T) {
 		a, s := slow("call", time.Second), several{memory()}
 		var all []*rig
 		for range 3 {
-			all = append(all, start(t, s, engine.Options{Partitions: 6, LeaseFor: 2 * time.Second}, action(a)))
+			all = append(all, start(t, s, engine.Options{Partitions: 6, Workers: 8, LeaseFor: 2 * time.Second}, action(a)))
 			time.Sleep(time.Second)
 		}
 		for range 6 {

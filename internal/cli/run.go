@@ -135,7 +135,10 @@ func giveUp(s *session, err error) error {
 }
 
 func (o *runOptions) engineOptions(scr *screen) engine.Options {
-	return engine.Options{Slots: o.slots, Logger: slog.New(slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	return engine.Options{
+		Slots: o.slots, Workers: o.slots, // whoever runs one file wants all of them from the start
+		Logger: slog.New(slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
 }
 
 func (o *runOptions) job(env *Env, chain config.Chain) *job {

@@ -76,7 +76,7 @@ func runOpen(all []arrival, rate float64, a *alone, s share) (out openRun) {
 
 // openLoads is E5: all in one tier, and spread over all.
 func openLoads(size Size) (lines []Line) {
-	all, hours := seeds(61, 8), 1.0
+	all, hours := seeds(501, 8), 1.0
 	if size == Small {
 		all, hours = all[:1], 0.4
 	}

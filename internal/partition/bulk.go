@@ -106,10 +106,23 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
 		s.entry.Data = s
 		lane.chunk = max(lane.chunk, s.chunk)
-		m.window = max(m.window, m.cfg.Slots*s.chunk)
 		b.steps = append(b.steps, s)
 	}
+	m.widen()
 	m.offerAll(now, b)
+}
+
+// widen sets how many items may have results that no commit carries: as many as can be in flight.
+func (m *Machine) widen() {
+	items, tasks := 0, 0
+	for _, r := range m.lanes.all {
+		n := m.workers(r.limits.Name)
+		if n < 0 {
+			n = m.cfg.Slots
+		}
+		items, tasks = max(items, r.chunk), tasks+n
+	}
+	m.window = max(leastWindow, items*min(tasks, m.cfg.Slots))
 }
 
 func (b *bulk) ended() int64 { return b.status.Done + b.status.Failed + b.status.LeftOut }

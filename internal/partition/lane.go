@@ -50,6 +50,7 @@ func (m *Machine) scale(now int64, s *Scale) {
 	m.gen.scaled = append(m.gen.scaled, s.Lane)
 	if r := m.resources[s.Lane]; r != nil {
 		m.queue.SetWorkers(now, r.lane, s.Workers)
+		m.widen()
 	}
 }
 
