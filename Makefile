@@ -19,7 +19,7 @@ RACE    ?= $(filter-out %/archtest %/bench %/block %/heap %/limit %/partition %/
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim fuzz vuln tools
+.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim plots fuzz vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench: deps ## the benchmarks behind the published figures
 sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"
 	$(GO) test ./internal/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
+
+plots: ## draw docs/plots anew from the core; a module of its own, tools/plots
+	$(GO) run -C tools/plots .
 
 fuzz: ## every fuzz target, FUZZ long each
 	@grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \

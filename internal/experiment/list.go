@@ -6,6 +6,8 @@ func All() []Experiment {
 		{ID: "E1", Name: "jobs under a low limit end on time", Run: limited},
 		{ID: "E2", Name: "a rate is used and never exceeded", Run: used},
 		{ID: "E3", Name: "a rate is used by the clock on the wall", Run: usedForReal, Real: true},
+		{ID: "E4", Name: "small bulk actions do not feel floods", Run: E4},
+		{ID: "E5", Name: "an open system under high load", Run: E5},
 		{ID: "E6", Name: "busy tenants advance together", Run: fair},
 		{ID: "E7", Name: "tiers share by weight", Run: tiers},
 		{ID: "E8", Name: "nobody waits for ever", Run: aged},

@@ -8,19 +8,6 @@ import (
 // smallRate is the rate of the resource of E4.
 const smallRate = 10_000
 
-// E4 is small bulk actions of many tenants beside floods: that they arrive, how many
-// floods there are, and in which tiers, is not to be felt. Slowdown is the time
-// from submission to the end of the last item, in terms of what the same bulk
-// action takes on the idle resource with the same tasks, the burst after idleness
-// included.
-//
-// What is lost beside floods is a time, not a part: a task that does not fit into what
-// is left of the rate's window waits until enough of the last second has left it, 60
-// ms for one in a hundred. Where tasks are short that is many times their own length.
-func E4() Experiment {
-	return Experiment{ID: "E4", Name: "small bulk actions do not feel floods", Run: smallBulks}
-}
-
 // besideFloods is one setting of E4.
 type besideFloods struct {
 	sizes  sizes
@@ -119,9 +106,18 @@ func smallCases(size Size) (cases []smallCase) {
 	})
 }
 
-// smallBulks is E4. Each line is the worst of all seeds, numbers of floods, and
-// placements.
-func smallBulks(size Size) (lines []Line) {
+// E4 is small bulk actions of many tenants beside floods: that these are there, how
+// many they are, and in which tiers, is not to be felt. Slowdown is the time
+// from submission to the end of the last item, in terms of what the same bulk
+// action takes on the idle resource with the same tasks, the burst after idleness
+// included.
+//
+// What is lost beside floods is a time, not a part: a task that does not fit into what
+// is left of the rate's window waits until enough of the last second has left it, 60
+// ms for one in a hundred. Where tasks are short that is many times their own length.
+//
+// Each line is the worst of all seeds, numbers of floods, and placements.
+func E4(size Size) (lines []Line) {
 	places, all := []placement{inTier(2), below(), inAllTiers()}, seeds(401, 10)
 	if size == Small {
 		places, all = places[1:], all[:1]
