@@ -58,7 +58,7 @@ type Decision struct {
 	// Shadow says that it was not carried out. From and To are then what the policy
 	// believes that there are, and Inputs.Workers what there were.
 	Shadow bool           `json:"shadow,omitempty"`
-	Inputs DecisionInputs `json:"inputs"`
+	Inputs DecisionInputs `json:"inputs,omitzero"`
 }
 
 // Direction is up, down or hold.
@@ -91,4 +91,33 @@ type DecisionInputs struct {
 	Floor    int           `json:"floor,omitempty"`
 	Need     float64       `json:"need"`
 	Useful   float64       `json:"useful,omitempty"`
+}
+
+// Plan is what the leader thinks of all lanes, renewed every second.
+type Plan struct {
+	At time.Time `json:"at"`
+	// Leader is the node that decides; empty: none does, and only what was decided last is known.
+	Leader string     `json:"leader,omitempty"`
+	Lanes  []LanePlan `json:"lanes,omitempty"`
+	// Workers is how many there are, and WorkersNeeded how many the load would keep busy.
+	Workers       int `json:"workers"`
+	WorkersNeeded int `json:"desired_workers"`
+	// Nodes is how many there are, and NodesDesired how many have the slots for that.
+	Nodes        int `json:"nodes"`
+	NodesDesired int `json:"desired_nodes"`
+}
+
+// LanePlan is what the leader thinks of one lane.
+type LanePlan struct {
+	Lane    LaneID `json:"lane"`
+	Workers int    `json:"workers"`
+	// Need is how many workers the load would keep busy, and Useful how many the rate
+	// that can be used would; 0: no limit.
+	Need   float64 `json:"need"`
+	Useful float64 `json:"useful,omitempty"`
+	// Reason is of the last cycle, which may have changed nothing.
+	Reason string `json:"reason,omitempty"`
+	// Decision is the newest that was stored, and Shadow the newest of a shadow policy.
+	Decision *Decision `json:"decision,omitempty"`
+	Shadow   *Decision `json:"shadow,omitempty"`
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const decideEvery = time.Second
+const (
+	decideEvery = time.Second
+	planTopic   = "plan"
+)
 
 // coordinate is the leader's work on lanes: it reads what all nodes observed,
 // decides how many workers each lane should have, stores the decisions and sends
@@ -71,7 +75,19 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	for i := range all {
 		failed = errors.Join(failed, e.carryOut(ctx, &all[i]))
 	}
-	return failed
+	plan := c.Plan(now.UnixNano(), nodes)
+	plan.Leader = e.node
+	e.plan.Store(&plan)
+	return errors.Join(failed, e.tellPlan(ctx, &plan))
+}
+
+// tellPlan announces what this leader thinks of all lanes.
+func (e *Engine) tellPlan(ctx context.Context, p *weir.Plan) error {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return e.store.Announce(ctx, planTopic, store.Record{Name: planTopic, Value: raw}, e.opts.LeaseFor)
 }
 
 // carryOut logs a decision, and sends it to its lane if it changes something.
@@ -117,21 +133,22 @@ func (c *decisionCounts) count(d *weir.Decision) {
 	c.by[decisionKind{d.Direction(), d.Reason}]++
 }
 
-// announcedLanes is what all nodes observed last.
-func (e *Engine) announcedLanes(ctx context.Context) ([]weir.Node, error) {
-	records, err := e.store.Announced(ctx, lanesTopic)
+// Scaling is how workers follow the load: what operators set, and the engine's
+// options where they set nothing.
+func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
+	s, _, err := e.settings(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read lanes: %w", err)
+		return s, err
 	}
-	nodes := make([]weir.Node, 0, len(records))
-	for _, r := range records {
-		var n weir.Node
-		if err := json.Unmarshal(r.Value, &n); err != nil {
-			return nil, fmt.Errorf("lanes of node %q: %w: %w", r.Name, store.ErrCorrupt, err)
-		}
-		nodes = append(nodes, n)
+	d := e.opts.Scaling
+	s.Policy, s.Shadow = cmp.Or(s.Policy, d.Policy), cmp.Or(s.Shadow, d.Shadow)
+	s.Min, s.Max = cmp.Or(s.Min, d.Min, e.opts.Workers), cmp.Or(s.Max, d.Max)
+	s.Drain, s.Paused = cmp.Or(s.Drain, d.Drain), cmp.Or(s.Paused, d.Paused)
+	if s.Timetables == nil {
+		s.Timetables = d.Timetables
 	}
-	return nodes, nil
+	coord.Expire(&s, time.Now().UnixNano())
+	return s, nil
 }
 
 // rates is what each resource lets through, in items per second.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -65,6 +64,9 @@ func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
 			return err
 		}
 	}
+	if err := eachDecision(at, c.Remember); err != nil {
+		return err
+	}
 	err := at.Scan([]byte{kindHistory}, func(key, row []byte) error {
 		var h scale.History
 		err := partition.UnsealJSON(key, row, &h)
@@ -73,6 +75,18 @@ func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
 	})
 	b.opened = err == nil
 	return err
+}
+
+// eachDecision yields all stored decisions, those of a lane in the order of their making.
+func eachDecision(from rows, yield func(*weir.Decision)) error {
+	return from.Scan([]byte{kindDecision}, func(key, row []byte) error {
+		d := &weir.Decision{}
+		if err := partition.UnsealJSON(key, row, d); err != nil {
+			return err
+		}
+		yield(d)
+		return nil
+	})
 }
 
 // write stores decisions and changes, and now and then what the hours needed. Of
@@ -108,28 +122,4 @@ func (b *decisionBook) add(batch *store.Batch, about []byte, at time.Time, value
 		kept = kept[1:]
 	}
 	b.keys[string(about)] = kept
-}
-
-// Decisions reads the newest decisions about a lane, the newest first. Those of
-// a shadow policy are among them.
-func (e *Engine) Decisions(ctx context.Context, lane weir.LaneID, most int) ([]weir.Decision, error) {
-	return newest[weir.Decision](rows{ctx, e.store, store.Control}, decisionsOf(lane), most)
-}
-
-// Changes reads when flow control began or ceased to hold a resource down, at
-// which node and why, the newest first.
-func (e *Engine) Changes(ctx context.Context, resource string, most int) ([]weir.ResourceChange, error) {
-	return newest[weir.ResourceChange](rows{ctx, e.store, store.Control}, changesOf(resource), most)
-}
-
-// newest reads the last rows of a prefix, the last one first.
-func newest[T any](from rows, prefix []byte, most int) (all []T, err error) {
-	err = from.Scan(prefix, func(key, row []byte) error {
-		var v T
-		err := partition.UnsealJSON(key, row, &v)
-		all = append(all, v)
-		return err
-	})
-	slices.Reverse(all)
-	return all[:max(min(most, len(all)), 0)], err
 }

@@ -29,6 +29,8 @@ import (
 
 // Engine accepts and runs bulk actions. It is safe for use from several goroutines.
 type Engine struct {
+	*Operator
+
 	store   store.Store
 	opts    Options
 	log     *slog.Logger
@@ -48,7 +50,8 @@ type Engine struct {
 	speed   speedometer
 	seen    atomic.Pointer[weir.Node] // what this node observed of its lanes last
 	decided decisionCounts
-	leads   atomic.Bool // this node decides for all
+	leads   atomic.Bool               // this node decides for all
+	plan    atomic.Pointer[weir.Plan] // what this node thinks of all lanes if it leads
 
 	closeIdle func() // connections of HTTP actions
 
@@ -68,7 +71,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	e := &Engine{
-		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
+		Operator: NewOperator(s), store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
 		closeIdle: func() {}, past: past{stop: make(chan struct{})},
 		node: "node_" + ulid.Make().String(),
 	}
@@ -128,6 +131,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
 	keepLimits := e.shareLimits()                                    // before any partition starts a task
+	e.knowResources()
 	g.Go(func() error { keepLimits(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
 	g.Go(func() error { e.steer(beside); return nil })

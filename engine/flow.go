@@ -46,6 +46,23 @@ func (s *share) controlOf(r *limit.PoolResource, limits weir.Resource) *control 
 	return c
 }
 
+// knowResources has flow control watch over all registered resources, also those not in use yet.
+func (e *Engine) knowResources() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, steps := range e.chains {
+		for _, s := range steps {
+			e.share.know(s.Resource)
+		}
+	}
+}
+
+func (s *share) know(r weir.Resource) {
+	s.mu.Lock()
+	defer s.unlock()
+	s.controlOf(s.resource(r), r)
+}
+
 // troubled reports whether the downstream is being left alone.
 func (c *control) troubled() bool { return c.breaker.State().Phase != flow.Closed || c.blocked != 0 }
 

@@ -53,6 +53,14 @@ func (m *partitionMap) serving() (partitions int, generation uint64) {
 	return m.Partitions, m.Generation
 }
 
+func parseMap(raw []byte) (*partitionMap, error) {
+	m := &partitionMap{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, fmt.Errorf("map of partitions %q: %w", raw, store.ErrCorrupt)
+	}
+	return m, m.check()
+}
+
 // check refuses a map that cannot be.
 func (m *partitionMap) check() error {
 	if m.Partitions < 1 || m.Most < m.Partitions || m.Most > maxPartitions || m.Closing && len(m.Before) == 0 {
@@ -168,11 +176,8 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the map of partitions: %w", err)
 	}
-	m := &partitionMap{}
-	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, nil, fmt.Errorf("map of partitions %q: %w", raw, store.ErrCorrupt)
-	}
-	if err := m.check(); err != nil {
+	m, err := parseMap(raw)
+	if err != nil {
 		return nil, nil, err
 	}
 	if known := e.layout.now(); known != nil && known.Generation > m.Generation { // the store was set back: finish that change again

@@ -24,6 +24,7 @@ func (e *Engine) lead(ctx context.Context) {
 			e.leads.Store(true)
 			e.reign(ctx, tok)
 			e.leads.Store(false)
+			e.plan.Store(nil)
 			continue
 		case errors.Is(err, store.ErrClosed):
 			return

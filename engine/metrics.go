@@ -22,6 +22,7 @@ type collector struct {
 	laneArrived, laneEnded, laneFailed, laneRefused, laneBusy               *prometheus.Desc
 	resourceRate, resourceUse, resourceConcurrency, circuitOpen, scaleSteps *prometheus.Desc
 	nodes, leader, nodeSlots, nodeCPU, nodeMemory                           *prometheus.Desc
+	laneNeeded, laneUseful, nodesDesired                                    *prometheus.Desc
 }
 
 func newCollector(e *Engine) *collector {
@@ -55,6 +56,10 @@ func newCollector(e *Engine) *collector {
 		nodeSlots:  desc("node_slots", "Tasks that may run at once on this node."),
 		nodeCPU:    desc("node_cpu_ratio", "Share of the node's CPU in use."),
 		nodeMemory: desc("node_memory_ratio", "Share of the node's memory in use."),
+
+		laneNeeded:   lane("workers_needed", "Workers that the load would keep busy, as this node reckons if it leads."),
+		laneUseful:   lane("workers_useful", "Workers that the allowed rate would keep busy, as this node reckons if it leads."),
+		nodesDesired: desc("nodes_desired", "Nodes with the slots for the workers needed, as this node reckons if it leads."),
 	}
 }
 
@@ -83,6 +88,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 		c.laneArrived, c.laneEnded, c.laneFailed, c.laneRefused, c.laneBusy,
 		c.resourceRate, c.resourceUse, c.resourceConcurrency, c.circuitOpen, c.scaleSteps,
 		c.nodes, c.leader, c.nodeSlots, c.nodeCPU, c.nodeMemory,
+		c.laneNeeded, c.laneUseful, c.nodesDesired,
 	} {
 		out <- d
 	}
@@ -110,6 +116,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	to.gauge(c.leader, oneIf(e.leads.Load()))
 	to.gauge(c.nodeSlots, float64(e.opts.Slots))
 	c.decisions(to)
+	if p := e.plan.Load(); p != nil {
+		c.plan(to, p)
+	}
 	n := e.seen.Load()
 	if n == nil {
 		return // it has not looked yet
@@ -121,6 +130,18 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for i := range n.Resources {
 		c.resource(to, &n.Resources[i])
+	}
+}
+
+func (c *collector) plan(to sink, p *weir.Plan) {
+	to.gauge(c.nodesDesired, float64(p.NodesDesired))
+	for i := range p.Lanes {
+		l := &p.Lanes[i]
+		part := fmt.Sprintf("p%02d", l.Lane.Partition)
+		to.gauge(c.laneNeeded, l.Need, part, l.Lane.Resource)
+		if l.Useful > 0 {
+			to.gauge(c.laneUseful, l.Useful, part, l.Lane.Resource)
+		}
 	}
 }
 

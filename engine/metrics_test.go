@@ -80,6 +80,9 @@ func TestMetricsOfABusyNode(t *testing.T) {
 			`weir_resource_concurrency{kind="set",resource="mail"}`:               500,
 			`weir_resource_use_ratio{resource="mail"}`:                            above0,
 			`weir_circuit_open{resource="mail"}`:                                  0,
+			`weir_lane_workers_needed{lane="mail",partition="p00"}`:               above0,
+			`weir_lane_workers_useful{lane="mail",partition="p00"}`:               above0,
+			`weir_nodes_desired{}`:                                                above0,
 			`weir_nodes{}`:                                                        1, `weir_leader{}`: 1, `weir_node_slots{}`: 64,
 		})
 		ups := 0.0
@@ -92,7 +95,7 @@ func TestMetricsOfABusyNode(t *testing.T) {
 		if ups == 0 || ups != float64(len(stored)) {
 			t.Errorf("%v decisions to grow are counted, want the %d that are stored", ups, len(stored))
 		}
-		if lane.Ended == 0 || lane.Workers <= 8 {
+		if lane.Ended == 0 || lane.Workers <= 16 {
 			t.Errorf("the lane did not get going: %+v", lane)
 		}
 		for _, name := range []string{"weir_node_cpu_ratio{}", "weir_node_memory_ratio{}"} {

@@ -45,10 +45,10 @@ func (l *laneState) live() bool { return l.Node != "" }
 func (d *desk) look(ctx context.Context, before *board) (*board, error) {
 	b := &board{At: time.Now().UTC(), Nodes: []weir.Node{}, Lanes: []laneState{}}
 	var err error
-	if b.Partitions, err = d.partitions(ctx); err != nil {
+	if b.Partitions, err = d.engine.Partitions(ctx); err != nil {
 		return nil, err
 	}
-	if b.Scaling, err = d.settings(ctx); err != nil {
+	if b.Scaling, err = d.engine.Settings(ctx); err != nil {
 		return nil, err
 	}
 	decided, err := d.decided(ctx)
@@ -89,7 +89,7 @@ func (b *board) fill(nodes []weir.Node, decided map[weir.LaneID]newestOf) {
 			l = laneState{Lane: weir.Lane{ID: id, Workers: last.acting.To}}
 		}
 		l.Decision, l.Shadow = last.acting, last.shadow
-		l.Need, l.Useful = wishes(last.acting)
+		l.Need, l.Useful = last.wishes()
 		lanes[id] = l
 	}
 	for id, pin := range b.Scaling.Pins {
@@ -106,16 +106,15 @@ func (b *board) fill(nodes []weir.Node, decided map[weir.LaneID]newestOf) {
 	slices.SortFunc(b.Lanes, func(x, y laneState) int { return compareLanes(x.ID, y.ID) })
 }
 
-// wishes is what a decision reckoned with. Only the default policy reckons.
-func wishes(d *weir.Decision) (need, useful *float64) {
-	if d == nil || d.Policy != scale.Default {
+// wishes is what the leader reckoned with. Only the default policy reckons.
+func (x newestOf) wishes() (need, useful *float64) {
+	if x.acting != nil && x.acting.Policy != scale.Default {
 		return nil, nil
 	}
-	need = &d.Inputs.Need
-	if d.Inputs.Useful > 0 {
-		useful = &d.Inputs.Useful
+	if x.useful > 0 {
+		useful = &x.useful
 	}
-	return need, useful
+	return &x.need, useful
 }
 
 // compare works out rates from what the counts grew by. A lane that was not looked

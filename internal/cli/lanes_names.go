@@ -26,7 +26,7 @@ func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
 		return err
 	}
 	if slices.Contains(resources(known), id.Resource) {
-		n, err := d.partitions(ctx)
+		n, err := d.engine.Partitions(ctx)
 		if err != nil || id.Partition < n {
 			return err
 		}

@@ -135,7 +135,7 @@ func unpinCommand() command {
 }
 
 func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
-	s, err := d.settings(ctx)
+	s, err := d.engine.Settings(ctx)
 	if err != nil {
 		return err
 	}

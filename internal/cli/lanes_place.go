@@ -4,20 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/coord"
-	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
 )
@@ -40,11 +36,10 @@ func (p *place) bind(fs *pflag.FlagSet) {
 	})
 }
 
-// desk is an engine that does not run: it reads what a fleet tells, and changes its settings.
+// desk is where an operator sits: it reads what a fleet tells, and changes its settings.
 type desk struct {
 	env    *Env
-	engine *engine.Engine
-	store  store.Store
+	engine *engine.Operator
 	place  string // for messages
 	flags  string // that lead here again, for commands to be repeated
 	close  func() error
@@ -67,7 +62,7 @@ func (p *place) openData(ctx context.Context, env *Env) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &desk{env, s.engine, s.store, p.data, s.dataFlag(), s.close}, nil
+	return &desk{env, s.engine.Operator, p.data, s.dataFlag(), s.close}, nil
 }
 
 func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk, error) {
@@ -80,20 +75,16 @@ func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk,
 	if err != nil {
 		return nil, redisRefused(err)
 	}
-	d := &desk{env: env, store: st, close: st.Close, place: fmt.Sprintf("stage %s of %s", p.stage, o.Addresses[0])}
+	d := &desk{env: env, engine: engine.NewOperator(st), close: st.Close, place: fmt.Sprintf("stage %s of %s", p.stage, o.Addresses[0])}
 	if p.redis != "" {
 		d.flags = " --redis " + quote(redacted(address))
 	}
 	if p.flags.Changed("stage") {
 		d.flags += " --stage " + quote(p.stage)
 	}
-	// An engine would write the map of partitions of an empty store: nobody who only looks should.
-	if _, err := d.partitions(ctx); errors.Is(err, store.ErrNotFound) {
+	if _, err := d.engine.Partitions(ctx); errors.Is(err, store.ErrNotFound) {
 		return nil, errors.Join(badUsage("name the fleet's environment with --stage, or check the address", "no engine has ever run in %s", d.place), d.close())
 	} else if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	if d.engine, err = engine.Open(ctx, st, engine.Options{Logger: o.Logger}); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
@@ -147,53 +138,20 @@ func redacted(address string) string {
 	return u.Redacted()
 }
 
-// What follows is read from the store itself, because the engine does not tell it:
-// whether there is a fleet at all, which settings are stored and not an engine's
-// own options, and the newest decision of every lane without reading each lane.
-
-// partitions is how many partitions new work is spread over.
-func (d *desk) partitions(ctx context.Context) (int, error) {
-	raw, err := d.store.Lookup(ctx, "map")
-	if err != nil {
-		return 0, err
-	}
-	var m struct{ Partitions int }
-	return m.Partitions, json.Unmarshal(raw, &m)
-}
-
-// settings is what operators have set. All else follows the options of the engines.
-func (d *desk) settings(ctx context.Context) (s weir.Scaling, err error) {
-	raw, err := d.store.Lookup(ctx, "scaling")
-	if errors.Is(err, store.ErrNotFound) {
-		return s, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &s)
-	}
-	coord.Expire(&s, time.Now().UnixNano())
-	return s, err
-}
-
 // newestOf is what was decided last about a lane.
-type newestOf struct{ acting, shadow *weir.Decision }
+type newestOf struct {
+	acting, shadow *weir.Decision
+	need, useful   float64
+}
 
 // decided is what was decided last about every lane.
 func (d *desk) decided(ctx context.Context) (map[weir.LaneID]newestOf, error) {
+	plan, err := d.engine.Plan(ctx)
 	all := map[weir.LaneID]newestOf{}
-	err := d.store.Scan(ctx, store.Control, []byte{'d'}, func(key, row []byte) error { // the oldest of a lane first
-		x := &weir.Decision{}
-		if err := partition.UnsealJSON(key, row, x); err != nil {
-			return err
-		}
-		last := all[x.Lane]
-		if x.Shadow {
-			last.shadow = x
-		} else {
-			last.acting = x
-		}
-		all[x.Lane] = last
-		return nil
-	})
+	for i := range plan.Lanes {
+		l := &plan.Lanes[i]
+		all[l.Lane] = newestOf{l.Decision, l.Shadow, l.Need, l.Useful}
+	}
 	return all, err
 }
 
@@ -207,7 +165,7 @@ func (d *desk) known(ctx context.Context) ([]weir.LaneID, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.settings(ctx)
+	s, err := d.engine.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}

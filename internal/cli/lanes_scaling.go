@@ -162,7 +162,7 @@ func (o *scalingOptions) change(s *weir.Scaling) {
 
 // run changes what is to be changed, and shows what holds then.
 func (o *scalingOptions) run(ctx context.Context, d *desk) error {
-	s, err := d.settings(ctx)
+	s, err := d.engine.Settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (o *scalingOptions) run(ctx context.Context, d *desk) error {
 		if err := d.engine.SetScaling(ctx, o.change); err != nil {
 			return err
 		}
-		if s, err = d.settings(ctx); err != nil {
+		if s, err = d.engine.Settings(ctx); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func sampleBoard() *board {
 	}
 	old := &weir.Decision{Lane: lane(1, "send"), At: noon.Add(-3 * time.Hour), Policy: "depth", From: 9, To: 3, Text: "released from 9 to 3."}
 	shadow := &weir.Decision{Lane: lane(3, "send"), At: noon, Policy: "depth", Shadow: true, To: 16}
-	decided := map[weir.LaneID]newestOf{grew.Lane: {grew, shadow}, old.Lane: {acting: old}, lane(2, "send"): {shadow: shadow}}
+	decided := map[weir.LaneID]newestOf{grew.Lane: {grew, shadow, 8.2, 8.9}, old.Lane: {acting: old}, lane(2, "send"): {shadow: shadow}}
 	first, b := &board{Scaling: s}, &board{At: noon, Partitions: 12, Scaling: s}
 	first.fill(before, nil)
 	b.fill(now, decided)

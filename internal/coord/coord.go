@@ -18,6 +18,7 @@ type Coordinator struct {
 
 	timetables map[string]scale.Timetable // by their text
 	held       map[place]held
+	decided    map[weir.LaneID]weir.LanePlan // the newest decisions
 }
 
 // track is what is remembered of one lane.
@@ -48,7 +49,7 @@ type mind struct {
 func New() *Coordinator {
 	return &Coordinator{
 		lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}, timetables: map[string]scale.Timetable{},
-		held: map[place]held{},
+		held: map[place]held{}, decided: map[weir.LaneID]weir.LanePlan{},
 	}
 }
 
@@ -87,6 +88,9 @@ func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision
 		cfg := c.config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
 		out = c.decide(now, out, n, sig, s, cfg)
 		needs[n.lane.ID.Resource] += n.track.need
+	}
+	for i := range out {
+		c.Remember(&out[i])
 	}
 	for r, need := range needs { // order does not reach the output
 		h := c.histories[r]

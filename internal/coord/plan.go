@@ -1,0 +1,56 @@
+package coord
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Remember takes back the newest decision about a lane that an earlier leader stored.
+func (c *Coordinator) Remember(d *weir.Decision) {
+	x, brief := c.decided[d.Lane], *d
+	brief.Inputs = weir.DecisionInputs{} // they are stored with it
+	if d.Shadow {
+		x.Shadow = &brief
+	} else {
+		x.Decision, x.Need, x.Useful = &brief, d.Inputs.Need, d.Inputs.Useful
+	}
+	c.decided[d.Lane] = x
+}
+
+// Plan is what this leader thinks of the lanes that were seen lately. Without nodes
+// it is what was decided last about each lane.
+func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
+	p := weir.Plan{At: time.Unix(0, now).UTC(), Nodes: len(nodes)}
+	needed, slots := 0.0, 0
+	for id, x := range c.decided { // sorted below: order does not reach the output
+		if nodes == nil && x.Decision != nil { // only what was decided last is known of it
+			x.Lane, x.Workers = id, x.Decision.To
+			p.Lanes = append(p.Lanes, x)
+		}
+	}
+	for id, t := range c.lanes { // sorted below: order does not reach the output
+		x := c.decided[id]
+		x.Lane, x.Workers, x.Need, x.Useful, x.Reason = id, t.workers, t.need, t.useful, string(t.reason)
+		p.Lanes = append(p.Lanes, x)
+		p.Workers += max(t.workers, 0)
+		needed += t.need
+		if t.useful > 0 {
+			needed -= max(t.need-t.useful, 0)
+		}
+	}
+	slices.SortFunc(p.Lanes, func(a, b weir.LanePlan) int {
+		return cmp.Or(a.Lane.Partition-b.Lane.Partition, cmp.Compare(a.Lane.Resource, b.Lane.Resource))
+	})
+	for i := range nodes {
+		slots += nodes[i].Slots
+	}
+	p.WorkersNeeded = int(math.Ceil(needed))
+	if slots > 0 {
+		p.NodesDesired = max(1, int(math.Ceil(needed*float64(len(nodes))/float64(slots))))
+	}
+	return p
+}

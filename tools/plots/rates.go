@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/weirhq/weir/internal/limit"
+)
+
+const (
+	allowed  = 1000 // items per second
+	perTask  = 10
+	tick     = time.Millisecond
+	rateSpan = 6 * time.Second
+)
+
+// gate lets tasks start or not.
+type gate interface {
+	// busy tells that work came.
+	busy(now time.Duration)
+	// start reports whether a task may start now, and counts it if so.
+	start(now time.Duration) bool
+}
+
+// rates shows an exact sliding window beside windows that begin with each second.
+func rates() ([]figure, error) {
+	exact, fixed := starts(&exactWindow{limit.New(limit.Config{Rate: allowed})}), starts(&fixedWindow{})
+	f := figure{
+		name:  "rate",
+		title: "A limit of 1,000 items/s: never more in any second, while fixed windows let through double",
+		note:  "2,000 items come at 0.9 s and 1,500 at 3.6 s, in tasks of 10.",
+		row:   130, columns: 2,
+		panels: append(windows("Exact sliding window (weir)", exact, blue), windows("Windows that begin with each second", fixed, vermilion)...),
+		claims: []claim{
+			{"peak of at most 1.0", peak(exact) <= allowed},
+			{"fixed windows reach at least 1.9", peak(fixed) >= 1.9*allowed},
+			{"both start everything", total(exact) == 3500 && total(fixed) == 3500},
+		},
+	}
+	f.panels = []panel{f.panels[0], f.panels[2], f.panels[1], f.panels[3]}
+	return []figure{f}, nil
+}
+
+// starts is how many items start in each tick.
+func starts(g gate) []int {
+	arriving := map[time.Duration]int{900 * time.Millisecond: 2000, 3600 * time.Millisecond: 1500}
+	out := make([]int, rateSpan/tick)
+	waiting := 0
+	for i := range out {
+		now := time.Duration(i) * tick
+		if n := arriving[now]; n > 0 {
+			waiting += n
+			g.busy(now)
+		}
+		for n := 0; n < 3 && waiting > 0 && g.start(now); n++ { // a dispatcher of 30,000 items/s
+			waiting -= perTask
+			out[i] += perTask
+		}
+	}
+	return out
+}
+
+// exactWindow is the limiter of weir.
+type exactWindow struct{ lim *limit.Limiter }
+
+func (w *exactWindow) busy(now time.Duration) { w.lim.Busy(int64(now)) }
+
+func (w *exactWindow) start(now time.Duration) bool {
+	if w.lim.Ready(int64(now), perTask) > int64(now) {
+		return false
+	}
+	w.lim.Take(int64(now), perTask)
+	return true
+}
+
+// fixedWindow counts anew with each second.
+type fixedWindow struct {
+	second time.Duration
+	used   int
+}
+
+func (w *fixedWindow) busy(time.Duration) {}
+
+func (w *fixedWindow) start(now time.Duration) bool {
+	if s := now / time.Second; s != w.second {
+		w.second, w.used = s, 0
+	}
+	if w.used >= allowed {
+		return false
+	}
+	w.used += perTask
+	return true
+}
+
+// sliding is how many items started in the second that ends with each tick.
+func sliding(starts []int) []int {
+	out, within := make([]int, len(starts)), 0
+	for i, n := range starts {
+		within += n
+		if old := i - int(time.Second/tick); old >= 0 {
+			within -= starts[old]
+		}
+		out[i] = within
+	}
+	return out
+}
+
+func peak(starts []int) (most int) {
+	for _, n := range sliding(starts) {
+		most = max(most, n)
+	}
+	return most
+}
+
+func total(starts []int) (sum int) {
+	for _, n := range starts {
+		sum += n
+	}
+	return sum
+}
+
+// windows are the two panels of a column: what starts, and what any second holds.
+func windows(title string, starts []int, h hue) []panel {
+	const step = 20 // ticks to a point
+	within := sliding(starts)
+	n := len(starts) / step
+	at := func(i int) float64 { return float64(i*step) * tick.Seconds() }
+	limit := plotter.XYs{{X: 0, Y: allowed}, {X: rateSpan.Seconds(), Y: allowed}}
+	return []panel{
+		{
+			title: title, x: axis{label: "seconds", to: rateSpan.Seconds(), every: 1}, y: axis{label: "items in 20 ms", to: 650, every: 200},
+			layers: []plot.Plotter{stairs(h, series(n, func(i int) (float64, float64) {
+				return at(i), float64(total(starts[i*step : (i+1)*step]))
+			}))},
+		},
+		{
+			x: axis{label: "seconds", to: rateSpan.Seconds(), every: 1}, y: axis{label: "items in the last second", to: 2500, every: 500},
+			layers: []plot.Plotter{
+				line(h, series(n, func(i int) (float64, float64) { return at(i), float64(within[i*step]) })),
+				dashed(line(ink, limit)),
+				label{x: 6, y: allowed, text: "the limit", hue: ink, left: true, above: true},
+				label{x: 0, y: 2500, text: fmt.Sprintf("at most %.2f of the limit", float64(peak(starts))/allowed), hue: h},
+			},
+		},
+	}
+}
