@@ -14,7 +14,7 @@ FUZZ    ?= 5s
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
 # They run with -short, which makes a test smaller and never skips one.
-RACE    ?= $(filter-out %/archtest %/bench %/block %/heap %/limit %/partition %/planted %/quota %/retry %/route %/scale %/sched %/sim,$(shell $(GO) list ./...))
+RACE    ?= $(filter-out %/archtest %/bench %/block %/coord %/experiment %/experiment/all %/flow %/heap %/limit %/model %/partition %/planted %/quota %/retry %/route %/scale %/sched %/sim,$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
@@ -30,6 +30,8 @@ deps: ## install what the tests need besides Go, if it is missing: redis-server
 test: deps ## run all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
 	$(GO) test -timeout $(TIMEOUT) ./...
+	@echo "== plots"
+	$(GO) test -C tools/plots -timeout $(TIMEOUT) ./...
 	@echo "== deliberate bugs, which the simulation has to find"
 	$(GO) test -timeout $(TIMEOUT) -tags planted -run Planted ./internal/sim
 

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // timetables name zones, and an empty machine has none
 
 	"github.com/weirhq/weir/internal/cli"
 )

@@ -255,15 +255,14 @@ func (m *mind) ask(now int64, p scale.Policy, name string, sig scale.Signals, cf
 	return d
 }
 
+// passing are the reasons of decisions that merely wait for the next cycle.
+var passing = []scale.Reason{scale.Steady, scale.Confirming, scale.Cooling, scale.Watching}
+
 // worthStoring reports whether a decision that changes nothing should be stored:
 // it holds the lane back, and for another reason than the one stored last. What
 // merely waits for the next cycle is not worth it.
 func (m *mind) worthStoring(r scale.Reason) bool {
-	switch r {
-	case scale.Steady, scale.Confirming, scale.Cooling, scale.Watching:
-		return false
-	}
-	if m.stored == r {
+	if m.stored == r || slices.Contains(passing, r) {
 		return false
 	}
 	m.stored = r

@@ -152,4 +152,3 @@ func (w *Windows) Settled(now int64, dst []Seen) []Seen {
 	w.next = max(w.next, current) // a ring holds no more
 	return dst
 }
-
