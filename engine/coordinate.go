@@ -147,6 +147,9 @@ func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
 	if s.Timetables == nil {
 		s.Timetables = d.Timetables
 	}
+	if s.RateRules == nil {
+		s.RateRules = d.RateRules
+	}
 	coord.Expire(&s, time.Now().UnixNano())
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -28,7 +29,7 @@ type control struct {
 	bearable int           // as last set
 	blocked  int64         // until when the downstream asked to be left alone
 	byHand   *weir.Circuit // what a person has set; nil: nothing
-	told     string        // what was logged last
+	told     holds         // what was logged last
 }
 
 // controlOf finds the control of a resource, or makes it.
@@ -40,7 +41,7 @@ func (s *share) controlOf(r *limit.PoolResource, limits weir.Resource) *control 
 	}
 	c := &control{
 		resource: limits, pooled: r, rule: flow.Estimate,
-		latency: flow.NewLatency(limits.Concurrency, randomSeed()), breaker: flow.NewBreaker(randomSeed()),
+		told: holds{circuit: flow.Closed}, latency: flow.NewLatency(limits.Concurrency, randomSeed()), breaker: flow.NewBreaker(randomSeed()),
 	}
 	s.controls = append(s.controls, c)
 	return c
@@ -175,8 +176,8 @@ func (s *share) steer(now int64, seen *[]flow.Seen) (changes []news) {
 		*seen = c.windows.Settled(now, (*seen)[:0])
 		c.steer(now, *seen)
 		s.apply(now, c)
-		if text := c.text(); text != c.told {
-			changes, c.told = append(changes, news{c.resource.Name, text}), text
+		if is := c.holds(); is != c.told {
+			changes, c.told = append(changes, news{c.resource.Name, cmp.Or(c.text(), "no longer held down.")}), is
 		}
 	}
 	return changes
@@ -212,6 +213,17 @@ func (s *share) apply(now int64, c *control) {
 	if c.blocked != 0 {
 		s.pool.CloseUntil(now, c.pooled, c.blocked)
 	}
+}
+
+// holds is in which ways a resource is held down. That a bound moves while it
+// holds is not worth a line in the log.
+type holds struct {
+	circuit                  flow.Phase
+	blocked, paced, bearable bool
+}
+
+func (c *control) holds() holds {
+	return holds{c.breaker.State().Phase, c.blocked != 0, c.rate.Limited, c.bearable != 0}
 }
 
 // text is why the resource is held down, in one sentence; empty: it is not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,11 +74,11 @@ func (d *downstream) rate(span time.Duration) float64 {
 
 func TestAnIncidentDownstreamIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sick, well := &downstream{takes: 50 * time.Millisecond}, &downstream{takes: 50 * time.Millisecond}
+		sick, well := &downstream{takes: 200 * time.Millisecond}, &downstream{takes: 200 * time.Millisecond}
 		a, b := sick.action("sick"), well.action("well")
 		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 64}, action(a), action(b))
-		submit(t, r, spec(a), numbers(1_000_000))
-		submit(t, r, spec(b), numbers(1_000_000))
+		submit(t, r, spec(a), numbers(400_000))
+		submit(t, r, spec(b), numbers(400_000))
 		time.Sleep(30 * time.Second)
 		full, beside := sick.rate(10*time.Second), well.rate(10*time.Second)
 		workers := r.busiest(t).Workers
@@ -179,8 +180,8 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &downstream{takes: 10 * time.Millisecond}
 		a := d.action("call")
-		r := start(t, memory(), engine.Options{Partitions: 1}, action(a))
-		submit(t, r, spec(a), numbers(1_000_000))
+		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 16}, action(a))
+		submit(t, r, spec(a), numbers(400_000))
 		time.Sleep(2 * time.Second)
 		if err := r.OpenCircuit(t.Context(), "call", 30*time.Second, "they deploy"); err != nil {
 			t.Fatal(err)
@@ -222,4 +223,61 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 			t.Errorf("the first change is %+v, want the circuit opened by hand, and why", first)
 		}
 	})
+}
+
+// narrow takes so many items a second, and refuses the others.
+type narrow struct {
+	mu              sync.Mutex
+	capacity, depth float64 // items per second, and items that it saves up
+	saved           float64
+	at              time.Time
+	taken, refused  int
+}
+
+func (n *narrow) handle(_ context.Context, b *weir.Batch[int, string]) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	n.saved = min(n.saved+now.Sub(n.at).Seconds()*n.capacity, n.depth)
+	n.at = now
+	if items := float64(b.Len()); items > n.saved {
+		n.refused += b.Len()
+		return &weir.RefusedError{After: time.Second, Err: errors.New("too many")}
+	}
+	n.saved -= float64(b.Len())
+	n.taken += b.Len()
+	b.DoneRest()
+	return nil
+}
+
+func TestARateIsLearnedFromRefusals(t *testing.T) {
+	for _, rule := range []string{"estimate", "aimd"} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &narrow{capacity: 2000, depth: 400, at: time.Now()}
+				a := weir.Action[int, string]{Name: "call", BatchSize: 10, Handle: d.handle}
+				o := engine.Options{Partitions: 2, Scaling: weir.Scaling{RateRules: map[string]string{"call": rule}}}
+				r := start(t, memory(), o, action(a))
+				for range 4 {
+					submit(t, r, spec(a), numbers(100_000))
+				}
+				time.Sleep(30 * time.Second)
+				u := r.resource(t, "call")
+				if !u.Limited || u.Allowed == 0 || u.Text == "" {
+					t.Errorf("after 30 s of refusals: %+v", u)
+				}
+				d.mu.Lock()
+				d.taken, d.refused = 0, 0
+				d.mu.Unlock()
+				time.Sleep(100 * time.Second)
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				used, refused := float64(d.taken)/200_000, float64(d.refused)/float64(d.taken+d.refused)
+				t.Logf("%s: %.1f %% of the capacity used, %.2f %% refused", rule, 100*used, 100*refused)
+				if used < 0.9 || refused > 0.02 {
+					t.Errorf("%.1f %% of the capacity used and %.2f %% refused, want at least 90 and at most 2", 100*used, 100*refused)
+				}
+			})
+		})
+	}
 }
