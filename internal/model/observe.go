@@ -11,17 +11,12 @@ const causes = int(sched.CauseEmpty) + 2
 // causeRetry is a bulk action all of whose items wait for another attempt.
 const causeRetry = causes - 1
 
-// causeWords are the words of reports; what has none is no reason to wait.
-var causeWords = [causes]string{
-	sched.CauseRate:        "rate",
-	sched.CauseConcurrency: "concurrency",
-	sched.CauseGroupCap:    "concurrency",
-	sched.CauseTenantCap:   "concurrency",
-	sched.CauseSlots:       "no_workers",
-	sched.CauseFairShare:   "fair_share",
-	sched.CauseClosed:      "circuit_open",
-	sched.CausePaused:      "paused",
-	causeRetry:             "retry",
+// waitingOn is the word of reports for a cause; empty: that is no reason to wait.
+func waitingOn(cause int) string {
+	if cause == causeRetry {
+		return "retry"
+	}
+	return sched.Cause(cause).WaitingOn()
 }
 
 // mostLooks bounds how many bulk actions are asked each second what they wait for.
@@ -105,7 +100,7 @@ func (r *resource) explain(s Second) Second {
 		r.busy += r.m.now - (r.m.now-1)/second*second
 	}
 	if most.tasks > 0 {
-		s.Waiting = causeWords[most.cause]
+		s.Waiting = waitingOn(int(most.cause))
 	}
 	return s
 }

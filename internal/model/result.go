@@ -187,7 +187,7 @@ func (s *stream) waits() (out []Wait) {
 	for i, counts := range s.waited {
 		by := map[string]int{}
 		for c, n := range counts {
-			by[causeWords[c]] += n
+			by[waitingOn(c)] += n
 		}
 		for _, w := range []string{"rate", "concurrency", "no_workers", "fair_share", "circuit_open", "retry"} {
 			if by[w] > 0 {

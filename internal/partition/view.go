@@ -8,7 +8,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -85,7 +84,7 @@ func (m *Machine) causes(b *bulk) (words []string) {
 		if s.head() == 0 {
 			continue
 		}
-		if w := causeWords[m.queue.Cause(s.entry)]; w != "" && !slices.Contains(words, w) {
+		if w := m.queue.Cause(s.entry).WaitingOn(); w != "" && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}
@@ -93,18 +92,6 @@ func (m *Machine) causes(b *bulk) (words []string) {
 		words = append(words, "retry")
 	}
 	return words
-}
-
-// causeWords are the words of API, CLI and report; what is not here is no reason to wait.
-var causeWords = map[sched.Cause]string{
-	sched.CauseRate:        "rate",
-	sched.CauseConcurrency: "concurrency",
-	sched.CauseGroupCap:    "concurrency",
-	sched.CauseTenantCap:   "concurrency",
-	sched.CauseSlots:       "no_workers",
-	sched.CauseFairShare:   "fair_share",
-	sched.CauseClosed:      "circuit_open",
-	sched.CausePaused:      "paused",
 }
 
 // record notes how long a task ran. One significant digit is enough for a

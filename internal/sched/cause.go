@@ -30,6 +30,15 @@ var causeNames = [...]string{
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }
 
+// waitingOn are the words of API, CLI and reports, by cause.
+var waitingOn = [...]string{
+	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
+	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "circuit_open", CausePaused: "paused", CauseEmpty: "",
+}
+
+// WaitingOn returns what people are told that an entry waits on; empty: that is no reason to wait.
+func (c Cause) WaitingOn() string { return waitingOn[c] }
+
 // Cause returns why e is not running now, as of the last Next.
 func (q *Queue) Cause(e *Entry) Cause {
 	g, r := e.group, e.flow.tier.r
