@@ -29,6 +29,7 @@ func scaled(t *testing.T) (f *fleet.Fleet, stop func()) {
 }
 
 func TestWorkersFollowAStepOfTheLoadThroughADeath(t *testing.T) {
+	t.Parallel()
 	f, stop := scaled(t)
 	before := f.Workers()
 	stop()
@@ -75,6 +76,7 @@ func TestWorkersFollowAStepOfTheLoadThroughADeath(t *testing.T) {
 }
 
 func TestALeaderKilledInMidRampIsReplaced(t *testing.T) {
+	t.Parallel()
 	f, stop := scaled(t)
 	stop()
 	stops := []func(){f.Stream(streamed, large), f.Stream(streamed, large)}
