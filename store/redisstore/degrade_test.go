@@ -92,10 +92,8 @@ func degrade(t *testing.T, o redisstore.Options, primary *testenv.Server, promot
 	if took-own > late(own) {
 		t.Errorf("unavailable for %v, the servers for %v", took, own)
 	}
-	// On a busy machine the servers may have changed their minds meanwhile.
-	until(t, "the servers have a primary", func() bool { next = promote(); return next != nil })
-	wantShort(t, s, next, o.Replicas-1, o.Replicas, false)
-	wantStall(t, strict, next, o.Replicas)
+	wantShort(t, s, promote, o.Replicas-1, o.Replicas, false)
+	wantStall(t, strict, promote, o.Replicas)
 	o.Stage = "late"
 	wantRefusal(t, o, "replicas are connected, ")
 	o.Strict = false
@@ -104,6 +102,8 @@ func degrade(t *testing.T, o redisstore.Options, primary *testenv.Server, promot
 	wantRefusal(t, o, "replicas are connected, ")
 
 	primary.Restart()
+	first := next
+	until(t, "the servers have a primary", func() bool { next = promote(); return next != nil })
 	if o.Primary != "" { // the Sentinels do that, too, after ten seconds
 		primary.Do(append([]string{"REPLICAOF"}, strings.Split(next.Addr, ":")...)...)
 	}
@@ -112,7 +112,7 @@ func degrade(t *testing.T, o redisstore.Options, primary *testenv.Server, promot
 	l.stop(t)
 	l.verify(t)
 	for _, text := range []string{"the server goes on with fewer replicas than promised", "the server has all of its replicas again"} {
-		if n := said.count(text); n != 1 {
+		if n := said.count(text); n != 1 && (next == first || n == 0) { // for each primary
 			t.Errorf("%q was logged %d times, want once", text, n)
 		}
 	}
@@ -127,9 +127,14 @@ func degrade(t *testing.T, o redisstore.Options, primary *testenv.Server, promot
 	}
 }
 
-func wantShort(t *testing.T, s *redisstore.Store, server *testenv.Server, have, want int, waits bool) {
+// always is a primary that does not change.
+func always(s *testenv.Server) func() *testenv.Server { return func() *testenv.Server { return s } }
+
+// wantShort waits until the store says that the primary lacks replicas. On a busy
+// machine the servers may change their minds about who that is.
+func wantShort(t *testing.T, s *redisstore.Store, primary func() *testenv.Server, have, want int, waits bool) {
 	t.Helper()
-	wanted := redisstore.Short{Server: server.Addr, Have: have, Want: want, Waits: waits}
+	wanted := redisstore.Short{Have: have, Want: want, Waits: waits}
 	defer func() {
 		if t.Failed() {
 			t.Logf("Health() = %v", s.Health())
@@ -140,7 +145,11 @@ func wantShort(t *testing.T, s *redisstore.Store, server *testenv.Server, have, 
 		if !errors.As(s.Health(), &e) || len(e.Servers) != 1 {
 			return false
 		}
-		wanted.Since = e.Servers[0].Since
+		server := primary()
+		if server == nil {
+			return false
+		}
+		wanted.Server, wanted.Since = server.Addr, e.Servers[0].Since
 		return e.Servers[0] == wanted && !wanted.Since.IsZero()
 	})
 }
@@ -157,9 +166,9 @@ func wantDegraded(t *testing.T, o redisstore.Options) {
 }
 
 // wantStall wants a strict store to acknowledge nothing on a server that lacks replicas.
-func wantStall(t *testing.T, s *redisstore.Store, server *testenv.Server, want int) {
+func wantStall(t *testing.T, s *redisstore.Store, primary func() *testenv.Server, want int) {
 	t.Helper()
-	wantShort(t, s, server, want-1, want, true)
+	wantShort(t, s, primary, want-1, want, true)
 	lagging := 0
 	for p := range partitions {
 		tok, err := s.Acquire(t.Context(), p, "a", time.Hour)
@@ -215,7 +224,7 @@ func TestAPrimaryThatIsCutOffAcknowledgesNothing(t *testing.T) {
 		set.Replicas[1].Kill()
 		until(t, "the primary has no replica", func() bool { return is(set.Primary, "connected_slaves:0") })
 		cut := time.Now()
-		wantShort(t, l.store, set.Primary, 0, 2, true)
+		wantShort(t, l.store, always(set.Primary), 0, 2, true)
 		until(t, "commits have been refused", func() bool { return l.refusedSince(cut) > len(l.tokens) })
 		if n := l.acknowledgedSince(cut); n != 0 {
 			t.Errorf("%d commits were acknowledged by a primary that most Sentinels could not confirm", n)
@@ -224,7 +233,7 @@ func TestAPrimaryThatIsCutOffAcknowledgesNothing(t *testing.T) {
 		set.Sentinels[2].Restart()
 		l.waitFor(t, time.Now(), 1)
 		l.stop(t)
-		wantShort(t, l.store, set.Primary, 0, 2, false)
+		wantShort(t, l.store, always(set.Primary), 0, 2, false)
 	})
 }
 
