@@ -6,19 +6,18 @@ import (
 	"github.com/weirhq/weir/internal/flow"
 )
 
-// flowing is flow control of one resource: the rate once for all nodes, where
-// quotas are allotted; a breaker and a bound on the tasks in flight at each node.
+// flowing is flow control of one resource.
 type flowing struct {
 	m     *machine
 	res   *resource
 	rule  flow.RateRule
-	rate  flow.RateState
 	seen  []flow.Seen // reused
 	sides []*side     // by node
 }
 
-// side is what a node knows.
+// side is what a node learned from its own calls.
 type side struct {
+	rate    flow.RateState
 	windows flow.Windows
 	breaker *flow.Breaker
 	latency *flow.Latency
@@ -43,7 +42,10 @@ func (m *machine) controlFlow() {
 	}
 }
 
-func (f *flowing) config() flow.RateConfig { return flow.RateConfig{Rate: float64(f.res.Rate)} }
+// config is what a node may use of the rate.
+func (f *flowing) config(n *node) flow.RateConfig {
+	return flow.RateConfig{Rate: n.res[f.res.no].Limit()}
+}
 
 func (f *flowing) sent(n *node, items int) { f.sides[n.no].windows.Sent(f.m.clock(), items) }
 
@@ -61,65 +63,60 @@ func (f *flowing) ended(n *node, t *task) {
 	s.latency.Ended(now, t.took, n.res[f.res.no].InFlight()+1)
 	n.pool.SetBearable(now, n.res[f.res.no], s.latency.Bound(now))
 	if s.breaker.Reopened() {
-		f.rate = flow.Restart(now, f.rate, f.config())
-		f.apply()
+		s.rate = flow.Restart(now, s.rate, f.config(n))
+		f.apply(n)
 	}
 	if probing {
 		n.pool.Stir(now, n.res[f.res.no])
 	}
 }
 
-// adjust is the look of the leader at all windows that have settled.
+// adjust has every node look at its windows that have settled.
 func (f *flowing) adjust() {
 	now := f.m.clock()
-	f.seen = f.seen[:0]
-	for _, s := range f.sides {
-		f.seen = s.windows.Settled(now, f.seen)
-	}
-	f.seen = flow.Merged(f.seen)
-	for _, s := range f.seen {
-		if until, blocked := s.Block(); blocked && until > now {
-			for _, n := range f.m.nodes {
+	for _, n := range f.m.nodes {
+		s := f.sides[n.no]
+		f.seen = s.windows.Settled(now, f.seen[:0])
+		for _, x := range f.seen {
+			if until, blocked := x.Block(); blocked && until > now {
 				n.pool.CloseUntil(now, n.res[f.res.no], until)
 			}
 		}
-	}
-	before := f.rate
-	f.rate = f.rule(now, f.seen, f.rate, f.config())
-	if before.Limited != f.rate.Limited || before.Rate != f.rate.Rate {
-		f.apply()
+		s.rate = f.rule(now, f.seen, s.rate, f.config(n))
+		f.apply(n)
 	}
 	f.m.later(f.m.now+int64(flow.Window), f.adjust)
 }
 
-// apply paces the nodes at the rate that was found, each at its part.
-func (f *flowing) apply() {
+// apply paces a node at the rate that it found.
+func (f *flowing) apply(n *node) {
 	pace := 0.0
-	if f.rate.Limited {
-		pace = f.rate.Rate / float64(len(f.m.nodes))
+	if s := f.sides[n.no]; s.rate.Limited {
+		pace = s.rate.Rate
 	}
-	for _, n := range f.m.nodes {
-		n.pool.SetPace(f.m.clock(), n.res[f.res.no], pace)
-	}
+	n.pool.SetPace(f.m.clock(), n.res[f.res.no], pace)
 }
 
 func (f *flowing) closed(n *node) bool { return f.sides[n.no].breaker.State().Phase == flow.Open }
 
 // strained reports whether load was found to be the trouble.
 func (f *flowing) strained(n *node) bool {
-	return f.rate.Limited || f.sides[n.no].breaker.State().Phase != flow.Closed || f.sides[n.no].latency.State().Reason == flow.Shrunk
+	return f.sides[n.no].rate.Limited || f.sides[n.no].breaker.State().Phase != flow.Closed || f.sides[n.no].latency.State().Reason == flow.Shrunk
 }
 
 // show fills in what a second looked like; of several breakers the worst counts.
 func (f *flowing) show(s *Second) {
-	if f.rate.Limited {
-		s.Rate = f.rate.Rate
-	}
 	order := []flow.Phase{flow.Closed, flow.HalfOpen, flow.Open}
-	worst, bound := 0, 0
+	worst, bound, found := 0, 0, 0.0
 	for _, x := range f.sides {
 		bound += x.latency.State().Bound
+		if x.rate.Limited {
+			found += x.rate.Rate
+		}
 		worst = max(worst, slices.Index(order, x.breaker.State().Phase))
+	}
+	if found > 0 {
+		s.Rate = found
 	}
 	s.Breaker = string(order[worst])
 	if bound > 0 && (s.Concurrency == 0 || bound < s.Concurrency) {

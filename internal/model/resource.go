@@ -81,8 +81,8 @@ func (r *resource) usable(n *node) float64 {
 			rate = max(rate, float64(units)/k.limit.Window.Seconds())
 		}
 	}
-	if r.flow != nil && r.flow.rate.Limited {
-		found := r.flow.rate.Rate / float64(len(r.m.nodes))
+	if r.flow != nil && r.flow.sides[n.no].rate.Limited {
+		found := r.flow.sides[n.no].rate.Rate
 		if rate == 0 || found < rate {
 			return found
 		}
