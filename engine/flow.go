@@ -193,7 +193,7 @@ func (c *control) steer(now int64, seen []flow.Seen) {
 		c.blocked = 0
 	}
 	for _, s := range seen {
-		if until, blocked := s.Block(); blocked && until > now {
+		if until, blocked := c.rate.Blocks(s); blocked && until > now {
 			c.blocked = max(c.blocked, until)
 		}
 	}

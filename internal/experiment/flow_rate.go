@@ -137,12 +137,12 @@ func (w *refuser) ended(sentAt int64, items, passed int, back time.Duration) {
 // control is what the node that allots the rate does every window.
 func (w *refuser) control() {
 	seen := w.windows.Settled(w.unix(), nil)
+	w.state = w.rule(w.unix(), seen, w.state, flow.RateConfig{Rate: flowRate})
 	for _, s := range seen {
-		if until, ok := s.Block(); ok && until > w.unix() {
+		if until, ok := w.state.Blocks(s); ok && until > w.unix() {
 			w.lim.CloseUntil(until)
 		}
 	}
-	w.state = w.rule(w.unix(), seen, w.state, flow.RateConfig{Rate: flowRate})
 	pace := 0.0
 	if w.state.Limited {
 		pace = w.state.Rate

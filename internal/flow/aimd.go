@@ -4,29 +4,30 @@ import "time"
 
 const (
 	cutShare  = 0.8
+	fewShare  = 0.9  // if only a few tasks were refused
 	growShare = 0.02 // of the ceiling, a second
+
+	// wellBelow is how far above the last cut a rate is still known to be let through.
+	wellBelow = 1.08
 
 	// cutPause is the least time between two cuts: the first has to be seen at work.
 	cutPause = int64(time.Second)
 )
 
-// AIMD is the alternative rule: a fifth less when the downstream refuses, at
-// most once a second, and otherwise steadily more, a fiftieth of the ceiling a
-// second. It is quicker after steps and on downstreams that save nothing up, and
+// AIMD is the alternative rule: a fifth less when the downstream refuses, a tenth if
+// that was only a few tasks, at most once a second, and otherwise steadily more, a
+// fiftieth of the ceiling a second. Cuts that change nothing are taken back, as
+// [Estimate] does. It is quicker after steps and on downstreams that save nothing up, and
 // is refused more often; below a few tasks a second it grows faster than it learns.
 func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
-		if s.Sent > 0 && s.Timed == s.Sent {
-			st = st.shut(s, c)
-			continue
-		}
-		next, x, ok := st.collect(s, c)
+		next, x, ok := st.look(s, c)
 		if st = next; !ok {
 			continue
 		}
-		st = st.watch(x).noteRun(x)
-		if st.Run == 0 || x.refused() <= few && st.Run < 2 || x.no*windowNanos < st.Since || st.Since > now-cutPause {
+		st = st.tally(now, x, wellBelow*st.Found)
+		if !st.proven(now, x) || x.no*windowNanos < st.Since || st.Since > now-cutPause {
 			continue
 		}
 		st, cut = st.backedOff(now, x, c), true
@@ -43,8 +44,17 @@ func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 }
 
 func (st RateState) backedOff(now int64, x sample, c RateConfig) RateState {
-	was := st.exceeded(x, c)
-	st.Limited, st.Rate = true, st.floor(cutShare*was, c)
+	if st.vain(now) {
+		st = st.restored(now, c)
+		st.Hold = 0
+		return st
+	}
+	was, share := st.exceeded(c), cutShare
+	st = st.suspect(now, was)
+	if st.run().hits < evident && st.Proof == 0 {
+		share = fewShare
+	}
+	st.Limited, st.Rate = true, st.floor(share*was, c)
 	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, 0, 0
 	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()))

@@ -20,6 +20,8 @@ const (
 	// echoFor is how long a few refusals may follow a cut: what the downstream saves
 	// up is empty then, and nothing evens out.
 	echoFor = int64(time.Second)
+	// settle is how long a cut may take to be in force everywhere.
+	settle = int64(Window)
 
 	// Growth asks for a little more than what was found, for so long that a downstream
 	// which saves up a second of its rate would have refused: only what is still let
@@ -34,24 +36,20 @@ const (
 // refused. The rate goes just below that and stays there for a while, longer if
 // the same was found before; then it asks for a little more, and for much more
 // once that has been let through for long, until it is refused again or reaches
-// the ceiling. Refusals that do not become fewer with the rate are not about the
-// rate, and are borne.
+// the ceiling. How far it goes down is bounded by how many tasks were refused.
+// Refusals that do not become fewer with the rate are not about the rate: they
+// are borne, and the rate goes back to what it was.
 func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
-		if s.Sent > 0 && s.Timed == s.Sent {
-			st = st.shut(s, c)
-			continue
-		}
-		next, x, ok := st.collect(s, c)
+		next, x, ok := st.look(s, c)
 		if st = next; !ok {
 			continue
 		}
-		st = st.watch(x).weigh(x).noteRun(x)
-		if st.Run == 0 || x.refused() <= few && st.Run < 2 {
+		if st = st.tally(now, x, st.Found); !st.proven(now, x) {
 			continue
 		}
-		if next, lowered := st.estimated(now, x, c); lowered {
+		if next, changed := st.estimated(now, x, c); changed {
 			st, cut = next, true
 		}
 	}
@@ -71,8 +69,8 @@ func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 // long as it is alone.
 func (st RateState) noteRun(x sample) RateState {
 	switch {
-	case x.refused() <= st.borne(x):
-		st.Run, st.RunSpan, st.RunPassed = 0, 0, 0
+	case x.refused() <= st.borne():
+		st.Run, st.RunSpan, st.RunPassed, st.RunTasks, st.RunHits = 0, 0, 0, 0, 0
 		return st
 	case st.Run <= 1:
 		st.RunSpan, st.RunPassed = x.span, x.passed
@@ -80,26 +78,37 @@ func (st RateState) noteRun(x sample) RateState {
 		if st.Run > runLen {
 			keep := float64(runLen-1) / runLen
 			st.RunSpan, st.RunPassed = keep*st.RunSpan, keep*st.RunPassed
+			st.RunTasks, st.RunHits = keep*st.RunTasks, keep*st.RunHits
 		}
 		st.RunSpan += x.span
 		st.RunPassed += x.passed
 	}
 	st.Run++
+	w := st.run().plus(x.weight())
+	st.RunTasks, st.RunHits = w.tasks, w.hits
 	return st
 }
 
-// estimated lowers the rate to what the downstream let through. It leaves the
-// state as it is if the refusals only tell what is known.
+// estimated lowers the rate to what the downstream let through, as far as the
+// evidence goes, or takes back cuts that were in vain. It leaves the state as it is
+// if the refusals only tell what is known.
 func (st RateState) estimated(now int64, x sample, c RateConfig) (RateState, bool) {
-	was := st.exceeded(x, c)
-	est := st.RunPassed / st.RunSpan
+	was := st.exceeded(c)
+	est := st.RunPassed / st.RunSpan / (1 - st.Borne)
 	echo := st.echo(now, x, was)
+	if st.run().heavy(st.Borne) {
+		st.Proof = now
+	}
 	switch {
-	case echo && est >= st.Found:
+	case echo && (est >= st.Found || !st.known(now) && (st.run().hits < many || x.rate() < st.Found)):
 		return st, false
-	case !echo:
-		est = min(est, 0.98*was)
-		st = st.suspect(now, x, was)
+	case echo:
+		est = st.bounded(now, x, est, st.Found)
+	case st.vain(now):
+		return st.restored(now, c), true
+	default:
+		est = st.bounded(now, x, min(est, 0.98*was), was)
+		st = st.suspect(now, was)
 	}
 	est = st.floor(max(est, deepest*was), c)
 	switch {
@@ -110,9 +119,6 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (RateState, boo
 		st.Hold, st.Begin = firstHold, 0.94
 	}
 	st.Limited, st.Found, st.Last, st.Since, st.Grown, st.Ahead = true, est, est, now, 0, 0
-	if next, vain := st.vain(now, c); vain {
-		return next, true
-	}
 	st.Rate = st.floor(st.Begin*est, c)
 	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused, %s let through.",
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est)), true
@@ -123,7 +129,12 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (RateState, boo
 // it. Such a window says how much is let through, but not that the rate in force
 // is too high.
 func (st RateState) echo(now int64, x sample, was float64) bool {
-	return st.Limited && (x.no*windowNanos < st.Since || x.rate() > 1.15*was || x.refused() <= few && now-st.Since < echoFor)
+	if !st.Limited || st.Gap > 0 { // what was done last is not a cut
+		return false
+	}
+	sent := x.no * windowNanos
+	return sent < st.Since || x.rate() > 1.15*was || x.refused() <= few && now-st.Since < echoFor ||
+		sent < st.Since+settle && !st.known(now) && !x.weight().heavy(st.Borne)
 }
 
 // grown lets the rate approach what was found, stay there, and then ask for more.

@@ -51,15 +51,34 @@ type RateState struct {
 	Run       int     `json:"run,omitempty"`
 	RunSpan   float64 `json:"runSpan,omitempty"`
 	RunPassed float64 `json:"runPassed,omitempty"`
+	// RunTasks and RunHits are the tasks of all of them, and how many were refused.
+	RunTasks float64 `json:"runTasks,omitempty"`
+	RunHits  float64 `json:"runHits,omitempty"`
+	// Proof is when a limit last showed clearly, and Doubt when it had before that was doubted.
+	Proof int64 `json:"proof,omitempty"`
+	Doubt int64 `json:"doubt,omitempty"`
 	// Shut is the rate that was in force before the downstream closed altogether, 0 if it is open.
 	Shut float64 `json:"shut,omitempty"`
-	// Share is the usual share of refusals, Borne that which is not about the rate,
-	// Cutting that of the last cut; Vain counts cuts that changed nothing since the rate was From.
-	Share   float64 `json:"share,omitempty"`
-	Borne   float64 `json:"borne,omitempty"`
-	Cutting float64 `json:"cutting,omitempty"`
-	Vain    int     `json:"vain,omitempty"`
-	From    float64 `json:"from,omitempty"`
+	// Evidence is how many tasks were refused beyond what is borne.
+	Evidence float64 `json:"evidence,omitempty"`
+	// Share is the usual share of refusals, and Borne that which is not about the rate.
+	// Ends is over how many tasks Share goes.
+	Share float64 `json:"share,omitempty"`
+	Ends  float64 `json:"ends,omitempty"`
+	Borne float64 `json:"borne,omitempty"`
+	// Cuts counts cuts of which it is not known whether they help, since the rate was
+	// From. RowTasks were sent since, and RowHits of them refused, HeldTasks and
+	// HeldHits at rates that had been let through before.
+	Cuts      int     `json:"cuts,omitempty"`
+	From      float64 `json:"from,omitempty"`
+	RowTasks  float64 `json:"rowTasks,omitempty"`
+	RowHits   float64 `json:"rowHits,omitempty"`
+	HeldTasks float64 `json:"heldTasks,omitempty"`
+	HeldHits  float64 `json:"heldHits,omitempty"`
+	// Bore is when such cuts were last taken back, and Gap the share of the rate that
+	// they were, until it is known whether that was right.
+	Bore int64   `json:"bore,omitempty"`
+	Gap  float64 `json:"gap,omitempty"`
 	// Part collects windows with too few tasks to tell, PartSpan is their seconds.
 	Part     Seen    `json:"part"`
 	PartSpan float64 `json:"partSpan,omitempty"`
@@ -108,6 +127,7 @@ type sample struct {
 	span   float64 // seconds
 	sent   float64
 	passed float64
+	closed bool // all was refused with a time to come back
 }
 
 func (s sample) rate() float64    { return s.sent / s.span }
@@ -140,9 +160,25 @@ func (st RateState) collect(s Seen, c RateConfig) (RateState, sample, bool) {
 		return st, sample{}, false
 	}
 	p := st.Part
-	out := sample{no: p.No, tasks: p.Tasks, span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused)}
+	out := sample{no: p.No, tasks: p.Tasks, span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused), closed: p.closed()}
 	st.Part, st.PartSpan = Seen{}, 0
 	return st, out, true
+}
+
+// look takes a window in: what it says once it is enough to tell, unless that is
+// only that the downstream is closed.
+func (st RateState) look(s Seen, c RateConfig) (RateState, sample, bool) {
+	if st.Shut > 0 && s.closed() {
+		return st.shut(s, c), sample{}, false
+	}
+	st, x, ok := st.collect(s, c)
+	switch {
+	case !ok:
+		return st, x, false
+	case x.closed:
+		return st.shut(s, c), x, false
+	}
+	return st.watch(x).weigh(x).gather(x).noteRun(x), x, true
 }
 
 // inForce is the rate that holds now, 0 if none does.
@@ -153,16 +189,17 @@ func (st RateState) inForce(c RateConfig) float64 {
 	return c.Rate
 }
 
-// exceeded is the rate that was too high: the one in force, or what was sent while
-// there was none, as a node may have no more than a part of the configured one.
-func (st RateState) exceeded(x sample, c RateConfig) float64 {
+// exceeded is the rate that was too high: the one in force, or the most that was sent
+// lately while there was none, as a node may have no more than a part of the
+// configured one. This window alone may have had little to send.
+func (st RateState) exceeded(c RateConfig) float64 {
 	switch {
 	case st.Limited:
 		return st.Rate
 	case c.Rate > 0:
-		return min(c.Rate, x.rate())
+		return min(c.Rate, st.Top)
 	}
-	return x.rate()
+	return st.Top
 }
 
 // ceiling is the rate at which there is no limit any more.
@@ -194,7 +231,15 @@ func (st RateState) told(why Reason, format string, args ...any) RateState {
 
 // free is the state without a limit.
 func (st RateState) free(text string) RateState {
-	return RateState{Top: st.Top, Last: st.Last, Share: st.Share, Borne: st.Borne, Part: st.Part, PartSpan: st.PartSpan}.told(Free, "%s", text)
+	was := st
+	st = RateState{
+		Top: st.Top, Last: st.Last, Part: st.Part, PartSpan: st.PartSpan, Proof: st.Proof, Doubt: st.Doubt,
+		Evidence: st.Evidence, Share: st.Share, Ends: st.Ends, Borne: st.Borne, Bore: st.Bore, Gap: st.Gap,
+	}
+	if st.Gap > 0 {
+		st.RowTasks, st.RowHits = was.RowTasks, was.RowHits
+	}
+	return st.told(Free, "%s", text)
 }
 
 // Restart makes a rate begin low and grow at once: after a breaker has closed
@@ -235,10 +280,18 @@ func (st RateState) shut(s Seen, c RateConfig) RateState {
 	}
 	st.Shut = cmp.Or(st.Shut, was)
 	st = st.quarter(st.Shut, c)
-	until, _ := s.Block()
-	st.Since = max(st.Since, until-st.Hold)
-	return st.told(Restarted, "%s items/s once the downstream is open again: all of %d items were refused with a time to come back.",
-		figure(st.Rate), s.Sent)
+	st.Since = max(st.Since, s.back()-st.Hold)
+	return st.told(Restarted, "%s items/s once the downstream is open again: all items are refused with a time to come back.", figure(st.Rate))
+}
+
+// Blocks tells until when a resource has to be left alone because of a window that
+// the rule has seen: as [Seen.Block] has it, or because the downstream is known to
+// be closed and a few more tasks were sent away.
+func (st RateState) Blocks(s Seen) (until int64, blocked bool) {
+	if st.Shut > 0 && s.closed() {
+		return s.back(), true
+	}
+	return s.Block()
 }
 
 // waits tells that the downstream has asked to be left alone for longer than now.

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"slices"
 	"time"
 )
 
@@ -35,15 +34,21 @@ type Seen struct {
 
 // Block tells until when a resource has to be left alone, because more than half
 // of what was sent in the window was refused with a time to come back. Below
-// that only the refused tasks wait. No time is more than an hour ahead.
+// that, or if there were only a few tasks, no more than the refused ones wait.
 func (s Seen) Block() (until int64, blocked bool) {
-	if 2*s.Timed <= s.Sent {
+	if s.Tasks < fewTasks || 2*s.Timed <= s.Sent {
 		return 0, false
 	}
-	return min(s.Until, (s.No+1)*windowNanos+longestBlock), true
+	return s.back(), true
 }
 
-// add sums up the same window as seen by two nodes.
+// back is the time to come back, no more than an hour ahead.
+func (s Seen) back() int64 { return min(s.Until, (s.No+1)*windowNanos+longestBlock) }
+
+// closed tells that all was refused with a time to come back.
+func (s Seen) closed() bool { return s.Sent > 0 && s.Timed == s.Sent }
+
+// add sums up two windows.
 func (s Seen) add(o Seen) Seen {
 	s.Tasks += o.Tasks
 	s.Sent += o.Sent
@@ -51,21 +56,6 @@ func (s Seen) add(o Seen) Seen {
 	s.Timed += o.Timed
 	s.Until = max(s.Until, o.Until)
 	return s
-}
-
-// Merged sums up windows of several nodes by their number, in place, and returns
-// them in order.
-func Merged(seen []Seen) []Seen {
-	slices.SortStableFunc(seen, func(a, b Seen) int { return int(min(max(a.No-b.No, -1), 1)) })
-	out := seen[:0]
-	for _, s := range seen {
-		if n := len(out); n > 0 && out[n-1].No == s.No {
-			out[n-1] = out[n-1].add(s)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // Windows counts, on one node, what became of the tasks of a resource. Each item

@@ -102,18 +102,6 @@ func TestEveryItemIsCountedOnce(t *testing.T) {
 	})
 }
 
-func TestWindowsAreSummedUpByNumber(t *testing.T) {
-	got := Merged([]Seen{
-		{No: 7, Tasks: 1, Sent: 10, Refused: 1},
-		{No: 5, Tasks: 2, Sent: 20},
-		{No: 7, Tasks: 3, Sent: 30, Refused: 3, Timed: 2, Until: 9},
-	})
-	want := []Seen{{No: 5, Tasks: 2, Sent: 20}, {No: 7, Tasks: 4, Sent: 40, Refused: 4, Timed: 2, Until: 9}}
-	if !slices.Equal(got, want) {
-		t.Errorf("Merged = %+v, want %+v", got, want)
-	}
-}
-
 func TestBlockNeedsMoreThanHalfOfAWindow(t *testing.T) {
 	no := at0 / windowNanos
 	for _, tt := range []struct {
@@ -121,10 +109,11 @@ func TestBlockNeedsMoreThanHalfOfAWindow(t *testing.T) {
 		seen Seen
 		want bool
 	}{
-		{"half", Seen{No: no, Sent: 100, Refused: 50, Timed: 50, Until: at0 + 9*s}, false},
-		{"more than half", Seen{No: no, Sent: 100, Refused: 51, Timed: 51, Until: at0 + 9*s}, true},
-		{"all, but without a time", Seen{No: no, Sent: 100, Refused: 100, Timed: 50, Until: at0 + 9*s}, false},
+		{"half", Seen{No: no, Tasks: 5, Sent: 100, Refused: 50, Timed: 50, Until: at0 + 9*s}, false},
+		{"more than half", Seen{No: no, Tasks: 5, Sent: 100, Refused: 51, Timed: 51, Until: at0 + 9*s}, true},
+		{"all, but without a time", Seen{No: no, Tasks: 5, Sent: 100, Refused: 100, Timed: 50, Until: at0 + 9*s}, false},
 		{"nothing was sent", Seen{No: no}, false},
+		{"all of four tasks", Seen{No: no, Tasks: 4, Sent: 100, Refused: 100, Timed: 100, Until: at0 + 9*s}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			until, blocked := tt.seen.Block()
@@ -133,7 +122,7 @@ func TestBlockNeedsMoreThanHalfOfAWindow(t *testing.T) {
 			}
 		})
 	}
-	if until, _ := (Seen{No: no, Sent: 1, Refused: 1, Timed: 1, Until: Never}).Block(); until > at0+2*int64(time.Hour) {
+	if until, _ := (Seen{No: no, Tasks: 5, Sent: 1, Refused: 1, Timed: 1, Until: Never}).Block(); until > at0+2*int64(time.Hour) {
 		t.Errorf("blocked until %v, want an hour at most", time.Unix(0, until))
 	}
 }

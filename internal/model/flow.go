@@ -77,12 +77,12 @@ func (f *flowing) adjust() {
 	for _, n := range f.m.nodes {
 		s := f.sides[n.no]
 		f.seen = s.windows.Settled(now, f.seen[:0])
+		s.rate = f.rule(now, f.seen, s.rate, f.config(n))
 		for _, x := range f.seen {
-			if until, blocked := x.Block(); blocked && until > now {
+			if until, blocked := s.rate.Blocks(x); blocked && until > now {
 				n.pool.CloseUntil(now, n.res[f.res.no], until)
 			}
 		}
-		s.rate = f.rule(now, f.seen, s.rate, f.config(n))
 		f.apply(n)
 	}
 	f.m.later(f.m.now+int64(flow.Window), f.adjust)
