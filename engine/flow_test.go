@@ -178,10 +178,10 @@ func TestOneTenantsLimitIsNotTheOthers(t *testing.T) {
 
 func TestACircuitIsOpenedByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &downstream{takes: 10 * time.Millisecond}
+		d := &downstream{takes: 100 * time.Millisecond}
 		a := d.action("call")
 		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 16}, action(a))
-		submit(t, r, spec(a), numbers(400_000))
+		submit(t, r, spec(a), numbers(150_000))
 		time.Sleep(2 * time.Second)
 		if err := r.OpenCircuit(t.Context(), "call", 30*time.Second, "they deploy"); err != nil {
 			t.Fatal(err)
@@ -254,12 +254,12 @@ func TestARateIsLearnedFromRefusals(t *testing.T) {
 	for _, rule := range []string{"estimate", "aimd"} {
 		t.Run(rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &narrow{capacity: 2000, depth: 400, at: time.Now()}
+				d := &narrow{capacity: 800, depth: 160, at: time.Now()}
 				a := weir.Action[int, string]{Name: "call", BatchSize: 10, Handle: d.handle}
 				o := engine.Options{Partitions: 2, Scaling: weir.Scaling{RateRules: map[string]string{"call": rule}}}
 				r := start(t, memory(), o, action(a))
 				for range 4 {
-					submit(t, r, spec(a), numbers(100_000))
+					submit(t, r, spec(a), numbers(40_000))
 				}
 				time.Sleep(30 * time.Second)
 				u := r.resource(t, "call")
@@ -272,7 +272,7 @@ func TestARateIsLearnedFromRefusals(t *testing.T) {
 				time.Sleep(100 * time.Second)
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				used, refused := float64(d.taken)/200_000, float64(d.refused)/float64(d.taken+d.refused)
+				used, refused := float64(d.taken)/80_000, float64(d.refused)/float64(d.taken+d.refused)
 				t.Logf("%s: %.1f %% of the capacity used, %.2f %% refused", rule, 100*used, 100*refused)
 				if used < 0.9 || refused > 0.02 {
 					t.Errorf("%.1f %% of the capacity used and %.2f %% refused, want at least 90 and at most 2", 100*used, 100*refused)

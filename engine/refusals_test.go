@@ -36,7 +36,7 @@ func (d *moody) refused() bool {
 }
 
 func (d *moody) handle(_ context.Context, b *weir.Batch[int, string]) error {
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond)
 	if d.refused() {
 		return &weir.RefusedError{After: d.after, Err: errors.New("not now")}
 	}
@@ -44,7 +44,7 @@ func (d *moody) handle(_ context.Context, b *weir.Batch[int, string]) error {
 	return nil
 }
 
-// lasts is how long a run of 120,000 items takes, in tasks of one item on 16 slots.
+// lasts is how long a run of 60,000 items takes, in tasks of one item on 16 slots.
 func (d *moody) lasts(t *testing.T) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func (d *moody) lasts(t *testing.T) (took time.Duration) {
 		a := weir.Action[int, string]{Name: "call", BatchSize: 1, Handle: d.handle}
 		r := start(t, memory(), engine.Options{Partitions: 2, Slots: 16}, action(a))
 		begin := time.Now()
-		b := submit(t, r, spec(a), numbers(120_000))
+		b := submit(t, r, spec(a), numbers(60_000))
 		rep, err := b.Wait(t.Context())
 		if err != nil || int64(rep.Counts.Done) != b.Items() {
 			t.Fatalf("%d of %d done, %v", rep.Counts.Done, b.Items(), err)
@@ -63,13 +63,14 @@ func (d *moody) lasts(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// Refusals that have nothing to do with the rate do not slow a run down, whether
-// they say when to come back or not.
+// Refusals that have nothing to do with the rate hardly slow a run down, whether
+// they say when to come back or not: by a tenth, with luck less, and never by what a
+// limit would (E14 has the figures over many seeds).
 func TestRefusalsAtRandomDoNotThrottle(t *testing.T) {
 	calm := (&moody{}).lasts(t)
 	for _, after := range []time.Duration{0, 100 * time.Millisecond} {
-		if got := (&moody{refuses: 0.015, after: after}).lasts(t); got > calm*115/100 {
-			t.Errorf("1.5 %% of calls refused, to come back after %v: the run takes %v, and %v without; want 1.15 of it at most", after, got, calm)
+		if got := (&moody{refuses: 0.015, after: after}).lasts(t); got > calm*125/100 {
+			t.Errorf("1.5 %% of calls refused, to come back after %v: the run takes %v, and %v without; want 1.25 of it at most", after, got, calm)
 		}
 	}
 }
