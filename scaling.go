@@ -4,7 +4,7 @@ import "time"
 
 // Scaling is what operators have set, for all nodes. The zero value works.
 type Scaling struct {
-	// Policy decides; see the documentation of scaling. Off leaves all lanes as they are.
+	// Policy decides: littles-law, the default, or another that docs/scaling.md names. Off leaves all lanes as they are.
 	Policy string `json:"policy,omitempty"`
 	// Shadow is a policy that decides as well and is not obeyed: what it would have
 	// done is stored beside what was done.

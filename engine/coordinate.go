@@ -156,14 +156,10 @@ func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
 
 // rates is what each resource lets through, in items per second.
 func (e *Engine) rates() map[string]float64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	out := map[string]float64{}
-	for _, steps := range e.chains {
-		for _, s := range steps {
-			if s.Resource.Rate > 0 {
-				out[s.Resource.Name] = float64(s.Resource.Rate)
-			}
+	for r := range e.resources() {
+		if r.Rate > 0 {
+			out[r.Name] = float64(r.Rate)
 		}
 	}
 	return out

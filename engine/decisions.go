@@ -41,50 +41,58 @@ func changesOf(resource string) []byte {
 // decisionBook is where a leader stores its decisions. It belongs to one goroutine.
 type decisionBook struct {
 	leader  *leader
-	opened  bool
-	keys    map[string][][]byte // stored, oldest first, by prefix
+	keys    map[string][][]byte // stored, oldest first, by prefix; nil: not known
+	learned bool                // the histories are read
 	number  uint32
 	history time.Time // when the histories were written last
 }
 
 // open reads what earlier leaders stored.
 func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
-	if b.opened {
-		return nil
-	}
-	b.keys, b.history = map[string][][]byte{}, time.Now()
 	at := rows{ctx, b.leader.engine.store, store.Control}
-	for _, kind := range []byte{kindDecision, kindChange} {
-		err := at.Scan([]byte{kind}, func(key, _ []byte) error {
-			about := string(key[:bytes.IndexByte(key, 0)+1])
-			b.keys[about] = append(b.keys[about], bytes.Clone(key))
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := eachDecision(at, c.Remember); err != nil {
+	if err := b.readKeys(at, c); err != nil || b.learned {
 		return err
 	}
+	b.history = time.Now()
 	err := at.Scan([]byte{kindHistory}, func(key, row []byte) error {
 		var h scale.History
 		err := partition.UnsealJSON(key, row, &h)
 		c.SetHistory(string(key[1:]), h)
 		return err
 	})
-	b.opened = err == nil
+	b.learned = err == nil
+	return err
+}
+
+// readKeys finds out what is stored, unless that is known.
+func (b *decisionBook) readKeys(at rows, c *coord.Coordinator) error {
+	if b.keys != nil {
+		return nil
+	}
+	keys := map[string][][]byte{}
+	note := func(key []byte) {
+		about := string(key[:bytes.IndexByte(key, 0)+1])
+		keys[about] = append(keys[about], bytes.Clone(key))
+	}
+	err := eachDecision(at, func(key []byte, d *weir.Decision) { note(key); c.Remember(d) })
+	if err != nil {
+		return err
+	}
+	err = at.Scan([]byte{kindChange}, func(key, _ []byte) error { note(key); return nil })
+	if err == nil {
+		b.keys = keys
+	}
 	return err
 }
 
 // eachDecision yields all stored decisions, those of a lane in the order of their making.
-func eachDecision(from rows, yield func(*weir.Decision)) error {
+func eachDecision(from rows, yield func(key []byte, d *weir.Decision)) error {
 	return from.Scan([]byte{kindDecision}, func(key, row []byte) error {
 		d := &weir.Decision{}
 		if err := partition.UnsealJSON(key, row, d); err != nil {
 			return err
 		}
-		yield(d)
+		yield(key, d)
 		return nil
 	})
 }
@@ -108,7 +116,11 @@ func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordi
 	if len(batch.Set) == 0 {
 		return nil
 	}
-	return b.leader.commit(ctx, batch)
+	err := b.leader.commit(ctx, batch)
+	if err != nil {
+		b.keys = nil // what of it is stored is not known
+	}
+	return err
 }
 
 func (b *decisionBook) add(batch *store.Batch, about []byte, at time.Time, value any) {

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/partition"
 )
 
 // control is what this node has learned of one resource's downstream: how fast it
@@ -49,12 +48,8 @@ func (s *share) controlOf(r *limit.PoolResource, limits weir.Resource) *control 
 
 // knowResources has flow control watch over all registered resources, also those not in use yet.
 func (e *Engine) knowResources() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, steps := range e.chains {
-		for _, s := range steps {
-			e.share.know(s.Resource)
-		}
+	for r := range e.resources() {
+		e.share.know(r)
 	}
 }
 
@@ -82,66 +77,29 @@ func (g *gate) held(now int64, cost int, express bool) (at int64, held bool) {
 
 // ending is what the end of a task says of its downstream.
 type ending struct {
-	happened bool
-	sent     int64
-	service  int64
-	items    int
-	refused  int   // items, for being too many
-	until    int64 // when the downstream said to come back; 0: it did not
-	failed   bool
-	silent   bool // it says nothing of how the downstream is
+	partition.Complaint
+	sent    int64 // 0: there is nothing to learn
+	service int64
+	items   int
 }
 
-// ours are the failures that no downstream is to blame for.
-var ours = []string{execute.CodePanic, execute.CodeHandlerBug, execute.CodeTooLarge, execute.CodeCancelled}
-
-// endingOf tells what became of a run. One that did not come to a call says nothing.
-func endingOf(now int64, r *run) ending {
-	x := ending{happened: !r.uncalled, sent: r.started, service: r.result.Service, items: len(r.cut.Items)}
-	f := r.result.Failure
-	switch {
-	case f == nil:
-		x.judge(now, r.result.Outcomes)
-	case f.OfTenant, slices.Contains(ours, f.Code):
-		x.silent = true
-	case f.Refused:
-		x.refused = x.items
-		if f.After > 0 {
-			x.until = now + int64(f.After)
-		}
-	default:
-		x.failed = true
-	}
-	return x
-}
-
-// judge looks at the items: a task of which most are to be tried again has failed.
-func (x *ending) judge(now int64, outcomes []weir.Outcome) {
-	again := 0
-	for i := range outcomes {
-		switch o := &outcomes[i]; o.Kind {
-		case weir.Done, weir.Failed, weir.LeftOut:
-		case weir.Refused:
-			x.refused++
-			if o.After > 0 {
-				x.until = max(x.until, now+int64(o.After))
-			}
-		default:
-			again++
-		}
-	}
-	x.failed = 2*again > len(outcomes)
+func endingOf(r *run) ending {
+	return ending{Complaint: r.result.Complaint(), sent: r.started, service: r.result.Service, items: len(r.cut.Items)}
 }
 
 // learn takes the end of a task into account. The caller holds the share.
 func (s *share) learn(now int64, c *control, x *ending) {
-	c.windows.Ended(now, x.sent, x.items, x.refused, x.until)
-	if x.refused == 0 && !x.silent { // what was refused says nothing of how long a call takes
+	until := int64(0)
+	if x.After > 0 {
+		until = now + int64(x.After)
+	}
+	c.windows.Ended(now, x.sent, x.items, x.Refused, until)
+	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
 		c.latency.Ended(now, x.service, c.pooled.InFlight())
 	}
 	before := c.breaker.State().Phase
-	if x.refused < x.items && !x.silent {
-		c.breaker.Ended(now, x.sent, x.failed)
+	if x.Refused < x.items && !x.Silent {
+		c.breaker.Ended(now, x.sent, x.Failed)
 	}
 	if after := c.breaker.State().Phase; after != flow.Closed || before != flow.Closed {
 		s.pool.Stir(now, c.pooled)

@@ -66,7 +66,7 @@ func (o *Operator) Plan(ctx context.Context) (p weir.Plan, err error) {
 		return p, nil
 	}
 	c := coord.New()
-	err = eachDecision(rows{ctx, o.store, store.Control}, c.Remember)
+	err = eachDecision(rows{ctx, o.store, store.Control}, func(_ []byte, d *weir.Decision) { c.Remember(d) })
 	return c.Plan(0, nil), err
 }
 
@@ -155,7 +155,7 @@ func (o *Operator) FreeCircuit(ctx context.Context, resource string) error {
 }
 
 func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circuit) error {
-	known, err := o.knownResources(ctx)
+	known, err := o.Resources(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -172,13 +172,21 @@ func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circu
 	})
 }
 
-// knownResources lists the resources that some node has registered.
-func (o *Operator) knownResources(ctx context.Context) (names []string, err error) {
+// Resources lists the resources that some node has registered, or that
+// something was decided about.
+func (o *Operator) Resources(ctx context.Context) (names []string, err error) {
 	nodes, err := o.announcedLanes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range nodes {
 		for _, u := range n.Resources {
 			names = append(names, u.Name)
 		}
+	}
+	plan, err := o.Plan(ctx)
+	for i := range plan.Lanes {
+		names = append(names, plan.Lanes[i].Lane.Resource)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), err

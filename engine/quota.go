@@ -29,15 +29,7 @@ func (e *Engine) sharedLimits() (limits []sharedLimit) {
 	if !e.shared() {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	batch := map[weir.Resource]int{}
-	for _, steps := range e.chains {
-		for _, s := range steps {
-			batch[s.Resource] = max(batch[s.Resource], s.BatchSize)
-		}
-	}
-	for r, most := range batch {
+	for r, most := range e.resources() {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
 			chunk := int64(limit.Chunk(float64(r.Rate), most))
@@ -48,6 +40,19 @@ func (e *Engine) sharedLimits() (limits []sharedLimit) {
 		}
 	}
 	return limits
+}
+
+// resources are the registered ones, each with the largest batch of the steps that use it.
+func (e *Engine) resources() map[weir.Resource]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	batch := map[weir.Resource]int{}
+	for _, steps := range e.chains {
+		for _, s := range steps {
+			batch[s.Resource] = max(batch[s.Resource], s.BatchSize)
+		}
+	}
+	return batch
 }
 
 // shareLimits has nothing start on the shared limits without a quota, and returns

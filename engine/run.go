@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,7 @@ func (r *run) finish(err error) {
 	var f *partition.Failure
 	if err != nil {
 		f = failureOf(err)
+		f.Ours = f.Ours || r.uncalled
 	}
 	r.result = partition.Result{
 		Task: r.cut, Outcomes: r.task.Outcomes, Failure: f, Service: time.Now().UnixNano() - r.started,
@@ -125,7 +127,7 @@ func (r *run) prepare() error {
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
 	if g := p.gates[r.cut.Step.Resource.Name]; g != nil {
-		g.ending = endingOf(now, r)
+		g.ending = endingOf(r)
 	}
 	p.machine.Result(now, &r.result)
 }
@@ -181,9 +183,13 @@ func (p *part) abandonAll() {
 	}
 }
 
+// ours are the failures that no downstream is to blame for.
+var ours = []string{execute.CodePanic, execute.CodeHandlerBug, execute.CodeTooLarge, execute.CodeCancelled}
+
 // failureOf says what the failure of a whole task means for its items.
 func failureOf(err error) *partition.Failure {
-	f := &partition.Failure{Code: execute.Code(err), Message: err.Error()}
+	code := execute.Code(err)
+	f := &partition.Failure{Code: code, Message: err.Error(), Ours: slices.Contains(ours, code)}
 	if refused, ok := weir.AsRefused(err); ok {
 		f.Refused, f.OfTenant, f.After = true, refused.OfTenant, refused.After
 	}

@@ -125,7 +125,7 @@ func (g *gate) SetWorkers(now int64, n int) {
 // Release implements sched.Gate.
 func (g *gate) Release(now int64) {
 	g.share.mu.Lock()
-	if g.ending.happened {
+	if g.ending.sent != 0 {
 		g.share.learn(now, g.control, &g.ending)
 		g.ending = ending{}
 	}

@@ -37,24 +37,9 @@ func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
 
 // wantResource refuses a resource that no lane is of.
 func (d *desk) wantResource(ctx context.Context, name string) error {
-	known, err := d.known(ctx)
-	if err != nil {
+	all, err := d.engine.Resources(ctx)
+	if err != nil || slices.Contains(all, name) {
 		return err
-	}
-	nodes, err := d.engine.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	all := resources(known)
-	for _, n := range nodes { // also of lanes that are idle
-		for _, u := range n.Resources {
-			all = append(all, u.Name)
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if slices.Contains(all, name) {
-		return nil
 	}
 	fix := listed(all, "resources", d.env.Program+" lanes"+d.flags)
 	if near := config.Nearest(name, all); near != "" {

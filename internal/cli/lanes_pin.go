@@ -185,27 +185,22 @@ func (d *desk) circuit(ctx context.Context, resource, what string, h *byHand) er
 	if err := d.wantResource(ctx, resource); err != nil {
 		return err
 	}
-	until := h.until()
-	err := d.engine.SetScaling(ctx, func(s *weir.Scaling) {
-		if what == "auto" {
-			delete(s.Circuits, resource)
-			return
-		}
-		if s.Circuits == nil {
-			s.Circuits = map[string]weir.Circuit{}
-		}
-		s.Circuits[resource] = weir.Circuit{Open: what == "open", Until: until, Why: h.reason}
-	})
+	var err error
+	var said string
+	switch what {
+	case "auto":
+		err = d.engine.FreeCircuit(ctx, resource)
+		said = "goes by failures again"
+	case "open":
+		err = d.engine.OpenCircuit(ctx, resource, time.Duration(h.span), h.reason)
+		said = fmt.Sprintf("is open until %s, so nothing starts: %s", clockTime(h.until()), h.reason)
+	default:
+		err = d.engine.CloseCircuit(ctx, resource, time.Duration(h.span), h.reason)
+		said = fmt.Sprintf("is closed until %s, whatever fails: %s", clockTime(h.until()), h.reason)
+	}
 	if err != nil {
 		return err
 	}
-	switch what {
-	case "auto":
-		fmt.Fprintf(d.env.Stdout, "the circuit of %s goes by failures again\n", resource)
-	case "open":
-		fmt.Fprintf(d.env.Stdout, "the circuit of %s is open until %s, so nothing starts: %s\n", resource, clockTime(until), h.reason)
-	default:
-		fmt.Fprintf(d.env.Stdout, "the circuit of %s is closed until %s, whatever fails: %s\n", resource, clockTime(until), h.reason)
-	}
+	fmt.Fprintf(d.env.Stdout, "the circuit of %s %s\n", resource, said)
 	return nil
 }

@@ -78,13 +78,15 @@ const forgetAfter = int64(5 * time.Minute)
 func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision {
 	news := c.news(now, f.Nodes)
 	usable := c.usable(f, news)
-	needs := map[string]float64{}
+	needs, floors := map[string]float64{}, map[string]int{}
+	for r, h := range c.histories { // each by itself: order does not reach the output
+		floors[r] = share(h.Floor(now), f.Partitions)
+	}
 	var out []weir.Decision
 	for i := range news {
 		n := &news[i]
-		floor := c.histories[n.lane.ID.Resource]
 		sig := n.signals(usable[n.lane.ID])
-		sig.Floor = share(floor.Floor(now), f.Partitions)
+		sig.Floor = floors[n.lane.ID.Resource]
 		cfg := c.config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
 		out = c.decide(now, out, n, sig, s, cfg)
 		needs[n.lane.ID.Resource] += n.track.need

@@ -42,21 +42,18 @@ func Validate(s *weir.Scaling) error {
 
 func byName(a, b weir.LaneID) int { return cmp.Compare(a.String(), b.String()) }
 
-// Expire removes what has run out, and reports whether anything had.
-func Expire(s *weir.Scaling, now int64) (any bool) {
+// Expire removes what has run out.
+func Expire(s *weir.Scaling, now int64) {
 	for id, pin := range s.Pins { // order does not reach the output
 		if pin.Until.UnixNano() <= now {
 			delete(s.Pins, id)
-			any = true
 		}
 	}
 	for r, c := range s.Circuits { // order does not reach the output
 		if c.Until.UnixNano() <= now {
 			delete(s.Circuits, r)
-			any = true
 		}
 	}
-	return any
 }
 
 // policyOf finds a policy; nil: none.

@@ -142,16 +142,16 @@ func (s *step) arrived(n int64) {
 	s.lane.counts.arrived += float64((n + int64(s.chunk) - 1) / int64(s.chunk))
 }
 
-// note counts a task that ended. A task blames its resource if it failed as a
-// whole, or if most of its items are to be tried again.
-func (c *laneCounts) note(now int64, t *Task, r *Result, again int) {
+// note counts a task that ended. One of which all was refused has failed, too.
+func (c *laneCounts) note(now int64, t *Task, r *Result) {
 	c.ended++
 	c.took += now - t.started
-	switch {
-	case r.Failure != nil && r.Failure.Refused:
+	x := r.Complaint()
+	refused := x.Refused == len(t.Items)
+	if refused {
 		c.refused++
-		c.failed++
-	case r.Failure != nil, 2*again > len(t.Items):
+	}
+	if refused || x.Failed {
 		c.failed++
 	}
 }

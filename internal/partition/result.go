@@ -29,6 +29,8 @@ type Failure struct {
 	Refused bool
 	// OfTenant: it refused this tenant alone, by a limit of the tenant's own.
 	OfTenant bool
+	// Ours: no downstream is to blame, or none was called.
+	Ours bool
 	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
 	Misconfigured bool
 	After         time.Duration // not before this long from now
@@ -56,13 +58,13 @@ func (m *Machine) Result(now int64, r *Result) {
 	m.dirty(l)
 	m.touch(b)
 	b.record(s.no, r.Service)
-	failed, again := b.status.Failed, 0
+	failed := b.status.Failed
 	if r.Failure != nil {
 		m.taskFailed(now, t, r.Failure)
 	} else {
-		again = m.itemsEnded(now, t, r.Outcomes)
+		m.itemsEnded(now, t, r.Outcomes)
 	}
-	s.lane.counts.note(now, t, r, again)
+	s.lane.counts.note(now, t, r)
 	if b.status.Failed > failed {
 		m.judge(now, b)
 	}
@@ -75,8 +77,8 @@ func (m *Machine) Result(now int64, r *Result) {
 	}
 }
 
-// itemsEnded applies an answer per item, and returns how many were asked for again or refused.
-func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) (unfinished int) {
+// itemsEnded applies an answer per item.
+func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
 	counts := &t.at.bulk.status.Steps[t.at.no]
 	counts.Attempts += int64(len(t.Items))
@@ -93,7 +95,6 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) (unfin
 		case weir.LeftOut:
 			m.itemLeftOut(t, item, o)
 		default:
-			unfinished++
 			again = m.itemAgain(t, item, o, again)
 		}
 	}
@@ -107,7 +108,6 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) (unfin
 		}
 		m.schedule(now, r, delay)
 	}
-	return unfinished
 }
 
 func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
