@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -24,7 +25,7 @@ func (e *Engine) tell(ctx context.Context, what string, of int) {
 	if err == nil {
 		err = e.store.Append(ctx, store.Control, body, store.Claim{})
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) { // whoever was told to stop has nothing to say any more
 		e.log.LogAttrs(ctx, slog.LevelWarn, "notice not given", slog.String("what", what), slog.Any("error", err))
 	}
 }
