@@ -1,0 +1,126 @@
+package api
+
+import "time"
+
+// Lane is one resource in one partition.
+type Lane struct {
+	Partition string    `json:"partition" example:"p03"`
+	Lane      string    `json:"lane" example:"send-message"`
+	Node      string    `json:"node,omitempty"`
+	Workers   int       `json:"workers"`
+	Need      float64   `json:"need"`
+	Useful    float64   `json:"useful,omitempty"`
+	PWQD      float64   `json:"pwqd" doc:"Ready tasks per worker"`
+	Ready     int64     `json:"ready" doc:"Items"`
+	Waiting   int64     `json:"waiting" doc:"Items"`
+	InFlight  int       `json:"in_flight" doc:"Tasks"`
+	Oldest    Duration  `json:"oldest_ready"`
+	Decision  *Decision `json:"decision,omitempty" doc:"The newest one"`
+	Pin       *Pin      `json:"pin,omitempty"`
+}
+
+// Decision is one decision about a lane's workers.
+type Decision struct {
+	At        time.Time          `json:"at"`
+	Direction string             `json:"direction" enum:"up,down,hold"`
+	From      int                `json:"from"`
+	To        int                `json:"to"`
+	Reason    string             `json:"reason"`
+	Sentence  string             `json:"sentence"`
+	Shadow    bool               `json:"shadow,omitempty"`
+	Inputs    map[string]float64 `json:"inputs,omitempty"`
+}
+
+// Pin sets a lane's workers by hand.
+type Pin struct {
+	Workers int       `json:"workers" minimum:"0"`
+	Until   time.Time `json:"until"`
+	Reason  string    `json:"reason" minLength:"1" maxLength:"256"`
+}
+
+// Partition is an independent queue.
+type Partition struct {
+	Partition string `json:"partition"`
+	Owner     string `json:"owner,omitempty"`
+	Lanes     int    `json:"lanes"`
+	Ready     int64  `json:"ready"`
+	InFlight  int    `json:"in_flight"`
+}
+
+// Node is a process that runs tasks.
+type Node struct {
+	Node       string  `json:"node"`
+	Slots      int     `json:"slots"`
+	Partitions int     `json:"partitions"`
+	InFlight   int     `json:"in_flight"`
+	CPU        float64 `json:"cpu"`
+	Memory     float64 `json:"memory"`
+	Leader     bool    `json:"leader,omitempty"`
+}
+
+// Scale is what an autoscaler of nodes wants to know.
+type Scale struct {
+	DesiredNodes   int    `json:"desired_nodes"`
+	Nodes          int    `json:"nodes"`
+	DesiredWorkers int    `json:"desired_workers"`
+	Workers        int    `json:"workers"`
+	Lanes          []Lane `json:"lanes" nullable:"false"`
+}
+
+// TenantShare is what a tenant should get of a resource, and what it gets.
+type TenantShare struct {
+	Resource string  `json:"resource"`
+	Tenant   string  `json:"tenant"`
+	Weight   float64 `json:"weight"`
+	Entitled float64 `json:"entitled"`
+	Actual   float64 `json:"actual"`
+	InFlight int     `json:"in_flight"`
+	Ready    int64   `json:"ready"`
+}
+
+// DLQGroup is failed items that nobody has retried or discarded, and that look alike.
+type DLQGroup struct {
+	ErrorGroup
+	BulkActions int    `json:"bulk_actions"`
+	Tenant      string `json:"tenant,omitempty"`
+}
+
+// DLQFilter says which failed items are meant.
+type DLQFilter struct {
+	BulkAction string    `json:"bulk_action,omitempty"`
+	Tenant     string    `json:"tenant,omitempty"`
+	Action     string    `json:"action,omitempty"`
+	Step       string    `json:"step,omitempty"`
+	Code       string    `json:"code,omitempty"`
+	Message    string    `json:"message,omitempty" doc:"The group's message"`
+	Since      time.Time `json:"since,omitzero" doc:"Only bulk actions that were submitted later"`
+	Expression string    `json:"expression,omitempty" doc:"As in retry"`
+}
+
+// DLQRetry tries failed items again.
+type DLQRetry struct {
+	Filter   DLQFilter `json:"filter"`
+	Rate     Rate      `json:"rate,omitempty"`
+	KeepKeys bool      `json:"keep_keys,omitempty"`
+	Reason   string    `json:"reason,omitempty" maxLength:"256"`
+}
+
+// DLQDiscard gives failed items up.
+type DLQDiscard struct {
+	Filter DLQFilter `json:"filter"`
+	Reason string    `json:"reason" minLength:"1" maxLength:"256"`
+}
+
+// Discarded is how many items were given up.
+type Discarded struct {
+	Items int64 `json:"items"`
+}
+
+// Health is how the server is.
+type Health struct {
+	Status     string   `json:"status" enum:"ok,degraded,stopping"`
+	Version    string   `json:"version"`
+	Node       string   `json:"node,omitempty"`
+	Durability string   `json:"durability,omitempty"`
+	Problems   []string `json:"problems,omitempty"`
+}

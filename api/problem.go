@@ -1,0 +1,40 @@
+package api
+
+import "strings"
+
+// Problem is an error answer, by RFC 9457 (application/problem+json).
+type Problem struct {
+	Type      string  `json:"type" example:"/problems/unknown_action" doc:"A page that explains the code"`
+	Title     string  `json:"title" example:"There is no such action"`
+	Status    int     `json:"status" example:"422"`
+	Code      string  `json:"code" example:"unknown_action" doc:"What programs branch on; it does not change"`
+	Detail    string  `json:"detail,omitempty" doc:"What is wrong with this request"`
+	Fix       string  `json:"fix,omitempty" doc:"What to do about it"`
+	Errors    []Fault `json:"errors,omitempty" doc:"All faults of the request, up to 20"`
+	RequestID string  `json:"request_id,omitempty" doc:"The request's id, as in the server's log"`
+}
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	Code    string `json:"code,omitempty"`
+	Field   string `json:"field,omitempty" example:"steps[0].action"`
+	Line    int64  `json:"line,omitempty" doc:"Line of the body, from 1"`
+	Column  int64  `json:"column,omitempty"`
+	Value   string `json:"value,omitempty" doc:"What was found, cut to 64 characters"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// Error is the problem in one or more lines, for people.
+func (p *Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.Title)
+	if p.Detail != "" {
+		b.Reset()
+		b.WriteString(p.Detail)
+	}
+	if p.Fix != "" {
+		b.WriteString("; " + p.Fix)
+	}
+	return b.String()
+}

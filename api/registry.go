@@ -1,0 +1,230 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Action is what can be done to items.
+type Action struct {
+	Name     string            `json:"name,omitempty" doc:"As in the path"`
+	Kind     string            `json:"kind,omitempty" enum:"http,go,demo" readOnly:"true"`
+	URL      string            `json:"url,omitempty" maxLength:"2048" doc:"Receives a POST per batch" example:"https://push.example.com/batch"`
+	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives items whose work is to be undone, with what the action had answered"`
+	Header   map[string]string `json:"header,omitempty" doc:"Sent with every call; values are never shown again"`
+	Secret   string            `json:"secret,omitempty" doc:"Signs calls by Standard Webhooks; never shown again"`
+	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"The most items in a call. Default 100"`
+	Timeout  Duration          `json:"timeout,omitempty" doc:"Default 30s"`
+	Retry    *Retry            `json:"retry,omitempty"`
+	Resource string            `json:"resource,omitempty" doc:"What it uses. Default: one of its own name"`
+	Schema   json.RawMessage   `json:"schema,omitempty" doc:"JSON schema that items have to fit"`
+	Tenants  []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
+	Disabled bool              `json:"disabled,omitempty"`
+	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Its work can be undone"`
+	Origin   string            `json:"origin,omitempty" enum:"api,file,program" readOnly:"true"`
+}
+
+// Retry says when and how often a failed item is tried again.
+type Retry struct {
+	MaxAttempts int      `json:"max_attempts,omitempty" minimum:"0" maximum:"250" doc:"Default 5"`
+	Base        Duration `json:"base,omitempty" doc:"The delay after the first failure. Default 1s"`
+	Cap         Duration `json:"cap,omitempty" doc:"The longest delay. Default 5m"`
+}
+
+// ActionTest sends a made-up batch to an action.
+type ActionTest struct {
+	Items  []Item `json:"items" minItems:"1" maxItems:"20"`
+	DryRun *bool  `json:"dry_run,omitempty" doc:"Default true"`
+}
+
+// Resource is something downstream that must not be overrun.
+type Resource struct {
+	Name        string `json:"name,omitempty"`
+	Rate        *Rate  `json:"rate,omitempty" doc:"The most items per second, over all nodes" example:"450/s"`
+	Concurrency *int   `json:"concurrency,omitempty" minimum:"0" doc:"The most tasks at once, over all nodes; 0: no bound"`
+}
+
+// ResourceStatus is a resource and how it is used.
+type ResourceStatus struct {
+	Name        string    `json:"name"`
+	Rate        Rate      `json:"rate"`
+	Concurrency int       `json:"concurrency"`
+	Allowed     float64   `json:"allowed,omitempty" doc:"Items per second that flow control lets through now, where that is less"`
+	Bearable    int       `json:"bearable,omitempty" doc:"Tasks at once that the resource was found to bear"`
+	Use         float64   `json:"use" doc:"Part of what is allowed that is used"`
+	InFlight    int       `json:"in_flight"`
+	Ready       int64     `json:"ready" doc:"Items that wait for it"`
+	Circuit     string    `json:"circuit" enum:"closed,open,half_open"`
+	Reason      string    `json:"reason,omitempty"`
+	Origin      string    `json:"origin,omitempty" doc:"Who set its limits: api, file or program"`
+	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the answer to a change: when all nodes keep to it"`
+}
+
+// CircuitChange opens or closes a circuit by hand.
+type CircuitChange struct {
+	Do     string   `json:"do" enum:"open,close,free" doc:"free: it follows what happens again"`
+	For    Duration `json:"for,omitempty" doc:"Default 10m"`
+	Reason string   `json:"reason,omitempty" maxLength:"256"`
+}
+
+// Tenant is how much a tenant may use.
+type Tenant struct {
+	Name       string  `json:"name,omitempty"`
+	Weight     float64 `json:"weight,omitempty" minimum:"0" maximum:"1000" doc:"Its share beside others; 2 gets twice as much as 1. Default 1"`
+	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" doc:"The most tasks in flight at once in a partition; 0: no bound"`
+	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"The most items accepted and not ended; 0: no bound"`
+	Paused     bool    `json:"paused,omitempty" doc:"Nothing of it starts"`
+}
+
+// Connection is a named way to a database, object store or topic.
+type Connection struct {
+	Name   string            `json:"name,omitempty"`
+	Kind   string            `json:"kind" enum:"postgres,s3,kafka,http"`
+	URL    string            `json:"url,omitempty" maxLength:"2048" doc:"Where it is, without secrets"`
+	Tenant string            `json:"tenant,omitempty" doc:"Who may use it. Default: all"`
+	Secret map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
+	Option map[string]string `json:"option,omitempty"`
+	Origin string            `json:"origin,omitempty" enum:"api,file" readOnly:"true"`
+}
+
+// Source is where items are read from when a bulk action starts. One member is set.
+type Source struct {
+	Segment  *SegmentSource  `json:"segment,omitempty"`
+	Postgres *PostgresSource `json:"postgres,omitempty"`
+	Object   *ObjectSource   `json:"object,omitempty"`
+	Kafka    *KafkaSource    `json:"kafka,omitempty"`
+	Upload   string          `json:"upload,omitempty" doc:"An upload that has ended" example:"upl_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+}
+
+// SegmentSource is a list behind a URL, page by page.
+type SegmentSource struct {
+	Connection string `json:"connection,omitempty"`
+	URL        string `json:"url" maxLength:"2048"`
+	PageSize   int    `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"Default 1000"`
+	LimitParam string `json:"limit_param,omitempty" doc:"Default limit"`
+	PageParam  string `json:"cursor_param,omitempty" doc:"Default cursor"`
+}
+
+// PostgresSource is a query.
+type PostgresSource struct {
+	Connection string `json:"connection"`
+	Query      string `json:"query" doc:"One SELECT"`
+	Key        string `json:"key" doc:"A column that is unique and can be ordered by: reading goes on after it"`
+	PageSize   int    `json:"page_size,omitempty" minimum:"0" maximum:"10000"`
+}
+
+// ObjectSource is an object in S3 or something that speaks its language.
+type ObjectSource struct {
+	Connection string `json:"connection"`
+	Bucket     string `json:"bucket"`
+	Key        string `json:"key"`
+	Format     string `json:"format,omitempty" enum:"csv,ndjson,json" doc:"Default: by its name"`
+}
+
+// KafkaSource is a topic, read up to where it ended when the reading began.
+type KafkaSource struct {
+	Connection string    `json:"connection"`
+	Topic      string    `json:"topic"`
+	From       time.Time `json:"from,omitzero" doc:"Default: its beginning"`
+	IDFromKey  bool      `json:"id_from_key,omitempty" doc:"The record's key is the item's id"`
+}
+
+// Schedule makes bulk actions by itself.
+type Schedule struct {
+	ID         string          `json:"id,omitempty" readOnly:"true"`
+	Name       string          `json:"name" maxLength:"128"`
+	Tenant     string          `json:"tenant,omitempty"`
+	Cron       string          `json:"cron,omitempty" doc:"Five fields: minute, hour, day, month, weekday" example:"0 9 * * 1"`
+	Zone       string          `json:"zone,omitempty" example:"Asia/Tokyo" doc:"IANA zone. Default UTC"`
+	At         string          `json:"at,omitempty" doc:"Once, instead of cron"`
+	BulkAction NewBulkAction   `json:"bulk_action" doc:"What is made each time; its items come from a source"`
+	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue,allow" doc:"What happens when the one before has not ended. Default skip"`
+	CatchUp    Duration        `json:"catch_up,omitempty" doc:"How old a missed time may be to be made up for" example:"6h"`
+	Paused     bool            `json:"paused,omitempty"`
+	Until      time.Time       `json:"until,omitzero"`
+	Next       []time.Time     `json:"next,omitempty" readOnly:"true" doc:"The next five times"`
+	History    []ScheduledFire `json:"history,omitempty" readOnly:"true"`
+	CreatedAt  time.Time       `json:"created_at,omitzero" readOnly:"true"`
+}
+
+// ScheduledFire is what a schedule did at one of its times.
+type ScheduledFire struct {
+	Slot       time.Time `json:"slot"`
+	At         time.Time `json:"at"`
+	Result     string    `json:"result" enum:"created,skipped,failed,queued"`
+	BulkAction string    `json:"bulk_action,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+}
+
+// Backfill makes up for times that have passed.
+type Backfill struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Reason string    `json:"reason,omitempty" maxLength:"256"`
+}
+
+// Webhook is an endpoint that is told of events.
+type Webhook struct {
+	ID       string    `json:"id,omitempty" readOnly:"true"`
+	Tenant   string    `json:"tenant,omitempty" doc:"Default: all"`
+	URL      string    `json:"url,omitempty" maxLength:"2048"`
+	Topic    string    `json:"topic,omitempty" doc:"A Kafka topic instead of a URL, with connection"`
+	Conn     string    `json:"connection,omitempty"`
+	Events   []string  `json:"events,omitempty" doc:"Default: all"`
+	Secret   string    `json:"secret,omitempty" doc:"whsec_ and base64; made up if left out, and shown in the answer to its creation only"`
+	Disabled bool      `json:"disabled,omitempty"`
+	Reason   string    `json:"reason,omitempty" readOnly:"true" doc:"Why it was disabled"`
+	Created  time.Time `json:"created_at,omitzero" readOnly:"true"`
+}
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID         string            `json:"id"`
+	Event      string            `json:"event"`
+	Type       string            `json:"type"`
+	Webhook    string            `json:"webhook,omitempty"`
+	BulkAction string            `json:"bulk_action,omitempty"`
+	Tenant     string            `json:"tenant,omitempty"`
+	URL        string            `json:"url,omitempty"`
+	State      string            `json:"state" enum:"waiting,delivered,failed"`
+	Next       time.Time         `json:"next_attempt_at,omitzero"`
+	CreatedAt  time.Time         `json:"created_at"`
+	Attempts   []DeliveryAttempt `json:"attempts" nullable:"false"`
+}
+
+// DeliveryAttempt is one try.
+type DeliveryAttempt struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status,omitempty"`
+	Error  string    `json:"error,omitempty"`
+	Took   Duration  `json:"took"`
+}
+
+// Key is an API key. Its text is shown once, in the answer to its creation.
+type Key struct {
+	ID        string    `json:"id,omitempty" readOnly:"true"`
+	Name      string    `json:"name" maxLength:"128"`
+	Scopes    []string  `json:"scopes" minItems:"1" doc:"read, submit, control, approve, admin"`
+	Tenants   []string  `json:"tenants,omitempty" doc:"Default: all"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true"`
+	CreatedAt time.Time `json:"created_at,omitzero" readOnly:"true"`
+	Revoked   bool      `json:"revoked,omitempty" readOnly:"true"`
+	Key       string    `json:"key,omitempty" readOnly:"true"`
+}
+
+// AuditEntry is one change: who, what, when, from where.
+type AuditEntry struct {
+	ID        string          `json:"id"`
+	At        time.Time       `json:"at"`
+	Key       string          `json:"key,omitempty"`
+	Actor     string          `json:"actor"`
+	From      string          `json:"from,omitempty"`
+	Action    string          `json:"action" example:"bulk_action.cancel"`
+	Target    string          `json:"target,omitempty"`
+	Tenant    string          `json:"tenant,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Before    json.RawMessage `json:"before,omitempty"`
+	After     json.RawMessage `json:"after,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+}
