@@ -72,6 +72,8 @@ type Step struct {
 	Handle    Handler   // nil: Endpoint is set
 	// Input makes the JSON that an endpoint is sent for an item; nil: its data as it is.
 	Input func(*TaskItem) ([]byte, error)
+	// Needs names the earlier steps whose answers Handle looks at by [Task.Output].
+	Needs []string
 }
 
 // decoder makes a step's input value of a stored item.

@@ -50,6 +50,14 @@ type Task struct {
 
 	// Heartbeat extends the task's deadline by its action's timeout from now on.
 	Heartbeat func()
+
+	// KeysOf is whose idempotency keys the items have, and KeyNos their numbers there. Default: Bulk's own.
+	KeysOf BulkID
+	KeyNos []int64
+	// Output is what an earlier step answered for item i, if the step asked for it; see [Step.Needs].
+	Output func(i int, step string) []byte
+	// DryRun says that it is only a trial: nothing is to be done.
+	DryRun bool
 }
 
 // TaskItem is one item of a [Task].
@@ -62,7 +70,12 @@ type TaskItem struct {
 
 // Key returns the idempotency key of item i: the same for every attempt, node,
 // retry and replay of that item at that step.
-func (t *Task) Key(i int) string { return ItemKey(t.Bulk, t.StepNo, t.Items[i].No) }
+func (t *Task) Key(i int) string {
+	if t.KeysOf != "" {
+		return ItemKey(t.KeysOf, t.StepNo, t.KeyNos[i])
+	}
+	return ItemKey(t.Bulk, t.StepNo, t.Items[i].No)
+}
 
 // ItemKey is the idempotency key of item no at a step of a bulk action.
 func ItemKey(id BulkID, step int, no int64) string { return fmt.Sprintf("%s.%d.%d", id, step, no) }

@@ -62,6 +62,19 @@ type StopRule struct {
 	Cancel bool `json:"cancel,omitempty"`
 }
 
+// Canary runs a part of the items first, and the rest only after a decision.
+type Canary struct {
+	// Percent of the items, or Items, whichever is set.
+	Percent float64
+	Items   int64
+	// Auto goes on without a person if the rule below holds. Default: a person approves.
+	Auto bool
+	// SuccessRate is the part of the canary that has to be done. Default 0.99.
+	SuccessRate float64
+	// P95 is how long a task may take at any step, in 95 of 100 cases. Default: no bound.
+	P95 time.Duration
+}
+
 // Spec is what to do, without the items.
 type Spec[In, Out any] struct {
 	// Name is for people. Default: the chain's name.
@@ -86,6 +99,24 @@ type Spec[In, Out any] struct {
 	Concurrency int
 	// RetryOf is the bulk action whose failed items these are.
 	RetryOf BulkID
+	// Hold accepts it without starting it: it waits for a start.
+	Hold bool
+	// StartAt starts it by itself at that time. Default: at once, unless Hold is set.
+	StartAt time.Time
+	// Canary runs a part of it first. Default: none.
+	Canary *Canary
+	// Rates are the most items per second of this bulk action at a step, by the step's name.
+	// They are kept beside the limits of the resources.
+	Rates map[string]Rate
+}
+
+// Rules are what can be changed of a bulk action while it runs. What is nil stays as it is.
+type Rules struct {
+	Tier        *Tier
+	Priority    *int
+	Concurrency *int            // 0: unlimited
+	Rates       map[string]Rate // by step; 0 takes a rate away, steps that are not named keep theirs
+	StopOn      *StopRule
 }
 
 // Counts says how many items are in which state. They always add up to Total.
@@ -117,6 +148,8 @@ type StepCounts struct {
 type Progress struct {
 	ID        BulkID
 	State     BulkState
+	Canary    bool   // while only its canary runs
+	Reason    string // why it is paused, stopped or cancelled
 	Counts    Counts
 	Steps     []StepCounts
 	Rate      float64       // items ended per second, lately

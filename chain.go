@@ -13,11 +13,12 @@ const MaxSteps = 16
 type Chain[In, Out any] struct {
 	name  string
 	steps []Step
+	text  json.RawMessage
 }
 
 // Start makes a chain of one action, named after it.
 func Start[In, Out any](a Action[In, Out]) Chain[In, Out] {
-	return Chain[In, Out]{a.Name, []Step{a.step(nil)}}
+	return Chain[In, Out]{name: a.Name, steps: []Step{a.step(nil)}}
 }
 
 // Then adds an action. input makes what it takes of the item and of what the
@@ -37,13 +38,20 @@ func Then[In, Mid, Next, Out any](c Chain[In, Mid], a Action[Next, Out], input f
 		return input(Item[In]{it.ID, in}, mid), nil
 	}
 	steps := append(c.steps[:len(c.steps):len(c.steps)], a.step(decode))
-	return Chain[In, Out]{c.name + "+" + a.Name, steps}
+	return Chain[In, Out]{name: c.name + "+" + a.Name, steps: steps}
 }
 
 // Raw makes a chain of steps as they are: each takes the item's own document
 // and sees what the step before answered.
 func Raw(name string, steps ...Step) Chain[json.RawMessage, json.RawMessage] {
-	return Chain[json.RawMessage, json.RawMessage]{name, steps}
+	return Chain[json.RawMessage, json.RawMessage]{name: name, steps: steps}
+}
+
+// Described makes a chain of a text that says what its steps are. It need not be
+// registered: the text is stored with each bulk action, and the engine's
+// Options.Describe makes steps of it wherever it is run.
+func Described(name string, text json.RawMessage) Chain[json.RawMessage, json.RawMessage] {
+	return Chain[json.RawMessage, json.RawMessage]{name: name, text: text}
 }
 
 // RawStep is an action as a step of [Raw].
@@ -55,6 +63,9 @@ func (c Chain[In, Out]) Named(name string) Chain[In, Out] { c.name = name; retur
 
 // Name identifies the chain.
 func (c Chain[In, Out]) Name() string { return c.name }
+
+// Text is what [Described] was given; nil for a chain that is registered.
+func (c Chain[In, Out]) Text() json.RawMessage { return c.text }
 
 // Steps returns the steps with their types erased.
 func (c Chain[In, Out]) Steps() []Step { return c.steps }

@@ -15,6 +15,8 @@ var (
 	ErrConflict = errors.New("idempotency key was used with another request")
 	// ErrEnded means that the bulk action has ended and can no longer be changed.
 	ErrEnded = errors.New("bulk action has ended")
+	// ErrRunning means that the bulk action has not ended, and has to for this.
+	ErrRunning = errors.New("bulk action has not ended")
 	// ErrClosed means that the engine is stopping or stopped.
 	ErrClosed = errors.New("engine is closed")
 )

@@ -47,21 +47,27 @@ const (
 	BulkCancelling                  // cancelled or past its deadline; running tasks finish
 	BulkCompleted                   // every item has ended
 	BulkCancelled                   // every item has ended, the rest by a cancel
+	BulkSealed                      // complete, and waits to be told to start
+	BulkScheduled                   // starts by itself when its time has come
+	BulkAwaiting                    // its canary has ended; the rest waits for a decision
 )
 
-var bulkNames = [...]string{"running", "paused", "stopped", "cancelling", "completed", "cancelled"}
+var bulkNames = [...]string{"running", "paused", "stopped", "cancelling", "completed", "cancelled", "sealed", "scheduled", "awaiting_approval"}
 
 // String returns the state's word in API, CLI and reports.
 func (s BulkState) String() string { return bulkNames[s] }
 
 // bulkMoves lists every legal move of a bulk action.
 var bulkMoves = [...][]BulkState{
-	BulkRunning:    {BulkPaused, BulkStopped, BulkCancelling, BulkCompleted, BulkCancelled},
+	BulkRunning:    {BulkPaused, BulkStopped, BulkAwaiting, BulkCancelling, BulkCompleted, BulkCancelled},
 	BulkPaused:     {BulkRunning, BulkStopped, BulkCancelling, BulkCompleted, BulkCancelled}, // completed: its last running task ended it
 	BulkStopped:    {BulkRunning, BulkCancelling, BulkCompleted, BulkCancelled},
 	BulkCancelling: {BulkCompleted, BulkCancelled}, // completed: by its deadline, or nothing was left to cancel
 	BulkCompleted:  nil,
 	BulkCancelled:  nil,
+	BulkSealed:     {BulkScheduled, BulkRunning, BulkCancelling, BulkCompleted, BulkCancelled},
+	BulkScheduled:  {BulkSealed, BulkRunning, BulkCancelling, BulkCompleted, BulkCancelled},
+	BulkAwaiting:   {BulkRunning, BulkCancelling, BulkCompleted, BulkCancelled},
 }
 
 // CanMove reports whether a bulk action may go from s to t.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/weirhq/weir/internal/quota"
 	"github.com/weirhq/weir/store"
 )
@@ -23,11 +21,13 @@ const (
 // allot is the leader's work on quotas: it tells the store what each node should
 // get of each limit, until ctx ends or another leader has spoken.
 func (e *Engine) allot(ctx context.Context, epoch uint64) {
-	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range e.sharedLimits() {
-		g.Go(func() error { return e.allotOne(ctx, epoch, l) })
-	}
-	_ = g.Wait() // there is another leader, or this one stops
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	eachLimit(ctx, e, func(one context.Context, l sharedLimit) {
+		if err := e.allotOne(one, epoch, l); one.Err() == nil && err != nil {
+			end() // there is another leader
+		}
+	})
 }
 
 func (e *Engine) allotOne(ctx context.Context, epoch uint64, l sharedLimit) error {

@@ -105,25 +105,77 @@ func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 
 // Pause lets running tasks finish and starts no more.
 func (b *BulkAction) Pause(ctx context.Context, reason string) error {
-	return b.command(ctx, partition.Pause, reason)
+	return b.command(ctx, partition.Command{Verb: partition.Pause, Reason: reason})
 }
 
 // Resume goes on after a pause, or after a failure rule stopped it.
 func (b *BulkAction) Resume(ctx context.Context, reason string) error {
-	return b.command(ctx, partition.Resume, reason)
+	return b.command(ctx, partition.Command{Verb: partition.Resume, Reason: reason})
 }
 
 // Cancel ends every item that is not running; running tasks finish. Its cost does not depend on the number of items.
 func (b *BulkAction) Cancel(ctx context.Context, reason string) error {
-	return b.command(ctx, partition.Cancel, reason)
+	return b.command(ctx, partition.Command{Verb: partition.Cancel, Reason: reason})
+}
+
+// Start starts a bulk action that was submitted with Hold, or has it start at a
+// time to come. One that runs already is left alone.
+func (b *BulkAction) Start(ctx context.Context, at time.Time) error {
+	c := partition.Command{Verb: partition.Start}
+	if !at.IsZero() {
+		c.At = at.UnixNano()
+	}
+	return b.command(ctx, c)
+}
+
+// Unschedule holds a bulk action that would start by itself.
+func (b *BulkAction) Unschedule(ctx context.Context) error {
+	return b.command(ctx, partition.Command{Verb: partition.Unset})
+}
+
+// Approve runs the rest after the canary.
+func (b *BulkAction) Approve(ctx context.Context, reason string) error {
+	return b.command(ctx, partition.Command{Verb: partition.Approve, Reason: reason})
+}
+
+// Change changes the rules of a bulk action, also while it runs.
+func (b *BulkAction) Change(ctx context.Context, r weir.Rules, reason string) error {
+	var bad weir.InputError
+	c := *b.spec
+	if r.Tier != nil {
+		c.Tier = *r.Tier
+	}
+	if r.Priority != nil {
+		c.Priority = *r.Priority
+	}
+	if r.Concurrency != nil {
+		c.Concurrency = *r.Concurrency
+	}
+	if r.StopOn != nil {
+		c.StopOn = *r.StopOn
+	}
+	checkLimits(&c, "", &bad)
+	set := map[string]weir.Rate{} // without those that are taken away
+	for step, rate := range r.Rates {
+		if set[step] = rate; rate == 0 {
+			delete(set, step)
+		}
+	}
+	checkRates(&c, set, &bad)
+	if err := bad.OrNil(); err != nil {
+		return fmt.Errorf("change %s: %w", b.id, err)
+	}
+	return b.command(ctx, partition.Command{Verb: partition.Change, Rules: &r, Reason: reason})
 }
 
 // command is durable when it returns, and takes effect as soon as the owner reads it.
-func (b *BulkAction) command(ctx context.Context, verb partition.Verb, reason string) error {
-	if problem := badText(reason, 256); problem != "" {
+func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
+	c.ID = b.id
+	verb := c.Verb
+	if problem := badText(c.Reason, 256); problem != "" {
 		return &weir.FieldError{Code: "bad_text", Field: "reason", Problem: problem, Fix: "use at most 256 printable characters"}
 	}
-	body, err := partition.EncodeCommand(partition.Command{ID: b.id, Verb: verb, Reason: reason})
+	body, err := partition.EncodeCommand(c)
 	if err != nil {
 		return err
 	}
@@ -154,19 +206,30 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 	spec, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
 	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
 		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
-		return weir.Progress{ID: b.id, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
+		return weir.Progress{ID: b.id, State: b.firstState(), Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
 	}
 	if err != nil {
 		return p, false, err
 	}
 	p = weir.Progress{
-		ID: b.id, State: status.State, Counts: status.Counts(spec.Items), Steps: status.Steps,
+		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Counts(spec.Items), Steps: status.Steps,
 		Started: time.Unix(0, status.Started),
 	}
 	if status.State.Final() {
 		p.Finished = time.Unix(0, status.Finished)
 	}
 	return p, b.resumed.Load() == status.Resumes+1, nil
+}
+
+// firstState is what a bulk action is in until its owner has read of it.
+func (b *BulkAction) firstState() weir.BulkState {
+	switch {
+	case b.spec.Hold:
+		return weir.BulkSealed
+	case b.spec.StartAt > time.Now().UnixNano():
+		return weir.BulkScheduled
+	}
+	return weir.BulkRunning
 }
 
 // progressEvery is the least time between two values of Progress.

@@ -37,6 +37,7 @@ type Engine struct {
 	codec   *block.Codec
 	cache   *blockCache
 	share   *share
+	limits  limitSet
 	watches watches
 	submits submits
 	past    past
@@ -123,6 +124,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.running = true
 	e.mu.Unlock()
+	if err := e.obeyLimits(ctx); err != nil {
+		return fmt.Errorf("run engine: %w", err)
+	}
 	unexport, err := e.export()
 	if err != nil {
 		return fmt.Errorf("run engine: %w", err)
@@ -130,9 +134,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer unexport()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
-	keepLimits := e.shareLimits()                                    // before any partition starts a task
+	keepQuotas := e.shareLimits()                                    // before any partition starts a task
 	e.knowResources()
-	g.Go(func() error { keepLimits(beside); return nil })
+	g.Go(func() error { keepQuotas(beside); return nil })
+	g.Go(func() error { e.keepLimits(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
 	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })

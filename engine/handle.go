@@ -48,6 +48,9 @@ func (e *Engine) register(name string, steps []weir.Step) error {
 	if err := e.checkResources(steps); err != nil {
 		return fmt.Errorf("chain %q: %w", name, err)
 	}
+	for i := range steps {
+		e.learn(&steps[i])
+	}
 	e.chains[name] = steps
 	return nil
 }
@@ -125,8 +128,12 @@ func (e *Engine) checkResources(steps []weir.Step) error {
 // steps finds a chain for the partitions' machines.
 func (e *Engine) steps(name string) []weir.Step {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.chains[name]
+	steps := slices.Clone(e.chains[name])
+	e.mu.Unlock()
+	for i := range steps {
+		steps[i] = e.limited(steps[i])
+	}
+	return steps
 }
 
 // known lists the registered chains, for errors.
@@ -164,4 +171,26 @@ func (e *Engine) loadPrevious(ctx context.Context, part int, t *partition.Task, 
 		return err
 	}
 	return e.whole(ctx, part)
+}
+
+// outputs reads what earlier steps answered for the items of a task.
+func (e *Engine) outputs(ctx context.Context, part int, t *partition.Task) (func(int, string) []byte, error) {
+	type place struct {
+		item uint16
+		step uint8
+	}
+	found := map[place][]byte{}
+	err := partition.ReadResults(rows{ctx, e.store, part}, e.codec, t.Bulk, t.Block, func(r block.Result) error {
+		if _, asked := slices.BinarySearch(t.Items, r.Item); asked && r.Kind == block.Output && int(r.Step) < t.StepNo {
+			found[place{r.Item, r.Step}] = slices.Clone(r.Output)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	names, items := t.Names, slices.Clone(t.Items)
+	return func(i int, step string) []byte {
+		return found[place{items[i], uint8(slices.Index(names, step))}]
+	}, nil
 }

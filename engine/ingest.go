@@ -7,12 +7,14 @@ import (
 	"hash"
 	"iter"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/filter"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/source"
 	"golang.org/x/sync/errgroup"
@@ -26,6 +28,7 @@ type entry struct {
 	id       string
 	data     []byte
 	previous []byte // what an earlier step answered, in a retry
+	keyNo    int64  // the number in its idempotency key, in a retry that keeps the keys
 }
 
 // builders is a block being filled, and what its items bring along.
@@ -44,8 +47,9 @@ func (b *builders) reset() {
 // Memory is bounded by the blocks in hand, whatever the number of items.
 type ingest struct {
 	engine     *Engine
-	carries    bool // each item brings what an earlier step answered
-	ctx        context.Context
+	carries    bool            // each item brings what an earlier step answered
+	ctx        context.Context // ends with the writers
+	submit     context.Context // does not
 	partition  int
 	id         weir.BulkID
 	rule       weir.DuplicateRule
@@ -59,13 +63,17 @@ type ingest struct {
 	uneven     bool     // a block was cut before it was full
 	current    *builders
 	spare      chan *builders
+	filters    filters     // which ids are in which blocks
+	drafted    bool        // its id was known before; the blocks of a refused one stay with the draft
+	aside      bool        // its items are not pending: nothing is done to them
+	cutAfter   int64       // a block ends with this item, counted from 1; 0: none has to
 	kept       *keptBlocks // to put them in again; nil: the store loses nothing
 	group      *errgroup.Group
 }
 
 func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *ingest {
 	workers := runtime.GOMAXPROCS(0)
-	w := &ingest{engine: e, partition: p, id: c.ID, carries: c.FirstStep > 0, rule: rule, spare: make(chan *builders, workers+1)}
+	w := &ingest{engine: e, partition: p, id: c.ID, carries: c.FirstStep > 0 || c.KeysOf != "", rule: rule, spare: make(chan *builders, workers+1)}
 	if rule != weir.KeepAll {
 		w.seen = source.NewKeys()
 	}
@@ -75,6 +83,7 @@ func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rul
 	if e.remembers() {
 		w.kept = e.past.recent.begin(p)
 	}
+	w.submit = ctx
 	w.group, w.ctx = errgroup.WithContext(ctx)
 	w.current = <-w.spare
 	return w
@@ -98,6 +107,10 @@ func (w *ingest) all(items iter.Seq2[entry, error]) (err error) {
 	}
 	if failed := w.group.Wait(); failed != nil {
 		return failed
+	}
+	if err == nil {
+		w.ctx = w.submit
+		err = w.filterRest()
 	}
 	return err
 }
@@ -144,13 +157,13 @@ func (w *ingest) add(it entry) error {
 	}
 	w.current.items.Add(it.id, it.data)
 	if w.carries {
-		w.current.carried.Add(it.id, it.previous)
+		w.current.carried.Add(strconv.FormatInt(it.keyNo, 10), it.previous)
 	}
 	w.count++
 	if w.current.items.Full() {
 		return w.flush()
 	}
-	if w.current.items.Bytes() >= maxBlockBytes {
+	if w.current.items.Bytes() >= maxBlockBytes || w.count == w.cutAfter {
 		w.uneven = true
 		return w.flush()
 	}
@@ -191,7 +204,15 @@ func (w *ingest) flush() error {
 
 func (w *ingest) write(b *builders, no uint32, base int64) error {
 	defer b.reset()
-	if err := b.items.Each(func(i int, id, data []byte) error { return checkJSON(base+int64(i), id, data) }); err != nil {
+	hashes := make([]uint64, 0, b.items.Len())
+	err := b.items.Each(func(i int, id, data []byte) error {
+		hashes = append(hashes, filter.Hash(id))
+		return checkJSON(base+int64(i), id, data)
+	})
+	if err == nil {
+		err = w.filter(no, hashes)
+	}
+	if err != nil {
 		return err
 	}
 	b.sealed = w.engine.codec.Seal(b.sealed[:0], &b.items)

@@ -85,6 +85,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		}
 		do := p.machine.Advance(now)
 		p.show(do)
+		p.tellEvents(ctx, do.Events)
 		p.send(writing, do.Send)
 		if batch := do.Commit; batch != nil { // do is used again by the next Advance
 			p.writing = now
@@ -137,6 +138,8 @@ func (p *part) step(now int64, in *input) error {
 		p.stalled = true
 	case in.messages != nil:
 		return p.messages(now, in.messages)
+	case in.limits:
+		p.relimit(now)
 	case in.wake != "":
 		p.machine.Wake(now, in.wake)
 	case in.observe != nil:
@@ -222,12 +225,14 @@ func (p *part) show(do *partition.Effects) {
 func (p *part) config() partition.Config {
 	e := p.engine
 	return partition.Config{
-		Slots:   e.opts.Slots,
-		Workers: e.opts.Workers,
-		Seed:    randomSeed(),
-		Chain:   e.steps,
-		Codec:   e.codec,
-		Gate:    p.gate,
+		Slots:    e.opts.Slots,
+		Workers:  e.opts.Workers,
+		Seed:     randomSeed(),
+		Chain:    e.steps,
+		Describe: e.described,
+		Tenant:   p.tenant,
+		Codec:    e.codec,
+		Gate:     p.gate,
 	}
 }
 

@@ -16,6 +16,7 @@ type input struct {
 	stalled   bool               // the commit under way failed, and is made again
 	wake      string             // a resource's gate may let tasks through again
 	observe   chan<- []weir.Lane // tell what the lanes did; there is room for the answer
+	limits    bool               // limits of resources or tenants have changed
 	stop      bool               // start nothing more: the engine is told to stop
 	renewed   bool               // the lease is held after all
 	abandon   bool               // do not wait for running tasks any longer

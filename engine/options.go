@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -41,6 +42,15 @@ type Options struct {
 	CacheBytes int
 	// Transport makes the calls of HTTP actions. Default: one that follows no redirects and no proxy.
 	Transport http.RoundTripper
+	// Describe makes the steps of a chain that is not registered of its text; see [weir.Described]. The same
+	// text must give the same steps on all nodes. Default: only registered chains are run.
+	Describe func(text []byte) ([]weir.Step, error)
+	// Events is told when a bulk action that was submitted with it set has ended, was stopped, or waits for
+	// approval: at least once each, also after a crash. It is told again until it returns nil. Default: nobody is.
+	Events func(context.Context, Event) error
+	// Drafts reports whether the items stored under an id belong to a bulk action that will be submitted by
+	// [Engine.SubmitAs], and must not be removed. Default: there are none.
+	Drafts func(context.Context, weir.BulkID) (bool, error)
 	// AcceptLoss goes on with what is left when the store has lost acknowledged work that cannot be put
 	// back, instead of stopping the partitions concerned. Default false: see [LossError].
 	AcceptLoss bool

@@ -42,32 +42,64 @@ func (e *Engine) sharedLimits() (limits []sharedLimit) {
 	return limits
 }
 
-// resources are the registered ones, each with the largest batch of the steps that use it.
-func (e *Engine) resources() map[weir.Resource]int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	batch := map[weir.Resource]int{}
-	for _, steps := range e.chains {
-		for _, s := range steps {
-			batch[s.Resource] = max(batch[s.Resource], s.BatchSize)
-		}
-	}
-	return batch
-}
-
 // shareLimits has nothing start on the shared limits without a quota, and returns
 // what asks for quotas until its context ends: a goroutine for each limit.
+// Limits that appear or change meanwhile are followed.
 func (e *Engine) shareLimits() (keep func(context.Context)) {
-	var keepers []*limitKeeper
+	if !e.shared() {
+		return func(context.Context) {}
+	}
+	keepers := map[store.Limit]*limitKeeper{}
 	for _, l := range e.sharedLimits() {
-		keepers = append(keepers, newLimitKeeper(e, l))
+		keepers[l.Limit] = newLimitKeeper(e, l)
 	}
 	return func(ctx context.Context) {
-		var wg sync.WaitGroup
-		for _, k := range keepers {
-			wg.Go(func() { k.run(ctx) })
+		eachLimit(ctx, e, func(ctx context.Context, l sharedLimit) {
+			k := keepers[l.Limit]
+			if delete(keepers, l.Limit); k == nil {
+				k = newLimitKeeper(e, l)
+			}
+			k.run(ctx)
+		})
+	}
+}
+
+// eachLimit runs do for every shared limit until ctx ends, or the limit is not there any more.
+func eachLimit(ctx context.Context, e *Engine, do func(context.Context, sharedLimit)) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	stops := map[store.Limit]context.CancelFunc{}
+	ended := map[string]*sync.WaitGroup{} // by resource and kind: what was stopped says goodbye before its successor speaks
+	for ctx.Err() == nil {
+		changed := e.limits.changed.rung()
+		now := map[store.Limit]sharedLimit{}
+		for _, l := range e.sharedLimits() {
+			now[l.Limit] = l
 		}
-		wg.Wait()
+		for l, stop := range stops {
+			if _, ok := now[l]; !ok {
+				stop()
+				delete(stops, l)
+				ended[l.Resource].Wait()
+			}
+		}
+		for l, shared := range now {
+			if stops[l] != nil {
+				continue
+			}
+			one, stop := context.WithCancel(ctx) //nolint:gosec // stopped when the limit goes, or with ctx
+			stops[l] = stop
+			if ended[l.Resource] == nil {
+				ended[l.Resource] = &sync.WaitGroup{}
+			}
+			of := ended[l.Resource]
+			of.Add(1)
+			running.Go(func() { defer of.Done(); do(one, shared) })
+		}
+		pause(ctx, time.Hour, changed)
+	}
+	for _, stop := range stops {
+		stop()
 	}
 }
 

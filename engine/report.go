@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -25,17 +26,11 @@ type Report struct {
 
 // Report reads the report as of now. It is final when the bulk action has ended.
 func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
-	r := rows{ctx, b.engine.store, b.partition}
-	spec, status, err := partition.ReadStatus(r, b.id)
-	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
-		spec, err = b.spec, nil
-		status = &partition.Status{Started: spec.Submitted, Steps: make([]weir.StepCounts, len(spec.Steps))}
-	}
+	rep, err := b.outline(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
-	b = &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec}
-	rep := &Report{bulk: b, status: status, Summary: summary(b, status)}
+	rep.Summary = summary(rep.bulk, rep.status)
 	if err := rep.gather(ctx); err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
@@ -43,6 +38,20 @@ func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
 	return rep, nil
+}
+
+// outline is a report without its summary: enough to look at items.
+func (b *BulkAction) outline(ctx context.Context) (*Report, error) {
+	r := rows{ctx, b.engine.store, b.partition}
+	spec, status, err := partition.ReadStatus(r, b.id)
+	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
+		spec, err = b.spec, nil
+		status = &partition.Status{Started: spec.Submitted, Steps: make([]weir.StepCounts, len(spec.Steps))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Report{bulk: &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec}, status: status}, nil
 }
 
 func summary(b *BulkAction, s *partition.Status) report.Summary {
@@ -63,7 +72,7 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		sum.FinishedAt = &ended
 	}
 	sum.Duration = report.Duration(ended.Sub(started))
-	defs := b.engine.steps(b.spec.Chain)
+	defs := b.engine.stepsOf(b.spec)
 	for i, st := range s.Steps {
 		step := report.Step{
 			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
@@ -173,30 +182,36 @@ func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error)
 		return nil, err
 	}
 	out := make([]report.Row, s.Size)
+	base := b.spec.Base(no)
 	for i := range out {
 		out[i] = r.row(items, s, i)
+		out[i].No, out[i].KeyNo = base+int64(i), base+int64(i)
 	}
-	if b.spec.FirstStep > 0 {
+	if b.spec.FirstStep > 0 || b.spec.KeysOf != "" {
 		if err := r.carried(ctx, no, out); err != nil {
 			return nil, err
 		}
 	}
 	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
-		row := &out[x.Item]
-		row.Attempts = max(row.Attempts, int(x.Attempts))
-		switch x.Kind {
-		case block.Output:
-			if len(x.Output) > 0 {
-				row.Output = slices.Clone(x.Output) // later steps come later
-			}
-		case block.Failure:
-			row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
-		case block.LeftOut:
-			row.Reason, row.Attempts = x.Code, int(x.Attempts)
-		}
+		fillIn(&out[x.Item], x)
 		return nil
 	})
 	return out, err
+}
+
+// fillIn adds to a row what an action answered.
+func fillIn(row *report.Row, x block.Result) {
+	row.Attempts = max(row.Attempts, int(x.Attempts))
+	switch x.Kind {
+	case block.Output:
+		if len(x.Output) > 0 {
+			row.Output = slices.Clone(x.Output) // later steps come later
+		}
+	case block.Failure:
+		row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
+	case block.LeftOut:
+		row.Reason, row.Attempts = x.Code, int(x.Attempts)
+	}
 }
 
 // carried fills in what the items of a retry brought along from the bulk action before.
@@ -207,7 +222,14 @@ func (r *Report) carried(ctx context.Context, no uint32, out []report.Row) error
 		return fmt.Errorf("answers carried over: %w", err)
 	}
 	for i := range out {
-		out[i].Output = answers.Data(i)
+		if b.spec.FirstStep > 0 {
+			out[i].Output = answers.Data(i)
+		}
+		if b.spec.KeysOf != "" {
+			if out[i].KeyNo, err = strconv.ParseInt(answers.ID(i), 10, 64); err != nil {
+				return fmt.Errorf("idempotency keys carried over: %w: %w", store.ErrCorrupt, err)
+			}
+		}
 	}
 	return nil
 }

@@ -118,9 +118,27 @@ func (r *run) prepare() error {
 		k.Items = append(k.Items, it)
 	}
 	if missing && t.Reload {
-		return p.engine.loadPrevious(&r.ctx, p.no, t, k.Items)
+		if err := p.engine.loadPrevious(&r.ctx, p.no, t, k.Items); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.prepareMore()
+}
+
+// prepareMore fills in what few tasks have: idempotency keys of another bulk
+// action, and what steps before the last one answered.
+func (r *run) prepareMore() (err error) {
+	t, p, k := r.cut, r.part, &r.task
+	if t.KeysOf != "" {
+		k.KeysOf = t.KeysOf
+		if k.KeyNos, err = p.engine.keys(&r.ctx, p.no, t); err != nil {
+			return err
+		}
+	}
+	if len(t.Step.Needs) > 0 {
+		k.Output, err = p.engine.outputs(&r.ctx, p.no, t)
+	}
+	return err
 }
 
 // ended takes the result of a task into the machine.

@@ -23,11 +23,7 @@ import (
 // are durable and will be run; until then nothing has been accepted. Items are
 // read one by one and never held all in memory; an error among them refuses all.
 func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], items iter.Seq2[weir.Item[In], error]) (*BulkAction, error) {
-	c, err := checkSpec(e, s)
-	if err != nil {
-		return nil, fmt.Errorf("submit: %w", err)
-	}
-	ba, err := e.accept(ctx, c, s.IdempotencyKey, s.Duplicates, func(yield func(entry, error) bool) {
+	return submit(ctx, e, Ticket{}, s, func(yield func(entry, error) bool) {
 		for it, err := range items {
 			data, bad := encodeItem(it.Value)
 			if !yield(entry{id: it.ID, data: data}, cmp.Or(err, bad)) {
@@ -35,10 +31,6 @@ func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], i
 			}
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
-	}
-	return ba, nil
 }
 
 // Items turns a slice into what [Submit] takes.
@@ -66,6 +58,7 @@ func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created
 	c := &partition.Created{
 		Name: s.Name, Tenant: s.Tenant, Tier: s.Tier, Priority: s.Priority, Chain: s.Chain.Name(),
 		StopOn: s.StopOn, Concurrency: s.Concurrency, RetryOf: s.RetryOf, Submitted: now.UnixNano(),
+		Text: s.Chain.Text(), Hold: s.Hold,
 	}
 	if c.Name == "" {
 		c.Name = c.Chain
@@ -74,13 +67,16 @@ func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created
 		c.Tenant = "default"
 	}
 	var bad weir.InputError
-	steps := e.steps(c.Chain)
-	if steps == nil {
-		bad.Add("unknown_action", "chain", fmt.Sprintf("%q is not registered", c.Chain), "register it with HandleChain before Run; known: "+e.known())
+	steps, err := e.chainOf(c)
+	if err != nil {
+		return nil, err
 	}
 	for _, st := range steps {
 		c.Steps = append(c.Steps, st.Name)
 	}
+	checkStart(c, s.StartAt, s.Hold, now, &bad)
+	checkCanary(s.Canary, &bad)
+	checkRates(c, s.Rates, &bad)
 	if !s.Deadline.IsZero() {
 		c.Deadline = s.Deadline.UnixNano()
 		if s.Deadline.Before(now) {
@@ -125,37 +121,50 @@ func badText(s string, most int) string {
 
 // accept writes the items and then the message that makes them a bulk action.
 func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
-	if err := e.room(); err != nil {
-		return nil, err
-	}
 	at, err := e.place(ctx, c.Tenant, key)
 	if err != nil {
 		return nil, err
 	}
+	c.ID = newBulkID(at.partition)
+	return e.acceptAt(ctx, at, c, Ticket{}, key, rule, items)
+}
+
+func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t Ticket, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
+	if err := e.room(); err != nil {
+		return nil, err
+	}
 	p := at.partition
-	c.ID = newBulkID(p)
 	e.submits.begin(c.ID, p)
 	w := e.newIngest(ctx, p, c, rule)
+	w.drafted = t.ID != ""
+	if c.Canary != nil {
+		w.cutAfter = c.Canary.Items
+	}
 	if key != "" {
 		w.digest = sha256.New()
 	}
-	err = w.all(items)
-	if err == nil && w.count == 0 {
+	err := w.all(items)
+	if err == nil && w.count == 0 && !t.AllowEmpty {
 		err = &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "submit at least one item"}
 	}
 	if err != nil {
 		w.unkept()
 		return e.refuse(ctx, p, c, w, err)
 	}
-	if e.shared() && time.Since(submitBegan(c.ID)) > submitFor-submitFor/24 {
+	if e.shared() && !w.drafted && time.Since(submitBegan(c.ID)) > submitFor-submitFor/24 {
 		w.unkept()
 		return e.refuse(ctx, p, c, w, fmt.Errorf("it took more than %v: submit it in parts", submitFor-submitFor/24))
 	}
-	c.Items, c.Duplicates = w.count, w.duplicates
+	c.Items, c.Duplicates = w.count, w.duplicates+t.duplicates
 	if w.uneven {
 		c.Sizes = w.sizes
 	}
-	c.Shards = e.shardsFor(c, p)
+	if c.Canary != nil && c.Canary.Items >= c.Items {
+		c.Canary = nil
+	}
+	if c.Canary == nil { // one with a canary is not shared: its home decides on the rest
+		c.Shards = e.shardsFor(c, p)
+	}
 	err = e.announce(ctx, at, c, key, w)
 	if errors.Is(err, store.ErrUnknown) { // its blocks stay: the next start knows whether they are needed
 		e.forget(c.ID, w)
@@ -175,8 +184,16 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 // that has the idempotency key if there is one.
 func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ingest, err error) (*BulkAction, error) {
 	e.forget(c.ID, w)
+	taken := (*store.ClaimedError)(nil)
+	claimed := errors.As(err, &taken)
+	if w.drafted { // its blocks have the name of the draft, and may be those of the same submit by another node
+		if claimed {
+			return e.Get(ctx, c.ID)
+		}
+		return nil, err
+	}
 	e.discard(ctx, p, c.ID)
-	if taken := (*store.ClaimedError)(nil); errors.As(err, &taken) {
+	if claimed {
 		return e.first(ctx, taken.Value, c, w.digest)
 	}
 	return nil, err
@@ -197,7 +214,10 @@ func (e *Engine) announce(ctx context.Context, at place, c *partition.Created, k
 		return err
 	}
 	p, claim := at.partition, store.Claim{Generation: at.generation}
-	if key != "" {
+	switch {
+	case w.drafted: // of several nodes that submit the same draft one is heard; where it lies does not depend on the map
+		claim = store.Claim{Key: claimKey("", string(c.ID)), Value: []byte(c.ID), Generation: math.MaxUint64}
+	case key != "":
 		claim.Key = claimKey(c.Tenant, key)
 		claim.Value = append([]byte(c.ID), fingerprint(c, w.digest)...)
 	}
@@ -306,6 +326,9 @@ func (e *Engine) full(pending, more int64) error {
 // reserve makes the items of a block pending, or refuses them. Adding comes
 // first: of several submits at once none takes the place that another has seen.
 func (w *ingest) reserve(n int64) error {
+	if w.aside {
+		return nil
+	}
 	e := w.engine
 	if pending := e.pending.Add(n); pending > e.opts.MaxPending {
 		e.pending.Add(-n)

@@ -113,6 +113,9 @@ func (p *part) suspects(ctx context.Context) (ids []weir.BulkID, err error) {
 		if p.engine.submits.underWay(id) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor {
 			continue
 		}
+		if kept, err := p.engine.kept(ctx, id); err != nil || kept {
+			continue // in doubt they stay until the next start
+		}
 		if _, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id); errors.Is(err, store.ErrNotFound) {
 			ids = append(ids, id)
 		}

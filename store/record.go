@@ -9,6 +9,20 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// What every backend takes of a lasting record.
+const (
+	MaxName   = 1 << 10 // bytes of a name
+	MaxRecord = 1 << 20 // bytes of a value
+)
+
+// CheckLimit is the error of [Registry].List for a limit that asks for nothing.
+func CheckLimit(limit int) error {
+	if limit < 1 {
+		return fmt.Errorf("list of at most %d records: ask for 1 at least", limit)
+	}
+	return nil
+}
+
 const sealLen = 4 // CRC32C of all that follows
 
 // SealRecord is a lasting record as a backend keeps it: with its name and a

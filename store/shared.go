@@ -26,15 +26,33 @@ type Registry interface {
 	Announce(ctx context.Context, topic string, r Record, ttl time.Duration) error
 	// Announced lists the records of a topic that are not gone, by name.
 	Announced(ctx context.Context, topic string) ([]Record, error)
-	// Swap replaces the lasting record of a name, if it is still what the caller
-	// saw last; nil stands for none. It returns what is there afterwards, which
-	// tells whether it was replaced.
+	// Swap makes, replaces or removes the lasting record of a name, if it is still
+	// what the caller saw last. A record is never empty: an empty slice, nil or not,
+	// stands for none, as what the caller saw and as what to leave there. It returns
+	// what is there afterwards, nil for none, which tells whether it was replaced.
+	// Of a removal it does not tell who removed it: somebody else may have been faster.
 	//
 	//  - Atomic: of several at once with the same old value, one replaces it.
-	//  - Durable: once it returned nil, what it wrote survives what Durability promises.
+	//  - Durable: once it returned nil, what it wrote or removed stays so through what Durability promises.
+	//  - Honest: an error that is ErrUnknown may have been written; any other was not.
+	//  - Roomy: a name has 1 to [MaxName] bytes of any kind, a value up to [MaxRecord] bytes.
+	//
+	// A store that is low on space may refuse to make a record, with ErrFull; it
+	// replaces and removes those that are there as long as it can.
 	Swap(ctx context.Context, name string, old, value []byte) ([]byte, error)
 	// Lookup returns a lasting record, or ErrNotFound.
 	Lookup(ctx context.Context, name string) ([]byte, error)
+	// List returns lasting records, not announced ones: those whose name begins with
+	// prefix and is greater than after, in byte order of names, at most limit of them
+	// and fewer only if there are no more. A limit below 1 is refused.
+	//
+	//  - Complete: a record that is there during the whole call, and in range, is listed
+	//    if the limit reaches so far. One that is made or removed meanwhile may be listed
+	//    or not: it need not be the view of one moment.
+	//  - Fresh: a value is one that the record had at some moment of the call.
+	//  - Durable: what it shows is as durable as what Lookup shows.
+	//  - Copied: the caller may keep the values.
+	List(ctx context.Context, prefix, after string, limit int) ([]Record, error)
 }
 
 // Limit is what all nodes together may use of a resource: Units in any Window

@@ -184,7 +184,7 @@ func BenchmarkSealResults(b *testing.B) {
 			var dst []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = c.SealResults(dst[:0], rs)
+				dst = c.SealResults(dst[:0], 1, rs)
 			}
 			b.ReportMetric(float64(len(dst))/100, "bytes/item")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/item")
@@ -196,7 +196,7 @@ func BenchmarkEachResult(b *testing.B) {
 	c := newTestCodec(b)
 	for name, rs := range benchResults() {
 		b.Run(name, func(b *testing.B) {
-			raw := c.SealResults(nil, rs)
+			raw := c.SealResults(nil, 1, rs)
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := c.EachResult(raw, func(Result) error { return nil }); err != nil {

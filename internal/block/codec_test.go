@@ -65,7 +65,7 @@ func TestHugeClaimsAreRefusedBeforeMemoryIsReserved(t *testing.T) {
 			mustBeCorrupt(t, "Open", err)
 		})
 	}
-	raw := forged(magicResults, append(append([]byte{bodyZstd}, claim...), 1, 2, 3)...)
+	raw := forged(magicUntimed, append(append([]byte{bodyZstd}, claim...), 1, 2, 3)...)
 	var err error
 	if n := allocated(func() { err = c.EachResult(raw, nil) }); n > 1<<20 {
 		t.Errorf("EachResult reserved %d bytes for %d", n, len(raw))
@@ -86,7 +86,7 @@ func TestCorruptionSaysWhat(t *testing.T) {
 	c := newTestCodec(t)
 	_, err := c.Open([]byte{magicResults, 0, 0, 0, 0, 0})
 	mustBeCorrupt(t, "Open of results", err)
-	if err != nil && !strings.Contains(err.Error(), "starts with 0xc1") {
+	if err != nil && !strings.Contains(err.Error(), "starts with 0xc2") {
 		t.Errorf("Open of results = %q, want it to name the first byte", err)
 	}
 }

@@ -67,8 +67,8 @@ func FuzzState(f *testing.F) {
 func FuzzResults(f *testing.F) {
 	c := newTestCodec(f)
 	for _, rs := range benchResults() {
-		f.Add(c.SealResults(nil, rs)[sealedHeader:])
-		f.Add(c.SealResults(nil, rs[:2])[sealedHeader:])
+		f.Add(c.SealResults(nil, 1_800_000_000e9, rs)[sealedHeader:])
+		f.Add(c.SealResults(nil, 1_800_000_000e9, rs[:2])[sealedHeader:])
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		rs, err := read(c, forged(magicResults, body...))
@@ -78,7 +78,7 @@ func FuzzResults(f *testing.F) {
 			}
 			return
 		}
-		back, err := read(c, c.SealResults(nil, rs))
+		back, err := read(c, c.SealResults(nil, 1_800_000_000e9, rs))
 		if err != nil || len(back) != len(rs) {
 			t.Fatalf("%d results read and sealed again gave %d and error %v", len(rs), len(back), err)
 		}

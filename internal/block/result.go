@@ -25,11 +25,14 @@ type Result struct {
 	Code     string
 	Message  string
 	Output   []byte
+	At       int64 // of the commit that has it, unix nanoseconds, to the millisecond; 0: not known
 }
 
 // compressAbove is the size in bytes from which results are compressed: below
 // it zstd's own tables cost about what they save.
 const compressAbove = 200
+
+const millisecond = 1_000_000 // in nanoseconds
 
 // How the body of packed results is written.
 const (
@@ -37,15 +40,18 @@ const (
 	bodyZstd
 )
 
-// SealResults appends the results of one block in one commit: a byte that says
-// whether the body is compressed, the body's size if so, and the body: number
-// of results, then result after result. A code or message is a number in the
-// dictionary of texts seen so far, and is followed by the text when it is new.
+// SealResults appends the results of one block in one commit: the commit's time
+// in milliseconds, a byte that says whether the body is compressed, the body's
+// size if so, and the body: number of results, then result after result. A code
+// or message is a number in the dictionary of texts seen so far, and is followed
+// by the text when it is new. at counts for all of them, whatever they say
+// themselves.
 //
 // The spare room of dst is used as scratch.
-func (c *Codec) SealResults(dst []byte, rs []Result) []byte {
+func (c *Codec) SealResults(dst []byte, at int64, rs []Result) []byte {
 	start := len(dst)
-	dst = append(begin(dst, magicResults), bodyPlain)
+	dst = binary.AppendVarint(begin(dst, magicResults), at/millisecond)
+	dst = append(dst, bodyPlain)
 	head := len(dst)
 	dst = appendResults(dst, rs)
 	if size := len(dst) - head; size > compressAbove && size <= maxPlain {
@@ -88,11 +94,19 @@ func appendResults(dst []byte, rs []Result) []byte {
 // and returns yield's first error. Output aliases raw or memory of its own: it
 // may be kept as long as raw does not change. Other errors wrap ErrCorrupt.
 func (c *Codec) EachResult(raw []byte, yield func(Result) error) error {
-	body, err := unseal(raw, magicResults, "results")
+	magic := byte(magicResults)
+	if len(raw) > 0 && raw[0] == magicUntimed {
+		magic = magicUntimed
+	}
+	body, err := unseal(raw, magic, "results")
 	if err != nil {
 		return err
 	}
 	r := reader{rest: body}
+	at := int64(0)
+	if magic == magicResults {
+		at = r.varint() * millisecond
+	}
 	switch how := r.byte(); {
 	case how == bodyZstd:
 		size := r.upTo(maxPlain)
@@ -102,16 +116,16 @@ func (c *Codec) EachResult(raw []byte, yield func(Result) error) error {
 	case how != bodyPlain:
 		return corrupt("results are written in the unknown way %d", how)
 	}
-	return eachResult(&r, yield)
+	return eachResult(&r, at, yield)
 }
 
-func eachResult(r *reader, yield func(Result) error) error {
+func eachResult(r *reader, at int64, yield func(Result) error) error {
 	texts := []string{""}
 	item := int64(0)
 	n := r.upTo(len(r.rest))
 	for i := range n {
 		item += r.varint()
-		res := Result{Item: uint16(item), Step: r.byte(), Attempts: r.byte(), Kind: Kind(r.byte())}
+		res := Result{Item: uint16(item), Step: r.byte(), Attempts: r.byte(), Kind: Kind(r.byte()), At: at}
 		res.Code = r.text(&texts)
 		res.Message = r.text(&texts)
 		res.Output = r.bytes(r.upTo(len(r.rest)))

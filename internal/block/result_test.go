@@ -37,13 +37,29 @@ func sameResult(a, b Result) bool {
 		a.Kind == b.Kind && a.Code == b.Code && a.Message == b.Message
 }
 
+// someTime is when the results of these tests were committed; as it is written it takes so many bytes.
+const (
+	someTime  = 1_800_000_000e9
+	timeBytes = 6
+)
+
+func TestResultsOfAnOlderVersionHaveNoTime(t *testing.T) {
+	c := newTestCodec(t)
+	body := append([]byte{bodyPlain}, appendResults(nil, []Result{{Item: 7, Kind: Failure, Code: "late"}})...)
+	got, err := read(c, forged(magicUntimed, body...))
+	if err != nil || len(got) != 1 || got[0].Item != 7 || got[0].Code != "late" || got[0].At != 0 {
+		t.Errorf("read %+v, %v; want item 7 that failed as late, at no time", got, err)
+	}
+}
+
 func TestResultsComeBackInOrder(t *testing.T) {
 	c := newTestCodec(t)
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawResults(t)
 		// Sometimes with room to spare, which is used as scratch, sometimes without.
 		dst := append(make([]byte, 0, rapid.IntRange(4, 5000).Draw(t, "cap")), "kept"...)
-		raw := c.SealResults(dst, want)
+		at := rapid.Int64Range(-1<<62, 1<<62).Draw(t, "at")
+		raw := c.SealResults(dst, at, want)
 		if !bytes.HasPrefix(raw, []byte("kept")) {
 			t.Fatalf("SealResults did not append to dst")
 		}
@@ -54,6 +70,9 @@ func TestResultsComeBackInOrder(t *testing.T) {
 		for i := range want {
 			if !sameResult(got[i], want[i]) {
 				t.Fatalf("result %d = %+v, want %+v", i, got[i], want[i])
+			}
+			if got[i].At != at/millisecond*millisecond {
+				t.Fatalf("result %d is of %d, want %d to the millisecond", i, got[i].At, at)
 			}
 		}
 	})
@@ -69,8 +88,8 @@ func TestEveryDamageToResultsIsNoticed(t *testing.T) {
 	}
 	for name, n := range map[string]int{"plain": 3, "compressed": 40} {
 		t.Run(name, func(t *testing.T) {
-			raw := c.SealResults(nil, failed(n))
-			if packed := raw[sealedHeader] == bodyZstd; packed != (name == "compressed") {
+			raw := c.SealResults(nil, someTime, failed(n))
+			if packed := raw[sealedHeader+timeBytes] == bodyZstd; packed != (name == "compressed") {
 				t.Fatalf("%d results compressed: %t", n, packed)
 			}
 			damage(raw, func(what string, bad []byte) {
@@ -98,7 +117,9 @@ func TestForgedResultsAreCorrupt(t *testing.T) {
 		{"bytes left over", []byte{bodyPlain, 1, 0, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := read(c, forged(magicResults, tt.body...))
+			_, err := read(c, forged(magicUntimed, tt.body...))
+			mustBeCorrupt(t, "EachResult of results without a time", err)
+			_, err = read(c, forged(magicResults, append([]byte{0}, tt.body...)...))
 			mustBeCorrupt(t, "EachResult", err)
 		})
 	}
@@ -126,8 +147,8 @@ func TestResultsThatDoNotCompressStayPlain(t *testing.T) {
 		noise[i] = byte(x >> 56)
 	}
 	c := newTestCodec(t)
-	raw := c.SealResults(nil, []Result{{Output: noise}})
-	if len(raw) > 1000+20 {
+	raw := c.SealResults(nil, someTime, []Result{{Output: noise}})
+	if len(raw) > 1000+25 {
 		t.Errorf("1,000 bytes of noise take %d", len(raw))
 	}
 	if got, err := read(c, raw); err != nil || !bytes.Equal(got[0].Output, noise) {
@@ -137,7 +158,7 @@ func TestResultsThatDoNotCompressStayPlain(t *testing.T) {
 
 func TestEachResultStopsAtTheFirstError(t *testing.T) {
 	c := newTestCodec(t)
-	raw := c.SealResults(nil, make([]Result, 5))
+	raw := c.SealResults(nil, someTime, make([]Result, 5))
 	stop, n := errors.New("stop"), 0
 	err := c.EachResult(raw, func(Result) error {
 		if n++; n == 3 {

@@ -13,7 +13,8 @@ var ErrCorrupt = errors.New("corrupt")
 // The first byte of what is packed: what it is, and in which version of its layout.
 const (
 	magicItems   = 0xB1
-	magicResults = 0xC1
+	magicUntimed = 0xC1 // results as they were written before they had a time
+	magicResults = 0xC2
 )
 
 // sealedHeader is the length of what seal fills in: a magic byte and a CRC32C

@@ -72,9 +72,17 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 		{"a key twice", start + "    url: http://h/\n", `:4: key "url" is there twice, first in line 3; remove one of them`},
 		{"a tab", "actions:\n\ta:\n", ":2: is indented with a tab; YAML wants spaces"},
 		{"an empty file", "", ": is empty; write its content, or do not name it"},
-		{"an action without a url", "actions:\n  a:\n    batch: 5\n", ": actions.a has no url"},
-		{"an unknown resource", start + "    resource: r\n", `: actions.a uses resource "r", which is not there`},
-		{"a list of actions", "actions: [a]\n", ":1: "},
+		{"an action without a url", "actions:\n  a:\n    batch: 5\n", ":2: actions.a: has no url"},
+		{"an unknown resource", start + "    resource: r\n", `:4: actions.a.resource: there is no resource "r"`},
+		{"a list of actions", "actions: [a]\n", ":1: actions: is a list where keys with values are expected"},
+		{"a file that is one word", "hello\n", ":1: is a single value where keys with values are expected"},
+		{"no value", start + "    timeout:\n", ":4: timeout: has no value; write one, or remove the key"},
+		{"broken YAML", "actions: [a\n", ":1: "},
+		{"two documents", "actions: {}\n---\nactions: {}\n", ":3: begins a second document; write one file for each"},
+		{"merged keys", "actions:\n  a: &a {url: http://h/}\n  b:\n    <<: *a\n", ":4: keys are merged with <<; write them out"},
+		{"an alias of nothing", "actions: *a\n", `:1: there is no anchor "a" before this`},
+		{"a secret in a header", start + "    header: {Authorization: Bearer xyz}\n", ":4: Authorization is a secret, and this file is not the place for it; put it into a file that only you can read, and name that under header_file: {Authorization: PATH}"},
+		{"a secret", start + "    secret: whsec_x\n", ":4: secret is a secret, and this file is not the place for it; put it into a file that only you can read, and name that with secret_file: PATH"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := LoadFile(write(t, tt.content))
@@ -174,6 +182,7 @@ func TestValuesReadWhatTheyWrite(t *testing.T) {
 	for text, v := range map[string]value{
 		"200": new(Batch), "8": new(Concurrency), "0": new(Retries), "1m30s": new(Duration), "48h0m0s": new(Span), "500/s": new(Rate),
 		"keep-first": new(DuplicateRule), "skip": new(InvalidRule), "csv": new(ReportFormat), "low": new(Tier), "5%": new(Stop), "2h": new(Deadline),
+		"127.0.0.1:80": new(Address), "worker": new(Role), "replicated": new(Durability), "json": new(LogFormat), "warn": new(LogLevel), "64MiB": new(Size), "1234B": new(Size), "30d": new(Age), "2.5": new(Weight),
 	} {
 		if err := v.Set(text); err != nil || v.String() != text || v.Type() == "" {
 			t.Errorf("%T: Set(%q) = %v, then String() = %q", v, text, err, v.String())

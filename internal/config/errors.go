@@ -1,19 +1,19 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 )
 
-// Error says what is wrong in a file, where, and what to write instead.
+// Error says what is wrong, where, and what to write instead.
 type Error struct {
-	File    string
-	Line    int // 0: the file as a whole
+	File    string // or the variable or flag that it came from
+	Line    int    // 0: the file as a whole
 	Problem string
 	Fix     string
 	Err     error // the cause, if there is one
@@ -21,6 +21,14 @@ type Error struct {
 
 // Error gives place, problem and fix in one line.
 func (e *Error) Error() string {
+	if e.Fix == "" {
+		return e.What()
+	}
+	return e.What() + "; " + e.Fix
+}
+
+// What gives place and problem, without the fix.
+func (e *Error) What() string {
 	var b strings.Builder
 	b.WriteString(e.File)
 	if e.Line > 0 {
@@ -30,63 +38,67 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
-	if e.Fix != "" {
-		fmt.Fprintf(&b, "; %s", e.Fix)
-	}
 	return b.String()
 }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// repeated is how the YAML parser says that a key is there twice.
-var repeated = regexp.MustCompile(`^mapping key (".*") already defined at \[(\d+):\d+\]$`)
+// MostErrors is how many mistakes are told at once.
+const MostErrors = 20
 
-// explain turns what the YAML decoder says into an [Error]. v is what was decoded into.
-func explain(path string, err error, v any) error {
-	var ours *Error
-	if errors.As(err, &ours) {
-		ours.File = path
-		return ours
+// Errors is everything that is wrong, in the order of the file.
+type Errors struct {
+	List []*Error // at most [MostErrors]
+	More int      // that were found besides
+}
+
+// Error gives one line for each.
+func (e *Errors) Error() string {
+	var lines []string
+	for _, one := range e.List {
+		lines = append(lines, one.Error())
 	}
-	out := &Error{File: path, Problem: err.Error()}
-	var located yaml.Error
-	if errors.As(err, &located) {
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", e.More))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the mistakes one by one.
+func (e *Errors) Unwrap() []error {
+	all := make([]error, len(e.List))
+	for i, one := range e.List {
+		all[i] = one
+	}
+	return all
+}
+
+// faults collects mistakes.
+type faults []*Error
+
+func (f *faults) add(e *Error) { *f = append(*f, e) }
+
+// err is everything that was collected, or nil.
+func (f *faults) err() error {
+	if len(*f) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(*f, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
+	most := min(len(*f), MostErrors)
+	return &Errors{List: (*f)[:most], More: len(*f) - most}
+}
+
+// unreadable turns what the YAML parser says into an [Error].
+func unreadable(file string, err error) *Error {
+	out := &Error{File: file, Problem: err.Error()}
+	if located, ok := errors.AsType[yaml.Error](err); ok {
 		out.Problem = located.GetMessage()
 		if t := located.GetToken(); t != nil && t.Position != nil {
 			out.Line = t.Position.Line
 		}
 	}
-	var unknown *yaml.UnknownFieldError
-	var wrong *yaml.TypeError
-	switch {
-	case errors.As(err, &unknown) && unknown.Token != nil:
-		key := unknown.Token.Value
-		out.Problem = fmt.Sprintf("key %q is not known", key)
-		if near := Nearest(key, knownKeys(reflect.TypeOf(v), nil)); near != "" {
-			out.Fix = fmt.Sprintf("did you mean %s?", near)
-		} else {
-			out.Fix = "remove it"
-		}
-	case repeated.MatchString(out.Problem):
-		out.Problem, out.Fix = repeated.ReplaceAllString(out.Problem, "key $1 is there twice, first in line $2"), "remove one of them"
-	case errors.As(err, &wrong) && wrong.Token != nil:
-		out.Problem = fmt.Sprintf("%q is no %s", wrong.Token.Value, kindWord(wrong.DstType))
-	}
 	return out
-}
-
-// kindWord is a Go kind in the words of a person who writes YAML.
-func kindWord(t reflect.Type) string {
-	switch k := t.Kind(); {
-	case t.ConvertibleTo(reflect.TypeFor[int]()):
-		return "whole number"
-	case k == reflect.Slice:
-		return "list"
-	case k == reflect.Map || k == reflect.Struct:
-		return "set of keys"
-	}
-	return "text"
 }
 
 // Nearest is the known word that was probably meant, or empty when none is near.

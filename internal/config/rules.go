@@ -7,16 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/weirhq/weir"
 )
 
-// choose reads one of a few words.
-func choose(s string, words ...string) (string, error) {
-	if slices.Contains(words, s) {
-		return s, nil
+// pick sets one of a few words, and leaves what was there if it is another one.
+func pick[T ~string](into *T, s string, words ...T) error {
+	if !slices.Contains(words, T(s)) {
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(asStrings(words), ", "))
 	}
-	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+	*into = T(s)
+	return nil
+}
+
+func asStrings[T ~string](words []T) (all []string) {
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return all
 }
 
 // DuplicateRule says what happens to a row whose id came before. Empty: keep-first.
@@ -31,9 +38,7 @@ const (
 
 // Set reads it.
 func (d *DuplicateRule) Set(s string) error {
-	w, err := choose(strings.ReplaceAll(s, "_", "-"), string(KeepFirst), string(RefuseDuplicates), string(KeepAll))
-	*d = DuplicateRule(w)
-	return err
+	return pick(d, strings.ReplaceAll(s, "_", "-"), KeepFirst, RefuseDuplicates, KeepAll)
 }
 
 // String writes it.
@@ -41,9 +46,6 @@ func (d *DuplicateRule) String() string { return string(*d) }
 
 // Type is the word in help.
 func (*DuplicateRule) Type() string { return "RULE" }
-
-// UnmarshalYAML reads it from a file.
-func (d *DuplicateRule) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }
 
 // InvalidRule says what happens to the input when a row of it is no item. Empty: refuse.
 type InvalidRule string
@@ -56,9 +58,7 @@ const (
 
 // Set reads it.
 func (i *InvalidRule) Set(s string) error {
-	w, err := choose(s, string(RefuseInvalid), string(SkipInvalid))
-	*i = InvalidRule(w)
-	return err
+	return pick(i, s, RefuseInvalid, SkipInvalid)
 }
 
 // String writes it.
@@ -67,17 +67,12 @@ func (i *InvalidRule) String() string { return string(*i) }
 // Type is the word in help.
 func (*InvalidRule) Type() string { return "RULE" }
 
-// UnmarshalYAML reads it from a file.
-func (i *InvalidRule) UnmarshalYAML(n ast.Node) error { return fromNode(n, i.Set) }
-
 // ReportFormat is how the rows of a report are written. Empty: csv.
 type ReportFormat string
 
 // Set reads it.
 func (f *ReportFormat) Set(s string) error {
-	w, err := choose(s, "csv", "ndjson")
-	*f = ReportFormat(w)
-	return err
+	return pick(f, s, "csv", "ndjson")
 }
 
 // String writes it.
@@ -85,9 +80,6 @@ func (f *ReportFormat) String() string { return string(*f) }
 
 // Type is the word in help.
 func (*ReportFormat) Type() string { return "FORMAT" }
-
-// UnmarshalYAML reads it from a file.
-func (f *ReportFormat) UnmarshalYAML(n ast.Node) error { return fromNode(n, f.Set) }
 
 // Tier is how urgent the work is.
 type Tier weir.Tier
@@ -104,9 +96,6 @@ func (t *Tier) String() string { return weir.Tier(*t).String() }
 
 // Type is the word in help.
 func (*Tier) Type() string { return "TIER" }
-
-// UnmarshalYAML reads it from a file.
-func (t *Tier) UnmarshalYAML(n ast.Node) error { return fromNode(n, t.Set) }
 
 // Stop ends a run early when too much fails: a part ("5%") or a number of failed items.
 type Stop struct {
@@ -140,9 +129,6 @@ func (s *Stop) String() string { return s.text }
 
 // Type is the word in help.
 func (*Stop) Type() string { return "N|N%" }
-
-// UnmarshalYAML reads it from a file.
-func (s *Stop) UnmarshalYAML(n ast.Node) error { return fromNode(n, s.Set) }
 
 // Deadline is when a run ends with what is done by then: a span from its start, or a time with its zone.
 type Deadline struct {
@@ -184,6 +170,3 @@ func (d *Deadline) String() string { return d.text }
 
 // Type is the word in help.
 func (*Deadline) Type() string { return "WHEN" }
-
-// UnmarshalYAML reads it from a file.
-func (d *Deadline) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }

@@ -3,30 +3,10 @@ package config
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
 	"github.com/weirhq/weir"
 )
-
-// fromNode reads a YAML scalar as a flag would be read, and names key and line in the error.
-func fromNode(n ast.Node, set func(string) error) error {
-	t := n.GetToken()
-	if _, scalar := n.(ast.ScalarNode); !scalar {
-		return &Error{Line: t.Position.Line, Problem: key(n) + ": is not a single value"}
-	}
-	if err := set(t.Value); err != nil {
-		return &Error{Line: t.Position.Line, Problem: key(n) + ": " + err.Error()}
-	}
-	return nil
-}
-
-// key is the last part of a node's path.
-func key(n ast.Node) string {
-	p := n.GetPath()
-	return p[strings.LastIndexByte(p, '.')+1:]
-}
 
 // whole reads a number within bounds.
 func whole(s string, low, high int, what string) (int, error) {
@@ -53,9 +33,6 @@ func (b *Batch) String() string { return orEmpty(int(*b)) }
 // Type is the word in help.
 func (*Batch) Type() string { return "N" }
 
-// UnmarshalYAML reads it from a file.
-func (b *Batch) UnmarshalYAML(n ast.Node) error { return fromNode(n, b.Set) }
-
 // Concurrency is the most tasks in flight at once. 0: not set.
 type Concurrency int
 
@@ -71,9 +48,6 @@ func (c *Concurrency) String() string { return orEmpty(int(*c)) }
 
 // Type is the word in help.
 func (*Concurrency) Type() string { return "N" }
-
-// UnmarshalYAML reads it from a file.
-func (c *Concurrency) UnmarshalYAML(n ast.Node) error { return fromNode(n, c.Set) }
 
 // Retries is how often a failed item is tried again, plus one: 0 means not set.
 type Retries int
@@ -101,9 +75,6 @@ func (r *Retries) String() string {
 
 // Type is the word in help.
 func (*Retries) Type() string { return "N" }
-
-// UnmarshalYAML reads it from a file.
-func (r *Retries) UnmarshalYAML(n ast.Node) error { return fromNode(n, r.Set) }
 
 func orEmpty(n int) string {
 	if n == 0 {
@@ -151,9 +122,6 @@ func (d *Duration) String() string {
 // Type is the word in help.
 func (*Duration) Type() string { return "SPAN" }
 
-// UnmarshalYAML reads it from a file.
-func (d *Duration) UnmarshalYAML(n ast.Node) error { return fromNode(n, d.Set) }
-
 // Span is a time span with its unit, above 0. 0: not set.
 type Span time.Duration
 
@@ -196,6 +164,3 @@ func (r *Rate) String() string {
 
 // Type is the word in help.
 func (*Rate) Type() string { return "N/s" }
-
-// UnmarshalYAML reads it from a file.
-func (r *Rate) UnmarshalYAML(n ast.Node) error { return fromNode(n, r.Set) }

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -43,7 +44,8 @@ func newRequest(ctx context.Context, t *weir.Task, input func(*weir.TaskItem) ([
 	b = appendText(b, t.Step)
 	b = append(b, `,"attempt":`...)
 	b = strconv.AppendInt(b, int64(t.Attempt), 10)
-	b = append(b, `,"dry_run":false`...)
+	b = append(b, `,"dry_run":`...)
+	b = strconv.AppendBool(b, t.DryRun)
 	if d := deadline(ctx, t); !d.IsZero() {
 		b = append(b, `,"deadline":"`...)
 		b = d.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -105,7 +107,11 @@ func (r *request) writeItems(t *weir.Task, input func(*weir.TaskItem) ([]byte, e
 			continue
 		}
 		b = append(b, key...)
-		b = strconv.AppendInt(b, it.No, 10)
+		no := it.No
+		if t.KeysOf != "" {
+			no = t.KeyNos[i]
+		}
+		b = strconv.AppendInt(b, no, 10)
 		b = append(b, `","data":`...)
 		b = appendJSON(b, data)
 		if len(it.Previous) > 0 {
@@ -121,7 +127,7 @@ func (r *request) writeItems(t *weir.Task, input func(*weir.TaskItem) ([]byte, e
 func keyStart(t *weir.Task) []byte {
 	b := make([]byte, 0, 80)
 	b = append(b, `,"idempotency_key":`...)
-	b = appendText(b, string(t.Bulk))
+	b = appendText(b, string(cmp.Or(t.KeysOf, t.Bulk)))
 	b = append(b[:len(b)-1], '.') // over the closing quote
 	b = strconv.AppendInt(b, int64(t.StepNo), 10)
 	return append(b, '.')

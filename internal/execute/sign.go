@@ -1,17 +1,12 @@
 package execute
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/weirhq/weir"
 )
 
 // The headers of Standard Webhooks.
@@ -19,12 +14,6 @@ const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
-)
-
-// Bounds of a secret, in bytes after base64 is decoded.
-const (
-	minSecret = 24
-	maxSecret = 64
 )
 
 // Errors of [Verify], for [errors.Is].
@@ -37,36 +26,25 @@ var (
 	ErrForged = errors.New("signature does not match")
 )
 
-// Signer signs calls by Standard Webhooks. It may be used by many goroutines.
-type Signer struct{ keys [][]byte }
+// Signer signs messages by Standard Webhooks: calls of endpoints and
+// notifications. It may be used by many goroutines.
+type Signer struct{ keys []key }
 
-// NewSigner reads a secret: "whsec_" and 24 to 64 bytes in base64. Several,
-// separated by spaces, sign each call once each, so that a receiver can change
-// from one to the next without a gap.
+// NewSigner reads a secret: "whsec_" and 24 to 64 bytes in base64, or "whsk_"
+// and a private ed25519 key in base64, whose receivers need to know its public
+// key only. Several, separated by spaces, sign each message once each, so that
+// a receiver can change from one to the next without a gap.
 func NewSigner(secret string) (*Signer, error) {
-	s := &Signer{}
-	for one := range strings.FieldsSeq(secret) {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(one, "whsec_"))
-		if err != nil || !strings.HasPrefix(one, "whsec_") {
-			return nil, secretError("is not whsec_ and base64")
+	keys, err := parseKeys(secret)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if !k.signs() {
+			return nil, secretError("is a public key, which cannot sign")
 		}
-		if len(key) < minSecret || len(key) > maxSecret {
-			return nil, secretError(fmt.Sprintf("has %d bytes", len(key)))
-		}
-		s.keys = append(s.keys, key)
 	}
-	if len(s.keys) == 0 {
-		return nil, secretError("is empty")
-	}
-	return s, nil
-}
-
-// secretError never repeats the secret.
-func secretError(problem string) error {
-	return &weir.FieldError{
-		Code: "bad_secret", Field: "secret", Problem: problem,
-		Fix: fmt.Sprintf(`write "whsec_" and %d to %d random bytes in base64`, minSecret, maxSecret),
-	}
+	return &Signer{keys}, nil
 }
 
 // Sign sets the three headers for a message. The id is the same for every
@@ -76,28 +54,21 @@ func (s *Signer) Sign(h http.Header, id string, at time.Time, body []byte) {
 	h[HeaderID] = []string{id}
 	h[HeaderTimestamp] = []string{ts}
 	sigs := make([]byte, 0, 48*len(s.keys))
-	for i, key := range s.keys {
+	for i, k := range s.keys {
 		if i > 0 {
 			sigs = append(sigs, ' ')
 		}
-		sigs = append(sigs, "v1,"...)
-		sigs = base64.StdEncoding.AppendEncode(sigs, sum(key, id, ts, body))
+		sigs = k.append(sigs, id, ts, body)
 	}
 	h[HeaderSignature] = []string{string(sigs)}
 }
 
-func sum(key []byte, id, ts string, body []byte) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + ts + "."))
-	mac.Write(body)
-	return mac.Sum(make([]byte, 0, sha256.Size))
-}
-
-// Verify checks that body was signed with the secret, at most tolerance before
-// or after now. Signatures are compared in constant time. A receiver that must
-// not act twice on one message remembers the ids it saw.
+// Verify checks that body was signed with the secret, or with the private key
+// that belongs to a public one ("whpk_"), at most tolerance before or after
+// now. Signatures are compared in constant time. A receiver that must not act
+// twice on one message remembers the ids it saw.
 func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance time.Duration) error {
-	s, err := NewSigner(secret)
+	keys, err := parseKeys(secret)
 	if err != nil {
 		return err
 	}
@@ -112,26 +83,12 @@ func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance 
 	if age := now.Sub(time.Unix(sec, 0)); age > tolerance || age < -tolerance {
 		return fmt.Errorf("%w: made %v ago, tolerated are %v", ErrStale, age.Round(time.Second), tolerance)
 	}
-	for _, key := range s.keys {
-		if anyEqual(sigs, sum(key, id, ts, body)) {
-			return nil
+	for _, k := range keys {
+		for sig := range strings.FieldsSeq(sigs) {
+			if k.made(sig, id, ts, body) {
+				return nil
+			}
 		}
 	}
 	return ErrForged
-}
-
-// anyEqual looks for want among "v1,…" signatures separated by spaces; other
-// versions are left to others.
-func anyEqual(sigs string, want []byte) bool {
-	for sig := range strings.FieldsSeq(sigs) {
-		text, ok := strings.CutPrefix(sig, "v1,")
-		if !ok {
-			continue
-		}
-		got, err := base64.StdEncoding.DecodeString(text)
-		if err == nil && hmac.Equal(got, want) {
-			return true
-		}
-	}
-	return false
 }

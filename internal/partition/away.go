@@ -82,6 +82,7 @@ func (m *Machine) obey(now int64, o *Orders) error {
 			b.give(r)
 		}
 	}
+	m.adopt(now, b, o.Rules)
 	b.shard.rest, b.shard.spread = o.Rest, o.Spread
 	b.shard.away.seen, b.shard.away.state, b.shard.away.unsaved = o.Number, o.State, true
 	m.touch(b)

@@ -23,6 +23,8 @@ type Status struct {
 	Resumes       int64             `json:"resumes,omitempty"`        // resume commands that were read
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
+	StartAt       int64             `json:"start_at,omitempty"`
+	Phase         phase             `json:"phase,omitempty"`
 }
 
 // bulk is one bulk action in memory.
@@ -61,6 +63,7 @@ type step struct {
 	queued  int64                 // items in ready, linger and retries
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 	offered int64                 // items that the queue was last told of
+	pace    pace                  // what the bulk action itself allows here
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
@@ -77,6 +80,9 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 		m.waits.push(wait{due: c.Deadline, bulk: c.ID})
 	}
 	m.enter(b)
+	if m.cfg.Tenant != nil {
+		m.limitTenant(now, c.Tenant)
+	}
 	if b.atHome() {
 		m.homeAlarm(now, b)
 	}
@@ -95,7 +101,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	b.group = m.queue.AddGroup(m.queue.Tenant(c.Tenant), sched.GroupConfig{
 		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Data: b,
 	})
-	defs := m.cfg.Chain(c.Chain)
+	defs := m.steps(c)
 	if len(defs) != len(c.Steps) {
 		b.problem = "unknown_action"
 		return
@@ -103,6 +109,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	for i, def := range defs {
 		lane := m.lane(now, def.Resource)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
+		s.setPace(b)
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
 		s.entry.Data = s
 		lane.chunk = max(lane.chunk, s.chunk)
@@ -135,8 +142,11 @@ func (b *bulk) move(to weir.BulkState, reason string) {
 
 // unopened is the number of items that may still be opened.
 func (b *bulk) unopened() int64 {
-	if b.shard != nil {
+	switch {
+	case b.shard != nil:
 		return b.shard.given - b.opened
+	case b.status.Phase == canaryPhase:
+		return b.spec.Canary.Items - b.opened
 	}
 	return b.spec.Items - b.opened
 }
@@ -160,8 +170,10 @@ func (m *Machine) settle(now int64, b *bulk) {
 		}
 		b.move(to, b.status.Reason)
 	default:
+		m.judgeCanary(now, b)
 		return
 	}
+	m.event(now, b)
 	b.status.Finished = now
 	m.account(now, b)
 	m.withdraw(now, b)
@@ -198,5 +210,6 @@ func (m *Machine) judge(now int64, b *bulk) {
 		m.cancel(now, b, "rule", "failure rule")
 	} else {
 		m.hold(now, b, weir.BulkStopped, "failure rule")
+		m.event(now, b)
 	}
 }

@@ -22,6 +22,8 @@ type generation struct {
 	ack     uint64
 	views   []weir.Progress
 	sends   []Outgoing
+	events  []Event      // that somebody has to take
+	noted   [][]byte     // rows of events that were taken
 	scaled  []string     // lanes that were told how many workers to have
 	tenants []string     // that got their first bulk action here, or lost their last
 	items   int64        // that end with it
@@ -80,7 +82,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		}
 	}
 	for _, l := range g.blocks {
-		m.writeBlock(b, l)
+		m.writeBlock(now, b, l)
 	}
 	for _, x := range g.touched {
 		m.writeStatus(now, b, x)
@@ -96,6 +98,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	m.writeTenants(b, g)
 	m.writeLanes(b, g)
+	m.writeEvents(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}
@@ -121,7 +124,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 }
 
 // writeBlock adds the rows of a block: where its items are, and what the actions said of them.
-func (m *Machine) writeBlock(b *store.Batch, l *live) {
+func (m *Machine) writeBlock(now int64, b *store.Batch, l *live) {
 	l.state.Retries = l.state.Retries[:0]
 	for _, r := range l.retries {
 		if planted.Is(planted.RetryLost) {
@@ -135,7 +138,7 @@ func (m *Machine) writeBlock(b *store.Batch, l *live) {
 	if len(l.results) > 0 {
 		b.Set = append(b.Set, store.Row{
 			Key:   resultsKey(id, l.no, b.Number),
-			Value: m.cfg.Codec.SealResults(nil, l.results),
+			Value: m.cfg.Codec.SealResults(nil, now, l.results),
 		})
 		clear(l.results)
 		l.results = l.results[:0]
@@ -154,6 +157,7 @@ func (m *Machine) Committed(now int64) {
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
 	m.sends = append(m.sends, g.sends...)
+	m.events = append(m.events, g.events...)
 	m.uncommitted -= g.results
 	m.arriveAll(now, g)
 	for _, r := range g.retries {

@@ -20,13 +20,15 @@ type Task struct {
 	Block     uint32
 	StepNo    int
 	Step      *weir.Step
-	FirstStep int      // where the bulk action's items started
-	Attempt   int      // 1 for the first
-	Base      int64    // position of the block's first item in the bulk action
-	Items     []uint16 // positions in the block, rising
-	Previous  [][]byte // what the step before answered, by position in Items; nil: nothing, or see Reload
-	Reload    bool     // answers that are not in Previous may be in the store
-	Shards    []int    // partitions that share the bulk action, the home first; nil: it is this one's alone
+	FirstStep int         // where the bulk action's items started
+	Attempt   int         // 1 for the first
+	Base      int64       // position of the block's first item in the bulk action
+	Items     []uint16    // positions in the block, rising
+	Previous  [][]byte    // what the step before answered, by position in Items; nil: nothing, or see Reload
+	Reload    bool        // answers that are not in Previous may be in the store
+	Names     []string    // of all steps
+	KeysOf    weir.BulkID // whose idempotency keys the items have; empty: Bulk's
+	Shards    []int       // partitions that share the bulk action, the home first; nil: it is this one's alone
 
 	at      *step
 	l       *live
@@ -63,9 +65,10 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	must(n == pick.Cost, "cut %d items where %d were picked", n, pick.Cost)
 	b := s.bulk
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
-	t.Base, t.Shards = t.l.base, b.spec.Shards
+	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
 	s.queued -= int64(n)
 	b.inFlight += int64(n)
+	m.spend(now, s, n)
 	t.l.steps[s.no].flying += n
 	m.inFlight++
 	m.offer(now, s)
@@ -152,7 +155,7 @@ func (m *Machine) offerAll(now int64, b *bulk) {
 // head is the size of the task that cut would make, 0 if there is none now.
 func (s *step) head() int {
 	switch {
-	case s.crowded():
+	case s.crowded() || s.pace.waits:
 		return 0
 	case len(s.retries) > 0:
 		return min(s.chunk, len(s.retries[0].items))

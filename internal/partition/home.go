@@ -32,6 +32,7 @@ type told struct {
 	ranges int
 	state  weir.BulkState
 	spread int
+	rules  uint64
 }
 
 // Orders is what the home tells a shard. Each says all that the shard may not
@@ -50,6 +51,7 @@ type Orders struct {
 	Reason string         `json:"reason,omitempty"`
 	Rest   int64          `json:"rest,omitempty"`   // items that no shard was given
 	Spread int            `json:"spread,omitempty"` // shards that have work
+	Rules  *ruleSet       `json:"rules,omitempty"`  // as they are now, if they were ever changed
 }
 
 // Outgoing is a message to the inbox of another partition. One with the same
@@ -82,7 +84,7 @@ func (h *home) grant(c *Created, to int) uint32 {
 // takeover could give them to somebody else.
 func (m *Machine) topUp(b *bulk) {
 	s, h := b.shard, b.shard.home
-	for again := !b.stopping(); again; {
+	for again := !b.stopping() && !b.held(); again; {
 		again = false
 		for to := range h.lists {
 			if uint32(len(h.owners)) == b.spec.ranges() || len(h.lists[to])-max(1, b.begunBy(to)) >= 1 {
@@ -209,7 +211,7 @@ func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 	h := b.shard.home
 	b.shard.spread = b.spread()
 	for i := 1; i < len(h.lists); i++ {
-		want := told{ranges: len(h.lists[i]), state: b.state, spread: b.shard.spread}
+		want := told{ranges: len(h.lists[i]), state: b.state, spread: b.shard.spread, rules: b.spec.Rules}
 		have := h.told[i]
 		have.number, have.at = 0, 0
 		if want.ranges == 0 || want == have && h.told[i].number != 0 {
@@ -229,6 +231,9 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	}
 	if t.Have == 0 {
 		o.Spec = b.spec
+	}
+	if b.spec.Rules > 0 {
+		o.Rules = b.spec.rules()
 	}
 	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]
 	return o

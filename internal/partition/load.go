@@ -38,6 +38,9 @@ func (m *Machine) Load(now int64, rows Rows) error {
 	if err := m.loadOver(rows); err != nil {
 		return err
 	}
+	if err := m.loadEvents(rows); err != nil {
+		return err
+	}
 	return m.loadTenants(rows)
 }
 
@@ -52,6 +55,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	}
 	b := m.addBulk(now, spec, s)
 	b.status, b.state = *status, status.State
+	m.offerAll(now, b) // a canary has fewer items to offer than it seemed
 	if s != nil {
 		b.regain()
 	}
@@ -80,6 +84,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 // restate brings the queue in line with the stored state.
 func (m *Machine) restate(now int64, b *bulk) {
 	switch b.state {
+	case weir.BulkSealed, weir.BulkScheduled, weir.BulkAwaiting:
+		m.queue.PauseGroup(now, b.group)
+		m.startDue(b)
 	case weir.BulkPaused, weir.BulkStopped:
 		if !planted.Is(planted.StartWhilePaused) {
 			m.queue.PauseGroup(now, b.group)

@@ -30,6 +30,17 @@ type Created struct {
 	Submitted   int64         `json:"submitted"`
 	Again       bool          `json:"again,omitempty"`  // it was put in again after the store may have lost it: the owner looks whether it knows it
 	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
+
+	Text    json.RawMessage    `json:"text,omitempty"`     // describes the chain, where it is not registered
+	Hold    bool               `json:"hold,omitempty"`     // starts when told
+	StartAt int64              `json:"start_at,omitempty"` // starts by itself; 0: at once, or see Hold
+	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only where it is not shared
+	Rates   map[string]float64 `json:"rates,omitempty"`    // items per second by step
+	Rules   uint64             `json:"rules,omitempty"`    // counts changes of tier, priority, concurrency, rates and stop rule
+	Notify  bool               `json:"notify,omitempty"`   // events are kept until somebody has taken them
+	KeysOf  weir.BulkID        `json:"keys_of,omitempty"`  // whose idempotency keys its items have; their numbers are in the carried blocks
+	KeepFor int64              `json:"keep_for,omitempty"` // nanoseconds after its end; 0: as long as the engine keeps others
+	Extra   json.RawMessage    `json:"extra,omitempty"`    // what the submitter wants to find again
 }
 
 // Blocks is the number of blocks.
@@ -48,14 +59,30 @@ func (c *Created) BlockSize(no uint32) int {
 	return int(min(block.Size, c.Items-int64(no)*block.Size))
 }
 
+// Base is the position of the first item of block no.
+func (c *Created) Base(no uint32) int64 {
+	if c.Sizes == nil {
+		return int64(no) * block.Size
+	}
+	var n int64
+	for _, size := range c.Sizes[:no] {
+		n += int64(size)
+	}
+	return n
+}
+
 // Verb is a command to a bulk action.
 type Verb string
 
 // The commands.
 const (
-	Pause  Verb = "pause"
-	Resume Verb = "resume"
-	Cancel Verb = "cancel"
+	Pause   Verb = "pause"
+	Resume  Verb = "resume"
+	Cancel  Verb = "cancel"
+	Start   Verb = "start"   // what was held; At says when
+	Unset   Verb = "unset"   // takes a time to start back: it is held again
+	Approve Verb = "approve" // the rest after its canary
+	Change  Verb = "change"  // its rules
 )
 
 // Command changes a bulk action. Repeating one has no further effect.
@@ -63,6 +90,8 @@ type Command struct {
 	ID     weir.BulkID `json:"id"`
 	Verb   Verb        `json:"verb"`
 	Reason string      `json:"reason,omitempty"`
+	At     int64       `json:"at,omitempty"`
+	Rules  *weir.Rules `json:"rules,omitempty"`
 }
 
 // envelope is a message as it lies in the inbox: one of its fields is set.
@@ -72,6 +101,7 @@ type envelope struct {
 	Scale   *Scale   `json:"scale,omitempty"`
 	Orders  *Orders  `json:"orders,omitempty"`
 	Tally   *Tally   `json:"tally,omitempty"`
+	Noted   *Noted   `json:"noted,omitempty"`
 	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
 }
 
@@ -99,8 +129,8 @@ func decode(msg store.Message) (e envelope, err error) {
 	if err := json.Unmarshal(msg.Body, &e); err != nil {
 		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
 	}
-	if e.Created == nil && e.Command == nil && e.Scale == nil && e.Orders == nil && e.Tally == nil && e.Mark == "" {
-		return e, fmt.Errorf("inbox message %d: %w: neither created nor command nor scale nor orders nor tally nor mark", msg.Seq, store.ErrCorrupt)
+	if e == (envelope{}) {
+		return e, fmt.Errorf("inbox message %d: %w: it says nothing that is known here", msg.Seq, store.ErrCorrupt)
 	}
 	return e, nil
 }
@@ -129,6 +159,8 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		m.scale(now, e.Scale)
 	case e.Tally != nil:
 		m.tally(now, e.Tally)
+	case e.Noted != nil:
+		m.noted(e.Noted)
 	}
 	return added, nil
 }
@@ -137,6 +169,7 @@ func (m *Machine) create(now int64, c *Created) {
 	b := m.addBulk(now, c, homeShard(c))
 	m.gen.created = append(m.gen.created, b)
 	m.touch(b)
+	m.await(now, b)
 	if b.atHome() {
 		m.topUp(b)
 	} else if b.steps != nil {
@@ -162,6 +195,14 @@ func (m *Machine) command(now int64, c *Command) {
 		m.release(now, b)
 	case Cancel:
 		m.cancel(now, b, "user", c.Reason)
+	case Start:
+		m.startAt(now, b, c.At)
+	case Unset:
+		m.unset(b)
+	case Approve:
+		m.approve(now, b)
+	case Change:
+		m.change(now, b, c.Rules)
 	}
 }
 
@@ -186,6 +227,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.Forgiven = b.status.Failed
 	b.status.ForgivenEnded = b.ended()
 	m.queue.ResumeGroup(now, b.group)
+	m.judgeCanary(now, b)
 }
 
 // cancel ends what has not started. It costs one row, whatever the number of

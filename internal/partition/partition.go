@@ -44,6 +44,10 @@ type Config struct {
 	Seed uint64
 	// Chain finds a registered chain's steps by its name; nil: unknown.
 	Chain func(name string) []weir.Step
+	// Describe makes the steps of a chain that is not registered of its text; nil: it cannot.
+	Describe func(text []byte) []weir.Step
+	// Tenant tells what a tenant may use; nil: nobody has limits of their own.
+	Tenant func(name string) TenantLimits
 	// Gate makes the gate of a resource; nil: the machine keeps the limits itself.
 	Gate func(weir.Resource) sched.Gate
 	// Codec packs what is written.
@@ -75,6 +79,7 @@ type Machine struct {
 	views       []weir.Progress // durable, not yet handed out
 	ended       int64           // items that ended durably, not yet handed out
 	sends       []Outgoing      // durable, not yet handed out
+	events      []Event         // durable, not yet handed out
 	freeTasks   []*Task
 	freeOuts    [][][]byte
 }
@@ -103,6 +108,8 @@ type Effects struct {
 	Ended int64
 	// Send holds messages for other partitions. One that is lost is sent again, later.
 	Send []Outgoing
+	// Events holds what somebody outside has to be told of. Each comes again after a takeover until it was noted.
+	Events []Event
 	// Wake is when Advance has to be called again without any input.
 	Wake int64
 }
@@ -131,6 +138,7 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Views, m.views = m.views, e.Views[:0]
 	e.Ended, m.ended = m.ended, 0
 	e.Send, m.sends = m.sends, e.Send[:0]
+	e.Events, m.events = m.events, e.Events[:0]
 	e.Start = m.start(now, e.Start[:0])
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.waits.next()

@@ -26,6 +26,7 @@ import (
 //	s id                   shared, elsewhere: what the shard was told
 //	w tenant               marks a tenant that has bulk actions here that have not ended
 //	l resource             how many workers the lane was told to have
+//	e id commit            an event that nobody has taken yet
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'
@@ -39,6 +40,7 @@ const (
 	kindShard   = 's'
 	kindTenant  = 'w'
 	kindLane    = 'l'
+	kindEvent   = 'e'
 	kindTime    = 't'
 )
 

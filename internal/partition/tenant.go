@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -107,5 +106,5 @@ func (m *Machine) weigh(now int64, name string) {
 	}
 	t.spread = widest
 	m.tenants[name] = t
-	m.queue.SetTenant(now, m.queue.Tenant(name), int64(sched.Unit/widest), 0)
+	m.limitTenant(now, name)
 }

@@ -15,7 +15,7 @@ import (
 func (m *Machine) view(b *bulk) weir.Progress {
 	s := &b.status
 	p := weir.Progress{
-		ID: b.spec.ID, State: b.state, Counts: s.Counts(b.spec.Items),
+		ID: b.spec.ID, State: b.state, Canary: s.Phase == canaryPhase, Reason: s.Reason, Counts: s.Counts(b.spec.Items),
 		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.causes(b),
 	}
 	if b.atHome() {
@@ -72,7 +72,10 @@ func (m *Machine) account(now int64, b *bulk) {
 func (m *Machine) causes(b *bulk) (words []string) {
 	switch {
 	case b.state != weir.BulkRunning && b.state != weir.BulkCancelling:
-		if !b.state.Final() {
+		switch {
+		case b.state == weir.BulkAwaiting:
+			words = append(words, "approval")
+		case !b.state.Final():
 			words = append(words, b.state.String())
 		}
 		return words
@@ -81,6 +84,9 @@ func (m *Machine) causes(b *bulk) (words []string) {
 	}
 	for i := len(b.steps) - 1; i >= 0; i-- {
 		s := b.steps[i]
+		if s.pace.waits && s.offered > 0 && !slices.Contains(words, "rate") {
+			words = append(words, "rate")
+		}
 		if s.head() == 0 {
 			continue
 		}

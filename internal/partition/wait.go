@@ -32,6 +32,7 @@ type wait struct {
 	seq   uint64 // order of equal times
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
+	paced *step       // its own rate lets it go on
 	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept
 }
 
@@ -65,6 +66,8 @@ func (m *Machine) due(now int64) {
 			m.retryDue(now, w.retry)
 		case w.step != nil:
 			m.lingerDue(now, w.step)
+		case w.paced != nil:
+			m.paceDue(now, w.paced)
 		case m.bulks[w.bulk] != nil:
 			m.alarm(now, m.bulks[w.bulk])
 		}
@@ -78,6 +81,8 @@ func (m *Machine) alarm(now int64, b *bulk) {
 		m.awayAlarm(now, b)
 	case b.spec.Deadline != 0 && now >= b.spec.Deadline && b.state != weir.BulkCancelling:
 		m.cancel(now, b, "deadline", "deadline")
+	case b.state == weir.BulkScheduled && now >= b.status.StartAt:
+		m.begin(now, b)
 	}
 	if b.atHome() {
 		m.homeAlarm(now, b)

@@ -21,6 +21,8 @@ type Row struct {
 	Attempts int
 	Output   []byte // JSON that the last action returned, if any
 	Reason   string // why it waits, or was cancelled
+	No       int64  // position in the bulk action, from 0
+	KeyNo    int64  // the number in its idempotency key
 }
 
 // Invalid is a row of the input that did not become an item.

@@ -229,6 +229,38 @@ func (q *Queue) ResumeGroup(now int64, g *Group) {
 	}
 }
 
+// SetGroup changes the priority, tier and cap of g. Tasks in flight are not touched.
+func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
+	if g.state == groupRemoved {
+		return
+	}
+	for e := g.first; e != nil; e = e.next {
+		if e.queued() {
+			q.dequeue(now, e)
+		}
+	}
+	g.priority, g.cap = int32(c.Priority), int32(c.Cap)
+	if tier := uint8(min(max(c.Tier, 0), Tiers-1)); tier != g.tier {
+		g.tier = tier
+		for e := g.first; e != nil; e = e.next {
+			q.move(e)
+		}
+	}
+	q.requeue(now, g)
+}
+
+// move takes an entry that is not queued to the flow of its group's tier.
+func (q *Queue) move(e *Entry) {
+	old := e.flow
+	f := q.flowOf(e.group.tenant, old.tier.r, int(e.group.tier))
+	q.stopLingering(f)
+	f.refs++
+	e.flow = f
+	if old.refs--; old.refs == 0 && old.state == flowIdle {
+		q.startLingering(old)
+	}
+}
+
 // RemoveGroup ends g: nothing of it is picked any more. Tasks in flight are still
 // given to Done when they end. Entries leave the tree when they are met, when
 // nothing else is left in their flow, or when they have become the greater part of

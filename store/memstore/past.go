@@ -58,7 +58,7 @@ func (s *Store) Restore(m *Moment) {
 	for name, of := range m.topics {
 		s.registry.topics[name] = maps.Clone(of)
 	}
-	s.registry.lasting = maps.Clone(m.lasting)
+	s.registry.keep(m.lasting)
 }
 
 // Lives is how often the store was set back.

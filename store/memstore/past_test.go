@@ -46,6 +46,9 @@ func TestAStoreThatIsSetBackHoldsWhatItHeldThen(t *testing.T) {
 				}
 			}
 		}
+		if list, err := s.List(ctx, "", "", 9); err != nil || len(list) != 1 || list[0].Name != "kept" {
+			t.Errorf("List() = %q, %v; want kept alone", list, err)
+		}
 		if _, err := s.GetBlock(ctx, 1, "ba", 2); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("GetBlock of a lost block = %v, want ErrNotFound", err)
 		}

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -16,6 +15,7 @@ type registry struct {
 	mu      sync.Mutex
 	topics  map[string]map[string]announced
 	lasting map[string][]byte
+	names   []string // of the lasting records, in order
 }
 
 // announced is a record that is gone at a moment of the store's clock.
@@ -73,39 +73,4 @@ func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, er
 		records = append(records, store.Record{Name: name, Value: clone(of[name].value)})
 	}
 	return records, nil
-}
-
-// Swap replaces a lasting record, if it is what the caller saw last.
-func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
-	r, err := s.registered(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer r.mu.Unlock()
-	held, there := r.lasting[name]
-	switch {
-	case there == (old != nil) && bytes.Equal(held, old):
-		if r.lasting == nil {
-			r.lasting = map[string][]byte{}
-		}
-		r.lasting[name] = clone(value)
-		return clone(value), nil
-	case !there:
-		return nil, nil
-	}
-	return clone(held), nil
-}
-
-// Lookup returns a copy of a lasting record.
-func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
-	r, err := s.registered(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer r.mu.Unlock()
-	held, there := r.lasting[name]
-	if !there {
-		return nil, store.ErrNotFound
-	}
-	return clone(held), nil
 }

@@ -16,6 +16,7 @@
 //	mark         written before waiting for replicas
 //	life         a name that a flush takes away, see [Store.Incarnation]
 //	topic:NAME, record:NAME  what nodes announce, and lasting records, of [store.Control] alone
+//	records      sorted set of the names of the lasting records
 //
 // Any number of nodes work on a stage at once. What a node may write to a
 // partition is decided by the token of its lease, in the same script that writes;

@@ -15,8 +15,6 @@ import (
 
 func (k *keys) topic(name string) string { return k.prefix + "topic:" + name }
 
-func (k *keys) record(name string) string { return k.prefix + "record:" + name }
-
 // Announce writes a record that is gone after ttl by the server's clock.
 func (s *Store) Announce(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
 	if err := s.enter(ctx); err != nil {
@@ -50,41 +48,4 @@ func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, er
 	}
 	slices.SortFunc(records, func(a, b store.Record) int { return cmp.Compare(a.Name, b.Name) })
 	return records, nil
-}
-
-// Swap replaces a lasting record, if it is what the caller saw last.
-func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	saw := ""
-	if old != nil {
-		saw = rueidis.BinaryString(store.SealRecord(name, old))
-	}
-	k := s.keysOf(store.Control)
-	reply, lag := s.writeScript(ctx, k, s.scripts.swap, []string{k.record(name)}, saw, rueidis.BinaryString(store.SealRecord(name, value)))
-	held, err := reply.AsBytes()
-	none := rueidis.IsRedisNil(err)
-	switch {
-	case err != nil && !none:
-		return nil, s.unsure(ctx, "swap record "+name, store.Control, err)
-	case lag != nil: // also if another's record is there: it must be on the replicas, too
-		return nil, s.lagging(ctx, "swap record "+name, store.Control, lag)
-	case none:
-		return nil, nil
-	}
-	return store.UnsealRecord(name, held)
-}
-
-// Lookup returns a lasting record.
-func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	get := s.client.B().Get().Key(s.keysOf(store.Control).record(name)).Build()
-	held, err := s.bytes(ctx, "look up record "+name, store.Control, s.client.Do(ctx, get))
-	if err != nil {
-		return nil, err
-	}
-	return store.UnsealRecord(name, held)
 }

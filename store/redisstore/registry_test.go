@@ -73,6 +73,9 @@ func TestADamagedLastingRecordIsNoticed(t *testing.T) {
 			if v, err := s.Swap(t.Context(), "map", []byte("value"), []byte("new")); !errors.Is(err, store.ErrCorrupt) {
 				t.Errorf("Swap() = %q, %v; want ErrCorrupt", v, err)
 			}
+			if list, err := s.List(t.Context(), "", "", 9); !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("List() = %q, %v; want ErrCorrupt", list, err)
+			}
 		})
 	}
 }

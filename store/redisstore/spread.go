@@ -152,6 +152,11 @@ func (s *Spread) Lookup(ctx context.Context, name string) ([]byte, error) {
 	return s.of(store.Control).Lookup(ctx, name)
 }
 
+// List implements [store.Registry].
+func (s *Spread) List(ctx context.Context, prefix, after string, limit int) ([]store.Record, error) {
+	return s.of(store.Control).List(ctx, prefix, after, limit)
+}
+
 // Hold implements [store.Quotas].
 func (s *Spread) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (int64, error) {
 	return s.ofLimit(l).Hold(ctx, l, h, ttl)

@@ -30,6 +30,7 @@ type faulty struct {
 	last    func(ctx context.Context, partition int) (store.Last, error)
 	tell    func(ctx context.Context, topic string, r store.Record, ttl time.Duration) error
 	swap    func(ctx context.Context, name string, old, value []byte) ([]byte, error)
+	list    func(ctx context.Context, prefix, after string, limit int) ([]store.Record, error)
 	quotas
 	close func() error
 }
@@ -40,7 +41,7 @@ func newFaulty() *faulty {
 	return &faulty{
 		Store: s, commit: s.Commit, append: s.Append, read: s.Read, scan: s.Scan,
 		put: s.PutBlocks, acquire: s.Acquire, release: s.Release, last: s.Last,
-		tell: s.Announce, swap: s.Swap, quotas: quotas{s.Hold, s.Draw, s.SetTargets}, close: s.Close,
+		tell: s.Announce, swap: s.Swap, list: s.List, quotas: quotas{s.Hold, s.Draw, s.SetTargets}, close: s.Close,
 	}
 }
 
@@ -82,6 +83,10 @@ func (f *faulty) Announce(ctx context.Context, topic string, r store.Record, ttl
 
 func (f *faulty) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
 	return f.swap(ctx, name, old, value)
+}
+
+func (f *faulty) List(ctx context.Context, prefix, after string, limit int) ([]store.Record, error) {
+	return f.list(ctx, prefix, after, limit)
 }
 
 func (f *faulty) Close() error { return f.close() }
@@ -175,18 +180,19 @@ var faults = []struct {
 	{"an announcement stays", "a ttl of 0 removes a record, also one that is not there", false, told(func(_ *string, ttl *time.Duration) {
 		*ttl = max(*ttl, time.Hour)
 	})},
-	{"a swap does not look", "of 16 swaps at once one wins", false, func(f *faulty) {
-		f.swap = func(ctx context.Context, name string, _, value []byte) ([]byte, error) {
-			held, err := f.Lookup(ctx, name)
-			if errors.Is(err, store.ErrNotFound) {
-				held, err = nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			return f.Store.Swap(ctx, name, held, value)
-		}
-	}},
+	{"a swap does not look", "of 16 swaps at once one wins", false, blindSwap},
+	{"a swap does not look when it removes", "a swap by who saw something else returns what is there", true, blindRemoval},
+	{"nothing can be removed", "a swap with nothing removes a record, and it can be made again", true, noRemoval},
+	{"a prefix is looked for anywhere", "a list keeps to its prefix, in byte order", true, listFault(func(all []store.Record, prefix, after string, limit int) []store.Record {
+		all = slices.DeleteFunc(all, func(r store.Record) bool { return !strings.Contains(r.Name, prefix) || r.Name <= after })
+		return all[:min(limit, len(all))]
+	})},
+	{"a list begins with the name after which it should", "a list begins after a name and ends at its limit", false, listFault(func(all []store.Record, prefix, after string, limit int) []store.Record {
+		all = slices.DeleteFunc(all, func(r store.Record) bool { return !strings.HasPrefix(r.Name, prefix) || r.Name < after })
+		return all[:min(limit, len(all))]
+	})},
+	{"a list is cut", "a long list comes page by page", false, cutList},
+	{"a list stops at a record that is gone", "what stays is listed while others come and go", false, stopAtGone},
 	{"what a node has used is forgotten", "what one node gains has left another", false, held(func(_ *store.Limit, h *store.Holding, _ *time.Duration) {
 		h.Used = 0
 	})},
@@ -219,6 +225,7 @@ var faults = []struct {
 		}
 	}},
 	{crashing, "a lasting record survives", false, func(*faulty) {}},
+	{crashing, "a removed record stays removed, and the others are listed", false, func(*faulty) {}},
 	{crashing, "a commit survives", false, func(*faulty) {}},
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/weirhq/weir/store"
@@ -62,4 +63,43 @@ var durableCases = []struct {
 		want(t, "from an older one", swap(t, s, "map", []byte("one"), "three"), "two")
 		want(t, "from the newest", swap(t, s, "map", []byte("two"), "three"), "three")
 	}},
+	{"a removed record stays removed, and the others are listed", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			swap(t, s, name, nil, "one")
+		}
+		swap(t, s, "b", []byte("one"), "")
+		swap(t, s, "d", []byte("one"), "")
+		swap(t, s, "d", nil, "again")
+		s = reopen()
+		want(t, "records", listed(t, s, "", "", 9), `["a" "c" "d"]`)
+		_, err := s.Lookup(t.Context(), "b")
+		wantErr(t, err, store.ErrNotFound)
+		want(t, "made again", lookup(t, s, "d"), "again")
+	}},
+	{"what was listed survives, although its writer has no answer yet", listedSurvives},
+}
+
+// listedSurvives lists while others write, and crashes without waiting for them.
+func listedSurvives(t *testing.T, s store.Store, reopen func() store.Store) {
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 100 {
+				if _, err := s.Swap(t.Context(), fmt.Sprintf("r/%d/%03d", w, i), nil, []byte("x")); err != nil {
+					return // the store was closed by the crash
+				}
+			}
+		})
+	}
+	var seen []store.Record
+	for len(seen) < 50 {
+		var err error
+		seen, err = s.List(t.Context(), "r/", "", 1000)
+		must(t, err)
+	}
+	s = reopen()
+	wg.Wait()
+	for _, r := range seen {
+		want(t, r.Name, lookup(t, s, r.Name), "x")
+	}
 }

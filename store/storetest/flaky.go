@@ -33,6 +33,7 @@ const (
 	OpAnnounced    Op = "Announced"
 	OpSwap         Op = "Swap"
 	OpLookup       Op = "Lookup"
+	OpList         Op = "List"
 	OpHold         Op = "Hold"
 	OpDraw         Op = "Draw"
 	OpHoldings     Op = "Holdings"
@@ -228,6 +229,13 @@ func (f *Flaky) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 func (f *Flaky) Lookup(ctx context.Context, name string) ([]byte, error) {
 	return asked(ctx, f, OpLookup, store.Control, func() ([]byte, error) {
 		return f.Store.Lookup(ctx, name)
+	})
+}
+
+// List may fail, as a call of partition [store.Control].
+func (f *Flaky) List(ctx context.Context, prefix, after string, limit int) ([]store.Record, error) {
+	return asked(ctx, f, OpList, store.Control, func() ([]store.Record, error) {
+		return f.Store.List(ctx, prefix, after, limit)
 	})
 }
 

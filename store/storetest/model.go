@@ -21,6 +21,7 @@ type model struct {
 	inbox   []string
 	acked   int // how many messages are gone
 	claims  map[string]string
+	records map[string]string
 	blocks  map[weir.BulkID]map[uint32]bool // what a block holds follows from its name
 	unsure  map[weir.BulkID]bool            // blocks that a crash may take or, if they were deleted, bring back
 	token   store.Token
@@ -35,7 +36,7 @@ type model struct {
 func compare(t *testing.T, b Backend) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &model{
-			rows: map[string]string{}, claims: map[string]string{},
+			rows: map[string]string{}, claims: map[string]string{}, records: map[string]string{},
 			blocks: map[weir.BulkID]map[uint32]bool{}, unsure: map[weir.BulkID]bool{},
 			backend: b, test: t, s: b.Open(t),
 		}
@@ -49,6 +50,8 @@ func compare(t *testing.T, b Backend) {
 			"delete":  m.delete,
 			"acquire": m.acquire,
 			"reopen":  m.reopen,
+			"swap":    m.swap,
+			"list":    m.list,
 			"":        m.check,
 		})
 	})

@@ -2,8 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,37 +60,6 @@ var registryCases = []testCase{
 		announce(t, s, "nodes", "none", "", 0)
 		want(t, "records", announcedIn(t, s, "nodes"), `[b="2"]`)
 	}},
-	{"a lasting record is made of nothing and replaced by who saw it", func(t *testing.T, s store.Store) {
-		_, err := s.Lookup(t.Context(), "map")
-		wantErr(t, err, store.ErrNotFound)
-		want(t, "first", swap(t, s, "map", nil, "one"), "one")
-		want(t, "second", swap(t, s, "map", []byte("one"), ""), "")
-		want(t, "third", swap(t, s, "map", []byte{}, "three"), "three")
-		want(t, "record", lookup(t, s, "map"), "three")
-		_, err = s.Lookup(t.Context(), "maps")
-		wantErr(t, err, store.ErrNotFound)
-	}},
-	{"a swap by who saw something else returns what is there", func(t *testing.T, s store.Store) {
-		held, err := s.Swap(t.Context(), "map", []byte("zero"), []byte("one"))
-		must(t, err)
-		if held != nil {
-			t.Fatalf("Swap of a record that was never there = %q, want nil", held)
-		}
-		swap(t, s, "map", nil, "one")
-		want(t, "from nothing", swap(t, s, "map", nil, "two"), "one")
-		want(t, "from another", swap(t, s, "map", []byte("zero"), "two"), "one")
-		want(t, "from an empty one", swap(t, s, "map", []byte{}, "two"), "one")
-		want(t, "record", lookup(t, s, "map"), "one")
-	}},
-	{"of 16 swaps at once one wins", func(t *testing.T, s store.Store) {
-		for _, old := range [][]byte{nil, []byte("start")} {
-			if old != nil {
-				swap(t, s, "race", nil, "start")
-			}
-			name := map[bool]string{true: "first", false: "race"}[old == nil]
-			swapAtOnce(t, s, name, old)
-		}
-	}},
 	{"records are copied", func(t *testing.T, s store.Store) {
 		value := []byte("one")
 		must(t, s.Announce(t.Context(), "nodes", store.Record{Name: "a", Value: value}, long))
@@ -108,6 +75,9 @@ var registryCases = []testCase{
 		found, err := s.Lookup(t.Context(), "map")
 		must(t, err)
 		copy(found, "zzz")
+		records, err := s.List(t.Context(), "", "", 1)
+		must(t, err)
+		copy(records[0].Value, "zzz")
 		want(t, "announced", announcedIn(t, s, "nodes"), `[a="one"]`)
 		want(t, "lasting", lookup(t, s, "map"), "one")
 	}},
@@ -120,35 +90,9 @@ var registryCases = []testCase{
 		wantErr(t, err, store.ErrClosed)
 		_, err = s.Lookup(t.Context(), "map")
 		wantErr(t, err, store.ErrClosed)
+		_, err = s.List(t.Context(), "", "", 1)
+		wantErr(t, err, store.ErrClosed)
 	}},
-}
-
-// swapAtOnce has 16 replace what all of them saw. All must agree on who won.
-func swapAtOnce(t *testing.T, s store.Store, name string, old []byte) {
-	t.Helper()
-	var won atomic.Int32
-	var answers sync.Map
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			mine := fmt.Sprint("node ", i)
-			held, err := s.Swap(t.Context(), name, old, []byte(mine))
-			if err != nil {
-				t.Errorf("Swap() = %v", err)
-			}
-			if string(held) == mine {
-				won.Add(1)
-			}
-			answers.Store(string(held), true)
-		})
-	}
-	wg.Wait()
-	want(t, "winners", won.Load(), 1)
-	held := lookup(t, s, name)
-	answers.Range(func(k, _ any) bool {
-		want(t, "what a swap returned", k.(string), held)
-		return true
-	})
 }
 
 func announce(t fataler, s store.Store, topic, name, value string, ttl time.Duration) {
@@ -166,18 +110,4 @@ func announcedIn(t fataler, s store.Store, topic string) string {
 		list[i] = fmt.Sprintf("%s=%q", r.Name, r.Value)
 	}
 	return fmt.Sprint(list)
-}
-
-func swap(t fataler, s store.Store, name string, old []byte, value string) string {
-	t.Helper()
-	held, err := s.Swap(t.Context(), name, old, []byte(value))
-	must(t, err)
-	return string(held)
-}
-
-func lookup(t fataler, s store.Store, name string) string {
-	t.Helper()
-	held, err := s.Lookup(t.Context(), name)
-	must(t, err)
-	return string(held)
 }

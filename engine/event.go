@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// Event is that a bulk action has ended, was stopped by its failure rule, or
+// that its canary has ended. Each is told at least once, always with the same number.
+type Event struct {
+	Bulk   weir.BulkID
+	Number uint64 // tells events of one bulk action apart
+	State  weir.BulkState
+	At     time.Time
+}
+
+// tellEvents hands events to whoever wants them, and has them forgotten when that is done.
+func (p *part) tellEvents(ctx context.Context, events []partition.Event) {
+	if len(events) == 0 || p.engine.opts.Events == nil {
+		return
+	}
+	list := append([]partition.Event(nil), events...) // the loop uses its slice again
+	p.commits.Go(func() {
+		for _, ev := range list {
+			p.tellEvent(ctx, ev)
+		}
+	})
+}
+
+func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
+	e := p.engine
+	for wait := retryEvery; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
+		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC()})
+		if err == nil {
+			var body []byte
+			if body, err = partition.EncodeNoted(ev); err == nil {
+				err = e.store.Append(ctx, p.no, body, store.Claim{})
+			}
+		}
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "event not taken, will be told again",
+				slog.String("bulk_action", string(ev.ID)), slog.Any("error", err))
+		}
+		sleep(ctx, wait)
+	}
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// Found is one item and what became of it.
+type Found struct {
+	Bulk   weir.BulkID
+	Name   string // of the bulk action
+	Tenant string
+	No     int64 // position in the bulk action, from 0
+	// Row is how the item ended, or where it stands.
+	Row report.Row
+	// Steps is what happened at each step that the item came to, in order.
+	Steps []StepResult
+}
+
+// StepResult is what became of an item at one step.
+type StepResult struct {
+	Step     string
+	State    string // as in a row: done, failed, cancelled; ready or waiting at the step where it stands
+	Attempts int
+	Code     string
+	Message  string
+	Output   []byte // JSON that the action returned, if any
+	// At is when that became durable. It is not known of a success at the first attempt without an output, nor of
+	// what older versions wrote.
+	At time.Time
+}
+
+// item tells all that is known of one item of a block.
+func (r *Report) item(ctx context.Context, items *block.Items, no uint32, i int) (Found, error) {
+	b := r.bulk
+	at, err := r.stateOf(ctx, no)
+	if err != nil {
+		return Found{}, err
+	}
+	f := Found{Bulk: b.id, Name: b.spec.Name, Tenant: b.spec.Tenant, No: b.spec.Position(no) + int64(i)}
+	f.Row = r.row(items, at.state, i)
+	if f.Row.Output, err = r.carriedFor(ctx, no, i); err != nil {
+		return Found{}, err
+	}
+	f.waits(at.state, i)
+	f.visit(b.spec, at.state, i)
+	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
+		if int(x.Item) != i {
+			return nil
+		}
+		fillIn(&f.Row, x)
+		if k := int(x.Step) - b.spec.FirstStep; k >= 0 && k < len(f.Steps) { // else it was committed after its state was read
+			f.Steps[k].fillIn(x)
+		}
+		return nil
+	})
+	return f, err
+}
+
+// waits notes that an item waits for another attempt.
+func (f *Found) waits(s *block.State, i int) {
+	for k := range s.Retries {
+		if r := &s.Retries[k]; r.Items.Has(i) && f.Row.State == report.Ready {
+			f.Row.State, f.Row.Reason, f.Row.Attempts = report.Waiting, "retry", int(r.Attempt)-1
+		}
+	}
+}
+
+// visit lists the steps that an item has come to.
+func (f *Found) visit(c *partition.Created, s *block.State, i int) {
+	for k := c.FirstStep; k < len(c.Steps); k++ {
+		if !s.Passed[k].Has(i) {
+			f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: f.Row.State, Attempts: f.Row.Attempts})
+			return
+		}
+		f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: report.Done, Attempts: 1})
+	}
+}
+
+// fillIn adds what the action answered.
+func (s *StepResult) fillIn(x block.Result) {
+	s.Attempts, s.Code, s.Message, s.Output = int(x.Attempts), x.Code, x.Message, slices.Clone(x.Output)
+	if x.At != 0 {
+		s.At = time.Unix(0, x.At).UTC()
+	}
+}

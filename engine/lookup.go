@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/filter"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// LookupOptions narrows a [Engine.Lookup]. The zero value looks everywhere.
+type LookupOptions struct {
+	// Tenants whose bulk actions are looked into. Default all.
+	Tenants []string
+	// Most is how many items are found at most. Default all.
+	Most int
+	// Before leaves out this bulk action and newer ones: where an earlier lookup ended, another goes on.
+	Before weir.BulkID
+}
+
+const (
+	lookupAtOnce = 8  // bulk actions looked into side by side
+	lookupAhead  = 64 // that are looked into before the first of them is shown
+)
+
+// Lookup yields the items of that id in all bulk actions that their partitions have
+// read, the newest first. It opens the blocks that may have the id, and all blocks
+// of bulk actions that were accepted by a version that did not note which do.
+func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
+	return func(yield func(Found, error) bool) {
+		ids, err := e.newestFirst(ctx, o.Before)
+		left := o.Most
+		for batch := range slices.Chunk(ids, lookupAhead) {
+			var found [][]Found
+			if found, err = e.lookupIn(ctx, id, batch, o.Tenants); err != nil {
+				break
+			}
+			for _, f := range slices.Concat(found...) {
+				if left--; !yield(f, nil) || left == 0 {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(Found{}, fmt.Errorf("look up an item: %w", err))
+		}
+	}
+}
+
+// newestFirst lists all bulk actions, or those before one: ids are in the order of time.
+func (e *Engine) newestFirst(ctx context.Context, before weir.BulkID) (ids []weir.BulkID, err error) {
+	for p := range e.layout.now().Most {
+		err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
+			home, err := e.partitionOf(id)
+			if (before == "" || id < before) && err == nil && home == p { // else a shard of one that is listed with its home
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("partition %d: %w", p, err)
+		}
+	}
+	slices.SortFunc(ids, func(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) })
+	return ids, nil
+}
+
+// lookupIn looks into several bulk actions side by side.
+func (e *Engine) lookupIn(ctx context.Context, id string, bulks []weir.BulkID, tenants []string) ([][]Found, error) {
+	found := make([][]Found, len(bulks))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookupAtOnce)
+	for i, bulk := range bulks {
+		g.Go(func() (err error) {
+			found[i], err = e.lookupOne(ctx, id, bulk, tenants)
+			return err
+		})
+	}
+	return found, g.Wait()
+}
+
+// lookupOne looks into one bulk action, which may be removed meanwhile.
+func (e *Engine) lookupOne(ctx context.Context, id string, bulk weir.BulkID, tenants []string) ([]Found, error) {
+	p, err := e.partitionOf(bulk)
+	if err != nil {
+		return nil, err
+	}
+	from := rows{ctx, e.store, p}
+	spec, err := partition.ReadSpec(from, bulk)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || tenants != nil && !slices.Contains(tenants, spec.Tenant) {
+		return nil, err
+	}
+	b := &BulkAction{engine: e, id: bulk, partition: p, spec: spec}
+	found, err := b.withID(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, gone := partition.ReadSpec(from, bulk); errors.Is(gone, store.ErrNotFound) {
+			return nil, nil
+		}
+	}
+	return found, err
+}
+
+// withID finds the items of an id in one bulk action, in order.
+func (b *BulkAction) withID(ctx context.Context, id string) (found []Found, err error) {
+	var r *Report
+	err = b.mayHold(ctx, filter.HashString(id), func(no uint32) error {
+		items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
+		if err != nil {
+			return err
+		}
+		for i := range items.Len() {
+			if items.ID(i) != id {
+				continue
+			}
+			if r == nil {
+				if r, err = b.outline(ctx); err != nil {
+					return err
+				}
+			}
+			f, err := r.item(ctx, items, no, i)
+			if err != nil {
+				return err
+			}
+			found = append(found, f)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Item is the item at a place in the bulk action, from 0.
+func (b *BulkAction) Item(ctx context.Context, no int64) (Found, error) {
+	if no < 0 || no >= b.spec.Items {
+		return Found{}, fmt.Errorf("item %d of %s: %w: it has %d", no, b.id, weir.ErrNotFound, b.spec.Items)
+	}
+	at, i := b.spec.Locate(no)
+	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, at)
+	if err != nil {
+		return Found{}, err
+	}
+	r, err := b.outline(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	return r.item(ctx, items, at, i)
+}
+
+// ItemByID is the item of that id in the bulk action: the first, where several were accepted.
+func (b *BulkAction) ItemByID(ctx context.Context, id string) (Found, error) {
+	found, err := b.withID(ctx, id)
+	if err != nil {
+		return Found{}, err
+	}
+	if len(found) == 0 {
+		return Found{}, fmt.Errorf("item %q of %s: %w", id, b.id, weir.ErrNotFound)
+	}
+	return found[0], nil
+}
+
+// stateOf is where the items of a block are.
+func (r *Report) stateOf(ctx context.Context, no uint32) (blockState, error) {
+	for _, p := range r.bulk.places() {
+		s, err := partition.ReadBlock(rows{ctx, r.bulk.engine.store, p}, r.bulk.spec, no)
+		if !errors.Is(err, store.ErrNotFound) {
+			return blockState{no, s, p}, err
+		}
+	}
+	return blockState{no, r.fresh(no), r.bulk.partition}, nil
+}
+
+// carriedFor is what an item of a retry brought along.
+func (r *Report) carriedFor(ctx context.Context, no uint32, i int) ([]byte, error) {
+	b := r.bulk
+	if b.spec.FirstStep == 0 {
+		return nil, nil
+	}
+	answers, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no+carriedBlocks)
+	if err != nil {
+		return nil, fmt.Errorf("answers carried over: %w", err)
+	}
+	return answers.Data(i), nil
+}

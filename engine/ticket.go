@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+)
+
+// Ticket is what a service that submits for others adds to a submit.
+type Ticket struct {
+	// ID is one that [Engine.NewID] made: submitting it again, from whichever node, changes nothing. The
+	// idempotency key of the spec is not used then. Default: a new one is made.
+	ID weir.BulkID
+	// Expected is how many items there are at most, where that is known. A canary of some percent needs it.
+	Expected int64
+	// AllowEmpty accepts a bulk action without items, which has completed at once.
+	AllowEmpty bool
+	// Notify tells Options.Events of it.
+	Notify bool
+	// KeepFor is how long it is kept after its end. Default: as long as all are.
+	KeepFor time.Duration
+	// Extra is stored with it, and found again by [BulkAction.Extra]. JSON.
+	Extra json.RawMessage
+
+	duplicates int64 // that were left out before
+}
+
+// SubmitAs is [Submit] with a ticket, of items as they are.
+func (e *Engine) SubmitAs(ctx context.Context, t Ticket, s weir.Spec[json.RawMessage, json.RawMessage], items iter.Seq2[weir.RawItem, error]) (*BulkAction, error) {
+	return submit(ctx, e, t, s, entries(items))
+}
+
+func submit[In, Out any](ctx context.Context, e *Engine, t Ticket, s weir.Spec[In, Out], items iter.Seq2[entry, error]) (*BulkAction, error) {
+	c, err := checkSpec(e, s)
+	if err != nil {
+		return nil, fmt.Errorf("submit: %w", err)
+	}
+	c.Notify, c.KeepFor, c.Extra = t.Notify, int64(t.KeepFor), t.Extra
+	b, err := e.submit(ctx, t, c, s.Canary, s.IdempotencyKey, s.Duplicates, items)
+	if err != nil {
+		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
+	}
+	return b, nil
+}
+
+func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, canary *weir.Canary, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
+	at, err := e.placeOf(ctx, t, c, key)
+	if err != nil {
+		return nil, err
+	}
+	if canary != nil && canary.Items == 0 && t.Expected == 0 { // how many a percentage is shows when all are there
+		aside, err := e.Stage(ctx, c.ID, rule, rawItems(items))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = e.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
+		t.Expected, items, rule = aside.Items, entries(e.Staged(ctx, aside)), weir.KeepAll
+		t.duplicates = aside.Duplicates
+	}
+	if c.Canary = canaryOf(canary, t.Expected); t.ID != "" {
+		key = ""
+	}
+	return e.acceptAt(ctx, at, c, t, key, rule, items)
+}
+
+// placeOf says where a bulk action goes, and gives it its id.
+func (e *Engine) placeOf(ctx context.Context, t Ticket, c *partition.Created, key string) (place, error) {
+	if t.ID != "" {
+		p, err := e.partitionOf(t.ID)
+		c.ID = t.ID
+		return place{partition: p}, err
+	}
+	at, err := e.place(ctx, c.Tenant, key)
+	if err == nil {
+		c.ID = newBulkID(at.partition)
+	}
+	return at, err
+}
+
+func rawItems(items iter.Seq2[entry, error]) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for it, err := range items {
+			if !yield(weir.RawItem{ID: it.id, Value: it.data}, err) {
+				return
+			}
+		}
+	}
+}
+
+// canaryOf is the stored form of a canary of so many items.
+func canaryOf(c *weir.Canary, expected int64) *partition.Canary {
+	if c == nil {
+		return nil
+	}
+	n := c.Items
+	if n == 0 {
+		n = max(1, int64(math.Ceil(c.Percent/100*float64(expected))))
+	}
+	out := &partition.Canary{Items: n, Auto: c.Auto, Success: c.SuccessRate, P95: int64(c.P95)}
+	if out.Success == 0 {
+		out.Success = 0.99
+	}
+	return out
+}
+
+// chainOf finds the steps of a submit's chain, or says what is wrong with it.
+func (e *Engine) chainOf(c *partition.Created) ([]weir.Step, error) {
+	if c.Text != nil {
+		return e.describe(c.Text)
+	}
+	steps := e.steps(c.Chain)
+	if steps == nil {
+		return nil, &weir.InputError{Fields: []*weir.FieldError{{
+			Code: "unknown_action", Field: "chain", Problem: fmt.Sprintf("%q is not registered", c.Chain),
+			Fix: "register it with HandleChain before Run; known: " + e.known(),
+		}}}
+	}
+	return steps, nil
+}
+
+func checkStart(c *partition.Created, at time.Time, hold bool, now time.Time, bad *weir.InputError) {
+	if at.IsZero() {
+		return
+	}
+	if hold {
+		bad.Add("bad_time", "start_at", "is set together with hold", "leave one of them out")
+	}
+	if at.Before(now.Add(-time.Minute)) {
+		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is in the past", at.UTC().Format(time.RFC3339)), "choose a later time, or leave it out to start at once")
+	}
+	if at.After(now.AddDate(10, 0, 0)) {
+		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is more than ten years ahead", at.UTC().Format(time.RFC3339)), "choose an earlier time")
+	}
+	if c.StartAt = at.UnixNano(); c.Deadline != 0 && c.Deadline <= c.StartAt {
+		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")
+	}
+}
+
+func checkCanary(canary *weir.Canary, bad *weir.InputError) {
+	switch {
+	case canary == nil:
+	case !(canary.Percent >= 0 && canary.Percent <= 100) || canary.Items < 0 || canary.Percent > 0 && canary.Items > 0 || canary.Percent == 0 && canary.Items == 0:
+		bad.Add("out_of_range", "canary", fmt.Sprintf("%v percent and %d items", canary.Percent, canary.Items), "set percent, above 0 and at most 100, or items, at least 1")
+	case !(canary.SuccessRate >= 0 && canary.SuccessRate <= 1) || canary.P95 < 0:
+		bad.Add("out_of_range", "canary", fmt.Sprintf("success rate %v, p95 %v", canary.SuccessRate, canary.P95), "want a success rate between 0 and 1, and a p95 of at least 0")
+	}
+}
+
+func checkRates(c *partition.Created, rates map[string]weir.Rate, bad *weir.InputError) {
+	for step, rate := range rates {
+		switch {
+		case !slices.Contains(c.Steps, step):
+			bad.Add("unknown_step", "rates."+step, "there is no such step", fmt.Sprintf("the steps are %q", c.Steps))
+		case !(rate > 0 && rate <= 1e9):
+			bad.Add("out_of_range", "rates."+step, fmt.Sprintf("%v is not above 0 and at most 1e9 a second", float64(rate)), "leave it out for no rate of its own")
+		default:
+			if c.Rates == nil {
+				c.Rates = map[string]float64{}
+			}
+			c.Rates[step] = float64(rate)
+		}
+	}
+}

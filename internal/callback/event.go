@@ -1,0 +1,122 @@
+package callback
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Types of events of a bulk action.
+const (
+	TypeStarted     = "bulk_action.started"
+	TypePaused      = "bulk_action.paused"
+	TypeResumed     = "bulk_action.resumed"
+	TypeCanaryReady = "bulk_action.canary_ready" // waits to be approved
+	TypeCompleted   = "bulk_action.completed"
+	TypeStopped     = "bulk_action.stopped" // by a rule
+	TypeCancelled   = "bulk_action.cancelled"
+	TypeFailed      = "bulk_action.failed"
+)
+
+// TypePing is the type of the event that [Notifier.Test] sends.
+const TypePing = "webhook.ping"
+
+// Types lists the types that an endpoint may ask for.
+func Types() []string {
+	return []string{TypeStarted, TypePaused, TypeResumed, TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed}
+}
+
+// maxData bounds what an event may carry, so that its record fits in every store.
+const maxData = 256 << 10
+
+// Event is something that happened to a bulk action.
+type Event struct {
+	// ID is the same whenever the same event is noted; see [EventID].
+	ID         string
+	Type       string
+	Tenant     string
+	BulkAction string
+	At         time.Time
+	// Data is what receivers get to know, as JSON of at most 256 KiB.
+	Data json.RawMessage
+}
+
+// EventID is the id of a bulk action's event of a type: the number tells events
+// apart that can happen more than once, and is 0 for those that cannot.
+func EventID(bulkAction, eventType string, number int64) string {
+	return "evt_" + digest(bulkAction, eventType, strconv.FormatInt(number, 10))
+}
+
+// digest is a short name for parts that together are unique.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
+
+func (e Event) check() error {
+	bad := &weir.InputError{}
+	if e.ID == "" || len(e.ID) > 100 {
+		bad.Add("out_of_range", "id", fmt.Sprintf("has %d bytes", len(e.ID)), "make it with EventID")
+	}
+	if e.Type == "" || len(e.Type) > 100 {
+		bad.Add("out_of_range", "type", fmt.Sprintf("has %d bytes", len(e.Type)), "write 1 to 100, as in "+TypeCompleted)
+	}
+	if e.At.IsZero() {
+		bad.Add("bad_time", "at", "is missing", "say when it happened")
+	}
+	if len(e.Data) > maxData {
+		bad.Add("out_of_range", "data", fmt.Sprintf("has %d bytes", len(e.Data)), fmt.Sprintf("at most %d are kept", maxData))
+	}
+	return bad.OrNil()
+}
+
+// envelope is the body of every delivery: a CloudEvent as JSON.
+type envelope struct {
+	SpecVersion     string          `json:"specversion"`
+	ID              string          `json:"id"`
+	Type            string          `json:"type"`
+	Source          string          `json:"source"`
+	Subject         string          `json:"subject,omitempty"`
+	Time            time.Time       `json:"time"`
+	DataContentType string          `json:"datacontenttype,omitempty"`
+	Tenant          string          `json:"tenant,omitempty"`
+	Data            json.RawMessage `json:"data,omitempty"`
+}
+
+// body is made once for an event; what is sent is what was kept of it.
+func (e Event) body(source string) ([]byte, error) {
+	env := envelope{
+		SpecVersion: "1.0", ID: e.ID, Type: e.Type, Source: source, Subject: e.BulkAction,
+		Time: e.At.UTC(), Tenant: e.Tenant, Data: e.Data,
+	}
+	if len(e.Data) > 0 {
+		env.DataContentType = "application/json"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(env); err != nil {
+		if _, ok := errors.AsType[*json.MarshalerError](err); ok {
+			return nil, &weir.FieldError{Code: "bad_json", Field: "data", Problem: "is no JSON", Fix: "give one JSON value"}
+		}
+		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// eventRecord is an event as it is kept: who was first has decided it.
+type eventRecord struct {
+	Type       string    `json:"type"`
+	Tenant     string    `json:"tenant,omitempty"`
+	BulkAction string    `json:"bulk_action,omitempty"`
+	At         time.Time `json:"at"`
+	Body       []byte    `json:"body"` // not as JSON, which would not keep its bytes
+}

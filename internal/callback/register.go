@@ -1,0 +1,138 @@
+package callback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/execute"
+)
+
+// cacheFor is how long a node may not know of an endpoint that another registered.
+const cacheFor = time.Second
+
+// Register keeps a new endpoint, enabled. It signs with the secret that is given,
+// or draws one; that is the only time that it can be read.
+func (n *Notifier) Register(ctx context.Context, e Endpoint, secretText string) (kept Endpoint, secretOut string, err error) {
+	if err := e.check(n.opts.CheckURL); err != nil {
+		return Endpoint{}, "", err
+	}
+	if secretText == "" {
+		secretText = NewSecret()
+	}
+	if err := checkSecret(secretText); err != nil {
+		return Endpoint{}, "", err
+	}
+	e.ID, e.Created = "whk_"+strings.ToLower(ulid.Make().String()), wall()
+	e.enable()
+	r := endpointRecord{Endpoint: e}
+	if err := n.sign(&r, secrets{{Text: secretText}}); err != nil {
+		return Endpoint{}, "", err
+	}
+	if _, err := n.webhooks.Insert(ctx, e.ID, r); err != nil {
+		return Endpoint{}, "", err
+	}
+	n.cache.forget()
+	return r.Endpoint, secretText, nil
+}
+
+// sign seals the secrets of an endpoint into it.
+func (n *Notifier) sign(r *endpointRecord, s secrets) (err error) {
+	r.PublicKey = ""
+	if key, err := execute.PublicKey(s[0].Text); err == nil {
+		r.PublicKey = key
+	}
+	r.Sealed, err = n.seal(r.ID, s)
+	return err
+}
+
+// Change alters where an endpoint is, what it gets, or whether it is enabled.
+func (n *Notifier) Change(ctx context.Context, id string, change func(*Endpoint) error) (Endpoint, error) {
+	e, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
+		before := r.Endpoint
+		before.Types = slices.Clone(before.Types)
+		if err := change(&r.Endpoint); err != nil {
+			return err
+		}
+		r.ID, r.Created, r.PublicKey = before.ID, before.Created, before.PublicKey
+		if r.Enabled && !before.Enabled {
+			r.enable()
+		}
+		if !r.Enabled && before.Enabled {
+			r.Enabled = true
+			r.disable(r.Reason, wall())
+		}
+		return r.check(n.opts.CheckURL)
+	})
+	n.cache.forget()
+	return e.Value.Endpoint, err
+}
+
+// Rotate gives an endpoint a new secret, drawn if none is given, and returns it.
+// The one before signs along for keep.
+func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.Duration) (Endpoint, string, error) {
+	if secretText == "" {
+		secretText = NewSecret()
+	}
+	if err := checkSecret(secretText); err != nil {
+		return Endpoint{}, "", err
+	}
+	e, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
+		old, err := n.unseal(r.ID, r.Sealed)
+		if err != nil {
+			return err
+		}
+		return n.sign(r, old.rotate(secretText, wall(), keep))
+	})
+	if err != nil {
+		return Endpoint{}, "", err
+	}
+	return e.Value.Endpoint, secretText, nil
+}
+
+// Remove forgets an endpoint. What is pending for it fails.
+func (n *Notifier) Remove(ctx context.Context, id string) error {
+	defer n.cache.forget()
+	return n.webhooks.Delete(ctx, id)
+}
+
+// Endpoint returns a registered endpoint, or [weir.ErrNotFound].
+func (n *Notifier) Endpoint(ctx context.Context, id string) (Endpoint, error) {
+	e, err := n.webhooks.Get(ctx, id)
+	return e.Value.Endpoint, err
+}
+
+// Endpoints lists registered endpoints after an id, the oldest first, at most limit.
+func (n *Notifier) Endpoints(ctx context.Context, after string, limit int) ([]Endpoint, error) {
+	page, err := n.webhooks.List(ctx, "", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Endpoint, len(page))
+	for i, e := range page {
+		out[i] = e.Value.Endpoint
+	}
+	return out, nil
+}
+
+// gone disables an endpoint that answered that it wants no more. It is no error
+// if somebody has removed it.
+func (n *Notifier) gone(ctx context.Context, id string) error {
+	_, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
+		r.disable("it answered 410 Gone", wall())
+		return nil
+	})
+	n.cache.forget()
+	if errors.Is(err, weir.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("disable %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package callback
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// horizon is how far ahead jobs are held in memory: enough that the next scan
+// comes before what it left in the store is due.
+func (n *Notifier) horizon() time.Duration {
+	return max(2*n.opts.ScanEvery, time.Duration(2*n.scanRest.Load()))
+}
+
+// scanOften looks for pending deliveries again and again: those that were pending
+// when this node started, those noted by others, and those due in a while. It rests
+// ten times as long as it took at least, so that many of them do not wear out the store.
+func (n *Notifier) scanOften(ctx context.Context) {
+	for {
+		began := time.Now()
+		if err := n.scan(ctx); err != nil && ctx.Err() == nil {
+			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "pending deliveries not listed", slog.Any("error", err))
+		}
+		pause := max(n.opts.ScanEvery, 10*time.Since(began))
+		n.scanRest.Store(int64(pause))
+		if !sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+// scan pushes the pending deliveries that this node sends and that are due soon.
+func (n *Notifier) scan(ctx context.Context) error {
+	until := time.Now().Add(n.horizon())
+	for e, err := range n.notices.All(ctx, pendingList) {
+		if err != nil && e.Name == "" {
+			return err
+		}
+		if err != nil {
+			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "notice cannot be read", slog.Any("error", err))
+			continue
+		}
+		if v := e.Value; !v.Due.After(until) && n.opts.Owns(v.BulkAction) {
+			n.push(job{e.Name, v.Delivery, v.BulkAction, v.Host, v.Round, v.Due})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package callback
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// delays are the rests between attempts: about 32 hours in all.
+var delays = [...]time.Duration{
+	5 * time.Second, 30 * time.Second,
+	2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour,
+}
+
+// maxAttempts is how often a delivery is tried before it has failed.
+const maxAttempts = len(delays) + 1
+
+// maxAsked is the longest rest that an endpoint may ask for.
+const maxAsked = time.Hour
+
+// rest is how long to wait after the given attempt, counted from 1, failed. It is
+// that of the schedule, a tenth shorter to a tenth longer by u, a random number in
+// [0,1), but not shorter than what the endpoint asked for. No more attempts: false.
+func rest(attempt int, asked time.Duration, u float64) (time.Duration, bool) {
+	if attempt < 1 || attempt >= maxAttempts {
+		return 0, false
+	}
+	planned := time.Duration(float64(delays[attempt-1]) * (0.9 + u/5))
+	return max(planned, min(asked, maxAsked)), true
+}
+
+// askedRest reads the Retry-After of an answer: seconds or a date. What is past or
+// not understood asks for nothing.
+func askedRest(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(min(max(s, 0), int64(maxAsked/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

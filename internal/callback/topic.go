@@ -1,0 +1,108 @@
+package callback
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Topic is a Kafka topic that gets events. It is the operator's: it gets those of
+// all tenants.
+type Topic struct {
+	// Name is what the topic is called here; its endpoint's id is "topic_" and Name.
+	Name    string
+	Brokers []string
+	Topic   string
+	// Types are those of the events that it gets; none means all.
+	Types []string
+	// TLS is how to speak to brokers. Default: without TLS.
+	TLS *tls.Config
+	// Dial makes the connections. Default: without a guard, which is right for brokers that the operator chose.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Options are for what brokers ask for besides, such as SASL.
+	Options []kgo.Opt
+}
+
+// dialTimeout bounds one connection to a broker, with its handshake.
+const dialTimeout = 5 * time.Second
+
+// producer writes to one topic.
+type producer struct {
+	Topic
+	client *kgo.Client
+}
+
+func (t Topic) wants(ev Event) bool { return len(t.Types) == 0 || slices.Contains(t.Types, ev.Type) }
+
+// addTopic makes the client of a topic. It connects when it has something to write.
+func (n *Notifier) addTopic(t Topic) error {
+	id := "topic_" + t.Name
+	if t.Name == "" || t.Topic == "" || len(t.Brokers) == 0 || n.topics[id] != nil {
+		return fmt.Errorf("callback: topic %q: give it a name of its own, brokers and a topic", t.Name)
+	}
+	client, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(t.Brokers...),
+		kgo.DefaultProduceTopic(t.Topic),
+		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the default
+		kgo.RecordDeliveryTimeout(n.opts.Timeout),
+		// An attempt ends in time; whatever came of it, the event is sent again, with the same id.
+		kgo.AllowIdempotentProduceCancellation(),
+		kgo.ClientID("weir"),
+		kgo.Dialer(t.dial),
+	}, t.Options...)...)
+	if err != nil {
+		return fmt.Errorf("callback: topic %q: %w", t.Name, err)
+	}
+	n.topics[id] = &producer{t, client}
+	return nil
+}
+
+func (t Topic) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	dial := t.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, network, address)
+	if err != nil || t.TLS == nil {
+		return conn, err
+	}
+	config := t.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return secured, nil
+}
+
+// produce writes a delivery. Events of one bulk action go to one partition, in
+// which they keep their order unless one has to be tried again.
+func (p *producer) produce(ctx context.Context, d Delivery, body []byte) Attempt {
+	err := p.client.ProduceSync(ctx, &kgo.Record{
+		Key: []byte(d.BulkAction), Value: body,
+		Headers: []kgo.RecordHeader{
+			{Key: "content-type", Value: []byte("application/cloudevents+json; charset=UTF-8")},
+			{Key: "webhook-id", Value: []byte(d.Event)},
+		},
+	}).FirstErr()
+	if err == nil {
+		return Attempt{}
+	}
+	a := failure(ctx, err)
+	if a.Code == CodeConnect {
+		a.Code = CodeTopic
+	}
+	return a
+}
+
+func (p *producer) close() { p.client.Close() }

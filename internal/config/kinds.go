@@ -1,0 +1,241 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Address is where a server listens, as host:port. An empty host is all of this machine's addresses.
+type Address string
+
+// Set reads it.
+func (a *Address) Set(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return fmt.Errorf("%q is no address; write it as in 127.0.0.1:8080", s)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has no port between 0 and 65535; write it as in 127.0.0.1:8080", s)
+	} else if strings.ContainsAny(host, " /@") {
+		return fmt.Errorf("%q is no address; write it as in 127.0.0.1:%d", s, n)
+	}
+	*a = Address(s)
+	return nil
+}
+
+// String writes it.
+func (a *Address) String() string { return string(*a) }
+
+// Type is the word in help.
+func (*Address) Type() string { return "HOST:PORT" }
+
+// Local reports whether only this machine reaches it.
+func (a *Address) Local() bool {
+	host, _, _ := net.SplitHostPort(string(*a)) // Set has looked
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// Role is what a server does.
+type Role string
+
+// The roles.
+const (
+	RoleAll    Role = "all"
+	RoleAPI    Role = "api"
+	RoleWorker Role = "worker"
+)
+
+// Set reads it.
+func (r *Role) Set(s string) error {
+	return pick(r, s, RoleAll, RoleAPI, RoleWorker)
+}
+
+// String writes it.
+func (r *Role) String() string { return string(*r) }
+
+// Type is the word in help.
+func (*Role) Type() string { return "ROLE" }
+
+// Durability is what an accepted item survives.
+type Durability string
+
+// The durabilities.
+const (
+	DurableDisk       Durability = "disk"
+	DurableMemory     Durability = "memory"
+	DurableReplicated Durability = "replicated"
+)
+
+// Set reads it.
+func (d *Durability) Set(s string) error {
+	return pick(d, s, DurableDisk, DurableMemory, DurableReplicated)
+}
+
+// String writes it.
+func (d *Durability) String() string { return string(*d) }
+
+// Type is the word in help.
+func (*Durability) Type() string { return "MODE" }
+
+// LogFormat is how the log is written.
+type LogFormat string
+
+// The formats.
+const (
+	LogAuto LogFormat = "auto" // text on a terminal, JSON elsewhere
+	LogJSON LogFormat = "json"
+	LogText LogFormat = "text"
+)
+
+// Set reads it.
+func (f *LogFormat) Set(s string) error {
+	return pick(f, s, LogAuto, LogJSON, LogText)
+}
+
+// String writes it.
+func (f *LogFormat) String() string { return string(*f) }
+
+// Type is the word in help.
+func (*LogFormat) Type() string { return "FORMAT" }
+
+// LogLevel is the least that is logged.
+type LogLevel string
+
+// Set reads it.
+func (l *LogLevel) Set(s string) error {
+	return pick(l, s, "debug", "info", "warn", "error")
+}
+
+// String writes it.
+func (l *LogLevel) String() string { return string(*l) }
+
+// Type is the word in help.
+func (*LogLevel) Type() string { return "LEVEL" }
+
+// Level is the same for the log.
+func (l *LogLevel) Level() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(*l)) // Set has looked
+	return level
+}
+
+// Size is a number of bytes with its unit. 0: not set.
+type Size int64
+
+// units of sizes, the longest first.
+var units = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
+	{"kB", 1e3},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
+}
+
+// Set reads it.
+func (z *Size) Set(s string) error {
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return fmt.Errorf("%s has no unit; write %sMiB", s, s)
+	}
+	for _, u := range units {
+		number, ok := strings.CutSuffix(s, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(n > 0 && n*u.bytes < 1<<50) {
+			break
+		}
+		*z = Size(n * u.bytes)
+		return nil
+	}
+	return fmt.Errorf("%q is no size; write it as in 8MiB or 2GiB", s)
+}
+
+// String writes it, in the greatest unit that gives a whole number.
+func (z *Size) String() string {
+	if *z == 0 {
+		return ""
+	}
+	for i := 3; i >= 0; i-- {
+		if u := Size(units[i].bytes); *z%u == 0 {
+			return strconv.FormatInt(int64(*z/u), 10) + units[i].name
+		}
+	}
+	return strconv.FormatInt(int64(*z), 10) + "B"
+}
+
+// Type is the word in help.
+func (*Size) Type() string { return "SIZE" }
+
+const day = 24 * time.Hour
+
+// Age is a time span that may be given in days, at least an hour and at most 10 years. 0: not set.
+type Age time.Duration
+
+// Set reads it.
+func (a *Age) Set(s string) error {
+	var t time.Duration
+	var err error
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n int
+		if n, err = whole(days, 1, 3650, "write it as in 30d"); err != nil {
+			return err
+		}
+		t = time.Duration(n) * day
+	} else if t, err = parseDuration(s); err != nil {
+		return err
+	}
+	if t < time.Hour || t > 3650*day {
+		return fmt.Errorf("%s is not between 1h and 3650d", s)
+	}
+	*a = Age(t)
+	return nil
+}
+
+// String writes it.
+func (a *Age) String() string {
+	if t := time.Duration(*a); t > 0 && t%day == 0 {
+		return strconv.Itoa(int(t/day)) + "d"
+	}
+	return (*Duration)(a).String()
+}
+
+// Type is the word in help.
+func (*Age) Type() string { return "SPAN" }
+
+// Weight is a tenant's share beside others, above 0 and at most 1,000. 0: not set.
+type Weight float64
+
+// Set reads it.
+func (w *Weight) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0 && v <= 1000) {
+		return fmt.Errorf("%s is not above 0 and at most 1000", s)
+	}
+	*w = Weight(v)
+	return nil
+}
+
+// String writes it.
+func (w *Weight) String() string {
+	if *w == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*w), 'g', -1, 64)
+}
+
+// Type is the word in help.
+func (*Weight) Type() string { return "N" }

@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// text is a value that can be read from one word and written as one. The
+// interface is that of a command-line flag.
+type text interface {
+	Set(string) error
+	String() string
+	Type() string
+}
+
+// textOf is how a field is read and written, or nil if it is more than one word.
+func textOf(v reflect.Value) text {
+	if t, ok := v.Addr().Interface().(text); ok {
+		return t
+	}
+	switch p := v.Addr().Interface().(type) {
+	case *string:
+		return (*plainText)(p)
+	case *int:
+		return (*numberText)(p)
+	case *bool:
+		return (*boolText)(p)
+	case *[]string:
+		return (*listText)(p)
+	}
+	return nil
+}
+
+type plainText string
+
+func (p *plainText) Set(s string) error { *p = plainText(s); return nil }
+func (p *plainText) String() string     { return string(*p) }
+func (*plainText) Type() string         { return "TEXT" }
+
+type numberText int
+
+func (n *numberText) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("%q is no whole number", s)
+	}
+	*n = numberText(v)
+	return nil
+}
+func (n *numberText) String() string { return orEmpty(int(*n)) }
+func (*numberText) Type() string     { return "N" }
+
+type boolText bool
+
+func (b *boolText) Set(s string) error {
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", s)
+	}
+	*b = boolText(v)
+	return nil
+}
+func (b *boolText) String() string { return strconv.FormatBool(bool(*b)) }
+func (*boolText) Type() string     { return "bool" }
+
+// listText is several words; on a command line or in a variable with commas between them.
+type listText []string
+
+func (l *listText) Set(s string) error {
+	*l = nil
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l = append(*l, part)
+		}
+	}
+	return nil
+}
+func (l *listText) String() string { return strings.Join(*l, ",") }
+func (*listText) Type() string     { return "LIST" }
+
+// keyOf is a field's key in YAML, or empty if it has none.
+func keyOf(f *reflect.StructField) string {
+	key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	if key == "-" {
+		return ""
+	}
+	return key
+}
+
+// join is the path of a key inside another one.
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Tags of fields, besides yaml: heading and help are for people, and
+//
+//	path    the value is the path of a file, seen from the file that names it
+//	secret  the file holds a secret, which goes into the field of that name; "-" if others read it
+//	plain   the values of a map whose keys must not name secrets; the tag is the key to use instead
+const (
+	headingTag = "heading"
+	helpTag    = "help"
+	pathTag    = "path"
+	secretTag  = "secret"
+	plainTag   = "plain"
+)

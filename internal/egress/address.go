@@ -1,0 +1,113 @@
+package egress
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"code.dny.dev/ssrf"
+)
+
+// azureWire serves secrets to machines of one cloud from a public address.
+var azureWire = netip.MustParsePrefix("168.63.129.16/32")
+
+// rules decides which connections may be made. It never changes.
+type rules struct {
+	allow  []Rule
+	public *ssrf.Guardian
+}
+
+func newRules(allow []Rule) rules {
+	return rules{allow, ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWire))}
+}
+
+// refuse tells why a connection must not be made; it is empty if it may be.
+func (r rules) refuse(to netip.AddrPort) string {
+	addr := to.Addr().Unmap().WithZone("")
+	if to.Port() == 0 {
+		return "port 0 is none"
+	}
+	if r.listed(addr, to.Port()) {
+		// Who opens a gateway to IPv4 has not opened what it leads to.
+		if inner, _ := embedded(addr); inner.IsValid() {
+			return r.refuse(netip.AddrPortFrom(inner, to.Port()))
+		}
+		return ""
+	}
+	if what := r.special(addr); what != "" {
+		return what
+	}
+	if !usualPort(to.Port()) {
+		return fmt.Sprintf("port %d is none of 80, 443 and 1024 upwards", to.Port())
+	}
+	return ""
+}
+
+func (r rules) listed(addr netip.Addr, port uint16) bool {
+	for _, a := range r.allow {
+		if a.covers(addr, port) {
+			return true
+		}
+	}
+	return false
+}
+
+// special says what an address is that is not public; it is empty if it is public.
+func (r rules) special(addr netip.Addr) string {
+	if r.public.SafeAddr(addr) == nil {
+		return ""
+	}
+	if inner, by := embedded(addr); inner.IsValid() {
+		return fmt.Sprintf("%v stands for %v (%s)", addr, inner, by)
+	}
+	return fmt.Sprintf("%v is %s", addr, kind(addr))
+}
+
+// kind names the ranges that people know by name.
+func kind(addr netip.Addr) string {
+	switch {
+	case addr == netip.AddrFrom4([4]byte{169, 254, 169, 254}), addr == netip.MustParseAddr("fd00:ec2::254"), azureWire.Contains(addr):
+		return "a metadata address"
+	case addr.IsLoopback():
+		return "loopback"
+	case addr.IsUnspecified():
+		return "no address"
+	case addr.IsPrivate():
+		return "private"
+	case addr.IsLinkLocalUnicast():
+		return "link-local"
+	case addr.IsMulticast():
+		return "multicast"
+	}
+	return "reserved"
+}
+
+// gateways are the ranges of IPv6 that carry an IPv4 address, where it lies and
+// whether its bits are flipped.
+var gateways = []struct {
+	prefix netip.Prefix
+	name   string
+	at     int
+	flip   uint32
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64", 12, 0},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local NAT64", 12, 0},
+	{netip.MustParsePrefix("2002::/16"), "6to4", 2, 0},
+	{netip.MustParsePrefix("2001::/32"), "Teredo", 12, ^uint32(0)},
+	{netip.MustParsePrefix("::/96"), "IPv4-compatible", 12, 0},
+}
+
+// embedded returns the IPv4 address that an IPv6 address is a way to, and by which scheme.
+func embedded(addr netip.Addr) (inner netip.Addr, by string) {
+	if !addr.Is6() || addr.IsUnspecified() || addr.IsLoopback() {
+		return netip.Addr{}, ""
+	}
+	bytes := addr.As16()
+	for _, g := range gateways {
+		if g.prefix.Contains(addr) {
+			v4 := binary.BigEndian.Uint32(bytes[g.at:]) ^ g.flip
+			return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, v4))), g.name
+		}
+	}
+	return netip.Addr{}, ""
+}

@@ -1,0 +1,227 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/weirhq/weir"
+)
+
+// kafka reads the partitions of a topic one after the other, so that the same cursor means the same records.
+type kafka struct {
+	spec   Spec
+	opts   []kgo.Opt
+	client *kgo.Client // nil until the first read, and after an error
+
+	reads  bool // a partition is assigned to client
+	pos    kafkaPart
+	behind []*kgo.Record // taken from client and not yet used; the first is at pos
+}
+
+// kafkaPart is a partition and what of it is still to be read.
+type kafkaPart struct {
+	Partition int32 `json:"p"`
+	At        int64 `json:"at"`
+	End       int64 `json:"end"` // as it was at the first read
+}
+
+// kafkaPlace is the cursor of a topic: the partitions that are not read to their end.
+type kafkaPlace struct {
+	Parts []kafkaPart `json:"parts"`
+}
+
+func openKafka(s Spec, find Lookup, w World) (Feed, error) {
+	c, err := find.connection(s.Kafka.Connection, "kafka.connection", KafkaKind)
+	if err != nil {
+		return nil, err
+	}
+	f := &kafka{spec: s, opts: []kgo.Opt{
+		kgo.ClientID("weir"),
+		kgo.SeedBrokers(strings.Split(c.Address, ",")...),
+		kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+			return w.dialTLS(ctx, c, network, address)
+		}),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), // a partition may end with one, and its end has to be seen
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // records that are gone are told, not passed over
+		kgo.FetchMaxBytes(PageBytes), kgo.FetchMaxPartitionBytes(PageBytes),
+		kgo.MaxConcurrentFetches(1),
+		kgo.MetadataMinAge(100 * time.Millisecond),
+	}}
+	switch c.SASL {
+	case "plain":
+		f.opts = append(f.opts, kgo.SASL(plain.Auth{User: c.User, Pass: string(c.Password)}.AsMechanism()))
+	case "scram-sha-256":
+		f.opts = append(f.opts, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha256Mechanism()))
+	case "scram-sha-512":
+		f.opts = append(f.opts, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha512Mechanism()))
+	}
+	if err := kgo.ValidateOpts(f.opts...); err != nil {
+		in := &weir.InputError{}
+		in.Add("bad_connection", "kafka.connection", err.Error(), "write its address as host:port,host:port")
+		return nil, in
+	}
+	return f, nil
+}
+
+// Close ends the sessions with the brokers.
+func (f *kafka) Close() error {
+	if f.client != nil {
+		f.client.Close()
+	}
+	f.client, f.reads, f.behind = nil, false, nil
+	return nil
+}
+
+// Read takes the next records.
+func (f *kafka) Read(ctx context.Context, from Cursor) (Page, error) {
+	var at kafkaPlace
+	if err := from.decode(&at); err != nil {
+		return Page{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(f.spec.Timeout))
+	defer cancel()
+	p, err := f.page(limited, from == "", at)
+	if err != nil {
+		_ = f.Close() // begin with new sessions
+		return Page{}, f.explain(ctx, err)
+	}
+	return p, nil
+}
+
+func (f *kafka) page(ctx context.Context, first bool, at kafkaPlace) (Page, error) {
+	if f.client == nil {
+		client, err := kgo.NewClient(f.opts...)
+		if err != nil {
+			return Page{}, err
+		}
+		f.client = client
+	}
+	if first {
+		parts, err := f.bounds(ctx)
+		if err != nil {
+			return Page{}, err
+		}
+		at.Parts = parts
+	}
+	return f.fill(ctx, at)
+}
+
+// fill reads records until the page is full or nothing is left.
+func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
+	for size := 0; len(p.Items) < f.spec.PageSize && size < PageBytes; {
+		for len(at.Parts) > 0 && at.Parts[0].At >= at.Parts[0].End {
+			at.Parts = at.Parts[1:]
+		}
+		if len(at.Parts) == 0 {
+			break
+		}
+		r, err := f.next(ctx, at.Parts[0])
+		if err != nil && ctx.Err() != nil && len(p.Items) > 0 {
+			break // what there is makes a page
+		}
+		if err != nil {
+			return Page{}, err
+		}
+		at.Parts[0].At = r.Offset + 1
+		if r.Offset >= at.Parts[0].End || r.Attrs.IsControl() {
+			continue
+		}
+		if r.Value == nil {
+			p.Skipped++
+			continue
+		}
+		it, bad := f.item(r)
+		if bad != nil {
+			bad.Where = fmt.Sprintf("partition %d, offset %d", r.Partition, r.Offset)
+			return Page{}, bad
+		}
+		p.Items = append(p.Items, it)
+		size += len(it.Value)
+	}
+	p.Next, p.Last = encode(at), len(at.Parts) == 0
+	return p, nil
+}
+
+// next is the first record at or behind the place in a partition.
+func (f *kafka) next(ctx context.Context, want kafkaPart) (*kgo.Record, error) {
+	if !f.reads || f.pos.Partition != want.Partition || f.pos.At != want.At {
+		f.assign(want)
+	}
+	for len(f.behind) == 0 {
+		fetches := f.client.PollRecords(ctx, f.spec.PageSize)
+		for _, e := range fetches.Errors() {
+			return nil, e.Err
+		}
+		for r := range fetches.RecordsAll() {
+			if r.Partition == want.Partition && r.Offset >= want.At {
+				f.behind = append(f.behind, r)
+			}
+		}
+	}
+	r := f.behind[0]
+	f.behind = f.behind[1:]
+	f.pos.At = r.Offset + 1
+	return r, nil
+}
+
+// assign has the client read one partition from a place on, and nothing else.
+func (f *kafka) assign(to kafkaPart) {
+	topic := f.spec.Kafka.Topic
+	if f.reads {
+		f.client.RemoveConsumePartitions(map[string][]int32{topic: {f.pos.Partition}})
+	}
+	f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {to.Partition: kgo.NewOffset().At(to.At)}})
+	f.reads, f.pos, f.behind = true, to, nil
+}
+
+func (f *kafka) item(r *kgo.Record) (weir.RawItem, *PermanentError) {
+	doc := bytes.Clone(r.Value)
+	if !f.spec.Kafka.IDFromKey {
+		return item(doc, f.spec.ID)
+	}
+	it := weir.RawItem{ID: string(r.Key), Value: doc}
+	if bad := checkID(it.ID, "key"); bad != nil {
+		return it, bad
+	}
+	return it, checkDocument(doc)
+}
+
+// bounds asks where each partition begins and ends now.
+func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
+	adm, topic := kadm.NewClient(f.client), f.spec.Kafka.Topic
+	ends, err := adm.ListCommittedOffsets(ctx, topic)
+	if err = errors.Join(err, ends.Error()); err != nil {
+		return nil, err
+	}
+	starts, err := adm.ListStartOffsets(ctx, topic)
+	if since := f.spec.Kafka.Since; since != nil && err == nil {
+		starts, err = adm.ListOffsetsAfterMilli(ctx, since.UnixMilli(), topic)
+	}
+	if err = errors.Join(err, starts.Error()); err != nil {
+		return nil, err
+	}
+	var parts []kafkaPart
+	for p, end := range ends[topic] {
+		part := kafkaPart{Partition: p, At: starts[topic][p].Offset, End: end.Offset}
+		if at, ok := f.spec.Kafka.Offsets[p]; ok {
+			part.At = at
+		}
+		if part.At < part.End {
+			parts = append(parts, part)
+		}
+	}
+	slices.SortFunc(parts, func(a, b kafkaPart) int { return int(a.Partition - b.Partition) })
+	return parts, nil
+}

@@ -1,0 +1,24 @@
+// Package filter tells in which blocks of a bulk action an item id may be, so
+// that finding one id among millions opens a handful of blocks and not all of
+// them, and costs no index row per item: ten bits are kept of an id.
+//
+// The blocks of a bulk action are taken [SegmentBlocks] at a time. The ids of
+// such a segment fall into as many buckets as there are ids, by the first bits
+// of their hash. A bucket has a byte for each of its ids: the number of the
+// block in the segment and, in the bits that this number does not need, the last
+// bits of the hash. How many ids each bucket has is written in unary, which
+// takes two bits an id. A full segment is cut into [MaxPages] pages between
+// buckets, and a lookup reads one of them.
+//
+// This is a quotient filter, sorted once and for good. Against xor and binary
+// fuse filters it takes as much room at these sizes, a sixth of the time to make
+// (the way in is busier than lookups are), takes ids that come several times, and
+// cannot fail.
+//
+// A page never misses an id, and names a block wrongly in about one of 256
+// cases. It carries a checksum and is checked before it is used: what does not
+// add up is reported as [ErrCorrupt].
+//
+// The package is pure. A Segment belongs to one goroutine at a time; a Page
+// never changes.
+package filter

@@ -1,0 +1,95 @@
+package mapping
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// lenient leaves doubled names to whoever accepted the document: the last one counts.
+var lenient = jsontext.AllowDuplicateNames(true)
+
+func reader(raw []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
+}
+
+// value is a document as expressions see it; nothing at all is null.
+func value(raw []byte) (any, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return read(reader(raw))
+}
+
+// read decodes the next value. The decoder bounds the depth.
+func read(d *jsontext.Decoder) (any, error) {
+	tok, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch tok.Kind() {
+	case '{':
+		return readObject(d)
+	case '[':
+		return readArray(d)
+	case '"':
+		return tok.String(), nil
+	case '0':
+		return number(tok.String()), nil
+	case 't', 'f':
+		return tok.Bool(), nil
+	}
+	return nil, nil
+}
+
+func readObject(d *jsontext.Decoder) (any, error) {
+	out := map[string]any{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if out[key], err = read(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return out, err
+}
+
+func readArray(d *jsontext.Decoder) (any, error) {
+	out := []any{}
+	for d.PeekKind() != ']' {
+		v, err := read(d)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	_, err := d.ReadToken()
+	return out, err
+}
+
+// members calls f for each member of an object; f reads the value, or says that it did not.
+func members(raw []byte, f func(d *jsontext.Decoder, name string) (bool, error)) error {
+	d := reader(raw)
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		took, err := f(d, name.String())
+		if err == nil && !took {
+			err = d.SkipValue()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}

@@ -1,0 +1,222 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/checker"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/weirhq/weir"
+)
+
+// memory is the most list and object members that one expression may make.
+const memory = 100_000
+
+// expression is one that was compiled.
+type expression struct {
+	field string
+	text  string
+	uses  uses
+	path  *path // not nil: no more than a path into a document
+	code  *vm.Program
+}
+
+// compile checks and compiles an expression. bool says that it has to be a condition.
+func (s *scope) compile(field, text string, condition bool) (*expression, *weir.FieldError) {
+	e := &expression{field: field, text: text}
+	if f := s.length(text); f != nil {
+		return nil, s.wrong(e, *f)
+	}
+	options := s.options(condition, false)
+	config := conf.CreateNew()
+	for _, o := range options {
+		o(config)
+	}
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return nil, s.wrong(e, parserFault(err))
+	}
+	c := newCheck(s)
+	c.tree(tree.Node)
+	if len(c.faults) > 0 {
+		return nil, s.wrong(e, first(c.faults))
+	}
+	if _, err := checker.Check(tree, config); err != nil {
+		return nil, s.wrong(e, parserFault(err))
+	}
+	e.uses = c.uses
+	if !condition {
+		e.path = pathOf(tree.Node)
+	}
+	if e.code, err = expr.Compile(text, s.options(condition, true)...); err != nil {
+		return nil, s.wrong(e, parserFault(err))
+	}
+	return e, nil
+}
+
+func (s *scope) length(text string) *fault {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return &fault{problem: "is empty", fix: "write an expression, as in " + s.known()[0]}
+	case len(text) > MaxLength:
+		return &fault{problem: fmt.Sprintf("has %d bytes", len(text)), fix: fmt.Sprintf("%d is the most", MaxLength)}
+	}
+	return nil
+}
+
+// options are those of the library: as the user sees the language, or as it is run.
+func (s *scope) options(condition, compiled bool) []expr.Option {
+	out := []expr.Option{expr.Env(s.env(compiled)), expr.MaxNodes(MaxNodes), expr.DisableAllBuiltins()}
+	for name := range builtins { // order does not reach the result
+		out = append(out, expr.EnableBuiltin(name))
+	}
+	for name, f := range functions { // order does not reach the result
+		if compiled {
+			out = append(out, expr.Function(name, metered(f.do)))
+		} else {
+			out = append(out, expr.Function(name, metered(f.do), f.as))
+		}
+	}
+	if condition {
+		out = append(out, expr.AsKind(reflect.Bool))
+	}
+	if !compiled {
+		return out
+	}
+	for name, do := range internal { // order does not reach the result
+		out = append(out, expr.Function(name, metered(do)))
+	}
+	// The meter adds nodes; what the user wrote was counted before.
+	return append(out, expr.Patch(meter{}), expr.MaxNodes(0))
+}
+
+func metered(do func(*run, []any) (any, error)) func(args ...any) (any, error) {
+	return func(args ...any) (any, error) { return do(args[0].(*run), args[1:]) }
+}
+
+// first is the fault that comes first in the text.
+func first(faults []fault) fault {
+	out := faults[0]
+	for _, f := range faults[1:] {
+		if f.at.From < out.at.From {
+			out = f
+		}
+	}
+	return out
+}
+
+// parserFault is what the library found wrong, without its drawing of the place.
+func parserFault(err error) fault {
+	var f *file.Error
+	if errors.As(err, &f) {
+		return fault{at: f.Location, problem: f.Message}
+	}
+	return fault{problem: err.Error()}
+}
+
+func (s *scope) wrong(e *expression, f fault) *weir.FieldError {
+	return &weir.FieldError{Code: s.code, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
+}
+
+// place says where in the text something is, in characters from 1.
+func (e *expression) place(at file.Location) string {
+	if at.To == 0 && at.From == 0 {
+		return ""
+	}
+	line, column := 1, 1
+	for i, r := range []rune(e.text) {
+		if i == at.From {
+			break
+		}
+		column++
+		if r == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	if line == 1 {
+		return fmt.Sprintf("column %d: ", column)
+	}
+	return fmt.Sprintf("line %d, column %d: ", line, column)
+}
+
+// eval runs the expression.
+func (e *expression) eval(env map[string]any) (any, error) {
+	machine := vm.VM{MemoryBudget: memory}
+	v, err := machine.Run(e.code, env)
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	return v, nil
+}
+
+// failed is the error of an item for which the expression has no answer.
+func (e *expression) failed(err error) *weir.FieldError {
+	f := parserFault(err)
+	if _, raw, found := strings.Cut(f.problem, "interface conversion: "); found {
+		f.problem = "a value is of another kind than is needed here (" + raw + ")"
+	}
+	if strings.Contains(f.problem, "from <nil>") {
+		f.fix = "write ?. instead of the dot where a part may be missing"
+	}
+	f.problem = strings.ReplaceAll(f.problem, "from <nil>", "of null")
+	return &weir.FieldError{Code: ExpressionFailed, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
+}
+
+// path is a way into a document, as in item.user.id.
+type path struct {
+	root string // item, row, params, output, or the name of a step for its output
+	step bool
+	keys []key
+}
+
+type key struct {
+	name string
+	// optional: what is missing here is null, and so is all below it.
+	optional bool
+}
+
+// pathOf is the path that an expression is no more than, or nil.
+func pathOf(n ast.Node) *path {
+	if c, ok := n.(*ast.ChainNode); ok {
+		n = c.Node
+	}
+	p := &path{}
+	for {
+		switch x := n.(type) {
+		case *ast.MemberNode:
+			s, ok := x.Property.(*ast.StringNode)
+			if !ok || x.Method {
+				return nil
+			}
+			p.keys = append([]key{{s.Value, x.Optional}}, p.keys...)
+			n = x.Node
+		case *ast.IdentifierNode:
+			return p.from(x.Value)
+		default:
+			return nil
+		}
+	}
+}
+
+// from ends a path at its root, if that is a document.
+func (p *path) from(root string) *path {
+	switch root {
+	case nameItem, nameRow, nameParams, "output":
+		p.root = root
+		return p
+	case nameSteps:
+		if len(p.keys) >= 2 && p.keys[1].name == "output" {
+			p.root, p.step, p.keys = p.keys[0].name, true, p.keys[2:]
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+const aSchema = `{"type":"object","required":["user_id","amount"],"additionalProperties":false,"properties":{
+	"user_id":{"type":"integer","minimum":1},"amount":{"type":"integer","maximum":9007199254740993},
+	"mail":{"type":"string","format":"email"},"code":{"type":"string","pattern":"^[A-Z]{2}$"},
+	"lines":{"type":"array","items":{"$ref":"#/$defs/line"}},"either":{"oneOf":[{"type":"string"},{"type":"null"}]}},
+	"$defs":{"line":{"type":"object","required":["n"],"properties":{"n":{"type":"number","exclusiveMinimum":0}}}}}`
+
+func TestSchemaTellsWhatIsWrong(t *testing.T) {
+	s, err := CompileSchema("schema", []byte(aSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		doc  string
+		want []string
+	}{
+		{`{"user_id":1,"amount":2,"lines":[{"n":1}],"either":null,"mail":"a@example.com","code":"DE"}`, nil},
+		{`{"user_id":1}`, []string{"items[3].amount: is missing"}},
+		{`{"user_id":"1","amount":2}`, []string{"items[3].user_id: is of the type string, not integer"}},
+		{`{"user_id":1,"amount":9007199254740993}`, nil},
+		{`{"user_id":1,"amount":9007199254740994}`, []string{"items[3].amount: maximum: "}},
+		{`{"user_id":1,"amount":2.5,"amuont":2}`, []string{"items[3].amount: is of the type number, not integer", "items[3].amuont: is not a member that the schema knows"}},
+		{`{"user_id":1,"amount":2,"lines":[{"n":1},{"n":0},{}]}`, []string{"items[3].lines[1].n: exclusiveMinimum", "items[3].lines[2].n: is missing"}},
+		{`{"user_id":1,"amount":2,"mail":"nobody"}`, []string{"items[3].mail: 'nobody' is not valid email"}},
+		{`{"user_id":1,"amount":2,"code":"de"}`, []string{"items[3].code: 'de' does not match pattern"}},
+		{`{"user_id":1,"amount":2,"either":7}`, []string{"items[3].either: 'oneOf' failed"}},
+		{`[]`, []string{"items[3]: is of the type array, not object"}},
+		{`{`, []string{"items[3]: the document is no JSON"}},
+		{`{"user_id":1e999999999,"amount":1}`, []string{"items[3]: the number 1e999999999 is out of range"}},
+	} {
+		got := s.Check("items[3]", []byte(tt.doc))
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %v, want %q", tt.doc, got, tt.want)
+			continue
+		}
+		for i, f := range got {
+			if f.Code != SchemaMismatch || !strings.HasPrefix(f.Error(), tt.want[i]) {
+				t.Errorf("%s: %v, want %q", tt.doc, f, tt.want[i])
+			}
+		}
+	}
+}
+
+func TestSchemaTellsAFewFaultsOfAnItem(t *testing.T) {
+	s, err := CompileSchema("schema", []byte(`{"items":{"type":"integer"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Check("x", []byte("["+strings.Repeat(`"a",`, 50_000)+"1]")); len(got) != MaxMismatches {
+		t.Errorf("50,000 wrong values are told as %d faults", len(got))
+	}
+}
+
+func TestBadSchemasAreRefused(t *testing.T) {
+	ways := `{"$ref":"#/$defs/d0","$defs":{"d30":{"type":"string"}`
+	for i := range 30 {
+		ways += fmt.Sprintf(`,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+	}
+	for _, tt := range []struct{ name, schema, want string }{
+		{"cut", `{"type":`, "the document is no JSON"},
+		{"of an unknown type", `{"type":"strnig"}`, "schema: "},
+		{"with a reference to the network", `{"$ref":"https://example.com/a.json"}`, "refers to https://example.com/a.json; put what it refers to under $defs"},
+		{"with a reference to a file", `{"$ref":"file:///etc/passwd"}`, "refers to file:///etc/passwd"},
+		{"with a relative reference", `{"$ref":"other.json"}`, "refers to weir:///other.json"},
+		{"of a foreign kind", `{"$schema":"https://example.com/meta"}`, "refers to https://example.com/meta"},
+		{"with a broken reference", `{"$ref":"#/$defs/none"}`, "none"},
+		{"with a bad pattern", `{"pattern":"("}`, "schema: "},
+		{"with a huge pattern", `{"pattern":"` + strings.Repeat("(a{900})", 20) + `"}`, "schema: "},
+		{"with a huge number", `{"maximum":1e999999999}`, "out of range"},
+		{"that is too long", `{"title":"` + strings.Repeat("x", MaxSchema) + `"}`, "is the most"},
+		{"with a billion ways to a value", ways + "}}", "too many times"},
+		{"with a billion ways to a member", `{"properties":{"a":` + strings.ReplaceAll(ways, `#/`, `#/properties/a/`) + "}}}}", "too many times"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			began := time.Now()
+			_, err := CompileSchema("schema", []byte(tt.schema))
+			var f *weir.FieldError
+			if !errors.As(err, &f) || f.Code != BadSchema || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if took := time.Since(began); took > longest {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestACircleInASchemaEnds(t *testing.T) {
+	s, err := CompileSchema("schema", []byte(`{"$ref":"#"}`))
+	if err == nil {
+		if got := s.Check("x", []byte(`1`)); len(got) == 0 {
+			t.Error("a circle accepts everything")
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package mapping
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/expr-lang/expr/types"
+)
+
+// The names that expressions know. "$run" is put in by the compiler.
+const (
+	nameItem   = "item"
+	nameID     = "id"
+	nameSteps  = "steps"
+	nameParams = "params"
+	nameRow    = "row"
+	nameRun    = "$run"
+)
+
+// scope is what an expression may speak of.
+type scope struct {
+	code  string
+	names map[string]types.Type
+	// steps are the earlier steps; columns those of the row, nil if nobody knows.
+	steps   []string
+	columns []string
+}
+
+func stepScope(earlier []string) *scope {
+	return &scope{code: BadExpression, steps: earlier, names: map[string]types.Type{
+		nameItem: types.Any, nameID: types.String, nameSteps: types.Any, nameParams: types.Any,
+	}}
+}
+
+func rowScope(columns []string) *scope {
+	return &scope{code: BadExpression, columns: columns, names: map[string]types.Type{nameRow: types.Any}}
+}
+
+func filterScope() *scope {
+	return &scope{code: BadFilter, names: map[string]types.Type{
+		nameID: types.String, "state": types.String, "step": types.String, "code": types.String,
+		"message": types.String, "attempts": types.Int, nameItem: types.Any, "output": types.Any,
+	}}
+}
+
+// known lists the names, sorted.
+func (s *scope) known() []string { return slices.Sorted(maps.Keys(s.names)) }
+
+// env is the scope as the type checker wants it.
+func (s *scope) env(compiled bool) types.Map {
+	out := types.Map{}
+	maps.Copy(out, s.names)
+	if compiled {
+		out[nameRun] = types.Any
+	}
+	return out
+}

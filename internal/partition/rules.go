@@ -1,0 +1,120 @@
+package partition
+
+import (
+	"maps"
+	"math"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// pace is a rate that a bulk action has of its own at a step: after each task so
+// much time passes as its items take at that rate. A shard has its part of it.
+type pace struct {
+	rate  float64 // items per second; 0: none
+	next  int64   // when the next task may start
+	waits bool    // next has not come, and is in the waits
+}
+
+// setPace reads the step's own rate from the rules. A task is no larger than what
+// the rate allows in a moment.
+func (s *step) setPace(b *bulk) {
+	rate := b.spec.Rates[s.def.Name]
+	if b.shard != nil {
+		rate /= float64(len(b.spec.Shards))
+	}
+	s.pace.rate = rate
+	s.chunk = chunk(s.lane.limits.Rate, s.def.BatchSize)
+	if rate > 0 {
+		s.chunk = min(s.chunk, chunk(weir.Rate(rate), s.def.BatchSize))
+	}
+}
+
+// spend counts the items of a task against the step's own rate.
+func (m *Machine) spend(now int64, s *step, items int) {
+	p := &s.pace
+	if p.rate == 0 {
+		return
+	}
+	p.next = max(p.next, now) + int64(math.Ceil(float64(items)/p.rate*1e9))
+	p.waits = true
+	m.waits.push(wait{due: p.next, paced: s})
+}
+
+// paceDue lets a step go on that its own rate held up.
+func (m *Machine) paceDue(now int64, s *step) {
+	if s.pace.waits && now >= s.pace.next {
+		s.pace.waits = false
+		m.offer(now, s)
+	}
+}
+
+// ruleSet is what can be changed of a bulk action, as a shard is told of it.
+type ruleSet struct {
+	Number      uint64             `json:"number"`
+	Tier        weir.Tier          `json:"tier"`
+	Priority    int                `json:"priority,omitempty"`
+	Concurrency int                `json:"concurrency,omitempty"`
+	Rates       map[string]float64 `json:"rates,omitempty"`
+	StopOn      weir.StopRule      `json:"stop_on"`
+}
+
+func (c *Created) rules() *ruleSet {
+	return &ruleSet{c.Rules, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
+}
+
+// change changes the rules of a bulk action that has not ended.
+func (m *Machine) change(now int64, b *bulk, r *weir.Rules) {
+	if r == nil || b.stopping() {
+		return
+	}
+	set := b.spec.rules()
+	set.Number++
+	if r.Tier != nil {
+		set.Tier = *r.Tier
+	}
+	if r.Priority != nil {
+		set.Priority = *r.Priority
+	}
+	if r.Concurrency != nil {
+		set.Concurrency = *r.Concurrency
+	}
+	if r.StopOn != nil {
+		set.StopOn = *r.StopOn
+	}
+	set.Rates = maps.Clone(set.Rates)
+	for step, rate := range r.Rates {
+		if set.Rates == nil {
+			set.Rates = map[string]float64{}
+		}
+		if set.Rates[step] = float64(rate); rate == 0 {
+			delete(set.Rates, step)
+		}
+	}
+	m.adopt(now, b, set)
+	m.judge(now, b)
+}
+
+// adopt makes rules hold, unless newer ones do. The spec is stored anew.
+func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
+	if r == nil || r.Number <= b.spec.Rules {
+		return
+	}
+	spec := *b.spec
+	spec.Rules, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
+	b.spec = &spec
+	most := spec.Concurrency
+	if b.shard != nil {
+		most = spec.capOf(b.shard.no)
+	}
+	m.queue.SetGroup(now, b.group, sched.GroupConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
+	for _, s := range b.steps {
+		s.setPace(b)
+		if s.pace.rate == 0 {
+			s.pace.waits, s.pace.next = false, 0
+		}
+	}
+	m.offerAll(now, b)
+	m.gen.created = append(m.gen.created, b) // writes the spec
+	m.touch(b)
+}

@@ -1,0 +1,153 @@
+package partition
+
+import (
+	"github.com/weirhq/weir"
+)
+
+// Canary is the part of a bulk action that runs first. Its last item is the last one of a block.
+type Canary struct {
+	Items   int64   `json:"items"`
+	Auto    bool    `json:"auto,omitempty"`
+	Success float64 `json:"success,omitempty"` // auto: the part that has to be done
+	P95     int64   `json:"p95,omitempty"`     // auto: nanoseconds that a task may take in 95 of 100 cases; 0: no bound
+}
+
+// phase says which items of a bulk action may run.
+type phase uint8
+
+const (
+	wholePhase  phase = iota // all, and there never was a canary
+	canaryPhase              // only the canary
+	mainPhase                // all, after the canary
+)
+
+// InCanary reports whether only the canary may run.
+func (s *Status) InCanary() bool { return s.Phase == canaryPhase }
+
+// steps finds the steps of a bulk action's chain; nil: they are not known here.
+func (m *Machine) steps(c *Created) []weir.Step {
+	if c.Text == nil {
+		return m.cfg.Chain(c.Chain)
+	}
+	if m.cfg.Describe == nil {
+		return nil
+	}
+	return m.cfg.Describe(c.Text)
+}
+
+// held reports whether a bulk action waits to be told to go on.
+func (b *bulk) held() bool {
+	return b.state == weir.BulkSealed || b.state == weir.BulkScheduled || b.state == weir.BulkAwaiting
+}
+
+// await has a new bulk action wait for its start, if it has to, and keeps all
+// but its canary back.
+func (m *Machine) await(now int64, b *bulk) {
+	c := b.spec
+	if c.Canary != nil && c.Canary.Items < c.Items && b.shard == nil {
+		b.status.Phase = canaryPhase
+		m.offerAll(now, b)
+	}
+	switch {
+	case c.Hold:
+		b.state, b.status.StartAt = weir.BulkSealed, 0
+	case c.StartAt > now:
+		b.state, b.status.StartAt = weir.BulkScheduled, c.StartAt
+	default:
+		return
+	}
+	b.status.State = b.state
+	m.queue.PauseGroup(now, b.group)
+	m.startDue(b)
+}
+
+// startDue has the bulk action looked at when it is to start.
+func (m *Machine) startDue(b *bulk) {
+	if b.state == weir.BulkScheduled {
+		m.waits.push(wait{due: b.status.StartAt, bulk: b.spec.ID})
+	}
+}
+
+// startAt starts what was held, or sets when it starts.
+func (m *Machine) startAt(now int64, b *bulk, at int64) {
+	if b.state != weir.BulkSealed && b.state != weir.BulkScheduled {
+		return
+	}
+	if at <= now {
+		m.begin(now, b)
+		return
+	}
+	if b.state == weir.BulkSealed {
+		b.move(weir.BulkScheduled, "")
+	}
+	b.status.StartAt = at
+	m.startDue(b)
+	m.touch(b)
+}
+
+// unset holds a bulk action again that would have started by itself.
+func (m *Machine) unset(b *bulk) {
+	if b.state == weir.BulkScheduled {
+		b.move(weir.BulkSealed, "")
+		b.status.StartAt = 0
+		m.touch(b)
+	}
+}
+
+// begin starts what was held.
+func (m *Machine) begin(now int64, b *bulk) {
+	b.move(weir.BulkRunning, "")
+	b.status.Started = now
+	m.goAhead(now, b)
+}
+
+// goAhead lets tasks of the bulk action start.
+func (m *Machine) goAhead(now int64, b *bulk) {
+	m.account(now, b)
+	m.queue.ResumeGroup(now, b.group)
+	if b.atHome() {
+		m.topUp(b)
+	}
+	m.offerAll(now, b)
+	m.touch(b)
+}
+
+// approve runs the rest after the canary.
+func (m *Machine) approve(now int64, b *bulk) {
+	if b.state != weir.BulkAwaiting {
+		return
+	}
+	b.move(weir.BulkRunning, "")
+	b.status.Phase = mainPhase
+	m.goAhead(now, b)
+}
+
+// judgeCanary decides on the rest when all of the canary has ended.
+func (m *Machine) judgeCanary(now int64, b *bulk) {
+	if b.status.Phase != canaryPhase || b.state != weir.BulkRunning || b.ended() < b.spec.Canary.Items {
+		return
+	}
+	c := b.spec.Canary
+	if c.Auto && float64(b.status.Done) >= c.Success*float64(c.Items) && b.fastEnough() {
+		b.status.Phase = mainPhase
+		m.goAhead(now, b)
+		return
+	}
+	b.move(weir.BulkAwaiting, "canary")
+	m.queue.PauseGroup(now, b.group)
+	m.event(now, b)
+	m.touch(b)
+}
+
+// fastEnough reports whether tasks of the canary took no longer than they may.
+func (b *bulk) fastEnough() bool {
+	if b.spec.Canary.P95 == 0 {
+		return true
+	}
+	for _, h := range b.latency {
+		if h != nil && h.ValueAtQuantile(95)*latencyUnit > b.spec.Canary.P95 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,156 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/weirhq/weir"
+)
+
+// rounds is how often a write begins anew because another was faster. Whenever
+// one loses, one has won, so this many are lost only to as many writes of others.
+const rounds = 1 << 20
+
+// errContended ends a write that has lost all its rounds.
+var errContended = errors.New("others have been faster too often")
+
+// Insert makes a record. If there is one, it returns that one with [ErrExists].
+func (t *Table[T]) Insert(ctx context.Context, name string, v T) (Entry[T], error) {
+	var there Entry[T]
+	e, err := t.change(ctx, name, func(now *Entry[T], found bool) error {
+		if found {
+			there = *now
+			return ErrExists
+		}
+		now.Value = v
+		return nil
+	})
+	if errors.Is(err, ErrExists) {
+		return there, err
+	}
+	return e, err
+}
+
+// Update changes a record, or returns [weir.ErrNotFound]. If others write it
+// meanwhile, change is called again with what they have written: it must depend
+// on nothing else. An error of change ends it and nothing is written; if change
+// leaves the record as it is, nothing is written either.
+func (t *Table[T]) Update(ctx context.Context, name string, change func(*T) error) (Entry[T], error) {
+	return t.change(ctx, name, func(now *Entry[T], found bool) error {
+		if !found {
+			return weir.ErrNotFound
+		}
+		return change(&now.Value)
+	})
+}
+
+// UpdateIf is [Table.Update] of a record that must still be of a version, or it returns [ErrChanged].
+func (t *Table[T]) UpdateIf(ctx context.Context, name, version string, change func(*T) error) (Entry[T], error) {
+	return t.change(ctx, name, func(now *Entry[T], found bool) error {
+		switch {
+		case !found:
+			return weir.ErrNotFound
+		case now.Version != version:
+			return ErrChanged
+		}
+		return change(&now.Value)
+	})
+}
+
+// Put is [Table.Update], but makes a record where there is none: change then gets the zero value.
+func (t *Table[T]) Put(ctx context.Context, name string, change func(v *T, found bool) error) (Entry[T], error) {
+	return t.change(ctx, name, func(now *Entry[T], found bool) error { return change(&now.Value, found) })
+}
+
+// change writes what a function makes of a record, until nobody was faster.
+func (t *Table[T]) change(ctx context.Context, name string, change func(now *Entry[T], found bool) error) (Entry[T], error) {
+	if name == "" {
+		return Entry[T]{}, t.failed(name, errors.New("a record needs a name"))
+	}
+	old, err := t.lookup(ctx, name)
+	for range rounds {
+		if err != nil {
+			return Entry[T]{}, t.failed(name, err)
+		}
+		e, raw, err2 := t.next(name, old, change)
+		if err2 != nil {
+			return Entry[T]{}, t.failed(name, err2)
+		}
+		if raw == nil {
+			return e, nil
+		}
+		if old, err = t.swap(ctx, name, old, raw); err == nil && bytes.Equal(old, raw) {
+			return e, nil
+		}
+	}
+	return Entry[T]{}, t.failed(name, errContended)
+}
+
+// next is what the function makes of the stored bytes, nil for none. Without new bytes there is nothing to write.
+func (t *Table[T]) next(name string, old []byte, change func(now *Entry[T], found bool) error) (e Entry[T], raw []byte, err error) {
+	var marks []mark
+	var before []byte
+	if found := len(old) > 0; found {
+		if e, err = t.entry(name, old); err != nil {
+			return e, nil, err
+		}
+		marks, _, _ = open(t.key(name), old) // entry has checked it
+		if before, err = json.Marshal(e.Value); err != nil {
+			return e, nil, fmt.Errorf("encode: %w", err)
+		}
+	}
+	e.Name = name
+	if err := change(&e, len(old) > 0); err != nil {
+		return e, nil, err
+	}
+	after, err := json.Marshal(e.Value)
+	if err != nil {
+		return e, nil, fmt.Errorf("encode: %w", err)
+	}
+	if before != nil && bytes.Equal(before, after) {
+		return e, nil, nil
+	}
+	raw = seal(t.key(name), marks, after)
+	e.Version = markOf(t.key(name), raw).String()
+	return e, raw, nil
+}
+
+// Delete removes a record, also one that is damaged, or returns
+// [weir.ErrNotFound]. Of several at once, more than one may say that it did.
+func (t *Table[T]) Delete(ctx context.Context, name string) error {
+	return t.remove(ctx, name, func([]byte) error { return nil })
+}
+
+// DeleteIf is [Table.Delete] of a record that must still be of a version, or it returns [ErrChanged].
+func (t *Table[T]) DeleteIf(ctx context.Context, name, version string) error {
+	return t.remove(ctx, name, func(raw []byte) error {
+		marks, _, err := open(t.key(name), raw)
+		if err == nil && marks[0].String() != version {
+			err = ErrChanged
+		}
+		return err
+	})
+}
+
+// remove removes what is there, if it may be, until nobody was faster.
+func (t *Table[T]) remove(ctx context.Context, name string, may func(raw []byte) error) error {
+	old, err := t.lookup(ctx, name)
+	if err == nil && old == nil {
+		err = weir.ErrNotFound
+	}
+	for range rounds {
+		if err == nil {
+			err = may(old)
+		}
+		if err != nil {
+			return t.failed(name, err)
+		}
+		if old, err = t.swap(ctx, name, old, nil); err == nil && old == nil {
+			return nil
+		}
+	}
+	return t.failed(name, errContended)
+}

@@ -1,0 +1,188 @@
+package schedule
+
+import "time"
+
+// Overlap is what happens to a slot while the bulk action before it still runs.
+type Overlap string
+
+// The overlap policies.
+const (
+	Skip  Overlap = "skip"  // the slot is dropped; the default
+	Queue Overlap = "queue" // it waits its turn, and up to MaxWaiting with it
+	Allow Overlap = "allow" // it is fired all the same
+)
+
+const (
+	// MaxWaiting is how many slots may wait under the policy [Queue]; what comes then is skipped.
+	MaxWaiting = 10
+	// OnTime is how late a slot may be without counting as late: a new owner needs its time.
+	OnTime = time.Minute
+	// maxDecisions bounds how many decisions are made at once.
+	maxDecisions = 100
+)
+
+// CatchUp says what becomes of slots that passed while nobody looked. The zero
+// value fires the newest of them if it is not older than an hour.
+type CatchUp struct {
+	// Window is how late a slot may be fired. Default 1h, from 1m to 30 days.
+	Window time.Duration `json:"window"`
+	// All fires every late slot in the window, in order, rather than the newest alone.
+	All bool `json:"all"`
+}
+
+// Bounds of [CatchUp].Window.
+const (
+	DefaultWindow = time.Hour
+	MinWindow     = OnTime
+	MaxWindow     = 30 * 24 * time.Hour
+)
+
+// Do is what is to be done about a slot.
+type Do string
+
+// The kinds of decisions.
+const (
+	DoFire  Do = "fire"
+	DoQueue Do = "queue" // put it with those that wait
+	DoSkip  Do = "skip"
+	DoMiss  Do = "miss" // as skip, but for all slots from Slot up to Until, without it
+)
+
+// Origin tells where a slot comes from.
+type Origin string
+
+// The origins of slots.
+const (
+	Live       Origin = "live"     // it has come due
+	Waited     Origin = "waited"   // it had come due, and waited for the one before
+	Backfilled Origin = "backfill" // somebody asked for it
+)
+
+// Decision is what is to be done about one slot, or with DoMiss about several, and why.
+type Decision struct {
+	Do     Do
+	Slot   time.Time
+	Until  time.Time // of DoMiss only
+	Origin Origin
+	Reason string
+}
+
+// State is what [Due] decides from.
+type State struct {
+	Times Times
+	// Decided is the moment up to which, and with which, every slot has been decided.
+	Decided time.Time
+	// End is the last moment at which there may be a slot; zero for none.
+	End     time.Time
+	Paused  bool
+	Overlap Overlap
+	CatchUp CatchUp
+	// Running tells whether the bulk action fired last still runs, and Catching whether it is of a backfill.
+	Running, Catching bool
+	// Waiting and Backfill are the slots that wait to be fired, in that order.
+	Waiting, Backfill []time.Time
+}
+
+// Due says what is to be done now, in order. At most one of the decisions is
+// to fire, and it is the last: whoever has carried them out asks again. Each slot
+// is decided once if Decided, Waiting and Backfill are kept up with the decisions.
+func Due(s State, now time.Time) []Decision {
+	if s.Paused {
+		return nil
+	}
+	blocked := s.Running && s.Overlap != Allow
+	if len(s.Waiting) > 0 && !blocked {
+		return []Decision{{Do: DoFire, Slot: s.Waiting[0], Origin: Waited, Reason: "the one before it has ended"}}
+	}
+	out := live(s, now, blocked)
+	if len(out) > 0 {
+		return out
+	}
+	if len(s.Backfill) > 0 && !blocked {
+		return []Decision{{Do: DoFire, Slot: s.Backfill[0], Origin: Backfilled, Reason: "asked for"}}
+	}
+	return nil
+}
+
+// live decides the slots that have come due since Decided.
+func live(s State, now time.Time, blocked bool) []Decision {
+	var out []Decision
+	first := s.next(s.Decided)
+	if first.IsZero() || first.After(now) {
+		return nil
+	}
+	slot, until, why := s.firstToFire(first, now)
+	if until.After(first) {
+		out = append(out, Decision{Do: DoMiss, Slot: first, Until: until, Origin: Live, Reason: why})
+	}
+	waiting := len(s.Waiting)
+	for !slot.IsZero() && !slot.After(now) && len(out) < maxDecisions {
+		d := s.decide(slot, now, blocked, waiting)
+		out = append(out, d)
+		switch d.Do {
+		case DoFire:
+			return out
+		case DoQueue:
+			waiting++
+		case DoSkip, DoMiss:
+		}
+		slot = s.next(slot)
+	}
+	return out
+}
+
+// next is the first slot after a moment that is not beyond the end.
+func (s State) next(after time.Time) time.Time {
+	slot := s.Times.Next(after)
+	if !s.End.IsZero() && slot.After(s.End) {
+		return time.Time{}
+	}
+	return slot
+}
+
+// firstToFire is the first slot that is not too late, zero if all are; until is
+// the moment before which all slots from first on are missed, and why they are.
+func (s State) firstToFire(first, now time.Time) (slot, until time.Time, why string) {
+	window := s.CatchUp.withDefaults().Window
+	slot, until = first, first
+	if oldest := now.Add(-window); first.Before(oldest) {
+		slot, until, why = s.next(oldest.Add(-1)), oldest, "too late: older than the catch-up window of "+window.String()
+	}
+	if s.CatchUp.All {
+		return slot, until, why
+	}
+	// Only the newest late one, and not even that if there is one on time.
+	for !slot.IsZero() && now.Sub(slot) > OnTime {
+		after := s.next(slot)
+		if after.IsZero() || after.After(now) {
+			break
+		}
+		slot, until, why = after, after, "late: a newer slot is due, and only the newest is caught up"
+	}
+	return slot, until, why
+}
+
+// decide applies the overlap policy to one slot that is neither missed nor to come.
+func (s State) decide(slot, now time.Time, blocked bool, waiting int) Decision {
+	d := Decision{Do: DoFire, Slot: slot, Origin: Live, Reason: "due"}
+	if now.Sub(slot) > OnTime {
+		d.Reason = "late, within the catch-up window"
+	}
+	switch {
+	case !blocked && waiting == 0:
+	case s.Overlap != Queue && !s.Catching: // a backfill is no reason to lose a slot
+		d.Do, d.Reason = DoSkip, "the one before still runs"
+	case waiting >= MaxWaiting:
+		d.Do, d.Reason = DoSkip, "too many wait for the one before to end"
+	default:
+		d.Do, d.Reason = DoQueue, "the one before still runs"
+	}
+	return d
+}
+
+func (c CatchUp) withDefaults() CatchUp {
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+	}
+	return c
+}

@@ -1,0 +1,240 @@
+package schedule
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+const (
+	// MaxHistory is how many fires a schedule remembers.
+	MaxHistory = 50
+	// MaxBackfill is how many slots may wait to be backfilled.
+	MaxBackfill = 1000
+
+	idPrefix = "sch_"
+)
+
+// Spec is what a user says about a schedule.
+type Spec struct {
+	Name   string `json:"name"`
+	Tenant string `json:"tenant"`
+	// Cron and Zone say when it fires again and again; see [ParseRule].
+	Cron string `json:"cron,omitempty"`
+	Zone string `json:"zone,omitempty"`
+	// At is when it fires once, in place of Cron.
+	At time.Time `json:"at,omitzero"`
+	// End is the last moment at which it may fire; zero for none.
+	End time.Time `json:"end,omitzero"`
+	// Overlap is the policy while the bulk action before still runs. Default Skip.
+	Overlap Overlap `json:"overlap"`
+	CatchUp CatchUp `json:"catch_up"`
+	// Template is the bulk action to create, opaque to this package.
+	Template json.RawMessage `json:"template"`
+}
+
+// Times is when the schedule fires.
+func (s *Spec) Times() (Times, error) {
+	if s.Cron == "" {
+		return Once(s.At), nil
+	}
+	return ParseRule(s.Cron, s.Zone)
+}
+
+// Schedule is a schedule as it is kept.
+type Schedule struct {
+	ID string `json:"id"`
+	Spec
+	Paused    bool      `json:"paused"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	ChangedAt time.Time `json:"changed_at"`
+	// Decided is the moment up to which every slot has been decided.
+	Decided time.Time `json:"decided"`
+	// LastSlot is the newest slot that was fired, and LastBulk the bulk action made last; Catching says that a backfill made it.
+	LastSlot time.Time `json:"last_slot,omitzero"`
+	LastBulk string    `json:"last_bulk,omitempty"`
+	Catching bool      `json:"catching,omitempty"`
+	// Waiting and Backfill are slots that wait to be fired.
+	Waiting  []time.Time `json:"waiting,omitempty"`
+	Backfill []time.Time `json:"backfill,omitempty"`
+	// Firing is the slot that is being fired; it is finished before anything else.
+	Firing *Firing `json:"firing,omitempty"`
+	// History is the last MaxHistory fires, newest first.
+	History []Fire `json:"history,omitempty"`
+	// Revision counts what users have changed; firing does not, or nobody could
+	// change a schedule that fires each minute under If-Match.
+	Revision int64 `json:"revision"`
+}
+
+// Firing is the note that a slot is being fired, written before the bulk action is created.
+type Firing struct {
+	Slot   time.Time `json:"slot"`
+	Origin Origin    `json:"origin"`
+	// Until is when trying ends.
+	Until time.Time `json:"until"`
+	// RetryAt is when the next try may be made, by whoever it is.
+	RetryAt time.Time `json:"retry_at"`
+	Tries   int       `json:"tries"`
+}
+
+// Result is what came of a slot.
+type Result string
+
+// The results of slots.
+const (
+	Fired    Result = "fired"
+	Retrying Result = "retrying" // creating failed and is tried again
+	Failed   Result = "failed"
+	Skipped  Result = "skipped"
+	Missed   Result = "missed"
+)
+
+// Fire is what came of one slot, or with Missed of all from Slot up to Until.
+type Fire struct {
+	Slot   time.Time `json:"slot"`
+	Until  time.Time `json:"until,omitzero"`
+	At     time.Time `json:"at"`
+	Result Result    `json:"result"`
+	Origin Origin    `json:"origin"`
+	BulkID string    `json:"bulk_id,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Tries  int       `json:"tries,omitempty"`
+}
+
+// Key is the idempotency key of the bulk action that a schedule makes for a slot.
+func Key(id string, slot time.Time) string {
+	return id + ":" + slot.UTC().Format(time.RFC3339)
+}
+
+func newID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
+
+// Version is the revision as text, for If-Match.
+func (s *Schedule) Version() string { return strconv.FormatInt(s.Revision, 10) }
+
+// touch marks a change by a user.
+func (s *Schedule) touch(now time.Time) {
+	s.ChangedAt = now
+	s.Revision++
+}
+
+// state is the schedule as Due wants it.
+func (s *Schedule) state(t Times, running bool) State {
+	return State{
+		Times: t, Decided: s.Decided, End: s.End, Paused: s.Paused, Overlap: s.Overlap, CatchUp: s.CatchUp,
+		Running: running, Catching: s.Catching, Waiting: s.Waiting, Backfill: s.Backfill,
+	}
+}
+
+// apply writes decisions down. One to fire becomes the note of it.
+func (s *Schedule) apply(ds []Decision, now time.Time, hold time.Duration) {
+	for _, d := range ds {
+		d.Slot, d.Until = d.Slot.UTC(), d.Until.UTC()
+		switch d.Origin {
+		case Waited:
+			s.Waiting = s.Waiting[1:]
+		case Backfilled:
+			s.Backfill = s.Backfill[1:]
+		case Live:
+			s.Decided = d.Slot
+		}
+		switch d.Do {
+		case DoFire:
+			s.Firing = &Firing{Slot: d.Slot, Origin: d.Origin, Until: s.giveUpAt(d, now), RetryAt: now.Add(hold)}
+		case DoQueue:
+			s.Waiting = append(s.Waiting, d.Slot)
+		case DoSkip:
+			s.remember(Fire{Slot: d.Slot, At: now, Result: Skipped, Origin: d.Origin, Reason: d.Reason})
+		case DoMiss:
+			s.Decided = d.Until.Add(-1)
+			s.remember(Fire{Slot: d.Slot, Until: d.Until, At: now, Result: Missed, Origin: d.Origin, Reason: d.Reason})
+		}
+	}
+}
+
+// giveUpAt is when trying to fire a slot ends: with its catch-up window, which
+// for one that had to wait begins now.
+func (s *Schedule) giveUpAt(d Decision, now time.Time) time.Time {
+	begin := now
+	if d.Origin == Live {
+		begin = d.Slot
+	}
+	return begin.Add(s.CatchUp.withDefaults().Window)
+}
+
+// fired writes down that the slot being fired has its bulk action.
+func (s *Schedule) fired(bulkID string, now time.Time) {
+	f := s.Firing
+	s.Firing, s.LastBulk, s.Catching = nil, bulkID, f.Origin == Backfilled
+	if f.Slot.After(s.LastSlot) {
+		s.LastSlot = f.Slot
+	}
+	s.remember(Fire{Slot: f.Slot, At: now, Result: Fired, Origin: f.Origin, BulkID: bulkID, Tries: f.Tries + 1})
+}
+
+// failed writes down that creating the bulk action failed, and whether it is tried again.
+func (s *Schedule) failed(reason string, refused bool, now time.Time) {
+	f := s.Firing
+	f.Tries++
+	f.RetryAt = now.Add(backoff(f.Tries))
+	result := Retrying
+	if refused || f.RetryAt.After(f.Until) {
+		result, s.Firing = Failed, nil
+	}
+	s.remember(Fire{Slot: f.Slot, At: now, Result: result, Origin: f.Origin, Reason: shortReason(reason), Tries: f.Tries})
+}
+
+// remember puts a fire first in the history, in place of an unfinished entry of the same slot.
+func (s *Schedule) remember(f Fire) {
+	s.History = slices.DeleteFunc(s.History, func(old Fire) bool {
+		return old.Result == Retrying && old.Slot.Equal(f.Slot) && old.Origin == f.Origin
+	})
+	s.History = slices.Insert(s.History, 0, f)
+	s.History = s.History[:min(len(s.History), MaxHistory)]
+}
+
+// Bounds of the time between two tries of a slot.
+const (
+	firstBackoff = time.Second
+	maxBackoff   = time.Minute
+)
+
+// backoff is how long to wait after so many failures.
+func backoff(tries int) time.Duration {
+	return min(maxBackoff, firstBackoff<<min(tries-1, 10))
+}
+
+// shortReason keeps the history small, whatever an error says.
+func shortReason(s string) string {
+	const most = 300
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}
+
+// tryAgainAt is when the slot being fired may be tried again. A time further
+// away than anybody ever sets comes of a clock that was set back, and means now.
+func (f *Firing) tryAgainAt(now time.Time) time.Time {
+	if f.RetryAt.Sub(now) > maxBackoff {
+		return now
+	}
+	return f.RetryAt
+}
+
+// upcoming is when there is something to do, zero for never.
+func (s *Schedule) upcoming(t Times, now time.Time) time.Time {
+	switch {
+	case s.Firing != nil:
+		return s.Firing.tryAgainAt(now)
+	case s.Paused:
+		return time.Time{}
+	case len(s.Waiting)+len(s.Backfill) > 0:
+		return now
+	}
+	return s.state(t, false).next(s.Decided)
+}

@@ -1,0 +1,135 @@
+package vault
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FileName is the key file of a data directory.
+const FileName = "vault.key"
+
+// maxFile bounds what is read of a key file; hundreds of keys fit.
+const maxFile = 64 << 10
+
+// LoadFile makes a vault of a key file: a key of 32 bytes as they are, or one key a
+// line in hex or base64, newest first; lines that begin with # are comments. Others
+// than the owner must not be able to change it, nor everybody to read it.
+func LoadFile(name string) (*Vault, error) {
+	keys, err := readKeys(name)
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", name, err)
+	}
+	return New(keys[0], keys[1:]...)
+}
+
+// LoadOrCreate makes a vault of the key file in a data directory. If there is none,
+// it draws a key and writes one that only the owner may read. If several do that at
+// once, all get the key of one of them.
+func LoadOrCreate(dir string) (*Vault, error) {
+	name := filepath.Join(dir, FileName)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("vault: %w", err)
+		}
+		if err := writeKeys(name, []Key{NewKey()}, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("key file %s: %w", name, err)
+		}
+	}
+	return LoadFile(name)
+}
+
+// AddKey draws a key and puts it before those in a key file, which must be text.
+// Vaults that are loaded from then on seal with it.
+func AddKey(name string) (Key, error) {
+	keys, err := readKeys(name)
+	if err != nil {
+		return Key{}, fmt.Errorf("key file %s: %w", name, err)
+	}
+	k := NewKey()
+	if err := writeKeys(name, append([]Key{k}, keys...), os.Rename); err != nil {
+		return Key{}, fmt.Errorf("key file %s: %w", name, err)
+	}
+	return k, nil
+}
+
+func readKeys(name string) ([]Key, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	// A group may read: that is how orchestrators hand secrets to a process.
+	if mode := info.Mode().Perm(); mode&0o037 != 0 {
+		return nil, fmt.Errorf("its mode is %04o, so others can read or change it; run: chmod 600 %s", mode, name)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("it is no file of at most %d bytes", maxFile)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseKeys(text)
+}
+
+func parseKeys(text []byte) ([]Key, error) {
+	if len(text) == keyBytes {
+		k, err := ParseKey(text)
+		return []Key{k}, err
+	}
+	var keys []Key
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		if len(line) == keyBytes {
+			return nil, fmt.Errorf("line %d: the key must be in hex or base64 if the file has more than its 32 bytes", n)
+		}
+		k, err := ParseKey(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		keys = append(keys, k)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("it holds no key; draw one with: openssl rand -base64 32")
+	}
+	return keys, nil
+}
+
+// writeKeys writes a key file so that it is there whole or not at all, also after a
+// crash. put moves the finished file to its name.
+func writeKeys(name string, keys []Key, put func(from, to string) error) error {
+	var text strings.Builder
+	text.WriteString("# Keys that seal secrets, newest first. Whoever has this file can open them; without it nobody can.\n")
+	for _, k := range keys {
+		text.WriteString(k.text() + "\n")
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // gone already if it was renamed
+	_, err = f.WriteString(text.String())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := put(f.Name(), name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
