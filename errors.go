@@ -17,6 +17,8 @@ var (
 	ErrEnded = errors.New("bulk action has ended")
 	// ErrRunning means that the bulk action has not ended, and has to for this.
 	ErrRunning = errors.New("bulk action has not ended")
+	// ErrExpired means that the bulk action ended long ago and was removed; see [ExpiredError].
+	ErrExpired = errors.New("bulk action was removed")
 	// ErrClosed means that the engine is stopping or stopped.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -75,6 +77,22 @@ func (e *BacklogError) Error() string {
 	return fmt.Sprintf("backlog is full: %d of at most %d items are pending; try again in %v",
 		e.Pending, e.Limit, e.RetryAfter)
 }
+
+// ExpiredError tells when a bulk action that was kept for its time was removed. It matches [ErrExpired].
+type ExpiredError struct {
+	ID      BulkID
+	Ended   time.Time
+	Removed time.Time
+}
+
+// Error names both dates.
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("bulk action %s ended on %s and was removed on %s, when the time it is kept was over",
+		e.ID, e.Ended.Format(time.DateOnly), e.Removed.Format(time.DateOnly))
+}
+
+// Is makes errors.Is(err, ErrExpired) true.
+func (e *ExpiredError) Is(target error) bool { return target == ErrExpired }
 
 // DuplicateError means that an item id came twice where that is refused.
 type DuplicateError struct {

@@ -93,16 +93,19 @@ type Source struct {
 	Postgres *PostgresSource `json:"postgres,omitempty"`
 	Object   *ObjectSource   `json:"object,omitempty"`
 	Kafka    *KafkaSource    `json:"kafka,omitempty"`
+	PageSize int             `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"How many items a page asks for. Default 1000"`
+	Timeout  Duration        `json:"timeout,omitempty" doc:"How long one page may take. Default 30s"`
 	Upload   string          `json:"upload,omitempty" doc:"An upload that has ended" example:"upl_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 // SegmentSource is a list behind a URL, page by page.
 type SegmentSource struct {
-	Connection string `json:"connection,omitempty"`
-	URL        string `json:"url" maxLength:"2048"`
-	PageSize   int    `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"Default 1000"`
-	LimitParam string `json:"limit_param,omitempty" doc:"Default limit"`
-	PageParam  string `json:"cursor_param,omitempty" doc:"Default cursor"`
+	Connection  string          `json:"connection,omitempty"`
+	URL         string          `json:"url" maxLength:"2048"`
+	Method      string          `json:"method,omitempty" enum:"GET,POST" doc:"GET has page size and cursor in the query, POST in a JSON body. Default GET"`
+	Body        json.RawMessage `json:"body,omitempty" doc:"A JSON object whose members a POST sends along"`
+	LimitParam  string          `json:"limit_param,omitempty" doc:"Default limit"`
+	CursorParam string          `json:"cursor_param,omitempty" doc:"Default cursor"`
 }
 
 // PostgresSource is a query.
@@ -110,7 +113,6 @@ type PostgresSource struct {
 	Connection string `json:"connection"`
 	Query      string `json:"query" doc:"One SELECT"`
 	Key        string `json:"key" doc:"A column that is unique and can be ordered by: reading goes on after it"`
-	PageSize   int    `json:"page_size,omitempty" minimum:"0" maximum:"10000"`
 }
 
 // ObjectSource is an object in S3 or something that speaks its language.
@@ -123,10 +125,10 @@ type ObjectSource struct {
 
 // KafkaSource is a topic, read up to where it ended when the reading began.
 type KafkaSource struct {
-	Connection string    `json:"connection"`
-	Topic      string    `json:"topic"`
-	From       time.Time `json:"from,omitzero" doc:"Default: its beginning"`
-	IDFromKey  bool      `json:"id_from_key,omitempty" doc:"The record's key is the item's id"`
+	Connection string     `json:"connection"`
+	Topic      string     `json:"topic"`
+	Since      *time.Time `json:"since,omitempty" doc:"Default: its beginning"`
+	IDFromKey  bool       `json:"id_from_key,omitempty" doc:"The record's key is the item's id"`
 }
 
 // Schedule makes bulk actions by itself.

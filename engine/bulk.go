@@ -20,7 +20,8 @@ type BulkAction struct {
 	id        weir.BulkID
 	partition int
 	spec      *partition.Created
-	resumed   atomic.Int64 // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
+	status    *partition.Status // as of when the handle was made; nil: its owner had not read of it
+	resumed   atomic.Int64      // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
 }
 
 // ID identifies the bulk action, also after a restart.
@@ -38,14 +39,17 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := e.findSpec(ctx, p, id)
+	spec, status, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
+	if errors.Is(err, store.ErrNotFound) {
+		spec, err = e.findSpec(ctx, p, id)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &BulkAction{engine: e, id: id, partition: p, spec: spec}, nil
+	return &BulkAction{engine: e, id: id, partition: p, spec: spec, status: status}, nil
 }
 
 // inboxLook is how long Get looks for a bulk action that has items and is not
@@ -58,6 +62,9 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	spec, _, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
 	if !errors.Is(err, store.ErrNotFound) {
 		return spec, err
+	}
+	if err := e.gone(ctx, p, id); err != nil {
+		return nil, err
 	}
 	if _, err := e.store.GetBlock(ctx, p, id, 0); err != nil {
 		return nil, err // without items it was never accepted
@@ -95,7 +102,11 @@ func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 				if home, err := e.partitionOf(id); err == nil && home != p {
 					continue // a shard of one that is listed with its home
 				}
-				if !yield(e.Get(ctx, id)) {
+				b, err := e.Get(ctx, id)
+				if errors.Is(err, weir.ErrExpired) {
+					continue // since
+				}
+				if !yield(b, err) {
 					return
 				}
 			}
@@ -183,6 +194,11 @@ func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
 	if err == nil && status.State.Final() {
 		return fmt.Errorf("%s %s: %w as %v", verb, b.id, weir.ErrEnded, status.State)
 	}
+	if errors.Is(err, store.ErrNotFound) {
+		if err := b.engine.gone(ctx, b.partition, b.id); err != nil {
+			return fmt.Errorf("%s %s: %w", verb, b.id, err)
+		}
+	}
 	s := &sent{partition: b.partition, command: body, life: b.engine.past.recent.life(b.partition)}
 	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.id, err)
@@ -205,6 +221,9 @@ func (b *BulkAction) Now(ctx context.Context) (weir.Progress, error) {
 func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, err error) {
 	spec, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
 	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
+		if err := b.engine.gone(ctx, b.partition, b.id); err != nil {
+			return p, false, err
+		}
 		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
 		return weir.Progress{ID: b.id, State: b.firstState(), Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
 	}

@@ -144,11 +144,11 @@ func (b *BulkAction) Item(ctx context.Context, no int64) (Found, error) {
 		return Found{}, fmt.Errorf("item %d of %s: %w: it has %d", no, b.id, weir.ErrNotFound, b.spec.Items)
 	}
 	at, i := b.spec.Locate(no)
-	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, at)
+	r, err := b.outline(ctx) // says if it was removed
 	if err != nil {
 		return Found{}, err
 	}
-	r, err := b.outline(ctx)
+	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, at)
 	if err != nil {
 		return Found{}, err
 	}
@@ -157,6 +157,9 @@ func (b *BulkAction) Item(ctx context.Context, no int64) (Found, error) {
 
 // ItemByID is the item of that id in the bulk action: the first, where several were accepted.
 func (b *BulkAction) ItemByID(ctx context.Context, id string) (Found, error) {
+	if _, err := b.outline(ctx); err != nil { // it was removed, perhaps
+		return Found{}, err
+	}
 	found, err := b.withID(ctx, id)
 	if err != nil {
 		return Found{}, err

@@ -238,13 +238,9 @@ func TestItemsAreFoundInBlocksOfAllSizesAndWhereIDsRepeat(t *testing.T) {
 	}
 }
 
-func TestLookupInABulkActionOfManySegmentsThatIsShared(t *testing.T) {
-	j := newJournal(sharedItems)
-	r := start(t, memory(), sharedOptions, action(j.action()))
-	b := submit(t, r, spec(j.action()), numbers(sharedItems))
-	if _, err := b.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+// wantFoundInShards looks up items of the shared bulk action of the tests: it has more than one segment of filters.
+func wantFoundInShards(t *testing.T, r *rig) {
+	t.Helper()
 	for _, no := range []int{0, 97 * 100, 53 * 1000, 262_143, 262_144, sharedItems - 1} {
 		got := foundAs(t, r, id(no), engine.LookupOptions{})
 		if len(got) != 1 || got[0].No != int64(no) {

@@ -24,6 +24,7 @@ type part struct {
 	no      int
 	mail    *mailbox
 	readOn  chan struct{} // the loop has taken what the inbox reader brought
+	removed chan struct{} // the removal that the loop was given is durable
 	machine *partition.Machine
 	token   store.Token
 	gates   map[string]*gate // by resource
@@ -45,7 +46,7 @@ type part struct {
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), gates: map[string]*gate{}}
+	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1), gates: map[string]*gate{}}
 }
 
 const (
@@ -87,6 +88,9 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		p.show(do)
 		p.tellEvents(ctx, do.Events)
 		p.send(writing, do.Send)
+		if do.Removed > 0 {
+			p.removed <- struct{}{} // there is room: one at a time is under way
+		}
 		if batch := do.Commit; batch != nil { // do is used again by the next Advance
 			p.writing = now
 			p.commits.Go(func() { p.commit(writing, batch) })
@@ -144,6 +148,8 @@ func (p *part) step(now int64, in *input) error {
 		p.machine.Wake(now, in.wake)
 	case in.observe != nil:
 		in.observe <- p.look(now) // there is room
+	case in.remove != nil:
+		p.machine.Remove(in.remove)
 	case in.stop:
 		p.stopping = true
 		p.machine.Stop()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 )
 
@@ -17,6 +18,7 @@ type input struct {
 	wake      string             // a resource's gate may let tasks through again
 	observe   chan<- []weir.Lane // tell what the lanes did; there is room for the answer
 	limits    bool               // limits of resources or tenants have changed
+	remove    *partition.Removal // of something that is over
 	stop      bool               // start nothing more: the engine is told to stop
 	renewed   bool               // the lease is held after all
 	abandon   bool               // do not wait for running tasks any longer

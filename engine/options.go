@@ -40,6 +40,9 @@ type Options struct {
 	Grace time.Duration
 	// CacheBytes bounds the opened blocks kept for running tasks. Default 48 MiB.
 	CacheBytes int
+	// KeepFor is how long a bulk action is kept after its end; then it is removed with its items and its report.
+	// Default 30 days, at least 1m. Less than 0: for ever.
+	KeepFor time.Duration
 	// Transport makes the calls of HTTP actions. Default: one that follows no redirects and no proxy.
 	Transport http.RoundTripper
 	// Describe makes the steps of a chain that is not registered of its text; see [weir.Described]. The same
@@ -73,6 +76,7 @@ func (o Options) withDefaults() Options {
 	o.DrainFor = cmp.Or(o.DrainFor, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 48<<20)
+	o.KeepFor = cmp.Or(o.KeepFor, 30*day)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
@@ -100,6 +104,9 @@ func (o Options) validate() error {
 		if d.v < d.low || d.v > time.Hour {
 			bad.Add("out_of_range", d.field, fmt.Sprintf("%v is not between %v and 1h", d.v, d.low), "leave it 0 for the default")
 		}
+	}
+	if o.KeepFor > mostKept || o.KeepFor >= 0 && o.KeepFor < leastKept {
+		bad.Add("out_of_range", "KeepFor", fmt.Sprintf("%v is not between %v and 100 years", o.KeepFor, leastKept), "leave it 0 for the default, or set -1 to keep bulk actions for ever")
 	}
 	return bad.OrNil()
 }

@@ -33,6 +33,7 @@ func (p *part) own(ctx context.Context) error {
 	wg.Go(func() { p.readInbox(beside) })
 	wg.Go(func() { p.keepLease(beside) })
 	wg.Go(func() { p.keepPast(beside) })
+	wg.Go(func() { p.retain(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
 	err := p.loop(ctx, writing)

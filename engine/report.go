@@ -45,6 +45,9 @@ func (b *BulkAction) outline(ctx context.Context) (*Report, error) {
 	r := rows{ctx, b.engine.store, b.partition}
 	spec, status, err := partition.ReadStatus(r, b.id)
 	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
+		if err := b.engine.gone(ctx, b.partition, b.id); err != nil {
+			return nil, err
+		}
 		spec, err = b.spec, nil
 		status = &partition.Status{Started: spec.Submitted, Steps: make([]weir.StepCounts, len(spec.Steps))}
 	}
@@ -102,27 +105,6 @@ func waited(by map[string]int64) (ws []report.Wait) {
 		return cmp.Or(cmp.Compare(b.Duration, a.Duration), cmp.Compare(a.Reason, b.Reason))
 	})
 	return ws
-}
-
-// groupErrors counts failures by step, code and message. Only blocks in which
-// something failed are looked into.
-func (r *Report) groupErrors(ctx context.Context) error {
-	if r.status.Failed == 0 {
-		return nil
-	}
-	var g report.Grouper
-	err := r.eachBlock(ctx, func(at blockState) error {
-		if at.state.Failed.Empty() {
-			return nil
-		}
-		rows, err := r.block(ctx, at)
-		for _, row := range rows {
-			g.Add(row)
-		}
-		return err
-	})
-	r.Errors = g.Groups()
-	return err
 }
 
 // Rows yields how every item ended, or where it stands, in the order of the input.

@@ -193,9 +193,12 @@ func (p *part) siftAgain(ctx context.Context, msgs []store.Message) error {
 		}
 		_, _, err = partition.ReadStatus(rows{ctx, p.engine.store, p.no}, c.ID)
 		if errors.Is(err, store.ErrNotFound) {
-			continue
+			err = p.engine.gone(ctx, p.no, c.ID)
+			if err == nil {
+				continue
+			}
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, weir.ErrExpired) {
 			return err
 		}
 		if msgs[i].Body, err = partition.EncodeMark("known"); err != nil {

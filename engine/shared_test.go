@@ -145,6 +145,7 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 		}
 		rep := wait(t, b)
 		j.check(t, rep)
+		wantFoundInShards(t, again)
 		if rep.Steps[0].Latency.P50 < report.Duration(19*time.Millisecond) {
 			t.Errorf("latencies are not those of the tasks: %+v", rep.Steps[0].Latency)
 		}
@@ -165,6 +166,14 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 			if on, err := partition.TenantActive(sharedRows{t, s, p}, "default"); on || err != nil {
 				t.Errorf("partition %d: the tenant is at work after the end: %v, %v", p, on, err)
 			}
+		}
+		time.Sleep(30*day + 2*time.Minute)
+		if got := left(t, s, sharedOptions.Partitions, b.ID()); got != "sx" {
+			t.Errorf("rows of kinds %q are left after its time, want tombstones, and what tells shards that they are over", got)
+		}
+		time.Sleep(90 * day)
+		if got := left(t, s, sharedOptions.Partitions, b.ID()); got != "" {
+			t.Errorf("rows of kinds %q are left after 90 more days", got)
 		}
 	})
 }

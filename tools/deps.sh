@@ -1,15 +1,27 @@
 #!/bin/sh
-# Installs what the tests need besides Go, if it is missing: redis-server, whose
-# program the tests start themselves. No service of the system is started.
+# Installs what the tests need besides Go, if it is missing: redis-server and
+# PostgreSQL, whose programs the tests start themselves. No service of the system
+# is started.
 set -eu
 
-if command -v redis-server >/dev/null; then
+has_postgres() {
+  command -v initdb >/dev/null && command -v postgres >/dev/null && return
+  for program in /usr/lib/postgresql/*/bin/initdb; do # where Debian has them, outside the PATH
+    [ -x "$program" ] && return
+  done
+  return 1
+}
+
+missing=
+command -v redis-server >/dev/null || missing="redis-server"
+has_postgres || missing="$missing postgresql"
+if [ -z "$missing" ]; then
   exit 0
 fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "redis-server 7.0 or later is missing, and the tests start it. Install it and try again, for instance:" >&2
-  echo "  Debian, Ubuntu:  sudo apt-get install -y redis-server    (or: sudo make deps)" >&2
-  echo "  macOS:           brew install redis" >&2
+  echo "missing:" $missing "- the tests start redis-server 7.0 or later and PostgreSQL 13 or later. Install them and try again, for instance:" >&2
+  echo "  Debian, Ubuntu:  sudo apt-get install -y" $missing "   (or: sudo make deps)" >&2
+  echo "  macOS:           brew install redis postgresql" >&2
   exit 1
 fi
 
@@ -20,9 +32,9 @@ if [ ! -e "$policy" ]; then
   chmod +x "$policy"
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get install -y --no-install-recommends redis-server >/dev/null ||
-  { apt-get update >/dev/null && apt-get install -y --no-install-recommends redis-server >/dev/null; }
+apt-get install -y --no-install-recommends $missing >/dev/null ||
+  { apt-get update >/dev/null && apt-get install -y --no-install-recommends $missing >/dev/null; }
 if command -v systemctl >/dev/null; then
-  systemctl disable redis-server >/dev/null 2>&1 || true # nor at the next start of the machine
+  systemctl disable $missing >/dev/null 2>&1 || true # nor at the next start of the machine
 fi
-redis-server --version
+echo "installed:" $missing

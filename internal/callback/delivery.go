@@ -46,7 +46,7 @@ type Delivery struct {
 
 	// Once ends it with its first attempt.
 	Once   bool   `json:"once,omitempty"`
-	Sealed []byte `json:"sealed,omitempty"` // secret of the URL
+	Sealed string `json:"sealed,omitempty"` // secret of the URL
 	Claim  *claim `json:"claim,omitempty"`
 }
 

@@ -34,7 +34,7 @@ type Endpoint struct {
 // endpointRecord is an endpoint as it is kept.
 type endpointRecord struct {
 	Endpoint
-	Sealed []byte `json:"sealed,omitempty"`
+	Sealed string `json:"sealed,omitempty"`
 }
 
 // wants reports whether the endpoint is to hear of an event.

@@ -104,7 +104,7 @@ func (n *Notifier) keepDelivery(ctx context.Context, event string, ev eventRecor
 	}
 	if to.target.Secret != "" {
 		var err error
-		if d.Sealed, err = n.seal(d.ID, secrets{{Text: to.target.Secret}}); err != nil {
+		if d.Sealed, err = n.seal(placeOfDelivery(d.ID), secrets{{Text: to.target.Secret}}); err != nil {
 			return Delivery{}, err
 		}
 	}

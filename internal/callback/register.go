@@ -47,7 +47,7 @@ func (n *Notifier) sign(r *endpointRecord, s secrets) (err error) {
 	if key, err := execute.PublicKey(s[0].Text); err == nil {
 		r.PublicKey = key
 	}
-	r.Sealed, err = n.seal(r.ID, s)
+	r.Sealed, err = n.seal(placeOfEndpoint(r.ID), s)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.
 		return Endpoint{}, "", err
 	}
 	e, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
-		old, err := n.unseal(r.ID, r.Sealed)
+		old, err := n.unseal(placeOfEndpoint(r.ID), r.Sealed)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 // Sealer keeps secrets unreadable in the store. What was sealed for one place can
 // be opened for that place only.
 type Sealer interface {
-	Seal(place string, plain []byte) ([]byte, error)
-	Open(place string, sealed []byte) ([]byte, error)
+	Seal(place string, plain []byte) (string, error)
+	Open(place, sealed string) ([]byte, error)
 }
 
 // NewSecret draws a secret of 32 bytes to share with an endpoint.
@@ -61,22 +61,22 @@ func (s secrets) rotate(text string, now time.Time, keep time.Duration) secrets 
 	return out
 }
 
-func (n *Notifier) seal(place string, s secrets) ([]byte, error) {
+func (n *Notifier) seal(place string, s secrets) (string, error) {
 	if n.opts.Sealer == nil {
-		return nil, &weir.FieldError{
+		return "", &weir.FieldError{
 			Code: "out_of_range", Field: "secret", Problem: "cannot be kept: the server has no key to seal it with",
 			Fix: "give the server a key, or leave the secret out",
 		}
 	}
 	plain, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("encode secrets: %w", err)
+		return "", fmt.Errorf("encode secrets: %w", err)
 	}
 	return n.opts.Sealer.Seal(place, plain)
 }
 
-func (n *Notifier) unseal(place string, sealed []byte) (secrets, error) {
-	if len(sealed) == 0 {
+func (n *Notifier) unseal(place, sealed string) (secrets, error) {
+	if sealed == "" {
 		return nil, nil
 	}
 	if n.opts.Sealer == nil {
@@ -92,6 +92,10 @@ func (n *Notifier) unseal(place string, sealed []byte) (secrets, error) {
 	}
 	return s, nil
 }
+
+// Where secrets are sealed for.
+func placeOfEndpoint(id string) string { return "webhook/" + id }
+func placeOfDelivery(id string) string { return "delivery/" + id }
 
 // checkSecret accepts one secret that can sign.
 func checkSecret(text string) error {

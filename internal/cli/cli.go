@@ -20,6 +20,7 @@ const (
 	exitOK          = 0   // all items are done
 	exitOther       = 1   // something else went wrong
 	exitUsage       = 2   // usage, configuration or input; nothing was accepted
+	exitUnreachable = 3   // a server that is needed cannot be reached
 	exitSomeFailed  = 5   // finished, but not every item is done
 	exitStopped     = 6   // stopped by a failure rule
 	exitTimeout     = 7   // --run-timeout was reached
@@ -41,6 +42,7 @@ func commands() []command {
 	return []command{
 		runCommand(), retryCommand(), listCommand(), reportCommand(), simulateCommand(),
 		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
+		serveCommand(), configCommand(), doctorCommand(), completionCommand(),
 		devCommand(), versionCommand(),
 	}
 }
@@ -74,7 +76,7 @@ func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use: env.Program, Short: "bulk actions, run to the end", Long: strings.ReplaceAll(rootLong, "weir ", env.Program+" "),
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
-		CompletionOptions: cobra.CompletionOptions{DisableDescriptions: false},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              noSuchCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetIn(env.Stdin)

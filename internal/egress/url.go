@@ -106,7 +106,7 @@ func (g *Guard) checkHost(u *url.URL, port uint16) *weir.FieldError {
 	if isNumber(name) {
 		return g.checkNumber(name, port)
 	}
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if strings.HasSuffix("."+strings.TrimSuffix(name, "."), ".localhost") {
 		if g.rules.refuse(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)) != "" {
 			return notAllowed(quote(name) + " is loopback")
 		}

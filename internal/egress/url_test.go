@@ -82,6 +82,7 @@ func TestURLsThatAreRefused(t *testing.T) {
 		{"private", "http://10.0.0.5/x", CodeNotAllowed, "url: 10.0.0.5 is private; an operator can allow it with egress.allow"},
 		{"loopback", "http://127.0.0.1:8080/", CodeNotAllowed, "127.0.0.1 is loopback"},
 		{"localhost", "http://localhost:8080/", CodeNotAllowed, "localhost is loopback"},
+		{"localhost with a last dot", "http://localhost./", CodeNotAllowed, "localhost. is loopback"},
 		{"below localhost", "http://a.LOCALHOST/", CodeNotAllowed, "a.localhost is loopback"},
 		{"metadata", "http://169.254.169.254/latest/", CodeNotAllowed, "metadata address"},
 		{"link-local", "http://[fe80::1%25eth0]/", CodeNotAllowed, "link-local"},

@@ -3,9 +3,9 @@ package feed
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/weirhq/weir"
@@ -62,7 +62,7 @@ func (s *Spec) checkCommon(in *weir.InputError) {
 		in.Add("out_of_range", "page_size", fmt.Sprintf("%d is out of range", s.PageSize), fmt.Sprintf("use 1 to %d, or leave it out for %d", MaxPageSize, DefaultPageSize))
 	}
 	if s.Timeout < 0 || s.Timeout > maxTimeout {
-		in.Add("out_of_range", "timeout", fmt.Sprintf("%v is out of range", time.Duration(s.Timeout)), fmt.Sprintf("use up to %v, or leave it out for %v", time.Duration(maxTimeout), time.Duration(defaultTimeout)))
+		in.Add("out_of_range", "timeout", fmt.Sprintf("%v is out of range", s.Timeout), fmt.Sprintf("use up to %v, or leave it out for %v", maxTimeout, defaultTimeout))
 	}
 	checkText(in, "id", s.ID, maxName, false)
 }
@@ -89,7 +89,7 @@ func (g *Segment) check(in *weir.InputError) {
 	if problem, fix := g.checkURL(); problem != "" {
 		in.Add("bad_url", "segment.url", problem, fix)
 	}
-	if g.Method != "" && g.Method != "GET" && g.Method != "POST" {
+	if g.Method != "" && g.Method != http.MethodGet && g.Method != http.MethodPost {
 		in.Add("bad_method", "segment.method", fmt.Sprintf("%q cannot be used", g.Method), "use GET or POST")
 	}
 	if g.LimitParam == g.CursorParam && g.LimitParam != "" {
@@ -122,7 +122,7 @@ func (g *Segment) checkBody(in *weir.InputError) {
 	}
 	var members map[string]json.RawMessage
 	switch err := json.Unmarshal(g.Body, &members); {
-	case g.Method != "POST":
+	case g.Method != http.MethodPost:
 		in.Add("bad_body", "segment.body", "is sent by POST alone", "set method to POST, or leave the body out")
 	case len(g.Body) > maxBody:
 		in.Add("too_long", "segment.body", fmt.Sprintf("has %d bytes", len(g.Body)), fmt.Sprintf("use at most %d", maxBody))

@@ -35,10 +35,10 @@ type Kind string
 
 // The kinds.
 const (
-	HTTP       Kind = "http"
-	PostgreSQL Kind = "postgres"
-	S3         Kind = "s3"
-	KafkaKind  Kind = "kafka"
+	KindHTTP     Kind = "http"
+	KindPostgres Kind = "postgres"
+	KindS3       Kind = "s3"
+	KindKafka    Kind = "kafka"
 )
 
 // Connection is a server with what it takes to be let in. Everything but kind and address is optional.
@@ -86,7 +86,7 @@ func (find Lookup) connection(name, field string, kind Kind) (Connection, error)
 	if _, err := c.tls(""); err != nil {
 		in.Add("bad_connection", field, fmt.Sprintf("connection %q: %v", name, err), "use certificates and key in PEM")
 	}
-	if kind == KafkaKind && !slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL) {
+	if kind == KindKafka && !slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL) {
 		in.Add("bad_connection", field, fmt.Sprintf("connection %q has the unknown SASL mechanism %q", name, c.SASL), "use plain, scram-sha-256 or scram-sha-512")
 	}
 	return c, in.OrNil()

@@ -2,21 +2,31 @@ package feed
 
 import "encoding/json"
 
-// encode writes a place as a cursor.
-func encode(place any) Cursor {
-	raw, err := json.Marshal(place)
+// encode writes a place in a source of that kind as a cursor.
+func encode(kind Kind, place any) Cursor {
+	return Cursor(toJSON(map[Kind]any{kind: place}))
+}
+
+// toJSON writes values of our own, which cannot fail.
+func toJSON(v any) []byte {
+	raw, err := json.Marshal(v)
 	if err != nil {
-		panic("feed: encode a cursor: " + err.Error()) // plain structs of our own
+		panic("feed: write JSON: " + err.Error())
 	}
-	return Cursor(raw)
+	return raw
 }
 
 // decode reads a cursor into place, which stays as it is for the empty one.
-func (c Cursor) decode(place any) error {
+func (c Cursor) decode(kind Kind, place any) error {
 	if c == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(c), place); err != nil {
+	var kinds map[Kind]json.RawMessage
+	err := json.Unmarshal([]byte(c), &kinds)
+	if err == nil {
+		err = json.Unmarshal(kinds[kind], place) // of another kind: nothing to read, which is an error, too
+	}
+	if err != nil {
 		return permanent(CodeBadCursor, "this is not a cursor of this source", "begin again with an empty one", err)
 	}
 	return nil

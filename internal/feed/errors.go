@@ -14,22 +14,22 @@ import (
 
 // Codes of a [PermanentError], besides those of package source for a row of an object.
 const (
-	CodeBadCursor     = "bad_cursor"      // not a cursor of this feed
-	CodeBadQuery      = "bad_query"       // the database refuses the query, or it lacks what paging needs
-	CodeRefused       = "refused"         // credentials, rights or the request itself
-	CodeNotFound      = "not_found"       // no such page, object, bucket, topic or database
-	CodeBadAnswer     = "bad_answer"      // an answer that is not what was agreed
-	CodePageTooLarge  = "page_too_large"  // an answer, or rows of one key, beyond the limit of a page
-	CodeLoop          = "loop"            // the far side leads in a circle, or never ends
-	CodeChanged       = "source_changed"  // the object is not the one that reading began with
-	CodeRemoved       = "records_removed" // the topic lost records before they were read
-	CodeBadItem       = "bad_item"        // not one JSON object
-	CodeBadEncoding   = "bad_encoding"    // not UTF-8
-	CodeDuplicateKey  = "duplicate_key"   // a JSON object has a member twice
-	CodeMissingID     = "missing_id"
-	CodeBadID         = "bad_id"
-	CodeIDTooLong     = "id_too_long"
-	CodeItemTooLarge  = "item_too_large"
+	CodeBadCursor    = "bad_cursor"      // not a cursor of this feed
+	CodeBadQuery     = "bad_query"       // the database refuses the query, or it lacks what paging needs
+	CodeRefused      = "refused"         // credentials, rights or the request itself
+	CodeNotFound     = "not_found"       // no such page, object, bucket, topic or database
+	CodeBadAnswer    = "bad_answer"      // an answer that is not what was agreed
+	CodePageTooLarge = "page_too_large"  // an answer, or rows of one key, beyond the limit of a page
+	CodeLoop         = "loop"            // the far side leads in a circle, or never ends
+	CodeChanged      = "source_changed"  // the object is not the one that reading began with
+	CodeRemoved      = "records_removed" // the topic lost records before they were read
+	CodeBadItem      = "bad_item"        // not one JSON object
+	CodeBadEncoding  = "bad_encoding"    // not UTF-8
+	CodeDuplicateKey = "duplicate_key"   // a JSON object has a member twice
+	CodeMissingID    = "missing_id"
+	CodeBadID        = "bad_id"
+	CodeIDTooLong    = "id_too_long"
+	CodeItemTooLarge = "item_too_large"
 )
 
 // PermanentError ends the reading of a source: to read again would only repeat it.

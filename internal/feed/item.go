@@ -34,7 +34,7 @@ func checkDocument(doc []byte) *PermanentError {
 		return permanent(CodeBadEncoding, "the item is not UTF-8", "send UTF-8", nil)
 	case !v.IsValid():
 		return diagnose(doc)
-	case v.Kind() != '{':
+	case v.Kind() != jsontext.KindBeginObject:
 		return permanent(CodeBadItem, "the item is not a JSON object: "+excerpt(doc), "send one JSON object per item", nil)
 	}
 	return nil
@@ -53,18 +53,19 @@ func diagnose(doc []byte) *PermanentError {
 func idOf(doc []byte, name string) (string, *PermanentError) {
 	value := memberOf(doc, name)
 	switch value.Kind() {
-	case '"':
+	case jsontext.KindString:
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
 			panic("feed: unquote of a checked string: " + err.Error())
 		}
 		return string(text), nil
-	case '0':
+	case jsontext.KindNumber:
 		if !bytes.ContainsAny(value, ".eE") {
 			return string(value), nil
 		}
-	case 0, 'n':
+	case jsontext.KindInvalid, jsontext.KindNull:
 		return "", missingID(name)
+	default:
 	}
 	return "", permanent(CodeBadID, fmt.Sprintf("the id %q is neither text nor a whole number: %s", name, excerpt(value)), "send the id as a string", nil)
 }
@@ -72,7 +73,7 @@ func idOf(doc []byte, name string) (string, *PermanentError) {
 // memberOf finds a member of a valid object by name; the value has length 0 if it is not there.
 func memberOf(doc []byte, name string) jsontext.Value {
 	d := jsontext.NewDecoder(bytes.NewBuffer(doc))
-	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; err = d.SkipValue() {
+	for _, err := d.ReadToken(); err == nil && d.PeekKind() == jsontext.KindString; err = d.SkipValue() {
 		if t, _ := d.ReadToken(); t.String() == name {
 			v, _ := d.ReadValue() // doc was checked
 			return v

@@ -42,7 +42,7 @@ type kafkaPlace struct {
 }
 
 func openKafka(s Spec, find Lookup, w World) (Feed, error) {
-	c, err := find.connection(s.Kafka.Connection, "kafka.connection", KafkaKind)
+	c, err := find.connection(s.Kafka.Connection, "kafka.connection", KindKafka)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,12 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 			return w.dialTLS(ctx, c, network, address)
 		}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.KeepControlRecords(), // a partition may end with one, and its end has to be seen
+		kgo.KeepControlRecords(),                    // a partition may end with one, and its end has to be seen
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // records that are gone are told, not passed over
 		kgo.FetchMaxBytes(PageBytes), kgo.FetchMaxPartitionBytes(PageBytes),
 		kgo.MaxConcurrentFetches(1),
 		kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(50*time.Millisecond<<min(tries, 6), 2*time.Second) }), // within one read
 	}}
 	switch c.SASL {
 	case "plain":
@@ -87,8 +88,11 @@ func (f *kafka) Close() error {
 // Read takes the next records.
 func (f *kafka) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at kafkaPlace
-	if err := from.decode(&at); err != nil {
+	if err := from.decode(KindKafka, &at); err != nil {
 		return Page{}, err
+	}
+	if from != "" && len(at.Parts) == 0 {
+		return Page{Next: from, Last: true}, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(f.spec.Timeout))
 	defer cancel()
@@ -150,7 +154,7 @@ func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
 		p.Items = append(p.Items, it)
 		size += len(it.Value)
 	}
-	p.Next, p.Last = encode(at), len(at.Parts) == 0
+	p.Next, p.Last = encode(KindKafka, at), len(at.Parts) == 0
 	return p, nil
 }
 
@@ -211,6 +215,11 @@ func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
 	}
 	if err = errors.Join(err, starts.Error()); err != nil {
 		return nil, err
+	}
+	for p := range f.spec.Kafka.Offsets {
+		if _, ok := ends[topic][p]; !ok {
+			return nil, permanent(CodeNotFound, fmt.Sprintf("there is no partition %d", p), "check the offsets", nil)
+		}
 	}
 	var parts []kafkaPart
 	for p, end := range ends[topic] {

@@ -43,7 +43,7 @@ type objectPlace struct {
 }
 
 func openObject(s Spec, find Lookup, w World) (Feed, error) {
-	c, err := find.connection(s.Object.Connection, "object.connection", S3)
+	c, err := find.connection(s.Object.Connection, "object.connection", KindS3)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (f *object) drop() {
 // Read goes on with the open stream, or opens one at the cursor.
 func (f *object) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at objectPlace
-	if err := from.decode(&at); err != nil {
+	if err := from.decode(KindS3, &at); err != nil {
 		return Page{}, err
 	}
 	if at.Done {
@@ -122,7 +122,7 @@ func (f *object) page(s *objectStream) (Page, error) {
 			return Page{}, err
 		}
 	}
-	p.Next, p.Last = encode(s.at), s.at.Done
+	p.Next, p.Last = encode(KindS3, s.at), s.at.Done
 	return p, nil
 }
 

@@ -33,7 +33,7 @@ type postgresPlace struct {
 const hangUpIn = 5 * time.Second
 
 func openPostgres(s Spec, find Lookup, w World) (Feed, error) {
-	c, err := find.connection(s.Postgres.Connection, "postgres.connection", PostgreSQL)
+	c, err := find.connection(s.Postgres.Connection, "postgres.connection", KindPostgres)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (f *postgres) Close() error {
 // Read runs the query for the rows behind the cursor's key.
 func (f *postgres) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at postgresPlace
-	if err := from.decode(&at); err != nil {
+	if err := from.decode(KindPostgres, &at); err != nil {
 		return Page{}, err
 	}
 	if at.Done {
@@ -206,7 +206,7 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 	}
 	at.Rows += int64(len(p.Items))
 	at.Done = !full && len(p.Items) < f.spec.PageSize
-	p.Next, p.Last = encode(at), at.Done
+	p.Next, p.Last = encode(KindPostgres, at), at.Done
 	return p, nil
 }
 

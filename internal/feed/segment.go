@@ -44,7 +44,7 @@ func openSegment(s Spec, find Lookup, w World) (Feed, error) {
 	g := &segment{spec: s, now: w.Now}
 	if s.Segment.Connection != "" {
 		var err error
-		if g.conn, err = find.connection(s.Segment.Connection, "segment.connection", HTTP); err != nil {
+		if g.conn, err = find.connection(s.Segment.Connection, "segment.connection", KindHTTP); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +96,7 @@ func (g *segment) Close() error {
 // Read asks for one page.
 func (g *segment) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at segmentPlace
-	if err := from.decode(&at); err != nil {
+	if err := from.decode(KindHTTP, &at); err != nil {
 		return Page{}, err
 	}
 	if at.Done {
@@ -144,7 +144,7 @@ func (g *segment) page(at segmentPlace, from *url.URL, h http.Header, body []byt
 	if bad != nil {
 		return Page{}, at.where(bad)
 	}
-	p.Next, p.Last = encode(to), to.Done
+	p.Next, p.Last = encode(KindHTTP, to), to.Done
 	return p, nil
 }
 

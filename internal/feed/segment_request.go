@@ -50,9 +50,9 @@ func (g *segment) body(at segmentPlace) []byte {
 	}
 	members[g.spec.Segment.LimitParam] = json.RawMessage(strconv.Itoa(g.spec.PageSize))
 	if at.Cursor != "" {
-		members[g.spec.Segment.CursorParam] = json.RawMessage(encode(at.Cursor))
+		members[g.spec.Segment.CursorParam] = toJSON(at.Cursor)
 	}
-	return []byte(encode(members))
+	return toJSON(members)
 }
 
 func (g *segment) head(req *http.Request, body []byte) {

@@ -3,8 +3,10 @@ package feed
 import (
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"time"
 
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/source"
 )
 
@@ -21,7 +23,7 @@ type Spec struct {
 	// PageSize is how many items a page asks for. Default 1000, at most 10,000.
 	PageSize int `json:"page_size,omitempty"`
 	// Timeout is how long one page may take. Default 30s, at most 10m.
-	Timeout Duration `json:"timeout,omitempty"`
+	Timeout api.Duration `json:"timeout,omitempty"`
 }
 
 // Segment is a list behind a URL that is read page by page. It answers JSON,
@@ -44,7 +46,8 @@ type Segment struct {
 
 // Postgres is a query whose rows become items: a JSON object with a member per column.
 type Postgres struct {
-	// Connection names a connection of kind postgres.
+	// Connection names a connection of kind postgres. Its user should be one that can only
+	// read: the query runs in a read-only transaction, which functions of a superuser can leave.
 	Connection string `json:"connection"`
 	// Query is one SELECT without parameters.
 	Query string `json:"query"`
@@ -67,6 +70,8 @@ type Object struct {
 }
 
 // Kafka is a topic whose records have JSON objects as values. It is read up to the end that it had at the first read.
+// Compaction may remove records at that very end, so that nothing says that it was reached: reading then runs into
+// its timeout rather than guess.
 type Kafka struct {
 	// Connection names a connection of kind kafka.
 	Connection string `json:"connection"`
@@ -80,38 +85,25 @@ type Kafka struct {
 }
 
 const (
-	defaultTimeout = Duration(30 * time.Second)
-	maxTimeout     = Duration(10 * time.Minute)
+	defaultTimeout = api.Duration(30 * time.Second)
+	maxTimeout     = api.Duration(10 * time.Minute)
 )
 
-func (s Spec) withDefaults() Spec {
-	s.PageSize = cmp.Or(s.PageSize, DefaultPageSize)
-	s.Timeout = cmp.Or(s.Timeout, defaultTimeout)
-	if s.Segment != nil {
+func (s *Spec) withDefaults() Spec {
+	d := *s
+	d.PageSize = cmp.Or(s.PageSize, DefaultPageSize)
+	d.Timeout = cmp.Or(s.Timeout, defaultTimeout)
+	switch {
+	case s.Segment != nil:
 		g := *s.Segment
-		g.Method = cmp.Or(g.Method, "GET")
+		g.Method = cmp.Or(g.Method, http.MethodGet)
 		g.LimitParam = cmp.Or(g.LimitParam, "limit")
 		g.CursorParam = cmp.Or(g.CursorParam, "cursor")
-		s.Segment = &g
-	}
-	switch {
+		d.Segment, d.ID = &g, cmp.Or(s.ID, "id")
 	case s.Postgres != nil:
-		s.ID = cmp.Or(s.ID, s.Postgres.Key)
-	case s.Object == nil:
-		s.ID = cmp.Or(s.ID, "id")
+		d.ID = cmp.Or(s.ID, s.Postgres.Key)
+	case s.Kafka != nil:
+		d.ID = cmp.Or(s.ID, "id")
 	}
-	return s
-}
-
-// Duration is a length of time, written as "1m30s".
-type Duration time.Duration
-
-// MarshalText writes it.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText reads it.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
-	return err
+	return d
 }

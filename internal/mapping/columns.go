@@ -10,7 +10,7 @@ type ColumnMap struct{ p *Program }
 // The error is a *weir.InputError that lists everything that is wrong.
 func CompileColumns(field string, members map[string]string, columns []string) (*ColumnMap, error) {
 	var errs weir.InputError
-	p := &Program{members: rowScope(columns).mapping(&errs, field, members)}
+	p := &Program{root: nameRow, members: rowScope(columns).mapping(&errs, field, members)}
 	if err := errs.OrNil(); err != nil {
 		return nil, err
 	}

@@ -28,18 +28,19 @@ func read(d *jsontext.Decoder) (any, error) {
 		return nil, err
 	}
 	switch tok.Kind() {
-	case '{':
+	case jsontext.KindBeginObject:
 		return readObject(d)
-	case '[':
+	case jsontext.KindBeginArray:
 		return readArray(d)
-	case '"':
+	case jsontext.KindString:
 		return tok.String(), nil
-	case '0':
+	case jsontext.KindNumber:
 		return number(tok.String()), nil
-	case 't', 'f':
+	case jsontext.KindTrue, jsontext.KindFalse:
 		return tok.Bool(), nil
+	case jsontext.KindNull, jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
 	}
-	return nil, nil
+	return nil, nil // ends are read by those who wait for them
 }
 
 func readObject(d *jsontext.Decoder) (any, error) {

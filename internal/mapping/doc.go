@@ -9,7 +9,7 @@
 // Expressions come from tenants, so each is bounded twice. When it is compiled, its
 // length, its size and its regular expressions are; when it runs, everything whose
 // cost depends on the data is paid from a budget (see [Budget]), so that no
-// expression takes longer than some milliseconds or makes more than a few megabytes.
+// expression takes longer than a fraction of a second or makes more than a few megabytes.
 //
 // Numbers stay what they are: a path as in item.user.id copies the bytes of the
 // document, and a number that neither an int64 nor a float64 can hold exactly goes

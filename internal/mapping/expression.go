@@ -17,6 +17,9 @@ import (
 	"github.com/weirhq/weir"
 )
 
+// mostProblem is the most bytes that are told of what went wrong with an item.
+const mostProblem = 300
+
 // memory is the most list and object members that one expression may make.
 const memory = 100_000
 
@@ -167,6 +170,9 @@ func (e *expression) failed(err error) *weir.FieldError {
 		f.fix = "write ?. instead of the dot where a part may be missing"
 	}
 	f.problem = strings.ReplaceAll(f.problem, "from <nil>", "of null")
+	if len(f.problem) > mostProblem { // it may quote the item
+		f.problem = strings.ToValidUTF8(f.problem[:mostProblem], "") + "…"
+	}
 	return &weir.FieldError{Code: ExpressionFailed, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
 }
 

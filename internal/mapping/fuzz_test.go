@@ -16,7 +16,7 @@ var seeds = []string{
 // Whatever is written and whatever the item is: no panic, and what comes out is JSON.
 func FuzzProgram(f *testing.F) {
 	for _, s := range seeds {
-		f.Add(s, []byte(anItem.Data))
+		f.Add(s, anItem.Data)
 	}
 	f.Fuzz(func(t *testing.T, text string, data []byte) {
 		it := anItem
@@ -42,7 +42,7 @@ func FuzzProgram(f *testing.F) {
 // Whatever a filter is, it does not panic.
 func FuzzFilter(f *testing.F) {
 	for _, s := range seeds {
-		f.Add(s, []byte(anItem.Data), "a message")
+		f.Add(s, anItem.Data, "a message")
 	}
 	f.Fuzz(func(_ *testing.T, text string, data []byte, message string) {
 		if c, err := CompileFilter("filter", text); err == nil {
@@ -53,7 +53,7 @@ func FuzzFilter(f *testing.F) {
 
 // Whatever schema and document are, the check ends.
 func FuzzSchema(f *testing.F) {
-	f.Add([]byte(aSchema), []byte(anItem.Data))
+	f.Add([]byte(aSchema), anItem.Data)
 	f.Add([]byte(`{"$ref":"#"}`), []byte(`1`))
 	f.Fuzz(func(t *testing.T, schema, doc []byte) {
 		s, err := CompileSchema("schema", schema)

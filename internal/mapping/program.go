@@ -37,6 +37,7 @@ type Item struct {
 
 // Program is the expressions of a step, compiled.
 type Program struct {
+	root    string      // what the document is called
 	when    *expression // nil: always
 	members []member    // nil: the document as it is
 	input   uses        // of all members that are no paths
@@ -57,7 +58,7 @@ func Compile(s Step, earlier []string) (*Program, error) {
 		s.Field = "step"
 	}
 	var errs weir.InputError
-	p := &Program{}
+	p := &Program{root: nameItem}
 	sc := stepScope(earlier)
 	if s.When != "" {
 		p.when = sc.add(&errs, s.Field+".when", s.When, true)
@@ -143,7 +144,7 @@ func (p *Program) When(it Item) (bool, error) {
 	if err != nil {
 		return false, p.when.failed(err)
 	}
-	env, err := it.env(doc, p.when.uses)
+	env, err := p.env(it, doc, p.when.uses)
 	if err != nil {
 		return false, p.when.failed(err)
 	}
@@ -171,7 +172,8 @@ func (p *Program) Input(it Item) ([]byte, error) {
 	})
 }
 
-// object writes the members; document finds what paths lead into.
+// object writes the members; other finds the documents, beside the item's own,
+// that paths lead into.
 func (p *Program) object(it Item, other func(root string, step bool) []byte) ([]byte, error) {
 	if len(p.members) == 0 {
 		return []byte("{}"), nil
@@ -188,7 +190,7 @@ func (p *Program) object(it Item, other func(root string, step bool) []byte) ([]
 		}
 		out = append(append(out, m.name...), ':')
 		if m.path == nil && env == nil {
-			if env, err = it.env(doc, p.input); err != nil {
+			if env, err = p.env(it, doc, p.input); err != nil {
 				return nil, m.failed(err)
 			}
 		}
@@ -236,12 +238,12 @@ func (it Item) output(step string) []byte {
 }
 
 // env is what expressions see, as far as they use it.
-func (it Item) env(doc document, u uses) (_ map[string]any, err error) {
+func (p *Program) env(it Item, doc document, u uses) (_ map[string]any, err error) {
 	env := map[string]any{nameRun: &run{left: Budget}, nameID: it.ID}
 	if u.whole {
-		env[nameItem], err = value(it.Data)
+		env[p.root], err = value(it.Data)
 	} else if len(u.members) > 0 {
-		env[nameItem], err = doc.part(u.members)
+		env[p.root], err = doc.part(u.members)
 	}
 	if err == nil && u.params {
 		env[nameParams], err = value(it.Params)

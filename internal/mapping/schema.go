@@ -50,9 +50,9 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 	}
 	s, err := c.Compile(schemaName)
 	if err != nil {
-		var refused *refusedError
+		var refused *jsonschema.LoadURLError
 		if errors.As(err, &refused) {
-			return nil, wrong("refers to "+refused.url, "put what it refers to under $defs of the schema itself")
+			return nil, wrong("refers to "+refused.URL, "put what it refers to under $defs of the schema itself")
 		}
 		return nil, wrong(plainly(err), "")
 	}
@@ -75,11 +75,7 @@ func plainly(err error) string {
 type refusing struct{}
 
 // Load implements jsonschema.URLLoader.
-func (refusing) Load(url string) (any, error) { return nil, &refusedError{url} }
-
-type refusedError struct{ url string }
-
-func (e *refusedError) Error() string { return e.url + " is outside of the schema" }
+func (refusing) Load(string) (any, error) { return nil, errors.New("it is outside of the schema") }
 
 // bounded is a pattern of a schema. A text that is too long for it does not match.
 type bounded struct{ *pattern }

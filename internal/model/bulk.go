@@ -120,7 +120,7 @@ func newPiece(b *bulk, p *part) *piece {
 	pc.group = p.queue.AddGroup(t, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank})
 	for i, name := range b.Steps {
 		l := p.lane(name)
-		s := &step{piece: pc, no: i, lane: l, chunk: l.res.chunk(b.Batch), share: b.tenant.share(l.res, b.rank)}
+		s := &step{piece: pc, no: i, lane: l, chunk: l.res.chunk(b.batch(i)), share: b.tenant.share(l.res, b.rank)}
 		s.entry = p.queue.AddEntry(pc.group, l.entry, i)
 		s.entry.Data = s
 		pc.steps = append(pc.steps, s)
@@ -204,7 +204,7 @@ func (s *step) crowded() bool {
 		return false
 	}
 	next := s.steps[s.no+1]
-	room := int64(64 * s.Batch)
+	room := int64(64 * s.batch(s.no+1))
 	if r := next.lane.res.Rate; r > 0 {
 		room = max(int64(4*next.chunk), int64(2*r))
 	}

@@ -32,6 +32,7 @@ type machine struct {
 	coming    int       // streams that bring more
 	open      int       // bulk actions that have not ended
 	active    []*bulk   // those; ended ones leave it once a second
+	tasks     int       // started
 }
 
 // event is something that happens at a time.
@@ -130,7 +131,25 @@ func (m *machine) play() {
 }
 
 // over reports whether nothing is left to be seen.
-func (m *machine) over() bool { return m.w.Length == 0 && m.open == 0 && m.coming == 0 }
+func (m *machine) over() bool {
+	switch {
+	case m.w.Length == 0 && m.open == 0 && m.coming == 0:
+		return true
+	case m.w.MaxTasks > 0 && m.tasks >= m.w.MaxTasks:
+		return true
+	}
+	return m.w.StopAfter != "" && m.stopped()
+}
+
+// stopped reports whether the bulk action after which the world stops has ended.
+func (m *machine) stopped() bool {
+	for _, s := range m.streams {
+		if s.Name == m.w.StopAfter {
+			return len(s.bulks) > 0 && s.bulks[0].end >= 0
+		}
+	}
+	return false
+}
 
 // next is when something happens again.
 func (m *machine) next() int64 {

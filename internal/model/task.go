@@ -23,6 +23,7 @@ type task struct {
 
 // start runs a task that the queue picked.
 func (m *machine) start(pick sched.Pick) {
+	m.tasks++
 	s := pick.Entry.Data.(*step)
 	t := &task{step: s, pick: pick, started: m.now, again: s.cut(m, pick.Cost)}
 	s.flying += int64(t.items)

@@ -33,6 +33,7 @@ func (w World) validate() error {
 	}
 	c.between("partitions", int64(w.Partitions), 1, route.MostPartitions, "leave it out for one per node")
 	c.day("length", w.Length)
+	c.must(w.MaxTasks >= 0, "max_tasks", fmt.Sprintf("%d is below 0", w.MaxTasks), "leave it out for no bound")
 	c.workers(w.Workers)
 	c.between("resources", int64(len(w.Resources)), 1, mostResources, "add one, as in resources: [{name: send, rate: 300/s, downstream: {latency: 50ms}}]")
 	names := map[string]bool{}
@@ -149,6 +150,10 @@ func (c *checker) bulkActions(w World, resources []string) {
 		_, err := weir.ParseTier(b.Tier)
 		c.must(err == nil, f+".tier", fmt.Sprintf("%q is not known", b.Tier), "write one of critical, high, default, low")
 		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
+		c.must(len(b.Batches) <= len(b.Steps), f+".batches", fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
+		for j, n := range b.Batches {
+			c.between(fmt.Sprintf("%s.batches[%d]", f, j), int64(n), 1, 1000, "leave them out for the same everywhere")
+		}
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
 		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
@@ -157,6 +162,7 @@ func (c *checker) bulkActions(w World, resources []string) {
 		}
 		c.stream(f, b)
 	}
+	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("there is no bulk action %q", w.StopAfter), "name one of them, or leave it out")
 }
 
 // stream checks when bulk actions come.

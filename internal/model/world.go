@@ -17,6 +17,11 @@ type World struct {
 	Seed uint64 `yaml:"seed,omitempty" json:"seed,omitempty"`
 	// Length is how long the world is watched. Default: until all work has ended, at most a day.
 	Length Span `yaml:"length,omitempty" json:"length,omitempty"`
+	// StopAfter names a bulk action: once it has ended, the world is no longer watched.
+	StopAfter string `yaml:"stop_after,omitempty" json:"stop_after,omitempty"`
+	// MaxTasks is after how many tasks it is no longer watched either, so that a
+	// question has an answer in time. Default: unlimited.
+	MaxTasks int `yaml:"max_tasks,omitempty" json:"max_tasks,omitempty"`
 	// Nodes share the partitions. Default: one with 64 slots.
 	Nodes []Node `yaml:"nodes,omitempty" json:"nodes,omitempty"`
 	// Partitions is how many there are in all. Default: one for each node.
@@ -120,6 +125,8 @@ type BulkAction struct {
 	Priority int    `yaml:"priority,omitempty" json:"priority,omitempty"`
 	// Batch is the most items in a call. Default 100.
 	Batch int `yaml:"batch,omitempty" json:"batch,omitempty"`
+	// Batches are the same for each step, where they differ. Default: Batch everywhere.
+	Batches []int `yaml:"batches,omitempty" json:"batches,omitempty"`
 	// Steps are the resources that each item passes, in order.
 	Steps []string `yaml:"steps" json:"steps"`
 }
@@ -182,6 +189,14 @@ func (r *Resource) fill() {
 		in.Failures = cmp.Or(in.Failures, d.Failures)
 		in.Capacity = cmp.Or(in.Capacity, d.Capacity)
 	}
+}
+
+// batch is the most items in a call of a step.
+func (b *BulkAction) batch(step int) int {
+	if step < len(b.Batches) {
+		return b.Batches[step]
+	}
+	return b.Batch
 }
 
 // chunk is how many items one call of a bulk action has on a resource.

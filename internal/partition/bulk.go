@@ -3,6 +3,7 @@ package partition
 import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/fault"
 	"github.com/weirhq/weir/internal/heap"
 	"github.com/weirhq/weir/internal/sched"
 )
@@ -40,6 +41,7 @@ type bulk struct {
 	inFlight int64  // items
 	waiting  int64  // items with a due time
 	latency  []*hdrhistogram.Histogram
+	groups   *fault.Groups // its failures that a commit carries; nil: none
 
 	latencyDue int64       // when the histograms are written again
 	shown      int64       // items that had ended when a commit last showed it

@@ -115,6 +115,7 @@ func (c *cluster) check() {
 		}
 		c.checkSteps(b, status)
 		c.checkOwners(b)
+		c.checkGroups(b, failed)
 	}
 	for _, s := range c.sites {
 		for key := range s.rows {
@@ -151,5 +152,22 @@ func (c *cluster) checkOwners(b *watched) {
 		if to := b.spec.Shards[owners[no/b.spec.rangeSize()]]; to != b.runBy[no] {
 			c.t.Errorf("%s block %d was given to partition %d, and ran in %d", b.spec.ID, no, to, b.runBy[no])
 		}
+	}
+}
+
+// checkGroups: the groups of failures of all shards together are all failures.
+func (c *cluster) checkGroups(b *watched, failed int64) {
+	sum := int64(0)
+	for _, p := range b.spec.Shards {
+		groups, err := ReadGroups(c.sites[p].rows, b.spec.ID)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, g := range groups {
+			sum += g.Count
+		}
+	}
+	if sum != failed {
+		c.t.Errorf("%s: %d failures in all groups together, its rows have %d", b.spec.ID, sum, failed)
 	}
 }

@@ -29,12 +29,16 @@ type generation struct {
 	items   int64        // that end with it
 	results int          // items whose results it carries
 	retries []*retryTask // that were due before it was durable
+
+	removals []*Removal
 }
 
 // urgent reports whether somebody waits for it: a command, or the end of a bulk action.
 func (g *generation) urgent() bool { return g.ack != 0 || len(g.ended) > 0 }
 
-func (g *generation) empty() bool { return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 }
+func (g *generation) empty() bool {
+	return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 && len(g.removals) == 0
+}
 
 // touch has the bulk action's status written by the next commit.
 func (m *Machine) touch(b *bulk) {
@@ -99,6 +103,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	m.writeTenants(b, g)
 	m.writeLanes(b, g)
 	m.writeEvents(b, g)
+	m.writeRemovals(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}
@@ -117,6 +122,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 		x.status.InFlight = x.flying()
 	}
 	b.Set = append(b.Set, SealJSON(statusKey(x.spec.ID), &x.status))
+	x.writeGroups(b)
 	if x.state.Final() || now >= x.latencyDue || x.away() && x.quiet() && !x.shard.away.quiet {
 		b.Set = append(b.Set, x.latencyRows()...)
 		x.latencyDue = now + latencyEvery
@@ -136,6 +142,7 @@ func (m *Machine) writeBlock(now int64, b *store.Batch, l *live) {
 	key := blockKey(id, l.no)
 	b.Set = append(b.Set, seal(key, l.state.Append(nil)))
 	if len(l.results) > 0 {
+		l.countFailures(now)
 		b.Set = append(b.Set, store.Row{
 			Key:   resultsKey(id, l.no, b.Number),
 			Value: m.cfg.Codec.SealResults(nil, now, l.results),
@@ -157,6 +164,7 @@ func (m *Machine) Committed(now int64) {
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
 	m.sends = append(m.sends, g.sends...)
+	m.removed(g)
 	m.events = append(m.events, g.events...)
 	m.uncommitted -= g.results
 	m.arriveAll(now, g)

@@ -60,6 +60,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 		b.regain()
 	}
 	b.shown = b.status.Counts(spec.Items).Ended()
+	if err := b.loadGroups(rows); err != nil {
+		return err
+	}
 	for i := range b.latency {
 		if b.latency[i], err = ReadLatency(rows, id, i); err != nil {
 			return err

@@ -80,6 +80,7 @@ type Machine struct {
 	ended       int64           // items that ended durably, not yet handed out
 	sends       []Outgoing      // durable, not yet handed out
 	events      []Event         // durable, not yet handed out
+	removals    int             // durable, not yet told
 	freeTasks   []*Task
 	freeOuts    [][][]byte
 }
@@ -110,6 +111,8 @@ type Effects struct {
 	Send []Outgoing
 	// Events holds what somebody outside has to be told of. Each comes again after a takeover until it was noted.
 	Events []Event
+	// Removed is how many removals became durable since the last call.
+	Removed int
 	// Wake is when Advance has to be called again without any input.
 	Wake int64
 }
@@ -139,6 +142,7 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Ended, m.ended = m.ended, 0
 	e.Send, m.sends = m.sends, e.Send[:0]
 	e.Events, m.events = m.events, e.Events[:0]
+	e.Removed, m.removals = m.removals, 0
 	e.Start = m.start(now, e.Start[:0])
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.waits.next()

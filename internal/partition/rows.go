@@ -20,6 +20,7 @@ import (
 //	n id                   its status and counters
 //	k id block             where the items of a touched block are
 //	c id block commit      what the actions answered for items of the block
+//	f id group             failures of one kind, counted
 //	h id step              latencies at a step, written once a second and at the end
 //	g id                   shared, at home: which shard was given each range
 //	r id shard             shared, at home: the newest tally of a shard
@@ -27,6 +28,8 @@ import (
 //	w tenant               marks a tenant that has bulk actions here that have not ended
 //	l resource             how many workers the lane was told to have
 //	e id commit            an event that nobody has taken yet
+//	x id                   that it was removed, and when
+//	y id                   marks one that is being removed: what it has of other rows goes, too
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'
@@ -42,6 +45,10 @@ const (
 	kindLane    = 'l'
 	kindEvent   = 'e'
 	kindTime    = 't'
+	kindGroup   = 'f'
+
+	kindTombstone = 'x'
+	kindRemoving  = 'y'
 )
 
 func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id...) }

@@ -47,6 +47,7 @@ func TestSharedBulkActionsUnderFaults(t *testing.T) {
 		}
 		c.finish()
 		c.check()
+		c.remove()
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

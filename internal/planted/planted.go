@@ -38,6 +38,7 @@ const (
 	StaleLeaderObeyed      // a lane obeys a leader who leads no more
 	WorkersForgotten       // how many workers a lane has is not written
 	WorkersExceeded        // a lane has one task more than workers
+	GroupsForgotten        // after a takeover failures are counted by group from nothing
 	numBugs
 )
 
@@ -80,6 +81,7 @@ var names = [...]string{
 	StaleLeaderObeyed:  "stale leader obeyed",
 	WorkersForgotten:   "workers forgotten",
 	WorkersExceeded:    "workers exceeded",
+	GroupsForgotten:    "groups forgotten",
 }
 
 // String names the bug.

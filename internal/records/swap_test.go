@@ -119,7 +119,7 @@ func TestALostAnswerIsFoundOutWhereThatIsCertain(t *testing.T) {
 			others, s := newTable(t)
 			must[records.Entry[counter]](t)(others.Insert(t.Context(), "old", counter{N: 10}))
 			err := tt.do(records.New[counter](&scripted{s, tt.plan(others)}, "counter"))
-			if !errors.Is(err, tt.err) || tt.err == store.ErrUnavailable && errors.Is(err, store.ErrUnknown) {
+			if !errors.Is(err, tt.err) || errors.Is(tt.err, store.ErrUnavailable) && errors.Is(err, store.ErrUnknown) {
 				t.Errorf("error = %v, want %v", err, tt.err)
 			}
 			for name, want := range map[string]int{"old": tt.old, "new": tt.fresh} {

@@ -39,18 +39,3 @@ func benchWrite(b *testing.B, f Format, r Row) {
 		b.Fatal(err)
 	}
 }
-
-func BenchmarkGrouper(b *testing.B) {
-	var g Grouper
-	rows := make([]Row, 1024)
-	for i := range rows {
-		rows[i] = Row{
-			ID: fmt.Sprint("u", i), State: Failed, Step: "notify", Code: "timeout",
-			Message: fmt.Sprintf("no answer from 10.0.0.%d:8080 after %dms for request 4f2c9a%06x", i%256, i, i),
-		}
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		g.Add(rows[i%len(rows)])
-	}
-}

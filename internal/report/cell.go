@@ -80,7 +80,7 @@ func isNumber(s []byte) bool {
 			point = true
 			continue
 		}
-		if !isDigit(c) {
+		if c < '0' || c > '9' {
 			return false
 		}
 	}

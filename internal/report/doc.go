@@ -5,9 +5,5 @@
 // presence of report.json says that the folder is whole. Nothing is capped or sampled, and [Writer.Close] refuses a
 // summary whose counts are not those of the rows.
 //
-// A [Grouper] counts failures by step, code and message, with numbers, ids and quoted text taken out of the
-// message. Groupers of parts of a bulk action can be merged.
-//
-// The package knows neither stores nor the engine. Memory does not depend on the number of rows, except for one
-// entry per error group.
+// The package knows neither stores nor the engine. Memory does not depend on the number of rows.
 package report

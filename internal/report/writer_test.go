@@ -193,9 +193,10 @@ func story(w *Writer) error {
 func storySummary() Summary {
 	start := time.Date(2026, 11, 15, 14, 0, 0, 0, time.UTC)
 	end := start.Add(90 * time.Second)
-	var g Grouper
-	g.Add(Row{ID: "u2", State: Failed, Step: "notify", Code: "bad_address", Message: "no such address: u2@example.com"})
-	g.Add(Row{ID: "u3", State: Failed, Step: "award", Code: "closed", Message: "wallet 17 is closed"})
+	groups := []Group{
+		{"notify", "bad_address", "no such address: <email>", 1, Sample{"u2", "no such address: u2@example.com"}},
+		{"award", "closed", "wallet <n> is closed", 1, Sample{"u3", "wallet 17 is closed"}},
+	}
 	return Summary{
 		ID: "ba_1", Name: "spring-reward", Tenant: "growth", State: "finished", Outcome: SomeFailed, RetryOf: "ba_0",
 		StartedAt: start, FinishedAt: &end, Duration: Duration(90 * time.Second), Durability: "disk",
@@ -207,7 +208,7 @@ func storySummary() Summary {
 			},
 			{Name: "notify", Action: "send-message", Done: 1, Failed: 1, LeftOut: 4, Attempts: 3, Retries: 1},
 		},
-		Errors: g.Groups(),
+		Errors: groups,
 		Waited: []Wait{{"rate", Duration(time.Minute), 0.75}, {"retry", Duration(20 * time.Second), 0.25}},
 	}
 }

@@ -40,7 +40,7 @@ func checkCron(expr string) error {
 	parts := strings.Fields(expr)
 	if len(parts) != len(cronFields) {
 		return badCron(fmt.Sprintf("%q has %d fields", shorten(expr), len(parts)),
-			"write five: minute, hour, day of month, month, day of week")
+			"write five: minute, hour, day of month, month and day of week")
 	}
 	for i, f := range cronFields {
 		if err := f.check(parts[i]); err != nil {

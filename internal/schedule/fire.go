@@ -14,23 +14,37 @@ import (
 // errSettled means that somebody else has written down what came of a slot.
 var errSettled = errors.New("settled by another")
 
-// work does all that a schedule has to do now, and returns when to come back, zero for never.
-func (k *Keeper) work(ctx context.Context, id string) time.Time {
-	for ctx.Err() == nil {
+// work does all that a schedule has to do now, and returns when to come back,
+// zero for never, and whether the record is as it was.
+func (k *Keeper) work(ctx context.Context, id string) (at time.Time, same bool) {
+	for first := true; ctx.Err() == nil; first = false {
 		again, at, err := k.step(ctx, id)
 		switch {
 		case errors.Is(err, records.ErrChanged):
 			continue // another keeper, or a user, was faster
 		case errors.Is(err, weir.ErrNotFound):
-			return time.Time{}
+			return time.Time{}, false
 		case err != nil:
 			k.complain(ctx, id, err)
-			return k.now().Add(storeRetry)
+			return k.now().Add(storeRetry), false
 		case !again:
-			return at
+			return at, first
 		}
 	}
-	return time.Time{}
+	return time.Time{}, false
+}
+
+// upcoming is when a schedule has something to do, zero for never.
+func (k *Keeper) upcoming(ctx context.Context, id string) (time.Time, error) {
+	e, err := k.table.Get(ctx, id)
+	if err != nil {
+		return time.Time{}, err
+	}
+	times, err := e.Value.Times()
+	if err != nil {
+		return time.Time{}, err // it was good when it was written: another database of time zones
+	}
+	return e.Value.upcoming(times, k.now()), nil
 }
 
 // step decides about one slot and fires it, or finishes one that was being fired.

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"time"
 
@@ -67,13 +68,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// kind is that of the records.
+const kind = "schedule"
+
 const (
 	// lookEvery is how often all schedules are read: another node may have changed them.
 	lookEvery = 5 * time.Second
 	// lookShare bounds reading them to one part in so many of the time, however many there are.
 	lookShare = 20
 	// pollEvery is how often it is asked whether a bulk action still runs that a slot waits for.
-	pollEvery = 2 * time.Second
+	pollEvery = 5 * time.Second
 	// storeRetry is how long to wait after an error of the store.
 	storeRetry = time.Second
 )
@@ -88,7 +92,7 @@ type Keeper struct {
 
 // New returns a keeper of the schedules in a registry.
 func New(o Options) *Keeper {
-	return &Keeper{opts: o.withDefaults(), table: records.New[Schedule](o.Registry, "schedule"), wake: make(chan struct{}, 1)}
+	return &Keeper{opts: o.withDefaults(), table: records.New[Schedule](o.Registry, kind), wake: make(chan struct{}, 1)}
 }
 
 // now is the time without the zone of this machine, as it is kept.
@@ -112,7 +116,7 @@ func (k *Keeper) Wake() {
 // Run fires what is due until ctx ends. Slots that are being fired then are cut
 // short and left to whoever runs next. All its goroutines have ended when it returns.
 func (k *Keeper) Run(ctx context.Context) error {
-	r := &round{k: k, known: map[string]*watched{}, done: make(chan outcome)}
+	r := &round{k: k, known: map[string]*watched{}, done: make(chan outcome), seed: maphash.MakeSeed()}
 	defer r.wait()
 	for ctx.Err() == nil {
 		if r.lookAt.IsZero() || !time.Now().Before(r.lookAt) {

@@ -43,11 +43,12 @@ func (k *Keeper) Get(ctx context.Context, id string) (*Schedule, error) {
 	return &e.Value, nil
 }
 
-// List returns up to limit schedules that keep wants, nil for all, in the order
-// in which they were made. It begins after the id that is the cursor; the new
+// List returns up to limit schedules, at least 1, that keep wants, nil for all, in
+// the order in which they were made. It begins after the id that is the cursor; the new
 // cursor is empty if there are no more.
 func (k *Keeper) List(ctx context.Context, keep func(*Schedule) bool, cursor string, limit int) (page []*Schedule, next string, err error) {
 	const chunk = 64
+	limit = max(limit, 1)
 	for {
 		entries, err := k.table.List(ctx, "", cursor, chunk)
 		if err != nil {
@@ -240,10 +241,13 @@ func (k *Keeper) change(ctx context.Context, id, version string, change func(*Sc
 // with the input is said without the name of the record around it.
 func (k *Keeper) written(e records.Entry[Schedule], err error) (*Schedule, error) {
 	var input *weir.InputError
-	if errors.As(err, &input) {
+	var field *weir.FieldError
+	switch {
+	case errors.As(err, &input):
 		return nil, input
-	}
-	if err != nil {
+	case errors.As(err, &field):
+		return nil, field
+	case err != nil:
 		return nil, err
 	}
 	k.Wake()

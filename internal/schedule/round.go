@@ -2,11 +2,16 @@ package schedule
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
 	"log/slog"
+	"strings"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/store"
 )
 
 // round is what a running keeper knows. It belongs to the goroutine of Run.
@@ -17,68 +22,74 @@ type round struct {
 	busy   int
 	done   chan outcome
 	lookAt time.Time // when to read all schedules; by the clock that nobody sets
+	seed   maphash.Seed
 }
 
 // watched is one schedule of which this keeper takes care.
 type watched struct {
-	version string    // as of which at was found
-	at      time.Time // when there is something to do, zero for never
-	busy    bool
-	seen    bool
+	sum  uint64    // of the record as of which at was found, 0 for none
+	at   time.Time // when there is something to do, zero for never
+	busy bool
+	seen bool
 }
 
-// damaged is the version of a schedule that cannot be read; no version is such.
-const damaged = "damaged"
-
-// outcome is when a schedule wants to be worked on.
+// outcome is when a schedule wants to be worked on, and whether its record is as it was.
 type outcome struct {
-	id string
-	at time.Time
+	id   string
+	at   time.Time
+	same bool
 }
 
 // Before orders outcomes by time.
 func (o outcome) Before(p outcome) bool { return o.at.Before(p.at) }
 
-// look reads all schedules. Those that are as they were cost no more than reading them.
+// look reads all schedules. Those that are as they were are not even decoded.
 func (r *round) look(ctx context.Context) {
 	began := time.Now()
-	complete := true
-	for e, err := range r.k.table.All(ctx, "") {
-		switch {
-		case err == nil && r.k.opts.Owns(e.Name):
-			r.see(&e)
-		case err != nil && e.Name != "":
-			r.unreadable(e.Name, err)
-		case err != nil:
-			complete = false
-			r.k.complain(ctx, "", err)
-		}
+	err := r.lookAtAll(ctx)
+	if err != nil {
+		r.k.complain(ctx, "", err)
 	}
-	r.forget(complete)
+	r.forget(err == nil)
 	r.lookAt = time.Now().Add(max(lookEvery, lookShare*time.Since(began)))
 }
 
-// see notes when a schedule has something to do.
-func (r *round) see(e *records.Entry[Schedule]) {
-	w := r.watch(e.Name)
-	if w.busy || w.version == e.Version {
-		return
+// lookAtAll goes through the records, page by page, as they are stored: [records.New] tells under which names.
+func (r *round) lookAtAll(ctx context.Context) error {
+	const prefix, pageSize = kind + "/", 64
+	for after, more := "", true; more; {
+		page, err := r.k.opts.Registry.List(ctx, prefix, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("list schedules: %w", err)
+		}
+		for _, stored := range page {
+			after = stored.Name
+			if id := strings.TrimPrefix(after, prefix); r.k.opts.Owns(id) {
+				r.see(ctx, id, maphash.Bytes(r.seed, stored.Value))
+			}
+		}
+		more = len(page) == pageSize
 	}
-	times, err := e.Value.Times()
-	if err != nil { // it was good when it was written: another database of time zones
-		r.unreadable(e.Name, err)
-		return
-	}
-	w.version = e.Version
-	r.plan(e.Name, w, e.Value.upcoming(times, r.k.now()))
+	return nil
 }
 
-// unreadable says once that a schedule cannot be fired.
-func (r *round) unreadable(id string, err error) {
-	if w := r.watch(id); w.version != damaged && !w.busy {
-		w.version, w.at = damaged, time.Time{}
-		r.k.opts.Logger.Error("cannot read a schedule", slog.String("schedule", id), slog.Any("error", err))
+// see notes when a schedule has something to do, if its record is another than last time.
+func (r *round) see(ctx context.Context, id string, sum uint64) {
+	w := r.watch(id)
+	if w.busy || w.sum == sum {
+		return
 	}
+	at, err := r.k.upcoming(ctx, id)
+	switch {
+	case errors.Is(err, weir.ErrNotFound): // removed just now
+	case errors.Is(err, store.ErrCorrupt), refused(err): // it is said once, for its sum is noted
+		r.k.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read a schedule", slog.String("schedule", id), slog.Any("error", err))
+	case err != nil:
+		r.k.complain(ctx, id, err)
+		return
+	}
+	w.sum = sum
+	r.plan(id, w, at)
 }
 
 // watch is what is known of a schedule, which was seen just now.
@@ -95,7 +106,7 @@ func (r *round) watch(id string) *watched {
 // plan notes when there is something to do.
 func (r *round) plan(id string, w *watched, at time.Time) {
 	if !at.IsZero() && !at.Equal(w.at) {
-		r.queue.Push(outcome{id, at})
+		r.queue.Push(outcome{id: id, at: at})
 	}
 	w.at = at
 }
@@ -134,15 +145,21 @@ func (r *round) start(ctx context.Context) {
 		w := r.known[o.id]
 		w.busy, w.at = true, time.Time{}
 		r.busy++
-		go func() { r.done <- outcome{o.id, r.k.work(ctx, o.id)} }()
+		go func() {
+			at, same := r.k.work(ctx, o.id)
+			r.done <- outcome{o.id, at, same}
+		}()
 	}
 }
 
-// finished notes what came of a schedule. Its version is not known: it is looked at anew.
+// finished notes what came of a schedule. If its record may be another now, it is looked at anew.
 func (r *round) finished(o outcome) {
 	r.busy--
 	w := r.known[o.id]
-	w.busy, w.version = false, ""
+	w.busy = false
+	if !o.same {
+		w.sum = 0
+	}
 	r.plan(o.id, w, o.at)
 }
 

@@ -40,7 +40,7 @@ type Rule struct {
 	real bool // follows real time rather than times of day
 }
 
-// ParseRule reads five fields (minute, hour, day of month, month, day of week)
+// ParseRule reads five fields (minute, hour, day of month, month and day of week)
 // or one of @yearly, @monthly, @weekly, @daily and @hourly, in an IANA zone. As in
 // other crons, a rule that limits both kinds of day fires on either. An
 // expression that never fires is refused. Errors are [weir.FieldError]s about cron or zone.

@@ -18,6 +18,7 @@ const (
 	rowStatus  = 'n'
 	rowBlock   = 'k'
 	rowResults = 'c'
+	rowGroup   = 'f'
 )
 
 // sum is the length of the checksum that ends a row.
@@ -37,7 +38,7 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 		}
 	}
 	was := map[*truth]weir.BulkState{}
-	for _, kind := range [...]byte{rowSpec, rowActive, rowResults, rowBlock, rowStatus} {
+	for _, kind := range [...]byte{rowSpec, rowActive, rowResults, rowBlock, rowGroup, rowStatus} {
 		for _, r := range batch.Set {
 			if r.Key[0] != kind {
 				continue
@@ -60,9 +61,11 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 	}
 	for _, b := range touched {
 		w.checkBulk(b, was[b])
+		w.checkGroups(b)
 		w.checkWaits(o, b, batch)
 	}
 	for _, b := range away {
+		w.checkGroups(b)
 		w.checkWaits(o, b, batch)
 	}
 	w.checkAck(o.partition, batch.Ack)
@@ -80,6 +83,8 @@ func (w *World) appliedRow(o *owner, b *truth, r store.Row, number uint64) {
 		w.appliedResults(b, r)
 	case rowBlock:
 		w.appliedBlock(o, b, r, number)
+	case rowGroup:
+		w.appliedGroup(o, b, r)
 	case rowStatus:
 		w.appliedStatus(b, r.Value[:len(r.Value)-sum], number)
 	}

@@ -69,6 +69,8 @@ func (w *World) appliedAway(o *owner, b *truth, r store.Row, number uint64) {
 		w.appliedResults(b, r)
 	case rowBlock:
 		w.appliedBlock(o, b, r, number)
+	case rowGroup:
+		w.appliedGroup(o, b, r)
 	}
 }
 

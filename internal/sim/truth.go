@@ -34,7 +34,9 @@ type truth struct {
 	passed   [maxSteps]int64
 	failed   int64
 	leftOut  int64
-	seen     weir.Progress // what a client saw last
+	groups   map[string]int64 // failures by the row that counts them
+	grouped  int64            // in all of them
+	seen     weir.Progress    // what a client saw last
 	viewed   bool
 	survived bool             // had an owner before
 	running  map[int]int      // tasks in flight by owner

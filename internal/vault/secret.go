@@ -34,8 +34,8 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// Empty reports whether there is nothing to hide.
-func (s Secret) Empty() bool { return s.Reveal() == "" }
+// IsZero reports whether there is nothing to hide; JSON fields with omitzero go by it.
+func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
 // Equal compares in a time that depends on the lengths only.
 func (s Secret) Equal(t Secret) bool {

@@ -68,8 +68,15 @@ func TestSealedFormTellsNothing(t *testing.T) {
 }
 
 func TestNoChangedByteOpens(t *testing.T) {
-	v := open(t, NewKey())
-	sealed := seal(t, v, here, planted)
+	for _, plain := range []string{planted, planted + "1", planted + "12"} { // ends that fill the last letter more or less
+		mustBreak(t, open(t, NewKey()), plain)
+	}
+}
+
+// mustBreak changes, cuts and extends a sealed text at every place.
+func mustBreak(t *testing.T, v *Vault, plain string) {
+	t.Helper()
+	sealed := seal(t, v, here, plain)
 	for i := range len(sealed) {
 		for c := range 256 {
 			if byte(c) == sealed[i] {

@@ -90,3 +90,25 @@ func TestANameOfTheIndexWithoutARecordIsPassedOver(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerWithoutMemoryStillRemovesRecords(t *testing.T) {
+	r := testenv.Redis(t)
+	s := open(t, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory})
+	defer s.Close()
+	swapped(t, s, "a", "", "one")
+	swapped(t, s, "b", "", "one")
+	r.Do("CONFIG", "SET", "maxmemory", "1")
+	for _, name := range []string{"a", "new"} {
+		old := map[string]string{"a": "one"}[name]
+		if v, err := s.Swap(t.Context(), name, []byte(old), []byte("two")); !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnknown) {
+			t.Errorf("Swap of %q = %q, %v; want ErrFull", name, v, err)
+		}
+	}
+	swapped(t, s, "b", "one", "")
+	if got := names(t, s); got != "[a]" {
+		t.Errorf("List() = %s, want a alone", got)
+	}
+	if v, err := s.Lookup(t.Context(), "a"); err != nil || string(v) != "one" {
+		t.Errorf("Lookup() = %q, %v; want what it was", v, err)
+	}
+}

@@ -37,6 +37,7 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	swapped(t, s, "old", "", "one")
 	set.Replicas[0].Freeze()
 	b := &store.Batch{Number: 1, Set: rows("k", "v")}
 	claim := store.Claim{Key: "key", Value: []byte("v")}
@@ -54,6 +55,13 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 		for try := range 2 {
 			if err := s.Append(t.Context(), 0, []byte("m"), claim); !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrClaimed) {
 				t.Errorf("Append %d with a replica that stands still = %v, want ErrUnknown", try, err)
+			}
+		}
+	})
+	calls.Go(func() {
+		for try := range 2 { // the second time it is not there any more
+			if v, err := s.Swap(t.Context(), "old", []byte("one"), nil); !errors.Is(err, store.ErrUnknown) {
+				t.Errorf("Swap %d that removes, with a replica that stands still = %q, %v; want ErrUnknown", try, v, err)
 			}
 		}
 	})

@@ -97,9 +97,9 @@ func listedSurvives(t *testing.T, s store.Store, reopen func() store.Store) {
 		seen, err = s.List(t.Context(), "r/", "", 1000)
 		must(t, err)
 	}
-	s = reopen()
+	after := reopen()
 	wg.Wait()
 	for _, r := range seen {
-		want(t, r.Name, lookup(t, s, r.Name), "x")
+		want(t, r.Name, lookup(t, after, r.Name), "x")
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package fault
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ const maxNormal = 300
 // maxRead bounds how much of a message is looked at, in bytes.
 const maxRead = 4 << 10
 
-// appendNormal appends message without what differs from item to item: numbers become <n>, uuids, hex and other long ids
+// AppendNormal appends message without what differs from item to item: numbers become <n>, uuids, hex and other long ids
 // <id>, quoted text <text>, e-mail addresses <email>. White space is made single.
-func appendNormal(dst []byte, message string) []byte {
+func AppendNormal(dst []byte, message string) []byte {
 	start := len(dst)
 	message = message[:min(len(message), maxRead)]
 	for i := 0; i < len(message) && len(dst)-start < maxNormal; {
@@ -43,6 +43,17 @@ func appendNormal(dst []byte, message string) []byte {
 		}
 	}
 	return cutText(bytes.TrimRight(dst[start:], " "), dst[:start])
+}
+
+// cut shortens text to at most n bytes, between two characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // cutText appends text to dst, cut at maxNormal between two characters.
@@ -100,7 +111,7 @@ func wordEnd(s string, i int) int {
 // mailEnd is the end of an e-mail address whose first word is s[i:end], or 0.
 func mailEnd(s string, i, end int) int {
 	at := i
-	for at < len(s) && (isWord(s[at]) || strings.IndexByte(".+-", s[at]) >= 0) {
+	for at < len(s) && (isWord(s[at]) || s[at] == '.' || s[at] == '+' || s[at] == '-') {
 		at++
 	}
 	if at == len(s) || s[at] != '@' || at < end {
@@ -122,14 +133,14 @@ func appendWord(dst []byte, word string) []byte {
 		return append(dst, "<id>"...)
 	}
 	for len(word) > 0 {
-		n := strings.IndexAny(word, "-_")
+		n := 0
+		for n < len(word) && word[n] != '-' && word[n] != '_' {
+			n++
+		}
 		if n == 0 {
 			dst = append(dst, word[0])
 			word = word[1:]
 			continue
-		}
-		if n < 0 {
-			n = len(word)
 		}
 		dst = appendPart(dst, word[:n])
 		word = word[n:]

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/fault"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// ErrorGroups tells why items failed, the largest group first. Its cost depends on the
+// number of groups alone, but for bulk actions that an older version has worked on.
+func (b *BulkAction) ErrorGroups(ctx context.Context) ([]weir.ErrorGroup, error) {
+	r, err := b.outline(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("error groups of %s: %w", b.id, err)
+	}
+	groups, err := r.groups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("error groups of %s: %w", b.id, err)
+	}
+	list := make([]weir.ErrorGroup, len(groups))
+	for i, g := range groups {
+		list[i] = weir.ErrorGroup{
+			Step: r.bulk.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Other: g.Other, Count: g.Count,
+			First: moment(g.First), Last: moment(g.Last), Item: g.Item, Sample: g.Sample,
+		}
+	}
+	return list, nil
+}
+
+func moment(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at).UTC()
+}
+
+// groups adds up the failures that the partitions have counted. Where an older
+// version has worked they are fewer than there are, and the results are looked through.
+func (r *Report) groups(ctx context.Context) ([]fault.Group, error) {
+	if r.status.Failed == 0 {
+		return nil, nil
+	}
+	var parts [][]fault.Group
+	counted := int64(0)
+	for _, p := range r.bulk.places() {
+		list, err := partition.ReadGroups(rows{ctx, r.bulk.engine.store, p}, r.bulk.id)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if list[i].Step < 0 || list[i].Step >= len(r.bulk.spec.Steps) {
+				return nil, fmt.Errorf("failures at step %d of %d", list[i].Step, len(r.bulk.spec.Steps))
+			}
+			counted += list[i].Count
+		}
+		parts = append(parts, list)
+	}
+	if counted < r.status.Failed { // more than that has become durable since
+		return r.scanFailures(ctx)
+	}
+	return fault.Merge(parts...), nil
+}
+
+// scanFailures counts the failures of all blocks in which something failed.
+func (r *Report) scanFailures(ctx context.Context) ([]fault.Group, error) {
+	var g fault.Groups
+	b := r.bulk
+	err := r.eachBlock(ctx, func(at blockState) error {
+		if at.state.Failed.Empty() {
+			return nil
+		}
+		base := b.spec.Position(at.no)
+		return partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, at.no, func(x block.Result) error {
+			if x.Kind == block.Failure && int(x.Step) < len(b.spec.Steps) {
+				g.Add(x.At, int(x.Step), x.Code, x.Message, base+int64(x.Item))
+			}
+			return nil
+		})
+	})
+	return g.All(), err
+}
+
+// groupErrors puts the groups into the report, each with the id of an item.
+func (r *Report) groupErrors(ctx context.Context) error {
+	groups, err := r.groups(ctx)
+	if err != nil {
+		return err
+	}
+	b := r.bulk
+	for _, g := range groups {
+		no, i := b.spec.Locate(g.Item)
+		items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
+		if err != nil {
+			return err
+		}
+		x := report.Group{Step: b.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Count: int(g.Count), Sample: report.Sample{ID: items.ID(i), Message: g.Sample}}
+		if g.Other {
+			x.Code, x.Message = "other", "failures that have no group of their own"
+		}
+		r.Errors = append(r.Errors, x)
+	}
+	return nil
+}

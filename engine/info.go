@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+)
+
+// Info is what a bulk action was asked to be, with the changes since.
+type Info struct {
+	Name        string
+	Tenant      string
+	Tier        weir.Tier
+	Priority    int
+	Concurrency int
+	StopOn      weir.StopRule
+	Rates       map[string]weir.Rate
+	Steps       []string
+	Deadline    time.Time
+	StartAt     time.Time // of one that is scheduled
+	Submitted   time.Time
+	RetryOf     weir.BulkID
+	Extra       json.RawMessage // of its [Ticket]
+}
+
+// Info tells what the bulk action is, as of when this handle was made.
+func (b *BulkAction) Info() Info {
+	c := b.spec
+	i := Info{
+		Name: c.Name, Tenant: c.Tenant, Tier: c.Tier, Priority: c.Priority, Concurrency: c.Concurrency, StopOn: c.StopOn,
+		Steps: c.Steps, Submitted: time.Unix(0, c.Submitted).UTC(), RetryOf: c.RetryOf, Extra: c.Extra,
+	}
+	for step, r := range c.Rates {
+		if i.Rates == nil {
+			i.Rates = map[string]weir.Rate{}
+		}
+		i.Rates[step] = weir.Rate(r)
+	}
+	if c.Deadline != 0 {
+		i.Deadline = time.Unix(0, c.Deadline).UTC()
+	}
+	if at := b.startAt(); at != 0 {
+		i.StartAt = time.Unix(0, at).UTC()
+	}
+	return i
+}
+
+func (b *BulkAction) startAt() int64 {
+	if b.status != nil {
+		return b.status.StartAt
+	}
+	return b.spec.StartAt
+}
+
+// CheckSpec says what is wrong with a spec, without submitting anything.
+func (e *Engine) CheckSpec(s weir.Spec[json.RawMessage, json.RawMessage]) error {
+	_, err := checkSpec(e, s)
+	return err
+}
+
+// IDs lists all bulk actions that their partitions have read, the newest first.
+func (e *Engine) IDs(ctx context.Context) (ids []weir.BulkID, err error) {
+	for p := range e.layout.now().Most {
+		err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
+			if home, err := e.partitionOf(id); err == nil && home == p { // else it is a shard
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list partition %d: %w", p, err)
+		}
+	}
+	slices.SortFunc(ids, func(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) })
+	return ids, nil
+}
+
+// Owns reports whether this node owns the partition of a bulk action. It is for
+// dividing work among nodes that one of them has to do.
+func (e *Engine) Owns(id weir.BulkID) bool {
+	p, err := e.partitionOf(id)
+	return err == nil && e.parts[p].Load() != nil
+}

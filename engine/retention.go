@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	day          = 24 * time.Hour
+	leastKept    = time.Minute     // what was sent a moment ago may be put in again
+	mostKept     = 100 * 365 * day // longer does not count in nanoseconds
+	retainEvery  = time.Minute     // between looks for what is over
+	tombstoneFor = 90 * day        // how long it is known that a bulk action was there
+)
+
+// retain removes bulk actions that ended long ago, and what is left of those that
+// were removed even longer ago, until ctx ends.
+func (p *part) retain(ctx context.Context) {
+	for {
+		if sleep(ctx, retainEvery); ctx.Err() != nil {
+			return
+		}
+		if err := p.removeOver(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "what is over was not removed, will try again",
+				slog.Int("partition", p.no), slog.Any("error", err))
+		}
+	}
+}
+
+// removeOver removes all that is over at a time. What somebody has begun to remove goes first.
+func (p *part) removeOver(ctx context.Context, now time.Time) error {
+	from := rows{ctx, p.engine.store, p.no}
+	begun, err := partition.Removing(from)
+	if err != nil {
+		return err
+	}
+	expired, err := p.expired(from, now)
+	if err != nil {
+		return err
+	}
+	for _, id := range append(begun, expired...) {
+		if err := p.remove(ctx, id); err != nil {
+			return err
+		}
+	}
+	old := now.Add(-tombstoneFor)
+	forgotten, err := partition.Forgettable(from, youngerThan(old), old.UnixNano())
+	if err != nil {
+		return err
+	}
+	for _, id := range forgotten {
+		if err := p.carryOut(ctx, partition.Forget(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expired lists what ended longer ago than it is kept. None of it has an id that was made since.
+func (p *part) expired(from rows, now time.Time) ([]weir.BulkID, error) {
+	keep := p.engine.opts.KeepFor
+	if keep < 0 {
+		return nil, nil
+	}
+	old := now.Add(-keep)
+	return partition.Expired(from, youngerThan(old), func(_ *partition.Created, s *partition.Status) bool {
+		return s.Finished < old.UnixNano()
+	})
+}
+
+// youngerThan knows ids that were made after a time. Submitters' clocks may be
+// ahead of this one: then it takes as much longer.
+func youngerThan(at time.Time) func(weir.BulkID) bool {
+	return func(id weir.BulkID) bool { return submitBegan(id).After(at) }
+}
+
+// remove removes a bulk action, or goes on with that.
+func (p *part) remove(ctx context.Context, id weir.BulkID) error {
+	for {
+		r, err := partition.NextRemoval(time.Now().UnixNano(), rows{ctx, p.engine.store, p.no}, id)
+		if err != nil {
+			return err
+		}
+		if r.Last { // nothing says any more that the blocks are needed
+			if err := p.engine.store.DeleteBlocks(ctx, p.no, id); err != nil {
+				return err
+			}
+		}
+		if err := p.carryOut(ctx, r); err != nil {
+			return err
+		}
+		if r.Last {
+			p.engine.log.LogAttrs(ctx, slog.LevelInfo, "bulk action removed: it has been kept for its time",
+				slog.Int("partition", p.no), slog.String("bulk_action", string(id)))
+			return nil
+		}
+	}
+}
+
+// carryOut has the loop commit a removal, and waits until it is durable. One at a time is under way.
+func (p *part) carryOut(ctx context.Context, r *partition.Removal) error {
+	p.mail.put(input{remove: r})
+	select {
+	case <-p.removed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// gone is why there is nothing of a bulk action: nil unless it is known that it was removed.
+func (e *Engine) gone(ctx context.Context, p int, id weir.BulkID) error {
+	t, err := partition.ReadTombstone(rows{ctx, e.store, p}, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &weir.ExpiredError{ID: id, Ended: moment(t.Ended), Removed: moment(t.Removed)}
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const completionLong = `Prints a script that has your shell complete commands and flags.
+
+  bash        weir completion bash > ~/.local/share/bash-completion/completions/weir
+  zsh         weir completion zsh > "${fpath[1]}/_weir"
+  fish        weir completion fish > ~/.config/fish/completions/weir.fish
+  powershell  weir completion powershell | Out-String | Invoke-Expression`
+
+// shells are those that a script can be written for.
+var shells = map[string]func(root *cobra.Command, env *Env) error{
+	"bash":       func(root *cobra.Command, env *Env) error { return root.GenBashCompletionV2(env.Stdout, true) },
+	"zsh":        func(root *cobra.Command, env *Env) error { return root.GenZshCompletion(env.Stdout) },
+	"fish":       func(root *cobra.Command, env *Env) error { return root.GenFishCompletion(env.Stdout, true) },
+	"powershell": func(root *cobra.Command, env *Env) error { return root.GenPowerShellCompletionWithDesc(env.Stdout) },
+}
+
+func completionCommand() command {
+	return command{
+		use: "completion SHELL", short: "print a script that completes commands in your shell", long: completionLong,
+		args: between(1, 1, "SHELL"),
+		bind: func(*pflag.FlagSet) runner {
+			return func(_ context.Context, env *Env, args []string) error {
+				write, ok := shells[args[0]]
+				if !ok {
+					known := slices.Sorted(maps.Keys(shells))
+					return badUsage("write one of "+strings.Join(known, ", "), "there are no completions for %q", args[0])
+				}
+				return write(newRoot(env), env)
+			}
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/config"
+)
+
+func configCommand() command {
+	return command{
+		use: "config print", short: "show every setting of the server and where it came from",
+		long: `Shows what weir serve would run with, given the same flags, variables and file: each setting, its value, and
+whether that is from a flag, a variable, a line of the file, or by default. Secrets are not shown.`,
+		example: `  weir config print
+  weir config print --config /etc/weir/weir.yaml -o json`,
+		args: onlyPrint,
+		bind: func(fs *pflag.FlagSet) runner {
+			o, format := &serverSettings{}, outputFormat("")
+			format.bind(fs)
+			o.bind(fs)
+			return func(_ context.Context, env *Env, _ []string) error {
+				c, err := o.load(env)
+				if err != nil {
+					return err
+				}
+				if format == asJSON {
+					return printJSON(env, c.Values())
+				}
+				return printValues(env, c.Values())
+			}
+		},
+	}
+}
+
+// onlyPrint wants the one word that follows config.
+func onlyPrint(cmd *cobra.Command, args []string) error {
+	if err := between(1, 1, "print")(cmd, args); err != nil {
+		return err
+	}
+	if args[0] != "print" {
+		return badUsage("usage: "+cmd.UseLine(), "there is no command %q of config", args[0])
+	}
+	return nil
+}
+
+func printValues(env *Env, all []config.Value) error {
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	for _, v := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, cmp.Or(v.Text, "-"), v.Origin)
+	}
+	return w.Flush()
+}

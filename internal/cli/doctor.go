@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/config"
+)
+
+const doctorLong = `Looks at everything that weir serve needs, given the same flags, variables and file: the configuration, the clock,
+open files, the addresses, the data directory and its disk, the store, and Redis. Each line says ok, warn or fail,
+what was found, and what to do about it. Nothing is changed.
+
+With --server it also asks a running server how it is.
+
+Exit codes: 0 nothing failed · 1 something did`
+
+func doctorCommand() command {
+	return command{
+		use: "doctor", short: "check this machine, the configuration and the store", long: doctorLong,
+		example: `  weir doctor
+  weir doctor --config /etc/weir/weir.yaml -o json
+  weir doctor --server https://weir.example.com`,
+		args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			o, format := &serverSettings{}, outputFormat("")
+			format.bind(fs)
+			address := fs.String("server", "", "`URL` of a running server to ask as well (default $"+serverVariable+")")
+			o.bind(fs)
+			return func(ctx context.Context, env *Env, _ []string) error {
+				ctx, cancel := env.untilSignal(ctx)
+				defer cancel()
+				all := examine(ctx, env, o)
+				if at := cmp.Or(*address, env.Getenv(serverVariable)); at != "" {
+					all = append(all, askServer(ctx, at)...)
+				}
+				if err := printFindings(env, format, all); err != nil {
+					return err
+				}
+				return ended(worst(all))
+			}
+		},
+	}
+}
+
+// serverVariable names the server that commands ask.
+const serverVariable = "WEIR_SERVER"
+
+// level is how bad a finding is.
+type level string
+
+const (
+	fine level = "ok"
+	warn level = "warn"
+	fail level = "fail"
+)
+
+// finding is what the doctor found out about one thing.
+type finding struct {
+	Level level  `json:"level"`
+	Name  string `json:"name"`
+	What  string `json:"what"`
+	Fix   string `json:"fix,omitempty"`
+}
+
+// found notes something that is as it should be.
+func found(name, format string, args ...any) finding {
+	return finding{fine, name, fmt.Sprintf(format, args...), ""}
+}
+
+// trouble notes something else, and what to do about it.
+func trouble(l level, name, fix, format string, args ...any) finding {
+	return finding{l, name, fmt.Sprintf(format, args...), fix}
+}
+
+// examine makes all checks that need no server.
+func examine(ctx context.Context, env *Env, o *serverSettings) []finding {
+	all := []finding{clockCheck(), filesCheck()}
+	c, err := o.read(env)
+	all = append(all, configCheck(o.path(env), c, err)...)
+	if err != nil {
+		return append(all, trouble(warn, "rest", "correct the configuration first", "addresses, directory and store were not looked at"))
+	}
+	all = append(all, addressCheck(ctx, "listen", c.Listen, "--listen"))
+	if c.AdminListen != c.Listen {
+		all = append(all, addressCheck(ctx, "admin_listen", c.AdminListen, "--admin-listen"))
+	}
+	if c.TLS.Cert != "" {
+		all = append(all, certificateCheck(c))
+	}
+	all = append(all, directoryChecks(c)...)
+	if len(c.Redis) > 0 {
+		return append(all, redisCheck(ctx, c))
+	}
+	return append(all, embeddedCheck(c))
+}
+
+func configCheck(path string, c *config.Server, err error) (all []finding) {
+	if e, ok := err.(*config.Errors); ok { //nolint:errorlint // Load returns no other
+		for _, one := range e.List {
+			all = append(all, trouble(fail, "config", one.Fix, "%s", one.What()))
+		}
+		return all
+	}
+	set := 0
+	for _, v := range c.Values() {
+		if v.Origin != "default" {
+			set++
+		}
+	}
+	all = append(all, found("config", "%s, %s", cmp.Or(path, "no file"), plural(int64(set), "value set", "values set")))
+	switch {
+	case c.VaultKey.Set():
+		all = append(all, found("vault key", "secrets in the store are sealed"))
+	case len(c.Connections)+len(c.Webhooks) > 0:
+		all = append(all, trouble(warn, "vault key", "write 32 random bytes into a file, as by openssl rand -base64 32, and name it with vault_key_file", "there is none, so no secret can be kept in the store"))
+	}
+	return all
+}
+
+// worst is the exit code.
+func worst(all []finding) int {
+	for _, f := range all {
+		if f.Level == fail {
+			return exitOther
+		}
+	}
+	return exitOK
+}
+
+func printFindings(env *Env, format outputFormat, all []finding) error {
+	if format == asJSON {
+		return printJSON(env, struct {
+			OK     bool      `json:"ok"`
+			Checks []finding `json:"checks"`
+		}{worst(all) == exitOK, all})
+	}
+	p, _ := outward(env)
+	colour := map[level]func(string) string{fine: p.green, warn: p.yellow, fail: p.red}
+	for _, f := range all {
+		fmt.Fprintf(env.Stdout, "%s  %s  %s\n", colour[f.Level](pad(string(f.Level), 4)), pad(f.Name, 12), f.What)
+		if f.Fix != "" {
+			fmt.Fprintf(env.Stdout, "%s%s %s\n", strings.Repeat(" ", 20), p.bold("fix:"), f.Fix)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/store/pebblestore"
+	"github.com/weirhq/weir/store/redisstore"
+)
+
+// askFor is how long somebody may take to answer the doctor.
+const askFor = 5 * time.Second
+
+// oldest is a time that has passed since: a clock before it was never set.
+var oldest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func clockCheck() finding {
+	const fix = "have chrony, ntpd or systemd-timesyncd set it; schedules go by it"
+	now := time.Now()
+	synced, known := clockSynced()
+	switch {
+	case now.Before(oldest):
+		return trouble(fail, "clock", fix, "it says %s", now.Format(time.RFC3339))
+	case known && !synced:
+		return trouble(warn, "clock", fix, "nobody sets it")
+	case !known:
+		return found("clock", "%s; whether somebody sets it is not known", now.UTC().Format(time.RFC3339))
+	}
+	return found("clock", "%s, and somebody sets it", now.UTC().Format(time.RFC3339))
+}
+
+// fewFiles is below what a server with some thousand clients needs.
+const fewFiles = 4096
+
+func filesCheck() finding {
+	most, known := openFiles()
+	switch {
+	case !known:
+		return found("open files", "no limit is known")
+	case most < fewFiles:
+		return trouble(warn, "open files", "raise it, as by ulimit -n 65536 or LimitNOFILE=65536", "at most %d: each client and each call takes one", most)
+	}
+	return found("open files", "at most %d", most)
+}
+
+// addressCheck tries to listen. A server of ours that listens there is no mistake.
+func addressCheck(ctx context.Context, name string, a config.Address, flag string) finding {
+	var conf net.ListenConfig
+	l, err := conf.Listen(ctx, "tcp", string(a))
+	if err == nil {
+		if err := l.Close(); err != nil {
+			return trouble(warn, name, "", "%s: %v", a, err)
+		}
+		return found(name, "%s is free", a)
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return trouble(warn, name, "if that is no server of yours, stop it or choose another address with "+flag, "%s: another process listens there", a)
+	}
+	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, innermost(err))
+}
+
+// soon is how long a certificate should hold at least.
+const soon = 14 * 24 * time.Hour
+
+func certificateCheck(c *config.Server) finding {
+	const name = "certificate"
+	pair, err := tls.LoadX509KeyPair(c.TLS.Cert, c.TLS.Key)
+	if err != nil {
+		return trouble(fail, name, "check tls.cert and tls.key", "%v", err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return trouble(fail, name, "check tls.cert", "%v", err)
+	}
+	until := leaf.NotAfter.UTC().Format(time.DateOnly)
+	switch left := time.Until(leaf.NotAfter); {
+	case left < 0:
+		return trouble(fail, name, "replace the files; the server reads them again by itself", "it ended on %s", until)
+	case left < soon:
+		return trouble(warn, name, "replace the files; the server reads them again by itself", "it ends on %s", until)
+	}
+	return found(name, "for %s, until %s", strings.Join(leaf.DNSNames, ", "), until)
+}
+
+// directoryChecks looks at the data directory and the disk that it is on.
+func directoryChecks(c *config.Server) []finding {
+	dir, there := c.Data, true
+	for !exists(dir) && filepath.Dir(dir) != dir {
+		dir, there = filepath.Dir(dir), false
+	}
+	all := []finding{writableCheck(c.Data, dir, there)}
+	if free, total, known := diskSpace(dir); known {
+		all = append(all, spaceCheck(free, total))
+	}
+	return all
+}
+
+func writableCheck(data, dir string, there bool) finding {
+	const name, fix = "directory", "check who owns it, or choose another one with --data"
+	st, err := os.Stat(dir)
+	if err == nil && !st.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err == nil {
+		err = probe(dir)
+	}
+	switch {
+	case err != nil:
+		return trouble(fail, name, fix, "%s: cannot be written: %v", data, innermost(err))
+	case !there:
+		return found(name, "%s is not there yet, and can be made", data)
+	case runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0:
+		return trouble(warn, name, "chmod 700 "+quote(data), "%s: others may look into it (%v)", data, st.Mode().Perm())
+	}
+	return found(name, "%s can be written, by this user alone", data)
+}
+
+// spaceCheck goes by what the store wants: see pebblestore.Options.MinFree.
+func spaceCheck(free, total uint64) finding {
+	want := min(total/10, 2<<30)
+	switch {
+	case free < want/2:
+		return trouble(fail, "disk", "make room", "%d MiB free, and work stops below %d MiB", free>>20, want/2>>20)
+	case free < want:
+		return trouble(warn, "disk", "make room", "%d MiB free, and no new work is taken below %d MiB", free>>20, want>>20)
+	}
+	return found("disk", "%d GiB of %d GiB free", free>>30, total>>30)
+}
+
+// embeddedCheck opens the store if there is one, which finds damage, and closes it again.
+func embeddedCheck(c *config.Server) finding {
+	const name = "store"
+	dir := filepath.Join(c.Data, "store")
+	if !exists(dir) {
+		return found(name, "embedded, and new")
+	}
+	broken := make(chan error, 1)
+	s, err := pebblestore.Open(dir, pebblestore.Options{
+		Logger: slog.New(slog.DiscardHandler), MinFree: -1, Ballast: -1,
+		OnFatal: func(err error) {
+			select {
+			case broken <- err:
+			default: // the first tells enough
+			}
+		},
+	})
+	if errors.Is(err, syscall.EAGAIN) {
+		return trouble(warn, name, "if that is no server of yours, stop it or choose another directory with --data", "another process is using this data directory")
+	}
+	if err != nil {
+		f, _ := errors.AsType[*failure](storeFailed(c, err))
+		return trouble(fail, name, f.fix, "%s", f.what)
+	}
+	err = errors.Join(s.Health(), s.Close())
+	select {
+	case err = <-broken:
+	default: // it is not
+	}
+	if err != nil {
+		return trouble(fail, name, "look at the disk", "%v", err)
+	}
+	return found(name, "embedded, whole, and of a version that this one reads")
+}
+
+// redisCheck connects as the server would, and if that fails as one that asks for less.
+func redisCheck(ctx context.Context, c *config.Server) finding {
+	const name = "redis"
+	ctx, cancel := context.WithTimeout(ctx, 2*askFor)
+	defer cancel()
+	quiet := slog.New(slog.DiscardHandler)
+	s, err := openRedis(ctx, c, quiet)
+	if err == nil {
+		what := found(name, "%s answers, evicts nothing, and gives durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
+		if err := errors.Join(s.Health(), s.Close()); err != nil {
+			return trouble(warn, name, "", "%v", err)
+		}
+		return what
+	}
+	f, _ := errors.AsType[*failure](err)
+	o, bad := sharedOptions(c)
+	if bad == nil && o.Mode != redisstore.Memory {
+		o.Mode, o.Replicas, o.Logger = redisstore.Memory, 0, quiet
+		if less, err := redisstore.Open(ctx, o); err == nil {
+			_ = less.Close() // never fails
+			return trouble(fail, name, "change the settings of Redis, or use durability memory", "%s", f.what)
+		}
+	}
+	return trouble(fail, name, f.fix, "%s", f.what)
+}
+
+// askServer asks a running server whether it lives and is ready. It is the place for all that a server can tell of itself.
+func askServer(ctx context.Context, address string) (all []finding) {
+	client := &http.Client{Timeout: askFor}
+	defer client.CloseIdleConnections()
+	for _, q := range []struct{ path, good string }{{"/healthz", "it lives"}, {"/readyz", "it takes work"}} {
+		const name, fix = "server", "check the address, and the server's log"
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+q.path, nil)
+		if err != nil {
+			return append(all, trouble(fail, name, "write it as in http://127.0.0.1:8080", "%s is no URL", redacted(address)))
+		}
+		a, err := client.Do(r)
+		if err != nil {
+			return append(all, trouble(fail, name, fix, "%s: %v", redacted(address), innermost(err)))
+		}
+		_ = a.Body.Close() // nothing of it is read
+		if a.StatusCode != http.StatusOK {
+			all = append(all, trouble(fail, name, fix, "%s answers %s with %s", redacted(address), q.path, a.Status))
+			continue
+		}
+		all = append(all, found(name, "%s: %s", redacted(address), q.good))
+	}
+	return all
+}

@@ -1,0 +1,7 @@
+package cli
+
+// openFiles has no answer on Windows.
+func openFiles() (most uint64, known bool) { return 0, false }
+
+// diskSpace leaves the question to the store, which looks when it is opened.
+func diskSpace(string) (free, total uint64, known bool) { return 0, 0, false }

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/store"
+)
+
+const serveLong = `Runs the server: it takes bulk actions over HTTP, keeps them, and works on them.
+
+Without any flag it listens on this machine alone and keeps everything in .weir. Beyond this machine it wants TLS
+(or the word that a proxy in front does it) and a key. Several servers share the work if they share a Redis.
+
+Every flag is also a key of weir.yaml and a variable: --limits-body is limits: {body: ...} and WEIR_LIMITS_BODY.
+A flag counts more than a variable, and that more than the file. weir config print shows each value and
+where it came from; weir doctor checks the machine.
+
+SIGTERM, or one Ctrl-C, drains: running tasks and requests finish, then the server ends with exit code 0.
+A second one aborts; what was in flight runs again after the next start.
+
+Exit codes: 0 told to stop · 1 something else went wrong · 2 configuration, port, directory or store not fit for
+use · 3 Redis cannot be reached · 130 aborted`
+
+func serveCommand() command {
+	return command{
+		use: "serve", short: "run the server", long: serveLong,
+		example: `  weir serve
+  weir serve --config /etc/weir/weir.yaml --data /var/lib/weir
+  weir serve --listen :8443 --tls-cert cert.pem --tls-key key.pem --admin-key-file admin.key
+  weir serve --redis redis://host:6379 --role worker`,
+		args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &serverSettings{}
+			o.bind(fs)
+			acceptLoss := fs.Bool("accept-loss", false, "go on with what is left of a store that has lost accepted work")
+			return func(ctx context.Context, env *Env, _ []string) error {
+				conf, err := o.load(env)
+				if err != nil {
+					return err
+				}
+				return serve(ctx, env, conf, newParts(), *acceptLoss)
+			}
+		},
+	}
+}
+
+// newHandler makes what answers requests, and the keepers: work beside requests that goes on until its context
+// ends. ctx ends when the server begins to drain: from then on new work is refused, and streams end. A handler
+// that is also an [operated] has routes of its own for operators, one that is [keyed] knows of keys in the store.
+type newHandler func(ctx context.Context, c *config.Server, e *engine.Engine, s store.Store, log *slog.Logger) (h http.Handler, keepers func(ctx context.Context) error, err error)
+
+// operated is a handler whose routes for operators are on the second address.
+type operated interface{ Operators() http.Handler }
+
+// keyed is a handler that knows whether anybody has a key.
+type keyed interface {
+	HasKeys(ctx context.Context) (bool, error)
+}
+
+// parts is what a server is made of besides store and engine.
+type parts struct {
+	metrics *prometheus.Registry
+	// transport makes the calls of HTTP actions; nil: the engine's own.
+	transport func(c *config.Server, log *slog.Logger) (http.RoundTripper, error)
+	handler   newHandler
+}
+
+// newParts are the parts of a server as it is: one that lives, and has no routes yet.
+func newParts() parts {
+	return parts{
+		metrics: prometheus.NewRegistry(),
+		handler: func(context.Context, *config.Server, *engine.Engine, store.Store, *slog.Logger) (http.Handler, func(context.Context) error, error) {
+			mux := http.NewServeMux()
+			mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+			mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+			return mux, nil, nil
+		},
+	}
+}
+
+// serving is a server that runs, or begins to.
+type serving struct {
+	env  *Env
+	conf *config.Server
+	log  *slog.Logger
+
+	doors  []*door
+	store  store.Store
+	broken chan error // the store can no longer be trusted
+	worker            // its engine
+
+	refuse  context.CancelFunc // of the handler's context: new work is refused from then on
+	rest    context.CancelFunc // of the keepers' context
+	keepers chan error         // how they ended
+	failed  chan error         // of the doors
+}
+
+// serve runs a server until it is told to stop.
+func serve(ctx context.Context, env *Env, conf *config.Server, p parts, acceptLoss bool) (err error) {
+	s := &serving{env: env, conf: conf, log: newLog(env, conf), broken: make(chan error, 1), keepers: make(chan error, 1), failed: make(chan error, 2)}
+	if s.doors, err = openDoors(ctx, conf, s.log); err != nil {
+		return err
+	}
+	defer s.shut()
+	if s.store, err = s.openStore(ctx, acceptLoss); err != nil {
+		return err
+	}
+	if err := s.begin(ctx, p, acceptLoss); err != nil {
+		return errors.Join(err, s.store.Close())
+	}
+	s.tell(ctx)
+	return s.until(ctx)
+}
+
+// begin starts the engine, the keepers and the answering of requests.
+func (s *serving) begin(ctx context.Context, p parts, acceptLoss bool) error {
+	o := s.engineOptions(acceptLoss)
+	o.Metrics = p.metrics
+	var err error
+	if p.transport != nil {
+		if o.Transport, err = p.transport(s.conf, s.log); err != nil {
+			return err
+		}
+	}
+	if s.engine, err = engine.Open(ctx, s.store, o); err != nil {
+		return storeFailed(s.conf, err)
+	}
+	taking, refuse := context.WithCancel(context.WithoutCancel(ctx))
+	s.refuse = refuse
+	h, keep, err := p.handler(taking, s.conf, s.engine, s.store, s.log)
+	if err == nil {
+		err = s.wantKeys(ctx, h)
+	}
+	if err != nil {
+		refuse()
+		return err
+	}
+	if s.conf.Role != config.RoleAPI {
+		s.start(ctx)
+	}
+	s.keep(ctx, keep)
+	for _, d := range s.doors {
+		d.answer(ctx, h, s.log, s.failed)
+	}
+	return nil
+}
+
+// keep runs the keepers until rest is called.
+func (s *serving) keep(ctx context.Context, keep func(context.Context) error) {
+	ctx, s.rest = context.WithCancel(context.WithoutCancel(ctx))
+	if keep == nil {
+		keep = func(ctx context.Context) error { <-ctx.Done(); return nil }
+	}
+	go func() { s.keepers <- keep(ctx) }()
+}
+
+func (s *serving) engineOptions(acceptLoss bool) engine.Options {
+	c := s.conf
+	return engine.Options{
+		Partitions: c.Partitions, Slots: c.Slots, Workers: min(c.Workers, c.Slots), MaxPending: int64(c.Limits.PendingItems),
+		LeaseFor: time.Duration(c.Lease), DrainFor: time.Duration(c.Drain), AcceptLoss: acceptLoss, Logger: s.log,
+	}
+}
+
+// wantKeys refuses to serve other machines as long as nobody has a key.
+func (s *serving) wantKeys(ctx context.Context, h http.Handler) error {
+	if !s.conf.Reachable() || s.conf.AdminKey.Set() {
+		return nil
+	}
+	if k, ok := h.(keyed); ok {
+		if has, err := k.HasKeys(ctx); err != nil || has {
+			return err
+		}
+	}
+	return badUsage("set admin_key_file, or create a key while the server listens on 127.0.0.1",
+		"%s can be reached from other machines, and there is no key to keep strangers out", s.doors[0].address)
+}
+
+// until works until there is a reason to stop, and stops.
+func (s *serving) until(ctx context.Context) error {
+	var why error
+	select {
+	case <-s.env.Signals:
+	case <-ctx.Done():
+	case err := <-s.broken:
+		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "look at the disk, then start again: what was accepted is read from it")
+	case why = <-s.failed:
+	case why = <-s.over:
+		s.stop()
+		s.stop = nil // or drain would wait for it
+		why = errors.Join(why, errors.New("the engine has stopped by itself"))
+	case why = <-s.keepers:
+		s.keepers <- nil
+		why = errors.Join(why, errors.New("what runs beside the requests has stopped by itself"))
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("for", time.Duration(s.conf.Drain)))
+	notify(ctx, s.env, "STOPPING=1")
+	drained := make(chan error, 1)
+	go func() { drained <- s.drain(ctx) }()
+	select {
+	case err := <-drained:
+		s.log.LogAttrs(ctx, slog.LevelInfo, "stopped")
+		return errors.Join(why, err)
+	case err := <-s.broken:
+		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "look at the disk, then start again")
+	case <-s.env.Signals:
+		return &failure{exitInterrupted, "aborted; what was in flight runs again after the next start", ""}
+	}
+}
+
+// drain lets requests, tasks and keepers end, and closes the store.
+func (s *serving) drain(ctx context.Context) error {
+	s.refuse()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(s.conf.Drain))
+	defer cancel()
+	errs := make([]error, len(s.doors))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i, d := range s.doors {
+			errs[i] = d.close(ctx)
+		}
+	}()
+	err := s.end()
+	if errors.Is(err, context.Canceled) {
+		err = nil // stopped before it had begun
+	}
+	<-done
+	s.rest()
+	return errors.Join(err, errors.Join(errs...), <-s.keepers, s.store.Close())
+}
+
+// shut closes what is still open.
+func (s *serving) shut() {
+	for _, d := range s.doors {
+		_ = d.listener.Close() // closed before, as a rule
+	}
+}
+
+// newLog is where the server logs to: stderr, as text for people and as JSON for programs.
+func newLog(env *Env, c *config.Server) *slog.Logger {
+	o := &slog.HandlerOptions{Level: c.Log.Level.Level()}
+	if c.Log.Format == config.LogText || c.Log.Format == config.LogAuto && env.Terminal != nil {
+		return slog.New(slog.NewTextHandler(env.Stderr, o))
+	}
+	return slog.New(slog.NewJSONHandler(env.Stderr, o))
+}
+
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

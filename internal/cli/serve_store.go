@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/pebblestore"
+	"github.com/weirhq/weir/store/redisstore"
+)
+
+// openStore opens the store that the settings name.
+func (s *serving) openStore(ctx context.Context, acceptLoss bool) (store.Store, error) {
+	if len(s.conf.Redis) > 0 {
+		return openRedis(ctx, s.conf, s.log)
+	}
+	st, err := pebblestore.Open(filepath.Join(s.conf.Data, "store"), pebblestore.Options{
+		Mode: embeddedMode(s.conf), Logger: s.log, AcceptLoss: acceptLoss,
+		OnFatal: func(err error) {
+			select {
+			case s.broken <- err:
+			default: // the first tells enough
+			}
+		},
+	})
+	if err != nil {
+		return nil, storeFailed(s.conf, err)
+	}
+	return st, nil
+}
+
+func embeddedMode(c *config.Server) pebblestore.Mode {
+	if c.Durability == config.DurableMemory {
+		return pebblestore.Memory
+	}
+	return pebblestore.Disk
+}
+
+// storeFailed says what a store that does not open means for the user.
+func storeFailed(c *config.Server, err error) error {
+	const elsewhere = "choose another directory with --data"
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return badUsage("stop that one, or "+elsewhere, "%s: another process is using this data directory", c.Data)
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return badUsage("check who owns it, or "+elsewhere, "%s: this data directory cannot be written: %v", c.Data, innermost(err))
+	case errors.Is(err, store.ErrFull):
+		return badUsage("make room on the disk, or "+elsewhere, "%s: %v", c.Data, err)
+	case errors.Is(err, store.ErrCorrupt):
+		return badUsage("put the directory back from a backup, or go on with what is left by --accept-loss", "%s: %v", c.Data, err)
+	case errors.Is(err, store.ErrUnavailable):
+		return &failure{exitUnreachable, err.Error(), "check the address of Redis, and that the server is up"}
+	}
+	return badUsage("", "%s", err.Error())
+}
+
+// innermost is the system's word for what went wrong.
+func innermost(err error) error {
+	if n, ok := errors.AsType[syscall.Errno](err); ok {
+		return n
+	}
+	return err
+}
+
+// openRedis connects to the shared store.
+func openRedis(ctx context.Context, c *config.Server, log *slog.Logger) (*redisstore.Store, error) {
+	o, err := sharedOptions(c)
+	if err != nil {
+		return nil, badUsage("check redis_tls", "TLS to Redis: %v", err)
+	}
+	o.Logger = log
+	st, err := redisstore.Open(ctx, o)
+	if err != nil {
+		return nil, redisFailed(err)
+	}
+	return st, nil
+}
+
+// sharedOptions are the settings of Redis for the store.
+func sharedOptions(c *config.Server) (o redisstore.Options, err error) {
+	r := c.RedisServers()
+	o = redisstore.Options{
+		Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(), Stage: c.Stage, Replicas: c.RedisReplicas,
+		Mode: map[config.Durability]redisstore.Mode{
+			config.DurableDisk: redisstore.Disk, config.DurableMemory: redisstore.Memory, config.DurableReplicated: redisstore.Replicated,
+		}[c.Durability],
+	}
+	if r.TLS {
+		o.TLS, err = clientTLS(c.RedisTLS)
+	}
+	return o, err
+}
+
+// clientTLS is how to prove ourselves, and whom to trust.
+func clientTLS(files config.ClientTLS) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12}
+	if files.CA != "" {
+		raw, err := os.ReadFile(files.CA)
+		if err != nil {
+			return nil, err
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(raw) {
+			return nil, fmt.Errorf("%s holds no certificate", files.CA)
+		}
+	}
+	if files.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+		if err != nil {
+			return nil, err
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, nil
+}
+
+// refusals are the words with which Redis does not let somebody in, and what they mean.
+var refusals = []struct{ code, means string }{
+	{"WRONGPASS", "the user name or the password is wrong"},
+	{"NOAUTH", "it wants a password"},
+	{"NOPERM", "the user may not do all that a store has to"},
+	{"without any password configured", "it has a password for nobody, and was given one"},
+}
+
+// redisFailed says what servers that cannot be used mean for the user.
+func redisFailed(err error) error {
+	text := strings.TrimPrefix(err.Error(), "redisstore: ")
+	for _, r := range refusals {
+		if strings.Contains(text, r.code) {
+			return badUsage("check the user in its URL and the password in redis_password_file", "Redis does not let us in: %s", r.means)
+		}
+	}
+	if errors.Is(err, store.ErrUnavailable) {
+		return &failure{exitUnreachable, "Redis cannot be reached: " + text, "check the address, and that the server is up"}
+	}
+	return badUsage("", "Redis is not fit for use: %s", text)
+}

@@ -1,0 +1,440 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/pebblestore"
+)
+
+// TestServerScripts runs the scripts of what a server is started with. They have
+// addresses that are free, and Redis servers of several kinds.
+func TestServerScripts(t *testing.T) {
+	locked := testenv.Redis(t)
+	locked.Do("CONFIG", "SET", "requirepass", "planted-password")
+	vars := []string{
+		"NO_COLOR=1",
+		"REDIS=redis://" + testenv.Redis(t).Addr,
+		"EVICTING=redis://" + testenv.Redis(t, "maxmemory-policy", "allkeys-lru").Addr,
+		"LOCKED=redis://" + locked.Addr,
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"ADDRESS", "OTHER"} {
+				a, err := freeAddress(env.T().(testing.TB).Context())
+				if err != nil {
+					return err
+				}
+				vars = append(vars[:len(vars):len(vars)], name+"="+a)
+			}
+			env.Vars = append(env.Vars, vars...)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "term": terminate, "answers": answers, "hide": hide,
+		},
+	})
+}
+
+// freeAddress is one on which nobody listens at the moment.
+func freeAddress(ctx context.Context) (string, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// answers waits until a server answers, and wants the status: answers 200 http://...
+func answers(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	client := &http.Client{Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(60 * time.Second); ; {
+		a, err := client.Get(args[1])
+		if err == nil {
+			_ = a.Body.Close()
+			if a.StatusCode != want {
+				ts.Fatalf("%s answers %s, want %d", args[1], a.Status, want)
+			}
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("%s does not answer: %v", args[1], err)
+		}
+	}
+}
+
+// hide writes the last stdout into a file, without the name of the script's directory and what depends on its length.
+func hide(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("WORK"), "WORK")
+	text = regexp.MustCompile(` {2,}`).ReplaceAllString(text, "  ")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// house is a server in this process.
+type house struct {
+	conf    *config.Server
+	log     *shot
+	signals chan os.Signal
+	over    chan error
+}
+
+// settingsOf are the settings of a server in a directory of the test.
+func settingsOf(t *testing.T, flags map[string]string) *config.Server {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "admin.key"), []byte("k"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data": "d", "durability": "memory", "log.format": "text"}
+	for k, v := range flags {
+		all[k] = v
+	}
+	c, err := config.Load(config.Source{Dir: dir, Getenv: func(string) string { return "" }, Flags: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// handlerOf makes parts of a handler, and of keepers that say when they end.
+func handlerOf(h func(taking context.Context) http.Handler, kept chan<- struct{}) parts {
+	p := newParts()
+	p.handler = func(ctx context.Context, _ *config.Server, _ *engine.Engine, _ store.Store, _ *slog.Logger) (http.Handler, func(context.Context) error, error) {
+		return h(ctx), func(ctx context.Context) error {
+			<-ctx.Done()
+			if kept != nil {
+				close(kept)
+			}
+			return nil
+		}, nil
+	}
+	return p
+}
+
+func open(t *testing.T, c *config.Server, p parts) *house {
+	t.Helper()
+	h := &house{conf: c, log: &shot{}, signals: make(chan os.Signal, 2), over: make(chan error, 1)}
+	env := &Env{Dir: t.TempDir(), Stdout: h.log, Stderr: h.log, Signals: h.signals}
+	env.fill()
+	go func() { h.over <- serve(t.Context(), env, c, p, false) }()
+	return h
+}
+
+// url waits until the server says where it is.
+func (h *house) url(t *testing.T) string {
+	t.Helper()
+	h.log.until(t, "role ")
+	_, after, _ := strings.Cut(h.log.String(), "url        ")
+	address, _, _ := strings.Cut(after, "\n")
+	return address
+}
+
+func (h *house) stop(t *testing.T) {
+	t.Helper()
+	h.signals <- os.Interrupt
+	if err := <-h.over; err != nil {
+		t.Errorf("serve = %v, want nil\n%s", err, h.log)
+	}
+}
+
+func TestADrainingServerFinishesRequestsAndThenItsKeepers(t *testing.T) {
+	begun, goOn, kept := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	h := open(t, settingsOf(t, map[string]string{"admin_listen": "127.0.0.1:0"}), handlerOf(func(taking context.Context) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(begun)
+			<-taking.Done() // the server has been told to stop
+			<-goOn
+			if r.Context().Err() != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			_, _ = io.WriteString(w, "whole")
+		})
+	}, kept))
+	url := h.url(t)
+	answer := make(chan string, 1)
+	go func() {
+		a, err := http.Get(url)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer a.Body.Close()
+		b, _ := io.ReadAll(a.Body) // what is missing shows
+		answer <- a.Status + " " + string(b)
+	}()
+	<-begun
+	h.signals <- os.Interrupt
+	h.log.until(t, "draining")
+	select {
+	case <-kept:
+		t.Error("the keepers ended before the last request did")
+	default:
+	}
+	close(goOn)
+	if got := <-answer; got != "200 OK whole" {
+		t.Errorf("the request under way was answered with %q", got)
+	}
+	if err := <-h.over; err != nil {
+		t.Errorf("serve = %v", err)
+	}
+	<-kept
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestASecondSignalWaitsForNobody(t *testing.T) {
+	begun, goOn, kept := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	h := open(t, settingsOf(t, nil), handlerOf(func(context.Context) http.Handler {
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			close(begun)
+			<-goOn
+		})
+	}, kept))
+	url := h.url(t)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if a, err := http.Get(url); err == nil {
+			_ = a.Body.Close()
+		}
+	}()
+	<-begun
+	h.signals <- os.Interrupt
+	h.log.until(t, "draining")
+	h.signals <- os.Interrupt
+	if f, ok := errors.AsType[*failure](<-h.over); !ok || f.code != exitInterrupted {
+		t.Errorf("serve = %v, want an abort", f)
+	}
+	close(goOn)
+	<-answered
+	<-kept
+	awaitFree(t, h.conf)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// awaitFree waits until nobody has the store open.
+func awaitFree(t *testing.T, c *config.Server) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; {
+		s, err := pebblestore.Open(filepath.Join(c.Data, "store"), pebblestore.Options{MinFree: -1, Ballast: -1, Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the store is not closed: %v", err)
+		}
+		if err := sleep(t.Context(), 10*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAStoreThatDoesNotOpenIsExplained(t *testing.T) {
+	c := settingsOf(t, nil)
+	for _, tt := range []struct {
+		err       error
+		code      int
+		what, fix string
+	}{
+		{syscall.EAGAIN, exitUsage, "another process is using this data directory", "stop that one"},
+		{&os.PathError{Op: "mkdir", Path: "/d", Err: syscall.EACCES}, exitUsage, "cannot be written: permission denied", "check who owns it"},
+		{&os.PathError{Op: "mkdir", Path: "/d", Err: syscall.EROFS}, exitUsage, "cannot be written: read-only file system", "choose another directory"},
+		{store.ErrFull, exitUsage, "low on space", "make room"},
+		{&pebblestore.LossError{Missing: []string{"000002.log"}}, exitUsage, "000002.log is gone", "--accept-loss"},
+		{store.ErrUnavailable, exitUnreachable, "unavailable", "check the address of Redis"},
+		{errors.New("written by a newer version of weir"), exitUsage, "newer version", ""},
+	} {
+		f, ok := errors.AsType[*failure](storeFailed(c, fmt.Errorf("open store: %w", tt.err)))
+		if !ok || f.code != tt.code || !strings.Contains(f.what, tt.what) || !strings.Contains(f.fix, tt.fix) {
+			t.Errorf("%v is explained as %+v, want code %d, %q, %q", tt.err, f, tt.code, tt.what, tt.fix)
+		}
+	}
+}
+
+// lobby is a handler with routes of its own for operators, which may know keys.
+type lobby struct {
+	http.Handler
+	keys bool
+	err  error
+}
+
+func (lobby) Operators() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "operators") })
+}
+
+func (l lobby) HasKeys(context.Context) (bool, error) { return l.keys, l.err }
+
+// TestStartMatrix is who may be listened to with what.
+func TestStartMatrix(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		flags map[string]string
+		lobby lobby
+		want  string // in the error; empty: it starts
+	}{
+		{"this machine without a key", nil, lobby{}, ""},
+		{"others without a key", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "there is no key to keep strangers out"},
+		{"operators from elsewhere without a key", map[string]string{"admin_listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "there is no key to keep strangers out"},
+		{"others with a key in the store", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{keys: true}, ""},
+		{"others with a key in a file", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true", "admin_key_file": "admin.key"}, lobby{}, ""},
+		{"others when nobody can tell", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{err: errors.New("store is away")}, "store is away"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.lobby.Handler = http.NotFoundHandler()
+			h := open(t, settingsOf(t, tt.flags), handlerOf(func(context.Context) http.Handler { return tt.lobby }, nil))
+			if tt.want == "" {
+				h.url(t)
+				h.stop(t)
+				return
+			}
+			if err := <-h.over; err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("serve = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestOperatorsHaveAnAddressOfTheirOwn(t *testing.T) {
+	address, err := freeAddress(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := settingsOf(t, map[string]string{"admin_listen": address})
+	h := open(t, c, handlerOf(func(context.Context) http.Handler { return lobby{Handler: http.NotFoundHandler()} }, nil))
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	for url, want := range map[string]int{h.url(t): http.StatusNotFound, "http://" + address: http.StatusOK} {
+		a, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != want {
+			t.Errorf("%s answers %d, want %d", url, a.StatusCode, want)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Long", strings.Repeat("x", headerSize+8<<10))
+	a, err := client.Do(r)
+	if err != nil || a.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("40 KiB of headers are answered with %v, %v", a, err)
+	} else {
+		_ = a.Body.Close()
+	}
+	h.stop(t)
+}
+
+func TestACertificateThatWasReplacedIsShownToTheNextClient(t *testing.T) {
+	dir := t.TempDir()
+	files := config.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	first := newPair(t, files, "first.example")
+	log := &shot{}
+	c, err := newCertificate(files, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	shows := func(after time.Duration) string {
+		conf := c.at(t.Context(), now.Add(after))
+		return string(conf.Certificates[0].Certificate[0])
+	}
+	second := newPair(t, files, "a-longer-name.example")
+	if got := shows(lookAtCertificate / 2); got != first {
+		t.Error("the files were looked at again at once")
+	}
+	if got := shows(3 * lookAtCertificate); got != second {
+		t.Error("the new certificate is not shown")
+	}
+	if err := os.WriteFile(files.Cert, []byte("half a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shows(5 * lookAtCertificate); got != second || !strings.Contains(log.String(), "the former one stays") {
+		t.Errorf("with a file that cannot be used the certificate is another one\n%s", log)
+	}
+	conf := c.at(t.Context(), now)
+	if conf.MinVersion != tls.VersionTLS12 || conf.ClientAuth != tls.NoClientCert {
+		t.Errorf("config = %+v", conf)
+	}
+}
+
+func TestTLSEndsInTheServer(t *testing.T) {
+	dir := t.TempDir()
+	files := config.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), ClientCA: filepath.Join(dir, "cert.pem")}
+	newPair(t, files, "weir.example")
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, settingsOf(t, map[string]string{"tls.cert": files.Cert, "tls.key": files.Key, "tls.client_ca": files.ClientCA, "admin_listen": "127.0.0.1:0"}), newParts())
+	url := h.url(t)
+	for _, tt := range []struct {
+		name string
+		show []tls.Certificate
+		ok   bool
+	}{{"with a certificate", []tls.Certificate{pair}, true}, {"without one", nil, false}} {
+		conf := &tls.Config{InsecureSkipVerify: true, Certificates: tt.show}
+		transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
+		client := &http.Client{Transport: transport}
+		a, err := client.Get(url + "/healthz")
+		if (err == nil) != tt.ok {
+			t.Errorf("a client %s is answered with %v, %v", tt.name, a, err)
+		}
+		if err == nil {
+			_ = a.Body.Close()
+			if a.ProtoMajor != 2 {
+				t.Errorf("%s is spoken, want HTTP/2", a.Proto)
+			}
+		}
+		transport.CloseIdleConnections()
+	}
+	h.stop(t)
+}
+
+func TestSystemdIsTold(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	env := &Env{Getenv: func(name string) string { return map[string]string{"NOTIFY_SOCKET": socket}[name] }}
+	notify(t.Context(), env, "READY=1")
+	b := make([]byte, 64)
+	n, err := l.Read(b)
+	if err != nil || string(b[:n]) != "READY=1" {
+		t.Errorf("systemd hears %q, %v", b[:n], err)
+	}
+}

@@ -1,0 +1,201 @@
+// Package fault counts failures by group: those that have the same step, code
+// and, but for what differs from item to item, message.
+//
+// [AppendNormal] takes numbers, ids, addresses and quoted text out of a message.
+// [Groups] keeps exact counts of one part of a bulk action in bounded memory, and
+// [Merge] adds the counts of parts up.
+//
+// The package is pure. A Groups belongs to one goroutine.
+package fault
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Most is how many groups are kept apart. What comes later and fits none of them counts
+// in a group for all others, one for each step.
+const Most = 100
+
+const (
+	maxCode   = 128  // bytes of a code that tell groups apart
+	maxSample = 1000 // bytes of a message that are kept as a sample
+)
+
+// Group is all failures at one step with one code and message.
+type Group struct {
+	Step    int    `json:"step"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"` // without what differs from item to item
+	Other   bool   `json:"other,omitempty"`   // failures at the step that have no group of their own
+	Count   int64  `json:"count"`
+	First   int64  `json:"first"` // when the first came, unix nanoseconds; 0: not known
+	Last    int64  `json:"last"`
+	Item    int64  `json:"item"`   // position of one of the items: the lowest
+	Sample  string `json:"sample"` // its message in full
+}
+
+// appendKey appends what tells a group from others.
+func appendKey(dst []byte, step int, other bool, code string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(step)<<1)
+	if other {
+		dst[len(dst)-1]++
+		return dst
+	}
+	return append(append(dst, code...), 0)
+}
+
+func (g *Group) key() string {
+	return string(append(appendKey(nil, g.Step, g.Other, g.Code), g.Message...))
+}
+
+// add counts what another group of the same key has.
+func (g *Group) add(o *Group) {
+	if g.First == 0 || o.First != 0 && o.First < g.First {
+		g.First = o.First
+	}
+	if g.Last = max(g.Last, o.Last); g.Count == 0 || o.Item < g.Item {
+		g.Item, g.Sample = o.Item, o.Sample
+	}
+	g.Count += o.Count
+}
+
+// Groups counts failures. The zero value is empty.
+type Groups struct {
+	list    []Group
+	changed []bool
+	index   map[string]int
+	key     []byte // reused: a failure of a known group costs no allocation
+	text    []byte // the message that came last, if it was short,
+	at      int    // and its group
+}
+
+// Restore makes groups of what [Groups.Changed] once told.
+func Restore(list []Group) *Groups {
+	g := &Groups{}
+	for i := range list {
+		g.append(list[i].key(), list[i])
+	}
+	clear(g.changed)
+	return g
+}
+
+func (g *Groups) append(key string, group Group) int {
+	if g.index == nil {
+		g.index = map[string]int{}
+	}
+	g.index[key] = len(g.list)
+	g.list = append(g.list, group)
+	g.changed = append(g.changed, true)
+	return len(g.list) - 1
+}
+
+// Add counts a failure: when, at which step, of the item at which position.
+func (g *Groups) Add(now int64, step int, code, message string, item int64) {
+	at := g.find(step, cut(code, maxCode), message)
+	x := &g.list[at]
+	if x.Count == 0 || item < x.Item {
+		x.Item, x.Sample = item, strings.Clone(cut(message, maxSample))
+	}
+	if x.First == 0 || now < x.First { // owners' clocks differ
+		x.First = now
+	}
+	x.Last = max(x.Last, now)
+	x.Count++
+	g.changed[at] = true
+}
+
+// find returns the group of a failure. Those that come one after the other often have the same message.
+func (g *Groups) find(step int, code, message string) int {
+	if len(message) > 0 && string(g.text) == message {
+		if x := &g.list[g.at]; x.Step == step && x.Code == code && !x.Other {
+			return g.at
+		}
+	}
+	g.key = appendKey(g.key[:0], step, false, code)
+	from := len(g.key)
+	g.key = AppendNormal(g.key, message)
+	at, known := g.index[string(g.key)]
+	if !known {
+		at = g.make(step, code, string(g.key[from:]))
+	}
+	if g.text, g.at = g.text[:0], at; len(message) <= maxSample {
+		g.text = append(g.text, message...)
+	}
+	return at
+}
+
+// make adds a group, or finds the one for all others.
+func (g *Groups) make(step int, code, message string) int {
+	if len(g.list) < Most {
+		return g.append(string(g.key), Group{Step: step, Code: strings.Clone(code), Message: message})
+	}
+	rest := string(appendKey(nil, step, true, ""))
+	if at, known := g.index[rest]; known {
+		return at
+	}
+	return g.append(rest, Group{Step: step, Other: true})
+}
+
+// Changed calls yield with every group that has changed since the last call, and its number, which stays.
+func (g *Groups) Changed(yield func(no int, group *Group)) {
+	for i, changed := range g.changed {
+		if changed {
+			yield(i, &g.list[i])
+		}
+	}
+	clear(g.changed)
+}
+
+// All lists the groups, the largest first.
+func (g *Groups) All() []Group { return Merge(g.list) }
+
+// Merge adds up what several parts of a bulk action have counted, the largest
+// group first, then by code, step and message. If there are more than Most, the
+// smallest count as others. In whatever order parts come, the result is the same.
+func Merge(parts ...[]Group) []Group {
+	sums := map[string]*Group{}
+	count := func(x Group) {
+		key := x.key()
+		if sums[key] == nil {
+			sums[key] = &Group{Step: x.Step, Code: x.Code, Message: x.Message, Other: x.Other}
+		}
+		sums[key].add(&x)
+	}
+	for _, list := range parts {
+		for _, x := range list {
+			count(x)
+		}
+	}
+	all := slices.SortedFunc(maps.Values(sums), order)
+	own := 0
+	for _, x := range all {
+		if x.Other {
+			continue
+		}
+		if own++; own > Most {
+			delete(sums, x.key())
+			count(Group{Step: x.Step, Other: true, Count: x.Count, First: x.First, Last: x.Last, Item: x.Item, Sample: x.Sample})
+		}
+	}
+	var list []Group
+	for _, x := range slices.SortedFunc(maps.Values(sums), order) {
+		list = append(list, *x)
+	}
+	return list
+}
+
+// order has the largest first, and what others there are last.
+func order(a, b *Group) int {
+	if a.Other != b.Other {
+		if a.Other {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code),
+		cmp.Compare(a.Step, b.Step), strings.Compare(a.Message, b.Message))
+}

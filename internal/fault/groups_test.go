@@ -1,0 +1,170 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// failure is one that the tests count.
+type failure struct {
+	at      int64
+	step    int
+	code    string
+	message string
+	item    int64
+}
+
+func (g *Groups) count(all ...failure) {
+	for _, f := range all {
+		g.Add(f.at, f.step, f.code, f.message, f.item)
+	}
+}
+
+func drawFailures(t *rapid.T) []failure {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) failure {
+		return failure{
+			at: rapid.Int64Range(1, 100).Draw(t, "at"), step: rapid.IntRange(0, 1).Draw(t, "step"),
+			code:    rapid.SampledFrom([]string{"x", "y", ""}).Draw(t, "code"),
+			message: fmt.Sprintf(rapid.SampledFrom([]string{"limit %d", "no user '%d'", "closed%.0d", "%.0d", "a%.0d\x00b"}).Draw(t, "message"), rapid.IntRange(0, 3).Draw(t, "n")),
+			item:    rapid.Int64Range(0, 1<<40).Draw(t, "item"),
+		}
+	}), 0, 200).Draw(t, "failures")
+}
+
+func TestCountsAreExactInWhateverPartsTheyAreMade(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawFailures(t)
+		var whole Groups
+		parts := make([]Groups, 4)
+		for i := range all {
+			all[i].item = all[i].item<<8 | int64(i) // no two failures are of one item
+			whole.count(all[i])
+			parts[rapid.IntRange(0, 3).Draw(t, "part")].count(all[i])
+		}
+		var lists [][]Group
+		for _, i := range rand.Perm(len(parts)) {
+			lists = append(lists, parts[i].All())
+		}
+		merged := Merge(lists...)
+		if d := cmp.Diff(whole.All(), merged); d != "" {
+			t.Fatalf("merged groups differ (-whole +merged):\n%s", d)
+		}
+		sum := int64(0)
+		for _, g := range merged {
+			sum += g.Count
+		}
+		if sum != int64(len(all)) || len(merged) > 2*3*5 {
+			t.Fatalf("%d failures in %d groups, want %d in at most 30", sum, len(merged), len(all))
+		}
+	})
+}
+
+func TestCountingGoesOnFromWhatWasKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawFailures(t)
+		cut := rapid.IntRange(0, len(all)).Draw(t, "cut")
+		var whole, first Groups
+		whole.count(all...)
+		first.count(all[:cut]...)
+		var kept []Group
+		first.Changed(func(no int, g *Group) {
+			if no != len(kept) {
+				t.Fatalf("group %d comes after %d others", no, len(kept))
+			}
+			kept = append(kept, *g)
+		})
+		second := Restore(kept)
+		second.Changed(func(no int, _ *Group) { t.Fatalf("group %d is not what was kept", no) })
+		second.count(all[cut:]...)
+		second.Changed(func(no int, g *Group) {
+			if no < len(kept) {
+				kept[no] = *g
+				return
+			}
+			kept = append(kept, *g)
+		})
+		if d := cmp.Diff(whole.All(), Merge(kept)); d != "" {
+			t.Fatalf("groups that were kept differ (-whole +kept):\n%s", d)
+		}
+	})
+}
+
+func TestTheLargestGroupComesFirstWithTheFirstItemAsASample(t *testing.T) {
+	var g Groups
+	g.count(
+		failure{10, 0, "b", "one 1", 9}, failure{20, 0, "a", "two", 8},
+		failure{30, 0, "c", "many 1", 7}, failure{40, 0, "c", "many 2", 6}, failure{25, 0, "c", "many 3", 12},
+	)
+	want := []Group{
+		{Code: "c", Message: "many <n>", Count: 3, First: 25, Last: 40, Item: 6, Sample: "many 2"},
+		{Code: "a", Message: "two", Count: 1, First: 20, Last: 20, Item: 8, Sample: "two"},
+		{Code: "b", Message: "one <n>", Count: 1, First: 10, Last: 10, Item: 9, Sample: "one 1"},
+	}
+	if d := cmp.Diff(want, g.All()); d != "" {
+		t.Errorf("groups (-want +got):\n%s", d)
+	}
+}
+
+func TestNoMoreThanAHundredGroupsAreKeptApart(t *testing.T) {
+	var a, b Groups
+	for i := range 300 {
+		a.Add(1, i%2, fmt.Sprint("code-", i), "no", int64(i))
+		b.Add(1, 0, fmt.Sprint("other-code-", i), "no", int64(300+i))
+	}
+	for name, list := range map[string][]Group{"of one part": a.All(), "of two parts": Merge(a.All(), b.All())} {
+		own, others, sum := 0, 0, int64(0)
+		for _, g := range list {
+			sum += g.Count
+			if g.Other {
+				others++
+			} else {
+				own++
+			}
+		}
+		want := int64(300)
+		if name == "of two parts" {
+			want = 600
+		}
+		if own != Most || others != 2 || sum != want {
+			t.Errorf("groups %s: %d, others of %d steps, %d failures; want %d, 2, %d", name, own, others, sum, Most, want)
+		}
+	}
+	if last := a.All()[Most]; !last.Other || last.Count != 100 || last.Item != 100 {
+		t.Errorf("others = %+v, want a hundred from item 100 on", last)
+	}
+}
+
+func TestWhatIsKeptOfAMessageIsBounded(t *testing.T) {
+	var g Groups
+	long := strings.Repeat("é", 100_000)
+	g.Add(1, 0, long, long, 0)
+	g.Add(2, 0, long, long, 1)
+	x := g.All()[0]
+	if x.Count != 2 || len(x.Code) > maxCode || len(x.Sample) > maxSample || len(x.Message) > maxNormal+len("…") {
+		t.Errorf("%d failures; code, sample and message have %d, %d and %d bytes", x.Count, len(x.Code), len(x.Sample), len(x.Message))
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	for name, message := range map[string]func(i int) string{
+		"the same":     func(int) string { return "the account is closed" },
+		"each its own": func(i int) string { return fmt.Sprintf("no answer from 10.0.0.%d:8080 for request 4f2c9a%06x", i, i) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			var g Groups
+			texts := make([]string, 1024)
+			for i := range texts {
+				texts[i] = message(i)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				g.Add(1, 0, "timeout", texts[i%len(texts)], int64(i))
+			}
+		})
+	}
+}

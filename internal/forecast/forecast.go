@@ -1,0 +1,127 @@
+package forecast
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Forecast is what will come of some work.
+type Forecast struct {
+	Items int64
+	Steps []StepForecast
+	// P50 and P90 are from the start to the end: half of all times it is done by
+	// P50, nine times of ten by P90.
+	P50, P90   time.Duration
+	Bottleneck Bottleneck
+	// Clashes are the resources that it shares with work of others, most crowded first.
+	Clashes []Clash
+	// Deadline says whether it will be kept.
+	Deadline Deadline
+	// Assumptions are sentences.
+	Assumptions []string
+}
+
+// StepForecast is one step.
+type StepForecast struct {
+	Name     string
+	Action   string
+	Resource string
+	// Items reach it, in so many calls, at so many items per second for so long.
+	Items    int64
+	Calls    int64
+	Rate     float64
+	Duration time.Duration
+}
+
+// Deadline says whether a deadline will be kept.
+type Deadline string
+
+// The answers.
+const (
+	NoDeadline Deadline = ""
+	Holds      Deadline = "holds"   // even by P90
+	AtRisk     Deadline = "at_risk" // by P50 only
+	Missed     Deadline = "missed"
+)
+
+const (
+	seeds       = 5 // runs of what is expected, if they are short
+	unluckSeeds = 2 // runs of what is rather worse
+	// fewTasks is how many tasks a run should have, about, and mostTasks how many all
+	// runs of a sample may have. mostTime is how long one should be, in virtual time.
+	fewTasks  = 4_000
+	mostTasks = 20_000
+	mostTime  = 15 * time.Minute
+	// beyond is how far a run may go beyond what was planned.
+	beyond = 2
+	// never is the longest time that is told, in seconds.
+	never = 1e9
+	// unseen is the share by which times differ for reasons that no model has.
+	unseen = 0.03
+)
+
+// Of tells what will come of some work under a load. The error is a *weir.InputError.
+func Of(w Work, l Load) (Forecast, error) {
+	if err := check(&w, &l); err != nil {
+		return Forecast{}, err
+	}
+	p, err := newPlan(w, l)
+	if err != nil {
+		return Forecast{}, err
+	}
+	expected, err := p.play(p.world(1), seeds)
+	if err != nil {
+		return Forecast{}, err
+	}
+	worse, err := p.play(p.world(unlucky), unluckSeeds)
+	if err != nil {
+		return Forecast{}, err
+	}
+	f := Forecast{Items: w.Items}
+	f.P50, f.P90 = p.finish(expected, worse)
+	f.Clashes = p.clashes(expected)
+	f.Steps = p.steps(f.Clashes)
+	f.Bottleneck = p.bottleneck(expected.large.runs)
+	f.Deadline = deadline(w.Deadline, f.P50, f.P90)
+	f.Assumptions = p.says
+	return f, nil
+}
+
+func deadline(at, p50, p90 time.Duration) Deadline {
+	switch {
+	case at == 0:
+		return NoDeadline
+	case p90 <= at:
+		return Holds
+	case p50 <= at:
+		return AtRisk
+	}
+	return Missed
+}
+
+// finish tells the times. The luck of single calls evens out with the number of
+// them; what was assumed wrongly does not.
+func (p *plan) finish(expected, worse line) (p50, p90 time.Duration) {
+	half := expected.drawn()
+	luck := (slices.Max(expected.large.took) - mean(expected.large.took)) * math.Sqrt(p.shrink)
+	wrong := max(worse.drawn()-half, 0)
+	switch {
+	case half >= never:
+		p.say("Nothing of it was done in the time that was played: as things are, it would not end.")
+	case p.cut:
+		p.say("It was not played to its end, but drawn out from what was done by then.")
+	}
+	return seconds(half), seconds(half + math.Hypot(math.Hypot(luck, wrong), unseen*half))
+}
+
+func mean(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, never) * float64(time.Second)).Round(time.Millisecond)
+}

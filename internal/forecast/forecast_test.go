@@ -1,0 +1,251 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+const ms = time.Millisecond
+
+// chain is the work of the examples: an award at 500/s, then a message at 300/s.
+func chain(items int64) (Work, Load) {
+	return Work{
+		Name: "spring", Tenant: "growth", Items: items,
+		Steps: []Step{{Name: "award", Action: "award-reward", Resource: "award.db"}, {Name: "notify", Action: "send-message", Resource: "send-message"}},
+	}, Load{Resources: []Resource{
+		{Name: "award.db", Rate: 500, Service: 80 * ms, P99: 300 * ms, Samples: 10_000},
+		{Name: "send-message", Rate: 300, Service: 200 * ms, P99: 800 * ms, Samples: 10_000},
+	}}
+}
+
+func of(t *testing.T, w Work, l Load) Forecast {
+	t.Helper()
+	began := time.Now()
+	f, err := Of(w, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("p50 %v, p90 %v, %+v, %+v, %v; took %v", f.P50, f.P90, f.Bottleneck, f.Clashes, f.Assumptions, time.Since(began).Round(ms))
+	if f.P90 < f.P50 {
+		t.Errorf("p90 %v is before p50 %v", f.P90, f.P50)
+	}
+	return f
+}
+
+// near fails the test unless got is within a share of want.
+func near(t *testing.T, what string, got, want time.Duration, share float64) {
+	t.Helper()
+	if off := got.Seconds()/want.Seconds() - 1; math.Abs(off) > share {
+		t.Errorf("%s is forecast as %v, should be %v: off by %+.1f%%", what, got, want, off*100)
+	}
+}
+
+func TestALoneChainTakesAsLongAsItsSlowestRate(t *testing.T) {
+	for _, items := range []int64{3_000, 30_000, 1_000_000, 100_000_000} {
+		w, l := chain(items)
+		f := of(t, w, l)
+		near(t, fmt.Sprint(items), f.P50, time.Duration(float64(items)/300*1e9)+time.Second, 0.05)
+		near(t, fmt.Sprint("p90 of ", items), f.P90, time.Duration(float64(items)/300*1e9)+time.Second, 0.15)
+		if b := f.Bottleneck; b.Kind != ByRate || b.Resource != "send-message" || b.Value != "300/s" {
+			t.Errorf("%d items: the bottleneck is %+v", items, b)
+		}
+	}
+}
+
+func TestStepsTellCallsAndTimes(t *testing.T) {
+	w, l := chain(1_000_000)
+	l.Resources[0].Rejects, l.Resources[1].Failures = 0.1, 0.02
+	f := of(t, w, l)
+	if s := f.Steps[0]; s.Name != "award" || s.Items != 1_000_000 || s.Calls != 200_000 || s.Rate != 500 || s.Duration != 2000*time.Second {
+		t.Errorf("the first step is %+v", s)
+	}
+	if s := f.Steps[1]; s.Items != 900_000 || s.Calls != 306_000 || s.Rate != 300 || s.Duration != 3060*time.Second {
+		t.Errorf("the second step is %+v", s)
+	}
+	near(t, "with failures", f.P50, 3060*time.Second, 0.05)
+}
+
+func TestAnEqualCompetitorTakesHalf(t *testing.T) {
+	w, l := chain(300_000)
+	l.Others = []Other{{Name: "ba_x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message"}}}
+	f := of(t, w, l)
+	near(t, "beside an equal", f.P50, 2000*time.Second, 0.05)
+	if len(f.Clashes) != 1 || f.Clashes[0].Resource != "send-message" || f.Clashes[0].Tenants != 1 || f.Clashes[0].Backlog != 900_000 ||
+		math.Abs(f.Clashes[0].Share-0.5) > 0.03 || f.Clashes[0].BulkActions[0] != "ba_x" {
+		t.Errorf("clashes are %+v", f.Clashes)
+	}
+	if s := f.Steps[1]; math.Abs(s.Rate-150) > 8 {
+		t.Errorf("the step runs at %v/s", s.Rate)
+	}
+	w.Weight = 3
+	near(t, "with three times the weight", of(t, w, l).P50, 1333*time.Second, 0.05)
+	w.Weight = 1
+	l.Others[0].Items = 50_000
+	near(t, "beside a smaller one", of(t, w, l).P50, 350_000*time.Second/300, 0.05)
+	l.Others[0].Items = 10_000_000_000
+	near(t, "beside a huge one", of(t, w, l).P50, 2000*time.Second, 0.05)
+}
+
+func TestManyOthersShareByTheirNumber(t *testing.T) {
+	w, l := chain(30_000)
+	for i := range 99 {
+		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"other", "send-message"}})
+	}
+	f := of(t, w, l)
+	near(t, "a hundredth of the rate", f.P50, 10_000*time.Second, 0.1)
+	if c := f.Clashes[0]; math.Abs(c.Share-0.01) > 0.002 || c.Backlog != 99_000_000 {
+		t.Errorf("the clash is %+v", c)
+	}
+}
+
+func TestOwnBacklogComesFirstOrLast(t *testing.T) {
+	w, l := chain(3_000)
+	l.Others = []Other{{Name: "mine", Tenant: "growth", Items: 3_000_000, Steps: []string{"send-message"}, Priority: 90}}
+	ahead := of(t, w, l)
+	l.Others[0].Priority = -90
+	if after := of(t, w, l); after.P50 > ahead.P50 || after.P50 > time.Minute {
+		t.Errorf("before the backlog it takes %v, behind it %v", after.P50, ahead.P50)
+	}
+}
+
+func TestConcurrencyWorkersAndServiceAreBottlenecks(t *testing.T) {
+	one := func(items int64, r Resource) (Work, Load) {
+		r.Name, r.Samples = "api", 1000
+		return Work{Items: items, Steps: []Step{{Resource: "api"}}}, Load{Resources: []Resource{r}}
+	}
+	w, l := one(1_000_000, Resource{Concurrency: 4, Service: 200 * ms})
+	f := of(t, w, l) // 4 calls of 100 items in 200 ms
+	near(t, "four at once", f.P50, 500*time.Second, 0.05)
+	if f.Bottleneck != (Bottleneck{ByConcurrency, "api", "4 at once"}) {
+		t.Errorf("four at once: %+v", f.Bottleneck)
+	}
+	w, l = one(10_000_000, Resource{Service: 200 * ms})
+	l.Slots, l.MaxWorkers = 1000, 16
+	f = of(t, w, l) // 16 calls of 100 items in 200 ms
+	near(t, "sixteen workers", f.P50, 1250*time.Second, 0.07)
+	if f.Bottleneck != (Bottleneck{ByWorkers, "api", "16 workers"}) {
+		t.Errorf("sixteen workers: %+v", f.Bottleneck)
+	}
+	w, l = one(10, Resource{Service: 3 * time.Second})
+	f = of(t, w, l)
+	if f.Bottleneck != (Bottleneck{ByService, "api", "3s a call"}) || f.P50 > 10*time.Second {
+		t.Errorf("one call: %+v in %v", f.Bottleneck, f.P50)
+	}
+}
+
+func TestNewWorkOfOthersTakesItsPart(t *testing.T) {
+	w, l := chain(300_000)
+	l.Resources[1].Arrivals = 100
+	f := of(t, w, l)
+	near(t, "beside 100/s of new work", f.P50, 1500*time.Second, 0.07)
+	if len(f.Clashes) != 1 || math.Abs(f.Clashes[0].Share-0.66) > 0.05 {
+		t.Errorf("clashes are %+v", f.Clashes)
+	}
+}
+
+func TestBacklogIsGoneAtALaterStart(t *testing.T) {
+	w, l := chain(300_000)
+	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 300_000, Steps: []string{"send-message"}}}
+	w.Delay = 30 * time.Minute
+	near(t, "after the backlog", of(t, w, l).P50, 1000*time.Second, 0.05)
+	w.Delay = 500 * time.Second
+	near(t, "in the middle of it", of(t, w, l).P50, 1500*time.Second, 0.05)
+}
+
+func TestDeadlines(t *testing.T) {
+	w, l := chain(300_000)
+	for deadline, want := range map[time.Duration]Deadline{0: NoDeadline, time.Hour: Holds, 900 * time.Second: Missed} {
+		w.Deadline = deadline
+		if f := of(t, w, l); f.Deadline != want {
+			t.Errorf("a deadline of %v with p50 %v and p90 %v: %q, want %q", deadline, f.P50, f.P90, f.Deadline, want)
+		}
+	}
+	if got := deadline(10, 9, 11); got != AtRisk {
+		t.Errorf("between p50 and p90: %q", got)
+	}
+}
+
+func TestAssumptionsAreSaid(t *testing.T) {
+	w, l := chain(1_000_000)
+	w.Steps[1].Conditional = true
+	l.Resources[0].Service = 0
+	l.Resources[1].Samples = 12
+	l.Nodes = 3
+	said := strings.Join(of(t, w, l).Assumptions, "\n")
+	for _, want := range []string{
+		"Nobody has called award.db yet: a call is taken to last 100ms.", "All items are taken to pass notify, though it has a condition.",
+		"The times of send-message come from 12 calls only.", "of its size and drawn out in a straight line.",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("nobody says %q in:\n%s", want, said)
+		}
+	}
+}
+
+func TestTheSameForecastTwice(t *testing.T) {
+	w, l := chain(200_000)
+	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 70_000, Steps: []string{"award.db", "send-message"}, Tier: weir.TierHigh}}
+	if a, b := fmt.Sprint(of(t, w, l)), fmt.Sprint(of(t, w, l)); a != b {
+		t.Errorf("two forecasts of the same:\n%s\n%s", a, b)
+	}
+}
+
+func TestImpossibleWorkIsRefused(t *testing.T) {
+	_, err := Of(Work{Delay: -1, Steps: []Step{{Resource: "x"}}}, Load{})
+	for _, want := range []string{"items: there are 0", "start_at: is in the past", `steps[0].resource: nothing is known of "x"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := Of(Work{Items: 1}, Load{}); err == nil {
+		t.Error("work without steps is forecast")
+	}
+}
+
+// However large and odd: there is an answer, and soon.
+func TestForecastsAreQuick(t *testing.T) {
+	for name, change := range map[string]func(*Work, *Load){
+		"a billion items": func(w *Work, _ *Load) { w.Items = 1_000_000_000 },
+		"a billion items of all": func(w *Work, l *Load) {
+			w.Items, l.Others = 1e9, []Other{{Tenant: "x", Items: 1e12, Steps: []string{"send-message"}}}
+		},
+		"a slow resource":         func(_ *Work, l *Load) { l.Resources[1].Rate = weir.PerMinute(1) },
+		"no limits":               func(_ *Work, l *Load) { l.Resources[0].Rate, l.Resources[1].Rate = 0, 0 },
+		"a downstream that fails": func(_ *Work, l *Load) { l.Resources[1].Failures = 0.5 },
+		"one that only fails":     func(_ *Work, l *Load) { l.Resources[1].Failures = 1 },
+		"all are refused":         func(_ *Work, l *Load) { l.Resources[0].Rejects = 1 },
+		"more arrivals than room": func(_ *Work, l *Load) { l.Resources[1].Arrivals = 10_000 },
+		"a start tomorrow":        func(w *Work, _ *Load) { w.Delay = 36 * time.Hour },
+		"a large cluster":         func(_ *Work, l *Load) { l.Nodes, l.Slots, l.Partitions, l.MaxWorkers = 60, 10_000, 256, 64 },
+		"fifty thousand others": func(_ *Work, l *Load) {
+			for i := range 50_000 {
+				l.Others = append(l.Others, Other{Tenant: fmt.Sprint(i), Items: 1000, Steps: []string{"award.db", "send-message"}})
+			}
+		},
+		"sixteen steps": func(w *Work, _ *Load) {
+			for len(w.Steps) < weir.MaxSteps {
+				w.Steps = append(w.Steps, w.Steps[len(w.Steps)%2])
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, l := chain(1_000_000)
+			change(&w, &l)
+			began := time.Now()
+			f, err := Of(w, l)
+			took := time.Since(began)
+			if err != nil || f.P50 <= 0 || f.P90 < f.P50 {
+				t.Errorf("%+v, %v", f, err)
+			}
+			t.Logf("took %v: p50 %v, p90 %v, %+v", took.Round(ms), f.P50, f.P90, f.Bottleneck)
+			if took > 20*time.Second { // half a second on a machine with nothing else to do
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,335 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/route"
+)
+
+const (
+	// guess is how long a call takes of which nobody knows.
+	guess = 100 * time.Millisecond
+	// unlucky is how much worse than expected the runs for P90 are.
+	unlucky = 1.25
+	// mostOthers is how many bulk actions of others are played; the rest is one.
+	mostOthers = 24
+	// ahead bounds the backlog of another tenant, as a multiple of what it should get
+	// while this work is done.
+	ahead = 4
+	// ours is the name of the work in its world; rest begins the names of what others are merged to.
+	ours = "this"
+	rest = "the rest of "
+)
+
+// plan is work and load, made ready to be played.
+type plan struct {
+	w      Work
+	l      Load
+	used   []*Resource // of the steps, each once
+	others []Other     // those that share a resource with the work
+	shards int
+	shrink float64 // how much smaller than it is the work is played
+	tasks  float64 // of one run, about
+	cut    bool    // some run did not come to its end
+	says   []string
+}
+
+func newPlan(w Work, l Load) (*plan, error) {
+	l.Nodes, l.Slots = cmp.Or(l.Nodes, 1), cmp.Or(l.Slots, 64)
+	l.Partitions = cmp.Or(l.Partitions, l.Nodes)
+	l.Workers, l.MaxWorkers = cmp.Or(l.Workers, 8), cmp.Or(l.MaxWorkers, 64)
+	w.Weight = cmp.Or(w.Weight, 1)
+	w.Steps = slices.Clone(w.Steps)
+	l.Resources = slices.Clone(l.Resources)
+	p := &plan{w: w, l: l, shards: route.ShardsFor(w.Items, route.MostShards(l.Partitions))}
+	for i := range w.Steps {
+		s := &p.w.Steps[i]
+		s.Batch = min(max(cmp.Or(s.Batch, 100), 1), 1000)
+		if r := p.l.resource(s.Resource); !slices.Contains(p.used, r) {
+			p.used = append(p.used, r)
+		}
+	}
+	for _, r := range p.used {
+		p.settle(r)
+	}
+	p.choose(l.Others)
+	whole, err := p.whole()
+	if p.shrink, p.tasks = 1, fewTasks; err == nil && !whole {
+		p.size()
+	}
+	p.assume()
+	return p, err
+}
+
+// say notes an assumption.
+func (p *plan) say(format string, args ...any) {
+	p.says = append(p.says, fmt.Sprintf(format, args...))
+}
+
+// settle fills in what is not known of a resource, and keeps the rest within reason.
+func (p *plan) settle(r *Resource) {
+	if r.Service <= 0 {
+		r.Service, r.P99, r.Samples = guess, 3*guess, 0
+		p.say("Nobody has called %s yet: a call is taken to last %v.", r.Name, guess)
+	}
+	r.P99 = min(max(cmp.Or(r.P99, 2*r.Service), r.Service), 10*r.Service)
+	r.Timeout = max(cmp.Or(r.Timeout, 30*time.Second), time.Millisecond)
+	r.Attempts = cmp.Or(r.Attempts, 5)
+	r.Failures, r.Rejects = min(max(r.Failures, 0), 1), min(max(r.Rejects, 0), 1)
+}
+
+// choose keeps the bulk actions that share a resource with the work. Those that are
+// too many become one, with the weight of all.
+func (p *plan) choose(all []Other) {
+	for _, o := range all {
+		o.Steps = slices.DeleteFunc(slices.Clone(o.Steps), func(s string) bool {
+			return !slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s })
+		})
+		o.Weight, o.Batch = cmp.Or(o.Weight, 1), min(max(cmp.Or(o.Batch, 100), 1), 1000)
+		if o.Items > 0 && len(o.Steps) > 0 {
+			p.others = append(p.others, o)
+		}
+	}
+	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(b.Items, a.Items) })
+	if len(p.others) > mostOthers {
+		p.merge()
+	}
+}
+
+// merge makes one bulk action for each resource of those that are too many.
+func (p *plan) merge() {
+	many := p.others[mostOthers:]
+	p.say("Of %d other bulk actions the %d largest are played, and the rest as if it were one tenant for each resource.", len(p.others), mostOthers)
+	p.others = slices.Clone(p.others[:mostOthers])
+	for _, r := range p.used {
+		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}, Batch: 100}
+		tenants := map[string]bool{}
+		for _, o := range many {
+			if !slices.Contains(o.Steps, r.Name) {
+				continue
+			}
+			one.Items += o.Items
+			if !tenants[o.Tenant] && o.Tenant != p.w.Tenant {
+				one.Weight += o.Weight
+			}
+			tenants[o.Tenant] = true
+		}
+		if one.Items > 0 {
+			p.others = append(p.others, one)
+		}
+	}
+}
+
+// chunk is how many items a call has.
+func chunk(r *Resource, batch int) float64 { return float64(limit.Chunk(float64(r.Rate), batch)) }
+
+// size chooses how much smaller than it is everything is played.
+func (p *plan) size() {
+	tasks, longest := 0.0, 0.0
+	left := float64(p.w.Items)
+	wait := p.w.Delay.Seconds()
+	for _, s := range p.w.Steps {
+		r := p.l.resource(s.Resource)
+		tasks += left / chunk(r, s.Batch)
+		longest = max(longest, p.took(r, left, s.Batch)+wait)
+	}
+	for _, o := range p.others {
+		for _, name := range o.Steps {
+			r := p.l.resource(name)
+			n := min(p.beside(o), float64(o.Items))
+			tasks += n / chunk(r, o.Batch)
+			longest += p.took(r, n, o.Batch)
+		}
+	}
+	for _, r := range p.used {
+		tasks += r.Arrivals / chunk(r, 100) * longest
+	}
+	p.shrink = max(1, math.Ceil(tasks/fewTasks), math.Ceil(longest/mostTime.Seconds()))
+	p.shrink = min(p.shrink, max(1, math.Floor(float64(p.w.Items)/p.large())))
+	if p.tasks = max(tasks/p.shrink, fewTasks); p.tasks > 2*mostTasks {
+		p.shrink *= p.tasks / (2 * mostTasks)
+		p.tasks = 2 * mostTasks
+		p.say("So much waits beside it that its share is rough.")
+	}
+}
+
+// large is how many items the work must have at least when it is played smaller
+// than it is: what the scheduler takes for small gets ahead, and would still have
+// to be a small part of it.
+func (p *plan) large() (items float64) {
+	for _, r := range p.used {
+		small := 1000.0
+		if r.Rate > 0 {
+			small = min(max(float64(r.Rate), 10*chunk(r, 100)), 10_000)
+		}
+		items = max(items, 4*small)
+	}
+	return items
+}
+
+// took is about how long a resource needs for so many items by itself.
+func (p *plan) took(r *Resource, items float64, batch int) float64 {
+	return items / p.speed(r, batch)
+}
+
+// speed is how many items per second of a step a resource can take.
+func (p *plan) speed(r *Resource, batch int) float64 {
+	out := float64(p.atOnce(r)) * chunk(r, batch) / r.Service.Seconds()
+	if r.Rate > 0 {
+		out = min(out, float64(r.Rate))
+	}
+	return out
+}
+
+// atOnce is how many calls of the work a resource can have in flight.
+func (p *plan) atOnce(r *Resource) int {
+	n := min(p.l.Nodes*p.l.Slots, p.l.MaxWorkers*p.shards)
+	if r.Concurrency > 0 {
+		n = min(n, r.Concurrency)
+	}
+	return n
+}
+
+// bounded is how much of another bulk action can matter: of another tenant no more
+// than a multiple of what it could get beside this work.
+func (p *plan) bounded(o Other) int64 {
+	return min(o.Items, int64(min(ahead*p.beside(o), 1e15)))
+}
+
+// beside is how much of another bulk action should be done beside this work: all of
+// the same tenant's, and of others by weight and tier.
+func (p *plan) beside(o Other) float64 {
+	if o.Tenant == p.w.Tenant || p.w.Delay > 0 {
+		return float64(o.Items)
+	}
+	tiers := [...]float64{6, 3, 2, 1} // by rank
+	return float64(p.w.Items) * o.Weight / p.w.Weight * tiers[o.Tier.Rank()] / tiers[p.w.Tier.Rank()]
+}
+
+// world describes everything, at full size. worse is how much worse than expected
+// services, failures and arrivals are.
+func (p *plan) world(worse float64) model.World {
+	parts := min(p.l.Partitions, max(p.shards, 1)*(1+min(len(p.others), 3)))
+	w := model.World{
+		// One node and one partition with the slots and workers of all that the work
+		// is spread over: what they share, they share in the end.
+		Nodes:     []model.Node{{Slots: min(p.l.Nodes*p.l.Slots, 1_000_000)}},
+		Workers:   model.Workers{Start: p.l.Workers * p.shards, Max: max(p.l.MaxWorkers*parts, p.l.Workers*p.shards)},
+		StopAfter: ours,
+	}
+	this := model.BulkAction{
+		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority, At: model.Span(p.w.Delay),
+	}
+	for _, s := range p.w.Steps {
+		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
+	}
+	w.BulkActions = []model.BulkAction{this}
+	for _, r := range p.used {
+		w.Resources = append(w.Resources, r.world(p.key(r.Name), worse))
+		if r.Arrivals > 0 {
+			w.BulkActions = append(w.BulkActions, r.stream(p.key(r.Name), worse))
+		}
+	}
+	for i, o := range p.others {
+		w.BulkActions = append(w.BulkActions, model.BulkAction{
+			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: p.bounded(o),
+			Tier: o.Tier.String(), Priority: o.Priority, Batch: o.Batch, Steps: p.keys(o.Steps),
+		})
+	}
+	w.Tenants = p.tenants()
+	return w
+}
+
+// tenants gives each tenant its weight.
+func (p *plan) tenants() []model.Tenant {
+	out := []model.Tenant{{Name: p.tenant(p.w.Tenant), Weight: weight(p.w.Weight)}}
+	for _, o := range p.others {
+		t := model.Tenant{Name: p.tenant(o.Tenant), Weight: weight(o.Weight)}
+		if !slices.ContainsFunc(out, func(u model.Tenant) bool { return u.Name == t.Name }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// key is the name of a resource in the world, where names are plainer than ours.
+func (p *plan) key(resource string) string {
+	return fmt.Sprintf("r%d", slices.IndexFunc(p.used, func(r *Resource) bool { return r.Name == resource }))
+}
+
+func (p *plan) keys(resources []string) (out []string) {
+	for _, r := range resources {
+		out = append(out, p.key(r))
+	}
+	return out
+}
+
+// tenant is the name of a tenant in the world.
+func (p *plan) tenant(name string) string {
+	i := slices.IndexFunc(p.others, func(o Other) bool { return o.Tenant == name })
+	if name == p.w.Tenant {
+		i = -1
+	}
+	return fmt.Sprintf("t%d", i+1)
+}
+
+func weight(w float64) float64 { return min(max(w, 0.01), 1000) }
+
+// world is the resource as the model has it.
+func (r *Resource) world(name string, worse float64) model.Resource {
+	if r.Samples == 0 {
+		worse *= worse // a guess is worse than a measurement
+	}
+	slow := func(d time.Duration) model.Span { return model.Span(float64(d) * worse) }
+	return model.Resource{
+		Name: name, Rate: model.Rate(r.Rate), Concurrency: r.Concurrency,
+		Timeout: model.Span(r.Timeout), Attempts: r.Attempts,
+		Downstream: model.Downstream{
+			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Share(min(r.Failures*worse, 1)), Rejects: model.Share(r.Rejects),
+		},
+	}
+}
+
+// stream is the new work of other tenants, in about ten bulk actions a second.
+func (r *Resource) stream(name string, worse float64) model.BulkAction {
+	const tenants = 20
+	items := int64(math.Ceil(r.Arrivals / 10))
+	return model.BulkAction{
+		Name: "new-" + name, Spread: tenants, Arrivals: model.Rate(r.Arrivals * worse / float64(items)), Until: model.Span(beyond * mostTime),
+		Items: items, Steps: []string{name},
+	}
+}
+
+// assume says in words what was taken for granted.
+func (p *plan) assume() {
+	p.say("Limits, weights and the times of calls stay as they are now.")
+	for _, s := range p.w.Steps {
+		if s.Conditional {
+			p.say("All items are taken to pass %s, though it has a condition.", cmp.Or(s.Name, s.Action))
+		}
+	}
+	for _, r := range p.used {
+		if r.Samples > 0 && r.Samples < 100 {
+			p.say("The times of %s come from %d calls only.", r.Name, r.Samples)
+		}
+		if r.Failures >= 0.05 {
+			p.say("Of the calls of %s %.0f%% fail now, and go on failing.", r.Name, 100*r.Failures)
+		}
+		if r.Arrivals > 0 {
+			p.say("Other tenants go on bringing %s of new work to %s.", weir.Rate(math.Ceil(r.Arrivals)), r.Name)
+		}
+	}
+	if p.shrink > 1 {
+		p.say("It was played at 1/%.0f and 1/%.0f of its size and drawn out in a straight line.", p.shrink, 2*p.shrink)
+	}
+	if p.l.Nodes > 1 {
+		p.say("Nodes share the limits without loss.")
+	}
+}

@@ -1,0 +1,123 @@
+package forecast
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/internal/model"
+)
+
+// line is what was played: at full size, or at a smaller one and at half of that.
+type line struct {
+	full        float64 // items of all there is
+	large, half sample
+}
+
+// sample is what the runs of one world at one size tell.
+type sample struct {
+	size float64   // items of all there is, as it was played
+	took []float64 // seconds from the start to the end, by seed
+	runs []model.Result
+}
+
+// play runs a world with so many seeds, at the sizes that the plan has chosen.
+func (p *plan) play(w model.World, seeds int) (out line, err error) {
+	out.full = size(w)
+	if out.large, err = p.sample(scaled(w, p.shrink), seeds); err != nil || p.shrink == 1 {
+		return out, err
+	}
+	out.half, err = p.sample(scaled(w, 2*p.shrink), seeds)
+	return out, err
+}
+
+func (p *plan) sample(w model.World, seeds int) (s sample, err error) {
+	s.size = size(w)
+	w.MaxTasks, w.Length = int(beyond*p.tasks), model.Span(beyond*mostTime)
+	seeds = min(seeds, max(1, int(mostTasks/p.tasks))) // many calls need no second try
+	for i := range seeds {
+		w.Seed = uint64(i + 1)
+		r, err := model.Run(w)
+		if err != nil {
+			return s, err
+		}
+		took, ended := took(r, w)
+		s.took, s.runs = append(s.took, took), append(s.runs, r)
+		if !ended {
+			p.cut = true
+			break // it takes long, and more of it tells little
+		}
+	}
+	return s, nil
+}
+
+// took is how long the work took in a run, drawn out from what was done if it did not end.
+func took(r model.Result, w model.World) (seconds float64, ended bool) {
+	k, start := r.Kinds[0], w.BulkActions[0].At
+	if len(k.Each) == 0 {
+		return never, false
+	}
+	if k.Open == 0 {
+		return time.Duration(k.Finish - start).Seconds(), true
+	}
+	part := float64(k.Done+k.Failed) / float64(k.Items)
+	return min(time.Duration(r.End-start).Seconds()/max(part, 1e-9), never), false
+}
+
+// drawn is the time at full size: on the line through both sizes.
+func (l line) drawn() float64 {
+	at := mean(l.large.took)
+	if l.half.took == nil {
+		return at
+	}
+	slope := max(at-mean(l.half.took), 0) / (l.large.size - l.half.size)
+	return min(at+slope*(l.full-l.large.size), never)
+}
+
+// scaled is a world with everything in it so many times smaller: work, backlog, and
+// the time until it starts. Rates and the times of calls are what they are.
+func scaled(w model.World, by float64) model.World {
+	w.BulkActions = slices.Clone(w.BulkActions)
+	for i := range w.BulkActions {
+		b := &w.BulkActions[i]
+		if b.Arrivals == 0 {
+			b.Items = max(1, int64(math.Round(float64(b.Items)/by)))
+			b.At = model.Span(float64(b.At) / by)
+		}
+	}
+	return w
+}
+
+// size is how many items all there is has.
+func size(w model.World) (items float64) {
+	for _, b := range w.BulkActions {
+		if b.Arrivals == 0 {
+			items += float64(b.Items)
+		}
+	}
+	return items
+}
+
+// whole reports whether the work ends soon enough to be played as it is. Much may
+// wait beside it and hardly matter.
+func (p *plan) whole() (bool, error) {
+	w := p.world(1)
+	for _, b := range w.BulkActions {
+		if b.Items > mostItems {
+			return false, nil
+		}
+	}
+	if time.Duration(w.BulkActions[0].At) > mostTime {
+		return false, nil
+	}
+	w.MaxTasks, w.Length = fewTasks, model.Span(mostTime)
+	r, err := model.Run(w)
+	if err != nil {
+		return false, err
+	}
+	_, ended := took(r, w)
+	return ended, nil
+}
+
+// mostItems is the most that the model takes.
+const mostItems = 1_000_000_000

@@ -1,0 +1,111 @@
+package forecast
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Work is a bulk action that has not started.
+type Work struct {
+	Name   string
+	Tenant string
+	// Weight is the tenant's share beside others. Default 1.
+	Weight   float64
+	Tier     weir.Tier
+	Priority int
+	Items    int64
+	Steps    []Step
+	// Delay is how long it is until it starts. Default: it starts now.
+	Delay time.Duration
+	// Deadline is when it has to be done, from its start. Default: none.
+	Deadline time.Duration
+}
+
+// Step is one step of it.
+type Step struct {
+	Name string
+	// Action is for people; Resource is one of [Load].Resources.
+	Action   string
+	Resource string
+	// Batch is the most items in a call. Default 100.
+	Batch int
+	// Conditional says that it has a condition, so that it may be left out for some items.
+	Conditional bool
+}
+
+// Load is the system as it is now.
+type Load struct {
+	Resources []Resource
+	// Others are the bulk actions that have not ended.
+	Others []Other
+	// Nodes share the partitions; each runs up to Slots tasks at once. Defaults 1 and 64.
+	Nodes, Slots int
+	// Partitions is how many there are. Default: one for each node.
+	Partitions int
+	// Workers bound the tasks in flight of a lane: those at first, and the most. Defaults 8 and 64.
+	Workers, MaxWorkers int
+}
+
+// Resource is something downstream, with its limits and what is known of it.
+type Resource struct {
+	Name        string
+	Rate        weir.Rate // items per second; 0: unlimited
+	Concurrency int       // calls at once; 0: unlimited
+	// Service is the mean time of a call and P99 what 99 of 100 stay below, as seen
+	// over Samples calls. Default: nobody knows, and something is assumed.
+	Service, P99 time.Duration
+	Samples      int64
+	// Failures is the share of calls that are tried again, Rejects the share of items that fail for good.
+	Failures, Rejects float64
+	// Timeout ends a call; Attempts is how often an item is tried. Defaults 30s and 5.
+	Timeout  time.Duration
+	Attempts int
+	// Arrivals is how many items per second of new work other tenants bring.
+	Arrivals float64
+}
+
+// Other is a bulk action that has not ended.
+type Other struct {
+	Name   string
+	Tenant string
+	// Weight is its tenant's. Default 1.
+	Weight   float64
+	Tier     weir.Tier
+	Priority int
+	// Items have not ended; Steps are the resources that they still have to pass, in order.
+	Items int64
+	Steps []string
+	// Batch is the most items in a call. Default 100.
+	Batch int
+}
+
+// check lists what makes the work or the load impossible.
+func check(w *Work, l *Load) error {
+	var errs weir.InputError
+	if w.Items < 1 {
+		errs.Add("no_items", "items", fmt.Sprintf("there are %d", w.Items), "add items first")
+	}
+	if len(w.Steps) == 0 || len(w.Steps) > weir.MaxSteps {
+		errs.Add("out_of_range", "steps", fmt.Sprintf("there are %d", len(w.Steps)), fmt.Sprintf("name 1 to %d", weir.MaxSteps))
+	}
+	if w.Delay < 0 || w.Deadline < 0 {
+		errs.Add("out_of_range", "start_at", "is in the past", "leave it out to start now")
+	}
+	for i, s := range w.Steps {
+		if l.resource(s.Resource) == nil {
+			errs.Add("unknown_resource", fmt.Sprintf("steps[%d].resource", i), fmt.Sprintf("nothing is known of %q", s.Resource), "")
+		}
+	}
+	return errs.OrNil()
+}
+
+func (l *Load) resource(name string) *Resource {
+	for i := range l.Resources {
+		if l.Resources[i].Name == name {
+			return &l.Resources[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/source"
+)
+
+func (s *Server) appendRoutes() {
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.append", Method: http.MethodPost, Path: bulkPath + "/{id}/items", Summary: "Add items to a draft", Tags: []string{"items"},
+		DefaultStatus: http.StatusAccepted,
+		Description:   "All items of the body are accepted, or none. The body may be of any size; gzip and zstd are understood.",
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/x-ndjson": text, "text/csv": text,
+			"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
+		}},
+	}, route{scope: access.Submit, change: true, stream: true}}, s.appendItems)
+}
+
+type appendInput struct {
+	BulkID
+	Key       string `header:"Idempotency-Key" maxLength:"255" doc:"An append with the same key and items changes nothing"`
+	ItemID    string `query:"item_id" maxLength:"128" doc:"The member or column that is the id. Default: as the bulk action says"`
+	Delimiter string `query:"delimiter" maxLength:"1" doc:"Of CSV. Default: found out"`
+	OnBadLine string `query:"on_bad_line" enum:"refuse,record" doc:"Default: as the bulk action says"`
+	request   *http.Request
+}
+
+// Resolve implements huma.Resolver: it gets at the request, whose body is read as it comes.
+func (in *appendInput) Resolve(ctx huma.Context) []error {
+	in.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+func (s *Server) appendItems(ctx context.Context, in *appendInput) (*body[api.Appended], error) {
+	if p := wantType(in.request, "application/x-ndjson", "text/csv", "application/json"); p != nil {
+		return nil, p
+	}
+	values, given := in.request.Header["Idempotency-Key"]
+	if p := checkKey(strings.Join(values, ""), given); p != nil {
+		return nil, p
+	}
+	b, err := s.mine(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	how, err := s.svc.HowToAppend(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows, end, err := s.rows(in, how)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	out, err := s.svc.Append(ctx, in.ID, in.Key, rows)
+	changed(ctx, in.ID, b.Tenant)
+	return answer(out, err)
+}
+
+// rows reads the items of a body.
+func (s *Server) rows(in *appendInput, how service.HowToAppend) (service.Rows, func(), error) {
+	digest := sha256.New()
+	in.request.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(in.request.Body, digest), in.request.Body}
+	plain, err := unpack(in.request, s.opts.MaxUpload)
+	if err != nil {
+		return service.Rows{}, nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(in.request.Header.Get("Content-Type")) // it was checked
+	o := source.Options{IDColumn: how.ItemID, Format: map[string]source.Format{"text/csv": source.CSV, "application/x-ndjson": source.NDJSON}[kind]}
+	if kind == "application/json" {
+		o.Format = source.JSON
+	}
+	if in.ItemID != "" {
+		o.IDColumn = in.ItemID
+	}
+	if in.Delimiter != "" {
+		o.Delimiter = rune(in.Delimiter[0])
+	}
+	if in.OnBadLine != "" {
+		how.Record = in.OnBadLine == "record"
+	}
+	r, err := source.Open(plain, "body", o)
+	if err != nil {
+		return service.Rows{}, nil, causeOf(err)
+	}
+	var bad int64
+	return service.Rows{Items: good(r, how, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
+}
+
+// causeOf prefers our own problem to what a reader made of it.
+func causeOf(err error) error {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return err
+}
+
+// good yields the items of a body. A row that is no good ends it, or is counted.
+func good(r *source.Reader, how service.HowToAppend, bad *int64) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for it, err := range r.Items() {
+			if err == nil && how.Check != nil {
+				err = how.Check(it.Line, it.Data)
+			}
+			var row *source.RowError
+			var field *weir.FieldError
+			if err != nil && how.Record && (errors.As(err, &row) || errors.As(err, &field)) {
+				*bad++
+				continue
+			}
+			if err != nil {
+				yield(weir.RawItem{}, causeOf(err))
+				return
+			}
+			if !yield(weir.RawItem{ID: it.ID, Value: it.Data}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+)
+
+const bulkPath = "/v1/bulk-actions"
+
+// BulkID is the id in a path. It is exported for huma, which sees no other embedded types.
+type BulkID struct {
+	ID string `path:"id" doc:"The bulk action" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+}
+
+func (s *Server) bulkRoutes() {
+	tag := []string{"bulk actions"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Makes a draft that items can be added to. With items in the request, or a source, nothing has to be added.",
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.createBulk)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.list", Method: http.MethodGet, Path: bulkPath, Summary: "List bulk actions, the newest first", Tags: tag,
+	}, route{scope: access.Read}}, s.listBulk)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.get", Method: http.MethodGet, Path: bulkPath + "/{id}", Summary: "Get a bulk action", Tags: tag,
+	}, route{scope: access.Read}}, s.getBulk)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag,
+	}, route{scope: access.Control, change: true}}, s.changeBulk)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "End the adding of items", Tags: tag,
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.sealBulk)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start", Summary: "Start it, now or later", Tags: tag,
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.startBulk)
+	for _, v := range verbs {
+		add(s, endpoint{huma.Operation{
+			OperationID: "bulk_action." + v.name, Method: http.MethodPost, Path: bulkPath + "/{id}/" + v.name, Summary: v.summary, Tags: tag,
+		}, route{scope: v.scope, change: true, keyed: true}}, s.verb(v))
+	}
+}
+
+type createInput struct {
+	Body api.NewBulkAction
+}
+
+func (s *Server) createBulk(ctx context.Context, in *createInput) (*made[api.BulkAction], error) {
+	n := in.Body
+	tenant, err := tenantFor(ctx, "tenant", n.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	n.Tenant = tenant
+	id, err := s.reserve(ctx, func() (string, error) { return s.svc.NewID(ctx, tenant) })
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.svc.Create(ctx, n, service.Made{ID: id})
+	if err != nil {
+		return nil, err
+	}
+	changed(ctx, b.ID, b.Tenant)
+	return &made[api.BulkAction]{bulkPath + "/" + b.ID, b}, nil
+}
+
+// reserve makes the id of what a request creates. With an Idempotency-Key it is
+// noted first: doing the request again after a crash makes the same thing.
+func (s *Server) reserve(ctx context.Context, newID func() (string, error)) (string, error) {
+	id, err := newID()
+	name := visitOf(ctx).idempotent
+	if err != nil || name == "" {
+		return id, err
+	}
+	e, err := s.answers.Update(ctx, name, func(m *remembered) error {
+		if m.ID == "" {
+			m.ID = id
+		}
+		return nil
+	})
+	return e.Value.ID, err
+}
+
+// tenantFor says whose something is: the key's own tenant if it has one, and one that the key sees in any case.
+func tenantFor(ctx context.Context, field, tenant string) (string, error) {
+	who := caller(ctx)
+	switch {
+	case tenant == "" && len(who.Tenants) == 1:
+		return who.Tenants[0], nil
+	case tenant == "" && !who.SeesAll():
+		return "", &weir.FieldError{Code: "missing_field", Field: field, Problem: "the key has several tenants", Fix: "say which"}
+	case tenant == "":
+		return "default", nil
+	case !who.Sees(tenant):
+		return "", &weir.FieldError{Code: "bad_value", Field: field, Problem: "the key is not for this tenant", Fix: "leave it out, or use another key"}
+	}
+	return tenant, nil
+}
+
+// changed notes for the audit what was changed.
+func changed(ctx context.Context, target, tenant string) {
+	v := visitOf(ctx)
+	v.target, v.tenant = target, tenant
+}
+
+// mine finds a bulk action that the caller sees. Another's is as if there were none.
+func (s *Server) mine(ctx context.Context, id string) (api.BulkAction, error) {
+	b, err := s.svc.Get(ctx, id)
+	if err == nil && !caller(ctx).Sees(b.Tenant) {
+		return api.BulkAction{}, weir.ErrNotFound
+	}
+	if err == nil {
+		changed(ctx, id, b.Tenant)
+	}
+	return b, err
+}
+
+type listInput struct {
+	Paging
+	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelled,completed,failed"`
+	Tenant string `query:"tenant" maxLength:"128"`
+	Name   string `query:"name" maxLength:"128" doc:"A part of the name"`
+	Label  string `query:"label" maxLength:"256" doc:"As in key=value"`
+}
+
+func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[api.BulkAction]], error) {
+	before, err := openCursor(in.Cursor, "bulk", in.State, in.Tenant, in.Name, in.Label)
+	if err != nil {
+		return nil, err
+	}
+	f := service.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label}
+	list, more, err := s.svc.List(ctx, f, before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := api.Page[api.BulkAction]{Data: orEmpty(list), HasMore: more}
+	if more {
+		page.NextCursor = sealCursor(list[len(list)-1].ID, "bulk", in.State, in.Tenant, in.Name, in.Label)
+	}
+	return answer(page, nil)
+}
+
+func (s *Server) getBulk(ctx context.Context, in *BulkID) (*body[api.BulkAction], error) {
+	return answer(s.mine(ctx, in.ID))
+}
+
+type changeInput struct {
+	BulkID
+	Body api.Change
+}
+
+func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*body[api.BulkAction], error) {
+	before, err := s.mine(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rulesOf(&in.Body)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return b.Change(ctx, r, in.Body.Reason) })
+	visitOf(ctx).before, visitOf(ctx).after = before.Rules, after.Rules
+	return answer(after, err)
+}
+
+func rulesOf(c *api.Change) (weir.Rules, error) {
+	r := weir.Rules{Priority: c.Priority, Concurrency: c.Concurrency}
+	if c.Tier != nil {
+		tier, err := weir.ParseTier(*c.Tier)
+		if err != nil {
+			return r, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error()}
+		}
+		r.Tier = &tier
+	}
+	if x := c.StopOn; x != nil {
+		r.StopOn = &weir.StopRule{FailureRate: x.FailureRate, MinItems: x.MinItems, MaxFailures: x.MaxFailures, Cancel: x.Cancel}
+	}
+	for step, rate := range c.Rates {
+		if r.Rates == nil {
+			r.Rates = map[string]weir.Rate{}
+		}
+		r.Rates[step] = weir.Rate(rate)
+	}
+	return r, nil
+}
+
+type sealInput struct {
+	BulkID
+	Body *api.Seal
+}
+
+func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAction], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var want api.Seal
+	if in.Body != nil {
+		want = *in.Body
+	}
+	if _, err := s.svc.Seal(ctx, in.ID, want); err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Get(ctx, in.ID))
+}
+
+type startInput struct {
+	BulkID
+	Body *api.Start
+}
+
+func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkAction], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var want api.Start
+	if in.Body != nil {
+		want = *in.Body
+	}
+	return answer(s.svc.Start(ctx, in.ID, want))
+}
+
+// verb is a command without anything but a reason.
+type verb struct {
+	name, summary string
+	scope         access.Scope
+	from          []api.State
+	do            func(ctx context.Context, b *engine.BulkAction, reason string) error
+}
+
+var verbs = []verb{
+	{"pause", "Start no more tasks; running ones finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
+	{"resume", "Go on after a pause or a stop", access.Control, []api.State{api.Paused, api.Stopped}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Resume(ctx, reason) }},
+	{"cancel", "End every item that is not running", access.Control, nil, nil},
+	{"approve", "Run the rest after the canary", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
+	{"unschedule", "Take back when it starts", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
+}
+
+type verbInput struct {
+	BulkID
+	Body *api.Verb
+}
+
+func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkAction], error) {
+	return func(ctx context.Context, in *verbInput) (*body[api.BulkAction], error) {
+		if _, err := s.mine(ctx, in.ID); err != nil {
+			return nil, err
+		}
+		reason := ""
+		if in.Body != nil {
+			reason = in.Body.Reason
+		}
+		if v.do == nil {
+			return answer(s.svc.Cancel(ctx, in.ID, reason))
+		}
+		return answer(s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...))
+	}
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,247 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir/internal/access"
+)
+
+// visit is one request on its way through the server.
+type visit struct {
+	id     string
+	route  *route
+	who    access.Principal
+	from   string
+	raw    []byte // the body, where it is JSON
+	tenant string // of what was changed, for the audit
+	target string
+	reason string
+	before any
+	after  any
+
+	idempotent string // name of the record that keeps the answer; empty: there is none
+}
+
+type visitKey struct{}
+
+func visitOf(ctx context.Context) *visit {
+	v, _ := ctx.Value(visitKey{}).(*visit)
+	if v == nil {
+		return &visit{}
+	}
+	return v
+}
+
+func requestID(ctx context.Context) string { return visitOf(ctx).id }
+
+// caller is who asks.
+func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
+
+// guarded is the way to the routes: form, route, access, idempotency, log and audit.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r)}
+		began := time.Now()
+		out := &watched{ResponseWriter: w}
+		out.Header().Set("Request-Id", v.id)
+		out.Header().Set("X-Content-Type-Options", "nosniff")
+		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+		defer s.done(r, v, out, began)
+		defer s.caught(r, v, out)
+		if p := s.admit(r, v); p != nil {
+			s.refuse(out, v, p)
+			return
+		}
+		if v.route.stream {
+			s.streamed(out, r, next)
+			return
+		}
+		s.unstreamed(out, r, v, next)
+	})
+}
+
+// unstreamed asks the endpoint, or answers from memory what was done before with the same key.
+func (s *Server) unstreamed(w *watched, r *http.Request, v *visit, next http.Handler) {
+	if v.route.keyed {
+		s.keyed(w, r, v, next)
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+// admit checks everything that can be checked before the endpoint is asked.
+func (s *Server) admit(r *http.Request, v *visit) *problem {
+	if p := s.find(r, v); p != nil {
+		return p
+	}
+	if access.InURL(r.URL) {
+		return newProblem("key_in_url", "the URL holds an API key: URLs end up in logs", "send it in the header Authorization, and revoke this one")
+	}
+	if len(r.URL.RawQuery) > 16<<10 || strings.Count(r.URL.RawQuery, "&") > 100 {
+		return newProblem("bad_query", "there are too many parameters", "see /openapi.yaml for those there are")
+	}
+	select {
+	case <-s.stop:
+		if v.route.change {
+			return newProblem("draining", "this server is stopping", "ask again: another one takes over").after(5 * time.Second)
+		}
+	default:
+	}
+	if p := s.authenticate(r, v); p != nil {
+		return p
+	}
+	if v.route.stream || r.Body == nil || r.Body == http.NoBody && r.ContentLength == 0 && !wantsBody(v.route) {
+		return nil
+	}
+	return s.readJSON(r, v)
+}
+
+func wantsBody(r *route) bool { return r.method == http.MethodPut || r.method == http.MethodPatch }
+
+// find looks up the route.
+func (s *Server) find(r *http.Request, v *visit) *problem {
+	_, pattern := s.mux.Handler(r)
+	if v.route = s.routes[pattern]; v.route != nil {
+		return nil
+	}
+	v.route = &route{id: "none"}
+	if pattern != "" { // documents
+		return nil
+	}
+	if allowed := s.allowed(r); len(allowed) > 0 {
+		p := newProblem("method_not_allowed", r.Method+" is not possible here", "use "+strings.Join(allowed, " or "))
+		p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
+		return p
+	}
+	return newProblem("no_such_route", "there is nothing at "+shorten(r.URL.Path), "see /openapi.yaml for what there is")
+}
+
+func (s *Server) allowed(r *http.Request) (methods []string) {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead} {
+		other := r.Clone(r.Context())
+		other.Method = m
+		if _, pattern := s.mux.Handler(other); s.routes[pattern] != nil && m != r.Method {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
+// authenticate finds out who asks, and whether they may.
+func (s *Server) authenticate(r *http.Request, v *visit) *problem {
+	if v.route.scope == "" {
+		return nil
+	}
+	var err error
+	if text, missing := access.FromHeader(r.Header); missing != nil && s.opts.Open && errors.Is(missing, access.ErrNoCredentials) {
+		v.who = access.Local()
+	} else if missing != nil {
+		err = missing
+	} else {
+		addr, _ := netip.ParseAddr(v.from) // the zero address is slowed down like others
+		v.who, err = s.opts.Keys.AuthenticateFrom(r.Context(), addr, text)
+	}
+	if err == nil {
+		err = v.who.Need(v.route.scope)
+	}
+	if err == nil && s.opts.Limits != nil {
+		_, err = s.opts.Limits.Request(v.who.KeyID)
+	}
+	if err == nil {
+		return nil
+	}
+	return s.problem(r.Context(), err)
+}
+
+// readJSON reads and checks a JSON body.
+func (s *Server) readJSON(r *http.Request, v *visit) *problem {
+	if p := wantType(r, "application/json"); p != nil {
+		return p
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, s.opts.MaxBody))
+	var tooLarge *http.MaxBytesError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return newProblem("body_too_large", "the body has more than "+size(s.opts.MaxBody), "append items with "+"POST …/items, which takes any number")
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return newProblem("too_slow", "the body did not come in time", "send it faster")
+	case err != nil:
+		return newProblem("cut_body", "the body ended too early", "send it again, with the right Content-Length")
+	}
+	raw, p := checkJSON(raw)
+	if p != nil {
+		return p
+	}
+	v.raw = raw
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	r.ContentLength = int64(len(raw))
+	v.note(raw)
+	return nil
+}
+
+// note remembers the reason that a request gives.
+func (v *visit) note(raw []byte) {
+	var said struct{ Reason string }
+	_ = json.Unmarshal(raw, &said) // a body without one is none
+	v.reason = said.Reason
+}
+
+// wantType checks the type of a body.
+func wantType(r *http.Request, types ...string) *problem {
+	got := r.Header.Get("Content-Type")
+	kind, params, err := mime.ParseMediaType(got)
+	fix := "send " + strings.Join(types, ", ")
+	switch {
+	case got == "":
+		return newProblem("unsupported_media_type", "there is no Content-Type", fix)
+	case err != nil:
+		return newProblem("unsupported_media_type", "the Content-Type cannot be read", fix)
+	case params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8"):
+		return newProblem("unsupported_media_type", "the charset is "+shorten(params["charset"]), "send UTF-8")
+	}
+	for _, t := range types {
+		if kind == t {
+			return nil
+		}
+	}
+	return newProblem("unsupported_media_type", "the Content-Type is "+shorten(kind), fix)
+}
+
+// contextWithout outlives the request: what was done has to be noted.
+func contextWithout(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }
+
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// refuse answers with a problem.
+func (s *Server) refuse(w http.ResponseWriter, v *visit, p *problem) {
+	if p.RequestID == "" {
+		p.RequestID = v.id
+	}
+	for k, values := range p.header {
+		w.Header()[k] = values
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(&p.Problem) // whoever asked is gone
+}

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/internal/records"
+)
+
+// remembered is a request that was made with an Idempotency-Key, and its answer.
+type remembered struct {
+	Digest string    `json:"digest"` // of method, path and body
+	Route  string    `json:"route"`
+	Until  time.Time `json:"until"` // when whoever does it is given up; zero: it is done
+	At     time.Time `json:"at"`
+	// ID is what a create makes: made before anything else, so that doing it again makes the same.
+	ID     string      `json:"id,omitempty"`
+	Status int         `json:"status,omitempty"`
+	Header http.Header `json:"header,omitempty"`
+	Body   []byte      `json:"body,omitempty"`
+}
+
+const (
+	doFor    = 30 * time.Second // how long a request may be under way before another may do it
+	maxReply = 256 << 10        // answers that are longer are not kept
+)
+
+// checkKey says what is wrong with an Idempotency-Key.
+func checkKey(key string, given bool) *problem {
+	switch {
+	case given && key == "":
+		return newProblem("bad_idempotency_key", "it is empty", "leave the header out, or send 1 to 255 printable ASCII characters")
+	case len(key) > 255:
+		return newProblem("bad_idempotency_key", fmt.Sprintf("it has %d characters, more than 255", len(key)), "shorten it")
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return newProblem("bad_idempotency_key", fmt.Sprintf("character %d is not printable ASCII", i+1), "use letters, digits and punctuation")
+		}
+	}
+	return nil
+}
+
+// keyed does a request once, however often it comes with the same key.
+func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler) {
+	values, given := r.Header["Idempotency-Key"]
+	key := strings.Join(values, "")
+	if p := checkKey(key, given); p != nil {
+		s.refuse(w, v, p)
+		return
+	}
+	if key == "" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	digest := digestOf(r, v)
+	name := hash(strings.Join(v.who.Tenants, ",") + "\x00" + key)
+	e, err := s.answers.Put(r.Context(), name, func(m *remembered, found bool) error {
+		switch {
+		case found && m.Digest != digest:
+			return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q was used for another request (%s)", key, m.Route), "use another key for another request")
+		case found && m.Status != 0:
+			return errAnswered
+		case found && time.Now().Before(m.Until):
+			return newProblem("in_progress", "the same request is being done", "ask again").after(time.Until(m.Until).Truncate(time.Second) + time.Second)
+		}
+		*m = remembered{Digest: digest, Route: v.route.id, ID: m.ID, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
+		return nil
+	})
+	if errors.Is(err, errAnswered) {
+		e, err = s.answers.Get(r.Context(), name)
+		if err == nil {
+			replay(w, &e.Value)
+			return
+		}
+	}
+	if err != nil {
+		s.refuse(w, v, s.problem(r.Context(), err))
+		return
+	}
+	s.firstTime(w, r, v, name, next)
+}
+
+var errAnswered = errors.New("answered before")
+
+// firstTime does the request and keeps the answer. One that failed on our side is not kept: it may be tried again.
+func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, next http.Handler) {
+	v.idempotent = name
+	rec := &recording{watched: w}
+	next.ServeHTTP(rec, r)
+	keep := w.status < 500 && w.status != http.StatusTooManyRequests && w.status != http.StatusConflict && !rec.long
+	ctx := contextWithout(r)
+	var err error
+	if keep {
+		_, err = s.answers.Update(ctx, name, func(m *remembered) error {
+			m.Status, m.Body, m.Until = w.status, rec.body.Bytes(), time.Time{}
+			m.Header = http.Header{}
+			for _, h := range []string{"Content-Type", "Location", "ETag"} {
+				if x := w.Header().Get(h); x != "" {
+					m.Header.Set(h, x)
+				}
+			}
+			return nil
+		})
+	} else {
+		_, err = s.answers.Update(ctx, name, func(m *remembered) error { m.Until = time.Time{}; return nil })
+	}
+	if err != nil {
+		s.log.Warn("answer not kept for repeats", "request_id", v.id, "error", err)
+	}
+}
+
+func replay(w http.ResponseWriter, m *remembered) {
+	for k, values := range m.Header {
+		w.Header()[k] = values
+	}
+	w.Header().Set("Idempotency-Replayed", "true")
+	w.WriteHeader(m.Status)
+	_, _ = w.Write(m.Body) // whoever asked is gone
+}
+
+// recording keeps a copy of what is answered.
+type recording struct {
+	*watched
+	body bytes.Buffer
+	long bool
+}
+
+// Write implements http.ResponseWriter.
+func (w *recording) Write(b []byte) (int, error) {
+	if w.body.Len()+len(b) > maxReply {
+		w.long = true
+	} else {
+		w.body.Write(b)
+	}
+	return w.watched.Write(b)
+}
+
+func digestOf(r *http.Request, v *visit) string {
+	return hash(r.Method + "\x00" + r.URL.Path + "\x00" + r.URL.RawQuery + "\x00" + string(v.raw))
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// answersTable is where answers are kept for repeats.
+type answersTable = records.Table[remembered]

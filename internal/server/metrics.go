@@ -1,0 +1,39 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics is what the server counts of itself.
+type metrics struct {
+	requests *prometheus.HistogramVec
+	streams  prometheus.Gauge
+}
+
+func newMetrics(reg *prometheus.Registry) *metrics {
+	var to prometheus.Registerer
+	if reg != nil {
+		to = reg
+	}
+	f := promauto.With(to) // nil is fine: counted, not exported
+	return &metrics{
+		requests: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "weir_http_request_duration_seconds", Help: "How long requests took, by route, method and status.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10), NativeHistogramBucketFactor: 1.1,
+		}, []string{"route", "method", "code"}),
+		streams: f.NewGauge(prometheus.GaugeOpts{Name: "weir_sse_clients", Help: "Open streams of events."}),
+	}
+}
+
+func (m *metrics) request(route, method string, status int, took time.Duration) {
+	switch method { // a closed set: clients may send any word
+	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD":
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}

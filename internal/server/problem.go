@@ -1,0 +1,326 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/store"
+)
+
+// problem is an error answer on its way out.
+type problem struct {
+	api.Problem
+	header http.Header
+}
+
+// GetStatus implements huma.StatusError.
+func (p *problem) GetStatus() int { return p.Status }
+
+// GetHeaders implements huma.HeadersError.
+func (p *problem) GetHeaders() http.Header { return p.header }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *problem) ContentType(string) string { return "application/problem+json" }
+
+// useProblemsOnce: huma keeps the maker of errors in a variable of its package. All servers of a process want the same.
+var useProblemsOnce sync.Once
+
+func useProblems() {
+	useProblemsOnce.Do(func() {
+		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return ofHuma(status, msg, errs) }
+		huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+			p := ofHuma(status, msg, errs)
+			if ctx != nil {
+				p.RequestID = requestID(ctx.Context())
+			}
+			return p
+		}
+	})
+}
+
+// maxFaults is how many faults of a request are told at once.
+const maxFaults = 20
+
+// ofHuma turns what huma found wrong with a request into a problem.
+func ofHuma(status int, msg string, errs []error) *problem {
+	p := newProblem("bad_request", msg, "")
+	if status != http.StatusUnprocessableEntity {
+		p = newProblem(codeOfStatus(status), msg, "")
+		p.Status = status
+	}
+	for i, err := range errs {
+		if err == nil || i == maxFaults {
+			continue
+		}
+		var ready *problem
+		if errors.As(err, &ready) {
+			return ready
+		}
+		f := faultOf(err)
+		p.Errors = append(p.Errors, f)
+	}
+	if len(p.Errors) > 0 {
+		first := p.Errors[0]
+		again := newProblem(first.Code, first.Field+": "+first.Message, first.Fix)
+		again.Errors = p.Errors
+		return again
+	}
+	return p
+}
+
+// faultOf reads one of huma's messages.
+func faultOf(err error) api.Fault {
+	var d *huma.ErrorDetail
+	if !errors.As(err, &d) {
+		return api.Fault{Code: "bad_request", Message: err.Error()}
+	}
+	f := api.Fault{Field: strings.TrimPrefix(d.Location, "body."), Message: d.Message, Value: shorten(d.Value)}
+	f.Field = strings.TrimPrefix(strings.TrimPrefix(f.Field, "query."), "path.")
+	switch {
+	case strings.HasPrefix(d.Message, "unexpected property"):
+		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", "see /openapi.yaml for the fields"
+	case strings.HasPrefix(d.Message, "unknown query parameter"):
+		f.Code, f.Message = "bad_query", "there is no such parameter"
+	case strings.HasPrefix(d.Location, "query."):
+		f.Code = "out_of_range"
+	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
+		f.Code = "out_of_range"
+		if d.Message == "expected number" {
+			f.Code = "bad_number"
+		}
+	case strings.HasPrefix(d.Message, "expected integer"):
+		f.Code = "bad_number"
+	case strings.HasPrefix(d.Message, "expected required property"):
+		f.Code, f.Fix = "missing_field", "give it a value"
+	default:
+		f.Code = "bad_value"
+	}
+	return f
+}
+
+func shorten(v any) string {
+	if v == nil {
+		return ""
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return ""
+	}
+	s := fmt.Sprint(v)
+	if len(s) > 64 {
+		s = strings.ToValidUTF8(s[:61], "") + "…"
+	}
+	return s
+}
+
+// codeOfStatus is for what huma refuses by itself.
+func codeOfStatus(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "bad_json"
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusRequestEntityTooLarge:
+		return "body_too_large"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusRequestTimeout:
+		return "too_slow"
+	}
+	return "internal"
+}
+
+// newProblem makes a problem of a code that [codes] has.
+func newProblem(code, detail, fix string) *problem {
+	c, ok := codes[code]
+	if !ok {
+		c = kind{http.StatusUnprocessableEntity, "The request cannot be done as it is"}
+	}
+	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: detail, Fix: fix}}
+}
+
+func (p *problem) after(d time.Duration) *problem {
+	if d > 0 {
+		p.header = http.Header{"Retry-After": {strconv.Itoa(int(math.Ceil(d.Seconds())))}}
+	}
+	return p
+}
+
+// problem turns an error into an answer. What nobody expected is logged, and told as such.
+func (s *Server) problem(ctx context.Context, err error) *problem {
+	p := problemOf(err)
+	p.RequestID = requestID(ctx)
+	if p.Code == "internal" {
+		s.log.ErrorContext(ctx, "request failed", "error", err, "request_id", p.RequestID)
+	}
+	return p
+}
+
+func problemOf(err error) *problem {
+	var (
+		ready   *problem
+		many    *weir.InputError
+		field   *weir.FieldError
+		refusal *service.Refusal
+		full    *weir.BacklogError
+		twice   *weir.DuplicateError
+		row     *source.RowError
+		file    *source.InputError
+		busy    *access.LimitError
+		scope   *access.MissingScopeError
+	)
+	switch {
+	case errors.As(err, &ready):
+		return ready
+	case errors.As(err, &many):
+		return ofFields(many.Fields)
+	case errors.As(err, &field):
+		return ofFields([]*weir.FieldError{field})
+	case errors.As(err, &refusal):
+		return newProblem(refusal.Code, refusal.Detail, refusal.Fix).after(refusal.RetryAfter)
+	case errors.As(err, &full):
+		return newProblem("backlog_full", full.Error(), "wait for work to end").after(full.RetryAfter)
+	case errors.As(err, &scope):
+		return newProblem("missing_scope", scope.Error(), "ask for a key with the scope "+string(scope.Scope))
+	case errors.As(err, &busy):
+		return newProblem("too_many_requests", busy.Error(), "slow down").after(busy.RetryAfter)
+	case errors.As(err, &twice):
+		p := newProblem("duplicate_item", twice.Error(), "set duplicates to keep_first or keep_all to accept it")
+		p.Errors = []api.Fault{{Code: "duplicate_item", Field: fmt.Sprintf("items[%d].id", twice.Item-1), Line: twice.Item, Message: "the id came before"}}
+		return p
+	case errors.As(err, &row):
+		p := newProblem(row.Code, row.Problem, row.Fix)
+		p.Detail = fmt.Sprintf("line %d: %s", row.Line, row.Problem)
+		p.Errors = []api.Fault{{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column), Value: shorten(row.Value), Message: row.Problem, Fix: row.Fix}}
+		return p
+	case errors.As(err, &file):
+		return ofFile(file)
+	}
+	return ofKind(err)
+}
+
+func ofFile(e *source.InputError) *problem {
+	code := map[string]string{source.CodeCutShort: "bad_gzip", source.CodeCorrupt: "bad_gzip", source.CodeNotText: "bad_encoding"}[e.Code]
+	if code == "" {
+		code = e.Code
+	}
+	p := newProblem(code, e.Problem, e.Fix)
+	p.Errors = []api.Fault{{Code: code, Line: int64(e.Line), Column: int64(e.Column), Message: e.Problem, Fix: e.Fix}}
+	return p
+}
+
+func ofFields(fields []*weir.FieldError) *problem {
+	first := fields[0]
+	p := newProblem(first.Code, first.Field+": "+first.Problem, first.Fix)
+	for _, f := range fields[:min(len(fields), maxFaults)] {
+		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: f.Field, Message: f.Problem, Fix: f.Fix})
+	}
+	return p
+}
+
+// ofKind knows the errors to branch on.
+func ofKind(err error) *problem {
+	switch {
+	case errors.Is(err, weir.ErrExpired):
+		return newProblem("expired", err.Error(), "")
+	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
+		return newProblem("not_found", "there is no such thing, or it is not yours", "check the id")
+	case errors.Is(err, weir.ErrConflict):
+		return newProblem("idempotency_conflict", err.Error(), "use another key for other content")
+	case errors.Is(err, weir.ErrEnded):
+		return newProblem("already_ended", err.Error(), "")
+	case errors.Is(err, weir.ErrRunning):
+		return newProblem("wrong_state", err.Error(), "")
+	case errors.Is(err, records.ErrChanged):
+		return newProblem("changed_meanwhile", "somebody has changed it since it was read", "read it again, and repeat the change")
+	case errors.Is(err, records.ErrExists):
+		return newProblem("exists", "there is one of that name", "choose another name")
+	case errors.Is(err, records.ErrTooBig):
+		return newProblem("body_too_large", err.Error(), "make it smaller")
+	case errors.Is(err, access.ErrNoCredentials):
+		return newProblem("no_credentials", "this needs an API key", "send the header Authorization: Bearer wk_…")
+	case errors.Is(err, access.ErrBadCredentials):
+		return newProblem("bad_credentials", "the API key is not valid", "check it, or ask for another")
+	case errors.Is(err, store.ErrFull):
+		return newProblem("storage_low", "the store is low on space: nothing new is accepted; what was accepted goes on", "free space, or delete what is no longer needed").after(time.Minute)
+	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
+		return newProblem("draining", "this server is stopping", "ask again: another one takes over").after(5 * time.Second)
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
+		return newProblem("store_unavailable", "the store does not answer; it may have been done", "repeat the request with the same Idempotency-Key").after(2 * time.Second)
+	case errors.Is(err, context.Canceled):
+		return newProblem("cut_body", "the request ended before it was complete", "send it again")
+	}
+	return newProblem("internal", "something went wrong that should not have", "try again; if it stays, tell whoever operates this server the request id")
+}
+
+// kind is what all problems of a code have in common.
+type kind struct {
+	status int
+	title  string
+}
+
+// codes are the codes of problems, with their status. Codes of single fields that are not here are 422.
+var codes = map[string]kind{
+	"bad_request":            {422, "The request cannot be done as it is"},
+	"bad_json":               {400, "The body is not the JSON that was expected"},
+	"bad_encoding":           {400, "The body is not UTF-8"},
+	"duplicate_field":        {400, "A field is there twice"},
+	"unknown_field":          {400, "There is no such field"},
+	"too_deep":               {400, "The JSON is nested too deeply"},
+	"bad_number":             {400, "A number does not fit"},
+	"missing_field":          {422, "A field is missing"},
+	"bad_value":              {422, "A field has a value that it cannot have"},
+	"unsupported_media_type": {415, "The body is of a type that is not understood"},
+	"unsupported_encoding":   {415, "The body is packed in a way that is not understood"},
+	"body_too_large":         {413, "The body is too large"},
+	"expands_too_far":        {413, "The body unpacks to too much"},
+	"bad_gzip":               {400, "The body cannot be unpacked"},
+	"cut_body":               {400, "The body ended too early"},
+	"too_slow":               {408, "The body comes too slowly"},
+	"headers_too_large":      {431, "The headers are too large"},
+	"bad_query":              {400, "The query cannot be understood"},
+	"bad_cursor":             {400, "The cursor is not one of this list"},
+	"bad_filter":             {400, "The filter cannot be understood"},
+	"bad_idempotency_key":    {400, "The Idempotency-Key cannot be used"},
+	"idempotency_conflict":   {409, "The Idempotency-Key was used for something else"},
+	"in_progress":            {409, "The same request is being done"},
+	"no_such_route":          {404, "There is no such address"},
+	"method_not_allowed":     {405, "The address does not take this method"},
+	"not_found":              {404, "There is no such thing"},
+	"expired":                {410, "It was removed when its time was over"},
+	"sealed":                 {409, "It is sealed"},
+	"not_sealed":             {409, "It is not sealed"},
+	"wrong_state":            {409, "It is not in a state for this"},
+	"already_ended":          {409, "It has ended"},
+	"count_mismatch":         {409, "There are not as many items as expected"},
+	"exists":                 {409, "It is there already"},
+	"changed_meanwhile":      {412, "It was changed meanwhile"},
+	"in_use":                 {409, "It is in use"},
+	"too_many_appends":       {409, "There were too many appends"},
+	"no_credentials":         {401, "An API key is needed"},
+	"bad_credentials":        {401, "The API key is not valid"},
+	"missing_scope":          {403, "The API key may not do this"},
+	"cross_site":             {403, "Browsers may not send this from another site"},
+	"key_in_url":             {400, "The API key is in the URL"},
+	"too_many_requests":      {429, "Too many requests"},
+	"backlog_full":           {429, "As much as may be is waiting already"},
+	"tenant_quota":           {429, "The tenant has as much waiting as it may"},
+	"store_unavailable":      {503, "The store does not answer"},
+	"draining":               {503, "The server is stopping"},
+	"storage_low":            {507, "The store is low on space"},
+	"internal":               {500, "Something went wrong"},
+}

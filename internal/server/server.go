@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/callback"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/service"
+)
+
+// Options configures [New]. Service, Keys and Audit have to be set.
+type Options struct {
+	Service   *service.Service
+	Keys      *access.Keys
+	Audit     *access.Audit
+	Schedules *schedule.Keeper
+	Webhooks  *callback.Notifier
+	// Open lets everybody do everything without a key: only for a server that listens on loopback.
+	Open bool
+	// Version is that of the program.
+	Version string
+	// MaxBody is the most bytes of a JSON body. Default 32 MiB.
+	MaxBody int64
+	// MaxUpload is the most bytes of a body with items, unpacked. Default 16 GiB.
+	MaxUpload int64
+	// SlowBody is how long a body with items may bring less than a kilobyte a second. Default 30s.
+	SlowBody time.Duration
+	// Metrics is what /metrics shows. Default: nothing.
+	Metrics *prometheus.Registry
+	// Limits bounds what one key may ask for. Default: nothing does.
+	Limits *access.Limits
+	// LogRequests logs every request.
+	LogRequests bool
+	// Store is where answers are kept for repeats.
+	Store records.Keeper
+	// Logger takes the log. Default [slog.Default].
+	Logger *slog.Logger
+}
+
+// Server answers HTTP requests.
+type Server struct {
+	opts   Options
+	svc    *service.Service
+	log    *slog.Logger
+	mux    *http.ServeMux
+	api    huma.API
+	routes map[string]*route // by pattern
+	stop   chan struct{}     // closed when the server drains: streams end
+	once   sync.Once
+	heads  *metrics
+	// answers are those of requests with an Idempotency-Key, for repeats.
+	answers *answersTable
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.MaxBody == 0 {
+		o.MaxBody = 32 << 20
+	}
+	if o.MaxUpload == 0 {
+		o.MaxUpload = 16 << 30
+	}
+	if o.SlowBody == 0 {
+		o.SlowBody = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	useProblems()
+	s := &Server{opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{})}
+	s.heads = newMetrics(o.Metrics)
+	s.answers = records.New[remembered](o.Store, "answer")
+	s.api = humago.New(s.mux, s.config())
+	s.bulkRoutes()
+	s.appendRoutes()
+	return s
+}
+
+// config is what huma is told. It serves the OpenAPI document; our own page shows it.
+func (s *Server) config() huma.Config {
+	c := huma.DefaultConfig("weir", s.opts.Version)
+	c.Info.Description = "Bulk actions: one request, hundreds to millions of items."
+	c.DocsPath, c.SchemasPath = "", ""
+	c.CreateHooks = nil // no $schema members in answers
+	c.RejectUnknownQueryParameters = true
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"key": {Type: "http", Scheme: "bearer", Description: "An API key: wk_…"},
+	}
+	return c
+}
+
+// Handler answers requests.
+func (s *Server) Handler() http.Handler { return s.guarded(s.mux) }
+
+// OpenAPI is the document that describes the API.
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
+
+// Drain ends streams, so that a shutdown need not wait for them.
+func (s *Server) Drain(context.Context) { s.once.Do(func() { close(s.stop) }) }

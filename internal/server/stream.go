@@ -1,0 +1,185 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Bodies with items are read as they come. A body that comes too slowly, is too
+// long, or unpacks to far more than it was, ends with the problem that says so.
+const (
+	slowWindow  = 5 * time.Second // after which it is looked at how much came
+	leastRate   = 1 << 10         // bytes a second
+	ratioAfter  = 1 << 20         // unpacked bytes from which on the ratio counts
+	mostRatio   = 100
+	zstdWindow  = 8 << 20
+	sniffLength = 4
+)
+
+// streamed asks an endpoint that reads its body itself.
+func (s *Server) streamed(w *watched, r *http.Request, next http.Handler) {
+	v := visitOf(r.Context())
+	if s.opts.Limits != nil {
+		end, err := s.opts.Limits.Upload(v.who.KeyID)
+		if err != nil {
+			s.refuse(w, v, s.problem(r.Context(), err))
+			return
+		}
+		defer end()
+	}
+	if r.Body != nil {
+		r.Body = &slowBody{body: r.Body, control: http.NewResponseController(w.ResponseWriter), patience: s.opts.SlowBody}
+	}
+	next.ServeHTTP(w, r)
+}
+
+// slowBody gives up on a body that brings less than a kilobyte a second for too long.
+type slowBody struct {
+	body     io.ReadCloser
+	control  *http.ResponseController
+	patience time.Duration
+	slow     time.Duration // for how long it has been slow
+	from     time.Time
+	came     int64
+}
+
+// Read implements io.Reader.
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.from.IsZero() {
+		b.from = time.Now()
+	}
+	_ = b.control.SetReadDeadline(time.Now().Add(b.patience)) // a connection without deadlines is one of a test
+	n, err := b.body.Read(p)
+	b.came += int64(n)
+	if took := time.Since(b.from); took >= min(slowWindow, b.patience) {
+		if b.came < int64(took.Seconds()*leastRate) {
+			b.slow += took
+		} else {
+			b.slow = 0
+		}
+		b.from, b.came = time.Now(), 0
+	}
+	if timedOut(err) || b.slow >= b.patience {
+		return 0, newProblem("too_slow", fmt.Sprintf("the body brings less than 1 kB a second for %v", b.patience), "send it faster, or as a resumable upload")
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, newProblem("cut_body", "the body ended before its length was reached", "send it again, with the right Content-Length")
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *slowBody) Close() error { return b.body.Close() }
+
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// unpack reads a body as it was before it was packed, by its header or by its first bytes.
+func unpack(r *http.Request, most int64) (io.Reader, error) {
+	switch enc := strings.ToLower(r.Header.Get("Content-Encoding")); enc {
+	case "", "identity", "gzip", "zstd":
+	default:
+		return nil, newProblem("unsupported_encoding", "the Content-Encoding is "+shorten(enc), "send it plain, or as gzip or zstd")
+	}
+	packed := &counted{r: r.Body}
+	plain, err := unpackOnce(packed)
+	if err != nil {
+		return nil, err
+	}
+	if plain == nil {
+		return &bounded{r: packed.peeked(), most: most}, nil
+	}
+	inner := bufio.NewReader(&bounded{r: plain, most: most, packed: packed})
+	if head, _ := inner.Peek(sniffLength); isPacked(head) {
+		return nil, newProblem("unsupported_encoding", "the body is packed twice", "pack it once")
+	}
+	return inner, nil
+}
+
+// unpackOnce returns nil if the body is not packed.
+func unpackOnce(packed *counted) (io.Reader, error) {
+	head, _ := packed.peeked().Peek(sniffLength) // an error comes again when it is read
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(packed.peeked())
+		if err != nil {
+			return nil, newProblem("bad_gzip", "the body begins like gzip, and is not", "pack it again")
+		}
+		return z, nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(packed.peeked(), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, newProblem("bad_gzip", "the body begins like zstd, and is not", "pack it again")
+		}
+		return z.IOReadCloser(), nil
+	}
+	return nil, nil
+}
+
+func isPacked(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) || bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd})
+}
+
+// counted counts what is read of a packed body.
+type counted struct {
+	r io.Reader
+	n int64
+	b *bufio.Reader
+}
+
+func (c *counted) peeked() *bufio.Reader {
+	if c.b == nil {
+		c.b = bufio.NewReaderSize(readerFunc(func(p []byte) (int, error) {
+			n, err := c.r.Read(p)
+			c.n += int64(n)
+			return n, err
+		}), 64<<10)
+	}
+	return c.b
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// bounded ends a body that is too long or unpacks to too much.
+type bounded struct {
+	r      io.Reader
+	most   int64
+	packed *counted // nil: it is not packed
+	n      int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.n += int64(n)
+	switch {
+	case b.packed != nil && b.n > ratioAfter && b.n > mostRatio*max(b.packed.n, 1):
+		return 0, newProblem("expands_too_far", fmt.Sprintf("%s became more than %d times as much", size(b.packed.n), mostRatio), "send it unpacked")
+	case b.n > b.most && b.packed != nil:
+		return 0, newProblem("expands_too_far", "unpacked it has more than "+size(b.most), "send it in parts")
+	case b.n > b.most:
+		return 0, newProblem("body_too_large", "the body has more than "+size(b.most), "send it in parts")
+	case err != nil && !errors.Is(err, io.EOF) && b.packed != nil && !isProblem(err):
+		return n, newProblem("bad_gzip", "the packed body is cut or damaged", "pack and send it again")
+	}
+	return n, err
+}
+
+func isProblem(err error) bool {
+	var p *problem
+	return errors.As(err, &p)
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/weirhq/weir/internal/access"
+)
+
+// watched is a response that remembers its status.
+type watched struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *watched) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *watched) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements http.Flusher.
+func (w *watched) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() } // a writer that cannot is no reason to fail
+
+// caught turns a panic of an endpoint into an answer.
+func (s *Server) caught(r *http.Request, v *visit, w *watched) {
+	broken := recover()
+	if broken == nil {
+		return
+	}
+	if broken == http.ErrAbortHandler {
+		panic(broken)
+	}
+	s.log.ErrorContext(r.Context(), "endpoint panicked", "request_id", v.id, "route", v.route.id, "panic", broken, "stack", string(debug.Stack()))
+	if w.status == 0 {
+		s.refuse(w, v, newProblem("internal", "something went wrong that should not have", "try again"))
+	}
+}
+
+// done logs and counts a request, and audits what it changed.
+func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	took := time.Since(began)
+	s.heads.request(v.route.id, r.Method, w.status, took)
+	if s.opts.LogRequests {
+		s.log.InfoContext(r.Context(), "request", "request_id", v.id, "method", r.Method, "route", v.route.id, "status", w.status,
+			"took", took.String(), "key", v.who.KeyID)
+	}
+	if v.route.change && w.status < 300 && s.opts.Audit != nil {
+		s.audit(r, v)
+	}
+}
+
+// audit notes who changed what.
+func (s *Server) audit(r *http.Request, v *visit) {
+	target := v.target
+	if target == "" {
+		target = r.PathValue("id") + r.PathValue("name")
+	}
+	_, err := s.opts.Audit.Append(r.Context(), access.Change{
+		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: v.tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
+	})
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "change not audited", "request_id", v.id, "action", v.route.id, "target", target, "error", err)
+	}
+}

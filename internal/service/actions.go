@@ -1,0 +1,305 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/vault"
+)
+
+// actions is the registry: what the program brings, what the configuration file
+// has, and what was made over the API. The last are records, which every node
+// reads again twice a second.
+type actions struct {
+	guard     *egress.Guard
+	transport http.RoundTripper
+	vault     *vault.Vault
+	table     *records.Table[storedAction]
+	mu        sync.Mutex
+	fixed     map[string]*action // of program and file
+	made      map[string]*action // over the API
+}
+
+// storedAction is an action as its record has it: secrets are sealed.
+type storedAction struct {
+	api.Action
+	Deleted bool `json:"deleted,omitempty"` // bulk actions that have it still run; new ones cannot use it
+}
+
+// action is one action, ready to be called.
+type action struct {
+	api.Action
+	version string
+	deleted bool
+	base    weir.Step // of the program; of others: the settings
+	do      weir.Handler
+	undo    weir.Handler // nil: it cannot be undone
+	schema  *mapping.Schema
+}
+
+func newActions(o Options) (*actions, error) {
+	r := &actions{
+		guard: o.Guard, transport: o.Guard.Transport(egress.TLSOptions{}), vault: o.Vault,
+		table: records.New[storedAction](o.Store, "action"), fixed: map[string]*action{}, made: map[string]*action{},
+	}
+	for _, st := range o.Steps {
+		r.fixed[st.Name] = ofProgram(st)
+	}
+	for _, a := range o.Actions {
+		made, err := r.prepare(a)
+		if err != nil {
+			return nil, fmt.Errorf("action %q: %w", a.Name, err)
+		}
+		made.Origin = "file"
+		r.fixed[a.Name] = made
+	}
+	return r, nil
+}
+
+func ofProgram(st weir.Step) *action {
+	a := &action{base: st, do: st.Handle, Action: api.Action{
+		Name: st.Name, Kind: "go", Origin: "program", Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
+		Retry: &api.Retry{MaxAttempts: st.Retry.MaxAttempts, Base: api.Duration(st.Retry.Base), Cap: api.Duration(st.Retry.Cap)},
+	}}
+	if len(st.Name) > 5 && st.Name[:5] == "demo." {
+		a.Kind = "demo"
+	}
+	if st.Endpoint != nil {
+		a.Kind, a.URL = "http", st.Endpoint.URL
+	}
+	return a
+}
+
+// prepare checks an HTTP action and makes it callable. Its secrets are in the clear.
+func (r *actions) prepare(a api.Action) (*action, error) {
+	var bad weir.InputError
+	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{
+		Name: a.Name, URL: a.URL, Secret: a.Secret, Header: a.Header, BatchSize: a.Batch, Timeout: time.Duration(a.Timeout),
+		Resource: weir.Resource{Name: a.Resource},
+	}
+	if a.Retry != nil {
+		h.Retry = weir.Backoff{MaxAttempts: a.Retry.MaxAttempts, Base: time.Duration(a.Retry.Base), Cap: time.Duration(a.Retry.Cap)}
+	}
+	out := &action{Action: a, base: weir.RawStep(h.Action())}
+	checkAction(&a, out.base, &bad)
+	out.do = r.caller(out.base, "url", a.URL, &bad)
+	if a.UndoURL != "" {
+		back := out.base
+		end := *back.Endpoint
+		end.URL = a.UndoURL
+		back.Endpoint = &end
+		out.undo = r.caller(back, "undo_url", a.UndoURL, &bad)
+	}
+	if len(a.Schema) > 0 {
+		var err error
+		if out.schema, err = mapping.CompileSchema("schema", a.Schema); err != nil {
+			addFault(&bad, err, "bad_schema", "schema")
+		}
+	}
+	out.Kind, out.Undo = "http", out.undo != nil
+	return out, bad.OrNil()
+}
+
+func checkAction(a *api.Action, st weir.Step, bad *weir.InputError) {
+	if st.Timeout < time.Millisecond || st.Timeout > 24*time.Hour {
+		bad.Add("out_of_range", "timeout", fmt.Sprintf("%v is not between 1ms and 24h", st.Timeout), "leave it out for 30s")
+	}
+	if r := st.Retry; r.MaxAttempts < 1 || r.MaxAttempts > 250 || r.Base < 0 || r.Cap < r.Base {
+		bad.Add("out_of_range", "retry", fmt.Sprintf("%d attempts, base %v, cap %v", r.MaxAttempts, r.Base, r.Cap), "want 1 to 250 attempts and a base of at most the cap")
+	}
+	if a.Batch < 0 || a.Batch > 1000 {
+		bad.Add("out_of_range", "batch", fmt.Sprintf("%d is not between 1 and 1000", a.Batch), "leave it out for 100")
+	}
+}
+
+// caller makes what calls an endpoint, through the guard.
+func (r *actions) caller(st weir.Step, field, url string, bad *weir.InputError) weir.Handler {
+	if _, err := r.guard.CheckURL(field, url); err != nil {
+		addFault(bad, err, egress.CodeBadURL, field)
+		return nil
+	}
+	h, err := execute.HTTP(st, execute.HTTPOptions{Transport: r.transport})
+	if err != nil {
+		addFault(bad, err, "bad_url", field)
+	}
+	return h
+}
+
+func addFault(bad *weir.InputError, err error, code, field string) {
+	var one *weir.FieldError
+	var many *weir.InputError
+	switch {
+	case errors.As(err, &many):
+		bad.Fields = append(bad.Fields, many.Fields...)
+	case errors.As(err, &one):
+		bad.Fields = append(bad.Fields, one)
+	default:
+		bad.Add(code, field, err.Error(), "")
+	}
+}
+
+// step is what the engine runs of an action.
+func (a *action) step(undo bool) weir.Step {
+	st := a.base
+	if undo {
+		st.Name += ".undo"
+	}
+	return st
+}
+
+func (a *action) handler(undo bool) (weir.Handler, error) {
+	switch {
+	case undo && a.undo == nil:
+		return nil, fmt.Errorf("action %q has no way back", a.Name)
+	case undo:
+		return a.undo, nil
+	}
+	return a.do, nil
+}
+
+func (a *action) mayUse(tenant string) bool {
+	return !a.deleted && (len(a.Tenants) == 0 || slices.Contains(a.Tenants, tenant))
+}
+
+// find returns an action, also one that was deleted: what runs goes on.
+func (r *actions) find(name string) (*action, error) {
+	r.mu.Lock()
+	a := r.fixed[name]
+	if a == nil {
+		a = r.made[name]
+	}
+	r.mu.Unlock()
+	if a != nil {
+		return a, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // made a moment ago, by another node
+	defer cancel()
+	e, err := r.table.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return r.take(e)
+}
+
+// take makes a record of the registry callable.
+func (r *actions) take(e records.Entry[storedAction]) (*action, error) {
+	r.mu.Lock()
+	have := r.made[e.Name]
+	r.mu.Unlock()
+	if have != nil && have.version == e.Version {
+		return have, nil
+	}
+	open, err := r.open(e.Value.Action)
+	if err != nil {
+		return nil, fmt.Errorf("action %q: %w", e.Name, err)
+	}
+	a, err := r.prepare(open)
+	if err != nil {
+		return nil, fmt.Errorf("action %q: %w", e.Name, err)
+	}
+	a.version, a.deleted, a.Origin = e.Version, e.Value.Deleted, "api"
+	r.mu.Lock()
+	r.made[e.Name] = a
+	r.mu.Unlock()
+	return a, nil
+}
+
+// open unseals the secrets of a stored action.
+func (r *actions) open(a api.Action) (api.Action, error) {
+	reveal := func(where, sealed string) (string, error) {
+		if !vault.IsSealed(sealed) {
+			return sealed, nil
+		}
+		plain, err := r.vault.Open(where, sealed)
+		return string(plain), err
+	}
+	var err error
+	if a.Secret, err = reveal("action/"+a.Name, a.Secret); err != nil {
+		return a, err
+	}
+	a.Header = maps.Clone(a.Header)
+	for k, v := range a.Header {
+		if a.Header[k], err = reveal("action/"+a.Name+"/"+k, v); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// seal seals the secrets of an action for its record.
+func (r *actions) seal(a api.Action) (api.Action, error) {
+	hide := func(where, plain string) (string, error) {
+		if plain == "" || vault.IsSealed(plain) {
+			return plain, nil
+		}
+		return r.vault.Seal(where, []byte(plain))
+	}
+	var err error
+	if a.Secret, err = hide("action/"+a.Name, a.Secret); err != nil {
+		return a, err
+	}
+	a.Header = maps.Clone(a.Header)
+	for k, v := range a.Header {
+		if a.Header[k], err = hide("action/"+a.Name+"/"+k, v); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// keep reads the records again until ctx ends.
+func (r *actions) keep(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for failing := false; ; {
+		err := r.refresh(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			log.Warn("actions not read, will ask again", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *actions) refresh(ctx context.Context) error {
+	var failed error
+	for e, err := range r.table.All(ctx, "") {
+		if err == nil {
+			_, err = r.take(e)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// names lists the actions that can be used.
+func (r *actions) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := slices.Collect(maps.Keys(r.fixed))
+	for n, a := range r.made {
+		if !a.deleted {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,133 @@
+package service
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// Rows are items on their way in. Items yields them, or what is wrong with one;
+// Bad is how many could not be used, once Items has ended without an error.
+type Rows struct {
+	Items iter.Seq2[weir.RawItem, error]
+	Bad   func() int64
+	// Digest takes all that was read, for the comparison of two appends with one key; nil: there is none.
+	Digest hash.Hash
+}
+
+// Append adds items to a draft: all of them, durably, or none. A second append
+// with the same key and content changes nothing.
+func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Appended, error) {
+	d, err := s.getDraft(ctx, id)
+	if err != nil {
+		return api.Appended{}, s.notDraft(ctx, id, err)
+	}
+	if err := s.mayAppend(ctx, id, &d); err != nil {
+		return api.Appended{}, err
+	}
+	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), rows.Items)
+	if err != nil {
+		return api.Appended{}, err
+	}
+	p := part{Stage: stage, BadLines: rows.Bad(), Key: key}
+	if key != "" && rows.Digest != nil {
+		p.Digest = hex.EncodeToString(rows.Digest.Sum(nil))
+	}
+	var before *part
+	err = s.write(ctx, id, p, func(l *draftLog) error {
+		before = nil
+		if first, ok := l.byKey[key]; ok && key != "" {
+			before = &first
+			return errBefore
+		}
+		return s.roomFor(l, stage.Items)
+	})
+	if err != nil {
+		_ = s.engine.DropStage(context.WithoutCancel(ctx), stage) // else the next start does it
+	}
+	switch {
+	case before != nil && before.Digest != p.Digest:
+		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", key), Fix: "use another key for other items"}
+	case before != nil:
+		p = *before
+	case err != nil:
+		return api.Appended{}, err
+	}
+	s.touch(ctx, id, &d)
+	sum, err := s.readLog(ctx, id)
+	return api.Appended{
+		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.items, Durability: s.opts.Store.Durability(),
+	}, err
+}
+
+var errBefore = &Refusal{Code: "idempotency_conflict"}
+
+// mayAppend refuses before a body is read what will be refused after it.
+func (s *Service) mayAppend(ctx context.Context, id string, d *draft) error {
+	switch {
+	case d.Spec.Source != nil:
+		return &Refusal{Code: "sealed", Detail: "the items of " + id + " come from its source", Fix: "create one without a source to add items"}
+	case d.State != isDraft:
+		return &Refusal{Code: "sealed", Detail: fmt.Sprintf("%s is %s: no items can be added", id, d.State), Fix: "create another bulk action"}
+	}
+	sum, err := s.readLog(ctx, id)
+	if err != nil {
+		return err
+	}
+	if sum.sealed != nil {
+		return sealedAlready(id)
+	}
+	return nil
+}
+
+func sealedAlready(id string) error {
+	return &Refusal{Code: "sealed", Detail: id + " is sealed: no items can be added", Fix: "create another bulk action"}
+}
+
+// roomFor refuses an entry that the log cannot take.
+func (s *Service) roomFor(l *draftLog, items int64) error {
+	switch {
+	case l.sealed != nil:
+		return &Refusal{Code: "sealed", Detail: "it was sealed meanwhile: no items can be added", Fix: "create another bulk action"}
+	case l.next >= maxParts:
+		return &Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("there were %d appends already", l.next), Fix: "send more items in each append"}
+	case l.items+items > s.opts.MaxItems:
+		return &weir.FieldError{Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d are more than %d", l.items+items, s.opts.MaxItems), Fix: "split them over several bulk actions"}
+	}
+	return nil
+}
+
+// notDraft says why there is no draft of that id: it was sealed, or there never was one.
+func (s *Service) notDraft(ctx context.Context, id string, err error) error {
+	if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
+		return sealedAlready(id)
+	}
+	return err
+}
+
+// touch notes now and then that a draft is in use.
+func (s *Service) touch(ctx context.Context, id string, d *draft) {
+	if time.Since(d.Touched) < time.Hour {
+		return
+	}
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.Touched = time.Now().UTC(); return nil })
+	if err != nil {
+		s.log.Warn("use of a draft not noted", "bulk_action", id, "error", err)
+	}
+}
+
+func duplicateRule(word string) weir.DuplicateRule {
+	switch word {
+	case "keep_first":
+		return weir.KeepFirst
+	case "keep_all":
+		return weir.KeepAll
+	}
+	return weir.RefuseDuplicates
+}

@@ -1,0 +1,330 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/schedule"
+)
+
+// Get finds a bulk action, whether it is a draft or was submitted.
+func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if err == nil {
+		return s.view(ctx, b)
+	}
+	if !errors.Is(err, weir.ErrNotFound) {
+		return api.BulkAction{}, err
+	}
+	d, other := s.getDraft(ctx, id)
+	if other != nil {
+		if errors.Is(other, weir.ErrNotFound) { // it may have been submitted between the two looks
+			if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil {
+				return s.view(ctx, b)
+			}
+		}
+		return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", id, other)
+	}
+	return s.viewDraft(ctx, id, &d)
+}
+
+// Bulk finds a bulk action that was submitted; a draft is a refusal.
+func (s *Service) Bulk(ctx context.Context, id string) (*engine.BulkAction, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if errors.Is(err, weir.ErrNotFound) {
+		if d, other := s.getDraft(ctx, id); other == nil {
+			return nil, &Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is a %s", id, d.State), Fix: "seal it first"}
+		}
+	}
+	return b, err
+}
+
+// view is a submitted bulk action as the API shows it.
+func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkAction, error) {
+	info := b.Info()
+	p, err := b.Now(ctx)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	var x Extra
+	if len(info.Extra) > 0 {
+		if err := json.Unmarshal(info.Extra, &x); err != nil {
+			return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", b.ID(), err)
+		}
+	}
+	out := api.BulkAction{
+		ID: string(b.ID()), Name: info.Name, Tenant: info.Tenant, Reason: p.Reason, Steps: x.Steps, Params: x.Params, Source: x.Source, Labels: x.Labels,
+		Rules: api.Rules{
+			Tier: info.Tier.String(), Priority: info.Priority, Concurrency: info.Concurrency, StopOn: stopOn(info.StopOn), Canary: x.Canary, Deadline: info.Deadline,
+		},
+		Counts: api.Counts(p.Counts), Duplicates: b.Duplicates(), BadLines: x.BadLines, RetryOf: string(info.RetryOf), UndoOf: x.UndoOf,
+		Schedule: x.Schedule, StartAt: info.StartAt, Note: x.Note, CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
+		Durability: s.opts.Store.Durability(), Links: links(string(b.ID())),
+	}
+	for step, r := range info.Rates {
+		if out.Rates == nil {
+			out.Rates = map[string]api.Rate{}
+		}
+		out.Rates[step] = api.Rate(r)
+	}
+	if out.Steps == nil { // it was not submitted over the API
+		for _, name := range info.Steps {
+			out.Steps = append(out.Steps, api.Step{ID: name, Action: name})
+		}
+	}
+	if p.Finished.IsZero() {
+		out.FinishedAt = time.Time{}
+	}
+	out.State, out.Phase = StateOf(p.State), phaseOf(&p, x.Canary != nil)
+	if out.State != api.Sealed && out.State != api.Scheduled {
+		out.StartedAt = p.Started.UTC()
+	}
+	if out.State == api.Completed {
+		out.Outcome = "all_done"
+		if p.Counts.Done < p.Counts.Total {
+			out.Outcome = "some_failed"
+		}
+	}
+	return out, nil
+}
+
+// StateOf is a state's word in the API. One that is being cancelled is cancelled:
+// only tasks that were under way still end.
+func StateOf(s weir.BulkState) api.State {
+	if s == weir.BulkCancelling {
+		return api.Cancelled
+	}
+	return api.State(s.String())
+}
+
+func phaseOf(p *weir.Progress, canary bool) string {
+	switch {
+	case p.State != weir.BulkRunning && p.State != weir.BulkPaused || !canary:
+		return ""
+	case p.Canary:
+		return "canary"
+	}
+	return "main"
+}
+
+func stopOn(r weir.StopRule) *api.StopOn {
+	if r == (weir.StopRule{}) {
+		return nil
+	}
+	return &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
+}
+
+// viewDraft is a draft as the API shows it.
+func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkAction, error) {
+	sum, err := s.readLog(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	n := &d.Spec
+	out := api.BulkAction{
+		ID: id, Name: cmp.Or(n.Name, chainName(n.Steps)), Tenant: d.Tenant, State: api.State(d.State), Reason: d.Reason, Steps: n.Steps, Params: n.Params,
+		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, BadLines: sum.badLines,
+		RetryOf: d.RetryOf, Schedule: d.Schedule, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
+	}
+	switch {
+	case d.State == isSealing:
+		out.State = api.Draft
+	case d.State == isScheduled && !d.StartAt.After(time.Now()):
+		out.State = api.Importing
+	case d.State == isCancelled:
+		out.Counts.Ready, out.Counts.Cancelled = 0, sum.items
+	}
+	return out, nil
+}
+
+func chainName(steps []api.Step) string {
+	var names []string
+	for _, st := range steps {
+		names = append(names, stepID(st))
+	}
+	return strings.Join(names, "+")
+}
+
+func links(id string) api.Links {
+	self := "/v1/bulk-actions/" + id
+	return api.Links{
+		Self: self, Items: self + "/items", Progress: self + "/progress", Events: self + "/events",
+		Report: self + "/report", ErrorGroups: self + "/error-groups",
+	}
+}
+
+// Filter says which bulk actions are listed.
+type Filter struct {
+	Sees   func(tenant string) bool // nil: all
+	State  api.State
+	Name   string
+	Label  string // "key=value"
+	Tenant string
+}
+
+// List returns bulk actions, the newest first, that are older than before.
+func (s *Service) List(ctx context.Context, f Filter, before string, limit int) (list []api.BulkAction, more bool, err error) {
+	ids, err := s.ids(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, id := range ids {
+		if before != "" && id >= before {
+			continue
+		}
+		b, err := s.Get(ctx, id)
+		switch {
+		case errors.Is(err, weir.ErrNotFound):
+			continue // removed meanwhile
+		case err != nil:
+			return nil, false, err
+		case !f.match(&b):
+			continue
+		case len(list) == limit:
+			return list, true, nil
+		}
+		list = append(list, b)
+	}
+	return list, false, nil
+}
+
+func (f *Filter) match(b *api.BulkAction) bool {
+	key, value, _ := strings.Cut(f.Label, "=")
+	return (f.Sees == nil || f.Sees(b.Tenant)) && (f.State == "" || b.State == f.State) && (f.Tenant == "" || b.Tenant == f.Tenant) &&
+		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || b.Labels[key] == value)
+}
+
+// ids are those of all bulk actions and drafts, the newest first.
+func (s *Service) ids(ctx context.Context) ([]string, error) {
+	all, err := s.engine.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(all))
+	for _, id := range all {
+		ids = append(ids, string(id))
+	}
+	for e, err := range s.drafts.All(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, e.Name)
+	}
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	return slices.Compact(ids), nil
+}
+
+// Start starts what is sealed, or reads the source of what has one.
+func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.BulkAction, error) {
+	var at time.Time
+	if want.StartAt != "" {
+		var err error
+		if at, _, err = schedule.ParseStart("start_at", want.StartAt, want.Zone, time.Now()); err != nil {
+			return api.BulkAction{}, err
+		}
+	}
+	d, err := s.getDraft(ctx, id)
+	switch {
+	case err == nil && d.Spec.Source != nil:
+		return s.startSource(ctx, id, at)
+	case err == nil:
+		return api.BulkAction{}, &Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
+	case !errors.Is(err, weir.ErrNotFound):
+		return api.BulkAction{}, err
+	}
+	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Start(ctx, at) }, api.Sealed, api.Scheduled)
+}
+
+func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api.BulkAction, error) {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State != isDraft && d.State != isScheduled {
+			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
+		}
+		d.State, d.StartAt, d.Start = isScheduled, at, true
+		return nil
+	})
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	s.look()
+	return s.Get(ctx, id)
+}
+
+// Cancel ends a bulk action; a draft is thrown away. One that was cancelled stays so.
+func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isFailed {
+			return &Refusal{Code: "already_ended", Detail: id + " has failed"}
+		}
+		d.State, d.Reason = isCancelled, reason
+		return nil
+	})
+	if err == nil {
+		return s.Get(ctx, id)
+	}
+	if !errors.Is(err, weir.ErrNotFound) {
+		return api.BulkAction{}, err
+	}
+	b, err := s.Get(ctx, id)
+	if err == nil && b.State == api.Cancelled {
+		return b, nil
+	}
+	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Cancel(ctx, reason) })
+}
+
+// Do carries a command out, and waits a moment for its effect to show. If states
+// are given, the bulk action has to be in one of them.
+func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	before, err := s.view(ctx, b)
+	if err != nil {
+		return before, err
+	}
+	switch {
+	case before.State.Final():
+		return before, &Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, before.State, before.FinishedAt.Format(time.RFC3339))}
+	case len(from) > 0 && !slices.Contains(from, before.State):
+		return before, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, before.State), Fix: fmt.Sprintf("it has to be %v for this", from)}
+	}
+	if err := command(b); err != nil {
+		return before, err
+	}
+	return s.settle(ctx, b, &before)
+}
+
+// settle waits until a command shows, for a moment: it is durable in any case.
+func (s *Service) settle(ctx context.Context, b *engine.BulkAction, before *api.BulkAction) (api.BulkAction, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		now, err := s.Get(context.WithoutCancel(ctx), string(b.ID()))
+		if err != nil || now.State != before.State || now.Reason != before.Reason || !sameRules(&now.Rules, &before.Rules) || !now.StartAt.Equal(before.StartAt) {
+			return now, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return now, nil
+		}
+	}
+}
+
+func sameRules(a, b *api.Rules) bool {
+	x, _ := json.Marshal(a) // plain data
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}

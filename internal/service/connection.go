@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/vault"
+)
+
+func (s *Service) connections() *records.Table[api.Connection] {
+	return records.New[api.Connection](s.opts.Store, "connection")
+}
+
+// connection finds connections that a tenant may use, secrets opened.
+func (s *Service) connection(tenant string) feed.Lookup {
+	return func(name string) (feed.Connection, error) {
+		c, err := s.findConnection(name)
+		if errors.Is(err, weir.ErrNotFound) || err == nil && c.Tenant != "" && c.Tenant != tenant {
+			return feed.Connection{}, &weir.FieldError{Code: "unknown_connection", Field: "source.connection", Problem: fmt.Sprintf("there is no connection %q", name), Fix: "make it first, or name another"}
+		}
+		if err != nil {
+			return feed.Connection{}, err
+		}
+		return feedConnection(c), nil
+	}
+}
+
+func (s *Service) findConnection(name string) (api.Connection, error) {
+	if i := slices.IndexFunc(s.opts.Connections, func(c api.Connection) bool { return c.Name == name }); i >= 0 {
+		return s.opts.Connections[i], nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	e, err := s.connections().Get(ctx, name)
+	if err != nil {
+		return api.Connection{}, err
+	}
+	c := e.Value
+	for k, v := range c.Secret {
+		if vault.IsSealed(v) {
+			plain, err := s.opts.Vault.Open("connection/"+name+"/"+k, v)
+			if err != nil {
+				return c, fmt.Errorf("connection %q: %w", name, err)
+			}
+			c.Secret[k] = string(plain)
+		}
+	}
+	return c, nil
+}
+
+// feedConnection is a connection in the words of package feed.
+func feedConnection(c api.Connection) feed.Connection {
+	out := feed.Connection{
+		Name: c.Name, Kind: feed.Kind(c.Kind), Address: c.URL,
+		User: c.Option["user"], Database: c.Option["database"], Region: c.Option["region"], SASL: c.Option["sasl"],
+		Plain: c.Option["plain"] == "true", CA: c.Option["ca"], Certificate: c.Option["certificate"],
+		Password: feed.Secret(c.Secret["password"]), Token: feed.Secret(c.Secret["token"]), Signing: feed.Secret(c.Secret["signing"]),
+		PrivateKey: feed.Secret(c.Secret["private_key"]),
+	}
+	for k, v := range c.Secret {
+		if name, ok := cutHeader(k); ok {
+			if out.Headers == nil {
+				out.Headers = map[string]feed.Secret{}
+			}
+			out.Headers[name] = feed.Secret(v)
+		}
+	}
+	return out
+}
+
+func cutHeader(key string) (string, bool) {
+	const prefix = "header."
+	if len(key) > len(prefix) && key[:len(prefix)] == prefix {
+		return key[len(prefix):], true
+	}
+	return "", false
+}

@@ -1,0 +1,182 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/schedule"
+)
+
+// Made is how a bulk action comes about besides its request.
+type Made struct {
+	// ID is one that [Service.NewID] made: creating it again changes nothing. Default: a new one.
+	ID string
+	// Schedule and Slot say which schedule makes it, and for when.
+	Schedule string
+	Slot     time.Time
+}
+
+// NewID makes the id of a bulk action to be created.
+func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
+	id, err := s.engine.NewID(ctx, tenant)
+	return string(id), err
+}
+
+// Create makes a draft, and seals it at once if the items are in the request.
+func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (api.BulkAction, error) {
+	now := time.Now().UTC()
+	d := draft{Spec: n, Tenant: n.Tenant, Created: now, Touched: now, State: isDraft, Schedule: made.Schedule, Slot: made.Slot, Start: n.Start}
+	if d.Tenant == "" {
+		d.Tenant = "default"
+	}
+	if err := s.checkDraft(&d, now); err != nil {
+		return api.BulkAction{}, err
+	}
+	id := made.ID
+	if id == "" {
+		var err error
+		if id, err = s.NewID(ctx, d.Tenant); err != nil {
+			return api.BulkAction{}, err
+		}
+	}
+	var err error
+	if d.Spec.Callback, err = s.sealCallback(id, n.Callback); err != nil {
+		return api.BulkAction{}, err
+	}
+	items := d.Spec.Items
+	d.Spec.Items = nil
+	if n.Source != nil && (n.Start || !d.StartAt.IsZero()) {
+		d.State = isScheduled
+	}
+	if _, err := s.drafts.Insert(ctx, id, d); err != nil && !errors.Is(err, records.ErrExists) {
+		return api.BulkAction{}, fmt.Errorf("create: %w", err)
+	}
+	if d.State == isScheduled {
+		s.look()
+	}
+	if len(items) > 0 {
+		return s.fillAtOnce(ctx, id, items)
+	}
+	return s.Get(ctx, id)
+}
+
+// fillAtOnce adds the items of the request and seals; a request that is refused leaves nothing.
+func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item) (api.BulkAction, error) {
+	rows := Rows{Bad: func() int64 { return 0 }, Items: func(yield func(weir.RawItem, error) bool) {
+		for _, it := range items {
+			data := it.Data
+			if len(data) == 0 {
+				data = []byte("{}")
+			}
+			if !yield(weir.RawItem{ID: it.ID, Value: data}, nil) {
+				return
+			}
+		}
+	}}
+	_, err := s.Append(ctx, id, "inline", rows)
+	if err == nil {
+		_, err = s.Seal(ctx, id, api.Seal{})
+	}
+	if err != nil {
+		if refusedAtAll(err) {
+			err = errors.Join(err, s.removeDraft(context.WithoutCancel(ctx), id))
+		}
+		return api.BulkAction{}, err
+	}
+	return s.Get(ctx, id)
+}
+
+func refusedAtAll(err error) bool {
+	var r *Refusal
+	return refused(err) || errors.As(err, &r)
+}
+
+// checkDraft says everything that is wrong with a request.
+func (s *Service) checkDraft(d *draft, now time.Time) error {
+	n := &d.Spec
+	var bad weir.InputError
+	checkText(&bad, "name", n.Name)
+	checkText(&bad, "tenant", d.Tenant)
+	s.checkSteps(d.Tenant, n.Steps, n.Params, &bad)
+	if n.StartAt != "" {
+		at, note, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, now)
+		if err != nil {
+			addFault(&bad, err, "bad_time", "start_at")
+		}
+		d.StartAt, d.Note = at.UTC(), note
+	}
+	if len(n.Items) > 0 && n.Source != nil {
+		bad.Add("bad_request", "source", "is there together with items", "leave one of them out")
+	}
+	if n.Source != nil {
+		if err := s.checkSource(n, d.Tenant); err != nil {
+			addFault(&bad, err, "bad_source", "source")
+		}
+	}
+	if c := n.Callback; c != nil {
+		if _, err := s.opts.Guard.CheckURL("callback.url", c.URL); err != nil {
+			addFault(&bad, err, "bad_url", "callback.url")
+		}
+	}
+	if n.KeepFor != 0 && (time.Duration(n.KeepFor) < time.Minute || time.Duration(n.KeepFor) > 10*365*24*time.Hour) {
+		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's own")
+	}
+	if !n.Deadline.IsZero() && !d.StartAt.IsZero() && !n.Deadline.After(d.StartAt) {
+		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")
+	}
+	if len(bad.Fields) > 0 {
+		return &bad
+	}
+	return s.checkByEngine(d)
+}
+
+// checkByEngine has the engine look at what the draft will ask of it.
+func (s *Service) checkByEngine(d *draft) error {
+	spec, err := s.spec(d)
+	if err != nil {
+		return err
+	}
+	return s.engine.CheckSpec(spec)
+}
+
+func checkText(bad *weir.InputError, field, text string) {
+	for i, r := range text {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			bad.Add("bad_text", field, fmt.Sprintf("has a control character, or is not UTF-8, at byte %d", i), "use printable characters")
+			return
+		}
+	}
+	if len(text) > 128 {
+		bad.Add("bad_text", field, fmt.Sprintf("has %d bytes, more than 128", len(text)), "shorten it")
+	}
+}
+
+// once is which bulk action was made by a key.
+type once struct {
+	ID string `json:"id"`
+}
+
+// CreateOnce is Create for a key: called again with it, also by another node and
+// after a crash, it makes nothing and returns the same id.
+func (s *Service) CreateOnce(ctx context.Context, key string, n api.NewBulkAction, made Made) (string, error) {
+	table := records.New[once](s.opts.Store, "once")
+	id, err := s.NewID(ctx, n.Tenant)
+	if err != nil {
+		return "", err
+	}
+	e, err := table.Insert(ctx, key, once{ID: id})
+	if err != nil && !errors.Is(err, records.ErrExists) {
+		return "", err
+	}
+	made.ID = e.Value.ID
+	if _, err := s.Get(ctx, made.ID); err == nil || !errors.Is(err, weir.ErrNotFound) {
+		return made.ID, err
+	}
+	_, err = s.Create(ctx, n, made)
+	return made.ID, err
+}

@@ -1,0 +1,245 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/records"
+)
+
+// draft is a bulk action that has not been submitted to the engine. Its items
+// are in its log; see [part].
+type draft struct {
+	Spec    api.NewBulkAction `json:"spec"` // without items; the callback's secret is sealed
+	Tenant  string            `json:"tenant"`
+	Created time.Time         `json:"created"`
+	Touched time.Time         `json:"touched"` // by the last append; nearly, it is not written each time
+	StartAt time.Time         `json:"start_at,omitzero"`
+	Note    string            `json:"note,omitempty"`
+	Key     string            `json:"key,omitempty"` // what it was made by
+	RetryOf string            `json:"retry_of,omitempty"`
+	// Schedule and Slot say which schedule made it, and for when.
+	Schedule string    `json:"schedule,omitempty"`
+	Slot     time.Time `json:"slot,omitzero"`
+	// State is where it is: draft, scheduled (its source is read later), importing, sealing, failed, cancelled.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	Start  bool   `json:"start,omitempty"` // it runs as soon as it is sealed
+}
+
+// The states of a draft.
+const (
+	isDraft     = "draft"
+	isScheduled = "scheduled"
+	isImporting = "importing"
+	isSealing   = "sealing"
+	isFailed    = "failed"
+	isCancelled = "cancelled"
+)
+
+// part is one entry of a draft's log: items that were added, or the seal that
+// ends it. Entries are numbered without a gap, and each is written once: of two
+// who want to write the same number one has to look again. So a source's cursor,
+// which is in the same entry as the items it brought, can neither be lost nor be
+// used twice.
+type part struct {
+	Stage    engine.Stage `json:"stage,omitzero"`
+	BadLines int64        `json:"bad_lines,omitempty"`
+	Key      string       `json:"key,omitempty"`    // idempotency key of the append
+	Digest   string       `json:"digest,omitempty"` // of its content
+	Cursor   string       `json:"cursor,omitempty"` // where the source goes on
+	Last     bool         `json:"last,omitempty"`   // the source has no more
+	Seal     *seal        `json:"seal,omitempty"`
+}
+
+// seal ends a draft's log.
+type seal struct {
+	Start bool      `json:"start,omitempty"`
+	At    time.Time `json:"at"`
+}
+
+func partName(id string, no int) string { return fmt.Sprintf("%s/%08d", id, no) }
+
+// maxParts bounds what has to be read to know a draft.
+const maxParts = 100_000
+
+// draftLog is what this process has read of a draft's log. The log itself decides.
+type draftLog struct {
+	mu       sync.Mutex // one append of this process at a time writes an entry
+	next     int        // number of the first entry that was not read
+	items    int64
+	badLines int64
+	byKey    map[string]part
+	last     part // the newest entry
+	sealed   *seal
+	used     time.Time
+}
+
+// draftLogs are the logs that were looked at lately.
+type draftLogs struct {
+	mu   sync.Mutex
+	byID map[string]*draftLog
+}
+
+// of finds the log of a draft.
+func (l *draftLogs) of(id string) *draftLog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byID == nil {
+		l.byID = map[string]*draftLog{}
+	}
+	if len(l.byID) > 1000 {
+		for other, log := range l.byID {
+			if time.Since(log.used) > time.Minute {
+				delete(l.byID, other)
+			}
+		}
+	}
+	log := l.byID[id]
+	if log == nil {
+		log = &draftLog{byKey: map[string]part{}}
+		l.byID[id] = log
+	}
+	log.used = time.Now()
+	return log
+}
+
+func (l *draftLogs) forget(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byID, id)
+}
+
+// catchUp reads the entries that others have written. The caller holds the log.
+func (s *Service) catchUp(ctx context.Context, id string, l *draftLog) error {
+	if l.sealed != nil { // a seal may have been taken back
+		l.next, l.items, l.badLines, l.byKey, l.last, l.sealed = 0, 0, 0, map[string]part{}, part{}, nil
+	}
+	for {
+		after := ""
+		if l.next > 0 {
+			after = partName(id, l.next-1)
+		}
+		page, err := s.parts.List(ctx, id+"/", after, 1000)
+		if err != nil {
+			return fmt.Errorf("read draft %s: %w", id, err)
+		}
+		for _, e := range page {
+			l.add(e.Value)
+		}
+		if len(page) < 1000 {
+			return nil
+		}
+	}
+}
+
+func (l *draftLog) add(p part) {
+	l.next++
+	l.items += p.Stage.Items
+	l.badLines += p.BadLines
+	l.last, l.sealed = p, p.Seal
+	if p.Key != "" {
+		l.byKey[p.Key] = p
+	}
+}
+
+// write adds an entry, unless check, which sees all entries before it, refuses.
+func (s *Service) write(ctx context.Context, id string, p part, check func(*draftLog) error) error {
+	l := s.logs.of(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		if err := s.catchUp(ctx, id, l); err != nil {
+			return err
+		}
+		if err := check(l); err != nil {
+			return err
+		}
+		_, err := s.parts.Insert(ctx, partName(id, l.next), p)
+		switch {
+		case err == nil:
+			l.add(p)
+			return nil
+		case !errors.Is(err, records.ErrExists):
+			return fmt.Errorf("write draft %s: %w", id, err)
+		}
+	}
+}
+
+// readLog returns what the log of a draft says.
+func (s *Service) readLog(ctx context.Context, id string) (sum draftSum, err error) {
+	l := s.logs.of(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := s.catchUp(ctx, id, l); err != nil {
+		return sum, err
+	}
+	return l.sum(), nil
+}
+
+// draftSum is a draft's log at one moment.
+type draftSum struct {
+	parts    int
+	items    int64
+	badLines int64
+	last     part
+	sealed   *seal
+}
+
+func (l *draftLog) sum() draftSum { return draftSum{l.next, l.items, l.badLines, l.last, l.sealed} }
+
+// getDraft finds a draft, or returns weir.ErrNotFound.
+func (s *Service) getDraft(ctx context.Context, id string) (draft, error) {
+	e, err := s.drafts.Get(ctx, id)
+	return e.Value, err
+}
+
+// IsDraft reports whether items that are stored under an id belong to a draft; see engine.Options.
+func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
+	_, err := s.drafts.Get(ctx, string(id))
+	if errors.Is(err, weir.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// removeDraft removes a draft with all that was set aside for it. The record goes
+// last: as long as it is there, the rest is found.
+func (s *Service) removeDraft(ctx context.Context, id string) error {
+	for e, err := range s.parts.All(ctx, id+"/") {
+		if err != nil {
+			return err
+		}
+		if e.Value.Stage.ID != "" {
+			if err := s.engine.DropStage(ctx, e.Value.Stage); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		page, err := s.parts.List(ctx, id+"/", "", 1000)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if err := s.parts.Delete(ctx, e.Name); err != nil && !errors.Is(err, weir.ErrNotFound) {
+				return err
+			}
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	s.logs.forget(id)
+	err := s.drafts.Delete(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return nil
+	}
+	return err
+}

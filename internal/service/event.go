@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+)
+
+// Happening is something that happened to a bulk action, for webhooks.
+type Happening struct {
+	Type     string // as in "bulk_action.completed"
+	Number   uint64 // tells happenings of one bulk action apart; the same whenever it is told again
+	At       time.Time
+	Bulk     api.BulkAction
+	Callback *api.Callback // of the bulk action itself; its secret is in the clear
+}
+
+// Event tells whoever listens what happened to a bulk action; see engine.Options.
+func (s *Service) Event(ctx context.Context, ev engine.Event) error {
+	if s.notify == nil {
+		return nil
+	}
+	b, err := s.engine.Get(ctx, ev.Bulk)
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+		return nil // it was removed long ago
+	}
+	if err != nil {
+		return err
+	}
+	view, err := s.view(ctx, b)
+	if err != nil {
+		return err
+	}
+	var x Extra
+	if raw := b.Info().Extra; len(raw) > 0 {
+		if err := json.Unmarshal(raw, &x); err != nil {
+			return err
+		}
+	}
+	h := Happening{Type: happeningOf(ev.State), Number: ev.Number, At: ev.At, Bulk: view}
+	if h.Callback, err = s.openCallback(view.ID, x.Callback); err != nil {
+		return err
+	}
+	return s.notify(ctx, h)
+}
+
+func happeningOf(s weir.BulkState) string {
+	switch s {
+	case weir.BulkAwaiting:
+		return "bulk_action.canary_ready"
+	case weir.BulkCancelled:
+		return "bulk_action.cancelled"
+	case weir.BulkStopped:
+		return "bulk_action.stopped"
+	}
+	return "bulk_action.completed"
+}
+
+// tellFailed tells that a draft could not become a bulk action.
+func (s *Service) tellFailed(ctx context.Context, id string, d *draft) error {
+	if s.notify == nil {
+		return nil
+	}
+	view, err := s.viewDraft(ctx, id, d)
+	if err != nil {
+		return err
+	}
+	h := Happening{Type: "bulk_action.failed", At: time.Now().UTC(), Bulk: view}
+	if h.Callback, err = s.openCallback(id, d.Spec.Callback); err != nil {
+		return err
+	}
+	return s.notify(ctx, h)
+}
+
+// openCallback unseals the secret of a one-off callback.
+func (s *Service) openCallback(id string, c *api.Callback) (*api.Callback, error) {
+	if c == nil || c.Secret == "" {
+		return c, nil
+	}
+	plain, err := s.opts.Vault.Open("callback/"+id, c.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("secret of the callback of %s: %w", id, err)
+	}
+	out := *c
+	out.Secret = string(plain)
+	return &out, nil
+}
+
+// linked is what was made of a bulk action: retries, undos.
+type linked struct {
+	Of   string    `json:"of"`
+	Kind string    `json:"kind"` // retry or undo
+	At   time.Time `json:"at"`
+}

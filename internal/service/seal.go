@@ -1,0 +1,250 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/vault"
+)
+
+// Seal ends the adding of items and submits the bulk action. What was expected
+// is compared with what is there; nothing is sealed if it differs.
+func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
+	d, err := s.getDraft(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return s.sealedBefore(ctx, id, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.State != isDraft && d.State != isSealing {
+		return nil, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be sealed"}
+	}
+	if d.Spec.Source != nil {
+		return nil, &Refusal{Code: "wrong_state", Detail: "the items of " + id + " come from its source", Fix: "start it: its source is read then"}
+	}
+	if err := s.writeSeal(ctx, id, &d, want); err != nil {
+		return nil, err
+	}
+	return s.finish(ctx, id)
+}
+
+// sealedBefore answers a seal of what was sealed and submitted already.
+func (s *Service) sealedBefore(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if err != nil {
+		return nil, err
+	}
+	if got := b.Items() + b.Duplicates(); want.ExpectedItems != nil && *want.ExpectedItems != got {
+		return nil, mismatch(id, *want.ExpectedItems, got)
+	}
+	return b, nil
+}
+
+func mismatch(id string, want, got int64) error {
+	return &Refusal{
+		Code: "count_mismatch", Detail: fmt.Sprintf("%s has %d items, not the %d that were expected", id, got, want),
+		Fix: "add what is missing, or seal it with the true number",
+	}
+}
+
+// writeSeal ends the log, unless it is ended already.
+func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.Seal) error {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.State = isSealing; return nil }) // so that it is ended after a crash
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, id, part{Seal: &seal{Start: want.Start || d.Spec.Start || d.Start, At: time.Now().UTC()}}, func(l *draftLog) error {
+		switch {
+		case l.sealed != nil:
+			return errSealed
+		case want.ExpectedItems != nil && *want.ExpectedItems != l.items+l.badLines:
+			return mismatch(id, *want.ExpectedItems, l.items)
+		case l.items == 0 && !d.Spec.AllowEmpty:
+			return &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "add at least one, or create it with allow_empty"}
+		}
+		return nil
+	})
+	if errors.Is(err, errSealed) {
+		return nil
+	}
+	if err != nil {
+		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { d.State = isDraft; return nil }) // else the keeper does it
+	}
+	return err
+}
+
+var errSealed = errors.New("sealed before")
+
+// finish submits a draft whose log is sealed, and removes it. It may be done by
+// several nodes at once and after any crash: the engine accepts an id once.
+func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, error) {
+	e, err := s.drafts.Get(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return s.engine.Get(ctx, weir.BulkID(id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := e.Value
+	sum, err := s.readLog(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if sum.sealed == nil {
+		return nil, &Refusal{Code: "in_progress", Detail: id + " is being sealed or was opened again", Fix: "ask again", RetryAfter: time.Second}
+	}
+	b, err := s.submit(ctx, id, &d, sum)
+	if err == nil {
+		return b, s.removeDraft(context.WithoutCancel(ctx), id)
+	}
+	if refused(err) {
+		return nil, errors.Join(err, s.reopen(context.WithoutCancel(ctx), id, sum, err))
+	}
+	return nil, err // the keeper tries again
+}
+
+// refused reports whether submitting again would end alike.
+func refused(err error) bool {
+	var input *weir.InputError
+	var field *weir.FieldError
+	var twice *weir.DuplicateError
+	return errors.As(err, &input) || errors.As(err, &field) || errors.As(err, &twice)
+}
+
+// reopen takes a seal back that could not be kept; one of a source's fails for good.
+func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error) error {
+	state, reason := isDraft, ""
+	d, err := s.getDraft(ctx, id)
+	if err != nil {
+		return err
+	}
+	if d.Spec.Source != nil {
+		state, reason = isFailed, why.Error()
+	} else if err := s.parts.Delete(ctx, partName(id, sum.parts-1)); err != nil && !errors.Is(err, weir.ErrNotFound) {
+		return err
+	}
+	s.logs.forget(id)
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error { d.State, d.Reason = state, reason; return nil })
+	return err
+}
+
+// submit hands all items of a draft to the engine.
+func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum) (*engine.BulkAction, error) {
+	spec, err := s.spec(d)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !d.StartAt.IsZero() && d.StartAt.After(time.Now()):
+		spec.StartAt = d.StartAt
+	default:
+		spec.Hold = !sum.sealed.Start && d.StartAt.IsZero()
+	}
+	extra, err := json.Marshal(extraOf(d, sum))
+	if err != nil {
+		return nil, err
+	}
+	t := engine.Ticket{
+		ID: weir.BulkID(id), Expected: sum.items, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
+		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra,
+	}
+	return s.engine.SubmitAs(ctx, t, spec, s.itemsOf(ctx, id))
+}
+
+// itemsOf yields all items of a draft, in the order of its log.
+func (s *Service) itemsOf(ctx context.Context, id string) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for e, err := range s.parts.All(ctx, id+"/") {
+			if err != nil {
+				yield(weir.RawItem{}, err)
+				return
+			}
+			if e.Value.Stage.ID == "" {
+				continue
+			}
+			for it, err := range s.engine.Staged(ctx, e.Value.Stage) {
+				if !yield(it, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Extra is what the service keeps with a submitted bulk action.
+type Extra struct {
+	Steps    []api.Step        `json:"steps"`
+	Params   json.RawMessage   `json:"params,omitempty"`
+	Source   *api.Source       `json:"source,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Canary   *api.Canary       `json:"canary,omitempty"`
+	Callback *api.Callback     `json:"callback,omitempty"` // its secret is sealed
+	BadLines int64             `json:"bad_lines,omitempty"`
+	Schedule string            `json:"schedule,omitempty"`
+	Slot     time.Time         `json:"slot,omitzero"`
+	UndoOf   string            `json:"undo_of,omitempty"`
+	Note     string            `json:"note,omitempty"`
+	Created  time.Time         `json:"created"`
+	Forecast *api.Quantiles    `json:"forecast,omitempty"` // as it was when it started
+}
+
+func extraOf(d *draft, sum draftSum) Extra {
+	return Extra{
+		Steps: d.Spec.Steps, Params: d.Spec.Params, Source: d.Spec.Source, Labels: d.Spec.Labels, Canary: d.Spec.Canary,
+		Callback: d.Spec.Callback, BadLines: sum.badLines, Schedule: d.Schedule, Slot: d.Slot, Note: d.Note, Created: d.Created,
+	}
+}
+
+// spec is what the engine is asked for.
+func (s *Service) spec(d *draft) (weir.Spec[json.RawMessage, json.RawMessage], error) {
+	n := &d.Spec
+	spec := weir.Spec[json.RawMessage, json.RawMessage]{
+		Name: n.Name, Tenant: d.Tenant, Priority: n.Priority, Concurrency: n.Concurrency, Deadline: n.Deadline,
+		Duplicates: duplicateRule(n.Duplicates),
+	}
+	text, name, err := planText(n.Steps, n.Params)
+	if err != nil {
+		return spec, err
+	}
+	spec.Chain = weir.Described(name, text)
+	if n.Tier != "" {
+		if spec.Tier, err = weir.ParseTier(n.Tier); err != nil {
+			return spec, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error(), Fix: "leave it out for default"}
+		}
+	}
+	if r := n.StopOn; r != nil {
+		spec.StopOn = weir.StopRule{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
+	}
+	if c := n.Canary; c != nil {
+		spec.Canary = &weir.Canary{Percent: c.Percent, Items: c.Items, Auto: c.Approve == "auto", SuccessRate: c.SuccessRate, P95: time.Duration(c.P95)}
+	}
+	for step, rate := range n.Rates {
+		if spec.Rates == nil {
+			spec.Rates = map[string]weir.Rate{}
+		}
+		spec.Rates[step] = weir.Rate(rate)
+	}
+	return spec, nil
+}
+
+// sealCallback seals the secret of a one-off callback.
+func (s *Service) sealCallback(id string, c *api.Callback) (*api.Callback, error) {
+	if c == nil || c.Secret == "" || vault.IsSealed(c.Secret) {
+		return c, nil
+	}
+	sealed, err := s.opts.Vault.Seal("callback/"+id, []byte(c.Secret))
+	if err != nil {
+		return nil, err
+	}
+	out := *c
+	out.Secret = sealed
+	return &out, nil
+}

@@ -1,0 +1,85 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/mapping"
+)
+
+// handler runs a step of a plan: it leaves out the items that the step's
+// condition is not true for, makes the input of the others, and calls the action
+// as the registry knows it by then.
+func (s *Service) handler(st *planStep, params []byte, prog *mapping.Program) weir.Handler {
+	plain := st.When == "" && len(st.Input) == 0
+	return func(ctx context.Context, t *weir.Task) error {
+		a, err := s.actions.find(st.Action)
+		if err != nil {
+			return fmt.Errorf("action %q is not known here: %w", st.Action, err)
+		}
+		call, err := a.handler(st.Undo)
+		if err != nil {
+			return err
+		}
+		if plain {
+			return call(ctx, t)
+		}
+		return mapped(ctx, t, st, params, prog, call)
+	}
+}
+
+// mapped runs a task with the input that the step's expressions make.
+func mapped(ctx context.Context, t *weir.Task, st *planStep, params []byte, prog *mapping.Program, call weir.Handler) error {
+	part := *t
+	part.Items, part.Outcomes = make([]weir.TaskItem, 0, len(t.Items)), nil
+	var at []int
+	var keys []int64
+	for i := range t.Items {
+		it := t.Items[i]
+		in := mapping.Item{ID: it.ID, Data: it.Data, Params: params}
+		if t.Output != nil {
+			in.Outputs = func(step string) []byte { return t.Output(i, step) }
+		}
+		data, outcome := input(st, prog, in)
+		if outcome.Kind != weir.NoOutcome {
+			t.Outcomes[i] = outcome
+			continue
+		}
+		it.Data, it.Previous = data, nil
+		part.Items, at = append(part.Items, it), append(at, i)
+		if t.KeysOf != "" {
+			keys = append(keys, t.KeyNos[i])
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	part.Outcomes, part.KeyNos = make([]weir.Outcome, len(at)), keys
+	if err := call(ctx, &part); err != nil {
+		clear(t.Outcomes) // nothing was done
+		return err
+	}
+	for j, i := range at {
+		t.Outcomes[i] = part.Outcomes[j]
+	}
+	return nil
+}
+
+// input makes what an action gets of an item, or says how the item ends without a call.
+func input(st *planStep, prog *mapping.Program, in mapping.Item) ([]byte, weir.Outcome) {
+	yes, err := prog.When(in)
+	switch {
+	case err != nil:
+		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error()}
+	case !yes && st.Otherwise == "skip":
+		return nil, weir.Outcome{Kind: weir.Done}
+	case !yes:
+		return nil, weir.Outcome{Kind: weir.LeftOut, Code: "condition"}
+	}
+	data, err := prog.Input(in)
+	if err != nil {
+		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error()}
+	}
+	return data, weir.Outcome{}
+}
