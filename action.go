@@ -24,8 +24,16 @@ type Action[In, Out any] struct {
 	Retry Backoff
 	// Handle does the work. An error means that nothing was done: all items are tried again.
 	Handle func(ctx context.Context, b *Batch[In, Out]) error
+	// Undo takes back what Handle has done to the items of its batch. Default: it cannot be undone.
+	Undo func(ctx context.Context, b *Batch[Undone[In, Out], struct{}]) error
 
 	endpoint *Endpoint
+}
+
+// Undone is an item whose work at an action is to be taken back.
+type Undone[In, Out any] struct {
+	Input  In  `json:"data"`   // what the action was given
+	Output Out `json:"output"` // what it answered; the zero value for nothing
 }
 
 // Endpoint is where an HTTP batch action is called.
@@ -70,6 +78,8 @@ type Step struct {
 	Retry     Backoff
 	Endpoint  *Endpoint // nil: Handle is set
 	Handle    Handler   // nil: Endpoint is set
+	// Undo takes the step's work back; its items are documents as of [Undone]. nil: it cannot be undone.
+	Undo Handler
 	// Input makes the JSON that an endpoint is sent for an item; nil: its data as it is.
 	Input func(*TaskItem) ([]byte, error)
 	// Needs names the earlier steps whose answers Handle looks at by [Task.Output].
@@ -95,6 +105,9 @@ func (a Action[In, Out]) step(decode decoder[In]) Step {
 	}
 	if a.Handle != nil {
 		s.Handle = typed(a.Handle, decode)
+	}
+	if a.Undo != nil {
+		s.Undo = typed(a.Undo, nil)
 	}
 	if decode != nil {
 		s.Input = func(it *TaskItem) ([]byte, error) {

@@ -175,6 +175,13 @@ type Progress struct {
 	At        time.Time      `json:"at"`
 }
 
+// StateChange is the data of the event state.
+type StateChange struct {
+	State  State  `json:"state"`
+	Phase  string `json:"phase,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
 // Change changes what a bulk action may use, while it runs. What is left out stays.
 type Change struct {
 	Tier        *string         `json:"tier,omitempty" enum:"critical,high,default,low"`
@@ -218,4 +225,5 @@ type Again struct {
 type Linked struct {
 	Items       int64        `json:"items"`
 	BulkActions []BulkAction `json:"bulk_actions" nullable:"false"`
+	Skipped     int64        `json:"skipped,omitempty" doc:"Items that were meant and whose bulk actions still run: those can be tried again when they have ended"`
 }

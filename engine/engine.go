@@ -124,8 +124,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.running = true
 	e.mu.Unlock()
-	if err := e.obeyLimits(ctx); err != nil {
-		return fmt.Errorf("run engine: %w", err)
+	if !e.firstLimits(ctx) {
+		return nil // told to stop
 	}
 	unexport, err := e.export()
 	if err != nil {

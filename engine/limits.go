@@ -196,6 +196,22 @@ func (e *Engine) obeyLimits(ctx context.Context) error {
 	return nil
 }
 
+// firstLimits reads what operators have set before anything starts, however long
+// the store takes to answer. It reports false if ctx ends before.
+func (e *Engine) firstLimits(ctx context.Context) bool {
+	for failing := false; ctx.Err() == nil; failing = true {
+		err := e.obeyLimits(ctx)
+		if err == nil {
+			return true
+		}
+		if !failing && ctx.Err() == nil {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "limits not read, nothing starts before", slog.Any("error", err))
+		}
+		sleep(ctx, retryEvery)
+	}
+	return false
+}
+
 // applyLimits has everybody on this node keep to the limits as they are now.
 func (e *Engine) applyLimits() {
 	now := time.Now().UnixNano()

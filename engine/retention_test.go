@@ -16,7 +16,9 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// day is long for a test, and short for a bulk action.
+// keptFor is short: each minute of an engine that runs costs the tests some time.
+const keptFor = 4 * time.Minute
+
 const day = 24 * time.Hour
 
 // left lists the kinds of rows that a store has of a bulk action, over all partitions, and whether it has blocks.
@@ -49,8 +51,8 @@ func wantExpired(t *testing.T, r *rig, b *engine.BulkAction, ended time.Time) {
 	t.Helper()
 	_, got := r.Get(t.Context(), b.ID())
 	var e *weir.ExpiredError
-	if !errors.Is(got, weir.ErrExpired) || !errors.As(got, &e) || e.ID != b.ID() || !e.Ended.Equal(ended) || !e.Removed.After(ended.Add(day)) {
-		t.Errorf("Get = %v; want that it ended at %v and was removed a day later", got, ended)
+	if !errors.Is(got, weir.ErrExpired) || !errors.As(got, &e) || e.ID != b.ID() || !e.Ended.Equal(ended) || !e.Removed.After(ended.Add(keptFor)) {
+		t.Errorf("Get = %v; want that it ended at %v and was removed when its time was over", got, ended)
 	}
 	for name, ask := range map[string]func() error{
 		"Now":         func() error { _, err := b.Now(t.Context()); return err },
@@ -79,7 +81,7 @@ func wantExpired(t *testing.T, r *rig, b *engine.BulkAction, ended time.Time) {
 func TestABulkActionIsRemovedWhenItWasKeptForItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory()
-		r := start(t, s, engine.Options{KeepFor: day}, action(faulty()))
+		r := start(t, s, engine.Options{KeepFor: keptFor}, action(faulty()))
 		keyed := spec(faulty())
 		keyed.IdempotencyKey = "spring"
 		b := submit(t, r, keyed, numbers(5000))
@@ -88,14 +90,14 @@ func TestABulkActionIsRemovedWhenItWasKeptForItsTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(12 * time.Hour)
+		time.Sleep(keptFor / 2)
 		later := submit(t, r, spec(faulty()), numbers(5000))
 		wait(t, later)
 		if got := left(t, s, 2, b.ID()); !strings.Contains(got, "B") {
 			t.Fatalf("after half its time rows of kinds %q are there", got)
 		}
 		wait(t, b)
-		time.Sleep(12*time.Hour + 2*time.Minute)
+		time.Sleep(keptFor/2 + time.Minute)
 		if got := left(t, s, 2, b.ID()); got != "x" {
 			t.Errorf("rows of kinds %q are left, want a tombstone alone", got)
 		}
@@ -104,7 +106,12 @@ func TestABulkActionIsRemovedWhenItWasKeptForItsTime(t *testing.T) {
 			t.Errorf("the same submit once more = %v, want ErrExpired: its key was used", err)
 		}
 		wantCounts(t, wait(t, later), 3500, 1500, 0) // is not touched
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(91 * day)
+		r = start(t, s, engine.Options{KeepFor: keptFor}, action(faulty()))
+		time.Sleep(2 * time.Minute)
 		if _, err := r.Get(t.Context(), b.ID()); !errors.Is(err, weir.ErrNotFound) {
 			t.Errorf("Get after 90 more days = %v, want ErrNotFound", err)
 		}
@@ -129,22 +136,22 @@ func TestARemovalThatWasCutShortIsFinishedByTheNextOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory()
 		s := &sticky{Store: mem}
-		r := start(t, s, engine.Options{KeepFor: day}, action(faulty()))
+		r := start(t, s, engine.Options{KeepFor: keptFor}, action(faulty()))
 		b := submit(t, r, spec(faulty()), numbers(5000))
 		wait(t, b)
 		p, err := b.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(day + 10*time.Minute)
-		if got, n := left(t, mem, 2, b.ID()), s.tries.Load(); got != "Bxy" || n < 5 {
+		time.Sleep(keptFor + 4*time.Minute)
+		if got, n := left(t, mem, 2, b.ID()), s.tries.Load(); got != "Bxy" || n < 3 {
 			t.Errorf("rows of kinds %q are left after %d tries, want blocks, a tombstone and that it is being removed", got, n)
 		}
 		wantExpired(t, r, b, p.Finished) // all the same
 		if err := r.stop(); err != nil {
 			t.Fatal(err)
 		}
-		again := start(t, mem, engine.Options{KeepFor: day}, action(faulty()))
+		again := start(t, mem, engine.Options{KeepFor: keptFor}, action(faulty()))
 		time.Sleep(2 * time.Minute)
 		if got := left(t, mem, 2, b.ID()); got != "x" {
 			t.Errorf("rows of kinds %q are left, want a tombstone alone", got)
@@ -155,16 +162,16 @@ func TestARemovalThatWasCutShortIsFinishedByTheNextOwner(t *testing.T) {
 
 func TestWhatRunsOrIsKeptForEverIsNotRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, keep := range []time.Duration{-1, day} {
+		for _, keep := range []time.Duration{-1, keptFor} {
 			a := slow("slow", time.Second)
 			r := start(t, memory(), engine.Options{KeepFor: keep}, action(a))
 			ended := submit(t, r, spec(a), numbers(10))
 			wait(t, ended)
 			paused := submit(t, r, spec(a), numbers(2000))
 			do(t, paused.Pause)
-			time.Sleep(100 * day)
+			time.Sleep(3 * keptFor)
 			if _, err := r.Get(t.Context(), ended.ID()); (err == nil) != (keep < 0) {
-				t.Errorf("kept for %v: after 100 days %v", keep, err)
+				t.Errorf("kept for %v: after three times as long %v", keep, err)
 			}
 			do(t, paused.Resume)
 			wantCounts(t, wait(t, paused), 2000, 0, 0)

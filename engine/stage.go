@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
 )
 
 // NewID makes the id of a bulk action that will be submitted later, with
@@ -59,12 +60,24 @@ func (e *Engine) Stage(ctx context.Context, id weir.BulkID, rule weir.DuplicateR
 	w.aside = true
 	err = w.all(entries(items))
 	w.unkept()
+	if err == nil {
+		err = e.secure(ctx, p)
+	}
 	if err != nil {
 		e.discard(ctx, p, name)
 		return Stage{}, err
 	}
 	s.Blocks, s.Items, s.Duplicates = uint32(len(w.sizes)), w.count, w.duplicates
 	return s, nil
+}
+
+// secure makes the blocks that were written to a partition as durable as a message.
+func (e *Engine) secure(ctx context.Context, p int) error {
+	mark, err := partition.EncodeMark(rand.Text())
+	if err != nil {
+		return err
+	}
+	return e.store.Append(ctx, p, mark, store.Claim{})
 }
 
 func entries(items iter.Seq2[weir.RawItem, error]) iter.Seq2[entry, error] {

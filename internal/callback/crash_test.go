@@ -5,12 +5,15 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -186,4 +189,72 @@ func TestAFlakyStoreDelaysButLosesNothing(t *testing.T) {
 			alike(t, r.got())
 		})
 	}
+}
+
+// blind cannot read events.
+type blind struct {
+	records.Keeper
+	err   error
+	tried atomic.Int64
+}
+
+func (b *blind) Lookup(ctx context.Context, name string) ([]byte, error) {
+	if strings.HasPrefix(name, "event/") && b.err != nil {
+		b.tried.Add(1)
+		return nil, b.err
+	}
+	return b.Keeper.Lookup(ctx, name)
+}
+
+func TestEventsThatCannotBeReadAreNotAskedForWithoutRest(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		err   error
+		state State
+		most  int64
+	}{
+		{"because the store is away", errors.New("not reachable"), Pending, 15},
+		{"because it is damaged", store.ErrCorrupt, Failed, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, r := &blind{Keeper: memstore.New(memstore.Options{})}, &receiver{}
+				n := open(t, s, r, nil)
+				note(t, n, completed("ba_1"), &Target{URL: hookURL})
+				s.err = tt.err
+				start(t, n)
+				time.Sleep(time.Minute)
+				d := only(t, n, "ba_1")
+				if d.State != tt.state || s.tried.Load() < 1 || s.tried.Load() > tt.most {
+					t.Errorf("delivery is %s after %d reads, want %s after 1 to %d", d.State, s.tried.Load(), tt.state, tt.most)
+				}
+				if d.State == Pending && (d.Tries != 0 || d.Claim != nil) {
+					t.Errorf("delivery = %+v, want no attempt counted and no claim", d)
+				}
+			})
+		})
+	}
+}
+
+func TestASecretThatCannotBeOpenedIsTriedBySchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := memstore.New(memstore.Options{}), &receiver{}
+		note(t, open(t, s, r, nil), completed("ba_1"), &Target{URL: hookURL, Secret: NewSecret()})
+		other, err := vault.New(vault.NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, open(t, s, r, func(o *Options) { o.Sealer = other }))
+		time.Sleep(time.Minute)
+		stop()
+		n := open(t, s, r, nil)
+		if d := only(t, n, "ba_1"); d.State != Pending || d.Tries != 3 || d.Attempts[0].Code != CodeSecret || len(r.got()) != 0 {
+			t.Errorf("delivery = %+v after %d calls, want pending after 3 tries, nothing sent", d, len(r.got()))
+		}
+		start(t, n) // the operator has brought the key back
+		time.Sleep(time.Hour)
+		if d := only(t, n, "ba_1"); d.State != Delivered {
+			t.Errorf("delivery is %s, want delivered", d.State)
+		}
+	})
 }

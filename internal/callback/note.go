@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/records"
+	"golang.org/x/sync/errgroup"
 )
 
 // Target is an endpoint that comes with an event: the callback of one bulk action.
@@ -33,6 +34,10 @@ func (d destination) key() string {
 	return "url " + d.target.URL
 }
 
+// notedAtOnce is how many deliveries of one event are made at a time: a store makes
+// several writes durable in little more time than one.
+const notedAtOnce = 8
+
 // Note makes a delivery of the event for each endpoint that wants it and for
 // oneOff, if there is one. It returns nil when all of them are durable. After an
 // error some may be: the caller notes the event again until it returns nil.
@@ -49,16 +54,21 @@ func (n *Notifier) Note(ctx context.Context, ev Event, oneOff *Target) error {
 	if err != nil {
 		return err
 	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(notedAtOnce)
 	for _, dest := range to {
-		d, err := n.keepDelivery(ctx, ev.ID, kept, dest, nil)
-		if err != nil {
-			return fmt.Errorf("note event %s: %w", ev.ID, err)
-		}
-		if d.State == Pending && n.opts.Owns(d.BulkAction) {
-			n.push(jobOf(d, dest.host))
-		}
+		g.Go(func() error {
+			d, err := n.keepDelivery(gctx, ev.ID, kept, dest, nil)
+			if err != nil {
+				return fmt.Errorf("note event %s: %w", ev.ID, err)
+			}
+			if d.State == Pending && n.opts.Owns(d.BulkAction) {
+				n.push(jobOf(d, dest.host))
+			}
+			return nil
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 func (n *Notifier) destinations(ctx context.Context, ev Event, oneOff *Target) ([]destination, error) {

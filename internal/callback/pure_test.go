@@ -92,6 +92,7 @@ func TestEndpointsMayAskForMoreRest(t *testing.T) {
 		{"more than allowed", "86400", 1, time.Hour},
 		{"far too much", "9223372036854775807", 1, time.Hour},
 		{"a date", noon.Add(3 * time.Minute).Format(http.TimeFormat), 1, 3 * time.Minute},
+		{"a date that is far off", noon.Add(300 * time.Hour).Format(http.TimeFormat), 1, time.Hour},
 		{"a date that is past", noon.Add(-time.Minute).Format(http.TimeFormat), 1, 5 * time.Second},
 		{"rubbish", "soon", 1, 5 * time.Second},
 		{"less than nothing", "-5", 1, 5 * time.Second},

@@ -1,6 +1,7 @@
 package callback
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,22 +140,32 @@ func TestGoneDisablesTheEndpoint(t *testing.T) {
 	})
 }
 
-func TestWhatIsPendingForARemovedEndpointFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{say: always(500)}
-		n := open(t, memstore.New(memstore.Options{}), r, nil)
-		start(t, n)
-		id, _ := register(t, n, hookURL)
-		note(t, n, completed("ba_1"), nil)
-		time.Sleep(time.Second)
-		if err := n.Remove(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		if d := only(t, n, "ba_1"); d.State != Failed || d.Attempts[1].Code != CodeDisabled || len(r.got()) != 1 {
-			t.Errorf("delivery = %+v after %d calls, want failed after 1", d, len(r.got()))
-		}
-	})
+func TestWhatIsPendingForAnEndpointThatIsNoMoreFails(t *testing.T) {
+	for name, end := range map[string]func(*Notifier, context.Context, string) error{
+		"removed": (*Notifier).Remove,
+		"switched off": func(n *Notifier, ctx context.Context, id string) error {
+			_, err := n.Change(ctx, id, func(e *Endpoint) error { e.Enabled = false; return nil })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{say: always(500)}
+				n := open(t, memstore.New(memstore.Options{}), r, nil)
+				start(t, n)
+				id, _ := register(t, n, hookURL)
+				note(t, n, completed("ba_1"), nil)
+				time.Sleep(time.Second)
+				if err := end(n, t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				if d := only(t, n, "ba_1"); d.State != Failed || d.Attempts[1].Code != CodeDisabled || len(r.got()) != 1 {
+					t.Errorf("delivery = %+v after %d calls, want failed after 1", d, len(r.got()))
+				}
+			})
+		})
+	}
 }
 
 func TestAHungEndpointDelaysNoOther(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,20 +76,23 @@ func (n *Notifier) seal(place string, s secrets) (string, error) {
 	return n.opts.Sealer.Seal(place, plain)
 }
 
+// errUnreadable means that a secret cannot be opened, which the operator can mend.
+var errUnreadable = errors.New("the server cannot open the secret")
+
 func (n *Notifier) unseal(place, sealed string) (secrets, error) {
 	if sealed == "" {
 		return nil, nil
 	}
 	if n.opts.Sealer == nil {
-		return nil, fmt.Errorf("open the secret of %s: the server has no key", place)
+		return nil, fmt.Errorf("%w of %s: it has no key", errUnreadable, place)
 	}
 	plain, err := n.opts.Sealer.Open(place, sealed)
 	if err != nil {
-		return nil, fmt.Errorf("open the secret of %s: %w", place, err)
+		return nil, fmt.Errorf("%w of %s: %w", errUnreadable, place, err)
 	}
 	var s secrets
 	if err := json.Unmarshal(plain, &s); err != nil {
-		return nil, fmt.Errorf("open the secret of %s: it is damaged", place) // the cause could quote it
+		return nil, fmt.Errorf("%w of %s: it is damaged", errUnreadable, place) // the cause could quote it
 	}
 	return s, nil
 }

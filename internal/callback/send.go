@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/store"
 )
 
 // maxAnswer is how much of an answer is read.
@@ -20,8 +22,8 @@ const maxAnswer = 64 << 10
 // send makes an attempt. An error means that none was made, for reasons of ours.
 func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
 	ev, err := n.events.Get(ctx, d.Event)
-	if errors.Is(err, weir.ErrNotFound) {
-		return Attempt{At: wall(), Code: CodeExpired, Error: "the event is no longer kept"}, nil
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		return Attempt{At: wall(), Code: CodeExpired, Error: "the event is no longer kept, or damaged"}, nil
 	}
 	if err != nil {
 		return Attempt{}, err
@@ -46,6 +48,10 @@ func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt
 	if errors.Is(err, errDisabled) {
 		return Attempt{Code: CodeDisabled, Error: err.Error()}, nil
 	}
+	if errors.Is(err, errUnreadable) {
+		n.opts.Logger.LogAttrs(ctx, slog.LevelError, "endpoint cannot be signed for", slog.String("delivery", d.ID), slog.Any("error", err))
+		return Attempt{Code: CodeSecret, Error: errUnreadable.Error()}, nil
+	}
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -61,7 +67,7 @@ func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
 	place, url, sealed := placeOfDelivery(d.ID), d.URL, d.Sealed
 	if d.Endpoint != "" {
 		e, err := n.webhooks.Get(ctx, d.Endpoint)
-		if errors.Is(err, weir.ErrNotFound) || err == nil && false && d.Type != TypePing {
+		if errors.Is(err, weir.ErrNotFound) || err == nil && !e.Value.Enabled && d.Type != TypePing {
 			return Target{}, errDisabled
 		}
 		if err != nil {

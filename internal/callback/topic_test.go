@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -143,6 +144,77 @@ func TestBrokersThatCannotBeReachedAreAFailureInTime(t *testing.T) {
 	d, err := n.Test(t.Context(), "topic_main")
 	if err != nil || d.State != Failed || d.Attempts[0].Code == "" || d.Attempts[0].Took > 3*time.Second {
 		t.Errorf("Test = %+v, %v, want failed in time", d, err)
+	}
+}
+
+// stalling is a connection from which nothing comes while it is stalled.
+type stalling struct {
+	net.Conn
+	stalled *atomic.Bool
+	closed  chan struct{}
+	once    *sync.Once
+}
+
+func (s stalling) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if s.stalled.Load() {
+		<-s.closed
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+func (s stalling) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return s.Conn.Close()
+}
+
+// A broker takes an event and says nothing: that attempt fails in time, and the
+// event is written again, with the same id and bytes.
+func TestABrokerThatFallsSilentIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	var stalled atomic.Bool
+	var done chan Result
+	n := open(t, memstore.New(memstore.Options{}), &receiver{}, func(o *Options) {
+		done = results(o)
+		o.Timeout = time.Second
+		o.Topics = []Topic{{
+			Name: "main", Brokers: c.ListenAddrs(), Topic: "events",
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+				return stalling{conn, &stalled, make(chan struct{}), &sync.Once{}}, err
+			},
+		}}
+	})
+	if d, err := n.Test(t.Context(), "topic_main"); err != nil || d.State != Delivered {
+		t.Fatalf("Test = %+v, %v, want delivered", d, err)
+	}
+	<-done
+	start(t, n)
+	stalled.Store(true)
+	note(t, n, completed("ba_1"), nil)
+	if r := <-done; r != ResultRetried {
+		t.Errorf("result = %s, want retried", r)
+	}
+	stalled.Store(false)
+	if r := <-done; r != ResultDelivered {
+		t.Errorf("result = %s, want delivered", r)
+	}
+	var first string
+	for _, rec := range consume(t, c, 2) {
+		if string(rec.Key) != "ba_1" {
+			continue
+		}
+		if first == "" {
+			first = string(rec.Value)
+		}
+		if string(rec.Value) != first {
+			t.Errorf("records of one event differ: %s and %s", rec.Value, first)
+		}
+	}
+	if first == "" {
+		t.Error("the event is not in the topic")
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 const doctorLong = `Looks at everything that weir serve needs, given the same flags, variables and file: the configuration, the clock,
@@ -112,13 +114,19 @@ func configCheck(path string, c *config.Server, err error) (all []finding) {
 		}
 	}
 	all = append(all, found("config", "%s, %s", cmp.Or(path, "no file"), plural(int64(set), "value set", "values set")))
+	return append(all, vaultCheck(c))
+}
+
+func vaultCheck(c *config.Server) finding {
+	const name = "vault key"
 	switch {
-	case c.VaultKey.Set():
-		all = append(all, found("vault key", "secrets in the store are sealed"))
-	case len(c.Connections)+len(c.Webhooks) > 0:
-		all = append(all, trouble(warn, "vault key", "write 32 random bytes into a file, as by openssl rand -base64 32, and name it with vault_key_file", "there is none, so no secret can be kept in the store"))
+	case !c.VaultKey.IsZero():
+		return found(name, "secrets in the store are sealed with the key that was given")
+	case len(c.Redis) > 0:
+		return trouble(warn, name, "draw one with openssl rand -base64 32, and give all servers the file as vault_key_file",
+			"there is none, so no secret can be kept in a store that servers share")
 	}
-	return all
+	return found(name, "%s, drawn at the first start", filepath.Join(c.Data, vault.FileName))
 }
 
 // worst is the exit code.

@@ -174,7 +174,7 @@ func (s *serving) engineOptions(acceptLoss bool) engine.Options {
 
 // wantKeys refuses to serve other machines as long as nobody has a key.
 func (s *serving) wantKeys(ctx context.Context, h http.Handler) error {
-	if !s.conf.Reachable() || s.conf.AdminKey.Set() {
+	if !s.conf.Reachable() || !s.conf.AdminKey.IsZero() {
 		return nil
 	}
 	if k, ok := h.(keyed); ok {

@@ -22,6 +22,7 @@ func check(s *Server, fault faultAt) {
 	checkBounds(s, fault)
 	checkStore(s, fault)
 	checkReach(s, fault)
+	checkKeys(s, fault)
 	checkEgress(s, fault)
 	checkActions(s, fault)
 	checkTenants(s, fault)
@@ -124,6 +125,19 @@ func checkPair(key, cert, private string, fault faultAt) {
 			given, missing = missing, given
 		}
 		fault(key+given, "needs "+key+missing, "set both, or none")
+	}
+}
+
+// checkKeys wants keys that nobody guesses.
+func checkKeys(s *Server, fault faultAt) {
+	if k := s.AdminKey.Reveal(); k != "" && (len(k) < 32 || strings.ContainsAny(k, " \t\r\n")) {
+		fault("admin_key_file", "the key has fewer than 32 characters, or blanks in it", "draw one with openssl rand -hex 32")
+	}
+	if s.VaultKey.IsZero() {
+		return // also if its file could not be read, which has been told
+	}
+	if _, err := s.OpenVault(); err != nil {
+		fault("vault_key_file", err.Error(), "")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // Source is where the settings of a server come from: a flag counts more than a
@@ -91,7 +93,7 @@ func (l *loader) overlay(f *leaf) {
 			l.fault(f.key, "the secret is given twice: also by the environment variable "+envOf(key), "keep one of them")
 			return
 		}
-		into.Set(reflect.ValueOf(Secret{v}))
+		into.Set(reflect.ValueOf(vault.NewSecret(v)))
 		l.server.origins[key] = origin{envOf(key), 0, "environment"}
 	}
 }
@@ -123,7 +125,7 @@ func (l *loader) readSecrets(v reflect.Value, path string) {
 				l.readSecret(v.Field(i).MapIndex(k).String(), join(key, k.String()))
 			}
 		case tag != "":
-			if s := l.readSecret(v.Field(i).String(), key); s.Set() && tag != "-" {
+			if s := l.readSecret(v.Field(i).String(), key); !s.IsZero() && tag != "-" {
 				v.FieldByName(tag).Set(reflect.ValueOf(s))
 				l.server.origins[key[:len(key)-len(fileSuffix)]] = origin{v.Field(i).String(), 0, "contents of"}
 			}
@@ -146,7 +148,7 @@ func (l *loader) readInside(m reflect.Value, path string) {
 }
 
 // readSecret reads a file that a key names.
-func (l *loader) readSecret(path, key string) (s Secret) {
+func (l *loader) readSecret(path, key string) (s vault.Secret) {
 	if path == "" {
 		return s
 	}

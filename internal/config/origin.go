@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // origin is where a value came from.
@@ -54,8 +56,8 @@ func (s *Server) Values() (all []Value) {
 	v := reflect.ValueOf(s).Elem()
 	for _, l := range leaves(v, "", "") {
 		all = append(all, Value{Key: l.key, Text: shown(l.text.String()), Origin: s.origins[l.key].String()})
-		if into, key := l.secretOf(); into.IsValid() && into.Interface().(Secret).Set() {
-			all = append(all, Value{Key: key, Text: hidden, Origin: s.origins[key].String(), Secret: true})
+		if into, key := l.secretOf(); into.IsValid() && !into.Interface().(vault.Secret).IsZero() {
+			all = append(all, Value{Key: key, Text: vault.Shown, Origin: s.origins[key].String(), Secret: true})
 		}
 	}
 	for i := range v.NumField() {
@@ -96,7 +98,7 @@ func shown(text string) string {
 		if u, err := url.Parse(p); holdsPassword(p) && err == nil {
 			parts[i] = u.Redacted()
 		} else if holdsPassword(p) {
-			parts[i] = hidden
+			parts[i] = vault.Shown
 		}
 	}
 	return strings.Join(parts, ",")

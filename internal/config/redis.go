@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // Redis is how to reach the servers of a shared store.
@@ -11,7 +13,7 @@ type Redis struct {
 	Addresses []string // as host:port
 	Primary   string   // the name under which Sentinels know the server; empty: there are none
 	Username  string
-	Password  Secret
+	Password  vault.Secret
 	TLS       bool
 }
 
@@ -38,10 +40,10 @@ func (s *Server) checkRedis(fault faultAt) Redis {
 			port = "6379"
 		}
 		one := Redis{Primary: u.Query().Get("primary"), Username: u.User.Username(), TLS: u.Scheme == "rediss", Password: s.RedisPassword}
-		if word, ok := u.User.Password(); ok && !s.RedisPassword.Set() {
-			one.Password = Secret{word}
+		if word, ok := u.User.Password(); ok && s.RedisPassword.IsZero() {
+			one.Password = vault.NewSecret(word)
 		}
-		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS || one.Password != out.Password) {
+		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS || !one.Password.Equal(out.Password)) {
 			fault(key, "differs from the first in more than its address", "give all the same scheme, user, password and primary")
 			continue
 		}

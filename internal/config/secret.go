@@ -3,44 +3,14 @@ package config
 import (
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 	"regexp"
 	"runtime"
 	"strings"
+
+	"github.com/weirhq/weir/internal/vault"
 )
-
-// Secret is a word that is never shown: whatever prints it prints [secret].
-type Secret struct{ word string }
-
-// NewSecret keeps a word.
-func NewSecret(word string) Secret { return Secret{word} }
-
-// Reveal gives the word to whoever needs it.
-func (s Secret) Reveal() string { return s.word }
-
-// Set reports whether there is one.
-func (s Secret) Set() bool { return s.word != "" }
-
-const hidden = "[secret]"
-
-// String hides it.
-func (s Secret) String() string {
-	if s.word == "" {
-		return ""
-	}
-	return hidden
-}
-
-// Format hides it from every verb of package fmt.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) } // as fmt does
-
-// MarshalText hides it from JSON and the like.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// LogValue hides it from the log.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // fileSuffix ends the keys that name a file with a secret.
 const fileSuffix = "_file"
@@ -73,19 +43,19 @@ func passwordFix(key string) string {
 const mostSecret = 64 << 10
 
 // ReadSecret reads a file with a secret. One that everybody can read, or that is empty, is refused.
-func ReadSecret(path string) (Secret, error) {
+func ReadSecret(path string) (vault.Secret, error) {
 	if e := checkSecretFile(path); e != nil {
-		return Secret{}, e
+		return vault.Secret{}, e
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return Secret{}, &Error{File: path, Problem: "cannot be read", Fix: "check the path and its permissions", Err: cause(err)}
+		return vault.Secret{}, &Error{File: path, Problem: "cannot be read", Fix: "check the path and its permissions", Err: cause(err)}
 	}
 	word := strings.TrimSpace(string(raw))
 	if word == "" {
-		return Secret{}, &Error{File: path, Problem: "is empty", Fix: "write the secret into it"}
+		return vault.Secret{}, &Error{File: path, Problem: "is empty", Fix: "write the secret into it"}
 	}
-	return Secret{word}, nil
+	return vault.NewSecret(word), nil
 }
 
 func checkSecretFile(path string) *Error {
@@ -109,4 +79,22 @@ func cause(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// OpenVault opens what seals secrets in the store: with the keys that were given, or with one that is drawn at
+// the first start and kept in the data directory. Servers that share a Redis have to be given the same.
+func (s *Server) OpenVault() (*vault.Vault, error) {
+	switch {
+	case s.VaultKeyFile != "":
+		return vault.LoadFile(s.VaultKeyFile)
+	case !s.VaultKey.IsZero():
+		key, err := vault.ParseKey([]byte(s.VaultKey.Reveal()))
+		if err != nil {
+			return nil, err
+		}
+		return vault.New(key)
+	case len(s.Redis) > 0:
+		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key", Fix: "draw one with openssl rand -base64 32, and give the file to all of them"}
+	}
+	return vault.LoadOrCreate(s.Data)
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"time"
+
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // Server is everything that can be set about weir serve. [Load] reads it, and
@@ -26,15 +28,15 @@ type Server struct {
 	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take when the server is told to stop"`
 	Retention  Age      `yaml:"retention"  help:"how long an ended bulk action is kept, as in 30d"`
 
-	TLS           TLS    `yaml:"tls"            heading:"Security"`
-	VaultKeyFile  string `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the key that seals secrets in the store"`
-	AdminKeyFile  string `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
-	Egress        Egress `yaml:"egress"`
-	Limits        Limits `yaml:"limits"         heading:"Limits"`
-	Log           Log    `yaml:"log"            heading:"Log"`
-	VaultKey      Secret `yaml:"-"`
-	AdminKey      Secret `yaml:"-"`
-	RedisPassword Secret `yaml:"-"`
+	TLS           TLS          `yaml:"tls"            heading:"Security"`
+	VaultKeyFile  string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
+	AdminKeyFile  string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
+	Egress        Egress       `yaml:"egress"`
+	Limits        Limits       `yaml:"limits"         heading:"Limits"`
+	Log           Log          `yaml:"log"            heading:"Log"`
+	VaultKey      vault.Secret `yaml:"-"`
+	AdminKey      vault.Secret `yaml:"-"`
+	RedisPassword vault.Secret `yaml:"-"`
 
 	// In the file alone:
 
@@ -117,18 +119,18 @@ type Connection struct {
 	Plain    bool      `yaml:"plain"`    // without TLS, for postgres and kafka
 	TLS      ClientTLS `yaml:"tls"`
 
-	Password      Secret `yaml:"-"`
-	Token         Secret `yaml:"-"`
-	SigningSecret Secret `yaml:"-"`
+	Password      vault.Secret `yaml:"-"`
+	Token         vault.Secret `yaml:"-"`
+	SigningSecret vault.Secret `yaml:"-"`
 }
 
 // Webhook is who is told what has happened.
 type Webhook struct {
-	URL        string   `yaml:"url"`
-	Tenant     string   `yaml:"tenant"` // none: of all tenants
-	Events     []string `yaml:"events"` // none: all
-	SecretFile string   `yaml:"secret_file" path:"yes" secret:"Secret"`
-	Secret     Secret   `yaml:"-"`
+	URL        string       `yaml:"url"`
+	Tenant     string       `yaml:"tenant"` // none: of all tenants
+	Events     []string     `yaml:"events"` // none: all
+	SecretFile string       `yaml:"secret_file" path:"yes" secret:"Secret"`
+	Secret     vault.Secret `yaml:"-"`
 }
 
 // defaults are the settings of a server about which nothing was said.

@@ -12,6 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir/internal/vault"
+)
+
+// Secrets that must show nowhere.
+const (
+	plantedAdmin = "planted-admin-0123456789-0123456789"
+	plantedVault = "planted+vault+0123456789abcdefghijklmnopqrs="
 )
 
 // place is a directory with a configuration and secrets, and an environment.
@@ -23,9 +31,10 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := &place{t.TempDir(), map[string]string{}}
-	p.write(t, "admin.key", "planted-admin", 0o600)
-	p.write(t, "vault.key", "planted-vault", 0o640)
+	p.write(t, "admin.key", plantedAdmin, 0o600)
+	p.write(t, "vault.key", plantedVault, 0o640)
 	p.write(t, "open.key", "planted-open", 0o644)
+	p.write(t, "short.key", "planted", 0o600)
 	p.write(t, "empty.key", "\n", 0o600)
 	p.write(t, "cert.pem", "no matter", 0o644)
 	return p
@@ -158,8 +167,8 @@ webhooks:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.AdminKey.Reveal() != "planted-admin" || s.VaultKey.Reveal() != "planted-vault" || s.RedisPassword.Reveal() != "planted-redis" ||
-		s.Connections["crm"].Password.Reveal() != "planted-admin" || s.Webhooks["ops"].Secret.Reveal() != "planted-vault" || s.RedisServers().Password.Reveal() != "planted-redis" {
+	if s.AdminKey.Reveal() != plantedAdmin || s.VaultKey.Reveal() != plantedVault || s.RedisPassword.Reveal() != "planted-redis" ||
+		s.Connections["crm"].Password.Reveal() != plantedAdmin || s.Webhooks["ops"].Secret.Reveal() != plantedVault || s.RedisServers().Password.Reveal() != "planted-redis" {
 		t.Error("a secret was not read")
 	}
 	if got, want := valueOf(s, "redis_password"), (Value{"redis_password", "[secret]", "environment WEIR_REDIS_PASSWORD", true}); got != want {
@@ -180,6 +189,33 @@ webhooks:
 	}
 }
 
+func TestServersThatShareARedisHaveToBeGivenTheSameVaultKey(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		env     map[string]string
+		content string
+		want    string // in the error; empty: there is a vault
+	}{
+		{"by file", map[string]string{"WEIR_VAULT_KEY_FILE": "vault.key"}, "redis: redis://h\n", ""},
+		{"by variable", map[string]string{"WEIR_VAULT_KEY": plantedVault}, "redis: redis://h\n", ""},
+		{"none, alone", nil, "data: d\n", ""},
+		{"none, with a Redis", nil, "redis: redis://h\n", "vault_key_file: is not set, and servers that share a Redis need the same key"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t)
+			p.env = tt.env
+			s, err := p.load(t, tt.content, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := s.OpenVault()
+			if (v == nil) != (tt.want != "") || err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("vault = %v, %v; want %q", v, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestAPasswordInAVariableIsNotShown(t *testing.T) {
 	p := newPlace(t)
 	p.env["WEIR_REDIS"] = "redis://me:planted@a:1,redis://me:planted@b:1"
@@ -187,7 +223,7 @@ func TestAPasswordInAVariableIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Redis{Addresses: []string{"a:1", "b:1"}, Username: "me", Password: NewSecret("planted")}
+	want := Redis{Addresses: []string{"a:1", "b:1"}, Username: "me", Password: vault.NewSecret("planted")}
 	if got := s.RedisServers(); !reflect.DeepEqual(got, want) {
 		t.Errorf("servers = %+v, want %+v", got, want)
 	}
@@ -224,6 +260,8 @@ func TestMistakesInSettings(t *testing.T) {
 		{"a password of a connection", "connections: {a: {kind: s3, password: planted}}\n", "weir.yaml:1: password is a secret"},
 		{"a secret that everybody can read", "admin_key_file: open.key\n", "open.key: can be read by everybody (-rw-r--r--); chmod 600 "},
 		{"a secret that is nowhere", "admin_key_file: none.key\n", "none.key: cannot be read: no such file or directory; write the secret into it"},
+		{"a short key", "admin_key_file: short.key\n", "weir.yaml:1: admin_key_file: the key has fewer than 32 characters, or blanks in it; draw one with openssl rand -hex 32"},
+		{"a vault key that is none", "vault_key_file: short.key\n", "weir.yaml:1: vault_key_file: key file "},
 		{"an empty secret", "admin_key_file: empty.key\n", "empty.key: is empty; write the secret into it"},
 		{"a directory for a secret", "admin_key_file: .\n", ": is a directory; name the file with the secret"},
 		{"a variable that is not set", "stage: a-${NOWHERE}\n", "weir.yaml:1: stage: the environment variable NOWHERE is not set; set it, or write the value here"},

@@ -24,6 +24,7 @@ func TestURLsThatArePassed(t *testing.T) {
 		{"last dot", "https://example.com./", nil, "https://example.com./"},
 		{"name of one script", "https://пример.рф/", nil, "https://xn--e1afmkfd.xn--p1ai/"},
 		{"word of one script under a Latin top", "https://пример.com/", nil, "https://xn--e1afmkfd.com/"},
+		{"look-alikes where all is Cyrillic", "https://сор.рф/", nil, "https://xn--n1aeb.xn--p1ai/"},
 		{"umlaut", "https://bücher.example/", nil, "https://xn--bcher-kva.example/"},
 		{"Japanese mixes scripts", "https://xn--eckwd4c7cu47r2wf.jp/", nil, "https://xn--eckwd4c7cu47r2wf.jp/"},
 		{"opened address", "http://10.0.0.5:8080/", []string{"10.0.0.0/8"}, "http://10.0.0.5:8080/"},

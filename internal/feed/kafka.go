@@ -209,9 +209,11 @@ func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
 	if err = errors.Join(err, ends.Error()); err != nil {
 		return nil, err
 	}
-	starts, err := adm.ListStartOffsets(ctx, topic)
-	if since := f.spec.Kafka.Since; since != nil && err == nil {
+	var starts kadm.ListedOffsets
+	if since := f.spec.Kafka.Since; since != nil {
 		starts, err = adm.ListOffsetsAfterMilli(ctx, since.UnixMilli(), topic)
+	} else {
+		starts, err = adm.ListStartOffsets(ctx, topic)
 	}
 	if err = errors.Join(err, starts.Error()); err != nil {
 		return nil, err

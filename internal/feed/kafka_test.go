@@ -225,11 +225,12 @@ func TestATopicIsSignedInTo(t *testing.T) {
 	k := newTopic(t, 1, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "weir", "right"))
 	for _, tt := range []struct {
 		password feed.Secret
+		timeout  time.Duration
 		in       bool
-	}{{"right", true}, {"wrong", false}} {
+	}{{"right", time.Minute, true}, {"wrong", time.Second, false}} {
 		r := k.rig(t)
 		r.conn.SASL, r.conn.User, r.conn.Password = "scram-sha-256", "weir", tt.password
-		r.spec.Timeout = api.Duration(time.Second)
+		r.spec.Timeout = api.Duration(tt.timeout)
 		if _, err := r.first(); (err == nil) != tt.in {
 			t.Errorf("with the %s password: error = %v, want to be let in = %v", string(tt.password), err, tt.in)
 		}

@@ -85,6 +85,20 @@ func (r *rig) readOn(from feed.Cursor, each bool) (items []weir.RawItem, pages i
 	}
 }
 
+// fails reads until there is an error, with one feed or with a new one for each page.
+func (r *rig) fails(anew bool) error {
+	f := r.open()
+	for from := feed.Cursor(""); ; {
+		p, err := f.Read(r.t.Context(), from)
+		if err != nil || p.Last {
+			return err
+		}
+		if from = p.Next; anew {
+			f = r.open()
+		}
+	}
+}
+
 // crash reads to the end while connections break and readers die at random moments, about every second page.
 // It returns what a caller keeps that stores a page and its cursor in one write, and how often it began again.
 func (r *rig) crash(seed uint64, pageBytes int64) (items []weir.RawItem, crashes int) {
@@ -134,6 +148,7 @@ func (r *rig) survives(want []weir.RawItem, pageBytes int64) {
 	if pages < 5 || again != pages {
 		r.t.Errorf("pages = %d, and %d with crashes, want the same and some", pages, again)
 	}
+	r.repeats()
 	enough := uint64(len(want)) / 500
 	total := uint64(0)
 	for seed := uint64(0); total < enough; seed++ {
@@ -144,6 +159,24 @@ func (r *rig) survives(want []weir.RawItem, pageBytes int64) {
 		sameItems(r.t, fmt.Sprintf("seed %d, %d crashes", seed, crashes), got, want)
 		total += uint64(crashes)
 	}
+}
+
+// repeats checks that a feed gives the same page for the same cursor, as often as it is asked.
+func (r *rig) repeats() {
+	r.t.Helper()
+	f := r.open()
+	defer f.Close()
+	read := func(from feed.Cursor) feed.Page {
+		p, err := f.Read(r.t.Context(), from)
+		if err != nil {
+			r.t.Fatalf("Read again: %v", err)
+		}
+		return p
+	}
+	first := read("")
+	second := read(first.Next)
+	sameItems(r.t, "the second page, again", read(first.Next).Items, second.Items)
+	sameItems(r.t, "the first page, again", read("").Items, first.Items)
 }
 
 func sameItems(t testing.TB, how string, got, want []weir.RawItem) {

@@ -20,7 +20,6 @@ type object struct {
 	spec      Spec
 	store     minio.Core
 	transport *http.Transport
-	now       func() time.Time
 	stream    *objectStream // nil when nothing is open
 	at        Cursor        // where stream stands
 }
@@ -47,7 +46,7 @@ func openObject(s Spec, find Lookup, w World) (Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &object{spec: s, now: w.Now}
+	f := &object{spec: s}
 	if f.transport, err = w.transport(c); err != nil {
 		return nil, err
 	}

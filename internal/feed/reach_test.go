@@ -84,7 +84,7 @@ func TestConnectionsTrustTheirOwnCertificates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
-			r.spec.Timeout = api.Duration(2 * time.Second)
+			r.spec.Timeout = api.Duration(time.Minute)
 			_, err := r.first()
 			isTransient(t, err, 0)
 			if !strings.Contains(err.Error(), "certificate") {

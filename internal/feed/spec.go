@@ -44,7 +44,8 @@ type Segment struct {
 	CursorParam string `json:"cursor_param,omitempty"`
 }
 
-// Postgres is a query whose rows become items: a JSON object with a member per column.
+// Postgres is a query whose rows become items: a JSON object with a member per column. Numbers are exact, times as
+// in RFC 3339 (without a zone where the column has none), bytea is base64, json is as it is. It takes PostgreSQL 13 or later.
 type Postgres struct {
 	// Connection names a connection of kind postgres. Its user should be one that can only
 	// read: the query runs in a read-only transaction, which functions of a superuser can leave.

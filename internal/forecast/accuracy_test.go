@@ -29,7 +29,7 @@ func full(t *testing.T, w model.World, runs int) (took []time.Duration) {
 // What a forecast says of a part agrees with what the model says of the whole, which
 // is described here by hand: several nodes and partitions, as they are.
 func TestForecastsAgreeWithTheWholeModel(t *testing.T) {
-	for _, tt := range []struct {
+	for _, tt := range cases([]struct {
 		name  string
 		work  Work
 		load  Load
@@ -100,10 +100,10 @@ func TestForecastsAgreeWithTheWholeModel(t *testing.T) {
 			},
 			0.3, // it is over in a second, and lucky or not
 		},
-	} {
+	}, 1) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := of(t, tt.work, tt.load)
-			for _, took := range full(t, tt.world, 3) {
+			for _, took := range full(t, tt.world, len(cases([]int{1, 2, 3}, 1))) {
 				near(t, tt.name, f.P50, took, tt.share)
 				if took > f.P90+f.P90/20 {
 					t.Errorf("it takes %v, and was said to be done by %v nine times of ten", took, f.P90)
@@ -116,7 +116,7 @@ func TestForecastsAgreeWithTheWholeModel(t *testing.T) {
 // Twice the work does not end sooner, nor does it beside more of others.
 func TestMoreWorkTakesLonger(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 6 {
+	for range cases(make([]int, 6), 1) {
 		w := Work{Tenant: "x", Items: 1 + rng.Int64N(1<<(4+rng.IntN(20)))}
 		l := Load{Nodes: 1 + rng.IntN(4), Slots: 8 << rng.IntN(5)}
 		for i := range 1 + rng.IntN(3) {

@@ -18,7 +18,33 @@ func value(raw []byte) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return read(reader(raw))
+	d := reader(raw)
+	v, err := read(d)
+	if err == nil {
+		err = over(d, raw)
+	}
+	return v, err
+}
+
+// over makes sure that nothing comes after a document.
+func over(d *jsontext.Decoder, raw []byte) error {
+	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
+		return errNotJSON
+	}
+	return nil
+}
+
+// part is the value of a piece that was read as a whole before; most are simple.
+func part(raw []byte) (any, error) {
+	switch jsontext.Value(raw).Kind() {
+	case jsontext.KindString:
+		s, err := jsontext.AppendUnquote(nil, raw)
+		return string(s), err
+	case jsontext.KindNumber:
+		return number(string(raw)), nil
+	default:
+		return value(raw)
+	}
 }
 
 // read decodes the next value. The decoder bounds the depth.
@@ -91,6 +117,8 @@ func members(raw []byte, f func(d *jsontext.Decoder, name string) (bool, error))
 			return err
 		}
 	}
-	_, err := d.ReadToken()
-	return err
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	return over(d, raw)
 }

@@ -54,7 +54,7 @@ func (d document) part(names map[string]bool) (any, error) {
 		if !names[w] || d.found[i] == nil {
 			continue
 		}
-		v, err := value(d.found[i])
+		v, err := part(d.found[i])
 		if err != nil {
 			return nil, errNotJSON
 		}

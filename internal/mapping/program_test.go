@@ -250,6 +250,10 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		{`{"a":1`, `item`, ``},
 		{`{"a":1`, `[item]`, ``},
 		{`{"a":[}`, `[item.a]`, ``},
+		{`{"a":1} 2`, `item.a`, ``},
+		{`{"a":1} 2`, `[item]`, ``},
+		{`{"a":1} 2`, `item`, ``},
+		{`{"a":"\u00e4\n","b":-1.5e3}`, `[item.a, item.b]`, `{"x":["ä\n",-1500]}`},
 	} {
 		p, err := Compile(Step{Input: map[string]string{"x": tt.expression}}, nil)
 		if err != nil {

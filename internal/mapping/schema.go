@@ -18,6 +18,8 @@ const (
 	// mostTurns is how often one value may be checked, counting every way that the
 	// schema leads to it.
 	mostTurns = 10_000
+	// mostParts bounds the work of looking through a schema itself.
+	mostParts = 1_000_000
 	// mostMatch bounds the work of one pattern on one text: bytes times instructions.
 	mostMatch = 1 << 24
 	// mostExponent bounds numbers: the checker holds them as fractions of whole numbers.
@@ -58,6 +60,12 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 	}
 	if n := turns(s, map[*jsonschema.Schema]int{}); n > mostTurns {
 		return nil, wrong("would check the same value too many times", fmt.Sprintf("%d times are the most, over allOf, anyOf, oneOf and $ref", mostTurns))
+	}
+	switch again, known := multiplies(s); {
+	case !known:
+		return nil, wrong("has too many parts that check the same value", "make it simpler")
+	case again:
+		return nil, wrong("refers to itself more than once for the same member, so that each level of a document doubles the work", "refer to itself in one place only")
 	}
 	return &Schema{s}, nil
 }
@@ -124,59 +132,4 @@ func fractions(v any) (_ any, err error) {
 		}
 	}
 	return v, nil
-}
-
-// turns is how often a schema has the same value checked, by every way through it.
-func turns(s *jsonschema.Schema, seen map[*jsonschema.Schema]int) int {
-	if s == nil {
-		return 0
-	}
-	if n, ok := seen[s]; ok {
-		return n
-	}
-	seen[s] = 0 // a circle is found when it is used
-	here := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
-	if s.DynamicRef != nil {
-		here = append(here, s.DynamicRef.Ref)
-	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
-		here = append(here, list...)
-	}
-	for _, d := range s.DependentSchemas { // order does not reach the sum
-		here = append(here, d)
-	}
-	n := 1
-	for _, h := range here {
-		n = min(n+turns(h, seen), mostTurns+1)
-	}
-	worst := n
-	for _, below := range children(s) {
-		worst = max(worst, turns(below, seen))
-	}
-	seen[s] = n
-	if worst > mostTurns {
-		return worst
-	}
-	return n
-}
-
-// children are the schemas of parts of a value.
-func children(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
-	out = append(out, s.PrefixItems...)
-	for _, p := range s.Properties { // order does not reach the maximum
-		out = append(out, p)
-	}
-	for _, p := range s.PatternProperties { // order does not reach the maximum
-		out = append(out, p)
-	}
-	for _, x := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
-		switch x := x.(type) {
-		case *jsonschema.Schema:
-			out = append(out, x)
-		case []*jsonschema.Schema:
-			out = append(out, x...)
-		}
-	}
-	return out
 }

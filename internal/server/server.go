@@ -82,6 +82,9 @@ func New(o Options) *Server {
 	s.api = humago.New(s.mux, s.config())
 	s.bulkRoutes()
 	s.appendRoutes()
+	if err := s.uploadRoutes(); err != nil {
+		panic(err) // the settings of the protocol are ours
+	}
 	return s
 }
 

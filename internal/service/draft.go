@@ -204,7 +204,7 @@ func (s *Service) getDraft(ctx context.Context, id string) (draft, error) {
 func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
 	_, err := s.drafts.Get(ctx, string(id))
 	if errors.Is(err, weir.ErrNotFound) {
-		return false, nil
+		return s.files().Has(ctx, id)
 	}
 	return err == nil, err
 }

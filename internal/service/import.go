@@ -33,8 +33,9 @@ func (s *Service) look() {
 func (s *Service) keepDrafts(ctx context.Context) {
 	busy := map[string]bool{}
 	done := make(chan string)
-	tick := time.NewTicker(lookEvery)
+	tick, sweep := time.NewTicker(lookEvery), time.NewTicker(time.Hour)
 	defer tick.Stop()
+	defer sweep.Stop()
 	for {
 		for e, err := range s.drafts.All(ctx, "") {
 			if err != nil {
@@ -63,6 +64,10 @@ func (s *Service) keepDrafts(ctx context.Context) {
 			delete(busy, id)
 		case <-tick.C:
 		case <-s.wake:
+		case <-sweep.C:
+			if err := s.files().Sweep(ctx, time.Now().Add(-uploadsFor)); err != nil && ctx.Err() == nil {
+				s.log.Warn("old uploads not removed, will be tried again", "error", err)
+			}
 		}
 	}
 }
@@ -262,7 +267,9 @@ func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 // checkSource says what is wrong with a source, without reaching out.
 func (s *Service) checkSource(n *api.NewBulkAction, tenant string) error {
 	if n.Source.Upload != "" {
-		return nil
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return s.checkUpload(ctx, n.Source.Upload, tenant)
 	}
 	spec, err := feedSpec(n)
 	if err != nil {
@@ -281,6 +288,9 @@ func (s *Service) checkSource(n *api.NewBulkAction, tenant string) error {
 }
 
 func (s *Service) open(d *draft) (feed.Feed, error) {
+	if id := d.Spec.Source.Upload; id != "" {
+		return &uploadFeed{all: s.files(), id: id, itemID: d.Spec.ItemID}, nil
+	}
 	spec, err := feedSpec(&d.Spec)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
+//go:build !linux && !darwin && !freebsd
+
 package cli
 
-// openFiles has no answer on Windows.
+// openFiles has no answer here.
 func openFiles() (most uint64, known bool) { return 0, false }
 
 // diskSpace leaves the question to the store, which looks when it is opened.

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/block"
+)
+
+// asJSON is a stored document for an answer: nil for nothing, and text for what is no JSON, so that the answer stays readable.
+func asJSON(doc []byte) json.RawMessage {
+	switch {
+	case len(doc) == 0:
+		return nil
+	case json.Valid(doc):
+		return doc
+	}
+	text, _ := json.Marshal(string(doc)) // text always becomes JSON
+	return text
+}
+
+// Export is the items of a bulk action on their way out.
+type Export struct {
+	// Rows yields the items that are meant from the one after a given item on, in the order of the input.
+	Rows func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error]
+	// Name is what a file of them is called, without its ending.
+	Name string
+}
+
+// Results prepares the export of a bulk action's items. after is the last item
+// that whoever asks has; empty: none.
+func (s *Service) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
+	if _, err := s.Bulk(ctx, id); err != nil {
+		return Export{}, err
+	}
+	if _, err := itemAfter(id, after); err != nil {
+		return Export{}, err
+	}
+	name := f.State
+	if name == "" {
+		name = "all"
+	}
+	return Export{Name: id + "-" + name, Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
+		at, _ := itemAfter(id, after) // it was checked
+		return s.results(ctx, id, f, at)
+	}}, nil
+}
+
+// itemAfter is the number of the item that follows one.
+func itemAfter(id, after string) (int64, error) {
+	if after == "" {
+		return 0, nil
+	}
+	bulk, no, err := ParseItemName(after)
+	if err != nil || bulk != id {
+		return 0, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is no item of %s", after, id), Fix: "give the item of the last row that you have"}
+	}
+	return no + 1, nil
+}
+
+// results yields the items of a bulk action from number at on.
+func (s *Service) results(ctx context.Context, id string, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
+	return s.matching(ctx, id, at, func(r *reader) func(*block.State) bool { return f.want(r) }, func(x *row) bool { return f.match(&x.Row) })
+}
+
+// matching yields the items of a bulk action that match, from number at on.
+func (s *Service) matching(ctx context.Context, id string, at int64, want func(*reader) func(*block.State) bool, match func(*row) bool) iter.Seq2[api.ItemResult, error] {
+	return func(yield func(api.ItemResult, error) bool) {
+		r, err := s.read(ctx, id)
+		if err != nil {
+			yield(api.ItemResult{}, err)
+			return
+		}
+		defer r.close()
+		for x, err := range r.rows(ctx, at, want(r), nil) {
+			if err != nil {
+				yield(api.ItemResult{}, err)
+				return
+			}
+			if match(&x) && !yield(itemResult(r, &x), nil) {
+				return
+			}
+		}
+	}
+}

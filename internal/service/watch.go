@@ -1,0 +1,212 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+)
+
+// Progress is how far a bulk action is, whether it is a draft or was submitted.
+func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return s.draftProgress(ctx, id, err)
+	}
+	p, err := b.Now(ctx)
+	if err != nil {
+		return api.Progress{}, err
+	}
+	if took := time.Since(p.Started).Seconds(); !p.State.Final() && took > 0 && p.Counts.Ended() > 0 {
+		p.Rate = float64(p.Counts.Ended()) / took // what it was on an average; who follows it is told how it is lately
+		p.Remaining = time.Duration(float64(p.Counts.Total-p.Counts.Ended()) / p.Rate * float64(time.Second))
+	}
+	l, err := s.lanes(ctx)
+	if err != nil {
+		return api.Progress{}, err
+	}
+	return s.progress(b, &p, l)
+}
+
+// draftProgress is the progress of what was not submitted; why is what looking for it as such said.
+func (s *Service) draftProgress(ctx context.Context, id string, why error) (api.Progress, error) {
+	var not *Refusal
+	if !errors.As(why, &not) && !errors.Is(why, weir.ErrNotFound) {
+		return api.Progress{}, why
+	}
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return api.Progress{}, err
+	}
+	p := api.Progress{State: d.State, Phase: d.Phase, Reason: d.Reason, Counts: d.Counts, Steps: []api.StepProgress{}, WaitingOn: []api.Cause{}, At: time.Now().UTC()}
+	for _, st := range d.Steps {
+		p.Steps = append(p.Steps, api.StepProgress{Step: stepID(st), Action: st.Action})
+	}
+	if !d.State.Final() {
+		p.WaitingOn = append(p.WaitingOn, api.Cause{Reason: string(d.State)})
+	}
+	return p, nil
+}
+
+// progress is the engine's progress as the API shows it.
+func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api.Progress, error) {
+	info := b.Info()
+	x, err := extraIn(info.Extra)
+	if err != nil {
+		return api.Progress{}, fmt.Errorf("bulk action %s: %w", b.ID(), err)
+	}
+	out := api.Progress{
+		State: StateOf(p.State), Phase: phaseOf(p, x.Canary != nil), Reason: p.Reason, Counts: api.Counts(p.Counts), Rate: p.Rate,
+		ETA: api.Duration(p.Remaining.Round(time.Second)), Steps: make([]api.StepProgress, 0, len(p.Steps)), At: time.Now().UTC(),
+	}
+	for i, c := range p.Steps {
+		st := stepAt(&x, info.Steps, i)
+		out.Steps = append(out.Steps, api.StepProgress{
+			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts,
+			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending,
+		})
+	}
+	out.WaitingOn = s.causes(b, &info, p, &out, l)
+	return out, nil
+}
+
+// extraIn reads what the service keeps with a bulk action; one that was not submitted over the API has nothing.
+func extraIn(raw json.RawMessage) (x Extra, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &x)
+	}
+	return x, err
+}
+
+// stepAt is a step as it was asked for.
+func stepAt(x *Extra, names []string, i int) api.Step {
+	if i < len(x.Steps) {
+		return x.Steps[i]
+	}
+	return api.Step{ID: names[i], Action: names[i]}
+}
+
+const (
+	// followEvery is the least time between two values of Follow: four a second.
+	followEvery = 250 * time.Millisecond
+	// lanesEvery is how often it is asked what holds the lanes up: nodes look once a second.
+	lanesEvery = time.Second
+	// restEvery is how often it is asked for what does not move by itself, as a draft or one that was stopped.
+	restEvery = 500 * time.Millisecond
+)
+
+// Follow tells how far a bulk action is, at most four times a second, until it
+// has ended or tell fails. What is told may be as what was told before.
+func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress) error) error {
+	for {
+		p, err := s.Progress(ctx, id)
+		if err == nil {
+			err = tell(p)
+		}
+		if err != nil || p.State.Final() && p.Counts.InFlight == 0 {
+			return err
+		}
+		if err := s.followLive(ctx, id, tell); err != nil {
+			return err
+		}
+		if err := rest(ctx, restEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// followLive tells what the engine shows of a bulk action while it does.
+func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progress) error) error {
+	b, err := s.Bulk(ctx, id)
+	var draft *Refusal
+	if errors.As(err, &draft) || errors.Is(err, weir.ErrNotFound) { // the next look says what it is
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var l lanes
+	var looked, told time.Time
+	for p := range b.Progress(ctx) {
+		if wait := followEvery - time.Since(told); wait > 0 && !p.State.Final() {
+			if err := rest(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if time.Since(looked) > lanesEvery {
+			if l, err = s.lanes(ctx); err != nil {
+				return err
+			}
+			looked = time.Now()
+		}
+		out, err := s.progress(b, &p, l)
+		if err == nil {
+			err = tell(out)
+		}
+		if err != nil {
+			return err
+		}
+		told = time.Now()
+	}
+	return ctx.Err()
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ErrorGroups are the failures of a bulk action by kind, the largest first.
+func (s *Service) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := b.ErrorGroups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x, err := extraIn(b.Info().Extra)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.ErrorGroup, 0, len(groups))
+	for _, g := range groups {
+		out = append(out, errorGroup(id, &x, &g))
+	}
+	return out, nil
+}
+
+func errorGroup(id string, x *Extra, g *weir.ErrorGroup) api.ErrorGroup {
+	out := api.ErrorGroup{
+		Step: g.Step, Action: actionOf(x, g.Step), Code: g.Code, Message: g.Message, Count: g.Count, First: g.First, Last: g.Last, Sample: ItemName(id, g.Item),
+	}
+	if g.Other {
+		out.Code, out.Message = otherCode, "failures that have no group of their own"
+	}
+	return out
+}
+
+// otherCode is that of failures at a step that have no group of their own.
+const otherCode = "other"
+
+func actionOf(x *Extra, step string) string {
+	for _, st := range x.Steps {
+		if stepID(st) == step {
+			return st.Action
+		}
+	}
+	return cmp.Or(step, "")
+}

@@ -1,0 +1,116 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+)
+
+// lanes is what holds resources up now, by resource: the words of waiting_on.
+type lanes map[string]string
+
+// laneWords are the words of the API for what nodes say that a lane waits on.
+var laneWords = map[string]string{
+	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
+	"paused": "paused", "closed": "circuit_open", "tenant_cap": "concurrency", "group_cap": "concurrency",
+}
+
+// lanes asks all nodes what their lanes wait on.
+func (s *Service) lanes(ctx context.Context) (lanes, error) {
+	nodes, err := engine.NewOperator(s.opts.Store).Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the nodes: %w", err)
+	}
+	l := lanes{}
+	for i := range nodes {
+		for k := range nodes[i].Lanes {
+			lane := &nodes[i].Lanes[k]
+			if w := laneWords[lane.Cause]; w != "" && l[lane.ID.Resource] == "" {
+				l[lane.ID.Resource] = w
+			}
+			if lane.Closed && lane.Ready > 0 {
+				l[lane.ID.Resource] = "circuit_open"
+			}
+		}
+	}
+	return l, nil
+}
+
+// causes says why a bulk action moves no faster: in the words of its owner where
+// those are known, else by what holds up the lanes that it has items for.
+func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress, out *api.Progress, l lanes) []api.Cause {
+	switch {
+	case p.State == weir.BulkAwaiting:
+		return []api.Cause{{Reason: "approval"}}
+	case p.State.Final():
+		return []api.Cause{}
+	case p.State != weir.BulkRunning && p.State != weir.BulkCancelling:
+		return []api.Cause{{Reason: p.State.String()}}
+	}
+	held := s.held(info, out, l)
+	if len(p.WaitingOn) == 0 {
+		if len(held) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
+			held = append(held, api.Cause{Reason: "retry"})
+		}
+		return held
+	}
+	list := make([]api.Cause, 0, len(p.WaitingOn))
+	for _, word := range p.WaitingOn {
+		list = append(list, s.placed(word, info, out, held))
+	}
+	return list
+}
+
+// held are the steps whose lanes are held up, the last step first: what is in front of them is held up by them.
+func (s *Service) held(info *engine.Info, out *api.Progress, l lanes) []api.Cause {
+	list := []api.Cause{}
+	for _, st := range slices.Backward(out.Steps) {
+		if st.Pending == 0 {
+			continue
+		}
+		resource := s.resourceOf(st.Action)
+		if w := l[resource]; w != "" {
+			list = append(list, api.Cause{Reason: w, Resource: resource, Step: st.Step})
+		}
+	}
+	return list
+}
+
+// placed says where a reason holds, as far as that can be told.
+func (s *Service) placed(word string, info *engine.Info, out *api.Progress, held []api.Cause) api.Cause {
+	for _, h := range held {
+		if h.Reason == word {
+			return h
+		}
+	}
+	var at []api.StepProgress
+	for _, st := range out.Steps {
+		if st.Pending > 0 {
+			at = append(at, st)
+		}
+	}
+	if word == "rate" { // its own, perhaps
+		for _, st := range slices.Backward(at) {
+			if info.Rates[st.Step] > 0 {
+				return api.Cause{Reason: word, Resource: s.resourceOf(st.Action), Step: st.Step}
+			}
+		}
+	}
+	if len(at) == 1 {
+		return api.Cause{Reason: word, Resource: s.resourceOf(at[0].Action), Step: at[0].Step}
+	}
+	return api.Cause{Reason: word}
+}
+
+// resourceOf is what an action uses; empty: it is not known here.
+func (s *Service) resourceOf(name string) string {
+	a, err := s.actions.find(name)
+	if err != nil {
+		return ""
+	}
+	return a.base.Resource.Name
+}

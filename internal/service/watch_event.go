@@ -1,0 +1,146 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhq/weir/api"
+)
+
+// Notice is one event of a bulk action's stream.
+type Notice struct {
+	// ID is where the stream goes on after it; empty: it is not a place to go on from.
+	ID   string
+	Kind string // progress, state, error_group
+	Data any
+}
+
+// Stream tells what happens to a bulk action until it has ended: its state when
+// it changes, each new group of errors, and its progress at most four times a
+// second, and only what changed. With the id of the last notice that the reader
+// had, it goes on from there: what is as it was then is not told again.
+func (s *Service) Stream(ctx context.Context, id, last string, tell func(Notice) error) error {
+	st := &stream{s: s, bulk: id, tell: tell}
+	st.seen, st.known = parseMark(last)
+	st.resumed = st.known
+	return s.Follow(ctx, id, func(p api.Progress) error { return st.next(ctx, &p) })
+}
+
+// stream is what one reader has been told.
+type stream struct {
+	s       *Service
+	bulk    string
+	tell    func(Notice) error
+	seen    mark
+	known   bool // seen is set
+	resumed bool // seen is of a stream before: nobody knows what state was told
+	state   api.StateChange
+	failed  int64 // as of when groups were looked at
+}
+
+// mark is a place in a stream. It is made of what the reader has seen, so that
+// any node can go on from it.
+type mark struct {
+	submitted bool   // it was no draft any more
+	moved     int64  // rises with everything that happens to items
+	groups    int    // of errors that were told
+	digest    uint32 // of all that was shown
+}
+
+// String is the mark as an event's id.
+func (m mark) String() string {
+	was := 0
+	if m.submitted {
+		was = 1
+	}
+	return fmt.Sprintf("%d.%d.%d.%08x", was, m.moved, m.groups, m.digest)
+}
+
+func parseMark(id string) (m mark, ok bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 4 {
+		return m, false
+	}
+	moved, err1 := strconv.ParseInt(parts[1], 10, 64)
+	groups, err2 := strconv.Atoi(parts[2])
+	digest, err3 := strconv.ParseUint(parts[3], 16, 32)
+	m = mark{submitted: parts[0] == "1", moved: moved, groups: groups, digest: uint32(digest)}
+	return m, cmp.Or(err1, err2, err3) == nil
+}
+
+// markOf is the place of a progress.
+func markOf(p *api.Progress, groups int) mark {
+	m := mark{submitted: p.State != api.Draft && p.State != api.Importing, groups: groups}
+	m.moved = p.Counts.Total
+	for _, st := range p.Steps {
+		m.moved += st.Done + st.Failed + st.LeftOut + st.Attempts + st.Refused
+	}
+	m.moved += p.Counts.Cancelled
+	same := *p
+	same.Rate, same.ETA = 0, 0 // they change with time alone
+	same.At = same.At.Truncate(1 << 62)
+	raw, _ := json.Marshal(&same) // plain data
+	h := fnv.New32a()
+	_, _ = h.Write(raw) // it never fails
+	m.digest = h.Sum32()
+	return m
+}
+
+// next tells what is new in a progress. The notice that can be gone on from is the
+// last one: who has it has all that came before.
+func (st *stream) next(ctx context.Context, p *api.Progress) error {
+	groups, fresh, err := st.groups(ctx, p)
+	if err != nil {
+		return err
+	}
+	now := markOf(p, groups)
+	if st.known && now == st.seen {
+		if st.resumed {
+			st.state, st.resumed = stateOf(p), false
+		}
+		return nil
+	}
+	if change := stateOf(p); change != st.state {
+		if err := st.tell(Notice{Kind: "state", Data: change}); err != nil {
+			return err
+		}
+		st.state = change
+	}
+	for _, g := range fresh {
+		if err := st.tell(Notice{Kind: "error_group", Data: g}); err != nil {
+			return err
+		}
+	}
+	if err := st.tell(Notice{ID: now.String(), Kind: "progress", Data: p}); err != nil {
+		return err
+	}
+	st.seen, st.known, st.resumed = now, true, false
+	return nil
+}
+
+func stateOf(p *api.Progress) api.StateChange {
+	return api.StateChange{State: p.State, Phase: p.Phase, Reason: p.Reason}
+}
+
+// groups are how many groups of errors there are, and those that were not told.
+// They are in the order in which they came up.
+func (st *stream) groups(ctx context.Context, p *api.Progress) (n int, fresh []api.ErrorGroup, err error) {
+	if p.Counts.Failed == st.failed {
+		return st.seen.groups, nil, nil
+	}
+	all, err := st.s.ErrorGroups(ctx, st.bulk)
+	if err != nil {
+		return 0, nil, err
+	}
+	st.failed = p.Counts.Failed
+	slices.SortStableFunc(all, func(a, b api.ErrorGroup) int {
+		return cmp.Or(a.First.Compare(b.First), strings.Compare(a.Step, b.Step), strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
+	})
+	return max(len(all), st.seen.groups), all[min(st.seen.groups, len(all)):], nil
+}
