@@ -15,12 +15,16 @@ type Lane struct {
 	Waiting   int64     `json:"waiting" doc:"Items"`
 	InFlight  int       `json:"in_flight" doc:"Tasks"`
 	Oldest    Duration  `json:"oldest_ready"`
+	Cause     string    `json:"cause,omitempty" doc:"What holds it up now: rate, concurrency, slots, fair_share, paused, closed, …"`
 	Decision  *Decision `json:"decision,omitempty" doc:"The newest one"`
 	Pin       *Pin      `json:"pin,omitempty"`
 }
 
 // Decision is one decision about a lane's workers.
 type Decision struct {
+	Partition string             `json:"partition" example:"p03"`
+	Lane      string             `json:"lane" example:"send-message"`
+	Policy    string             `json:"policy,omitempty" doc:"Who decided"`
 	At        time.Time          `json:"at"`
 	Direction string             `json:"direction" enum:"up,down,hold"`
 	From      int                `json:"from"`
@@ -29,6 +33,11 @@ type Decision struct {
 	Sentence  string             `json:"sentence"`
 	Shadow    bool               `json:"shadow,omitempty"`
 	Inputs    map[string]float64 `json:"inputs,omitempty"`
+}
+
+// Decisions are decisions about lanes, the newest first.
+type Decisions struct {
+	Data []Decision `json:"data" nullable:"false"`
 }
 
 // Pin sets a lane's workers by hand.
@@ -67,15 +76,33 @@ type Scale struct {
 	Lanes          []Lane `json:"lanes" nullable:"false"`
 }
 
+// ScalingSettings is how workers follow the load, on all nodes. What is left out follows the nodes' options.
+type ScalingSettings struct {
+	Policy     string            `json:"policy,omitempty" maxLength:"64" doc:"Who decides: littles-law, or off for nobody" example:"littles-law"`
+	Shadow     string            `json:"shadow,omitempty" maxLength:"64" doc:"A policy that decides as well and is not obeyed: its decisions are shown beside the others"`
+	Min        int               `json:"min,omitempty" minimum:"0" maximum:"1000000" doc:"The fewest workers of a lane"`
+	Max        int               `json:"max,omitempty" minimum:"0" maximum:"1000000" doc:"The most workers of a lane"`
+	Drain      Duration          `json:"drain,omitempty" doc:"The time over which a backlog should be worked off"`
+	Paused     string            `json:"paused,omitempty" maxLength:"256" doc:"Why no worker count is changed at present; empty: they are"`
+	Timetables map[string]string `json:"timetables,omitempty" doc:"By resource: workers to hold ready at certain hours" example:"{\"send-message\":\"Fri 20:00 64\"}"`
+	RateRules  map[string]string `json:"rate_rules,omitempty" doc:"By resource: how a rate is learned from refusals, estimate or aimd"`
+}
+
 // TenantShare is what a tenant should get of a resource, and what it gets.
 type TenantShare struct {
 	Resource string  `json:"resource"`
 	Tenant   string  `json:"tenant"`
 	Weight   float64 `json:"weight"`
-	Entitled float64 `json:"entitled"`
-	Actual   float64 `json:"actual"`
-	InFlight int     `json:"in_flight"`
-	Ready    int64   `json:"ready"`
+	Entitled float64 `json:"entitled" doc:"The part of what the resource does that it should get by its weight and by what it has to do, from 0 to 1"`
+	Actual   float64 `json:"actual" doc:"The part that it got lately, from 0 to 1"`
+	InFlight int     `json:"in_flight" doc:"Its tasks in the partitions that have work of it for the resource"`
+	Ready    int64   `json:"ready" doc:"Items that could run"`
+	Rate     float64 `json:"rate" doc:"Items started per second, lately"`
+}
+
+// Fairness is how the tenants with the most work share resources.
+type Fairness struct {
+	Data []TenantShare `json:"data" nullable:"false"`
 }
 
 // DLQGroup is failed items that nobody has retried or discarded, and that look alike.
@@ -83,6 +110,11 @@ type DLQGroup struct {
 	ErrorGroup
 	BulkActions int    `json:"bulk_actions"`
 	Tenant      string `json:"tenant,omitempty"`
+}
+
+// DLQGroups are all failed items that are left, by kind.
+type DLQGroups struct {
+	Data []DLQGroup `json:"data" nullable:"false"`
 }
 
 // DLQFilter says which failed items are meant.

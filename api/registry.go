@@ -10,7 +10,7 @@ type Action struct {
 	Name     string            `json:"name,omitempty" doc:"As in the path"`
 	Kind     string            `json:"kind,omitempty" enum:"http,go,demo" readOnly:"true"`
 	URL      string            `json:"url,omitempty" maxLength:"2048" doc:"Receives a POST per batch" example:"https://push.example.com/batch"`
-	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives items whose work is to be undone, with what the action had answered"`
+	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives items whose work is to be undone, as url does; the data of an item is {\"data\": …, \"output\": …}: what the action had been given, and what it had answered"`
 	Header   map[string]string `json:"header,omitempty" doc:"Sent with every call; values are never shown again"`
 	Secret   string            `json:"secret,omitempty" doc:"Signs calls by Standard Webhooks; never shown again"`
 	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"The most items in a call. Default 100"`
@@ -41,7 +41,7 @@ type ActionTest struct {
 type Resource struct {
 	Name        string `json:"name,omitempty"`
 	Rate        *Rate  `json:"rate,omitempty" doc:"The most items per second, over all nodes" example:"450/s"`
-	Concurrency *int   `json:"concurrency,omitempty" minimum:"0" doc:"The most tasks at once, over all nodes; 0: no bound"`
+	Concurrency *int   `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks at once, over all nodes; 0: no bound"`
 }
 
 // ResourceStatus is a resource and how it is used.
@@ -70,21 +70,35 @@ type CircuitChange struct {
 // Tenant is how much a tenant may use.
 type Tenant struct {
 	Name       string  `json:"name,omitempty"`
-	Weight     float64 `json:"weight,omitempty" minimum:"0" maximum:"1000" doc:"Its share beside others; 2 gets twice as much as 1. Default 1"`
-	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" doc:"The most tasks in flight at once in a partition; 0: no bound"`
+	Weight     float64 `json:"weight,omitempty" minimum:"0.001" maximum:"1000" doc:"Its share beside others; 2 gets twice as much as 1. Default 1"`
+	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks in flight at once in a partition; 0: no bound"`
 	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"The most items accepted and not ended; 0: no bound"`
 	Paused     bool    `json:"paused,omitempty" doc:"Nothing of it starts"`
 }
 
 // Connection is a named way to a database, object store or topic.
 type Connection struct {
-	Name   string            `json:"name,omitempty"`
-	Kind   string            `json:"kind" enum:"postgres,s3,kafka,http"`
-	URL    string            `json:"url,omitempty" maxLength:"2048" doc:"Where it is, without secrets"`
-	Tenant string            `json:"tenant,omitempty" doc:"Who may use it. Default: all"`
-	Secret map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
-	Option map[string]string `json:"option,omitempty"`
-	Origin string            `json:"origin,omitempty" enum:"api,file" readOnly:"true"`
+	Name    string            `json:"name,omitempty"`
+	Kind    string            `json:"kind" enum:"postgres,s3,kafka,http"`
+	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Where it is, without secrets"`
+	Tenants []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
+	Secret  map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
+	Option  map[string]string `json:"option,omitempty"`
+	Origin  string            `json:"origin,omitempty" enum:"api,file" readOnly:"true"`
+}
+
+// ConnectionTest tries a connection.
+type ConnectionTest struct {
+	Source *Source `json:"source,omitempty" doc:"What to read from it. Default: only whether somebody answers is found out"`
+}
+
+// ConnectionResult is how a try of a connection went.
+type ConnectionResult struct {
+	OK     bool     `json:"ok"`
+	Took   Duration `json:"took"`
+	Detail string   `json:"detail,omitempty" doc:"What happened"`
+	Code   string   `json:"code,omitempty" doc:"Why it failed"`
+	Items  []Item   `json:"items,omitempty" doc:"The first items, if a source was given"`
 }
 
 // Source is where items are read from when a bulk action starts. One member is set.
@@ -136,26 +150,38 @@ type Schedule struct {
 	ID         string          `json:"id,omitempty" readOnly:"true"`
 	Name       string          `json:"name" maxLength:"128"`
 	Tenant     string          `json:"tenant,omitempty"`
-	Cron       string          `json:"cron,omitempty" doc:"Five fields: minute, hour, day, month, weekday" example:"0 9 * * 1"`
-	Zone       string          `json:"zone,omitempty" example:"Asia/Tokyo" doc:"IANA zone. Default UTC"`
-	At         string          `json:"at,omitempty" doc:"Once, instead of cron"`
+	Cron       string          `json:"cron,omitempty" maxLength:"256" doc:"Five fields: minute, hour, day, month, weekday" example:"0 9 * * 1"`
+	Zone       string          `json:"zone,omitempty" maxLength:"64" example:"Asia/Tokyo" doc:"IANA zone of cron or at. Default UTC"`
+	At         string          `json:"at,omitempty" maxLength:"64" doc:"Once, instead of cron: RFC 3339, or a local time together with zone" example:"2026-12-24T00:00"`
 	BulkAction NewBulkAction   `json:"bulk_action" doc:"What is made each time; its items come from a source"`
 	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue,allow" doc:"What happens when the one before has not ended. Default skip"`
-	CatchUp    Duration        `json:"catch_up,omitempty" doc:"How old a missed time may be to be made up for" example:"6h"`
-	Paused     bool            `json:"paused,omitempty"`
-	Until      time.Time       `json:"until,omitzero"`
+	CatchUp    Duration        `json:"catch_up,omitempty" doc:"How old a missed time may be to be made up for. Default 1h" example:"6h"`
+	CatchUpAll bool            `json:"catch_up_all,omitempty" doc:"Make up for every missed time. Default: for the newest alone"`
+	Until      time.Time       `json:"until,omitzero" doc:"The last moment at which it may fire"`
+	Paused     bool            `json:"paused,omitempty" readOnly:"true" doc:"See pause and resume"`
+	Note       string          `json:"note,omitempty" readOnly:"true" doc:"What the caller should know, as of a time that comes twice on that day"`
 	Next       []time.Time     `json:"next,omitempty" readOnly:"true" doc:"The next five times"`
-	History    []ScheduledFire `json:"history,omitempty" readOnly:"true"`
+	Waiting    []time.Time     `json:"waiting,omitempty" readOnly:"true" doc:"Times that have come and wait for the one before to end, or to be backfilled"`
+	History    []ScheduledFire `json:"history,omitempty" readOnly:"true" doc:"The newest first"`
 	CreatedAt  time.Time       `json:"created_at,omitzero" readOnly:"true"`
+	ChangedAt  time.Time       `json:"changed_at,omitzero" readOnly:"true"`
 }
 
 // ScheduledFire is what a schedule did at one of its times.
 type ScheduledFire struct {
 	Slot       time.Time `json:"slot"`
+	Until      time.Time `json:"until,omitzero" doc:"missed: all times from slot up to this"`
 	At         time.Time `json:"at"`
-	Result     string    `json:"result" enum:"created,skipped,failed,queued"`
+	Result     string    `json:"result" enum:"fired,retrying,failed,skipped,missed"`
+	Origin     string    `json:"origin" enum:"live,waited,backfill"`
 	BulkAction string    `json:"bulk_action,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
+	Tries      int       `json:"tries,omitempty"`
+}
+
+// ScheduleTimes is when a schedule fires.
+type ScheduleTimes struct {
+	Times []time.Time `json:"times" nullable:"false"`
 }
 
 // Backfill makes up for times that have passed.
@@ -167,16 +193,24 @@ type Backfill struct {
 
 // Webhook is an endpoint that is told of events.
 type Webhook struct {
-	ID       string    `json:"id,omitempty" readOnly:"true"`
-	Tenant   string    `json:"tenant,omitempty" doc:"Default: all"`
-	URL      string    `json:"url,omitempty" maxLength:"2048"`
-	Topic    string    `json:"topic,omitempty" doc:"A Kafka topic instead of a URL, with connection"`
-	Conn     string    `json:"connection,omitempty"`
-	Events   []string  `json:"events,omitempty" doc:"Default: all"`
-	Secret   string    `json:"secret,omitempty" doc:"whsec_ and base64; made up if left out, and shown in the answer to its creation only"`
-	Disabled bool      `json:"disabled,omitempty"`
-	Reason   string    `json:"reason,omitempty" readOnly:"true" doc:"Why it was disabled"`
-	Created  time.Time `json:"created_at,omitzero" readOnly:"true"`
+	ID        string    `json:"id,omitempty" readOnly:"true"`
+	Tenant    string    `json:"tenant,omitempty" maxLength:"128" doc:"Whose events it gets. Default: those of the key's only tenant, else of all"`
+	URL       string    `json:"url" maxLength:"2048"`
+	Events    []string  `json:"events,omitempty" doc:"Default: all" example:"[\"bulk_action.completed\"]"`
+	Note      string    `json:"note,omitempty" maxLength:"200" doc:"For people"`
+	Secret    string    `json:"secret,omitempty" maxLength:"512" doc:"whsec_ and base64, or whsk_ for ed25519; made up if left out, and shown in the first answer to its creation only. Changed by rotate"`
+	PublicKey string    `json:"public_key,omitempty" readOnly:"true" doc:"Checks ed25519 signatures"`
+	Disabled  bool      `json:"disabled,omitempty"`
+	Reason    string    `json:"reason,omitempty" readOnly:"true" doc:"Why it was disabled"`
+	Created   time.Time `json:"created_at,omitzero" readOnly:"true"`
+	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In a repeated answer: what is not there any more"`
+}
+
+// Rotate gives a webhook another secret.
+type Rotate struct {
+	Secret string   `json:"secret,omitempty" maxLength:"512" doc:"Made up if left out"`
+	Keep   Duration `json:"keep,omitempty" doc:"How long the secret before signs along. Default 24h"`
+	Reason string   `json:"reason,omitempty" maxLength:"256"`
 }
 
 // Delivery is one event on its way to one endpoint.
@@ -188,6 +222,7 @@ type Delivery struct {
 	BulkAction string            `json:"bulk_action,omitempty"`
 	Tenant     string            `json:"tenant,omitempty"`
 	URL        string            `json:"url,omitempty"`
+	Kind       string            `json:"kind" enum:"http,kafka"`
 	State      string            `json:"state" enum:"waiting,delivered,failed"`
 	Next       time.Time         `json:"next_attempt_at,omitzero"`
 	CreatedAt  time.Time         `json:"created_at"`
@@ -197,22 +232,34 @@ type Delivery struct {
 // DeliveryAttempt is one try.
 type DeliveryAttempt struct {
 	At     time.Time `json:"at"`
-	Status int       `json:"status,omitempty"`
-	Error  string    `json:"error,omitempty"`
 	Took   Duration  `json:"took"`
+	Status int       `json:"status,omitempty"`
+	Code   string    `json:"code,omitempty" doc:"Why it failed; empty if it did not"`
+	Error  string    `json:"error,omitempty"`
+	Answer string    `json:"answer,omitempty" doc:"How the endpoint's answer begins"`
 }
 
 // Key is an API key. Its text is shown once, in the answer to its creation.
 type Key struct {
 	ID        string    `json:"id,omitempty" readOnly:"true"`
 	Name      string    `json:"name" maxLength:"128"`
-	Scopes    []string  `json:"scopes" minItems:"1" doc:"read, submit, control, approve, admin"`
-	Tenants   []string  `json:"tenants,omitempty" doc:"Default: all"`
+	Scopes    []string  `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,control,approve,admin"`
+	Tenants   []string  `json:"tenants,omitempty" maxItems:"1000" doc:"Whose things it sees. Default: those of all, or as the key that makes it"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true"`
+	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true" doc:"Right to a minute"`
 	CreatedAt time.Time `json:"created_at,omitzero" readOnly:"true"`
-	Revoked   bool      `json:"revoked,omitempty" readOnly:"true"`
-	Key       string    `json:"key,omitempty" readOnly:"true"`
+	CreatedBy string    `json:"created_by,omitempty" readOnly:"true" doc:"The key that made it"`
+	RevokedAt time.Time `json:"revoked_at,omitzero" readOnly:"true"`
+	Key       string    `json:"key,omitempty" readOnly:"true" doc:"What callers send: in the first answer to its creation only"`
+	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In a repeated answer: what is not there any more"`
+}
+
+// Whoami is what the server takes a caller for.
+type Whoami struct {
+	Key     string   `json:"key" doc:"The key's id"`
+	Name    string   `json:"name"`
+	Scopes  []string `json:"scopes" nullable:"false"`
+	Tenants []string `json:"tenants,omitempty" doc:"Whose things it sees; none: those of all"`
 }
 
 // AuditEntry is one change: who, what, when, from where.

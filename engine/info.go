@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -86,4 +87,22 @@ func (e *Engine) IDs(ctx context.Context) (ids []weir.BulkID, err error) {
 func (e *Engine) Owns(id weir.BulkID) bool {
 	p, err := e.partitionOf(id)
 	return err == nil && e.parts[p].Load() != nil
+}
+
+// FirstItems yields the first items of a bulk action as they were submitted.
+func (b *BulkAction) FirstItems(ctx context.Context, most int) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for no := range b.spec.Blocks() {
+			items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
+			if err != nil {
+				yield(weir.RawItem{}, err)
+				return
+			}
+			for i := range items.Len() {
+				if most--; most < 0 || !yield(weir.RawItem{ID: items.ID(i), Value: items.Data(i)}, nil) {
+					return
+				}
+			}
+		}
+	}
 }

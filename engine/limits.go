@@ -45,6 +45,15 @@ func (o *Operator) limits(ctx context.Context) (l weir.Limits, raw []byte, err e
 // SetLimits changes what resources and tenants may use, on all nodes and within
 // a second, also for work that runs. Nothing changes if the result cannot be used.
 func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
+	return o.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
+}
+
+// LimitsWithin is how soon all nodes keep to changed limits, and to circuits set by hand.
+const LimitsWithin = 2 * limitsEvery
+
+// ChangeLimits is [Operator.SetLimits] with a change that may refuse, having
+// seen what is there. It is called again if somebody else was faster.
+func (o *Operator) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
 	for {
 		l, old, err := o.limits(ctx)
 		if err != nil {
@@ -56,7 +65,9 @@ func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) err
 		if l.Tenants == nil {
 			l.Tenants = map[string]weir.TenantLimits{}
 		}
-		change(&l)
+		if err := change(&l); err != nil {
+			return err
+		}
 		if err := checkLimitsSet(&l); err != nil {
 			return fmt.Errorf("limits: %w", err)
 		}
@@ -231,7 +242,7 @@ func (e *Engine) applyLimits() {
 func (e *Engine) keepLimits(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; {
 		news := e.fleet.news.rung()
-		err := e.obeyLimits(ctx)
+		err := errors.Join(e.obeyLimits(ctx), e.obeySettings(ctx))
 		if err != nil && !failing && ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "limits not read, will ask again", slog.Any("error", err))
 		}

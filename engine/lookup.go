@@ -150,7 +150,7 @@ func (b *BulkAction) Item(ctx context.Context, no int64) (Found, error) {
 	}
 	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, at)
 	if err != nil {
-		return Found{}, err
+		return Found{}, b.orGone(ctx, err)
 	}
 	return r.item(ctx, items, at, i)
 }
@@ -162,7 +162,7 @@ func (b *BulkAction) ItemByID(ctx context.Context, id string) (Found, error) {
 	}
 	found, err := b.withID(ctx, id)
 	if err != nil {
-		return Found{}, err
+		return Found{}, b.orGone(ctx, err)
 	}
 	if len(found) == 0 {
 		return Found{}, fmt.Errorf("item %q of %s: %w", id, b.id, weir.ErrNotFound)

@@ -35,9 +35,6 @@ func (e *Engine) observe(ctx context.Context) {
 		node := e.lookAtLanes(ctx, m)
 		e.seen.Store(node)
 		err := e.publish(ctx, node)
-		if err == nil {
-			err = e.obeySettings(ctx)
-		}
 		if err != nil && !failing && ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
 		}

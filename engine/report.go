@@ -35,7 +35,7 @@ func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
 	if err := rep.groupErrors(ctx); err != nil {
-		return nil, fmt.Errorf("report of %s: %w", b.id, err)
+		return nil, fmt.Errorf("report of %s: %w", b.id, b.orGone(ctx, err))
 	}
 	return rep, nil
 }

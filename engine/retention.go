@@ -15,15 +15,14 @@ const (
 	day          = 24 * time.Hour
 	leastKept    = time.Minute     // what was sent a moment ago may be put in again
 	mostKept     = 100 * 365 * day // longer does not count in nanoseconds
-	retainEvery  = time.Minute     // between looks for what is over
 	tombstoneFor = 90 * day        // how long it is known that a bulk action was there
 )
 
 // retain removes bulk actions that ended long ago, and what is left of those that
 // were removed even longer ago, until ctx ends.
 func (p *part) retain(ctx context.Context) {
-	for {
-		if sleep(ctx, retainEvery); ctx.Err() != nil {
+	for every := time.Minute; ; every = lookForOver(p.engine.opts.KeepFor) {
+		if sleep(ctx, every); ctx.Err() != nil {
 			return
 		}
 		if err := p.removeOver(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -31,6 +30,14 @@ func (p *part) retain(ctx context.Context) {
 				slog.Int("partition", p.no), slog.Any("error", err))
 		}
 	}
+}
+
+// lookForOver is how often what is kept for so long is looked for: every look may read all that is kept.
+func lookForOver(keep time.Duration) time.Duration {
+	if keep < 0 {
+		return time.Hour
+	}
+	return min(max(keep/500, time.Minute), time.Hour)
 }
 
 // removeOver removes all that is over at a time. What somebody has begun to remove goes first.
@@ -64,13 +71,13 @@ func (p *part) removeOver(ctx context.Context, now time.Time) error {
 
 // expired lists what ended longer ago than it is kept. None of it has an id that was made since.
 func (p *part) expired(from rows, now time.Time) ([]weir.BulkID, error) {
-	keep := p.engine.opts.KeepFor
-	if keep < 0 {
-		return nil, nil
-	}
-	old := now.Add(-keep)
-	return partition.Expired(from, youngerThan(old), func(_ *partition.Created, s *partition.Status) bool {
-		return s.Finished < old.UnixNano()
+	keep := int64(p.engine.opts.KeepFor)
+	return partition.Expired(from, youngerThan(now.Add(-leastKept)), func(c *partition.Created, s *partition.Status) bool {
+		kept := keep
+		if c.KeepFor != 0 {
+			kept = c.KeepFor
+		}
+		return kept >= 0 && s.Finished < now.UnixNano()-kept
 	})
 }
 
@@ -112,6 +119,16 @@ func (p *part) carryOut(ctx context.Context, r *partition.Removal) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// orGone is err, or that the bulk action was removed meanwhile if that is the reason.
+func (b *BulkAction) orGone(ctx context.Context, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		if gone := b.engine.gone(ctx, b.partition, b.id); gone != nil {
+			return gone
+		}
+	}
+	return err
 }
 
 // gone is why there is nothing of a bulk action: nil unless it is known that it was removed.

@@ -97,7 +97,7 @@ func TestABulkActionIsRemovedWhenItWasKeptForItsTime(t *testing.T) {
 			t.Fatalf("after half its time rows of kinds %q are there", got)
 		}
 		wait(t, b)
-		time.Sleep(keptFor/2 + time.Minute)
+		time.Sleep(keptFor/2 + 90*time.Second)
 		if got := left(t, s, 2, b.ID()); got != "x" {
 			t.Errorf("rows of kinds %q are left, want a tombstone alone", got)
 		}

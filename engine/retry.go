@@ -100,7 +100,7 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 		made = append(made, again)
 	}
 	if made == nil {
-		return nil, &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no failed item of %s is meant", b.id), Fix: "see its error groups for what failed"}
+		return nil, &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no item failed that is meant, of %s", b.id), Fix: "see its error groups for what failed"}
 	}
 	return made, nil
 }

@@ -68,7 +68,9 @@ func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created
 	}
 	var bad weir.InputError
 	steps, err := e.chainOf(c)
-	if err != nil {
+	if faults := (*weir.InputError)(nil); errors.As(err, &faults) {
+		bad.Fields = append(bad.Fields, faults.Fields...)
+	} else if err != nil {
 		return nil, err
 	}
 	for _, st := range steps {

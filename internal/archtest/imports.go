@@ -21,9 +21,10 @@ type Row struct {
 
 // Core is the pure core in the order of imports: each may use those after it.
 var Core = []string{
-	"internal/partition", "internal/coord", "internal/model", "internal/sched", "internal/limit",
+	"internal/forecast", "internal/partition", "internal/coord", "internal/model", "internal/sched", "internal/limit",
 	"internal/retry", "internal/scale", "internal/flow", "internal/block", "internal/heap",
-	"internal/route", "internal/quota",
+	"internal/route", "internal/quota", "internal/filter", "internal/fault",
+	"internal/mapping", "internal/near",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
@@ -45,9 +46,14 @@ var Rows = slices.Concat([]Row{
 	{Dir: "store/redisstore", May: base},
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},
-	{Dir: "internal/server", May: join(base, middle, Core, []string{"api", "internal/web"})},
 	{Dir: "internal/web", May: []string{".", "api"}},
-	{Dir: "internal/config", May: join(base, middle, []string{"api"})},
+	{Dir: "internal/config", May: join(base, middle, []string{"api", "internal/egress", "internal/near", "internal/vault"})},
+	// A server without the listening: it brings the parts together.
+	{Dir: "internal/node", May: join(base, middle, Core, surface, []string{"api"})},
+	{Dir: "internal/nodetest", May: []string{"..."}},
+	{Dir: "internal/serverkill", May: []string{"..."}},
+	// Holds modules in go.mod while what needs them is being written.
+	{Dir: "internal/wanted"},
 	{Dir: "internal/cli/...", May: []string{"..."}},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
 	// The commands in a user's own binary.
@@ -73,7 +79,23 @@ var Rows = slices.Concat([]Row{
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/experiment/...", May: join(base, Core, []string{"internal/experiment/...", "store/memstore"})},
 	{Dir: "internal/archtest", StdlibOnly: true},
-}, coreRows(), middleRows())
+}, coreRows(), middleRows(), surfaceRows())
+
+// surface is what serves people, in the order of imports: each may use those after it.
+var surface = []string{
+	"internal/server", "internal/service", "internal/upload", "internal/feed", "internal/callback", "internal/schedule",
+	"internal/access", "internal/records", "internal/egress", "internal/vault",
+}
+
+// surfaceRows lets each package of the surface use those after it, the middle, the
+// core and the contract; none of them knows a backend.
+func surfaceRows() []Row {
+	var rows []Row
+	for i, dir := range surface {
+		rows = append(rows, Row{Dir: dir, May: join(base, surface[i+1:], middle, Core, []string{"api", "internal/near", "internal/web"})})
+	}
+	return rows
+}
 
 // spokenOf are the core packages that may name the store contract, and have to say
 // so: what a partition wants written is a batch, and the books of quotas are a

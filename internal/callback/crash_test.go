@@ -236,6 +236,40 @@ func TestEventsThatCannotBeReadAreNotAskedForWithoutRest(t *testing.T) {
 	}
 }
 
+// sluggish takes a while for some of its writes of deliveries.
+type sluggish struct {
+	records.Keeper
+	writes atomic.Int64
+}
+
+func (s *sluggish) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
+	if strings.HasPrefix(name, "delivery/") && s.writes.Add(1) == 2 { // the first makes it, the second claims it
+		time.Sleep(28 * time.Second)
+	}
+	return s.Keeper.Swap(ctx, name, old, value)
+}
+
+func TestNothingIsSentUnderAClaimThatMayEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := memstore.New(memstore.Options{}), &receiver{}
+		r.say = func(int, *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return answer(200, ""), nil
+		}
+		slow := open(t, &sluggish{Keeper: s}, r, nil)
+		start(t, slow)
+		start(t, open(t, s, r, func(o *Options) {
+			o.ScanEvery = 100 * time.Millisecond
+			o.Owns = func(string) bool { return r.got() != nil }
+		}))
+		note(t, slow, completed("ba_1"), &Target{URL: hookURL})
+		time.Sleep(time.Hour)
+		if d := only(t, slow, "ba_1"); d.State != Delivered || len(r.got()) != 1 {
+			t.Errorf("delivery is %s after %d calls, want delivered after 1", d.State, len(r.got()))
+		}
+	})
+}
+
 func TestASecretThatCannotBeOpenedIsTriedBySchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := memstore.New(memstore.Options{}), &receiver{}

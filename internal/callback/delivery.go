@@ -72,12 +72,13 @@ func (c *claim) is(other *claim) bool {
 	return c != nil && other != nil && c.By == other.By && c.Until.Equal(other.Until)
 }
 
-// take claims a delivery that is due at now, and free or c.By's own.
-func (d *Delivery) take(c *claim, now time.Time) bool {
+// take claims a delivery that is due at now, and free or c.By's own. Who is alone
+// finds only claims of processes that are no more.
+func (d *Delivery) take(c *claim, now time.Time, alone bool) bool {
 	if d.State != Pending || d.Due.After(now) {
 		return false
 	}
-	if d.Claim != nil && d.Claim.By != c.By && d.Claim.Until.After(now) {
+	if d.Claim != nil && d.Claim.By != c.By && d.Claim.Until.After(now) && !alone {
 		return false
 	}
 	d.Claim = c

@@ -43,6 +43,9 @@ type Options struct {
 	CheckURL func(field, raw string) (*url.URL, error)
 	// Owns divides the pending deliveries over nodes by their bulk action. Default: a node sends all it finds.
 	Owns func(bulkAction string) bool
+	// Alone says that no other process sends from this store: what an earlier one had claimed when it died is
+	// free at once. Default: it is when the claim ends.
+	Alone bool
 	// Source is where events say they come from, as a URI reference. Default "/weir".
 	Source string
 	// Secret signs for a URL that comes with an event and brings none. Default: those are not signed.

@@ -113,6 +113,8 @@ func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool
 		return d.free(), true
 	case err != nil:
 		return n.putOff(ctx, "claim a delivery", j, err)
+	case time.Until(c.Until) < n.opts.Timeout:
+		return time.Now(), true // the store was so slow that the claim could end first; claim it anew
 	}
 	a, err := n.send(ctx, d)
 	if err != nil {
@@ -145,7 +147,7 @@ func (n *Notifier) claim(ctx context.Context, j job, c *claim) (Delivery, error)
 			return errAhead
 		case d.Round > j.round || d.State != Pending:
 			return errStray
-		case !d.take(c, wall()):
+		case !d.take(c, wall(), n.opts.Alone):
 			return errTaken
 		}
 		seen = *d

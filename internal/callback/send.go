@@ -21,6 +21,8 @@ const maxAnswer = 64 << 10
 
 // send makes an attempt. An error means that none was made, for reasons of ours.
 func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout) // what the store takes of it, too: the claim ends soon after
+	defer cancel()
 	ev, err := n.events.Get(ctx, d.Event)
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		return Attempt{At: wall(), Code: CodeExpired, Error: "the event is no longer kept, or damaged"}, nil
@@ -28,8 +30,6 @@ func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
 	if err != nil {
 		return Attempt{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout)
-	defer cancel()
 	began := time.Now()
 	a, err := n.sendTo(ctx, d, ev.Value.Body)
 	a.At, a.Took = began.Round(0).UTC(), time.Since(began)

@@ -51,6 +51,9 @@ func (n *Notifier) addTopic(t Topic) error {
 		kgo.DefaultProduceTopic(t.Topic),
 		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the default
 		kgo.RecordDeliveryTimeout(n.opts.Timeout),
+		// A connection on which nothing comes is given up with the attempt.
+		kgo.ProduceRequestTimeout(n.opts.Timeout / 2),
+		kgo.RequestTimeoutOverhead(n.opts.Timeout / 2),
 		// An attempt ends in time; whatever came of it, the event is sent again, with the same id.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.ClientID("weir"),
@@ -88,13 +91,20 @@ func (t Topic) dial(ctx context.Context, network, address string) (net.Conn, err
 // produce writes a delivery. Events of one bulk action go to one partition, in
 // which they keep their order unless one has to be tried again.
 func (p *producer) produce(ctx context.Context, d Delivery, body []byte) Attempt {
-	err := p.client.ProduceSync(ctx, &kgo.Record{
+	done := make(chan error, 1)
+	p.client.Produce(ctx, &kgo.Record{
 		Key: []byte(d.BulkAction), Value: body,
 		Headers: []kgo.RecordHeader{
 			{Key: "content-type", Value: []byte("application/cloudevents+json; charset=UTF-8")},
 			{Key: "webhook-id", Value: []byte(d.Event)},
 		},
-	}).FirstErr()
+	}, func(_ *kgo.Record, err error) { done <- err })
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done(): // the client may take longer to give up; the attempt does not
+		err = ctx.Err()
+	}
 	if err == nil {
 		return Attempt{}
 	}

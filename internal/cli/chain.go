@@ -16,6 +16,7 @@ import (
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/near"
 )
 
 // catalogue knows the actions: compiled in, of the demo, and of weir.yaml.
@@ -106,8 +107,8 @@ func (c catalogue) unknown(name string) error {
 	names := slices.Sorted(maps.Keys(c.compiled))
 	names = append(names, slices.Sorted(maps.Keys(c.file.Actions))...)
 	fix := "known: " + strings.Join(names, ", ") + ". Add others under actions in " + config.FileName + ", or use --url"
-	if near := config.Nearest(name, names); near != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	if meant := near.Word(name, names); meant != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
 	if name == "" {
 		return badUsage(fix, "a step has neither action nor url")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/near"
 	"github.com/weirhq/weir/internal/source"
 )
 
@@ -97,8 +98,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := config.Nearest(m[1], names); near != "" {
-			help = fmt.Sprintf("did you mean --%s? %s", near, help)
+		if meant := near.Word(m[1], names); meant != "" {
+			help = fmt.Sprintf("did you mean --%s? %s", meant, help)
 		}
 		return badUsage(help, "there is no flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
 	}
@@ -131,8 +132,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	if near := config.Nearest(args[0], names); near != "" {
-		fix = fmt.Sprintf("did you mean %s %s? %s", cmd.CommandPath(), near, fix)
+	if meant := near.Word(args[0], names); meant != "" {
+		fix = fmt.Sprintf("did you mean %s %s? %s", cmd.CommandPath(), meant, fix)
 	}
 	return badUsage(fix, "there is no command %q", args[0])
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/near"
 )
 
 // parseLane reads the name of a lane.
@@ -42,8 +42,8 @@ func (d *desk) wantResource(ctx context.Context, name string) error {
 		return err
 	}
 	fix := listed(all, "resources", d.env.Program+" lanes"+d.flags)
-	if near := config.Nearest(name, all); near != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	if meant := near.Word(name, all); meant != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
 	return badUsage(fix, "there is no resource %q in %s", name, d.place)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/coord"
+	"github.com/weirhq/weir/internal/near"
 	"github.com/weirhq/weir/internal/scale"
 )
 
@@ -114,8 +115,8 @@ func wantPolicy(flag, name string) error {
 		return nil
 	}
 	fix := "write one of " + strings.Join(names, ", ")
-	if near := config.Nearest(name, names); near != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	if meant := near.Word(name, names); meant != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
 	return badUsage(fix, "%s: there is no policy %q", flag, name)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/store"
 )
 
@@ -48,7 +49,7 @@ func serveCommand() command {
 				if err != nil {
 					return err
 				}
-				return serve(ctx, env, conf, newParts(), *acceptLoss)
+				return serve(ctx, env, conf, nodeParts(), *acceptLoss)
 			}
 		},
 	}
@@ -70,22 +71,9 @@ type keyed interface {
 // parts is what a server is made of besides store and engine.
 type parts struct {
 	metrics *prometheus.Registry
-	// transport makes the calls of HTTP actions; nil: the engine's own.
-	transport func(c *config.Server, log *slog.Logger) (http.RoundTripper, error)
-	handler   newHandler
-}
-
-// newParts are the parts of a server as it is: one that lives, and has no routes yet.
-func newParts() parts {
-	return parts{
-		metrics: prometheus.NewRegistry(),
-		handler: func(context.Context, *config.Server, *engine.Engine, store.Store, *slog.Logger) (http.Handler, func(context.Context) error, error) {
-			mux := http.NewServeMux()
-			mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-			mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-			return mux, nil, nil
-		},
-	}
+	handler newHandler
+	// node makes the server itself; nil: handler is all there is.
+	node func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*node.Node, error)
 }
 
 // serving is a server that runs, or begins to.
@@ -126,18 +114,22 @@ func serve(ctx context.Context, env *Env, conf *config.Server, p parts, acceptLo
 func (s *serving) begin(ctx context.Context, p parts, acceptLoss bool) error {
 	o := s.engineOptions(acceptLoss)
 	o.Metrics = p.metrics
+	handler := p.handler
 	var err error
-	if p.transport != nil {
-		if o.Transport, err = p.transport(s.conf, s.log); err != nil {
+	if p.node != nil {
+		n, err := p.node(context.WithoutCancel(ctx), s.env, s.conf, s.store, s.log)
+		if err != nil {
 			return err
 		}
+		n.Prepare(&o)
+		handler = s.answering(n)
 	}
 	if s.engine, err = engine.Open(ctx, s.store, o); err != nil {
 		return storeFailed(s.conf, err)
 	}
 	taking, refuse := context.WithCancel(context.WithoutCancel(ctx))
 	s.refuse = refuse
-	h, keep, err := p.handler(taking, s.conf, s.engine, s.store, s.log)
+	h, keep, err := handler(taking, s.conf, s.engine, s.store, s.log)
 	if err == nil {
 		err = s.wantKeys(ctx, h)
 	}

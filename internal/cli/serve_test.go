@@ -50,7 +50,7 @@ func settingsOf(t *testing.T, flags map[string]string) *config.Server {
 
 // handlerOf makes parts of a handler, and of keepers that say when they end.
 func handlerOf(h func(taking context.Context) http.Handler, kept chan<- struct{}) parts {
-	p := newParts()
+	p := parts{metrics: prometheus.NewRegistry()}
 	p.handler = func(ctx context.Context, _ *config.Server, _ *engine.Engine, _ store.Store, _ *slog.Logger) (http.Handler, func(context.Context) error, error) {
 		return h(ctx), func(ctx context.Context) error {
 			<-ctx.Done()
@@ -322,7 +322,7 @@ func TestTLSEndsInTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, settingsOf(t, map[string]string{"tls.cert": files.Cert, "tls.key": files.Key, "tls.client_ca": files.ClientCA, "admin_listen": "127.0.0.1:0"}), newParts())
+	h := open(t, settingsOf(t, map[string]string{"tls.cert": files.Cert, "tls.key": files.Key, "tls.client_ca": files.ClientCA, "admin_listen": "127.0.0.1:0"}), nodeParts())
 	url := h.url(t)
 	for _, tt := range []struct {
 		name string

@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/near"
 )
 
 // loadWorld finds a built-in scenario, or reads a file.
@@ -28,8 +29,8 @@ func loadWorld(env *Env, name string) (model.World, error) {
 	raw, err := os.ReadFile(env.path(name))
 	if errors.Is(err, os.ErrNotExist) {
 		fix := "the scenarios are " + scenarioNames()
-		if near := config.Nearest(name, strings.Split(scenarioNames(), ", ")); near != "" {
-			fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+		if meant := near.Word(name, strings.Split(scenarioNames(), ", ")); meant != "" {
+			fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 		}
 		return model.World{}, badUsage(fix, "%q is neither a scenario nor a file", name)
 	}
@@ -71,8 +72,8 @@ func readWorld(name string, raw []byte) (w model.World, err error) {
 	if errors.As(err, &unknown) && unknown.Token != nil {
 		out.Problem = fmt.Sprintf("key %q is not known", unknown.Token.Value)
 		out.Fix = "remove it"
-		if near := config.Nearest(unknown.Token.Value, sortedKeys(keys)); near != "" {
-			out.Fix = fmt.Sprintf("did you mean %s?", near)
+		if meant := near.Word(unknown.Token.Value, sortedKeys(keys)); meant != "" {
+			out.Fix = fmt.Sprintf("did you mean %s?", meant)
 		}
 	}
 	return w, out

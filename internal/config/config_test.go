@@ -192,12 +192,3 @@ func TestValuesReadWhatTheyWrite(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	known := []string{"action", "batch", "rate", "retries"}
-	for word, want := range map[string]string{"actoin": "action", "Batch": "batch", "rat": "rate", "retrys": "retries", "elephant": ""} {
-		if got := Nearest(word, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

@@ -100,38 +100,3 @@ func unreadable(file string, err error) *Error {
 	}
 	return out
 }
-
-// Nearest is the known word that was probably meant, or empty when none is near.
-func Nearest(word string, known []string) string {
-	best, least := "", max(2, len(word)/3)+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be put in, taken out, changed or swapped with
-// their neighbour to make b of a.
-func distance(a, b string) int {
-	before, last, row := []int{}, make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, append([]int(nil), last...)
-	}
-	return last[len(b)]
-}

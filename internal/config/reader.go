@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/weirhq/weir/internal/near"
 )
 
 // reader puts a YAML file into a struct. Other than a decoder it goes on after a
@@ -234,8 +236,8 @@ func (r *reader) unknown(k ast.Node, key string, known []string) {
 		return
 	}
 	fix := "remove it; known here: " + strings.Join(known, ", ")
-	if near := Nearest(key, known); near != "" {
-		fix = fmt.Sprintf("did you mean %s?", near)
+	if meant := near.Word(key, known); meant != "" {
+		fix = fmt.Sprintf("did you mean %s?", meant)
 	}
 	r.at(k, fmt.Sprintf("key %q is not known", key), fix)
 }

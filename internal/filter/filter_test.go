@@ -43,14 +43,19 @@ func hashes(block uint32, n int) []uint64 {
 	return all
 }
 
-func find(t testing.TB, items int, all [][]byte, hash uint64) []int {
+// finder opens the pages of a segment of so many items, and tells in which blocks a hash may be.
+func finder(t testing.TB, items int, all [][]byte) func(hash uint64) []int {
 	t.Helper()
 	shape := ShapeOf(items)
-	p, err := Open(all[shape.PageOf(hash)])
-	if err != nil {
-		t.Fatal(err)
+	var opened []*Page
+	for _, raw := range all {
+		p, err := Open(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened = append(opened, p)
 	}
-	return p.Blocks(nil, hash, shape)
+	return func(hash uint64) []int { return opened[shape.PageOf(hash)].Blocks(nil, hash, shape) }
 }
 
 func sum(sizes []int) (n int) {
@@ -85,10 +90,11 @@ func TestEveryIDIsFoundInItsBlock(t *testing.T) {
 			if len(all) != tt.pages {
 				t.Errorf("%d pages, want %d", len(all), tt.pages)
 			}
+			find := finder(t, sum(tt.sizes), all)
 			for b, n := range tt.sizes {
 				no := first + uint32(b)
 				for i := 0; i < n; i += 1 + n/50 {
-					if got := find(t, sum(tt.sizes), all, HashString(idOf(no, i))); !slices.Contains(got, b) {
+					if got := find(HashString(idOf(no, i))); !slices.Contains(got, b) {
 						t.Fatalf("id %d of block %d may be in %v", i, b, got)
 					}
 				}
@@ -103,7 +109,7 @@ func TestAnIDInSeveralBlocksIsFoundInEach(t *testing.T) {
 	for no := range uint32(5) {
 		s.Add(no, append(hashes(no, 100), same...))
 	}
-	if got := find(t, 5*103, pages(t, &s), HashString("twice")); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
+	if got := finder(t, 5*103, pages(t, &s))(HashString("twice")); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("it may be in %v, want all five blocks", got)
 	}
 }
@@ -111,7 +117,7 @@ func TestAnIDInSeveralBlocksIsFoundInEach(t *testing.T) {
 func TestABlockOfOneIDManyTimes(t *testing.T) {
 	var s Segment
 	s.Add(9, slices.Repeat([]uint64{HashString("same")}, 1024))
-	if got := find(t, 1024, pages(t, &s), HashString("same")); !slices.Equal(got, []int{9}) {
+	if got := finder(t, 1024, pages(t, &s))(HashString("same")); !slices.Equal(got, []int{9}) {
 		t.Errorf("it may be in %v, want block 9", got)
 	}
 }
@@ -124,8 +130,9 @@ func TestFewBlocksAreNamedWronglyAndFewBitsAreKept(t *testing.T) {
 				bytes += len(raw)
 			}
 			const asked = 2000
+			find := finder(t, blocks*1024, all)
 			for i := range asked {
-				wrong += len(find(t, blocks*1024, all, HashString(fmt.Sprint("stranger", i))))
+				wrong += len(find(HashString(fmt.Sprint("stranger", i))))
 			}
 			if rate := float64(wrong) / float64(asked*blocks); rate > 1.0/256*2 {
 				t.Errorf("blocks named wrongly: 1 in %.0f, want about 1 in 256", 1/rate)

@@ -1,47 +1,22 @@
 package mapping
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weirhq/weir/internal/near"
+)
 
 // nearest is the fix for a name that is not known: the one that was probably
 // meant, or else all there are.
 func nearest(word string, known []string) string {
-	best, least := "", max(1, len(word)/3)+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
+	meant := near.Word(word, known)
 	switch {
-	case best != "":
-		return "did you mean " + best + "?"
+	case meant != "":
+		return "did you mean " + meant + "?"
 	case len(known) == 0:
 		return ""
 	case len(known) > 40:
 		known = append(known[:40:40], "…")
 	}
 	return "known are " + strings.Join(known, ", ")
-}
-
-// distance is how many letters must be put in, taken out, changed or swapped with
-// their neighbour to make b of a.
-func distance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		above, row, swapped := rows[(i-1)%3], rows[i%3], rows[(i+1)%3]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := above[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(above[j]+1, row[j-1]+1, change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], swapped[j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)%3][len(b)]
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -39,8 +40,15 @@ type Options struct {
 	Steps       []weir.Step
 	Actions     []api.Action
 	Connections []api.Connection
+	// Resources are the limits of the configuration, where operators have set none.
+	Resources []weir.Resource
+	// Tenants and Webhooks are those of the configuration; they are set at every start.
+	Tenants  map[string]weir.TenantLimits
+	Webhooks []api.Webhook
 	// AdminKeys are keys of the configuration.
 	AdminKeys []vault.Secret
+	// Alone says that no other process uses the store: what an earlier one was at when it died is taken up at once.
+	Alone bool
 	// Open lets everybody in without a key.
 	Open bool
 	// Version is that of the program.
@@ -68,15 +76,16 @@ type Node struct {
 	counts    *counts
 }
 
-// New makes a node that has no engine yet.
-func New(o Options) (*Node, error) {
+// New makes a node that has no engine yet. What the engine asks it, where it has
+// no context to give, it asks until ctx ends.
+func New(ctx context.Context, o Options) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
 	n := &Node{opts: o, log: o.Logger, audit: access.NewAudit(o.Store), counts: newCounts(o.Metrics)}
 	var err error
-	n.service, err = service.New(service.Options{
-		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, MaxItems: o.MaxItems, Logger: o.Logger,
+	n.service, err = service.New(ctx, service.Options{
+		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, Resources: o.Resources, MaxItems: o.MaxItems, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -86,7 +95,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.webhooks, err = callback.New(callback.Options{
 		Store: o.Store, Transport: o.Guard.Transport(egress.TLSOptions{}), Sealer: o.Vault, CheckURL: o.Guard.CheckURL,
-		Owns: n.owns, Counted: n.counts.delivered, Logger: o.Logger,
+		Owns: n.owns, Alone: o.Alone, Counted: n.counts.delivered, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -114,9 +123,53 @@ func (n *Node) Attach(e *engine.Engine) {
 	n.service.Attach(e)
 	o := n.opts.Server
 	o.Service, o.Keys, o.Audit, o.Schedules, o.Webhooks = n.service, n.keys, n.audit, n.schedules, n.webhooks
+	o.Alone = n.opts.Alone
 	o.Open, o.Version, o.Metrics, o.Store, o.Logger = n.opts.Open, n.opts.Version, n.opts.Metrics, n.opts.Store, n.log
 	n.server = server.New(o)
 }
+
+// Configure sets what the configuration says of tenants and webhooks.
+func (n *Node) Configure(ctx context.Context) error {
+	if len(n.opts.Tenants) > 0 {
+		err := n.service.Engine().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, n.opts.Tenants) })
+		if err != nil {
+			return fmt.Errorf("tenants of the configuration: %w", err)
+		}
+	}
+	for _, w := range n.opts.Webhooks {
+		if err := n.configureWebhook(ctx, w); err != nil {
+			return fmt.Errorf("webhook %s of the configuration: %w", w.URL, err)
+		}
+	}
+	return nil
+}
+
+// configureWebhook registers a webhook of the configuration, unless it is there.
+func (n *Node) configureWebhook(ctx context.Context, w api.Webhook) error {
+	for after := ""; ; {
+		page, err := n.webhooks.Endpoints(ctx, after, 100)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if e.URL == w.URL && e.Tenant == w.Tenant {
+				return nil
+			}
+			after = e.ID
+		}
+		if len(page) < 100 {
+			break
+		}
+	}
+	_, _, err := n.webhooks.Register(ctx, callback.Endpoint{URL: w.URL, Tenant: w.Tenant, Types: w.Events, Note: "of the configuration"}, w.Secret)
+	return err
+}
+
+// Drain has the server refuse new work, and end streams.
+func (n *Node) Drain() { n.server.Drain() }
+
+// Public answers requests without the routes of operators.
+func (n *Node) Public() http.Handler { return n.server.Public() }
 
 // Service is what the node does, without HTTP.
 func (n *Node) Service() *service.Service { return n.service }
@@ -192,12 +245,16 @@ func wants(events []string, kind string) bool {
 
 // fire makes the bulk action of a schedule's slot, once.
 func (n *Node) fire(ctx context.Context, s *schedule.Schedule, slot time.Time, key string) (string, error) {
-	var spec api.NewBulkAction
-	if err := json.Unmarshal(s.Spec.Template, &spec); err != nil {
-		return "", fmt.Errorf("%w: template: %w", schedule.ErrRefused, err)
+	spec, err := n.service.OpenTemplate(s.Template, s.Tenant)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", schedule.ErrRefused, err)
 	}
-	spec.Tenant, spec.Start = s.Spec.Tenant, true
-	return n.service.CreateOnce(ctx, key, spec, service.Made{Schedule: s.ID, Slot: slot})
+	spec.Tenant, spec.Start = s.Tenant, true
+	id, err := n.service.CreateOnce(ctx, key, spec, service.Made{Schedule: s.ID, Slot: slot})
+	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
+		err = fmt.Errorf("%w: %w", schedule.ErrRefused, err) // they are in the template
+	}
+	return id, err
 }
 
 func (n *Node) running(ctx context.Context, id string) (bool, error) {

@@ -54,7 +54,7 @@ func start(t *testing.T) *running {
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := memstore.New(memstore.Options{})
-	n, err := node.New(node.Options{
+	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{
 		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true,
 		Steps: []weir.Step{echo("award"), echo("notify")}, Logger: log,
 	})

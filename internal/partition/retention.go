@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/weirhq/weir"
@@ -14,11 +15,11 @@ import (
 // last one stopped; which rows are left is all that it needs to know. Shards are
 // removed by their own partitions, by the time at which they heard of the end.
 
-// removeRows is how many rows a commit removes at most, of those that a bulk action has many of.
+// removeRows is about how many rows a commit removes at most.
 const removeRows = 1000
 
-// manyKinds are the kinds of row of which a bulk action can have any number.
-var manyKinds = [...]byte{kindBlock, kindResults, kindGroup, kindLatency, kindTally, kindEvent, kindOwners}
+// fewKinds are the kinds of row of which a bulk action has a few hundred at most. Of blocks and results it can have any number.
+var fewKinds = [...]byte{kindGroup, kindLatency, kindTally, kindEvent, kindOwners}
 
 // Tombstone is what is left of a bulk action that was removed.
 type Tombstone struct {
@@ -34,6 +35,12 @@ type Removal struct {
 	forget bool // not even a tombstone
 	set    []store.Row
 	delete [][]byte
+}
+
+// removing is the marker of a removal that has begun.
+type removing struct {
+	Blocks uint32 `json:"blocks"` // that the bulk action has
+	Next   uint32 `json:"next"`   // blocks before it have no rows any more
 }
 
 func tombstoneKey(id weir.BulkID) []byte { return rowKey(kindTombstone, id) }
@@ -84,36 +91,92 @@ func Removing(rows Rows) ([]weir.BulkID, error) {
 
 // NextRemoval is the next step of removing a bulk action that has ended.
 func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
-	r := &Removal{ID: id}
-	_, status, err := ReadStatus(rows, id)
-	switch {
-	case err == nil:
-		r.set = []store.Row{SealJSON(tombstoneKey(id), Tombstone{status.Finished, now}), {Key: removingKey(id)}}
-		r.delete = [][]byte{specKey(id), statusKey(id)}
-		return r, nil
-	case !errors.Is(err, store.ErrNotFound):
+	spec, status, err := ReadStatus(rows, id)
+	if err == nil {
+		return beginRemoval(now, spec, status), nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	for _, kind := range manyKinds {
-		err := rows.Scan(rowKey(kind, id), func(key, _ []byte) error {
-			if len(r.delete) == removeRows {
-				return errEnough
-			}
-			r.delete = append(r.delete, append([]byte(nil), key...))
-			return nil
-		})
-		if errors.Is(err, errEnough) {
-			return r, nil
-		}
-		if err != nil {
+	var at removing
+	if err := readJSON(rows, removingKey(id), &at); err != nil {
+		return nil, err
+	}
+	r := &Removal{ID: id}
+	for at.Next < at.Blocks && len(r.delete) < removeRows {
+		if err := r.addBlocks(rows, &at); err != nil {
 			return nil, err
 		}
 	}
-	r.Last = len(r.delete) == 0
-	if r.Last {
+	if at.Next >= at.Blocks && len(r.delete) < removeRows {
+		if err := r.addFew(rows); err != nil {
+			return nil, err
+		}
+	}
+	if r.Last = len(r.delete) == 0; r.Last {
 		r.delete = [][]byte{removingKey(id)}
+	} else {
+		r.set = []store.Row{SealJSON(removingKey(id), &at)}
 	}
 	return r, nil
+}
+
+func beginRemoval(now int64, c *Created, s *Status) *Removal {
+	return &Removal{
+		ID:     c.ID,
+		set:    []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}), SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks()})},
+		delete: [][]byte{specKey(c.ID), statusKey(c.ID)},
+	}
+}
+
+// blocksAtOnce is how many blocks are looked for together: as many as share the first three bytes of their number. Some
+// stores read all that a scan can yield before it yields the first.
+const blocksAtOnce = 256
+
+// addBlocks adds the rows of the next blocks, as far as there is room. at moves on when none of theirs is left.
+func (r *Removal) addBlocks(rows Rows, at *removing) error {
+	var touched []uint32
+	prefix := blockKey(r.ID, at.Next)
+	err := rows.Scan(prefix[:len(prefix)-1], func(key, _ []byte) error {
+		touched = append(touched, binary.BigEndian.Uint32(key[len(key)-4:]))
+		return nil
+	})
+	for _, no := range touched {
+		if err == nil {
+			err = r.addAll(rows, resultsPrefix(r.ID, no))
+		}
+		if err != nil || len(r.delete) >= removeRows {
+			return err // what the block has left tells the next step to come back
+		}
+		r.delete = append(r.delete, blockKey(r.ID, no))
+	}
+	at.Next += blocksAtOnce
+	return err
+}
+
+// addFew adds the rows of which there are few.
+func (r *Removal) addFew(rows Rows) error {
+	for _, kind := range fewKinds {
+		if err := r.addAll(rows, rowKey(kind, r.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addAll adds the rows with a prefix, as far as there is room.
+func (r *Removal) addAll(rows Rows, prefix []byte) error {
+	err := rows.Scan(prefix, func(key, _ []byte) error {
+		if len(r.delete) >= removeRows {
+			return errEnough
+		}
+		r.delete = append(r.delete, append([]byte(nil), key...))
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
 }
 
 var errEnough = errors.New("these are enough for one commit")

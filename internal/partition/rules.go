@@ -83,7 +83,7 @@ func (m *Machine) change(now int64, b *bulk, r *weir.Rules) {
 		set.StopOn = *r.StopOn
 	}
 	set.Rates = maps.Clone(set.Rates)
-	for step, rate := range r.Rates {
+	for step, rate := range r.Rates { // the order does not reach an output: each sets its own
 		if set.Rates == nil {
 			set.Rates = map[string]float64{}
 		}

@@ -8,6 +8,8 @@ import (
 	_ "time/tzdata" // zones must load on a machine that has no database of them
 
 	"github.com/weirhq/weir"
+
+	"github.com/weirhq/weir/internal/near"
 )
 
 const (
@@ -60,30 +62,9 @@ func nearZone(name string) string {
 		if low == name || city == name {
 			return known
 		}
-		if d := min(distance(name, low), distance(name, city)); d < least {
+		if d := min(near.Distance(name, low), near.Distance(name, city)); d < least {
 			best, least = known, d
 		}
 	}
 	return best
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

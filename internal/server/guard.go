@@ -30,7 +30,9 @@ type visit struct {
 	before any
 	after  any
 
+	public     bool   // the routes of operators are elsewhere
 	idempotent string // name of the record that keeps the answer; empty: there is none
+	replayed   bool   // the answer was kept from before: nothing was changed now
 }
 
 type visitKey struct{}
@@ -49,7 +51,7 @@ func requestID(ctx context.Context) string { return visitOf(ctx).id }
 func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 
 // guarded is the way to the routes: form, route, access, idempotency, log and audit.
-func (s *Server) guarded(next http.Handler) http.Handler {
+func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r)}
 		began := time.Now()
@@ -59,6 +61,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 		defer s.done(r, v, out, began)
 		defer s.caught(r, v, out)
+		v.public = public
 		if p := s.admit(r, v); p != nil {
 			s.refuse(out, v, p)
 			return
@@ -82,11 +85,12 @@ func (s *Server) unstreamed(w *watched, r *http.Request, v *visit, next http.Han
 
 // admit checks everything that can be checked before the endpoint is asked.
 func (s *Server) admit(r *http.Request, v *visit) *problem {
-	if p := s.find(r, v); p != nil {
-		return p
-	}
+	unknown := s.find(r, v)
 	if access.InURL(r.URL) {
 		return newProblem("key_in_url", "the URL holds an API key: URLs end up in logs", "send it in the header Authorization, and revoke this one")
+	}
+	if unknown != nil {
+		return unknown
 	}
 	if len(r.URL.RawQuery) > 16<<10 || strings.Count(r.URL.RawQuery, "&") > 100 {
 		return newProblem("bad_query", "there are too many parameters", "see /openapi.yaml for those there are")
@@ -112,14 +116,15 @@ func wantsBody(r *route) bool { return r.method == http.MethodPut || r.method ==
 // find looks up the route.
 func (s *Server) find(r *http.Request, v *visit) *problem {
 	_, pattern := s.mux.Handler(r)
-	if v.route = s.routes[pattern]; v.route != nil {
+	known := s.routes[pattern]
+	if v.route = known; v.offers(known) {
 		return nil
 	}
 	v.route = &route{id: "none"}
-	if pattern != "" { // documents
+	if known == nil && pattern != "" { // documents
 		return nil
 	}
-	if allowed := s.allowed(r); len(allowed) > 0 {
+	if allowed := s.allowed(r, v); len(allowed) > 0 {
 		p := newProblem("method_not_allowed", r.Method+" is not possible here", "use "+strings.Join(allowed, " or "))
 		p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 		return p
@@ -127,11 +132,14 @@ func (s *Server) find(r *http.Request, v *visit) *problem {
 	return newProblem("no_such_route", "there is nothing at "+shorten(r.URL.Path), "see /openapi.yaml for what there is")
 }
 
-func (s *Server) allowed(r *http.Request) (methods []string) {
+// offers reports whether there is such a route where the request came in.
+func (v *visit) offers(r *route) bool { return r != nil && !(v.public && r.scope == access.Admin) }
+
+func (s *Server) allowed(r *http.Request, v *visit) (methods []string) {
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead} {
 		other := r.Clone(r.Context())
 		other.Method = m
-		if _, pattern := s.mux.Handler(other); s.routes[pattern] != nil && m != r.Method {
+		if _, pattern := s.mux.Handler(other); v.offers(s.routes[pattern]) && m != r.Method {
 			methods = append(methods, m)
 		}
 	}
@@ -140,7 +148,7 @@ func (s *Server) allowed(r *http.Request) (methods []string) {
 
 // authenticate finds out who asks, and whether they may.
 func (s *Server) authenticate(r *http.Request, v *visit) *problem {
-	if v.route.scope == "" {
+	if v.route.scope == "" && !v.route.known {
 		return nil
 	}
 	var err error
@@ -152,7 +160,7 @@ func (s *Server) authenticate(r *http.Request, v *visit) *problem {
 		addr, _ := netip.ParseAddr(v.from) // the zero address is slowed down like others
 		v.who, err = s.opts.Keys.AuthenticateFrom(r.Context(), addr, text)
 	}
-	if err == nil {
+	if err == nil && v.route.scope != "" {
 		err = v.who.Need(v.route.scope)
 	}
 	if err == nil && s.opts.Limits != nil {

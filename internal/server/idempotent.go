@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ type remembered struct {
 	Digest string    `json:"digest"` // of method, path and body
 	Route  string    `json:"route"`
 	Until  time.Time `json:"until"` // when whoever does it is given up; zero: it is done
+	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at"`
 	// ID is what a create makes: made before anything else, so that doing it again makes the same.
 	ID     string      `json:"id,omitempty"`
@@ -60,22 +64,23 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		return
 	}
 	digest := digestOf(r, v)
-	name := hash(strings.Join(v.who.Tenants, ",") + "\x00" + key)
+	name := answerName(v.who.Tenants, key)
 	e, err := s.answers.Put(r.Context(), name, func(m *remembered, found bool) error {
 		switch {
 		case found && m.Digest != digest:
 			return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q was used for another request (%s)", key, m.Route), "use another key for another request")
 		case found && m.Status != 0:
 			return errAnswered
-		case found && time.Now().Before(m.Until):
+		case found && time.Now().Before(m.Until) && (m.By == s.life || !s.opts.Alone):
 			return newProblem("in_progress", "the same request is being done", "ask again").after(time.Until(m.Until).Truncate(time.Second) + time.Second)
 		}
-		*m = remembered{Digest: digest, Route: v.route.id, ID: m.ID, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
+		*m = remembered{Digest: digest, Route: v.route.id, ID: m.ID, By: s.life, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
 		return nil
 	})
 	if errors.Is(err, errAnswered) {
 		e, err = s.answers.Get(r.Context(), name)
 		if err == nil {
+			v.replayed = true
 			replay(w, &e.Value)
 			return
 		}
@@ -99,7 +104,7 @@ func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, n
 	var err error
 	if keep {
 		_, err = s.answers.Update(ctx, name, func(m *remembered) error {
-			m.Status, m.Body, m.Until = w.status, rec.body.Bytes(), time.Time{}
+			m.Status, m.Body, m.Until = w.status, without(rec.body.Bytes(), v.route.once), time.Time{}
 			m.Header = http.Header{}
 			for _, h := range []string{"Content-Type", "Location", "ETag"} {
 				if x := w.Header().Get(h); x != "" {
@@ -114,6 +119,28 @@ func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, n
 	if err != nil {
 		s.log.Warn("answer not kept for repeats", "request_id", v.id, "error", err)
 	}
+}
+
+// without is an answer as it may be kept: what is shown once is in no store, and is
+// not shown to whoever repeats the request either.
+func without(body []byte, member string) []byte {
+	if member == "" {
+		return body
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(body, &all) != nil || all[member] == nil {
+		return body
+	}
+	delete(all, member)
+	all["left_out"] = json.RawMessage(strconv.Quote(member + ": it was in the first answer only"))
+	kept, _ := json.Marshal(all) // it came from JSON
+	return kept
+}
+
+// answerName is the record of an answer. Callers who see the same tenants share keys.
+func answerName(tenants []string, key string) string {
+	sorted := slices.Sorted(slices.Values(tenants))
+	return hash(strings.Join(sorted, "\x00") + "\x00\x00" + key)
 }
 
 func replay(w http.ResponseWriter, m *remembered) {

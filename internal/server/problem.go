@@ -90,6 +90,9 @@ func faultOf(err error) api.Fault {
 	}
 	f := api.Fault{Field: strings.TrimPrefix(d.Location, "body."), Message: d.Message, Value: shorten(d.Value)}
 	f.Field = strings.TrimPrefix(strings.TrimPrefix(f.Field, "query."), "path.")
+	if maySecret(f.Field) {
+		f.Value = ""
+	}
 	switch {
 	case strings.HasPrefix(d.Message, "unexpected property"):
 		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", "see /openapi.yaml for the fields"
@@ -110,6 +113,17 @@ func faultOf(err error) api.Fault {
 		f.Code = "bad_value"
 	}
 	return f
+}
+
+// maySecret reports whether what was found in a field may be a secret: answers repeat none.
+func maySecret(field string) bool {
+	field = strings.ToLower(field)
+	for _, word := range []string{"secret", "header", "password", "token", "key", "callback"} {
+		if strings.Contains(field, word) {
+			return true
+		}
+	}
+	return false
 }
 
 func shorten(v any) string {

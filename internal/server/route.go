@@ -13,16 +13,18 @@ type route struct {
 	id     string
 	method string
 	path   string
-	// scope is what a key needs; empty: none is asked for.
+	// scope is what a key needs; empty: none is asked for, unless it has to be known.
 	scope access.Scope
+	// known says that any key will do.
+	known bool
 	// change says that it changes something: it is audited.
 	change bool
 	// stream says that its body is read as it comes, and not checked as JSON beforehand.
 	stream bool
 	// keyed says that repeating it would do it twice: its answers are kept for repeats with the same Idempotency-Key.
 	keyed bool
-	// admin says that it belongs to the admin listener, if there is one.
-	admin bool
+	// once is the member of its answer that is shown once: the answer is kept for repeats without it.
+	once string
 }
 
 // endpoint describes a route.
@@ -37,8 +39,10 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 	r.id, r.method, r.path = e.OperationID, e.Method, e.Path
 	s.routes[e.Method+" "+e.Path] = &r
 	op := e.Operation
-	if r.scope != "" {
+	if r.scope != "" || r.known {
 		op.Security = []map[string][]string{{"key": {}}}
+	}
+	if r.scope != "" {
 		op.Description += "\n\nNeeds the scope `" + string(r.scope) + "`."
 	}
 	op.MaxBodyBytes = -1 // the guard has the limits

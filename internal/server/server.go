@@ -1,7 +1,7 @@
 package server
 
 import (
-	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -38,6 +38,9 @@ type Options struct {
 	Metrics *prometheus.Registry
 	// Limits bounds what one key may ask for. Default: nothing does.
 	Limits *access.Limits
+	// Alone says that no other process answers from this store: a request with an Idempotency-Key that an earlier
+	// one was at when it died can be done at once. Default: after half a minute.
+	Alone bool
 	// LogRequests logs every request.
 	LogRequests bool
 	// Store is where answers are kept for repeats.
@@ -59,6 +62,7 @@ type Server struct {
 	heads  *metrics
 	// answers are those of requests with an Idempotency-Key, for repeats.
 	answers *answersTable
+	life    string // tells this server from those before it, on the same store
 }
 
 // New makes a server.
@@ -78,10 +82,23 @@ func New(o Options) *Server {
 	useProblems()
 	s := &Server{opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{})}
 	s.heads = newMetrics(o.Metrics)
-	s.answers = records.New[remembered](o.Store, "answer")
+	s.answers, s.life = records.New[remembered](o.Store, "answer"), rand.Text()
 	s.api = humago.New(s.mux, s.config())
 	s.bulkRoutes()
 	s.appendRoutes()
+	s.keyRoutes()
+	s.auditRoutes()
+	s.webhookRoutes()
+	s.deliveryRoutes()
+	s.scheduleRoutes()
+	s.beforeRoutes()
+	s.watchRoutes()
+	s.itemRoutes()
+	s.resultRoutes()
+	s.reportRoutes()
+	s.retryRoutes()
+	s.undoRoutes()
+	s.dlqRoutes()
 	if err := s.uploadRoutes(); err != nil {
 		panic(err) // the settings of the protocol are ours
 	}
@@ -102,10 +119,13 @@ func (s *Server) config() huma.Config {
 }
 
 // Handler answers requests.
-func (s *Server) Handler() http.Handler { return s.guarded(s.mux) }
+func (s *Server) Handler() http.Handler { return s.guarded(s.mux, false) }
+
+// Public answers requests without the routes of operators: those are as if there were none.
+func (s *Server) Public() http.Handler { return s.guarded(s.mux, true) }
 
 // OpenAPI is the document that describes the API.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
 // Drain ends streams, so that a shutdown need not wait for them.
-func (s *Server) Drain(context.Context) { s.once.Do(func() { close(s.stop) }) }
+func (s *Server) Drain() { s.once.Do(func() { close(s.stop) }) }

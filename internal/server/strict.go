@@ -5,35 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/weirhq/weir/api"
 )
 
-// maxDepth is how deep a JSON body may be nested.
-const maxDepth = 1000
+const (
+	// maxDepth is how deep a JSON body may be nested.
+	maxDepth = 1000
+	// maxWhole is up to where all programs agree on whole numbers.
+	maxWhole = 1 << 53
+)
 
 // checkJSON refuses what other parsers would repair or read in their own way:
-// duplicate members, broken UTF-8, anything but one object. It returns the body
-// without a byte-order mark.
+// duplicate members, broken UTF-8, numbers that do not fit, anything but one
+// object. It returns the body without a byte-order mark.
 func checkJSON(raw []byte) ([]byte, *problem) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, newProblem("bad_json", "the body is empty", "send a JSON object")
 	}
-	if len(raw) > 1 && (raw[0] == 0xff && raw[1] == 0xfe || raw[0] == 0xfe && raw[1] == 0xff || raw[0] == 0 || raw[1] == 0) {
-		return nil, newProblem("bad_encoding", "the body is UTF-16 or UTF-32, from byte 0", "send UTF-8")
-	}
-	if at := badUTF8(raw); at >= 0 {
-		return nil, newProblem("bad_encoding", fmt.Sprintf("byte %d is not UTF-8", at), "send UTF-8")
+	if p := checkText(raw); p != nil {
+		return nil, p
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw))
 	if k := dec.PeekKind(); k != '{' && k != 0 {
-		return nil, newProblem("bad_json", "the body is not a JSON object", "send {…}")
+		return nil, newProblem("bad_json", "the body is "+kindName(k)+", not a JSON object", "send {…}")
 	}
+	nul := bytes.Contains(raw, []byte(`\u0000`))
 	for {
-		_, err := dec.ReadToken()
-		if errors.Is(err, io.EOF) {
+		tok, err := dec.ReadToken()
+		if errors.Is(err, io.EOF) && dec.StackDepth() == 0 {
 			return raw, nil
 		}
 		if err != nil {
@@ -42,46 +48,125 @@ func checkJSON(raw []byte) ([]byte, *problem) {
 		if dec.StackDepth() > maxDepth {
 			return nil, newProblem("too_deep", fmt.Sprintf("it is nested more than %d deep at byte %d", maxDepth, dec.InputOffset()), "flatten it")
 		}
+		if p := checkToken(dec, tok, nul); p != nil {
+			return nil, p
+		}
 		if dec.StackDepth() == 0 && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
 			return nil, newProblem("bad_json", fmt.Sprintf("there is more after the JSON object, at byte %d", dec.InputOffset()), "send one JSON object")
 		}
 	}
 }
 
-func badUTF8(raw []byte) int {
+// checkText refuses what is not text in UTF-8.
+func checkText(raw []byte) *problem {
+	if len(raw) > 1 && (raw[0] == 0xff && raw[1] == 0xfe || raw[0] == 0xfe && raw[1] == 0xff || raw[0] == 0 || raw[1] == 0) {
+		return newProblem("bad_encoding", "the body is UTF-16 or UTF-32, from byte 0", "send UTF-8")
+	}
 	for at := 0; at < len(raw); {
 		r, n := utf8.DecodeRune(raw[at:])
-		if r == utf8.RuneError && n == 1 {
-			return at
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return newProblem("bad_encoding", fmt.Sprintf("byte %d is not UTF-8", at), "send UTF-8")
+		case r == 0:
+			return newProblem("bad_encoding", fmt.Sprintf("byte %d is NUL", at), "leave it out")
 		}
 		at += n
 	}
-	return -1
+	return nil
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '[':
+		return "an array"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	}
+	return k.String()
+}
+
+// checkToken looks at one name or value. Documents of users are theirs: only what no program reads alike is refused there.
+func checkToken(dec *jsontext.Decoder, tok jsontext.Token, nul bool) *problem {
+	switch {
+	case tok.Kind() == '0':
+		text := tok.String()
+		if len(text) < 16 && !strings.ContainsAny(text, "eE") {
+			return nil
+		}
+		return checkNumber(dec, text)
+	case nul && tok.Kind() == '"' && strings.IndexByte(tok.String(), 0) >= 0 && !isUsers(dec.StackPointer()):
+		p := newProblem("bad_encoding", fmt.Sprintf("%s has a NUL before byte %d", fieldOf(dec.StackPointer()), dec.InputOffset()), "leave it out")
+		return p.at(dec.StackPointer(), tok.String())
+	}
+	return nil
+}
+
+func checkNumber(dec *jsontext.Decoder, text string) *problem {
+	where := dec.StackPointer()
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		p := newProblem("bad_number", fmt.Sprintf("%s: %s is beyond all numbers", fieldOf(where), shorten(text)), "write a number below 1e308")
+		return p.at(where, text)
+	case math.Abs(v) > maxWhole && v == math.Trunc(v) && !isUsers(where):
+		p := newProblem("bad_number", fmt.Sprintf("%s: %s is more than 2^53, up to where programs agree on whole numbers", fieldOf(where), shorten(text)), "write a smaller one")
+		return p.at(where, text)
+	}
+	return nil
+}
+
+// isUsers reports whether something is inside a document that is the user's own.
+func isUsers(p jsontext.Pointer) bool {
+	return strings.HasPrefix(string(p), "/params/") || strings.HasPrefix(string(p), "/items/") && strings.Contains(string(p), "/data")
+}
+
+// at says which field a problem is about.
+func (p *problem) at(where jsontext.Pointer, value string) *problem {
+	field := fieldOf(where)
+	p.Errors = []api.Fault{{Code: p.Code, Field: field, Value: shownValue(field, value), Message: p.Detail, Fix: p.Fix}}
+	return p
 }
 
 func jsonProblem(dec *jsontext.Decoder, raw []byte, err error) *problem {
-	at := dec.InputOffset()
+	at, where := dec.InputOffset(), dec.StackPointer()
 	var bad *jsontext.SyntacticError
 	if errors.As(err, &bad) {
-		at = bad.ByteOffset
+		at, where = bad.ByteOffset, bad.JSONPointer
 	}
-	where := string(dec.StackPointer())
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return newProblem("duplicate_field", fmt.Sprintf("%s is there twice, at byte %d", where, at), "leave one of them out")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return newProblem("bad_json", fmt.Sprintf("it ends at byte %d inside %s", len(raw), inside(where)), "send all of it")
-	case bad != nil && dec.StackDepth() >= 10_000:
+		return newProblem("duplicate_field", fmt.Sprintf("%s is there twice, at byte %d", fieldOf(where), at), "leave one of them out").at(where, "")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return newProblem("bad_json", fmt.Sprintf("it ends at byte %d inside %s", len(raw), fieldOf(where)), "send all of it")
+	case dec.StackDepth() >= 10_000 || bad == nil:
 		return newProblem("too_deep", fmt.Sprintf("it is nested too deep at byte %d", at), "flatten it")
 	}
-	return newProblem("bad_json", fmt.Sprintf("byte %d, inside %s: %s", at, inside(where), bad.Err), "send valid JSON")
+	return newProblem("bad_json", fmt.Sprintf("byte %d, inside %s: %s", at, fieldOf(where), bad.Err), "send valid JSON")
 }
 
-func inside(pointer string) string {
-	if pointer == "" {
+// fieldOf writes a place as people do: items[3].data.
+func fieldOf(p jsontext.Pointer) string {
+	var b strings.Builder
+	for name := range p.Tokens() {
+		if _, err := strconv.ParseUint(name, 10, 32); err == nil {
+			b.WriteString("[" + name + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(shorten(name))
+		if b.Len() > 256 {
+			b.WriteString("…")
+			break
+		}
+	}
+	if b.Len() == 0 {
 		return "the object"
 	}
-	return pointer
+	return b.String()
 }
 
 // size is a number of bytes for people.

@@ -62,7 +62,7 @@ func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
 		s.log.InfoContext(r.Context(), "request", "request_id", v.id, "method", r.Method, "route", v.route.id, "status", w.status,
 			"took", took.String(), "key", v.who.KeyID)
 	}
-	if v.route.change && w.status < 300 && s.opts.Audit != nil {
+	if v.route.change && w.status < 300 && !v.replayed && s.opts.Audit != nil {
 		s.audit(r, v)
 	}
 }
@@ -73,7 +73,7 @@ func (s *Server) audit(r *http.Request, v *visit) {
 	if target == "" {
 		target = r.PathValue("id") + r.PathValue("name")
 	}
-	_, err := s.opts.Audit.Append(r.Context(), access.Change{
+	_, err := s.opts.Audit.Append(contextWithout(r), access.Change{
 		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: v.tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
 	})
 	if err != nil {

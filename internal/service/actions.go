@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,10 +26,12 @@ import (
 // has, and what was made over the API. The last are records, which every node
 // reads again twice a second.
 type actions struct {
+	life      context.Context // of the service
 	guard     *egress.Guard
 	transport http.RoundTripper
 	vault     *vault.Vault
 	table     *records.Table[storedAction]
+	resources []weir.Resource // limits of the configuration
 	mu        sync.Mutex
 	fixed     map[string]*action // of program and file
 	made      map[string]*action // over the API
@@ -51,9 +54,9 @@ type action struct {
 	schema  *mapping.Schema
 }
 
-func newActions(o Options) (*actions, error) {
+func newActions(ctx context.Context, o Options) (*actions, error) {
 	r := &actions{
-		guard: o.Guard, transport: o.Guard.Transport(egress.TLSOptions{}), vault: o.Vault,
+		life: ctx, guard: o.Guard, resources: o.Resources, transport: o.Guard.Transport(egress.TLSOptions{}), vault: o.Vault,
 		table: records.New[storedAction](o.Store, "action"), fixed: map[string]*action{}, made: map[string]*action{},
 	}
 	for _, st := range o.Steps {
@@ -71,8 +74,8 @@ func newActions(o Options) (*actions, error) {
 }
 
 func ofProgram(st weir.Step) *action {
-	a := &action{base: st, do: st.Handle, Action: api.Action{
-		Name: st.Name, Kind: "go", Origin: "program", Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
+	a := &action{base: st, do: st.Handle, undo: st.Undo, Action: api.Action{
+		Name: st.Name, Kind: "go", Origin: "program", Undo: st.Undo != nil, Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
 		Retry: &api.Retry{MaxAttempts: st.Retry.MaxAttempts, Base: api.Duration(st.Retry.Base), Cap: api.Duration(st.Retry.Cap)},
 	}}
 	if len(st.Name) > 5 && st.Name[:5] == "demo." {
@@ -89,7 +92,10 @@ func (r *actions) prepare(a api.Action) (*action, error) {
 	var bad weir.InputError
 	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{
 		Name: a.Name, URL: a.URL, Secret: a.Secret, Header: a.Header, BatchSize: a.Batch, Timeout: time.Duration(a.Timeout),
-		Resource: weir.Resource{Name: a.Resource},
+		Resource: weir.Resource{Name: cmp.Or(a.Resource, a.Name)},
+	}
+	if i := slices.IndexFunc(r.resources, func(x weir.Resource) bool { return x.Name == h.Resource.Name }); i >= 0 {
+		h.Resource = r.resources[i]
 	}
 	if a.Retry != nil {
 		h.Retry = weir.Backoff{MaxAttempts: a.Retry.MaxAttempts, Base: time.Duration(a.Retry.Base), Cap: time.Duration(a.Retry.Cap)}
@@ -186,7 +192,7 @@ func (r *actions) find(name string) (*action, error) {
 	if a != nil {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // made a moment ago, by another node
+	ctx, cancel := context.WithTimeout(r.life, 5*time.Second) // made a moment ago, by another node
 	defer cancel()
 	e, err := r.table.Get(ctx, name)
 	if err != nil {

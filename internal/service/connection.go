@@ -22,7 +22,7 @@ func (s *Service) connections() *records.Table[api.Connection] {
 func (s *Service) connection(tenant string) feed.Lookup {
 	return func(name string) (feed.Connection, error) {
 		c, err := s.findConnection(name)
-		if errors.Is(err, weir.ErrNotFound) || err == nil && c.Tenant != "" && c.Tenant != tenant {
+		if errors.Is(err, weir.ErrNotFound) || err == nil && len(c.Tenants) > 0 && !slices.Contains(c.Tenants, tenant) {
 			return feed.Connection{}, &weir.FieldError{Code: "unknown_connection", Field: "source.connection", Problem: fmt.Sprintf("there is no connection %q", name), Fix: "make it first, or name another"}
 		}
 		if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) findConnection(name string) (api.Connection, error) {
 	if i := slices.IndexFunc(s.opts.Connections, func(c api.Connection) bool { return c.Name == name }); i >= 0 {
 		return s.opts.Connections[i], nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
 	defer cancel()
 	e, err := s.connections().Get(ctx, name)
 	if err != nil {

@@ -53,20 +53,23 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	if n.Source != nil && (n.Start || !d.StartAt.IsZero()) {
 		d.State = isScheduled
 	}
-	if _, err := s.drafts.Insert(ctx, id, d); err != nil && !errors.Is(err, records.ErrExists) {
+	_, err = s.drafts.Insert(ctx, id, d)
+	again := errors.Is(err, records.ErrExists) // a try before got so far, or another node is at it
+	if err != nil && !again {
 		return api.BulkAction{}, fmt.Errorf("create: %w", err)
 	}
 	if d.State == isScheduled {
 		s.look()
 	}
 	if len(items) > 0 {
-		return s.fillAtOnce(ctx, id, items)
+		return s.fillAtOnce(ctx, id, items, again)
 	}
 	return s.Get(ctx, id)
 }
 
-// fillAtOnce adds the items of the request and seals; a request that is refused leaves nothing.
-func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item) (api.BulkAction, error) {
+// fillAtOnce adds the items of the request and seals; a request that is refused
+// leaves nothing. What is done again may find any part of that done.
+func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item, again bool) (api.BulkAction, error) {
 	rows := Rows{Bad: func() int64 { return 0 }, Items: func(yield func(weir.RawItem, error) bool) {
 		for _, it := range items {
 			data := it.Data
@@ -79,11 +82,12 @@ func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item) (
 		}
 	}}
 	_, err := s.Append(ctx, id, "inline", rows)
-	if err == nil {
+	var sealed *Refusal
+	if err == nil || again && errors.As(err, &sealed) && sealed.Code == "sealed" {
 		_, err = s.Seal(ctx, id, api.Seal{})
 	}
 	if err != nil {
-		if refusedAtAll(err) {
+		if refused(err) || !again && refusedAtAll(err) { // another node's draft is not ours to remove
 			err = errors.Join(err, s.removeDraft(context.WithoutCancel(ctx), id))
 		}
 		return api.BulkAction{}, err
@@ -118,10 +122,8 @@ func (s *Service) checkDraft(d *draft, now time.Time) error {
 			addFault(&bad, err, "bad_source", "source")
 		}
 	}
-	if c := n.Callback; c != nil {
-		if _, err := s.opts.Guard.CheckURL("callback.url", c.URL); err != nil {
-			addFault(&bad, err, "bad_url", "callback.url")
-		}
+	if n.Callback != nil {
+		s.checkCallback(&bad, n.Callback)
 	}
 	if n.KeepFor != 0 && (time.Duration(n.KeepFor) < time.Minute || time.Duration(n.KeepFor) > 10*365*24*time.Hour) {
 		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's own")
@@ -174,9 +176,31 @@ func (s *Service) CreateOnce(ctx context.Context, key string, n api.NewBulkActio
 		return "", err
 	}
 	made.ID = e.Value.ID
-	if _, err := s.Get(ctx, made.ID); err == nil || !errors.Is(err, weir.ErrNotFound) {
+	if there, err := s.isMade(ctx, made.ID); there || err != nil {
 		return made.ID, err
 	}
-	_, err = s.Create(ctx, n, made)
+	if _, err = s.Create(ctx, n, made); err == nil {
+		return made.ID, nil
+	}
+	if there, other := s.isMade(ctx, made.ID); other == nil && there { // by another node, which was faster
+		return made.ID, nil
+	}
 	return made.ID, err
+}
+
+// isMade reports whether a bulk action needs nobody any more to be what was asked
+// for: it was submitted, or is a draft that reads its source by itself.
+func (s *Service) isMade(ctx context.Context, id string) (bool, error) {
+	_, err := s.engine.Get(ctx, weir.BulkID(id))
+	if err == nil || errors.Is(err, weir.ErrExpired) {
+		return true, nil
+	}
+	if !errors.Is(err, weir.ErrNotFound) {
+		return false, err
+	}
+	d, err := s.getDraft(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && (d.Spec.Source != nil || d.State == isCancelled), err
 }

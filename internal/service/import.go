@@ -267,7 +267,7 @@ func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 // checkSource says what is wrong with a source, without reaching out.
 func (s *Service) checkSource(n *api.NewBulkAction, tenant string) error {
 	if n.Source.Upload != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
 		defer cancel()
 		return s.checkUpload(ctx, n.Source.Upload, tenant)
 	}

@@ -64,9 +64,28 @@ func (f *ItemFilter) want(r *reader) func(*block.State) bool {
 	}
 }
 
-// scanBlocks is how many blocks are opened for one page of a list: one that finds
-// little ends with a cursor rather than late.
-const scanBlocks = 64
+// scan bounds the work for one page of a list: a page that finds little ends with
+// a cursor rather than late.
+type scan struct{ opened, looked int }
+
+const (
+	scanBlocks = 64      // that are opened
+	lookBlocks = 1 << 14 // whose state is looked at
+)
+
+// counts counts the blocks that a page looks at.
+func (c *scan) counts(want func(*block.State) bool) func(*block.State) bool {
+	return func(b *block.State) bool {
+		c.looked++
+		yes := want(b)
+		if yes {
+			c.opened++
+		}
+		return yes
+	}
+}
+
+func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBlocks }
 
 // Items returns items of a bulk action from number at on, and the number where the
 // next page begins; -1: there is none. A page may have less than limit, and more follow.
@@ -77,25 +96,14 @@ func (s *Service) Items(ctx context.Context, id string, f ItemFilter, at int64, 
 	}
 	defer r.close()
 	next = -1
-	opened := 0
-	want := f.want(r)
-	counted := func(b *block.State) bool {
-		yes := want(b)
-		if yes {
-			opened++
-		}
-		return yes
-	}
-	enough := func(end int64) bool {
-		if opened < scanBlocks {
-			return true
-		}
-		if end < r.spec.Items {
+	var c scan
+	turn := func(end int64) bool {
+		if c.over() && end < r.spec.Items {
 			next = end
 		}
-		return false
+		return !c.over()
 	}
-	for x, err := range r.rows(ctx, at, counted, enough) {
+	for x, err := range r.rows(ctx, at, c.counts(f.want(r)), turn) {
 		switch {
 		case err != nil:
 			return nil, 0, err

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/near"
 )
 
 // plan is the text of a chain as it is stored with a bulk action: which actions,
@@ -16,6 +17,7 @@ import (
 type plan struct {
 	Steps  []planStep      `json:"steps"`
 	Params json.RawMessage `json:"params,omitempty"`
+	Of     []planStep      `json:"of,omitempty"` // the steps that are taken back, where it is an undo
 }
 
 type planStep struct {
@@ -25,6 +27,7 @@ type planStep struct {
 	When      string            `json:"when,omitempty"`
 	Otherwise string            `json:"otherwise,omitempty"`
 	Undo      bool              `json:"undo,omitempty"` // the action's undo handler is called
+	Of        string            `json:"of,omitempty"`   // the step that is taken back
 }
 
 // planText makes the stored text of a chain, and its name.
@@ -54,93 +57,93 @@ func (s *Service) Describe(text []byte) ([]weir.Step, error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return nil, fmt.Errorf("chain: %w", err)
 	}
+	if len(p.Of) > 0 {
+		return s.describeUndo(&p)
+	}
 	var bad weir.InputError
 	var out []weir.Step
-	var earlier []string
+	c := &course{params: p.Params}
 	for i := range p.Steps {
-		step, err := s.step(&p, i, earlier)
-		if fault := (*weir.FieldError)(nil); err != nil && !asField(err, &fault) {
-			return nil, err
-		} else if fault != nil {
-			bad.Fields = append(bad.Fields, fault)
+		step, err := s.step(&p.Steps[i], fmt.Sprintf("steps[%d]", i), c)
+		if err != nil {
+			addFault(&bad, err, "unknown_action", fmt.Sprintf("steps[%d]", i))
 		}
 		out = append(out, step)
-		earlier = append(earlier, p.Steps[i].ID)
 	}
 	return out, bad.OrNil()
 }
 
-func asField(err error, to **weir.FieldError) bool {
-	f, ok := err.(*weir.FieldError)
-	*to = f
-	return ok
+// course is the steps of a chain as far as they are made: what a later one may ask of them.
+type course struct {
+	names  []string
+	steps  []*planStep
+	progs  []*mapping.Program
+	params []byte
 }
 
-// step makes one step of a plan.
-func (s *Service) step(p *plan, i int, earlier []string) (weir.Step, error) {
-	st := &p.Steps[i]
-	field := fmt.Sprintf("steps[%d]", i)
+// step makes one step of a plan, and adds it to the course.
+func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error) {
+	prog, err := mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, c.names)
+	before := len(c.names)
+	c.names, c.steps, c.progs = append(c.names, st.ID), append(c.steps, st), append(c.progs, prog)
+	if err != nil {
+		return weir.Step{}, err
+	}
 	a, err := s.actions.find(st.Action)
 	if err != nil {
 		return weir.Step{}, s.unknownAction(field+".action", st.Action)
 	}
 	step := a.step(st.Undo)
 	step.Name, step.Action = st.ID, st.Action
-	prog, err := mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier)
-	if err != nil {
-		return step, err
-	}
-	step.Needs = prog.Needs()
-	step.Handle = s.handler(st, p.Params, prog)
+	step.Needs = c.needs(before)
+	step.Handle = s.handler(c, before)
 	step.Endpoint, step.Input = nil, nil
 	return step, nil
+}
+
+// needs are the earlier steps whose answers step no looks at: those that its
+// expressions name, and those by which it is known whether a step was skipped.
+func (c *course) needs(no int) []string {
+	all := slices.Clone(c.progs[no].Needs())
+	for _, name := range c.progs[no].NeedsDone() {
+		if i := slices.Index(c.names, name); i >= 0 && c.steps[i].Otherwise == "skip" {
+			all = append(all, c.needs(i)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// done reports whether an item that has come past step no was not skipped there.
+// The step's condition is asked again: it says the same whenever it is asked.
+func (c *course) done(no int, in mapping.Item) bool {
+	if c.steps[no].Otherwise != "skip" || c.steps[no].When == "" {
+		return true
+	}
+	yes, err := c.progs[no].When(c.about(no, in))
+	return err == nil && yes
+}
+
+// about is an item as the expressions of step no see it.
+func (c *course) about(no int, in mapping.Item) mapping.Item {
+	in.Params = c.params
+	in.Done = func(name string) bool {
+		i := slices.Index(c.names[:no], name)
+		return i >= 0 && c.done(i, in)
+	}
+	return in
 }
 
 func (s *Service) unknownAction(field, name string) error {
 	known := s.actions.names()
 	fix := "known: " + strings.Join(known, ", ")
-	if near := nearest(name, known); near != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	if meant := near.Word(name, known); meant != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
 	if name == "" {
 		return &weir.FieldError{Code: "unknown_action", Field: field, Problem: "is empty", Fix: fix}
 	}
 	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("there is no action %q", name), Fix: fix}
-}
-
-// nearest is the name that was probably meant, or empty.
-func nearest(name string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(name, k, least); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters differ, as far as it is less than most.
-func distance(a, b string, most int) int {
-	if len(a)-len(b) >= most || len(b)-len(a) >= most {
-		return most
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // checkSteps says everything that is wrong with the steps of a request.
@@ -170,17 +173,12 @@ func (s *Service) checkStep(tenant, field string, st api.Step, earlier []string,
 	a, err := s.actions.find(st.Action)
 	switch {
 	case err != nil || !a.mayUse(tenant): // one of another tenant is as if there were none
-		if f := (*weir.FieldError)(nil); asField(s.unknownAction(field+".action", st.Action), &f) {
-			bad.Fields = append(bad.Fields, f)
-		}
+		addFault(bad, s.unknownAction(field+".action", st.Action), "unknown_action", field)
 	case a.Disabled:
 		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is switched off", st.Action), "ask whoever operates it, or choose another")
 	}
-	_, err = mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier)
-	if f := (*weir.FieldError)(nil); err != nil && asField(err, &f) {
-		bad.Fields = append(bad.Fields, f)
-	} else if err != nil {
-		bad.Add(mapping.BadExpression, field, err.Error(), "see the documentation of expressions")
+	if _, err := mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier); err != nil {
+		addFault(bad, err, mapping.BadExpression, field)
 	}
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Actions []api.Action
 	// Connections are those of the configuration file, secrets included.
 	Connections []api.Connection
+	// Resources are the limits of the configuration file.
+	Resources []weir.Resource
 	// MaxItems is the most items in a bulk action. Default 100 million.
 	MaxItems int64
 	// DraftFor is how long a draft that nobody touches is kept. Default 7 days.
@@ -41,6 +43,7 @@ type Options struct {
 // Service does the work of a server. Make it with New, give its methods
 // Describe, Event and IsDraft to the engine's options, and then Attach the engine.
 type Service struct {
+	life    context.Context // see New
 	opts    Options
 	log     *slog.Logger
 	engine  *engine.Engine
@@ -54,8 +57,9 @@ type Service struct {
 	notify  func(context.Context, Happening) error
 }
 
-// New makes a service on a store.
-func New(o Options) (*Service, error) {
+// New makes a service on a store. The engine asks it for steps without a context:
+// ctx bounds what it reads then.
+func New(ctx context.Context, o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -66,12 +70,12 @@ func New(o Options) (*Service, error) {
 		o.DraftFor = 7 * 24 * time.Hour
 	}
 	s := &Service{
-		opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),
+		life: ctx, opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),
 		links: records.New[linked](o.Store, "link"), wake: make(chan struct{}, 1),
 	}
 	s.world = feed.World{Client: o.Guard.Client(30 * time.Second), Dial: o.Guard.DialContext, Now: time.Now}
 	var err error
-	s.actions, err = newActions(o)
+	s.actions, err = newActions(ctx, o)
 	return s, err
 }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/weirhq/weir/internal/mapping"
 )
 
-// handler runs a step of a plan: it leaves out the items that the step's
+// handler runs a step of a course: it leaves out the items that the step's
 // condition is not true for, makes the input of the others, and calls the action
 // as the registry knows it by then.
-func (s *Service) handler(st *planStep, params []byte, prog *mapping.Program) weir.Handler {
+func (s *Service) handler(c *course, no int) weir.Handler {
+	st := c.steps[no]
 	plain := st.When == "" && len(st.Input) == 0
 	return func(ctx context.Context, t *weir.Task) error {
 		a, err := s.actions.find(st.Action)
@@ -25,23 +26,23 @@ func (s *Service) handler(st *planStep, params []byte, prog *mapping.Program) we
 		if plain {
 			return call(ctx, t)
 		}
-		return mapped(ctx, t, st, params, prog, call)
+		return mapped(ctx, t, c, no, call)
 	}
 }
 
 // mapped runs a task with the input that the step's expressions make.
-func mapped(ctx context.Context, t *weir.Task, st *planStep, params []byte, prog *mapping.Program, call weir.Handler) error {
+func mapped(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handler) error {
 	part := *t
 	part.Items, part.Outcomes = make([]weir.TaskItem, 0, len(t.Items)), nil
 	var at []int
 	var keys []int64
 	for i := range t.Items {
 		it := t.Items[i]
-		in := mapping.Item{ID: it.ID, Data: it.Data, Params: params}
+		in := mapping.Item{ID: it.ID, Data: it.Data}
 		if t.Output != nil {
 			in.Outputs = func(step string) []byte { return t.Output(i, step) }
 		}
-		data, outcome := input(st, prog, in)
+		data, outcome := input(c.steps[no], c.progs[no], c.about(no, in))
 		if outcome.Kind != weir.NoOutcome {
 			t.Outcomes[i] = outcome
 			continue

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,7 +111,7 @@ func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress)
 		if err != nil || p.State.Final() && p.Counts.InFlight == 0 {
 			return err
 		}
-		if err := s.followLive(ctx, id, tell); err != nil {
+		if ended, err := s.followLive(ctx, id, tell); ended || err != nil {
 			return err
 		}
 		if err := rest(ctx, restEvery); err != nil {
@@ -122,26 +121,26 @@ func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress)
 }
 
 // followLive tells what the engine shows of a bulk action while it does.
-func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progress) error) error {
+func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progress) error) (ended bool, err error) {
 	b, err := s.Bulk(ctx, id)
 	var draft *Refusal
 	if errors.As(err, &draft) || errors.Is(err, weir.ErrNotFound) { // the next look says what it is
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	var l lanes
 	var looked, told time.Time
 	for p := range b.Progress(ctx) {
 		if wait := followEvery - time.Since(told); wait > 0 && !p.State.Final() {
 			if err := rest(ctx, wait); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if time.Since(looked) > lanesEvery {
 			if l, err = s.lanes(ctx); err != nil {
-				return err
+				return false, err
 			}
 			looked = time.Now()
 		}
@@ -150,11 +149,11 @@ func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progr
 			err = tell(out)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
-		told = time.Now()
+		told, ended = time.Now(), p.State.Final()
 	}
-	return ctx.Err()
+	return ended, ctx.Err()
 }
 
 func rest(ctx context.Context, d time.Duration) error {
@@ -208,5 +207,5 @@ func actionOf(x *Extra, step string) string {
 			return st.Action
 		}
 	}
-	return cmp.Or(step, "")
+	return step
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -47,19 +48,15 @@ type stream struct {
 // mark is a place in a stream. It is made of what the reader has seen, so that
 // any node can go on from it.
 type mark struct {
-	submitted bool   // it was no draft any more
-	moved     int64  // rises with everything that happens to items
-	groups    int    // of errors that were told
-	digest    uint32 // of all that was shown
+	stage  int    // rises from draft to running
+	moved  int64  // rises with everything that happens to items
+	groups int    // of errors that were told
+	digest uint32 // of all that was shown
 }
 
 // String is the mark as an event's id.
 func (m mark) String() string {
-	was := 0
-	if m.submitted {
-		was = 1
-	}
-	return fmt.Sprintf("%d.%d.%d.%08x", was, m.moved, m.groups, m.digest)
+	return fmt.Sprintf("%d.%d.%d.%08x", m.stage, m.moved, m.groups, m.digest)
 }
 
 func parseMark(id string) (m mark, ok bool) {
@@ -67,24 +64,29 @@ func parseMark(id string) (m mark, ok bool) {
 	if len(parts) != 4 {
 		return m, false
 	}
-	moved, err1 := strconv.ParseInt(parts[1], 10, 64)
-	groups, err2 := strconv.Atoi(parts[2])
-	digest, err3 := strconv.ParseUint(parts[3], 16, 32)
-	m = mark{submitted: parts[0] == "1", moved: moved, groups: groups, digest: uint32(digest)}
-	return m, cmp.Or(err1, err2, err3) == nil
+	stage, err1 := strconv.Atoi(parts[0])
+	moved, err2 := strconv.ParseInt(parts[1], 10, 64)
+	groups, err3 := strconv.Atoi(parts[2])
+	digest, err4 := strconv.ParseUint(parts[3], 16, 32)
+	m = mark{stage, moved, groups, uint32(digest)}
+	return m, cmp.Or(err1, err2, err3, err4) == nil && groups >= 0
 }
+
+// stages are those before it runs; a source is read while it is importing.
+var stages = map[api.State]int{api.Draft: 0, api.Sealed: 1, api.Scheduled: 1, api.Importing: 2}
 
 // markOf is the place of a progress.
 func markOf(p *api.Progress, groups int) mark {
-	m := mark{submitted: p.State != api.Draft && p.State != api.Importing, groups: groups}
-	m.moved = p.Counts.Total
+	m := mark{stage: 3, moved: p.Counts.Total + p.Counts.Cancelled, groups: groups}
+	if stage, early := stages[p.State]; early {
+		m.stage = stage
+	}
 	for _, st := range p.Steps {
 		m.moved += st.Done + st.Failed + st.LeftOut + st.Attempts + st.Refused
 	}
-	m.moved += p.Counts.Cancelled
 	same := *p
 	same.Rate, same.ETA = 0, 0 // they change with time alone
-	same.At = same.At.Truncate(1 << 62)
+	same.At = time.Time{}
 	raw, _ := json.Marshal(&same) // plain data
 	h := fnv.New32a()
 	_, _ = h.Write(raw) // it never fails

@@ -3,7 +3,8 @@ package wanted
 
 import (
 	_ "code.dny.dev/ssrf"
-	_ "github.com/FastFilter/xorfilter"
+	_ "github.com/RoaringBitmap/roaring/v2"
+	_ "github.com/RoaringBitmap/roaring/v2/roaring64"
 	_ "github.com/danielgtaylor/huma/v2"
 	_ "github.com/danielgtaylor/huma/v2/adapters/humago"
 	_ "github.com/danielgtaylor/huma/v2/sse"
@@ -22,8 +23,8 @@ import (
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
 	_ "github.com/tus/tusd/v2/pkg/filestore"
 	_ "github.com/tus/tusd/v2/pkg/handler"
+	_ "github.com/twmb/franz-go/pkg/kadm"
 	_ "github.com/twmb/franz-go/pkg/kfake"
 	_ "github.com/twmb/franz-go/pkg/kgo"
-	_ "github.com/twmb/franz-go/pkg/kadm"
 	_ "golang.org/x/time/rate"
 )

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir/api"
+)
+
+// Keys yields the API keys, the oldest first, without their text.
+func (c *Client) Keys(ctx context.Context) iter.Seq2[api.Key, error] {
+	return list[api.Key](ctx, c, path("keys"))
+}
+
+// Key returns what is known of an API key.
+func (c *Client) Key(ctx context.Context, id string) (api.Key, error) {
+	return get[api.Key](ctx, c, "GET", path("keys", id), nil)
+}
+
+// CreateKey makes an API key. Its text is in this answer only.
+func (c *Client) CreateKey(ctx context.Context, k api.Key) (api.Key, error) {
+	return get[api.Key](ctx, c, "POST", path("keys"), k)
+}
+
+// RevokeKey makes an API key invalid for ever.
+func (c *Client) RevokeKey(ctx context.Context, id string) (api.Key, error) {
+	return get[api.Key](ctx, c, "DELETE", path("keys", id), nil)
+}
+
+// WhoAmI is what the server takes the caller for.
+func (c *Client) WhoAmI(ctx context.Context) (api.Whoami, error) {
+	return get[api.Whoami](ctx, c, "GET", path("whoami"), nil)
+}
+
+// Health is how the server is.
+func (c *Client) Health(ctx context.Context) (api.Health, error) {
+	return get[api.Health](ctx, c, "GET", "/healthz", nil)
+}
+
+// AuditFilter says which changes are meant. The zero value means all.
+type AuditFilter struct {
+	Tenant, Target, Actor string
+	// Action is what was done; one that ends with a dot stands for all that begin with it.
+	Action   string
+	From, To time.Time
+}
+
+func (f AuditFilter) path(format string) string {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return with(path("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from", at(f.From), "to", at(f.To), "format", format)
+}
+
+// Audit yields changes, the newest first: who, what, when, from where.
+func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[api.AuditEntry, error] {
+	return list[api.AuditEntry](ctx, c, f.path(""))
+}
+
+// AuditExport streams changes as csv or ndjson. The caller closes it.
+func (c *Client) AuditExport(ctx context.Context, f AuditFilter, format string) (io.ReadCloser, error) {
+	return c.stream(ctx, f.path(format), "*/*")
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/demo"
+	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/store"
+)
+
+// newNode makes the server of the settings, without its engine.
+func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger) (*node.Node, error) {
+	allow, err := egress.ParseAllow("egress.allow", c.Egress.Allow)
+	if err != nil {
+		return nil, badUsage("", "%v", err)
+	}
+	guard := egress.New(egress.Policy{Allow: allow, Refused: func(e *egress.NotAllowedError) {
+		log.Warn("connection not allowed", "address", e.Address.String(), "reason", e.Reason)
+	}})
+	v, err := c.OpenVault()
+	if err != nil {
+		return nil, badUsage("name a file with a key of 32 bytes in vault_key_file", "vault: %v", err)
+	}
+	o := node.Options{
+		Store: s, Guard: guard, Vault: v, Steps: slices.Concat(demo.Actions(demo.Options{}), env.Steps), Open: !c.Reachable() && c.AdminKey.IsZero(),
+		Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
+		Server: server.Options{
+			MaxBody: int64(c.Limits.Body), MaxUpload: int64(c.Limits.Upload), LogRequests: true,
+			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),
+		},
+		Tenants: map[string]weir.TenantLimits{},
+	}
+	if !c.AdminKey.IsZero() {
+		o.AdminKeys = []vault.Secret{c.AdminKey}
+	}
+	if o.Actions, o.Resources, err = fileActions(c); err != nil {
+		return nil, err
+	}
+	if o.Connections, err = fileConnections(c); err != nil {
+		return nil, err
+	}
+	for name, t := range c.Tenants {
+		o.Tenants[name] = weir.TenantLimits{Weight: float64(t.Weight), MaxTasks: t.MaxTasks, MaxPending: int64(t.MaxPending)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
+		w := c.Webhooks[name]
+		o.Webhooks = append(o.Webhooks, api.Webhook{URL: w.URL, Tenant: w.Tenant, Events: w.Events, Secret: w.Secret.Reveal()})
+	}
+	n, err := node.New(ctx, o)
+	if err != nil {
+		return nil, badUsage("", "%v", err)
+	}
+	return n, nil
+}
+
+// fileActions are the actions of weir.yaml, and the resources that they use.
+func fileActions(c *config.Server) (actions []api.Action, resources []weir.Resource, err error) {
+	for _, name := range slices.Sorted(maps.Keys(c.Actions)) {
+		s := c.Actions[name]
+		a := api.Action{
+			Name: name, URL: s.URL, Batch: int(s.Batch), Timeout: api.Duration(s.Timeout), Resource: s.Resource,
+		}
+		if a.Header, err = s.Headers(); err != nil {
+			return nil, nil, badUsage("", "actions.%s: %v", name, err)
+		}
+		if s.SecretFile != "" {
+			if a.Secret, err = readSecret(s.SecretFile); err != nil {
+				return nil, nil, err
+			}
+		}
+		if n := s.Retries.Attempts(); n != 0 {
+			a.Retry = &api.Retry{MaxAttempts: n}
+		}
+		if s.Resource == "" && (s.Rate != 0 || s.Concurrency != 0) {
+			resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(s.Rate), Concurrency: int(s.Concurrency)})
+		}
+		actions = append(actions, a)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Resources)) {
+		r := c.Resources[name]
+		resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(r.Rate), Concurrency: int(r.Concurrency)})
+	}
+	return actions, resources, nil
+}
+
+// fileConnections are the connections of weir.yaml, with their secrets.
+func fileConnections(c *config.Server) (out []api.Connection, err error) {
+	for _, name := range slices.Sorted(maps.Keys(c.Connections)) {
+		x := c.Connections[name]
+		conn := api.Connection{
+			Name: name, Kind: x.Kind, URL: x.Address, Tenants: x.Tenants, Origin: "file",
+			Option: map[string]string{"user": x.User, "database": x.Database, "region": x.Region, "sasl": x.SASL},
+			Secret: map[string]string{"password": x.Password.Reveal(), "token": x.Token.Reveal(), "signing": x.SigningSecret.Reveal()},
+		}
+		if x.Plain {
+			conn.Option["plain"] = "true"
+		}
+		for option, file := range map[string]string{"ca": x.TLS.CA, "certificate": x.TLS.Cert} {
+			if conn.Option[option], err = fileText(file); err != nil {
+				return nil, badUsage("", "connections.%s: %v", name, err)
+			}
+		}
+		if conn.Secret["private_key"], err = fileText(x.TLS.Key); err != nil {
+			return nil, badUsage("", "connections.%s: %v", name, err)
+		}
+		for k, v := range x.Header {
+			conn.Secret["header."+k] = v
+		}
+		for k, file := range x.HeaderFile {
+			if conn.Secret["header."+k], err = readSecret(file); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, conn)
+	}
+	return out, nil
+}
+
+// answering is a node as the doors use it.
+type answering struct {
+	*node.Node
+	apart bool // routes of operators have a door of their own
+}
+
+// ServeHTTP implements http.Handler.
+func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.apart {
+		a.Public().ServeHTTP(w, r)
+		return
+	}
+	a.Handler().ServeHTTP(w, r)
+}
+
+// Operators has all routes.
+func (a answering) Operators() http.Handler { return a.Handler() }
+
+// nodeParts are the parts of a whole server.
+func nodeParts() parts {
+	p := parts{metrics: prometheus.NewRegistry()}
+	p.node = func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*node.Node, error) {
+		return newNode(ctx, env, c, s, p.metrics, log)
+	}
+	return p
+}
+
+// answering has a node answer requests, once the engine is there.
+func (s *serving) answering(n *node.Node) newHandler {
+	return func(ctx context.Context, _ *config.Server, e *engine.Engine, _ store.Store, _ *slog.Logger) (http.Handler, func(context.Context) error, error) {
+		n.Attach(e)
+		brief, cancel := context.WithTimeout(ctx, configureFor)
+		defer cancel()
+		if err := n.Configure(brief); err != nil {
+			return nil, nil, other(err, "look at the store")
+		}
+		context.AfterFunc(ctx, n.Drain)
+		return answering{n, len(s.doors) > 1}, n.Run, nil
+	}
+}
+
+// configureFor is how long it may take to write what the configuration says.
+const configureFor = 10 * time.Second
+
+// fileText is what a file of the configuration holds; nothing if none is named.
+func fileText(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	raw, err := os.ReadFile(path)
+	return string(raw), err
+}

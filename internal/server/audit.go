@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+func (s *Server) auditRoutes() {
+	schemas := s.api.OpenAPI().Components.Schemas
+	add(s, endpoint{huma.Operation{
+		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit", Summary: "List changes, the newest first", Tags: []string{"access"},
+		Description: "Who changed what, when and from where. With format=csv or ndjson, all entries that match are sent, not a page of them.",
+		Responses: map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
+			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},
+			"application/x-ndjson": {Schema: schemas.Schema(reflect.TypeFor[api.AuditEntry](), true, "")},
+			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}, route{scope: access.Admin}}, s.listAudit)
+}
+
+type auditInput struct {
+	Paging
+	Tenant string    `query:"tenant" maxLength:"128"`
+	Target string    `query:"target" maxLength:"256" doc:"Id or name of what was changed"`
+	Actor  string    `query:"actor" maxLength:"128" doc:"Id of the key that was used"`
+	Action string    `query:"action" maxLength:"128" doc:"What was done; one that ends with a dot stands for all that begin with it" example:"bulk_action.cancel"`
+	From   time.Time `query:"from" doc:"Not before this"`
+	To     time.Time `query:"to" doc:"Before this"`
+	Format string    `query:"format" enum:"json,csv,ndjson" default:"json"`
+}
+
+func (in *auditInput) filter() access.AuditFilter {
+	return access.AuditFilter{Tenant: in.Tenant, Target: in.Target, Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}
+}
+
+func (s *Server) listAudit(ctx context.Context, in *auditInput) (*huma.StreamResponse, error) {
+	if !in.From.IsZero() && !in.To.IsZero() && !in.From.Before(in.To) {
+		return nil, &weir.FieldError{Code: "bad_filter", Field: "from", Problem: "is not before to", Fix: "swap them"}
+	}
+	list := []string{"audit", in.Tenant, in.Target, in.Actor, in.Action, in.From.String(), in.To.String()}
+	after, err := openCursor(in.Cursor, list...)
+	if err != nil {
+		return nil, err
+	}
+	if in.Format == "csv" || in.Format == "ndjson" {
+		return s.exportAudit(ctx, in, after)
+	}
+	found, next, err := s.opts.Audit.List(ctx, caller(ctx), in.filter(), after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := api.Page[api.AuditEntry]{Data: []api.AuditEntry{}, HasMore: next != ""}
+	if next != "" {
+		page.NextCursor = sealCursor(next, list...)
+	}
+	for i := range found {
+		page.Data = append(page.Data, viewAudit(&found[i]))
+	}
+	return &huma.StreamResponse{Body: func(h huma.Context) {
+		h.SetHeader("Content-Type", "application/json")
+		_ = json.NewEncoder(h.BodyWriter()).Encode(page) // whoever asked is gone
+	}}, nil
+}
+
+func viewAudit(e *access.AuditEntry) api.AuditEntry {
+	return api.AuditEntry{
+		ID: e.ID, At: e.At, Key: e.KeyID, Actor: e.KeyName, From: e.From, Action: e.Action, Target: e.Target, Tenant: e.Tenant, Reason: e.Reason,
+		Before: e.Before, After: e.After, RequestID: e.RequestID,
+	}
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+// exportPage is how many entries an export reads at once.
+const exportPage = 500
+
+// exportAudit sends all entries that match. The first are read before anything is
+// sent, so that a refusal is an answer of its own.
+func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) (*huma.StreamResponse, error) {
+	page, next, err := s.opts.Audit.List(ctx, caller(ctx), in.filter(), after, exportPage)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(h huma.Context) {
+		h.SetHeader("Content-Disposition", `attachment; filename="weir-audit.`+in.Format+`"`)
+		out := newAuditWriter(in.Format, h)
+		for {
+			err := out.write(page)
+			if err == nil && next == "" {
+				return
+			}
+			if err == nil {
+				page, next, err = s.opts.Audit.List(ctx, caller(ctx), in.filter(), next, exportPage)
+			}
+			if err != nil {
+				s.cut(ctx, "export of the audit", err)
+			}
+		}
+	}}, nil
+}
+
+// cut breaks an answer off whose end cannot be sent: whoever reads it must not take it for whole.
+func (s *Server) cut(ctx context.Context, what string, err error) {
+	if !errors.Is(err, context.Canceled) {
+		s.log.WarnContext(ctx, "answer cut off", "what", what, "error", err, "request_id", requestID(ctx))
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// auditWriter writes entries in the form of a file.
+type auditWriter struct {
+	rows *csv.Writer // nil: NDJSON
+	raw  io.Writer
+}
+
+func newAuditWriter(format string, h huma.Context) *auditWriter {
+	w := &auditWriter{raw: h.BodyWriter()}
+	if format != "csv" {
+		h.SetHeader("Content-Type", "application/x-ndjson")
+		return w
+	}
+	h.SetHeader("Content-Type", "text/csv; charset=utf-8")
+	w.rows = csv.NewWriter(w.raw)
+	_ = w.rows.Write([]string{"at", "actor", "key", "from", "action", "target", "tenant", "reason", "request_id", "before", "after", "id"}) // Flush tells
+	return w
+}
+
+func (w *auditWriter) write(page []access.AuditEntry) error {
+	for i := range page {
+		e := viewAudit(&page[i])
+		if w.rows == nil {
+			if err := json.NewEncoder(w.raw).Encode(e); err != nil {
+				return err
+			}
+			continue
+		}
+		_ = w.rows.Write(auditRow(&e)) // Flush tells
+	}
+	if w.rows == nil {
+		return nil
+	}
+	w.rows.Flush()
+	return w.rows.Error()
+}
+
+func auditRow(e *api.AuditEntry) []string {
+	row := []string{
+		e.At.Format(time.RFC3339Nano), e.Actor, e.Key, e.From, e.Action, e.Target, e.Tenant, e.Reason, e.RequestID, string(e.Before), string(e.After), e.ID,
+	}
+	for i, cell := range row {
+		row[i] = harmless(cell)
+	}
+	return row
+}
+
+// harmless keeps a spreadsheet from taking a cell for a formula: names and reasons are written by callers.
+func harmless(cell string) string {
+	if cell == "" {
+		return cell
+	}
+	if strings.ContainsRune("=+-@\t\r\n\x00＝＋－＠", []rune(cell)[0]) {
+		return "'" + cell
+	}
+	return cell
+}

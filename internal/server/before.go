@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+// beforeRoutes are what one asks before a bulk action starts.
+func (s *Server) beforeRoutes() {
+	tag := []string{"before the start"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.preview", Method: http.MethodGet, Path: bulkPath + "/{id}/preview", Summary: "See the first items, and what the first step would be sent", Tags: tag,
+		Description: "Also of a source: its first page is read for this, and nothing is kept.",
+	}, route{scope: access.Read}}, s.preview)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.forecast", Method: http.MethodPost, Path: bulkPath + "/{id}/forecast", Summary: "Ask how it would go", Tags: tag,
+		Description: "Runs the scheduler in virtual time against the present load. Changes nothing.",
+	}, route{scope: access.Read}}, s.forecast)
+}
+
+type previewInput struct {
+	BulkID
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"The most items"`
+}
+
+func (s *Server) preview(ctx context.Context, in *previewInput) (*body[api.Preview], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Preview(ctx, in.ID, in.Limit))
+}
+
+type forecastInput struct {
+	BulkID
+	Body *api.ForecastRequest
+}
+
+func (s *Server) forecast(ctx context.Context, in *forecastInput) (*body[api.Forecast], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var req api.ForecastRequest
+	if in.Body != nil {
+		req = *in.Body
+	}
+	return answer(s.svc.Forecast(ctx, in.ID, req))
+}

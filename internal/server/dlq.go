@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+)
+
+func (s *Server) dlqRoutes() {
+	tag := []string{"failed items"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups", Summary: "Failed items that nobody has retried or discarded, by kind", Tags: tag,
+		Description: "Over all bulk actions, the largest group first.",
+	}, route{scope: access.Read}}, s.dlqGroups)
+	add(s, endpoint{huma.Operation{
+		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq", Summary: "List failed items that nobody has retried or discarded", Tags: tag,
+		Description: "The newest bulk action first. A page may have fewer entries than limit, or none, while has_more says that others follow.",
+	}, route{scope: access.Read}}, s.dlqList)
+	add(s, endpoint{huma.Operation{
+		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results", Summary: "Download failed items that nobody has retried or discarded", Tags: tag,
+		Description: aboutExports, Responses: exportResponses(),
+	}, route{scope: access.Read}}, s.dlqResults)
+	add(s, endpoint{huma.Operation{
+		OperationID: "dlq.retry", Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Try failed items of several bulk actions again", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Makes new bulk actions, linked by retry_of. Items of bulk actions that still run are left alone and counted as skipped.",
+	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqRetry)
+	add(s, endpoint{huma.Operation{
+		OperationID: "dlq.discard", Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Give failed items up", Tags: tag,
+		Description: "They stay in the reports of their bulk actions, and are not listed here any more.",
+	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqDiscard)
+}
+
+// Failures says which failed items are meant; exported for huma.
+type Failures struct {
+	BulkAction string    `query:"bulk_action" maxLength:"64"`
+	Tenant     string    `query:"tenant" maxLength:"128"`
+	Action     string    `query:"action" maxLength:"128"`
+	Step       string    `query:"step" maxLength:"128"`
+	Code       string    `query:"code" maxLength:"128"`
+	Message    string    `query:"message" maxLength:"1024" doc:"That of a group"`
+	Since      time.Time `query:"since" doc:"Only bulk actions that were submitted later"`
+}
+
+func (f *Failures) filter() api.DLQFilter {
+	return api.DLQFilter{BulkAction: f.BulkAction, Tenant: f.Tenant, Action: f.Action, Step: f.Step, Code: f.Code, Message: f.Message, Since: f.Since}
+}
+
+func (f *Failures) words() []string {
+	return []string{"dlq", f.BulkAction, f.Tenant, f.Action, f.Step, f.Code, f.Message, f.Since.Format(time.RFC3339Nano)}
+}
+
+func dlqOf(ctx context.Context, f api.DLQFilter) service.DLQ {
+	return service.DLQ{Sees: caller(ctx).Sees, Filter: f}
+}
+
+type dlqGroupsInput struct {
+	Failures
+}
+
+func (s *Server) dlqGroups(ctx context.Context, in *dlqGroupsInput) (*body[api.DLQGroups], error) {
+	list, err := s.svc.DLQGroups(ctx, dlqOf(ctx, in.filter()))
+	return answer(api.DLQGroups{Data: orEmpty(list)}, err)
+}
+
+type dlqListInput struct {
+	Failures
+	Paging
+}
+
+func (s *Server) dlqList(ctx context.Context, in *dlqListInput) (*body[api.Page[api.ItemResult]], error) {
+	from, err := openCursor(in.Cursor, in.words()...)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.svc.DLQItems(ctx, dlqOf(ctx, in.filter()), from, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := api.Page[api.ItemResult]{Data: orEmpty(list), HasMore: next != ""}
+	if next != "" {
+		page.NextCursor = sealCursor(next, in.words()...)
+	}
+	return answer(page, nil)
+}
+
+type dlqResultsInput struct {
+	Failures
+	Exporting
+}
+
+func (s *Server) dlqResults(ctx context.Context, in *dlqResultsInput) (*huma.StreamResponse, error) {
+	x, err := s.svc.DLQExport(ctx, dlqOf(ctx, in.filter()), in.After)
+	if err != nil {
+		return nil, err
+	}
+	return s.export(ctx, x, in.Exporting)
+}
+
+type dlqRetryInput struct {
+	Body api.DLQRetry
+}
+
+func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Linked], error) {
+	changed(ctx, "dlq", in.Body.Filter.Tenant)
+	visitOf(ctx).before = in.Body.Filter
+	out, err := s.svc.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
+	return newLinked(ctx, out, err)
+}
+
+type dlqDiscardInput struct {
+	Body api.DLQDiscard
+}
+
+func (s *Server) dlqDiscard(ctx context.Context, in *dlqDiscardInput) (*body[api.Discarded], error) {
+	changed(ctx, "dlq", in.Body.Filter.Tenant)
+	out, err := s.svc.DLQDiscard(ctx, dlqOf(ctx, in.Body.Filter), in.Body.Reason, visitOf(ctx).idempotent)
+	visitOf(ctx).before, visitOf(ctx).after = in.Body.Filter, out
+	return answer(out, err)
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+// healthFor is how long a look at the store may take.
+const healthFor = 2 * time.Second
+
+func (s *Server) healthRoutes() {
+	tags := []string{"health"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "health.live", Method: http.MethodGet, Path: "/healthz", Summary: "Does the process live?", Tags: tags,
+		Description: "It looks at nothing else: restarting would not mend a store.",
+	}, route{}}, s.alive)
+	add(s, endpoint{huma.Operation{
+		OperationID: "health.ready", Method: http.MethodGet, Path: "/readyz", Summary: "Can requests be sent here?", Tags: tags,
+		Description: "503 while the store does not answer, a partition has no owner or is stopped, or the server is stopping; the answer says what is wrong.",
+	}, route{}}, s.ready)
+	if s.opts.Metrics != nil {
+		s.metricsRoute()
+	}
+}
+
+// metricsRoute serves what Prometheus asks for. It is no part of the API, and not in its document.
+func (s *Server) metricsRoute() {
+	const pattern = "GET /metrics"
+	s.routes[pattern] = &route{id: "metrics", method: http.MethodGet, path: "/metrics", scope: access.Read}
+	page := promhttp.HandlerFor(s.opts.Metrics, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	})
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := overall(r.Context()); err != nil { // tenants are among the labels
+			s.refuse(w, visitOf(r.Context()), s.problem(r.Context(), err))
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+// healthAnswer is how the server is, with a status of its own.
+type healthAnswer struct {
+	Status int
+	Body   api.Health
+}
+
+func (s *Server) alive(context.Context, *struct{}) (*healthAnswer, error) {
+	h := s.health()
+	return &healthAnswer{http.StatusOK, h}, nil
+}
+
+func (s *Server) health() api.Health {
+	h := api.Health{Status: "ok", Version: s.opts.Version}
+	select {
+	case <-s.stop:
+		h.Status = "stopping"
+	default:
+	}
+	return h
+}
+
+func (s *Server) ready(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
+	h := s.health()
+	if h.Status == "stopping" {
+		h.Problems = []string{"this server is stopping"}
+		return &healthAnswer{http.StatusServiceUnavailable, h}, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, healthFor, errors.New("the store took too long"))
+	defer cancel()
+	s.svc.Health(ctx, &h)
+	if h.Status != "ok" {
+		return &healthAnswer{http.StatusServiceUnavailable, h}, nil
+	}
+	return &healthAnswer{http.StatusOK, h}, nil
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+)
+
+func (s *Server) itemRoutes() {
+	tag := []string{"items"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.items", Method: http.MethodGet, Path: bulkPath + "/{id}/items", Summary: "List items and what became of them", Tags: tag,
+		Description: "In the order of the input. A page may have fewer entries than limit, or none, while has_more says that others follow: " +
+			"a page looks at a bounded part of the bulk action. Items that are in flight are shown as ready.",
+	}, route{scope: access.Read}}, s.listItems)
+	add(s, endpoint{huma.Operation{
+		OperationID: "item.get", Method: http.MethodGet, Path: "/v1/items/{item}", Summary: "What happened to an item, step by step", Tags: tag,
+		Description: "The item is named by its bulk action and its number there: `itm_`, the bulk action's id without `ba_`, a hyphen, and the number from 0.",
+	}, route{scope: access.Read}}, s.getItem)
+	add(s, endpoint{huma.Operation{
+		OperationID: "item.lookup", Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "What happened to one of your own ids, in all bulk actions", Tags: tag,
+		Description: "A POST, since such ids may be personal data, which URLs must not hold. It changes nothing.",
+	}, route{scope: access.Read}}, s.lookup)
+}
+
+type itemsInput struct {
+	BulkID
+	Paging
+	State string `query:"state" enum:"ready,waiting,done,failed,cancelled"`
+	Step  string `query:"step" maxLength:"128" doc:"Where it ended or stands"`
+	Code  string `query:"code" maxLength:"128" doc:"Of the error"`
+}
+
+func (s *Server) listItems(ctx context.Context, in *itemsInput) (*body[api.Page[api.ItemResult]], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	place, err := openCursor(in.Cursor, "items", in.ID, in.State, in.Step, in.Code)
+	if err != nil {
+		return nil, err
+	}
+	at := int64(0)
+	if place != "" {
+		at, _ = strconv.ParseInt(place, 10, 64) // it is our own
+	}
+	list, next, err := s.svc.Items(ctx, in.ID, service.ItemFilter{State: in.State, Step: in.Step, Code: in.Code}, at, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := api.Page[api.ItemResult]{Data: orEmpty(list), HasMore: next >= 0}
+	if next >= 0 {
+		page.NextCursor = sealCursor(strconv.FormatInt(next, 10), "items", in.ID, in.State, in.Step, in.Code)
+	}
+	return answer(page, nil)
+}
+
+type itemInput struct {
+	Item string `path:"item" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
+}
+
+func (s *Server) getItem(ctx context.Context, in *itemInput) (*body[api.ItemResult], error) {
+	bulk, no, err := service.ParseItemName(in.Item)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.mine(ctx, bulk); err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Item(ctx, bulk, no))
+}
+
+type lookupInput struct {
+	Body api.Lookup
+}
+
+func (s *Server) lookup(ctx context.Context, in *lookupInput) (*body[api.Found], error) {
+	tenants, err := tenantsFor(ctx, in.Body.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Lookup(ctx, in.Body, tenants))
+}
+
+// tenantsFor are the tenants in which the caller looks for something; nil: all. One that it does not see is nobody's.
+func tenantsFor(ctx context.Context, tenant string) ([]string, error) {
+	who := caller(ctx)
+	switch {
+	case tenant != "" && !who.Sees(tenant):
+		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "the key is not for this tenant", Fix: "leave it out, or use another key"}
+	case tenant != "":
+		return []string{tenant}, nil
+	case who.SeesAll():
+		return nil, nil
+	}
+	return who.Tenants, nil
+}

@@ -1,0 +1,46 @@
+package server
+
+import "github.com/weirhq/weir/api"
+
+// lister is a list of which the caller may not see everything.
+type lister[T, V any] struct {
+	name string // of the list and its filters, for cursors
+	// read returns some after a place, and the place to go on after, empty at the end.
+	read func(after string, limit int) (page []T, next string, err error)
+	id   func(*T) string
+	sees func(*T) bool // nil: all that read returns
+	view func(*T) V
+}
+
+// pageOf is one page of a list. It says that there is more only if the caller
+// will see more, and its cursor names nothing that the caller has not seen: what is
+// hidden leaves no trace.
+func pageOf[T, V any](in *Paging, l lister[T, V]) (api.Page[V], error) {
+	page := api.Page[V]{Data: []V{}}
+	after, err := openCursor(in.Cursor, l.name)
+	if err != nil {
+		return page, err
+	}
+	last := ""
+	for {
+		found, next, err := l.read(after, in.Limit+1)
+		if err != nil {
+			return page, err
+		}
+		for i := range found {
+			if l.sees != nil && !l.sees(&found[i]) {
+				continue
+			}
+			if len(page.Data) == in.Limit {
+				page.HasMore, page.NextCursor = true, sealCursor(last, l.name)
+				return page, nil
+			}
+			last = l.id(&found[i])
+			page.Data = append(page.Data, l.view(&found[i]))
+		}
+		if next == "" {
+			return page, nil
+		}
+		after = next
+	}
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service"
+)
+
+// Conditions are the headers of a change that depends on what is there; exported for huma.
+type Conditions struct {
+	IfMatch     string `header:"If-Match" maxLength:"256" doc:"Change it only if this is still its ETag; * for whatever is there"`
+	IfNoneMatch string `header:"If-None-Match" maxLength:"256" doc:"With *: make it only if there is none"`
+}
+
+// match says whether what is there, of a version, may be replaced.
+func (c Conditions) match(version string) error {
+	if c.IfNoneMatch != "" && (version != "" && strings.TrimSpace(c.IfNoneMatch) == "*" || listsTag(c.IfNoneMatch, version)) {
+		return fmt.Errorf("there is one: %w", records.ErrChanged)
+	}
+	switch {
+	case c.IfMatch == "" || version != "" && strings.TrimSpace(c.IfMatch) == "*" || listsTag(c.IfMatch, version):
+		return nil
+	case version == "":
+		return fmt.Errorf("there is none: %w", records.ErrChanged)
+	}
+	return records.ErrChanged
+}
+
+// listsTag reports whether a list of entity tags has that of a version. Weak ones name no version.
+func listsTag(list, version string) bool {
+	for t := range strings.SplitSeq(list, ",") {
+		if version != "" && strings.TrimSpace(t) == tag(version) {
+			return true
+		}
+	}
+	return false
+}
+
+// tag is a version as an entity tag; empty: it has none.
+func tag(version string) string {
+	if version == "" {
+		return ""
+	}
+	return `"` + version + `"`
+}
+
+func answerTagged[T any](v T, version string, err error) (*tagged[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &tagged[T]{tag(version), v}, nil
+}
+
+// paged cuts a page out of a list that is sorted by what name tells.
+func paged[T any](all []T, name func(*T) string, in Paging, list ...string) (*body[api.Page[T]], error) {
+	after, err := openCursor(in.Cursor, list...)
+	if err != nil {
+		return nil, err
+	}
+	page := api.Page[T]{Data: []T{}}
+	for i := range all {
+		if name(&all[i]) <= after {
+			continue
+		}
+		if len(page.Data) == in.Limit {
+			page.HasMore, page.NextCursor = true, sealCursor(name(&page.Data[in.Limit-1]), list...)
+			break
+		}
+		page.Data = append(page.Data, all[i])
+	}
+	return answer(page, nil)
+}
+
+// overall refuses keys that are bound to tenants: what they ask for is everybody's.
+func overall(ctx context.Context) error {
+	if caller(ctx).SeesAll() {
+		return nil
+	}
+	return &service.Refusal{Code: "missing_scope", Detail: "this concerns all tenants, and the API key is for some", Fix: "use a key that is not bound to tenants"}
+}
+
+// operators refuses keys that are bound to tenants, unless they may control what
+// runs: these have to see what it waits for.
+func operators(ctx context.Context) error {
+	if caller(ctx).May(access.Control) {
+		return nil
+	}
+	return overall(ctx)
+}
+
+// covers reports whether the caller sees everybody for whom something is; none means all.
+func covers(ctx context.Context, tenants []string) bool {
+	who := caller(ctx)
+	for _, t := range tenants {
+		if !who.Sees(t) {
+			return false
+		}
+	}
+	return len(tenants) > 0 || who.SeesAll()
+}
+
+// seesAny reports whether the caller sees somebody for whom something is; none means all.
+func seesAny(ctx context.Context, tenants []string) bool {
+	who := caller(ctx)
+	for _, t := range tenants {
+		if who.Sees(t) {
+			return true
+		}
+	}
+	return len(tenants) == 0
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/service"
+)
+
+const aboutExports = "The rows are sent as they are read, in the order of the input. The column or member `item` names the item. A download that was cut " +
+	"off ends without its last chunk; it goes on with `after` and the item of the last whole row, and has no header then. " +
+	"CSV has a column for each member of the items' documents and outputs, and cells that a spreadsheet would take for a formula begin with an apostrophe, unless raw is set. " +
+	"NDJSON has the documents as they are."
+
+func (s *Server) resultRoutes() {
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download what became of the items", Tags: []string{"reports"},
+		Description: aboutExports, Responses: exportResponses(),
+	}, route{scope: access.Read}}, s.results)
+}
+
+// exportResponses describes a download.
+func exportResponses() map[string]*huma.Response {
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	return map[string]*huma.Response{"200": {
+		Description: "The rows",
+		Headers:     map[string]*huma.Param{"Content-Disposition": {Description: "attachment, with a file name", Schema: &huma.Schema{Type: huma.TypeString}}},
+		Content:     map[string]*huma.MediaType{"text/csv": text, "application/x-ndjson": text},
+	}}
+}
+
+// Exporting is how a download is asked for; exported for huma.
+type Exporting struct {
+	Format string `query:"format" enum:"csv,ndjson" default:"csv"`
+	Raw    bool   `query:"raw" doc:"CSV for programs: cells are left as they are"`
+	After  string `query:"after" maxLength:"128" doc:"Go on after this item, as the last row that you have names it" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
+}
+
+type resultsInput struct {
+	BulkID
+	Exporting
+	State string `query:"state" enum:"failed,done,cancelled,all" default:"failed"`
+}
+
+func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamResponse, error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	f := service.ItemFilter{State: in.State}
+	if in.State == "all" {
+		f.State = ""
+	}
+	x, err := s.svc.Results(ctx, in.ID, f, in.After)
+	if err != nil {
+		return nil, err
+	}
+	return s.export(ctx, x, in.Exporting)
+}
+
+// export sends rows. What can go wrong before the first byte is a problem; after
+// it the connection is cut, so that nobody takes a part for the whole.
+func (s *Server) export(ctx context.Context, x service.Export, how Exporting) (*huma.StreamResponse, error) {
+	w, err := service.NewRowWriter(ctx, x, report.Format(how.Format), how.Raw)
+	if err != nil {
+		return nil, err
+	}
+	kind := map[string]string{"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}[how.Format]
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		r, to := humago.Unwrap(c)
+		to.Header().Set("Content-Type", kind)
+		to.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", x.Name+"."+how.Format))
+		to.Header().Set("Cache-Control", "no-store")
+		out := newPatient(to, s.opts.SlowBody)
+		defer out.end()
+		ctx, cancel := s.untilDrained(r.Context())
+		defer cancel()
+		err := w.WriteTo(ctx, out, how.After)
+		if err == nil {
+			err = out.flush()
+		}
+		if err != nil {
+			if r.Context().Err() == nil {
+				s.log.WarnContext(ctx, "download cut off", "request_id", requestID(ctx), "error", err)
+			}
+			panic(http.ErrAbortHandler) // the reader sees that it is not the whole
+		}
+	}}, nil
+}
+
+// untilDrained ends when the server stops: what is long can be asked for again.
+func (s *Server) untilDrained(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

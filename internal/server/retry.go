@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+func (s *Server) retryRoutes() {
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.retry", Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Try failed items again", Tags: []string{"bulk actions"},
+		DefaultStatus: http.StatusCreated,
+		Description: "Makes new bulk actions of the failed items, linked by retry_of: one for each step at which items failed, which begins at that step. " +
+			"Items that were retried or discarded before are left alone: what failed again is retried where it failed. The bulk action has to have ended, or to be stopped.",
+	}, route{scope: access.Control, change: true, keyed: true}}, s.retry)
+}
+
+type retryInput struct {
+	BulkID
+	Body *api.Again
+}
+
+func (s *Server) retry(ctx context.Context, in *retryInput) (*made[api.Linked], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var want api.Again
+	if in.Body != nil {
+		want = *in.Body
+	}
+	out, err := s.svc.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
+	return newLinked(ctx, out, err)
+}
+
+// newLinked answers with bulk actions that were made, and where the first of them is.
+func newLinked(ctx context.Context, l api.Linked, err error) (*made[api.Linked], error) {
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for i := range l.BulkActions {
+		ids = append(ids, l.BulkActions[i].ID)
+	}
+	visitOf(ctx).after = ids
+	out := &made[api.Linked]{Body: l}
+	if len(ids) > 0 {
+		out.Location = bulkPath + "/" + ids[0]
+	}
+	return out, nil
+}

@@ -1,0 +1,226 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/schedule"
+)
+
+const schedulePath = "/v1/schedules"
+
+// ScheduleID is the id in a path; exported for huma.
+type ScheduleID struct {
+	ID string `path:"id" maxLength:"128" doc:"The schedule" example:"sch_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+}
+
+func (s *Server) scheduleRoutes() {
+	tag := []string{"schedules"}
+	one := schedulePath + "/{id}"
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Have bulk actions made by the clock", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "By a cron rule in a time zone, or once. There is one bulk action for each time, whatever fails meanwhile.",
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.createSchedule)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.list", Method: http.MethodGet, Path: schedulePath, Summary: "List schedules, the oldest first", Tags: tag,
+	}, route{scope: access.Read}}, s.listSchedules)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.get", Method: http.MethodGet, Path: one, Summary: "Get a schedule, with its next times and what came of the last ones", Tags: tag,
+	}, route{scope: access.Read}}, s.getSchedule)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.change", Method: http.MethodPut, Path: one, Summary: "Change a schedule", Tags: tag,
+	}, route{scope: access.Submit, change: true}}, s.changeSchedule)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a schedule; what it has made stays", Tags: tag, DefaultStatus: http.StatusNoContent,
+	}, route{scope: access.Submit, change: true}}, s.deleteSchedule)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.pause", Method: http.MethodPost, Path: one + "/pause", Summary: "Make nothing for a while", Tags: tag,
+		Description: "Times that pass meanwhile are not made up for.",
+	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Pause))
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.resume", Method: http.MethodPost, Path: one + "/resume", Summary: "Go on from now", Tags: tag,
+	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Resume))
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill", Summary: "Make up for times that have passed", Tags: tag,
+		Description: "One after the other, and not for those that were made before.",
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.backfill)
+	add(s, endpoint{huma.Operation{
+		OperationID: "schedule.next", Method: http.MethodGet, Path: one + "/next", Summary: "List its next times", Tags: tag,
+	}, route{scope: access.Read}}, s.nextTimes)
+}
+
+// mySchedule finds a schedule that the caller sees.
+func (s *Server) mySchedule(ctx context.Context, id string) (*schedule.Schedule, error) {
+	sch, err := s.opts.Schedules.Get(ctx, id)
+	if err == nil && !sees(ctx, sch.Tenant) {
+		return nil, weir.ErrNotFound
+	}
+	if err == nil {
+		changed(ctx, id, sch.Tenant)
+	}
+	return sch, err
+}
+
+// taggedSchedule is the answer with a schedule in it.
+func (s *Server) taggedSchedule(sch *schedule.Schedule, note string, err error) (*tagged[api.Schedule], error) {
+	if err != nil {
+		return nil, scheduleFault(err)
+	}
+	view, err := viewSchedule(sch)
+	view.Note = note
+	return &tagged[api.Schedule]{`"` + sch.Version() + `"`, view}, err
+}
+
+type newScheduleInput struct {
+	Body api.Schedule
+}
+
+// madeSchedule is the answer to a schedule's creation.
+type madeSchedule struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     api.Schedule
+}
+
+func (s *Server) createSchedule(ctx context.Context, in *newScheduleInput) (*madeSchedule, error) {
+	tenant, err := tenantFor(ctx, "tenant", in.Body.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	spec, note, err := s.scheduleSpec(ctx, &in.Body, tenant, nil)
+	if err != nil {
+		return nil, err
+	}
+	sch, err := s.opts.Schedules.Create(ctx, *spec, caller(ctx).KeyID)
+	out, err := s.taggedSchedule(sch, note, err)
+	if err != nil {
+		return nil, err
+	}
+	changed(ctx, sch.ID, tenant)
+	visitOf(ctx).after = out.Body
+	return &madeSchedule{schedulePath + "/" + sch.ID, out.ETag, out.Body}, nil
+}
+
+func (s *Server) listSchedules(ctx context.Context, in *Paging) (*body[api.Page[api.Schedule]], error) {
+	page := api.Page[api.Schedule]{Data: []api.Schedule{}}
+	after, err := openCursor(in.Cursor, "schedules")
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.opts.Schedules.List(ctx, func(sch *schedule.Schedule) bool { return sees(ctx, sch.Tenant) }, after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, sch := range found {
+		view, err := viewSchedule(sch)
+		if err != nil {
+			return nil, err
+		}
+		page.Data = append(page.Data, view)
+	}
+	if next != "" {
+		page.HasMore, page.NextCursor = true, sealCursor(next, "schedules")
+	}
+	return answer(page, nil)
+}
+
+func (s *Server) getSchedule(ctx context.Context, in *ScheduleID) (*tagged[api.Schedule], error) {
+	sch, err := s.mySchedule(ctx, in.ID)
+	return s.taggedSchedule(sch, "", err)
+}
+
+type changeScheduleInput struct {
+	ScheduleID
+	IfMatch
+	Body api.Schedule
+}
+
+func (s *Server) changeSchedule(ctx context.Context, in *changeScheduleInput) (*tagged[api.Schedule], error) {
+	before, err := s.mySchedule(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if t := in.Body.Tenant; t != "" && t != before.Tenant {
+		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "cannot be changed", Fix: "make another schedule"}
+	}
+	spec, note, err := s.scheduleSpec(ctx, &in.Body, before.Tenant, before)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.opts.Schedules.Update(ctx, in.ID, in.version(), func(old *schedule.Spec) error { *old = *spec; return nil })
+	out, err := s.taggedSchedule(after, note, err)
+	if err != nil {
+		return nil, err
+	}
+	was, err := viewSchedule(before)
+	visitOf(ctx).before, visitOf(ctx).after = was, out.Body
+	return out, err
+}
+
+type deleteScheduleInput struct {
+	ScheduleID
+	IfMatch
+}
+
+func (s *Server) deleteSchedule(ctx context.Context, in *deleteScheduleInput) (*nothing, error) {
+	sch, err := s.mySchedule(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	was, err := viewSchedule(sch)
+	if err != nil {
+		return nil, err
+	}
+	visitOf(ctx).before = was
+	return &nothing{}, s.opts.Schedules.Delete(ctx, in.ID, in.version())
+}
+
+type scheduleVerbInput struct {
+	ScheduleID
+	IfMatch
+	Body *api.Verb
+}
+
+// pauseSchedule is pause or resume.
+func (s *Server) pauseSchedule(do func(k *schedule.Keeper, ctx context.Context, id, version string) (*schedule.Schedule, error)) func(context.Context, *scheduleVerbInput) (*tagged[api.Schedule], error) {
+	return func(ctx context.Context, in *scheduleVerbInput) (*tagged[api.Schedule], error) {
+		if _, err := s.mySchedule(ctx, in.ID); err != nil {
+			return nil, err
+		}
+		sch, err := do(s.opts.Schedules, ctx, in.ID, in.version())
+		return s.taggedSchedule(sch, "", err)
+	}
+}
+
+type backfillInput struct {
+	ScheduleID
+	Body api.Backfill
+}
+
+func (s *Server) backfill(ctx context.Context, in *backfillInput) (*body[api.ScheduleTimes], error) {
+	if _, err := s.mySchedule(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	slots, err := s.opts.Schedules.Backfill(ctx, in.ID, in.Body.From, in.Body.To)
+	visitOf(ctx).after = in.Body
+	return answer(api.ScheduleTimes{Times: orEmpty(slots)}, err)
+}
+
+type nextInput struct {
+	ScheduleID
+	N int `query:"n" minimum:"1" maximum:"100" default:"5" doc:"How many"`
+}
+
+func (s *Server) nextTimes(ctx context.Context, in *nextInput) (*body[api.ScheduleTimes], error) {
+	sch, err := s.mySchedule(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	times, err := sch.NextFires(time.Now(), in.N)
+	return answer(api.ScheduleTimes{Times: orEmpty(times)}, err)
+}

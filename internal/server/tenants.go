@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+)
+
+const tenantPath = "/v1/tenants"
+
+func (s *Server) tenantRoutes() {
+	tags := []string{"tenants"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "tenant.list", Method: http.MethodGet, Path: tenantPath, Summary: "List tenants that have settings, by name", Tags: tags,
+		Description: "Keys for tenants see their own.",
+	}, route{scope: access.Read}}, s.listTenants)
+	add(s, endpoint{huma.Operation{
+		OperationID: "tenant.get", Method: http.MethodGet, Path: tenantPath + "/{name}", Summary: "Get what a tenant may use", Tags: tags,
+		Description: "A tenant without settings has what every tenant has. Keys for tenants see their own.",
+	}, route{scope: access.Read}}, s.getTenant)
+	add(s, endpoint{huma.Operation{
+		OperationID: "tenant.put", Method: http.MethodPut, Path: tenantPath + "/{name}", Summary: "Set what a tenant may use", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
+		Description: "It holds on all nodes within a second, also for work that runs." + forAll,
+	}, route{scope: access.Control, change: true}}, s.putTenant)
+	add(s, endpoint{huma.Operation{
+		OperationID: "tenant.delete", Method: http.MethodDelete, Path: tenantPath + "/{name}", Summary: "Take the settings of a tenant away", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Description: "Its work stays, and may use what every tenant may." + forAll, Errors: []int{http.StatusPreconditionFailed},
+	}, route{scope: access.Control, change: true}}, s.deleteTenant)
+	add(s, endpoint{huma.Operation{
+		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "How tenants share resources", Tags: tags,
+		Description: "Of each resource the tenants with the most work: the share that weights and demand entitle them to, and the one they got in the last seconds. Keys for tenants see their own.",
+	}, route{scope: access.Read}}, s.getFairness)
+}
+
+func (s *Server) listTenants(ctx context.Context, in *struct{ Paging }) (*body[api.Page[api.Tenant]], error) {
+	all, err := s.svc.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(t api.Tenant) bool { return !caller(ctx).Sees(t.Name) })
+	return paged(all, func(t *api.Tenant) string { return t.Name }, in.Paging, "tenant")
+}
+
+func (s *Server) getTenant(ctx context.Context, in *Name) (*tagged[api.Tenant], error) {
+	if !caller(ctx).Sees(in.Name) {
+		return nil, weir.ErrNotFound
+	}
+	return answerTagged(s.svc.Tenant(ctx, in.Name))
+}
+
+type putTenantInput struct {
+	Name
+	Conditions
+	Body api.Tenant
+}
+
+func (s *Server) putTenant(ctx context.Context, in *putTenantInput) (*tagged[api.Tenant], error) {
+	if err := overall(ctx); err != nil {
+		return nil, err
+	}
+	t := in.Body
+	if err := sameName(t.Name, in.Name.Name); err != nil {
+		return nil, err
+	}
+	t.Name = in.Name.Name
+	changed(ctx, t.Name, t.Name)
+	if before, _, err := s.svc.Tenant(ctx, t.Name); err == nil {
+		visitOf(ctx).before = before
+	}
+	out, version, err := s.svc.PutTenant(ctx, t, in.match)
+	visitOf(ctx).after = out
+	return answerTagged(out, version, err)
+}
+
+func (s *Server) deleteTenant(ctx context.Context, in *deleteNamed) (*struct{}, error) {
+	if err := overall(ctx); err != nil {
+		return nil, err
+	}
+	changed(ctx, in.Name.Name, in.Name.Name)
+	return nil, s.svc.DeleteTenant(ctx, in.Name.Name, in.match)
+}
+
+type fairnessInput struct {
+	Resource string `query:"resource" maxLength:"128" doc:"Only of this one"`
+}
+
+func (s *Server) getFairness(ctx context.Context, in *fairnessInput) (*body[api.Fairness], error) {
+	all, err := s.svc.Fairness(ctx)
+	all = slices.DeleteFunc(all, func(t api.TenantShare) bool {
+		return !caller(ctx).Sees(t.Tenant) || in.Resource != "" && t.Resource != in.Resource
+	})
+	return answer(api.Fairness{Data: orEmpty(all)}, err)
+}

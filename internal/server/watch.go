@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+)
+
+func (s *Server) watchRoutes() {
+	tag := []string{"watching"}
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress", Summary: "How far it is, and why it moves no faster", Tags: tag,
+		Description: "The rate is what it was on an average since the start; the stream of events tells what it is lately, and how many items are in flight and waiting.",
+	}, route{scope: access.Read}}, s.getProgress)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Follow it as it moves", Tags: tag,
+		Description: "Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), " +
+			"`error_group` (an ErrorGroup, when the first failure of its kind comes up) and `ping` (every 15 seconds, without meaning). " +
+			"The stream begins with the present state and ends after the final one. A progress has an id: sent back as Last-Event-ID, as browsers do, it " +
+			"has the stream go on from there. What is as it was then is not sent again, and the newest state comes at once.",
+		Responses: eventResponses(s.api),
+	}, route{scope: access.Read}}, s.events)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups", Summary: "Why items failed, the largest group first", Tags: tag,
+		Description: "Failures with the same step, code and, but for numbers and ids in it, message are one group. Counts are exact. There are at most 100 groups, and " +
+			"one with the code `other` for each step that had more.",
+	}, route{scope: access.Read}}, s.errorGroups)
+}
+
+// eventResponses describes a stream of events: huma knows no union of their data by itself.
+func eventResponses(of huma.API) map[string]*huma.Response {
+	schemas := of.OpenAPI().Components.Schemas
+	var kinds []*huma.Schema
+	for _, k := range []struct {
+		name string
+		data *huma.Schema
+	}{
+		{"progress", huma.SchemaFromType(schemas, typeOf[api.Progress]())},
+		{"state", huma.SchemaFromType(schemas, typeOf[api.StateChange]())},
+		{"error_group", huma.SchemaFromType(schemas, typeOf[api.ErrorGroup]())},
+		{"ping", &huma.Schema{Type: huma.TypeObject}},
+	} {
+		kinds = append(kinds, &huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
+			"event": {Type: huma.TypeString, Enum: []any{k.name}},
+			"id":    {Type: huma.TypeString, Description: "Where the stream goes on; only progress has one"},
+			"data":  k.data,
+		}})
+	}
+	return map[string]*huma.Response{"200": {
+		Description: "The events",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{
+			Type: huma.TypeArray, Description: "Each event has the lines event, id and data", Items: &huma.Schema{OneOf: kinds},
+		}}},
+	}}
+}
+
+func (s *Server) getProgress(ctx context.Context, in *BulkID) (*body[api.Progress], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Progress(ctx, in.ID))
+}
+
+func (s *Server) errorGroups(ctx context.Context, in *BulkID) (*body[api.ErrorGroups], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	list, err := s.svc.ErrorGroups(ctx, in.ID)
+	return answer(api.ErrorGroups{Data: orEmpty(list)}, err)
+}
+
+type eventsInput struct {
+	BulkID
+	Last string `header:"Last-Event-ID" maxLength:"128" doc:"The id of the last event that was received"`
+}
+
+func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		r, w := humago.Unwrap(c)
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		out := newPatient(w, s.opts.SlowBody)
+		defer out.end()
+		s.stream(r.Context(), &events{out}, in)
+	}}, nil
+}
+
+// stream sends events until the bulk action has ended, the reader is gone, or the server stops.
+func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
+	s.heads.streams.Inc()
+	defer s.heads.streams.Dec()
+	ctx, cancel := context.WithCancel(ctx)
+	notices, ended := make(chan service.Notice), make(chan error, 1)
+	go func() {
+		ended <- s.svc.Stream(ctx, in.ID, in.Last, func(n service.Notice) error {
+			select {
+			case notices <- n:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	err, over := s.pass(out, notices, ended)
+	cancel()
+	if !over {
+		<-ended // it ends with ctx
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "stream of events ended early", "bulk_action", in.ID, "request_id", requestID(ctx), "error", err)
+	}
+}
+
+// pingEvery keeps a stream alive that has nothing to tell: middle boxes cut silent ones.
+const pingEvery = 15 * time.Second
+
+// pass writes what comes; over says that nothing more can.
+func (s *Server) pass(out *events, notices <-chan service.Notice, ended <-chan error) (err error, over bool) { //nolint:revive // whether it is over is not about the error
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	err = out.send(service.Notice{Kind: "ping", Data: struct{}{}}) // headers go out with it
+	for err == nil {
+		select {
+		case n := <-notices:
+			err = out.send(n)
+			ping.Reset(pingEvery)
+		case <-ping.C:
+			err = out.send(service.Notice{Kind: "ping", Data: struct{}{}})
+		case err := <-ended:
+			return err, true
+		case <-s.stop:
+			return nil, false
+		}
+	}
+	return nil, false // the reader is gone: nobody's fault
+}
+
+// events writes server-sent events.
+type events struct{ out *patient }
+
+func (e *events) send(n service.Notice) error {
+	data, err := json.Marshal(n.Data)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if n.ID != "" {
+		fmt.Fprintf(&b, "id: %s\n", n.ID)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", n.Kind, data)
+	if _, err := io.WriteString(e.out, b.String()); err != nil {
+		return err
+	}
+	return e.out.flush()
+}

@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/callback"
+	"github.com/weirhq/weir/internal/records"
+)
+
+const webhookPath = "/v1/webhooks"
+
+// WebhookID is the id in a path; exported for huma.
+type WebhookID struct {
+	ID string `path:"id" maxLength:"128" doc:"The webhook" example:"whk_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+}
+
+// IfMatch is the version that a change is meant for; exported for huma.
+type IfMatch struct {
+	IfMatch string `header:"If-Match" maxLength:"128" doc:"ETag of what was read: nothing is changed if it has another by now. Default: any"`
+}
+
+// version is the entity tag without its quotes, empty for any.
+func (m *IfMatch) version() string {
+	v := strings.TrimPrefix(strings.TrimSpace(m.IfMatch), "W/")
+	if v == "*" {
+		return ""
+	}
+	return strings.Trim(v, `"`)
+}
+
+func (s *Server) webhookRoutes() {
+	tag := []string{"webhooks"}
+	one := webhookPath + "/{id}"
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Have events sent to an endpoint", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Events are signed by Standard Webhooks. The secret is in this answer and nowhere else; a repeat with the same Idempotency-Key leaves it out.",
+	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.createWebhook)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.list", Method: http.MethodGet, Path: webhookPath, Summary: "List webhooks, the oldest first", Tags: tag,
+	}, route{scope: access.Read}}, s.listWebhooks)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.get", Method: http.MethodGet, Path: one, Summary: "Get a webhook", Tags: tag,
+	}, route{scope: access.Read}}, s.getWebhook)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.change", Method: http.MethodPut, Path: one, Summary: "Change a webhook, or enable it again", Tags: tag,
+	}, route{scope: access.Control, change: true}}, s.changeWebhook)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a webhook; what waits for it fails", Tags: tag, DefaultStatus: http.StatusNoContent,
+	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send an event of no meaning, and tell how that went", Tags: tag,
+	}, route{scope: access.Control, change: true, keyed: true}}, s.testWebhook)
+	add(s, endpoint{huma.Operation{
+		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Sign with another secret", Tags: tag,
+		Description: "The secret before signs along for a while, so that the receiver may know either.",
+	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.rotateWebhook)
+}
+
+// myWebhook finds a webhook that the caller sees. One of all tenants is the operator's.
+func (s *Server) myWebhook(ctx context.Context, id string) (callback.Endpoint, error) {
+	e, err := s.opts.Webhooks.Endpoint(ctx, id)
+	if err == nil && !seesWebhook(ctx, &e) {
+		return callback.Endpoint{}, weir.ErrNotFound
+	}
+	if err == nil {
+		changed(ctx, id, e.Tenant)
+	}
+	return e, err
+}
+
+func seesWebhook(ctx context.Context, e *callback.Endpoint) bool { return sees(ctx, e.Tenant) }
+
+// sees reports whether the caller sees what belongs to a tenant, or to none.
+func sees(ctx context.Context, tenant string) bool {
+	who := caller(ctx)
+	if tenant == "" {
+		return who.SeesAll()
+	}
+	return who.Sees(tenant)
+}
+
+func viewWebhook(e *callback.Endpoint) api.Webhook {
+	return api.Webhook{
+		ID: e.ID, Tenant: e.Tenant, URL: e.URL, Events: e.Types, Note: e.Note, PublicKey: e.PublicKey, Disabled: !e.Enabled, Reason: e.Reason, Created: e.Created,
+	}
+}
+
+// webhookTag is the entity tag of a webhook as it is.
+func webhookTag(e *callback.Endpoint) string {
+	raw, _ := json.Marshal(e) // texts and times alone
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:12])
+}
+
+func taggedWebhook(e *callback.Endpoint, err error) (*tagged[api.Webhook], error) {
+	if err != nil {
+		return nil, renamed(err, "types", "events")
+	}
+	return &tagged[api.Webhook]{`"` + webhookTag(e) + `"`, viewWebhook(e)}, nil
+}
+
+type webhookInput struct {
+	Body api.Webhook
+}
+
+func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api.Webhook], error) {
+	n, tenant := in.Body, in.Body.Tenant
+	if tenant != "" || !caller(ctx).SeesAll() {
+		var err error
+		if tenant, err = tenantFor(ctx, "tenant", tenant); err != nil {
+			return nil, err
+		}
+	}
+	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note}, n.Secret)
+	if err == nil && n.Disabled {
+		e, err = s.opts.Webhooks.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
+	}
+	if err != nil {
+		return nil, renamed(err, "types", "events")
+	}
+	changed(ctx, e.ID, tenant)
+	view := viewWebhook(&e)
+	visitOf(ctx).after = view
+	if n.Secret == "" {
+		view.Secret = secret // who brings one has it
+	}
+	return &made[api.Webhook]{webhookPath + "/" + e.ID, view}, nil
+}
+
+func (s *Server) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[api.Webhook]], error) {
+	return answer(pageOf(in, lister[callback.Endpoint, api.Webhook]{
+		name: "webhooks",
+		read: func(after string, limit int) (page []callback.Endpoint, next string, err error) {
+			page, err = s.opts.Webhooks.Endpoints(ctx, after, limit)
+			if len(page) == limit {
+				next = page[limit-1].ID
+			}
+			return page, next, err
+		},
+		id: func(e *callback.Endpoint) string { return e.ID }, view: viewWebhook,
+		sees: func(e *callback.Endpoint) bool { return seesWebhook(ctx, e) },
+	}))
+}
+
+func (s *Server) getWebhook(ctx context.Context, in *WebhookID) (*tagged[api.Webhook], error) {
+	e, err := s.myWebhook(ctx, in.ID)
+	return taggedWebhook(&e, err)
+}
+
+type changeWebhookInput struct {
+	WebhookID
+	IfMatch
+	Body api.Webhook
+}
+
+func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*tagged[api.Webhook], error) {
+	before, err := s.myWebhook(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	n := in.Body
+	var bad weir.InputError
+	if n.Secret != "" {
+		bad.Add("bad_value", "secret", "cannot be changed here", "use rotate, which leaves the receiver time to learn of it")
+	}
+	if n.Tenant != "" && n.Tenant != before.Tenant {
+		bad.Add("bad_value", "tenant", "cannot be changed", "make another webhook")
+	}
+	if err := bad.OrNil(); err != nil {
+		return nil, err
+	}
+	version := in.version()
+	after, err := s.opts.Webhooks.Change(ctx, in.ID, func(e *callback.Endpoint) error {
+		if version != "" && version != webhookTag(e) {
+			return records.ErrChanged
+		}
+		e.URL, e.Types, e.Note, e.Enabled = n.URL, n.Events, n.Note, !n.Disabled
+		return nil
+	})
+	visitOf(ctx).before, visitOf(ctx).after = viewWebhook(&before), viewWebhook(&after)
+	return taggedWebhook(&after, err)
+}
+
+type nothing struct{}
+
+type deleteWebhookInput struct {
+	WebhookID
+	IfMatch
+}
+
+func (s *Server) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*nothing, error) {
+	e, err := s.myWebhook(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if v := in.version(); v != "" && v != webhookTag(&e) {
+		return nil, records.ErrChanged
+	}
+	visitOf(ctx).before = viewWebhook(&e)
+	return &nothing{}, s.opts.Webhooks.Remove(ctx, in.ID)
+}
+
+type testWebhookInput struct {
+	WebhookID
+	Body *api.Verb
+}
+
+func (s *Server) testWebhook(ctx context.Context, in *testWebhookInput) (*body[api.Delivery], error) {
+	e, err := s.myWebhook(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.opts.Webhooks.Test(ctx, in.ID)
+	return answer(viewDelivery(&d, e.URL), err)
+}
+
+type rotateInput struct {
+	WebhookID
+	Body *api.Rotate
+}
+
+// keepSecret is how long a secret signs along that was replaced.
+const keepSecret, mostKeepSecret = 24 * time.Hour, 30 * 24 * time.Hour
+
+func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.Webhook], error) {
+	if _, err := s.myWebhook(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var want api.Rotate
+	if in.Body != nil {
+		want = *in.Body
+	}
+	keep := time.Duration(want.Keep)
+	switch {
+	case keep == 0:
+		keep = keepSecret
+	case keep < 0, keep > mostKeepSecret:
+		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() + " is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
+	}
+	e, secret, err := s.opts.Webhooks.Rotate(ctx, in.ID, want.Secret, keep)
+	if err != nil {
+		return nil, err
+	}
+	view := viewWebhook(&e)
+	if want.Secret == "" {
+		view.Secret = secret
+	}
+	return answer(view, nil)
+}

@@ -1,0 +1,173 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+)
+
+// DLQ says whose failed items are meant, and which. The DLQ is all failed items
+// that nobody has retried or discarded.
+type DLQ struct {
+	Sees   func(tenant string) bool
+	Filter api.DLQFilter
+}
+
+func (d *DLQ) selector() selector {
+	f := &d.Filter
+	return selector{Step: f.Step, Action: f.Action, Code: f.Code, Message: f.Message, Filter: f.Expression}
+}
+
+// lot is a bulk action that has failed items left.
+type lot struct {
+	id    string
+	bulk  *engine.BulkAction
+	info  engine.Info
+	extra Extra
+	state weir.BulkState
+	noted handled
+}
+
+// lots yields the bulk actions that may have failed items that are meant, the
+// newest first, from one on; empty: from the newest.
+func (s *Service) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot, error] {
+	return func(yield func(*lot, error) bool) {
+		ids, err := s.engine.IDs(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, id := range ids {
+			if from != "" && string(id) > from || d.Filter.BulkAction != "" && d.Filter.BulkAction != string(id) {
+				continue
+			}
+			l, err := s.lot(ctx, d, id)
+			if l == nil && err == nil {
+				continue
+			}
+			if !yield(l, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lot looks at one bulk action; nil: it has nothing that is meant.
+func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error) {
+	b, err := s.engine.Get(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+		return nil, nil // removed meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &lot{id: string(id), bulk: b, info: b.Info()}
+	f := &d.Filter
+	if !d.Sees(l.info.Tenant) || f.Tenant != "" && f.Tenant != l.info.Tenant || !f.Since.IsZero() && !l.info.Submitted.After(f.Since) {
+		return nil, nil
+	}
+	p, err := b.Now(ctx)
+	if err != nil || p.Counts.Failed == 0 {
+		return nil, err
+	}
+	l.state = p.State
+	if l.extra, err = extraIn(l.info.Extra); err != nil {
+		return nil, err
+	}
+	e, err := s.handlings().Get(ctx, l.id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return l, nil
+	}
+	l.noted = e.Value
+	return l, err
+}
+
+// left are the groups of errors of a lot, less what was taken.
+func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
+	groups, err := l.bulk.ErrorGroups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]api.ErrorGroup, 0, len(groups))
+	for i := range groups {
+		list = append(list, errorGroup(l.id, &l.extra, &groups[i]))
+	}
+	less(list, l.noted.Taken)
+	for i := range l.noted.Entries {
+		less(list, l.noted.Entries[i].Groups)
+	}
+	return slices.DeleteFunc(list, func(g api.ErrorGroup) bool { return g.Count <= 0 }), nil
+}
+
+// less takes items from the groups that they are in: their own, and what that does not have from the others at the step.
+func less(list []api.ErrorGroup, out []taken) {
+	for _, t := range out {
+		n := t.Items
+		for _, own := range []bool{true, false} {
+			for i := range list {
+				g := &list[i]
+				if g.Step != t.Step || own && (g.Code != t.Code || g.Message != t.Message) || !own && g.Code != otherCode {
+					continue
+				}
+				some := min(n, g.Count)
+				g.Count -= some
+				n -= some
+			}
+		}
+	}
+}
+
+// DLQGroups are the failed items that are left, by kind, the largest first. Expressions are not looked at.
+func (s *Service) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) {
+	type kind struct{ tenant, step, action, code, message string }
+	sum := map[kind]*api.DLQGroup{}
+	for l, err := range s.lots(ctx, &d, "") {
+		if err != nil {
+			return nil, err
+		}
+		groups, err := l.left(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			if !d.has(&g) {
+				continue
+			}
+			k := kind{l.info.Tenant, g.Step, g.Action, g.Code, g.Message}
+			have := sum[k]
+			if have == nil {
+				sum[k] = &api.DLQGroup{ErrorGroup: g, BulkActions: 1, Tenant: l.info.Tenant}
+				continue
+			}
+			have.BulkActions++
+			have.Count += g.Count
+			if !g.First.IsZero() && (have.First.IsZero() || g.First.Before(have.First)) {
+				have.First = g.First
+			}
+			if g.Last.After(have.Last) {
+				have.Last = g.Last
+			}
+		}
+	}
+	out := make([]api.DLQGroup, 0, len(sum))
+	for _, g := range sum {
+		out = append(out, *g)
+	}
+	slices.SortFunc(out, func(a, b api.DLQGroup) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Step, b.Step), strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
+	})
+	return out, nil
+}
+
+// has reports whether a group is meant.
+func (d *DLQ) has(g *api.ErrorGroup) bool {
+	f := &d.Filter
+	return (f.Step == "" || f.Step == g.Step) && (f.Action == "" || f.Action == g.Action) && (f.Code == "" || f.Code == g.Code) && (f.Message == "" || f.Message == g.Message)
+}

@@ -1,0 +1,83 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// DLQRetry tries failed items of all bulk actions again that are meant. With the same key it makes nothing new.
+func (s *Service) DLQRetry(ctx context.Context, d DLQ, want api.DLQRetry, key string) (api.Linked, error) {
+	out := api.Linked{BulkActions: []api.BulkAction{}}
+	err := s.eachLot(ctx, d, func(l *lot) error {
+		h := handling{
+			Key: key, Kind: linkRetry, Which: d.selector(), Rate: want.Rate, KeepKeys: want.KeepKeys, At: time.Now().UTC(), Pending: true,
+		}
+		if !l.state.Final() && l.state != weir.BulkStopped {
+			err := s.count(ctx, l.id, l.noted.Entries, &h)
+			out.Skipped += h.Items
+			return err
+		}
+		made, err := s.retry(ctx, l.id, &h)
+		out.Items += made.Items
+		out.BulkActions = append(out.BulkActions, made.BulkActions...)
+		return err
+	})
+	if err == nil && out.Items == 0 {
+		err = nothingLeft(out.Skipped)
+	}
+	return out, err
+}
+
+// DLQDiscard gives failed items up.
+func (s *Service) DLQDiscard(ctx context.Context, d DLQ, reason, key string) (api.Discarded, error) {
+	var out api.Discarded
+	err := s.eachLot(ctx, d, func(l *lot) error {
+		h := handling{Key: cmp.Or(key, fmt.Sprintf("%s.%d", discarded, time.Now().UnixNano())), Kind: discarded, Which: d.selector(), Reason: reason, At: time.Now().UTC()}
+		noted, err := s.begin(ctx, l.id, &h)
+		if err != nil {
+			return err
+		}
+		e, err := s.handlings().Get(ctx, l.id)
+		if _, have := e.Value.find(noted); have != nil {
+			out.Items += have.Items
+		}
+		return err
+	})
+	if err == nil && out.Items == 0 {
+		err = nothingLeft(0)
+	}
+	return out, err
+}
+
+// eachLot does something with every bulk action that may have failed items that are meant. One that turns out to have none is passed over.
+func (s *Service) eachLot(ctx context.Context, d DLQ, do func(*lot) error) error {
+	for l, err := range s.lots(ctx, &d, "") {
+		if err != nil {
+			return err
+		}
+		err = do(l)
+		var none *weir.FieldError
+		if errors.As(err, &none) && none.Code == "no_items" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nothingLeft(skipped int64) error {
+	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: "no failed item is meant that was not retried or discarded before", Fix: "see /v1/dlq/groups for what there is"}
+	if skipped > 0 {
+		e.Problem = fmt.Sprintf("the %d items that are meant are of bulk actions that still run", skipped)
+		e.Fix = "wait for their end, or cancel them first"
+	}
+	return e
+}

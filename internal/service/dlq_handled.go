@@ -1,0 +1,351 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/fault"
+	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// handled is which failed items of a bulk action were retried or discarded. An
+// entry takes the items that its selector means and that no entry before it
+// took; so the record stays small however many items there are.
+type handled struct {
+	Entries []handling `json:"entries"`
+	// Taken is how many items of each group of errors were taken by entries that are not pending.
+	Taken []taken `json:"taken,omitempty"`
+}
+
+// handling is one retry or discard.
+type handling struct {
+	Key   string    `json:"key"`
+	Kind  string    `json:"kind"` // retry or discard
+	Which selector  `json:"which,omitzero"`
+	At    time.Time `json:"at"`
+	Items int64     `json:"items"`
+	// Only are the numbers of the items, packed, where the bulk action had not ended: what fails later is not meant.
+	Only     []byte   `json:"only,omitempty"`
+	Rate     api.Rate `json:"rate,omitempty"`
+	KeepKeys bool     `json:"keep_keys,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	// Pending is set until the bulk actions of a retry were made; then Made has them. Groups is what it adds to Taken.
+	Pending bool     `json:"pending,omitempty"`
+	Groups  []taken  `json:"groups,omitempty"`
+	Made    []string `json:"made,omitempty"`
+}
+
+// taken is how many items of a group of errors were taken.
+type taken struct {
+	Step    string `json:"step"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Items   int64  `json:"items"`
+}
+
+// selector says which failed items are meant; what is empty does not count.
+type selector struct {
+	Step    string `json:"step,omitempty"`
+	Action  string `json:"action,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"` // that of a group
+	Filter  string `json:"filter,omitempty"`  // an expression
+}
+
+const discarded = "discard"
+
+func (s *Service) handlings() *records.Table[handled] {
+	return records.New[handled](s.opts.Store, "handled")
+}
+
+func (h *handled) find(key string) (int, *handling) {
+	for i := range h.Entries {
+		if h.Entries[i].Key == key {
+			return i, &h.Entries[i]
+		}
+	}
+	return -1, nil
+}
+
+// keys tell whether other entries are there.
+func (h *handled) keys() string {
+	var all []string
+	for i := range h.Entries {
+		all = append(all, h.Entries[i].Key)
+	}
+	return strings.Join(all, "\x00")
+}
+
+// take adds up what an entry took.
+func (h *handled) take(groups []taken) {
+	for _, g := range groups {
+		at := slices.IndexFunc(h.Taken, func(t taken) bool { return t.Step == g.Step && t.Code == g.Code && t.Message == g.Message })
+		if at < 0 {
+			h.Taken = append(h.Taken, g)
+			continue
+		}
+		h.Taken[at].Items += g.Items
+	}
+}
+
+// choice is which rows an entry takes.
+type choice struct {
+	before []selection // of the entries before it
+	own    selection
+}
+
+// selection is a selector ready for use.
+type selection struct {
+	selector
+	filter *mapping.Filter
+	only   *numbers // nil: whatever the selector means
+	extra  *Extra
+	normal []byte
+}
+
+func newChoice(before []handling, h *handling, x *Extra) (*choice, error) {
+	c := &choice{}
+	var err error
+	for i := range before {
+		sel, err := newSelection(&before[i], x)
+		if err != nil {
+			return nil, err
+		}
+		c.before = append(c.before, sel)
+	}
+	c.own, err = newSelection(h, x)
+	return c, err
+}
+
+func newSelection(h *handling, x *Extra) (selection, error) {
+	sel := selection{selector: h.Which, extra: x}
+	var err error
+	if h.Only != nil {
+		sel.only, err = unpackNumbers(h.Only)
+		return sel, err
+	}
+	if h.Which.Filter != "" {
+		sel.filter, err = mapping.CompileFilter("filter", h.Which.Filter)
+	}
+	return sel, err
+}
+
+// takes reports whether a failed item is meant, and was not taken before.
+func (c *choice) takes(r *report.Row) (bool, error) {
+	for i := range c.before {
+		if yes, err := c.before[i].means(r); yes || err != nil {
+			return false, err
+		}
+	}
+	return c.own.means(r)
+}
+
+// means reports whether the selector means a failed item.
+func (s *selection) means(r *report.Row) (bool, error) {
+	if s.only != nil {
+		return s.only.has(r.No), nil
+	}
+	if s.Step != "" && s.Step != r.Step || s.Code != "" && s.Code != r.Code || s.Action != "" && s.Action != actionOf(s.extra, r.Step) {
+		return false, nil
+	}
+	if s.Message != "" {
+		if s.normal = fault.AppendNormal(s.normal[:0], r.Message); string(s.normal) != s.Message {
+			return false, nil
+		}
+	}
+	if s.filter == nil {
+		return true, nil
+	}
+	return s.filter.Match(mapping.Row{
+		ID: r.ID, State: r.State, Step: r.Step, Code: r.Code, Message: r.Message, Attempts: r.Attempts, Item: r.Data, Output: r.Output,
+	})
+}
+
+// onlyFailed wants blocks in which something failed.
+func onlyFailed(*reader) func(*block.State) bool {
+	return func(s *block.State) bool { return !s.Failed.Empty() }
+}
+
+// begin notes an entry, unless there is one of its key, and returns the key. What
+// it takes is counted before; nothing to take is an error.
+func (s *Service) begin(ctx context.Context, id string, h *handling) (string, error) {
+	if err := s.finishBegun(ctx, id); err != nil {
+		return "", err
+	}
+	for {
+		e, err := s.handlings().Get(ctx, id)
+		if err != nil && !errors.Is(err, weir.ErrNotFound) {
+			return "", err
+		}
+		if _, have := e.Value.find(h.Key); have != nil {
+			if have.Which != h.Which || have.Kind != h.Kind {
+				return "", fmt.Errorf("%w: the key was used for other items", weir.ErrConflict)
+			}
+			return h.Key, nil
+		}
+		if err := s.count(ctx, id, e.Value.Entries, h); err != nil {
+			return "", err
+		}
+		seen := e.Value.keys()
+		_, err = s.handlings().Put(ctx, id, func(v *handled, _ bool) error {
+			if v.keys() != seen {
+				return errMoved
+			}
+			next := *h
+			if !next.Pending {
+				v.take(next.Groups)
+				next.Groups = nil
+			}
+			v.Entries = append(v.Entries, next)
+			return nil
+		})
+		if errors.Is(err, records.ErrTooBig) {
+			return "", &Refusal{Code: "wrong_state", Detail: id + " has not ended, and there are too many items to note each", Fix: "wait for its end, or cancel it first"}
+		}
+		if !errors.Is(err, errMoved) {
+			return h.Key, err
+		}
+	}
+}
+
+var errMoved = errors.New("others have noted something meanwhile")
+
+// count fills in how many items an entry takes.
+func (s *Service) count(ctx context.Context, id string, before []handling, h *handling) error {
+	r, err := s.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	x, err := extraIn(r.spec.Extra)
+	if err != nil {
+		return err
+	}
+	meant, err := newChoice(before, h, &x)
+	if err != nil {
+		return err
+	}
+	h.Items, h.Only, h.Groups = 0, nil, nil
+	var only numbers
+	groups := map[taken]int64{}
+	var normal []byte
+	for one, err := range r.rows(ctx, 0, onlyFailed(r), nil) {
+		if err != nil {
+			return err
+		}
+		yes := one.State == report.Failed
+		if yes {
+			if yes, err = meant.takes(&one.Row); err != nil {
+				return err
+			}
+		}
+		if !yes {
+			continue
+		}
+		h.Items++
+		only.add(one.No)
+		normal = fault.AppendNormal(normal[:0], one.Message)
+		groups[taken{Step: one.Step, Code: one.Code, Message: string(normal)}]++
+	}
+	if h.Items == 0 {
+		return noneLeft(id, before)
+	}
+	h.Groups = s.grouped(groups)
+	if !r.status.State.Final() {
+		h.Only = only.pack()
+	}
+	return nil
+}
+
+func noneLeft(id string, before []handling) error {
+	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no failed item of %s is meant", id), Fix: "see its error groups for what failed"}
+	if len(before) > 0 {
+		e.Problem += " that was not retried or discarded before"
+		e.Fix = "see what became of them in its report; what failed again can be retried there"
+	}
+	return e
+}
+
+// mostTaken bounds the groups that an entry tells apart: a bulk action has hardly more, and the rest counts as one.
+const mostTaken = 200
+
+// grouped lists groups in a fixed order.
+func (s *Service) grouped(by map[taken]int64) []taken {
+	var list []taken
+	for g, n := range by {
+		g.Items = n
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b taken) int {
+		if a.Items != b.Items {
+			return int(b.Items - a.Items)
+		}
+		return strings.Compare(a.Step+"\x00"+a.Code+"\x00"+a.Message, b.Step+"\x00"+b.Code+"\x00"+b.Message)
+	})
+	if len(list) <= mostTaken {
+		return list
+	}
+	rest := map[string]int64{}
+	for _, g := range list[mostTaken:] {
+		rest[g.Step] += g.Items
+	}
+	list = list[:mostTaken]
+	for step, n := range rest {
+		list = append(list, taken{Step: step, Code: otherCode, Items: n})
+	}
+	return list
+}
+
+// settleHandling notes that a retry was carried out.
+func (s *Service) settleHandling(ctx context.Context, id, key string, made []string) error {
+	_, err := s.handlings().Update(ctx, id, func(v *handled) error {
+		_, h := v.find(key)
+		if h == nil || !h.Pending {
+			return nil
+		}
+		v.take(h.Groups)
+		h.Pending, h.Groups, h.Made = false, nil, made
+		return nil
+	})
+	return err
+}
+
+// takeBack forgets an entry that could not be carried out.
+func (s *Service) takeBack(ctx context.Context, id, key string) error {
+	_, err := s.handlings().Update(ctx, id, func(v *handled) error {
+		v.Entries = slices.DeleteFunc(v.Entries, func(h handling) bool { return h.Key == key && h.Pending })
+		return nil
+	})
+	return err
+}
+
+// begunFor is how long a retry may be under way before another carries it out.
+const begunFor = time.Minute
+
+// finishBegun carries out retries that somebody noted and did not end, as when a node crashed.
+func (s *Service) finishBegun(ctx context.Context, id string) error {
+	e, err := s.handlings().Get(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range e.Value.Entries {
+		if h := &e.Value.Entries[i]; h.Pending && time.Since(h.At) > begunFor {
+			if _, err := s.carryOut(ctx, id, h.Key); err != nil && !refused(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// DLQItems returns failed items that are left from an item on, the newest bulk
+// action first, and the item where the next page begins; empty: there is none. A page may have less than limit, and more follow.
+func (s *Service) DLQItems(ctx context.Context, d DLQ, from string, limit int) (list []api.ItemResult, next string, err error) {
+	bulk, at := "", int64(0)
+	if from != "" {
+		if bulk, at, err = ParseItemName(from); err != nil {
+			return nil, "", err
+		}
+	}
+	var c scan
+	for l, err := range s.lots(ctx, &d, bulk) {
+		if err != nil {
+			return nil, "", err
+		}
+		if l.id != bulk {
+			at = 0
+		}
+		if c.over() {
+			return list, ItemName(l.id, 0), nil
+		}
+		var full bool
+		list, next, full, err = s.lotItems(ctx, &d, l, at, list, limit, &c)
+		if full || err != nil {
+			return list, next, err
+		}
+	}
+	return list, "", nil
+}
+
+// lotItems adds the items of a lot to a page, until it is full.
+func (s *Service) lotItems(ctx context.Context, d *DLQ, l *lot, at int64, list []api.ItemResult, limit int, c *scan) (_ []api.ItemResult, next string, full bool, err error) {
+	meant, err := newChoice(l.noted.Entries, &handling{Which: d.selector()}, &l.extra)
+	if err != nil {
+		return nil, "", false, err
+	}
+	r, err := s.read(ctx, l.id)
+	if err != nil {
+		return nil, "", false, err
+	}
+	defer r.close()
+	turn := func(end int64) bool {
+		if !c.over() || end >= r.spec.Items {
+			return true
+		}
+		next, full = ItemName(l.id, end), true
+		return false
+	}
+	for x, err := range r.rows(ctx, at, c.counts(onlyFailed(r)), turn) {
+		if err != nil {
+			return nil, "", false, err
+		}
+		yes := x.State == report.Failed
+		if yes {
+			if yes, err = meant.takes(&x.Row); err != nil {
+				return nil, "", false, err
+			}
+		}
+		switch {
+		case !yes:
+			continue
+		case len(list) == limit:
+			return list, ItemName(l.id, x.No), true, nil
+		}
+		one := itemResult(r, &x)
+		one.Name, one.Tenant = l.info.Name, l.info.Tenant
+		list = append(list, one)
+	}
+	return list, next, full, nil
+}
+
+// DLQExport is the failed items that are left on their way out. after is the last item that whoever asks has.
+func (s *Service) DLQExport(_ context.Context, d DLQ, after string) (Export, error) {
+	if after != "" {
+		if _, _, err := ParseItemName(after); err != nil {
+			return Export{}, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is no item", after), Fix: "give the item of the last row that you have"}
+		}
+	}
+	return Export{Name: "dlq", Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
+		return s.dlqRows(ctx, d, after)
+	}}, nil
+}
+
+const exportPage = 1000
+
+func (s *Service) dlqRows(ctx context.Context, d DLQ, after string) iter.Seq2[api.ItemResult, error] {
+	return func(yield func(api.ItemResult, error) bool) {
+		from := ""
+		if after != "" {
+			bulk, no, _ := ParseItemName(after) // it was checked
+			from = ItemName(bulk, no+1)
+		}
+		for more := true; more; more = from != "" {
+			list, next, err := s.DLQItems(ctx, d, from, exportPage)
+			if err != nil {
+				yield(api.ItemResult{}, err)
+				return
+			}
+			for _, x := range list {
+				if !yield(x, nil) {
+					return
+				}
+			}
+			from = next
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/weirhq/weir/api"
+)
+
+// Health adds to h how this node is: whether its store answers, and whether the
+// partitions have owners that can run them.
+func (s *Service) Health(ctx context.Context, h *api.Health) {
+	h.Node, h.Durability = s.engine.Name(), s.opts.Store.Durability()
+	if _, err := s.engine.Partitions(ctx); err != nil {
+		h.Problems = append(h.Problems, "the store does not answer") // why is in the log: whoever asks here need not know addresses
+	}
+	if err := s.engine.Health(); err != nil {
+		h.Problems = append(h.Problems, strings.Split(err.Error(), "\n")...)
+	}
+	if none := s.engine.Unowned(); len(none) > 0 && len(s.engine.Owned()) == 0 {
+		h.Problems = append(h.Problems, fmt.Sprintf("%d partitions have no owner yet", len(none)))
+	}
+	if len(h.Problems) > 0 {
+		h.Status = "degraded"
+	}
+}

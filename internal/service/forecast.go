@@ -1,0 +1,197 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/schedule"
+)
+
+// mostOthers is how many bulk actions that have not ended a forecast reckons with, the newest first.
+const mostOthers = 200
+
+// Forecast tells how a bulk action would go if it started, by the real scheduler
+// run against the present load.
+func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastRequest) (api.Forecast, error) {
+	b, err := s.Get(ctx, id)
+	if err != nil {
+		return api.Forecast{}, err
+	}
+	start := time.Now().UTC()
+	if req.StartAt != "" {
+		if start, _, err = schedule.ParseStart("start_at", req.StartAt, req.Zone, start); err != nil {
+			return api.Forecast{}, err
+		}
+	}
+	load, err := s.load(ctx, id, req.Rates)
+	if err != nil {
+		return api.Forecast{}, err
+	}
+	w, err := s.work(&b, &load, time.Until(start))
+	if err != nil {
+		return api.Forecast{}, err
+	}
+	f, err := forecast.Of(w, load)
+	if err != nil {
+		return api.Forecast{}, err
+	}
+	return viewForecast(&b, &f, start), nil
+}
+
+// work is the bulk action as a forecast sees it. Resources that nobody has used yet are added to the load.
+func (s *Service) work(b *api.BulkAction, load *forecast.Load, delay time.Duration) (forecast.Work, error) {
+	tier, err := weir.ParseTier(b.Tier)
+	if err != nil {
+		tier = weir.TierDefault
+	}
+	left := b.Counts.Total - b.Counts.Done - b.Counts.Failed - b.Counts.Cancelled
+	w := forecast.Work{Name: b.Name, Tenant: b.Tenant, Tier: tier, Priority: b.Priority, Items: left, Delay: max(delay, 0)}
+	if !b.Deadline.IsZero() {
+		w.Deadline = time.Until(b.Deadline) - w.Delay
+	}
+	for _, st := range b.Steps {
+		a, err := s.actions.find(st.Action)
+		if err != nil {
+			return w, s.unknownAction("steps", st.Action)
+		}
+		base := a.step(false)
+		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Conditional: st.When != ""})
+		if !slices.ContainsFunc(load.Resources, func(r forecast.Resource) bool { return r.Name == base.Resource.Name }) {
+			load.Resources = append(load.Resources, forecast.Resource{
+				Name: base.Resource.Name, Rate: base.Resource.Rate, Concurrency: base.Resource.Concurrency, Timeout: base.Timeout, Attempts: base.Retry.MaxAttempts,
+			})
+		}
+	}
+	return w, nil
+}
+
+// load is the system as it is now, but for one bulk action.
+func (s *Service) load(ctx context.Context, except string, rates map[string]api.Rate) (forecast.Load, error) {
+	nodes, err := s.engine.Nodes(ctx)
+	if err != nil {
+		return forecast.Load{}, err
+	}
+	limits, err := s.engine.Limits(ctx)
+	if err != nil {
+		return forecast.Load{}, err
+	}
+	load := forecast.Load{Nodes: len(nodes)}
+	for _, n := range nodes {
+		load.Slots = max(load.Slots, n.Slots)
+		for i := range n.Resources {
+			load.Resources = addResource(load.Resources, &n.Resources[i])
+		}
+	}
+	for _, n := range nodes {
+		for i := range n.Lanes {
+			addLane(load.Resources, &n.Lanes[i])
+		}
+	}
+	for i := range load.Resources {
+		r := &load.Resources[i]
+		if set := limits.Resources[r.Name].Rate; set != nil {
+			r.Rate = *set
+		}
+		if what, ok := rates[r.Name]; ok {
+			r.Rate = weir.Rate(what)
+		}
+	}
+	load.Others, err = s.others(ctx, except, limits)
+	return load, err
+}
+
+func addResource(all []forecast.Resource, u *weir.ResourceUse) []forecast.Resource {
+	if slices.ContainsFunc(all, func(r forecast.Resource) bool { return r.Name == u.Name }) {
+		return all
+	}
+	return append(all, forecast.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency})
+}
+
+// addLane adds what a lane has seen of its resource to what is known of it.
+func addLane(all []forecast.Resource, l *weir.Lane) {
+	i := slices.IndexFunc(all, func(r forecast.Resource) bool { return r.Name == l.ID.Resource })
+	if i < 0 || l.Ended == 0 {
+		return
+	}
+	r := &all[i]
+	total := r.Samples + l.Ended
+	mean := float64(l.Took) / float64(l.Ended)
+	r.Service = time.Duration((float64(r.Service)*float64(r.Samples) + mean*float64(l.Ended)) / float64(total))
+	r.Failures = (r.Failures*float64(r.Samples) + float64(l.Failed)) / float64(total)
+	r.Samples = total
+}
+
+// others are the bulk actions that have not ended.
+func (s *Service) others(ctx context.Context, except string, limits weir.Limits) (out []forecast.Other, err error) {
+	ids, err := s.engine.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if len(out) == mostOthers {
+			break
+		}
+		b, err := s.engine.Get(ctx, id)
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		p, err := b.Now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if string(id) == except || p.State != weir.BulkRunning {
+			continue
+		}
+		v, err := s.view(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		info := b.Info()
+		o := forecast.Other{
+			Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
+			Weight: limits.Tenants[info.Tenant].Weight,
+		}
+		for _, st := range v.Steps {
+			if a, err := s.actions.find(st.Action); err == nil {
+				o.Steps, o.Batch = append(o.Steps, a.base.Resource.Name), max(o.Batch, a.base.BatchSize)
+			}
+		}
+		if len(o.Steps) > 0 {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+func viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.Forecast {
+	out := api.Forecast{
+		Items: f.Items, Duplicates: b.Duplicates, Invalid: b.BadLines, Assumptions: f.Assumptions, Clashes: []api.Clash{},
+		Takes:  api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
+		Finish: api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()},
+	}
+	if f.Bottleneck.Kind != "" {
+		out.Bottleneck = &api.Bottleneck{Kind: string(f.Bottleneck.Kind), Resource: f.Bottleneck.Resource, Value: f.Bottleneck.Value}
+	}
+	for _, st := range f.Steps {
+		out.Steps = append(out.Steps, api.ForecastStep{Step: st.Name, Action: st.Action, Items: st.Items, Calls: st.Calls, Rate: st.Rate, Takes: api.Duration(st.Duration)})
+	}
+	for _, c := range f.Clashes {
+		out.Clashes = append(out.Clashes, api.Clash{Resource: c.Resource, Tenants: c.Tenants, Backlog: c.Backlog, Share: c.Share})
+	}
+	if f.Deadline != forecast.NoDeadline {
+		holds := f.Deadline == forecast.Holds
+		out.Deadline = &holds
+	}
+	if out.Assumptions == nil {
+		out.Assumptions = []string{}
+	}
+	return out
+}

@@ -1,0 +1,247 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/vault"
+)
+
+// Hidden stands for a secret in answers. Sent back in a change, it keeps the secret that is there.
+const Hidden = "[secret]"
+
+// Match says whether what is there may be replaced: version is that of what is
+// there, empty if there is none. An error ends the change.
+type Match func(version string) error
+
+// maxName is how long the name of something that people make may be.
+const maxName = 128
+
+// checkName refuses names that could not stand in a path, a label or a lane.
+func checkName(field, name string) error {
+	good := name != "" && len(name) <= maxName
+	for i := 0; i < len(name) && good; i++ {
+		c := name[i]
+		good = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
+	}
+	if good && name != "." && name != ".." {
+		return nil
+	}
+	return &weir.FieldError{Code: "bad_name", Field: field, Problem: fmt.Sprintf("%.64q is no name", name), Fix: "use letters, digits, '.', '-' and '_', at most 128"}
+}
+
+// there reports whether the action was not deleted.
+func (a *storedAction) there() bool { return !a.Deleted }
+
+// putRecord writes a record if match allows it to take the place of what is
+// there. A record that there tells is none counts as missing. Others who write
+// it meanwhile make it begin anew, so that match always sees what is replaced.
+func putRecord[T any](ctx context.Context, t *records.Table[T], name string, match Match, there func(*T) bool, change func(v *T, found bool) error) (records.Entry[T], error) {
+	for {
+		e, err := t.Get(ctx, name)
+		stored := err == nil
+		if !stored && !errors.Is(err, weir.ErrNotFound) {
+			return e, err
+		}
+		found, version := stored && there(&e.Value), ""
+		if found {
+			version = e.Version
+		}
+		if err := match(version); err != nil {
+			return e, err
+		}
+		if stored {
+			e, err = t.UpdateIf(ctx, name, e.Version, func(v *T) error { return change(v, found) })
+		} else {
+			var v T
+			if err := change(&v, false); err != nil {
+				return e, err
+			}
+			e, err = t.Insert(ctx, name, v)
+		}
+		if !errors.Is(err, records.ErrChanged) && !errors.Is(err, records.ErrExists) && (!stored || !errors.Is(err, weir.ErrNotFound) || !found) {
+			return e, err
+		}
+		if ctx.Err() != nil {
+			return e, ctx.Err()
+		}
+	}
+}
+
+// Actions lists the actions that there are, by name, secrets hidden.
+func (s *Service) Actions(ctx context.Context) ([]api.Action, error) {
+	if err := s.actions.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var out []api.Action
+	for _, name := range s.actions.names() {
+		if a, err := s.actions.find(name); err == nil && !a.deleted {
+			out = append(out, a.shown())
+		}
+	}
+	return out, nil
+}
+
+// Action returns one action, secrets hidden, and its version. Those of program and file have none.
+func (s *Service) Action(ctx context.Context, name string) (a api.Action, version string, err error) {
+	if fixed := s.actions.fixed[name]; fixed != nil {
+		return fixed.shown(), "", nil
+	}
+	e, err := s.actions.table.Get(ctx, name)
+	if err == nil && e.Value.Deleted {
+		err = weir.ErrNotFound
+	}
+	if err != nil {
+		return a, "", err
+	}
+	made, err := s.actions.take(e)
+	if err != nil {
+		return a, "", err
+	}
+	return made.shown(), e.Version, nil
+}
+
+// shown is the action as answers have it.
+func (a *action) shown() api.Action {
+	out := a.Action
+	out.Secret = hide(out.Secret)
+	out.Header = hideAll(out.Header)
+	return out
+}
+
+func hide(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return Hidden
+}
+
+func hideAll(secrets map[string]string) map[string]string {
+	out := maps.Clone(secrets)
+	for k := range out {
+		out[k] = Hidden
+	}
+	return out
+}
+
+// PutAction makes or changes an HTTP action. All nodes follow within a second,
+// also with bulk actions that run. May is asked whether the caller may change
+// the action that is there.
+func (s *Service) PutAction(ctx context.Context, a api.Action, match Match, may func(api.Action) error) (out api.Action, version string, err error) {
+	if err := checkName("name", a.Name); err != nil {
+		return out, "", err
+	}
+	if err := s.unfixed(a.Name); err != nil {
+		return out, "", err
+	}
+	a.Kind, a.Origin, a.Undo = "", "", false
+	e, err := putRecord(ctx, s.actions.table, a.Name, match, (*storedAction).there, func(v *storedAction, found bool) error {
+		return s.replaceAction(v, found, a, may)
+	})
+	if err != nil {
+		return out, "", err
+	}
+	made, err := s.actions.take(e)
+	if err != nil {
+		return out, "", err
+	}
+	return made.shown(), e.Version, nil
+}
+
+// replaceAction makes the record of an action that takes the place of another.
+func (s *Service) replaceAction(v *storedAction, found bool, a api.Action, may func(api.Action) error) error {
+	before := api.Action{Name: a.Name}
+	if found {
+		before = v.Action
+		if err := may(before); err != nil {
+			return err
+		}
+	}
+	sealed, err := s.actions.keepSecrets(a, before)
+	if err != nil {
+		return err
+	}
+	open, err := s.actions.open(sealed)
+	if err != nil {
+		return err
+	}
+	if _, err := s.actions.prepare(open); err != nil {
+		return err
+	}
+	*v = storedAction{Action: sealed}
+	return nil
+}
+
+// keepSecrets seals the secrets of an action, and takes over those that are only said to be there.
+func (r *actions) keepSecrets(a, before api.Action) (api.Action, error) {
+	if a.Secret == Hidden {
+		a.Secret = before.Secret
+	}
+	a.Header = maps.Clone(a.Header)
+	for k, v := range a.Header {
+		if v != Hidden {
+			continue
+		}
+		if before.Header[k] == "" {
+			return a, &weir.FieldError{Code: "bad_value", Field: "header." + k, Problem: "there is no value to keep", Fix: "send the value"}
+		}
+		a.Header[k] = before.Header[k]
+	}
+	if err := noSealed(a.Secret, before.Secret, "secret"); err != nil {
+		return a, err
+	}
+	for k, v := range a.Header {
+		if err := noSealed(v, before.Header[k], "header."+k); err != nil {
+			return a, err
+		}
+	}
+	return r.seal(a)
+}
+
+// noSealed refuses a value that only looks sealed: it would be stored as it is, and never open.
+func noSealed(value, before, field string) error {
+	if vault.IsSealed(value) && value != before {
+		return &weir.FieldError{Code: "bad_value", Field: field, Problem: "is a sealed secret", Fix: "send it in the clear; it is sealed before it is stored"}
+	}
+	return nil
+}
+
+// unfixed refuses to change what program or file brings.
+func (s *Service) unfixed(name string) error {
+	a := s.actions.fixed[name]
+	if a == nil {
+		return nil
+	}
+	fix := "change the program"
+	if a.Origin == "file" {
+		fix = "change the configuration file and restart"
+	}
+	return &Refusal{Code: "in_use", Detail: fmt.Sprintf("action %q comes from the %s", name, a.Origin), Fix: fix + ", or choose another name"}
+}
+
+// DeleteAction takes an action away: nothing new can use it, and what runs goes on with it.
+func (s *Service) DeleteAction(ctx context.Context, name string, match Match, may func(api.Action) error) error {
+	if err := s.unfixed(name); err != nil {
+		return err
+	}
+	e, err := putRecord(ctx, s.actions.table, name, match, (*storedAction).there, func(v *storedAction, found bool) error {
+		if !found {
+			return weir.ErrNotFound
+		}
+		if err := may(v.Action); err != nil {
+			return err
+		}
+		v.Deleted = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.actions.take(e)
+	return err
+}

@@ -1,0 +1,297 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/vault"
+)
+
+// Connections lists the connections that there are, by name, secrets hidden.
+func (s *Service) Connections(ctx context.Context) ([]api.Connection, error) {
+	var out []api.Connection
+	for _, c := range s.opts.Connections {
+		out = append(out, shownConnection(c, "file"))
+	}
+	for e, err := range s.connections().All(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if s.fileConnection(e.Name) == nil { // else that of the file holds
+			out = append(out, shownConnection(e.Value, "api"))
+		}
+	}
+	slices.SortFunc(out, func(a, b api.Connection) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func shownConnection(c api.Connection, origin string) api.Connection {
+	c.Secret, c.Origin = hideAll(c.Secret), origin
+	return c
+}
+
+func (s *Service) fileConnection(name string) *api.Connection {
+	i := slices.IndexFunc(s.opts.Connections, func(c api.Connection) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.opts.Connections[i]
+}
+
+// Connection returns one connection, secrets hidden, and its version. Those of the file have none.
+func (s *Service) Connection(ctx context.Context, name string) (api.Connection, string, error) {
+	if c := s.fileConnection(name); c != nil {
+		return shownConnection(*c, "file"), "", nil
+	}
+	e, err := s.connections().Get(ctx, name)
+	return shownConnection(e.Value, "api"), e.Version, err
+}
+
+// PutConnection makes or changes a connection. Sources that are read use it from
+// their next page on. May is asked whether the caller may change what is there.
+func (s *Service) PutConnection(ctx context.Context, c api.Connection, match Match, may func(api.Connection) error) (api.Connection, string, error) {
+	if err := s.checkConnection(&c); err != nil {
+		return c, "", err
+	}
+	c.Origin = ""
+	e, err := putRecord(ctx, s.connections(), c.Name, match, func(*api.Connection) bool { return true }, func(v *api.Connection, found bool) error {
+		if found {
+			if err := may(*v); err != nil {
+				return err
+			}
+		}
+		sealed, err := s.sealConnection(c, v.Secret)
+		if err == nil {
+			*v = sealed
+		}
+		return err
+	})
+	return shownConnection(e.Value, "api"), e.Version, err
+}
+
+// sealConnection seals the secrets of a connection, and takes over those that are only said to be there.
+func (s *Service) sealConnection(c api.Connection, before map[string]string) (api.Connection, error) {
+	c.Secret = maps.Clone(c.Secret)
+	for _, k := range slices.Sorted(maps.Keys(c.Secret)) {
+		v := c.Secret[k]
+		if v == Hidden {
+			if before[k] == "" {
+				return c, &weir.FieldError{Code: "bad_value", Field: "secret." + k, Problem: "there is no value to keep", Fix: "send the value"}
+			}
+			c.Secret[k] = before[k]
+			continue
+		}
+		if err := noSealed(v, before[k], "secret."+k); err != nil {
+			return c, err
+		}
+		sealed, err := s.opts.Vault.Seal("connection/"+c.Name+"/"+k, []byte(v))
+		if err != nil {
+			return c, err
+		}
+		c.Secret[k] = sealed
+	}
+	return c, nil
+}
+
+// secretNames and optionNames are what connections can have, besides secrets named header.….
+var (
+	secretNames = []string{"password", "token", "signing", "private_key"}
+	optionNames = []string{"user", "database", "region", "sasl", "plain", "ca", "certificate"}
+)
+
+func (s *Service) checkConnection(c *api.Connection) error {
+	var bad weir.InputError
+	if err := checkName("name", c.Name); err != nil {
+		addFault(&bad, err, "bad_name", "name")
+	}
+	if s.fileConnection(c.Name) != nil {
+		return &Refusal{Code: "in_use", Detail: fmt.Sprintf("connection %q comes from the file", c.Name), Fix: "change the configuration file and restart, or choose another name"}
+	}
+	if c.URL == "" {
+		bad.Add("missing_field", "url", "is empty", "say where it is")
+	}
+	if strings.Contains(c.URL, "@") {
+		bad.Add("bad_url", "url", "holds a user or a password", "put them into option.user and secret.password")
+	} else if c.URL != "" && (c.Kind == "http" || c.Kind == "s3") {
+		if _, err := s.opts.Guard.CheckURL("url", c.URL); err != nil {
+			addFault(&bad, err, "bad_url", "url")
+		}
+	}
+	for k, v := range c.Secret {
+		if _, header := cutHeader(k); !header && !slices.Contains(secretNames, k) {
+			bad.Add("unknown_field", "secret."+k, "there is no such secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
+		}
+		if vault.IsSealed(v) {
+			bad.Add("bad_value", "secret."+k, "is a sealed secret", "send it in the clear; it is sealed before it is stored")
+		}
+	}
+	for k := range c.Option {
+		if !slices.Contains(optionNames, k) {
+			bad.Add("unknown_field", "option."+k, "there is no such option", "known: "+strings.Join(optionNames, ", "))
+		}
+	}
+	return bad.OrNil()
+}
+
+// DeleteConnection removes a connection. Sources that need it fail from then on.
+func (s *Service) DeleteConnection(ctx context.Context, name string, match Match, may func(api.Connection) error) error {
+	if s.fileConnection(name) != nil {
+		return &Refusal{Code: "in_use", Detail: fmt.Sprintf("connection %q comes from the file", name), Fix: "change the configuration file and restart"}
+	}
+	e, err := s.connections().Get(ctx, name)
+	if err == nil {
+		err = may(e.Value)
+	}
+	if err == nil {
+		err = match(e.Version)
+	}
+	if err != nil {
+		return err
+	}
+	return s.connections().DeleteIf(ctx, name, e.Version)
+}
+
+const (
+	tryFor   = 15 * time.Second
+	tryItems = 3
+)
+
+// TestConnection finds out whether a connection works. That it does not is an answer, not an error.
+func (s *Service) TestConnection(ctx context.Context, name string, in api.ConnectionTest) (api.ConnectionResult, error) {
+	c, err := s.findConnection(name)
+	if err != nil {
+		return api.ConnectionResult{}, err
+	}
+	if in.Source != nil {
+		if err := sourceUses(in.Source, name); err != nil {
+			return api.ConnectionResult{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	began := time.Now()
+	var out api.ConnectionResult
+	switch {
+	case in.Source != nil:
+		out.Items, err = s.trySource(ctx, in.Source, c)
+		out.Detail = fmt.Sprintf("read %d items", len(out.Items))
+	case c.Kind == "http":
+		out.Detail, err = s.tryHTTP(ctx, c)
+	case c.Kind == "postgres":
+		_, err = s.trySource(ctx, &api.Source{Postgres: &api.PostgresSource{Connection: name, Query: "SELECT 1 AS id", Key: "id"}}, c)
+		out.Detail = "the database answers"
+	default:
+		err = s.tryDial(ctx, c)
+		out.Detail = "somebody answers there; give a source to read from it"
+	}
+	out.OK, out.Took = err == nil, api.Duration(time.Since(began))
+	if err != nil {
+		out.Detail, out.Code = err.Error(), tryCode(err)
+	}
+	return out, nil
+}
+
+// tryCode is why a try failed, for programs.
+func tryCode(err error) string {
+	var forever *feed.PermanentError
+	var field *weir.FieldError
+	switch {
+	case errors.As(err, &forever):
+		return forever.Code
+	case errors.As(err, &field):
+		return field.Code
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "unreachable"
+}
+
+// sourceUses wants a source to use a connection.
+func sourceUses(src *api.Source, name string) error {
+	used := ""
+	switch {
+	case src.Segment != nil:
+		used = src.Segment.Connection
+	case src.Postgres != nil:
+		used = src.Postgres.Connection
+	case src.Object != nil:
+		used = src.Object.Connection
+	case src.Kafka != nil:
+		used = src.Kafka.Connection
+	}
+	if used == name {
+		return nil
+	}
+	return &weir.FieldError{Code: "bad_value", Field: "source.connection", Problem: fmt.Sprintf("%.64q is not the connection that is tried", used), Fix: "name " + name}
+}
+
+// trySource reads the first items of a source.
+func (s *Service) trySource(ctx context.Context, src *api.Source, c api.Connection) ([]api.Item, error) {
+	spec, err := feedSpec(&api.NewBulkAction{Source: src})
+	if err != nil {
+		return nil, err
+	}
+	f, err := feed.Open(spec, func(string) (feed.Connection, error) { return feedConnection(c), nil }, s.world)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	items, err := feed.Preview(ctx, f, tryItems)
+	var out []api.Item
+	for _, it := range items {
+		out = append(out, api.Item{ID: it.ID, Data: validJSON(it.Value)})
+	}
+	return out, err
+}
+
+// tryHTTP asks the connection's own address.
+func (s *Service) tryHTTP(ctx context.Context, c api.Connection) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	for k, v := range c.Secret {
+		if name, ok := cutHeader(k); ok {
+			req.Header.Set(name, v)
+		}
+	}
+	if t := c.Secret["token"]; t != "" {
+		req.Header.Set("Authorization", "Bearer "+t)
+	}
+	resp, err := s.world.Client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	_ = resp.Body.Close()
+	text := "it answered " + resp.Status
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		return text, &feed.PermanentError{Code: feed.CodeRefused, Problem: text, Fix: "check the secrets of the connection"}
+	}
+	return text, nil
+}
+
+// tryDial finds out whether somebody listens.
+func (s *Service) tryDial(ctx context.Context, c api.Connection) error {
+	address, _, _ := strings.Cut(c.URL, ",")
+	if u, err := url.Parse(c.URL); err == nil && u.Host != "" {
+		address = u.Host
+		if u.Port() == "" {
+			address += map[bool]string{true: ":443", false: ":80"}[u.Scheme == "https"]
+		}
+	}
+	conn, err := s.world.Dial(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

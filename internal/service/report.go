@@ -1,0 +1,134 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// Report is what became of a bulk action, as of now; it is final when the bulk action has ended.
+func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return api.Report{}, err
+	}
+	rep, err := b.Report(ctx)
+	if err != nil {
+		return api.Report{}, err
+	}
+	view, err := s.view(ctx, b)
+	if err != nil {
+		return api.Report{}, err
+	}
+	out := api.Report{
+		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Outcome: view.Outcome, RetryOf: view.RetryOf, Counts: view.Counts,
+		Duplicates: view.Duplicates, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
+		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Files: filesOf(id),
+	}
+	if out.Errors, err = s.ErrorGroups(ctx, id); err != nil {
+		return out, err
+	}
+	if out.Retries, out.Combined, err = s.withRetries(ctx, id, view.Counts); err != nil {
+		return out, err
+	}
+	x, err := extraIn(b.Info().Extra)
+	if err != nil {
+		return out, err
+	}
+	out.Forecast = accuracy(x.Forecast, &out)
+	return out, nil
+}
+
+// filesOf leads to the rows of a bulk action.
+func filesOf(id string) api.Files {
+	to := func(state string) string { return "/v1/bulk-actions/" + id + "/results?state=" + state + "&format=csv" }
+	return api.Files{Done: to(report.Done), Failed: to(report.Failed), Cancelled: to(report.Cancelled)}
+}
+
+func stepReports(b *api.BulkAction, sum *report.Summary) []api.StepReport {
+	out := make([]api.StepReport, 0, len(sum.Steps))
+	for i, st := range sum.Steps {
+		x := api.StepReport{
+			StepProgress: api.StepProgress{
+				Step: st.Name, Action: st.Action, Done: int64(st.Done), Failed: int64(st.Failed), LeftOut: int64(st.LeftOut),
+				Attempts: int64(st.Attempts), Retries: int64(st.Retries), Refused: int64(st.Refused),
+			},
+			Rate: st.Rate, P50: api.Duration(st.Latency.P50), P95: api.Duration(st.Latency.P95), P99: api.Duration(st.Latency.P99),
+		}
+		if i < len(b.Steps) {
+			x.Action = b.Steps[i].Action
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func waitedOf(list []report.Wait) []api.Waited {
+	out := make([]api.Waited, 0, len(list))
+	for _, w := range list {
+		out = append(out, api.Waited{Reason: w.Reason, Duration: api.Duration(w.Duration), Share: w.Share})
+	}
+	return out
+}
+
+// accuracy is how good the forecast was, once it can be told.
+func accuracy(q *api.Quantiles, r *api.Report) *api.Accuracy {
+	if q == nil || q.P50 <= 0 || r.FinishedAt.IsZero() {
+		return nil
+	}
+	return &api.Accuracy{P50: q.P50, P90: q.P90, Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(time.Duration(q.P50)) - 1}
+}
+
+// withRetries returns the retries of a bulk action, and its counts with what
+// became of the items there. Without retries there are none.
+func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]string, *api.Counts, error) {
+	var made []string
+	sum := c
+	if err := s.finishBegun(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	for e, err := range s.links.All(ctx, id+"/") {
+		if err != nil {
+			return nil, nil, err
+		}
+		if e.Value.Kind != linkRetry {
+			continue
+		}
+		again := e.Name[len(id)+1:]
+		made = append(made, again)
+		b, err := s.Get(ctx, again)
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+			continue // what became of them is not known any more: they count as they were
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		_, of, err := s.withRetries(ctx, again, b.Counts)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of == nil {
+			of = &b.Counts
+		}
+		sum.Failed -= b.Counts.Total
+		add(&sum, of)
+	}
+	if made == nil {
+		return nil, nil, nil
+	}
+	return made, &sum, nil
+}
+
+// add adds what became of items to counts that have them in their total already.
+func add(to *api.Counts, c *api.Counts) {
+	to.Ready += c.Ready
+	to.Waiting += c.Waiting
+	to.InFlight += c.InFlight
+	to.Done += c.Done
+	to.Failed += c.Failed
+	to.Cancelled += c.Cancelled
+}

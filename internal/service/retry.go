@@ -1,0 +1,168 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// The kinds of what is made of a bulk action.
+const (
+	linkRetry = "retry"
+	linkUndo  = "undo"
+)
+
+// link notes that one bulk action was made of another. Noting it again changes nothing.
+func (s *Service) link(ctx context.Context, of, id, kind string, at time.Time) error {
+	_, err := s.links.Insert(ctx, of+"/"+id, linked{Of: of, Kind: kind, At: at})
+	if errors.Is(err, records.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Retry tries failed items of a bulk action again, as new ones that are linked to
+// it. Items that were retried or discarded before are left alone. With the same
+// key it makes nothing new, whatever crashed; an empty key is one of its own.
+func (s *Service) Retry(ctx context.Context, id string, want api.Again, key string) (api.Linked, error) {
+	b, err := s.ended(ctx, id)
+	if err != nil {
+		return api.Linked{}, err
+	}
+	if want.Step != "" && !known(b.Info().Steps, want.Step) {
+		return api.Linked{}, &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "there is no such step", Fix: fmt.Sprintf("the steps are %q", b.Info().Steps)}
+	}
+	h := handling{
+		Key: key, Kind: linkRetry, Which: selector{Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},
+		Rate: want.Rate, KeepKeys: want.KeepKeys, At: time.Now().UTC(), Pending: true,
+	}
+	return s.retry(ctx, id, &h)
+}
+
+func known(list []string, name string) bool {
+	for _, n := range list {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// ended finds a bulk action whose failed items can be tried again.
+func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.Now(ctx)
+	if err == nil && !p.State.Final() && p.State != weir.BulkStopped {
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", id, StateOf(p.State)), Fix: "wait for its end, or cancel it first"}
+	}
+	return b, err
+}
+
+// retry notes what is to be retried, and does it.
+func (s *Service) retry(ctx context.Context, id string, h *handling) (api.Linked, error) {
+	if h.Key == "" {
+		h.Key = rand.Text()
+	}
+	begun, err := s.begin(ctx, id, h)
+	if err != nil {
+		return api.Linked{}, err
+	}
+	made, err := s.carryOut(ctx, id, begun)
+	if err != nil {
+		return api.Linked{}, err
+	}
+	out := api.Linked{BulkActions: []api.BulkAction{}}
+	for _, again := range made {
+		view, err := s.Get(ctx, again)
+		if err != nil {
+			return out, err
+		}
+		out.Items += view.Counts.Total
+		out.BulkActions = append(out.BulkActions, view)
+	}
+	return out, nil
+}
+
+// carryOut makes the bulk actions of a retry that was noted. It may be done any
+// number of times, by any node: the engine makes them once.
+func (s *Service) carryOut(ctx context.Context, id, key string) ([]string, error) {
+	e, err := s.handlings().Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	at, h := e.Value.find(key)
+	switch {
+	case h == nil:
+		return nil, &Refusal{Code: "in_progress", Detail: "it was refused meanwhile", Fix: "ask again", RetryAfter: time.Second}
+	case !h.Pending:
+		return h.Made, nil
+	}
+	made, err := s.submitRetry(ctx, id, e.Value.Entries[:at], h)
+	if err != nil {
+		if refused(err) {
+			err = errors.Join(err, s.takeBack(context.WithoutCancel(ctx), id, key))
+		}
+		return nil, err
+	}
+	return made, s.settleHandling(context.WithoutCancel(ctx), id, key, made)
+}
+
+// submitRetry has the engine submit the items that are meant and that nothing before took.
+func (s *Service) submitRetry(ctx context.Context, id string, before []handling, h *handling) ([]string, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := b.Info()
+	x, err := extraIn(info.Extra)
+	if err != nil {
+		return nil, err
+	}
+	meant, err := newChoice(before, h, &x)
+	if err != nil {
+		return nil, err
+	}
+	extra, err := json.Marshal(Extra{ // without what is of this moment: doing it again must submit the same
+		Steps: x.Steps, Params: x.Params, Labels: x.Labels, UndoOf: x.UndoOf, Created: h.At,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	list, err := b.Retry(ctx, engine.RetryOptions{
+		Step: h.Which.Step, Rate: weir.Rate(h.Rate), KeepKeys: h.KeepKeys, IdempotencyKey: h.Key, Ticket: engine.Ticket{Notify: true, Extra: extra},
+		Match: func(r *report.Row) bool {
+			yes, err := meant.takes(r)
+			if err != nil && failed == nil {
+				failed = err
+			}
+			return yes
+		},
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	var made []string
+	for _, again := range list {
+		made = append(made, string(again.ID()))
+		if err := s.link(context.WithoutCancel(ctx), id, string(again.ID()), linkRetry, h.At); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/execute"
+)
+
+// CheckNew says everything that is wrong with a bulk action of a tenant that is to be created.
+func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string) error {
+	now := time.Now().UTC()
+	return s.checkDraft(&draft{Spec: n, Tenant: tenant, Created: now}, now)
+}
+
+// NewTemplate makes the text of a bulk action that a schedule of a tenant will
+// create again and again. Its secret is sealed. Where n leaves the secret out, that
+// of old is kept as long as the URL is the same: secrets are never shown, so whoever
+// sends back what was shown to them has none.
+func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
+	var bad weir.InputError
+	checkTemplate(&bad, &n, tenant)
+	if err := s.CheckNew(ctx, n, tenant); err != nil && !addAll(&bad, err) {
+		return nil, err
+	}
+	if err := bad.OrNil(); err != nil {
+		return nil, err
+	}
+	n.Tenant = tenant
+	if c := n.Callback; c != nil && c.Secret == "" {
+		if was, err := readTemplate(old); err == nil && was.Callback != nil && was.Callback.URL == c.URL {
+			c.Secret = was.Callback.Secret
+		}
+	}
+	var err error
+	if n.Callback, err = s.sealCallback(templatePlace(tenant), n.Callback); err != nil {
+		return nil, err
+	}
+	return json.Marshal(n)
+}
+
+// checkTemplate refuses what makes sense for one bulk action only.
+func checkTemplate(bad *weir.InputError, n *api.NewBulkAction, tenant string) {
+	if n.Tenant != "" && n.Tenant != tenant {
+		bad.Add("bad_value", "tenant", "is another than that of the schedule", "leave it out")
+	}
+	if n.StartAt != "" {
+		bad.Add("bad_value", "start_at", "is what the schedule says", "leave it out")
+	}
+	if !n.Deadline.IsZero() {
+		bad.Add("bad_value", "deadline", "is one moment, and will have passed the next time", "leave it out")
+	}
+	if n.Source == nil && len(n.Items) == 0 {
+		bad.Add("no_items", "source", "is missing, and there are no items", "say where the items are read from each time")
+	}
+}
+
+// addAll adds faults to others, and reports whether it could.
+func addAll(bad *weir.InputError, err error) bool {
+	var many *weir.InputError
+	var one *weir.FieldError
+	switch {
+	case errors.As(err, &many):
+		bad.Fields = append(bad.Fields, many.Fields...)
+	case errors.As(err, &one):
+		bad.Fields = append(bad.Fields, one)
+	default:
+		return false
+	}
+	return true
+}
+
+// templatePlace is where the secret of a template is sealed for; no bulk action has such an id.
+func templatePlace(tenant string) string { return "template/" + tenant }
+
+func readTemplate(raw json.RawMessage) (n api.NewBulkAction, err error) {
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return n, fmt.Errorf("template: %w", err)
+	}
+	return n, nil
+}
+
+// ShowTemplate is a template for people: without its secret.
+func ShowTemplate(raw json.RawMessage) (api.NewBulkAction, error) {
+	n, err := readTemplate(raw)
+	if n.Callback != nil {
+		n.Callback.Secret = ""
+	}
+	return n, err
+}
+
+// OpenTemplate is a template as a request: its secret is in the clear.
+func (s *Service) OpenTemplate(raw json.RawMessage, tenant string) (api.NewBulkAction, error) {
+	n, err := readTemplate(raw)
+	if err == nil {
+		n.Callback, err = s.openCallback(templatePlace(tenant), n.Callback)
+	}
+	return n, err
+}
+
+// callbackEvents are what a one-off callback may ask for, with or without "bulk_action." before it.
+var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready"}
+
+// checkCallback looks at who is to be told of a bulk action's end.
+func (s *Service) checkCallback(bad *weir.InputError, c *api.Callback) {
+	if _, err := s.opts.Guard.CheckURL("callback.url", c.URL); err != nil {
+		addFault(bad, err, "bad_url", "callback.url")
+	}
+	if c.Secret != "" {
+		if _, err := execute.NewSigner(c.Secret); err != nil {
+			bad.Add("bad_secret", "callback.secret", "cannot sign", "write whsec_ and the base64 of 24 to 64 random bytes")
+		}
+	}
+	for i, e := range c.Events {
+		if !slices.Contains(callbackEvents, strings.TrimPrefix(e, "bulk_action.")) {
+			bad.Add("out_of_range", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is no event", e), "use "+strings.Join(callbackEvents, ", "))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// Tenants lists the tenants that have settings of their own, by name.
+func (s *Service) Tenants(ctx context.Context) ([]api.Tenant, error) {
+	l, err := s.engine.Limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Tenant, 0, len(l.Tenants))
+	for _, name := range slices.Sorted(maps.Keys(l.Tenants)) {
+		out = append(out, tenantOf(name, l.Tenants[name]))
+	}
+	return out, nil
+}
+
+func tenantOf(name string, l weir.TenantLimits) api.Tenant {
+	return api.Tenant{Name: name, Weight: cmp.Or(l.Weight, 1), MaxTasks: l.MaxTasks, MaxPending: l.MaxPending, Paused: l.Paused}
+}
+
+// Tenant returns what a tenant may use, and the version of that. Every tenant
+// may use something: one without settings has the version of none.
+func (s *Service) Tenant(ctx context.Context, name string) (api.Tenant, string, error) {
+	if err := checkTenant("name", name); err != nil {
+		return api.Tenant{}, "", err
+	}
+	l, err := s.engine.Limits(ctx)
+	if err != nil {
+		return api.Tenant{}, "", err
+	}
+	set, there := l.Tenants[name]
+	return tenantOf(name, set), versionOf(set, there), nil
+}
+
+// PutTenant sets what a tenant may use, on all nodes and also for work that runs.
+func (s *Service) PutTenant(ctx context.Context, t api.Tenant, match Match) (api.Tenant, string, error) {
+	var bad weir.InputError
+	if err := checkTenant("name", t.Name); err != nil {
+		addFault(&bad, err, "bad_text", "name")
+	}
+	if w := t.Weight; math.IsNaN(w) || w != 0 && (w < 0.001 || w > 1000) {
+		bad.Add("out_of_range", "weight", fmt.Sprintf("%v is not between 0.001 and 1000", w), "1 is what every tenant has")
+	}
+	if t.MaxTasks < 0 || t.MaxTasks > 1_000_000 {
+		bad.Add("out_of_range", "max_tasks", fmt.Sprintf("%d is not between 0 and 1000000", t.MaxTasks), "0 is no bound")
+	}
+	if t.MaxPending < 0 {
+		bad.Add("out_of_range", "max_pending", fmt.Sprintf("%d is below 0", t.MaxPending), "0 is no bound")
+	}
+	if err := bad.OrNil(); err != nil {
+		return t, "", err
+	}
+	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused}
+	err := s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+		before, there := l.Tenants[t.Name]
+		if err := match(versionOf(before, there)); err != nil {
+			return err
+		}
+		l.Tenants[t.Name] = set
+		return nil
+	})
+	return tenantOf(t.Name, set), versionOf(set, true), err
+}
+
+// DeleteTenant takes the settings of a tenant away: it may use what every tenant may.
+func (s *Service) DeleteTenant(ctx context.Context, name string, match Match) error {
+	return s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+		before, there := l.Tenants[name]
+		if !there {
+			return fmt.Errorf("settings of tenant %q: %w", name, weir.ErrNotFound)
+		}
+		if err := match(versionOf(before, there)); err != nil {
+			return err
+		}
+		delete(l.Tenants, name)
+		return nil
+	})
+}
+
+// checkTenant refuses names that no tenant can have.
+func checkTenant(field, name string) error {
+	fix := "use at most 128 printable characters"
+	if name == "" || len(name) > maxName {
+		return &weir.FieldError{Code: "bad_text", Field: field, Problem: fmt.Sprintf("has %d bytes, not 1 to %d", len(name), maxName), Fix: fix}
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return &weir.FieldError{Code: "bad_text", Field: field, Problem: "has a control character or is not UTF-8", Fix: fix}
+		}
+	}
+	return nil
+}

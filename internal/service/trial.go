@@ -1,0 +1,233 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/execute"
+)
+
+const (
+	// maxShown is how much of a request or an answer a trial shows.
+	maxShown = 64 << 10
+	// maxTrialItems is how many items a trial sends at most.
+	maxTrialItems = 20
+	// trialGrace is how long a handler may take to return after its time is over.
+	trialGrace = time.Second
+)
+
+// Trial calls an action once with a few items, and tells what was sent, what
+// came back and what would become of each item. A dry run tells the endpoint not
+// to do anything; Go actions of the program are not asked for one, since nothing
+// says that they look at it.
+//
+// What a handler answers badly is no error of Trial: it is in the step's Error.
+func (s *Service) Trial(ctx context.Context, name string, items []weir.TaskItem, dryRun bool) (api.TrialStep, error) {
+	a, err := s.actions.find(name)
+	if err != nil || a.deleted {
+		return api.TrialStep{}, s.unknownAction("action", name)
+	}
+	if len(items) == 0 || len(items) > maxTrialItems {
+		return api.TrialStep{}, &weir.FieldError{Code: "out_of_range", Field: "items", Problem: fmt.Sprintf("%d are not between 1 and %d", len(items), maxTrialItems), Fix: "send a few"}
+	}
+	if dryRun && a.Kind != "http" {
+		return api.TrialStep{}, &Refusal{
+			Code: "wrong_state", Detail: fmt.Sprintf("action %q is part of the program, which would do the work in earnest", name),
+			Fix: `send "dry_run": false if that is what you want`,
+		}
+	}
+	return s.tryAction(ctx, a, items, dryRun), nil
+}
+
+// tryAction makes the call.
+func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskItem, dryRun bool) api.TrialStep {
+	timeout := a.base.Timeout
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	seen := &eavesdrop{to: s.actions.transport}
+	call, counters := a.do, &execute.Counters{}
+	if a.base.Endpoint != nil {
+		h, err := execute.HTTP(a.base, execute.HTTPOptions{Transport: seen, Counters: counters})
+		if err != nil {
+			return api.TrialStep{Step: a.Name, Action: a.Name, Error: err.Error(), Items: []api.ItemResult{}}
+		}
+		call = h
+	}
+	t := &weir.Task{
+		ID: "tsk_trial." + strings.ToLower(ulid.Make().String()), Bulk: weir.BulkID("trial_" + strings.ToLower(ulid.Make().String())), Tenant: "trial", Step: a.Name, Action: a.Name,
+		Attempt: 1, Deadline: time.Now().Add(timeout), Items: items, Outcomes: make([]weir.Outcome, len(items)), DryRun: dryRun, Heartbeat: func() {},
+	}
+	began := time.Now()
+	err, returned := callOnce(ctx, call, t)
+	if !returned { // it may still write into both: they are its own now
+		t = &weir.Task{Step: t.Step, Items: items, Outcomes: make([]weir.Outcome, len(items))}
+		seen = &eavesdrop{}
+	}
+	out := api.TrialStep{
+		Step: a.Name, Action: a.Name, Request: seen.request, Status: seen.status, Response: seen.response, Took: api.Duration(time.Since(began)),
+		Items: trialResults(t, err),
+	}
+	out.Error = trialFault(t, err, counters)
+	return out
+}
+
+// callOnce runs a handler on a goroutine of its own, which it may end. One that
+// does not return a while after its time is left alone.
+func callOnce(ctx context.Context, call weir.Handler, t *weir.Task) (err error, returned bool) { //nolint:staticcheck // the error is what is asked for, the other how it came
+	ended := make(chan error, 1)
+	go execute.Run(ctx, call, t, func(err error) { ended <- err })
+	select {
+	case err = <-ended:
+		return err, true
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(trialGrace)
+	defer late.Stop()
+	select {
+	case err = <-ended:
+		return err, true
+	case <-late.C:
+		return &execute.CallError{Code: execute.CodeTimeout, Err: context.Cause(ctx)}, false
+	}
+}
+
+// trialFault says what is wrong with the answer; empty: nothing is.
+func trialFault(t *weir.Task, err error, c *execute.Counters) string {
+	if err != nil {
+		return strings.ToValidUTF8(err.Error(), "\uFFFD")
+	}
+	var faults []string
+	if n := c.UnknownIDs.Load(); n > 0 {
+		faults = append(faults, fmt.Sprintf("%d results are for ids that were not sent; they would be ignored", n))
+	}
+	missing := 0
+	for i := range t.Outcomes {
+		if t.Outcomes[i].Kind == weir.NoOutcome {
+			missing++
+		}
+	}
+	if missing > 0 {
+		faults = append(faults, fmt.Sprintf(`%d items have no result and there is no "default"; they would be tried again`, missing))
+	}
+	return strings.Join(faults, "; ")
+}
+
+// trialResults is what would become of each item.
+func trialResults(t *weir.Task, err error) []api.ItemResult {
+	out := make([]api.ItemResult, len(t.Items))
+	for i := range t.Items {
+		o := t.Outcomes[i]
+		if err != nil {
+			o = weir.Outcome{Kind: weir.Retry, Code: execute.Code(err), Message: err.Error()}
+		}
+		r := api.ItemResult{
+			Item: fmt.Sprintf("itm_trial-%d", i), ID: t.Items[i].ID, Step: t.Step, Attempts: 1, Code: o.Code, Message: strings.ToValidUTF8(o.Message, "\uFFFD"),
+			Data: validJSON(t.Items[i].Data), Output: validJSON(o.Output),
+		}
+		switch o.Kind {
+		case weir.Done:
+			r.State = "done"
+		case weir.Failed:
+			r.State = "failed"
+		case weir.LeftOut:
+			r.State, r.Reason = "cancelled", "left_out"
+		case weir.NoOutcome:
+			r.State, r.Code = "waiting", "no_result"
+		case weir.Retry, weir.Refused:
+			r.State = "waiting"
+		}
+		out[i] = r
+	}
+	return out
+}
+
+// validJSON is a document as it is, or nothing: an answer must not break on one that is none.
+func validJSON(doc []byte) json.RawMessage {
+	if !json.Valid(doc) {
+		return nil
+	}
+	return doc
+}
+
+// eavesdrop is a transport that remembers what was sent and what came back, both cut.
+type eavesdrop struct {
+	to                http.RoundTripper
+	request, response string
+	status            int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (e *eavesdrop) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.GetBody != nil {
+		if body, err := r.GetBody(); err == nil {
+			raw, _ := io.ReadAll(io.LimitReader(body, maxShown+1)) // a buffer of ours
+			e.request = shownText(raw)
+		}
+	}
+	resp, err := e.to.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	head, err := io.ReadAll(io.LimitReader(resp.Body, maxShown+1))
+	e.status, e.response = resp.StatusCode, shownText(head)
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), resp.Body}
+	return resp, nil
+}
+
+// failing is the rest of a body that could not be read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// shownText is the beginning of a body, as text.
+func shownText(raw []byte) string {
+	cut := len(raw) > maxShown
+	text := strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "\uFFFD")
+	if cut {
+		text += "…"
+	}
+	return text
+}
+
+// TestAction is a trial of items that somebody made up.
+func (s *Service) TestAction(ctx context.Context, name string, in api.ActionTest) (api.TrialStep, error) {
+	items := make([]weir.TaskItem, len(in.Items))
+	var bad weir.InputError
+	for i, it := range in.Items {
+		field := fmt.Sprintf("items[%d]", i)
+		if it.ID == "" {
+			bad.Add("missing_id", field+".id", "is empty", "give the item an id")
+		}
+		data := []byte(it.Data)
+		if len(data) == 0 {
+			data = []byte("{}")
+		}
+		items[i] = weir.TaskItem{No: int64(i), ID: it.ID, Data: data}
+	}
+	if err := bad.OrNil(); err != nil {
+		return api.TrialStep{}, err
+	}
+	dry := in.DryRun == nil || *in.DryRun
+	out, err := s.Trial(ctx, name, items, dry)
+	if unknown := (*weir.FieldError)(nil); errors.As(err, &unknown) && unknown.Code == "unknown_action" {
+		return out, weir.ErrNotFound
+	}
+	return out, err
+}

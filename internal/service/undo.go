@@ -1,0 +1,235 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/records"
+)
+
+// undoing is by which bulk action another is undone: of two who want it, one record decides.
+type undoing struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+}
+
+// Undo takes back what a bulk action has done, the newest step first, by a new
+// bulk action of the id newID, which [Service.NewID] made. Items that went only a
+// part of the way are taken back for that part. It is done once: asked for again,
+// also after a crash, it ends what was begun.
+func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return api.Linked{}, err
+	}
+	info := b.Info()
+	x, err := extraIn(info.Extra)
+	if err != nil {
+		return api.Linked{}, err
+	}
+	if err := s.mayUndo(ctx, b, &x); err != nil {
+		return api.Linked{}, err
+	}
+	table := records.New[undoing](s.opts.Store, "undo")
+	e, err := table.Insert(ctx, id, undoing{ID: newID, At: time.Now().UTC()})
+	if err != nil && !errors.Is(err, records.ErrExists) {
+		return api.Linked{}, err
+	}
+	if e.Value.ID != newID {
+		if _, err := s.engine.Get(ctx, weir.BulkID(e.Value.ID)); !errors.Is(err, weir.ErrNotFound) {
+			return api.Linked{}, &Refusal{Code: "exists", Detail: fmt.Sprintf("%s is undone by %s", id, e.Value.ID), Fix: "retry what failed there"}
+		}
+	}
+	if err := s.submitUndo(ctx, b, &x, e.Value); err != nil {
+		if refused(err) {
+			err = errors.Join(err, table.Delete(context.WithoutCancel(ctx), id))
+		}
+		return api.Linked{}, err
+	}
+	if err := s.link(context.WithoutCancel(ctx), id, e.Value.ID, linkUndo, e.Value.At); err != nil {
+		return api.Linked{}, err
+	}
+	view, err := s.Get(ctx, e.Value.ID)
+	return api.Linked{Items: view.Counts.Total, BulkActions: []api.BulkAction{view}}, err
+}
+
+// mayUndo says why a bulk action cannot be undone.
+func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) error {
+	p, err := b.Now(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !p.State.Final():
+		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", b.ID(), StateOf(p.State)), Fix: "wait for its end, or cancel it first"}
+	case x.UndoOf != "":
+		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", b.ID(), x.UndoOf), Fix: "what it took back can be done again by a new bulk action"}
+	case len(x.Steps) == 0:
+		return &Refusal{Code: "no_undo", Detail: fmt.Sprintf("the steps of %s were not given over the API", b.ID())}
+	}
+	var bad weir.InputError
+	did := false
+	for i, c := range p.Steps {
+		if c.Done == 0 {
+			continue
+		}
+		did = true
+		st := &x.Steps[i]
+		if a, err := s.actions.find(st.Action); err != nil || a.undo == nil {
+			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q has no way back, and was done to %d items", st.Action, c.Done),
+				"give the action an undo handler or an undo_url")
+		}
+	}
+	if !did {
+		return &weir.FieldError{Code: "no_items", Field: "id", Problem: fmt.Sprintf("nothing was done by %s", b.ID()), Fix: "there is nothing to undo"}
+	}
+	return bad.OrNil()
+}
+
+// submitUndo submits the bulk action that takes another's work back.
+func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra, u undoing) error {
+	r, err := s.read(ctx, string(b.ID()))
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	info := b.Info()
+	p := undoPlan(x)
+	text, err := json.Marshal(&p)
+	if err != nil {
+		return err
+	}
+	own := Extra{Params: x.Params, Labels: x.Labels, UndoOf: string(b.ID()), Created: u.At}
+	spec := weir.Spec[json.RawMessage, json.RawMessage]{
+		Name: cut("undo of "+info.Name, 128), Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Concurrency: info.Concurrency,
+		Duplicates: weir.KeepAll, Chain: weir.Described(cut("undo+"+info.Name, 128), text), Rates: map[string]weir.Rate{},
+	}
+	for _, st := range p.Steps {
+		own.Steps = append(own.Steps, api.Step{ID: st.ID, Action: st.Action})
+		if rate := info.Rates[st.Of]; rate > 0 {
+			spec.Rates[st.ID] = rate
+		}
+	}
+	extra, err := json.Marshal(&own)
+	if err != nil {
+		return err
+	}
+	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra}, spec, undoItems(ctx, r))
+	return err
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xc0 == 0x80 { // not inside a letter
+		most--
+	}
+	return text[:most]
+}
+
+// undoPlan is the chain of an undo: the steps in reverse.
+func undoPlan(x *Extra) plan {
+	p := plan{Params: x.Params}
+	for _, st := range x.Steps {
+		p.Of = append(p.Of, planStep{ID: stepID(st), Action: st.Action, Input: st.Input, When: st.When, Otherwise: st.Otherwise})
+	}
+	for _, st := range slices.Backward(p.Of) {
+		p.Steps = append(p.Steps, planStep{ID: cut("undo-"+st.ID, 128), Action: st.Action, Undo: true, Of: st.ID})
+	}
+	return p
+}
+
+// undoItem is the document of an item of an undo: all that is needed to say what each step had been given and had answered.
+type undoItem struct {
+	Data    json.RawMessage            `json:"data"`
+	Done    []string                   `json:"done"` // the steps that are taken back
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+}
+
+// undoItems yields the items that something was done to.
+func undoItems(ctx context.Context, r *reader) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for x, err := range r.rows(ctx, 0, nil, nil) {
+			it := weir.RawItem{ID: x.ID}
+			if err == nil && !slices.Contains(x.done, true) {
+				continue
+			}
+			if err == nil {
+				it.Value, err = json.Marshal(undoOf(r.spec.Steps, &x))
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func undoOf(steps []string, x *row) undoItem {
+	u := undoItem{Data: asJSON(x.Data), Outputs: map[string]json.RawMessage{}}
+	for i, name := range steps {
+		if x.done[i] {
+			u.Done = append(u.Done, name)
+		}
+		if len(x.outputs[i]) > 0 {
+			u.Outputs[name] = asJSON(x.outputs[i])
+		}
+	}
+	return u
+}
+
+// Clone makes a draft with the same spec as another bulk action, without its items.
+func (s *Service) Clone(ctx context.Context, id, newID string) (api.BulkAction, error) {
+	n, err := s.specOf(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	n.Items, n.Start, n.StartAt, n.Zone = nil, false, "", ""
+	if !n.Deadline.IsZero() && n.Deadline.Before(time.Now()) {
+		n.Deadline = time.Time{}
+	}
+	return s.Create(ctx, n, Made{ID: newID})
+}
+
+// specOf is what a bulk action was asked to be, with the changes since.
+func (s *Service) specOf(ctx context.Context, id string) (api.NewBulkAction, error) {
+	d, err := s.getDraft(ctx, id)
+	if err == nil {
+		n := d.Spec
+		n.Tenant = d.Tenant
+		n.Callback, err = s.openCallback(id, n.Callback)
+		return n, err
+	}
+	if !errors.Is(err, weir.ErrNotFound) {
+		return api.NewBulkAction{}, err
+	}
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return api.NewBulkAction{}, err
+	}
+	x, err := extraIn(b.Info().Extra)
+	if err != nil {
+		return api.NewBulkAction{}, err
+	}
+	if x.UndoOf != "" {
+		return api.NewBulkAction{}, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", id, x.UndoOf), Fix: "clone that one"}
+	}
+	view, err := s.view(ctx, b)
+	if err != nil {
+		return api.NewBulkAction{}, err
+	}
+	n := api.NewBulkAction{
+		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source, Labels: view.Labels, Rules: view.Rules,
+	}
+	n.Tier = cmp.Or(n.Tier, weir.TierDefault.String())
+	n.Callback, err = s.openCallback(id, x.Callback)
+	return n, err
+}

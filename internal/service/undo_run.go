@@ -1,0 +1,110 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/mapping"
+)
+
+// describeUndo makes the steps of a chain that takes another's work back.
+func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
+	var bad weir.InputError
+	c := &course{params: p.Params}
+	for i := range p.Of {
+		field := fmt.Sprintf("steps[%d]", i)
+		prog, err := mapping.Compile(mapping.Step{Field: field, Input: p.Of[i].Input, When: p.Of[i].When}, c.names)
+		if err != nil {
+			addFault(&bad, err, mapping.BadExpression, field)
+		}
+		c.names, c.steps, c.progs = append(c.names, p.Of[i].ID), append(c.steps, &p.Of[i]), append(c.progs, prog)
+	}
+	var out []weir.Step
+	for i := range p.Steps {
+		st := &p.Steps[i]
+		field := fmt.Sprintf("steps[%d].action", i)
+		a, err := s.actions.find(st.Action)
+		no := slices.Index(c.names, st.Of)
+		if err != nil || no < 0 {
+			addFault(&bad, s.unknownAction(field, st.Action), "unknown_action", field)
+			continue
+		}
+		step := a.step(true)
+		step.Name, step.Action, step.Endpoint, step.Input = st.ID, st.Action, nil, nil
+		step.Handle = s.undoHandler(c, no)
+		out = append(out, step)
+	}
+	return out, bad.OrNil()
+}
+
+// undoHandler takes back what step no of a course did.
+func (s *Service) undoHandler(c *course, no int) weir.Handler {
+	st := c.steps[no]
+	return func(ctx context.Context, t *weir.Task) error {
+		a, err := s.actions.find(st.Action)
+		if err != nil {
+			return fmt.Errorf("action %q is not known here: %w", st.Action, err)
+		}
+		call, err := a.handler(true)
+		if err != nil {
+			return err
+		}
+		return undo(ctx, t, c, no, call)
+	}
+}
+
+// undo calls a way back for the items that a step was done to. The others pass.
+// What the step had been given is made again by its expressions, which say the same
+// whenever they are asked; the call gets it as data, and what the step had answered as output.
+func undo(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handler) error {
+	part := *t
+	part.Items, part.KeyNos = nil, nil
+	var at []int
+	var docs []undoItem
+	answers := map[int64]json.RawMessage{} // by the item's number
+	for i, it := range t.Items {
+		var doc undoItem
+		if err := json.Unmarshal(it.Data, &doc); err != nil {
+			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error()}
+			continue
+		}
+		in := mapping.Item{ID: it.ID, Data: doc.Data, Outputs: func(step string) []byte { return doc.Outputs[step] }}
+		if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, in) {
+			t.Outcomes[i] = weir.Outcome{Kind: weir.Done}
+			continue
+		}
+		answers[it.No] = doc.Outputs[c.names[no]]
+		it.Data = doc.Data
+		part.Items, at, docs = append(part.Items, it), append(at, i), append(docs, doc)
+		if t.KeysOf != "" {
+			part.KeyNos = append(part.KeyNos, t.KeyNos[i])
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	part.Outcomes = make([]weir.Outcome, len(at))
+	part.Output = func(i int, step string) []byte { return docs[i].Outputs[step] }
+	err := mapped(ctx, &part, c, no, func(ctx context.Context, given *weir.Task) error {
+		for i := range given.Items {
+			it := &given.Items[i]
+			raw, err := json.Marshal(weir.Undone[json.RawMessage, json.RawMessage]{Input: it.Data, Output: answers[it.No]})
+			if err != nil {
+				return err
+			}
+			it.Data = raw
+		}
+		return call(ctx, given)
+	})
+	if err != nil {
+		clear(t.Outcomes) // nothing was done
+		return err
+	}
+	for j, i := range at {
+		t.Outcomes[i] = part.Outcomes[j]
+	}
+	return nil
+}
