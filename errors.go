@@ -70,10 +70,15 @@ type BacklogError struct {
 	Pending    int64         // items accepted and not ended
 	Limit      int64         // the most that may be pending
 	RetryAfter time.Duration // when asking again is worth it, by the present speed
+	Tenant     string        // whose bound it is; empty: the engine's
 }
 
 // Error says how full the backlog is and when to come back.
 func (e *BacklogError) Error() string {
+	if e.Tenant != "" {
+		return fmt.Sprintf("tenant %q has as much waiting as it may: %d of at most %d items are pending; try again in %v",
+			e.Tenant, e.Pending, e.Limit, e.RetryAfter)
+	}
 	return fmt.Sprintf("backlog is full: %d of at most %d items are pending; try again in %v",
 		e.Pending, e.Limit, e.RetryAfter)
 }
@@ -96,11 +101,16 @@ func (e *ExpiredError) Is(target error) bool { return target == ErrExpired }
 
 // DuplicateError means that an item id came twice where that is refused.
 type DuplicateError struct {
-	ID   string
-	Item int64 // the second one's position in the input, counted from 1
+	ID    string
+	Item  int64 // the second one's position in the input, counted from 1
+	First int64 // the first one's; 0: it was not found in time
 }
 
-// Error names the id and the way out.
+// Error names the id, both places and the way out.
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("item %d: id %q came before; set Duplicates to KeepFirst or KeepAll to accept it", e.Item, e.ID)
+	before := ""
+	if e.First > 0 {
+		before = fmt.Sprintf(", as item %d", e.First)
+	}
+	return fmt.Sprintf("item %d: id %q came before%s; set Duplicates to KeepFirst or KeepAll to accept it", e.Item, e.ID, before)
 }

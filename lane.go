@@ -43,6 +43,8 @@ type Node struct {
 	Lanes  []Lane  `json:"lanes,omitempty"`
 	// Resources is what the node knows of the resources that its lanes use.
 	Resources []ResourceUse `json:"resources,omitempty"`
+	// Pending is how many items have not ended in its partitions, of tenants that have a bound on them.
+	Pending map[string]int64 `json:"pending,omitempty"`
 }
 
 // ResourceUse is what one node knows of a resource and of its downstream.
@@ -104,10 +106,24 @@ type Lane struct {
 	// QuotaUse is the share of the rate that this node may use which its lanes of
 	// the resource used together.
 	QuotaUse float64 `json:"quota_use,omitempty"`
+	// Rate is how many items started per second, lately, and Tenants are those with the most to do.
+	Rate    float64      `json:"rate,omitempty"`
+	Tenants []LaneTenant `json:"tenants,omitempty"`
 	// Strained says that flow control holds the resource down, Closed that nothing
 	// may run on it at all.
 	Strained bool `json:"strained,omitempty"`
 	Closed   bool `json:"closed,omitempty"`
+}
+
+// LaneTenant is what a tenant has to do on a lane.
+type LaneTenant struct {
+	Tenant string `json:"tenant"`
+	// Ready is how many of its items nothing but limits holds up.
+	Ready int64 `json:"ready"`
+	// InFlight is its tasks in the lane's partition, on all lanes.
+	InFlight int `json:"in_flight"`
+	// Rate is how many of its items started per second, lately.
+	Rate float64 `json:"rate"`
 }
 
 // Tasks is a number of the lane's items counted in tasks.

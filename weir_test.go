@@ -129,6 +129,7 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 	}{
 		{several.OrNil(), "name: is empty; give it one\ntier: is odd"},
 		{&weir.BacklogError{Pending: 5, Limit: 4, RetryAfter: time.Second}, "backlog is full: 5 of at most 4 items are pending; try again in 1s"},
+		{&weir.DuplicateError{ID: "x", Item: 7, First: 2}, `item 7: id "x" came before, as item 2; set Duplicates to KeepFirst or KeepAll to accept it`},
 		{&weir.DuplicateError{ID: "x", Item: 7}, `item 7: id "x" came before; set Duplicates to KeepFirst or KeepAll to accept it`},
 		{&weir.HandlerBug{Err: cause}, "handler bug: cause"},
 		{&weir.RefusedError{After: time.Minute, Err: cause}, "refused, come back after 1m0s: cause"},

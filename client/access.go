@@ -11,27 +11,27 @@ import (
 
 // Keys yields the API keys, the oldest first, without their text.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[api.Key, error] {
-	return list[api.Key](ctx, c, path("keys"))
+	return list[api.Key](ctx, c, route("keys"))
 }
 
 // Key returns what is known of an API key.
 func (c *Client) Key(ctx context.Context, id string) (api.Key, error) {
-	return get[api.Key](ctx, c, "GET", path("keys", id), nil)
+	return get[api.Key](ctx, c, "GET", route("keys", id), nil)
 }
 
 // CreateKey makes an API key. Its text is in this answer only.
 func (c *Client) CreateKey(ctx context.Context, k api.Key) (api.Key, error) {
-	return get[api.Key](ctx, c, "POST", path("keys"), k)
+	return get[api.Key](ctx, c, "POST", route("keys"), k)
 }
 
 // RevokeKey makes an API key invalid for ever.
 func (c *Client) RevokeKey(ctx context.Context, id string) (api.Key, error) {
-	return get[api.Key](ctx, c, "DELETE", path("keys", id), nil)
+	return get[api.Key](ctx, c, "DELETE", route("keys", id), nil)
 }
 
 // WhoAmI is what the server takes the caller for.
 func (c *Client) WhoAmI(ctx context.Context) (api.Whoami, error) {
-	return get[api.Whoami](ctx, c, "GET", path("whoami"), nil)
+	return get[api.Whoami](ctx, c, "GET", route("whoami"), nil)
 }
 
 // Health is how the server is.
@@ -54,7 +54,7 @@ func (f AuditFilter) path(format string) string {
 		}
 		return t.UTC().Format(time.RFC3339Nano)
 	}
-	return with(path("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from", at(f.From), "to", at(f.To), "format", format)
+	return with(route("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from", at(f.From), "to", at(f.To), "format", format)
 }
 
 // Audit yields changes, the newest first: who, what, when, from where.

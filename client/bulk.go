@@ -22,17 +22,17 @@ type Filter struct {
 
 // Create makes a bulk action: a draft, unless the request holds items or a source.
 func (c *Client) Create(ctx context.Context, n api.NewBulkAction) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "POST", path(bulkActions), n)
+	return get[api.BulkAction](ctx, c, "POST", route(bulkActions), n)
 }
 
 // Get returns a bulk action as it is.
 func (c *Client) Get(ctx context.Context, id string) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "GET", path(bulkActions, id), nil)
+	return get[api.BulkAction](ctx, c, "GET", route(bulkActions, id), nil)
 }
 
 // List yields bulk actions, the newest first. The error is the last it yields.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, error] {
-	return list[api.BulkAction](ctx, c, with(path(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name", f.Name, "label", f.Label))
+	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name", f.Name, "label", f.Label))
 }
 
 // Append adds the items of a body to a draft, all of them or none: NDJSON
@@ -40,7 +40,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, e
 // append with the same key and body changes nothing. A body that can be read again,
 // being an io.Seeker, is sent again where that may help; another one is sent once.
 func (c *Client) Append(ctx context.Context, id, contentType string, items io.Reader, key string) (api.Appended, error) {
-	r := request{method: "POST", path: path(bulkActions, id, "items"), kind: contentType, header: http.Header{}}
+	r := request{method: "POST", path: route(bulkActions, id, "items"), kind: contentType, header: http.Header{}}
 	if key != "" {
 		r.header.Set("Idempotency-Key", key)
 	}
@@ -61,12 +61,12 @@ func (c *Client) Append(ctx context.Context, id, contentType string, items io.Re
 
 // Seal ends the adding of items. A nil ExpectedItems accepts any number.
 func (c *Client) Seal(ctx context.Context, id string, s api.Seal) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "POST", path(bulkActions, id, "seal"), s)
+	return get[api.BulkAction](ctx, c, "POST", route(bulkActions, id, "seal"), s)
 }
 
 // Start starts a sealed bulk action, or says when it starts.
 func (c *Client) Start(ctx context.Context, id string, s api.Start) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "POST", path(bulkActions, id, "start"), s)
+	return get[api.BulkAction](ctx, c, "POST", route(bulkActions, id, "start"), s)
 }
 
 // Pause starts no more tasks; running ones finish.
@@ -95,37 +95,37 @@ func (c *Client) Unschedule(ctx context.Context, id, reason string) (api.BulkAct
 }
 
 func (c *Client) verb(ctx context.Context, id, verb, reason string) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "POST", path(bulkActions, id, verb), api.Verb{Reason: reason})
+	return get[api.BulkAction](ctx, c, "POST", route(bulkActions, id, verb), api.Verb{Reason: reason})
 }
 
 // Change changes what a bulk action may use, also while it runs.
 func (c *Client) Change(ctx context.Context, id string, to api.Change) (api.BulkAction, error) {
-	return get[api.BulkAction](ctx, c, "PATCH", path(bulkActions, id), to)
+	return get[api.BulkAction](ctx, c, "PATCH", route(bulkActions, id), to)
 }
 
 // Preview shows the first items and what the first step would be sent. A limit of 0 is the server's own.
 func (c *Client) Preview(ctx context.Context, id string, limit int) (api.Preview, error) {
-	return get[api.Preview](ctx, c, "GET", with(path(bulkActions, id, "preview"), "limit", positive(limit)), nil)
+	return get[api.Preview](ctx, c, "GET", with(route(bulkActions, id, "preview"), "limit", positive(limit)), nil)
 }
 
 // Forecast says how a bulk action would go if it started.
 func (c *Client) Forecast(ctx context.Context, id string, r api.ForecastRequest) (api.Forecast, error) {
-	return get[api.Forecast](ctx, c, "POST", path(bulkActions, id, "forecast"), r)
+	return get[api.Forecast](ctx, c, "POST", route(bulkActions, id, "forecast"), r)
 }
 
 // Trial sends a few items through before anything starts.
 func (c *Client) Trial(ctx context.Context, id string, t api.Trial) (api.TrialResult, error) {
-	return get[api.TrialResult](ctx, c, "POST", path(bulkActions, id, "trial"), t)
+	return get[api.TrialResult](ctx, c, "POST", route(bulkActions, id, "trial"), t)
 }
 
 // Retry tries failed items again, as new, linked bulk actions.
 func (c *Client) Retry(ctx context.Context, id string, a api.Again) (api.Linked, error) {
-	return get[api.Linked](ctx, c, "POST", path(bulkActions, id, "retry"), a)
+	return get[api.Linked](ctx, c, "POST", route(bulkActions, id, "retry"), a)
 }
 
-// Undo takes back what was done, as a new, linked bulk action.
-func (c *Client) Undo(ctx context.Context, id, reason string) (api.BulkAction, error) {
-	return c.verb(ctx, id, "undo", reason)
+// Undo takes back what was done, as new, linked bulk actions.
+func (c *Client) Undo(ctx context.Context, id, reason string) (api.Linked, error) {
+	return get[api.Linked](ctx, c, "POST", route(bulkActions, id, "undo"), api.Verb{Reason: reason})
 }
 
 // Clone makes a draft like another bulk action, without its items.
@@ -135,7 +135,7 @@ func (c *Client) Clone(ctx context.Context, id, reason string) (api.BulkAction, 
 
 // Delete removes a bulk action that has ended, and all that is known of it.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	return c.Do(ctx, "DELETE", path(bulkActions, id), nil, nil)
+	return c.Do(ctx, "DELETE", route(bulkActions, id), nil, nil)
 }
 
 func positive(n int) string {

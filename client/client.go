@@ -80,8 +80,8 @@ func keyFrom(ctx context.Context) string {
 	return key
 }
 
-// path builds a path; its parts are escaped.
-func path(parts ...string) string {
+// route builds a path; its parts are escaped.
+func route(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("/v1")
 	for _, p := range parts {

@@ -2,20 +2,22 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
 	"time"
 
 	"github.com/weirhq/weir/api"
 )
 
-// DLQGroups yields groups of failed items that nobody has retried or discarded.
-func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter) iter.Seq2[api.DLQGroup, error] {
-	return list[api.DLQGroup](ctx, c, filtered(path("dlq", "groups"), f))
+// DLQGroups are groups of failed items that nobody has retried or discarded.
+func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter) ([]api.DLQGroup, error) {
+	out, err := get[api.DLQGroups](ctx, c, "GET", filtered(route("dlq", "groups"), f), nil)
+	return out.Data, err
 }
 
-// DLQ yields failed items that nobody has retried or discarded.
+// DLQ yields failed items that nobody has retried or discarded. Expressions are for retry and discard alone.
 func (c *Client) DLQ(ctx context.Context, f api.DLQFilter) iter.Seq2[api.ItemResult, error] {
-	return list[api.ItemResult](ctx, c, filtered(path("dlq"), f))
+	return list[api.ItemResult](ctx, c, filtered(route("dlq"), f))
 }
 
 func filtered(path string, f api.DLQFilter) string {
@@ -24,15 +26,24 @@ func filtered(path string, f api.DLQFilter) string {
 		since = f.Since.UTC().Format(time.RFC3339)
 	}
 	return with(path, "bulk_action", f.BulkAction, "tenant", f.Tenant, "action", f.Action, "step", f.Step,
-		"code", f.Code, "message", f.Message, "since", since, "expression", f.Expression)
+		"code", f.Code, "message", f.Message, "since", since)
+}
+
+// DLQResults streams such items as csv or ndjson. The caller closes it.
+func (c *Client) DLQResults(ctx context.Context, f api.DLQFilter, format string) (io.ReadCloser, error) {
+	path := filtered(route("dlq", "results"), f)
+	if format != "" {
+		path = onwards(path, "format", format)
+	}
+	return c.stream(ctx, path, "*/*")
 }
 
 // DLQRetry tries failed items again, as new, linked bulk actions.
 func (c *Client) DLQRetry(ctx context.Context, r api.DLQRetry) (api.Linked, error) {
-	return get[api.Linked](ctx, c, "POST", path("dlq", "retry"), r)
+	return get[api.Linked](ctx, c, "POST", route("dlq", "retry"), r)
 }
 
 // DLQDiscard gives failed items up.
 func (c *Client) DLQDiscard(ctx context.Context, d api.DLQDiscard) (api.Discarded, error) {
-	return get[api.Discarded](ctx, c, "POST", path("dlq", "discard"), d)
+	return get[api.Discarded](ctx, c, "POST", route("dlq", "discard"), d)
 }

@@ -9,40 +9,58 @@ import (
 
 // Lanes yields every lane, with its newest decision.
 func (c *Client) Lanes(ctx context.Context) iter.Seq2[api.Lane, error] {
-	return list[api.Lane](ctx, c, path("lanes"))
+	return list[api.Lane](ctx, c, route("lanes"))
 }
 
-// Decisions yields what was decided about a lane, the newest first.
-func (c *Client) Decisions(ctx context.Context, partition, lane string) iter.Seq2[api.Decision, error] {
-	return list[api.Decision](ctx, c, path("lanes", partition, lane, "decisions"))
+// Decisions are what was decided about a lane, the newest first; a limit of 0 is the server's own.
+func (c *Client) Decisions(ctx context.Context, partition, lane string, limit int) ([]api.Decision, error) {
+	out, err := get[api.Decisions](ctx, c, "GET", with(route("lanes", partition, lane, "decisions"), "limit", positive(limit)), nil)
+	return out.Data, err
+}
+
+// BulkDecisions are what was decided about the lanes that a bulk action uses, the newest first.
+func (c *Client) BulkDecisions(ctx context.Context, id string, limit int) ([]api.Decision, error) {
+	out, err := get[api.Decisions](ctx, c, "GET", with(route(bulkActions, id, "decisions"), "limit", positive(limit)), nil)
+	return out.Data, err
 }
 
 // Pin sets a lane's workers by hand, for a time.
 func (c *Client) Pin(ctx context.Context, partition, lane string, p api.Pin) (api.Pin, error) {
-	return get[api.Pin](ctx, c, "PUT", path("lanes", partition, lane, "pin"), p)
+	return get[api.Pin](ctx, c, "PUT", route("lanes", partition, lane, "pin"), p)
 }
 
 // Unpin lets a lane follow its load again.
 func (c *Client) Unpin(ctx context.Context, partition, lane string) error {
-	return c.Do(ctx, "DELETE", path("lanes", partition, lane, "pin"), nil, nil)
+	return c.Do(ctx, "DELETE", route("lanes", partition, lane, "pin"), nil, nil)
 }
 
 // Nodes yields the processes that run tasks.
 func (c *Client) Nodes(ctx context.Context) iter.Seq2[api.Node, error] {
-	return list[api.Node](ctx, c, path("nodes"))
+	return list[api.Node](ctx, c, route("nodes"))
 }
 
 // Partitions yields the independent queues.
 func (c *Client) Partitions(ctx context.Context) iter.Seq2[api.Partition, error] {
-	return list[api.Partition](ctx, c, path("partitions"))
+	return list[api.Partition](ctx, c, route("partitions"))
 }
 
-// Fairness yields what each tenant should get of each resource, and what it gets.
-func (c *Client) Fairness(ctx context.Context) iter.Seq2[api.TenantShare, error] {
-	return list[api.TenantShare](ctx, c, path("fairness"))
+// Fairness is what each tenant should get of a resource, and what it gets; without a name, of all.
+func (c *Client) Fairness(ctx context.Context, resource string) ([]api.TenantShare, error) {
+	out, err := get[api.Fairness](ctx, c, "GET", with(route("fairness"), "resource", resource), nil)
+	return out.Data, err
 }
 
 // Scale is what an autoscaler of nodes wants to know.
 func (c *Client) Scale(ctx context.Context) (api.Scale, error) {
-	return get[api.Scale](ctx, c, "GET", path("scale"), nil)
+	return get[api.Scale](ctx, c, "GET", route("scale"), nil)
+}
+
+// Scaling is how workers follow the load.
+func (c *Client) Scaling(ctx context.Context) (api.ScalingSettings, error) {
+	return get[api.ScalingSettings](ctx, c, "GET", route("scaling"), nil)
+}
+
+// ChangeScaling changes how workers follow the load; edit may be called again.
+func (c *Client) ChangeScaling(ctx context.Context, edit func(*api.ScalingSettings) error) (api.ScalingSettings, error) {
+	return change(ctx, c, route("scaling"), edit)
 }

@@ -18,28 +18,28 @@ type ItemFilter struct {
 
 // Items yields the items of a bulk action and what became of them, in the order of the input.
 func (c *Client) Items(ctx context.Context, id string, f ItemFilter) iter.Seq2[api.ItemResult, error] {
-	return list[api.ItemResult](ctx, c, with(path(bulkActions, id, "items"), "state", f.State, "step", f.Step, "code", f.Code))
+	return list[api.ItemResult](ctx, c, with(route(bulkActions, id, "items"), "state", f.State, "step", f.Step, "code", f.Code))
 }
 
 // Item tells what happened to an item, step by step. It is named as in [api.ItemResult].
 func (c *Client) Item(ctx context.Context, item string) (api.ItemResult, error) {
-	return get[api.ItemResult](ctx, c, "GET", path("items", item), nil)
+	return get[api.ItemResult](ctx, c, "GET", route("items", item), nil)
 }
 
 // Lookup tells what happened to one of the user's own ids, in all bulk actions.
 func (c *Client) Lookup(ctx context.Context, l api.Lookup) (api.Found, error) {
-	return get[api.Found](ctx, c, "POST", path("items", "lookup"), l)
+	return get[api.Found](ctx, c, "POST", route("items", "lookup"), l)
 }
 
 // ErrorGroups tells why items failed, the largest group first.
 func (c *Client) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup, error) {
-	out, err := get[api.ErrorGroups](ctx, c, "GET", path(bulkActions, id, "error-groups"), nil)
+	out, err := get[api.ErrorGroups](ctx, c, "GET", route(bulkActions, id, "error-groups"), nil)
 	return out.Data, err
 }
 
 // Report is what became of a bulk action, as of now.
 func (c *Client) Report(ctx context.Context, id string) (api.Report, error) {
-	return get[api.Report](ctx, c, "GET", path(bulkActions, id, "report"), nil)
+	return get[api.Report](ctx, c, "GET", route(bulkActions, id, "report"), nil)
 }
 
 // Results streams the items in a state (done, failed, cancelled or all) in a
@@ -51,7 +51,7 @@ func (c *Client) Results(ctx context.Context, id, state, format string) (io.Read
 
 // ResultsAfter is Results from behind an item on, as the last whole row of a cut stream names it. It has no header.
 func (c *Client) ResultsAfter(ctx context.Context, id, state, format, item string) (io.ReadCloser, error) {
-	return c.stream(ctx, with(path(bulkActions, id, "results"), "state", state, "format", format, "after", item), "*/*")
+	return c.stream(ctx, with(route(bulkActions, id, "results"), "state", state, "format", format, "after", item), "*/*")
 }
 
 // stream begins to read an answer of any length.

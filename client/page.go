@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"net/http"
 	"strings"
 
 	"github.com/weirhq/weir/api"
@@ -26,21 +27,46 @@ func list[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error
 			if !page.HasMore || page.NextCursor == "" {
 				return
 			}
-			next = onward(path, page.NextCursor)
+			next = onwards(path, "cursor", page.NextCursor)
 		}
 	}
 }
 
-// onward is the path of the next page.
-func onward(path, cursor string) string {
+// onwards adds to the query of a path.
+func onwards(path, name, value string) string {
 	if strings.Contains(path, "?") {
-		return path + "&" + with("", "cursor", cursor)[1:]
+		return path + "&" + with("", name, value)[1:]
 	}
-	return with(path, "cursor", cursor)
+	return with(path, name, value)
 }
 
 // get asks for one value.
 func get[T any](ctx context.Context, c *Client, method, path string, in any) (out T, err error) {
 	err = c.Do(ctx, method, path, in, &out)
 	return out, err
+}
+
+// change reads a value, has it edited, and writes it back unless somebody else did meanwhile: then it begins anew.
+func change[T any](ctx context.Context, c *Client, path string, edit func(*T) error) (out T, err error) {
+	for try := 1; ; try++ {
+		var now T
+		tag := ""
+		h := http.Header{}
+		err := c.call(ctx, request{method: "GET", path: path, out: &now, tag: &tag})
+		switch {
+		case IsCode(err, "not_found"):
+			h.Set("If-None-Match", "*")
+		case err != nil:
+			return out, err
+		case tag != "":
+			h.Set("If-Match", tag)
+		}
+		if err := edit(&now); err != nil {
+			return out, err
+		}
+		err = c.call(ctx, request{method: "PUT", path: path, header: h, in: now, out: &out})
+		if !IsCode(err, "changed_meanwhile") || try >= c.opts.Tries {
+			return out, err
+		}
+	}
 }

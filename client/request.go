@@ -25,6 +25,7 @@ type request struct {
 	kind         string // of body
 	once         bool   // body can be read once only
 	out          any
+	tag          *string // takes the entity tag
 }
 
 // call makes a request and reads its answer.
@@ -34,6 +35,9 @@ func (c *Client) call(ctx context.Context, r request) error {
 		return err
 	}
 	defer resp.Body.Close()
+	if r.tag != nil {
+		*r.tag = resp.Header.Get("ETag")
+	}
 	if r.out == nil || resp.StatusCode == http.StatusNoContent {
 		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxProblem)) // so that the connection can be used again
 		return err

@@ -16,7 +16,7 @@ import (
 // nobody waits for the answer any more.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
 	for try := 0; ; try++ {
-		err := p.tryCommit(ctx, b)
+		err := p.timedCommit(ctx, b)
 		if lost := p.lost(err); lost != nil {
 			p.mail.put(input{err: lost})
 			return

@@ -47,6 +47,8 @@ type Engine struct {
 	placed  placed
 	fleet   fleet
 	health  health
+	counts  counts
+	quotas  quotas
 	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
 	speed   speedometer
 	seen    atomic.Pointer[weir.Node] // what this node observed of its lanes last
@@ -74,8 +76,9 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e := &Engine{
 		Operator: NewOperator(s), store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
 		closeIdle: func() {}, past: past{stop: make(chan struct{})},
-		node: "node_" + ulid.Make().String(),
+		node: "node_" + ulid.Make().String(), counts: newCounts(),
 	}
+	e.quotas.limits, e.quotas.speed = e.tenantLimits, e.speed.timeFor
 	if e.opts.Transport == nil {
 		own := execute.NewTransport()
 		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"iter"
@@ -107,6 +108,9 @@ func (w *ingest) all(items iter.Seq2[entry, error]) (err error) {
 	}
 	if failed := w.group.Wait(); failed != nil {
 		return failed
+	}
+	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
+		twice.First = w.firstOf(twice.ID)
 	}
 	if err == nil {
 		w.ctx = w.submit

@@ -18,7 +18,7 @@ import (
 
 const (
 	limitsRecord = "limits"
-	limitsEvery  = 500 * time.Millisecond // at which nodes look for changes that no notice told them of
+	limitsEvery  = time.Second // at which nodes look for changes that no notice told them of
 	maxLimited   = 10_000                 // tenants with settings of their own: all nodes hold them in memory
 )
 
@@ -119,6 +119,7 @@ type limitSet struct {
 	mu      sync.Mutex
 	raw     []byte                // of what operators have set, as last read
 	set     weir.Limits           // the same
+	bounded map[string]bool       // tenants that have a bound on their pending items; never changed
 	known   map[string]*knownStep // by resource: what the steps that use it say
 	changed bell                  // rung when a resource is new or has other limits
 }
@@ -200,6 +201,9 @@ func (e *Engine) obeyLimits(ctx context.Context) error {
 	l.mu.Lock()
 	same := bytes.Equal(raw, l.raw)
 	l.raw, l.set = raw, set
+	if !same {
+		l.bounded = boundedOf(&set)
+	}
 	l.mu.Unlock()
 	if !same {
 		e.applyLimits()

@@ -43,6 +43,8 @@ type part struct {
 	out       outbox
 	loads     []partition.LaneLoad   // reused
 	totals    map[string]*laneTotals // by resource
+	tally     tally                  // for metrics
+	held      atomic.Pointer[census] // as of the last look
 }
 
 func newPart(e *Engine, no int) *part {
@@ -85,7 +87,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			nextCheck = now + int64(checkEvery)
 		}
 		do := p.machine.Advance(now)
-		p.show(do)
+		p.show(now, do)
 		p.tellEvents(ctx, do.Events)
 		p.send(writing, do.Send)
 		if do.Removed > 0 {
@@ -169,6 +171,8 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
 		if added != nil {
+			p.tally.created(now, p.machine, added)
+			p.engine.quotas.read(added.ID)
 			p.pending.Add(added.Items)
 			if !p.engine.submits.end(added.ID) { // another process accepted it
 				p.engine.pending.Add(added.Items)
@@ -217,7 +221,10 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // show publishes what has become durable.
-func (p *part) show(do *partition.Effects) {
+func (p *part) show(now int64, do *partition.Effects) {
+	if wrong := p.tally.shown(now, do.Views); wrong > 0 {
+		p.engine.counts.violations.Add(wrong)
+	}
 	if do.Ended != 0 {
 		p.count(-do.Ended)
 		p.engine.speed.add(do.Ended)

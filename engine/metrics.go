@@ -70,15 +70,25 @@ func (e *Engine) export() (end func(), err error) {
 	if reg == nil {
 		return func() {}, nil
 	}
-	c := newCollector(e)
-	var taken prometheus.AlreadyRegisteredError
-	switch err := reg.Register(c); {
-	case errors.As(err, &taken):
-		return nil, errors.New("options.Metrics: another engine exports to it; give each its own with prometheus.WrapRegistererWith")
-	case err != nil:
-		return nil, fmt.Errorf("options.Metrics: %w", err)
+	var registered []prometheus.Collector
+	end = func() {
+		for _, c := range registered {
+			reg.Unregister(c)
+		}
 	}
-	return func() { reg.Unregister(c) }, nil
+	for _, c := range []prometheus.Collector{newCollector(e), newCountsCollector(e)} {
+		var taken prometheus.AlreadyRegisteredError
+		switch err := reg.Register(c); {
+		case errors.As(err, &taken):
+			end()
+			return nil, errors.New("options.Metrics: another engine exports to it; give each its own with prometheus.WrapRegistererWith")
+		case err != nil:
+			end()
+			return nil, fmt.Errorf("options.Metrics: %w", err)
+		}
+		registered = append(registered, c)
+	}
+	return end, nil
 }
 
 // Describe implements prometheus.Collector.

@@ -32,9 +32,13 @@ func (e *Engine) observe(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		read := e.quotas.looking()
 		node := e.lookAtLanes(ctx, m)
-		e.seen.Store(node)
+		e.countSeen(e.seen.Swap(node), node)
 		err := e.publish(ctx, node)
+		if err == nil {
+			err = e.lookAtPending(ctx, node, read)
+		}
 		if err != nil && !failing && ctx.Err() == nil {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
 		}
@@ -86,6 +90,7 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
 		}
 		break
 	}
+	n.Pending = e.heldPending()
 	n.At = time.Now().UTC()
 	n.CPU, n.Memory = m.read(n.At)
 	e.share.describe(n.At.UnixNano(), n)
@@ -96,6 +101,9 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
 type laneTotals struct {
 	weir.Lane
 	idleSince int64
+	looked    int64            // when the lane was looked at last
+	taken     map[string]int64 // items of its tenants by then
+	rates     map[string]float64
 }
 
 // idleFor is how long a lane without work is still told of.
@@ -104,6 +112,8 @@ const idleFor = int64(time.Minute)
 // look adds what the lanes did to what they did before, and answers with it. A
 // lane that has long been idle, with no more workers than it started with, is left out.
 func (p *part) look(now int64) (lanes []weir.Lane) {
+	p.takeCensus(now)
+	p.engine.counts.add(&p.tally)
 	p.loads = p.machine.Observe(now, p.loads[:0])
 	if p.totals == nil {
 		p.totals = map[string]*laneTotals{}
@@ -116,6 +126,7 @@ func (p *part) look(now int64) (lanes []weir.Lane) {
 			p.totals[x.Resource] = t
 		}
 		t.add(x)
+		t.addTenants(now, x)
 		switch {
 		case !t.Idle() || x.Ended > 0:
 			t.idleSince = 0

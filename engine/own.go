@@ -37,6 +37,7 @@ func (p *part) own(ctx context.Context) error {
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
 	err := p.loop(ctx, writing)
+	p.counted(err)
 	drop()
 	p.commits.Wait()
 	close(over)
@@ -135,6 +136,7 @@ func (p *part) load(ctx context.Context) error {
 	if err := p.sweep(ctx); err != nil {
 		return err
 	}
+	p.tally.begin(now, p.machine)
 	p.count(p.machine.Pending())
 	return nil
 }

@@ -68,6 +68,8 @@ func (r *run) finish(err error) {
 	if r.reported.Swap(true) {
 		if gate := r.orphan.Swap(nil); gate != nil {
 			gate.Release(time.Now().UnixNano())
+		} else {
+			r.part.engine.counts.late.Add(1)
 		}
 		return
 	}
@@ -144,6 +146,7 @@ func (r *run) prepareMore() (err error) {
 // ended takes the result of a task into the machine.
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
+	p.tally.task(r)
 	if g := p.gates[r.cut.Step.Resource.Name]; g != nil {
 		g.ending = endingOf(r)
 	}

@@ -132,7 +132,7 @@ func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, r
 }
 
 func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t Ticket, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
-	if err := e.room(); err != nil {
+	if err := cmp.Or(e.room(), e.quotas.room(c.Tenant, 1)); err != nil {
 		return nil, err
 	}
 	p := at.partition
@@ -157,6 +157,10 @@ func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t
 		w.unkept()
 		return e.refuse(ctx, p, c, w, fmt.Errorf("it took more than %v: submit it in parts", submitFor-submitFor/24))
 	}
+	if err := e.quotas.take(c.ID, c.Tenant, w.count); err != nil {
+		w.unkept()
+		return e.refuse(ctx, p, c, w, err)
+	}
 	c.Items, c.Duplicates = w.count, w.duplicates+t.duplicates
 	if w.uneven {
 		c.Sizes = w.sizes
@@ -176,6 +180,7 @@ func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t
 		return e.refuse(ctx, p, c, w, err)
 	}
 	e.submits.accept(c.ID, w.reserved)
+	e.counts.accepted(c, w.drafted)
 	if e.fleet.elsewhere(p, e.node) { // its owner counts the items from here on
 		e.forget(c.ID, w)
 	}
@@ -186,6 +191,7 @@ func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t
 // that has the idempotency key if there is one.
 func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ingest, err error) (*BulkAction, error) {
 	e.forget(c.ID, w)
+	e.quotas.drop(c.ID)
 	taken := (*store.ClaimedError)(nil)
 	claimed := errors.As(err, &taken)
 	if w.drafted { // its blocks have the name of the draft, and may be those of the same submit by another node

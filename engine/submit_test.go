@@ -119,8 +119,8 @@ func TestDuplicateIDsAreRefusedLeftOutOrKept(t *testing.T) {
 		s := memory()
 		_, err := engine.Submit(t.Context(), open(t, s, engine.Options{}, action(a)).Engine, spec(a), engine.Items(items))
 		var dup *weir.DuplicateError
-		if !errors.As(err, &dup) || dup.ID != id(5) || dup.Item != 2001 {
-			t.Errorf("error = %v, want a duplicate of %s at item 2001", err, id(5))
+		if !errors.As(err, &dup) || dup.ID != id(5) || dup.Item != 2001 || dup.First != 6 {
+			t.Errorf("error = %v, want a duplicate of %s at items 6 and 2001", err, id(5))
 		}
 		wantBlocks(t, s, 0)
 	})

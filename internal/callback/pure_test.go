@@ -110,19 +110,22 @@ func TestClaims(t *testing.T) {
 	ours, theirs := &claim{"a", noon.Add(time.Minute)}, &claim{"b", noon.Add(time.Minute)}
 	old := &claim{"b", noon.Add(-time.Second)}
 	for _, tt := range []struct {
-		name string
-		d    Delivery
-		want bool
+		name  string
+		d     Delivery
+		alone bool
+		want  bool
 	}{
-		{"free and due", Delivery{State: Pending, Due: noon}, true},
-		{"not due", Delivery{State: Pending, Due: noon.Add(1)}, false},
-		{"delivered", Delivery{State: Delivered, Due: noon}, false},
-		{"another's", Delivery{State: Pending, Due: noon, Claim: theirs}, false},
-		{"another's that is over", Delivery{State: Pending, Due: noon, Claim: old}, true},
-		{"our own, whose answer was lost", Delivery{State: Pending, Due: noon, Claim: &claim{"a", noon.Add(time.Second)}}, true},
+		{"free and due", Delivery{State: Pending, Due: noon}, false, true},
+		{"not due", Delivery{State: Pending, Due: noon.Add(1)}, false, false},
+		{"delivered", Delivery{State: Delivered, Due: noon}, false, false},
+		{"another's", Delivery{State: Pending, Due: noon, Claim: theirs}, false, false},
+		{"another's that is over", Delivery{State: Pending, Due: noon, Claim: old}, false, true},
+		{"our own, whose answer was lost", Delivery{State: Pending, Due: noon, Claim: &claim{"a", noon.Add(time.Second)}}, false, true},
+		{"that of a process before, for one that is alone", Delivery{State: Pending, Due: noon, Claim: theirs}, true, true},
+		{"not due, for one that is alone", Delivery{State: Pending, Due: noon.Add(1), Claim: theirs}, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.d.take(ours, noon); got != tt.want || got && !tt.d.Claim.is(ours) {
+			if got := tt.d.take(ours, noon, tt.alone); got != tt.want || got && !tt.d.Claim.is(ours) {
 				t.Errorf("take = %v with claim %v, want %v", got, tt.d.Claim, tt.want)
 			}
 		})

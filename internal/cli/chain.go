@@ -189,15 +189,18 @@ func (c catalogue) step(s config.Step) (weir.Step, error) {
 }
 
 func httpStep(s config.Step) (weir.Step, error) {
-	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{Name: s.Action, URL: s.URL, Header: s.Header}
+	header, err := s.Headers()
+	if err != nil {
+		return weir.Step{}, badUsage("check header_file of "+s.Action, "%v", err)
+	}
+	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{Name: s.Action, URL: s.URL, Header: header}
 	if s.SecretFile != "" {
-		var err error
 		if h.Secret, err = readSecret(s.SecretFile); err != nil {
 			return weir.Step{}, err
 		}
 	}
 	step := weir.RawStep(h.Action())
-	_, err := execute.HTTP(step, execute.HTTPOptions{}) // says what is wrong with URL, header or secret before anything is read
+	_, err = execute.HTTP(step, execute.HTTPOptions{}) // says what is wrong with URL, header or secret before anything is read
 	return step, err
 }
 

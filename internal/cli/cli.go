@@ -21,6 +21,7 @@ const (
 	exitOther       = 1   // something else went wrong
 	exitUsage       = 2   // usage, configuration or input; nothing was accepted
 	exitUnreachable = 3   // a server that is needed cannot be reached
+	exitRefused     = 4   // the server would not do it
 	exitSomeFailed  = 5   // finished, but not every item is done
 	exitStopped     = 6   // stopped by a failure rule
 	exitTimeout     = 7   // --run-timeout was reached
@@ -32,6 +33,7 @@ type command struct {
 	use, short, long, example string
 	args                      cobra.PositionalArgs
 	bind                      func(fs *pflag.FlagSet) runner
+	subs                      []command // a command with others below it has nothing to run itself
 }
 
 // runner does the work of a command.
@@ -40,8 +42,13 @@ type runner func(ctx context.Context, env *Env, args []string) error
 // commands are all commands, in the order of the help.
 func commands() []command {
 	return []command{
-		runCommand(), retryCommand(), listCommand(), reportCommand(), simulateCommand(),
+		runCommand(), submitCommand(), listCommand(), getCommand(), watchCommand(),
+		startCommand(), pauseCommand(), resumeCommand(), approveCommand(), cancelCommand(),
+		forecastCommand(), retryCommand(), undoCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(),
+		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), schedulesCommand(), webhooksCommand(), dlqCommand(),
+		simulateCommand(), nodesCommand(),
 		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
+		loginCommand(), keysCommand(), auditCommand(), apiCommand(),
 		serveCommand(), configCommand(), doctorCommand(), completionCommand(),
 		devCommand(), versionCommand(),
 	}
@@ -96,6 +103,13 @@ func newRoot(env *Env) *cobra.Command {
 func (c command) cobra(env *Env) *cobra.Command {
 	out := &cobra.Command{Use: c.use, Short: c.short, Long: c.long, Example: c.example, Args: c.args}
 	out.Flags().SortFlags = false
+	if len(c.subs) > 0 {
+		for _, s := range c.subs {
+			out.AddCommand(s.cobra(env))
+		}
+		out.Args, out.RunE = noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		return out
+	}
 	out.SetUsageFunc(func(c *cobra.Command) error { return usage(env, c) })
 	run := c.bind(out.Flags())
 	out.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), env, args) }

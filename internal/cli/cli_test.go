@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeCommand, "service": service, "called": called, "term": terminate, "forget": forget,
+			"resumecmd": resumeProposed, "service": service, "called": called, "term": terminate, "forget": forget,
 		},
 	})
 }
@@ -206,8 +206,8 @@ func countLines(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// resumeCommand runs the command that the last stderr proposes, word for word.
-func resumeCommand(ts *testscript.TestScript, _ bool, args []string) {
+// resumeProposed runs the command that the last stderr proposes, word for word.
+func resumeProposed(ts *testscript.TestScript, _ bool, args []string) {
 	m := regexp.MustCompile(`(?m)^ +(?:resume|next) +weir (run --resume \S+|retry \S+)( --data \S+)?`).FindStringSubmatch(ts.ReadFile("stderr"))
 	if m == nil {
 		ts.Fatalf("no command in:\n%s", ts.ReadFile("stderr"))

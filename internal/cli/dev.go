@@ -2,17 +2,24 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"net"
+	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/demo"
+	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -32,69 +39,164 @@ var devTenants = []devTenant{
 
 func devCommand() command {
 	return command{
-		use: "dev", short: "see it work: three tenants, one of which floods, in memory",
-		long: `Runs demo.award and then demo.message over 100,000 made-up items of three tenants. Both are made-up
-services with latency, rate limits, 429 answers, and failures that pass or stay. One tenant brings 97,000 items;
-two others come later with 1,500 each, and are done long before it. Nothing is kept.`,
+		use: "dev", short: "see it work: a server with a demo, in memory",
+		long: `Starts a server in memory, and runs demo.award and then demo.message over 100,000 made-up items of three tenants.
+Both are made-up services with latency, rate limits, 429 answers, and failures that pass or stay. One tenant brings
+97,000 items; two others come later with 1,500 each, and are done long before it. The server goes on until Ctrl-C, so
+that the API can be tried: its address is printed. Nothing is kept.`,
 		args: between(0, 0, ""),
 		bind: func(fs *pflag.FlagSet) runner {
 			part := fs.Int("part", 1, "run only one item in `N`")
+			listen := fs.String("listen", "", "`ADDRESS` of the API (default: 127.0.0.1:8080, or a free port if that is taken)")
+			once := fs.Bool("once", false, "end when the demo has ended")
 			return func(ctx context.Context, env *Env, _ []string) error {
 				if *part < 1 || *part > 1000 {
 					return badUsage("", "--part: %d is not between 1 and 1000", *part)
 				}
-				return runDev(ctx, env, *part)
+				return runDev(ctx, env, *part, *listen, *once)
 			}
 		},
 	}
 }
 
-func runDev(ctx context.Context, env *Env, part int) error {
+func runDev(ctx context.Context, env *Env, part int, listen string, once bool) error {
 	scr := newScreen(env)
-	e, err := engine.Open(ctx, memstore.New(memstore.Options{}), engine.Options{Logger: slog.New(slog.DiscardHandler)})
+	d, err := openDev(ctx, listen)
 	if err != nil {
 		return err
 	}
+	defer d.close()
 	steps := demo.Actions(demo.Options{})
-	chain := weir.Raw("demo", steps...)
-	if err := engine.HandleChain(e, chain); err != nil {
-		return err
-	}
-	d := worker{engine: e}
-	d.start(ctx)
 	w := &watcher{screen: scr, started: time.Now(), session: stopper{stop: d.stop, signals: env.Signals}}
 	all := int64(0)
 	for _, t := range devTenants {
 		t.items /= part
 		t.after /= time.Duration(part)
 		all += int64(t.items)
-		w.tracks = append(w.tracks, &track{label: t.name, steps: steps, open: t.submit(e, chain), now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
+		w.tracks = append(w.tracks, &track{label: t.name, steps: steps, open: t.submit(d.node.Service()), now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
 	}
-	scr.print(fmt.Sprintf("  %s     made up · %s items of three tenants: flood now, acme and beta a moment later", scr.paint.dim("input"), number(all)),
+	scr.print(fmt.Sprintf("  %s    %s   %s", scr.paint.dim("server"), d.url, scr.paint.dim("API at /v1, described at /docs")),
+		fmt.Sprintf("  %s     made up · %s items of three tenants: flood now, acme and beta a moment later", scr.paint.dim("input"), number(all)),
 		chainLine(scr.paint, steps), predict(steps, all, 64).line(scr.paint))
 	why, err := w.watch(ctx)
 	if err != nil || why == aborted {
 		return errors.Join(err, ended(exitInterrupted))
 	}
-	lines := devSummary(env.Program, scr.paint, w.tracks, time.Since(w.started))
-	if err := d.end(); err != nil {
-		return err
-	}
 	if why != allEnded {
 		return ended(exitInterrupted)
 	}
-	scr.print(lines...)
-	return nil
+	scr.print(devSummary(env.Program, scr.paint, w.tracks, time.Since(w.started))...)
+	if once {
+		return d.end()
+	}
+	scr.print("", fmt.Sprintf("    %s  %s goes on until Ctrl-C; try %s list --server %s", scr.paint.dim("server"), d.url, env.Program, d.url))
+	select {
+	case <-env.Signals:
+	case <-ctx.Done():
+	}
+	return d.end()
 }
 
-// submit waits for the tenant's turn and brings its items.
-func (t devTenant) submit(e *engine.Engine, c weir.Chain[json.RawMessage, json.RawMessage]) func(context.Context) (*engine.BulkAction, error) {
+// dev is the server of the demo.
+type dev struct {
+	worker
+	node *node.Node
+	web  *http.Server
+	url  string
+	rest context.CancelFunc
+	kept chan error
+}
+
+// openDev starts a server in memory, on this machine alone.
+func openDev(ctx context.Context, listen string) (*dev, error) {
+	door, err := listenDev(ctx, listen)
+	if err != nil {
+		return nil, err
+	}
+	log, s := slog.New(slog.DiscardHandler), memstore.New(memstore.Options{})
+	v, err := vault.New(vault.NewKey())
+	if err != nil {
+		return nil, err
+	}
+	reg := prometheus.NewRegistry()
+	n, err := node.New(context.WithoutCancel(ctx), node.Options{
+		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Steps: demo.Actions(demo.Options{}), Open: true,
+		Version: version(), Metrics: reg, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := engine.Options{Logger: log}
+	n.Prepare(&o)
+	e, err := engine.Open(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	n.Attach(e)
+	d := &dev{
+		worker: worker{engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
+		web: &http.Server{Handler: n.Handler(), ReadHeaderTimeout: headersIn, IdleTimeout: idleFor, MaxHeaderBytes: headerSize, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)},
+	}
+	d.start(ctx)
+	beside, rest := context.WithCancel(context.WithoutCancel(ctx))
+	d.rest = rest
+	go func() { d.kept <- n.Run(beside) }()
+	go func() { _ = d.web.Serve(door) }() // it says nothing new when it is closed
+	return d, nil
+}
+
+// listenDev listens at an address, or at the usual one if that is free.
+func listenDev(ctx context.Context, address string) (net.Listener, error) {
+	var conf net.ListenConfig
+	if address != "" {
+		l, err := conf.Listen(ctx, "tcp", address)
+		if err != nil {
+			return nil, badUsage("choose another address with --listen", "%s: cannot listen there: %v", address, err)
+		}
+		return l, nil
+	}
+	l, err := conf.Listen(ctx, "tcp", "127.0.0.1:8080")
+	if err != nil {
+		l, err = conf.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	return l, err
+}
+
+// end stops the server, and lets running tasks finish.
+func (d *dev) end() error {
+	d.node.Drain()
+	err := d.worker.end()
+	d.close()
+	return err
+}
+
+// close ends what listens and what runs beside requests.
+func (d *dev) close() {
+	d.rest()
+	_ = d.web.Close() // nobody waits for an answer any more
+	if d.kept != nil {
+		<-d.kept
+		d.kept = nil
+	}
+}
+
+// submit waits for the tenant's turn and brings its items, as a client of the API would.
+func (t devTenant) submit(s *service.Service) func(context.Context) (*engine.BulkAction, error) {
 	return func(ctx context.Context) (*engine.BulkAction, error) {
 		if err := sleep(ctx, t.after); err != nil {
 			return nil, err
 		}
-		spec := weir.Spec[json.RawMessage, json.RawMessage]{Name: t.name, Tenant: t.name, Chain: c, Duplicates: weir.KeepAll}
-		return engine.Submit(ctx, e, spec, noErrors(demo.Items(t.items, uint64(len(t.name)))))
+		b, err := s.Create(ctx, api.NewBulkAction{
+			Name: t.name, Tenant: t.name, Steps: []api.Step{{Action: demo.Award}, {Action: demo.Message}}, Duplicates: "keep_all", ItemID: "user_id",
+		}, service.Made{})
+		if err != nil {
+			return nil, err
+		}
+		rows := service.Rows{Items: noErrors(demo.Items(t.items, uint64(len(t.name)))), Bad: func() int64 { return 0 }}
+		if _, err := s.Append(ctx, b.ID, "", rows); err != nil {
+			return nil, err
+		}
+		return s.Seal(ctx, b.ID, api.Seal{Start: true})
 	}
 }
 

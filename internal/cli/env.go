@@ -29,6 +29,8 @@ type Env struct {
 	Signals <-chan os.Signal
 	// StdinTerminal says that nobody has piped anything in.
 	StdinTerminal bool
+	// Secret reads a line from the keyboard without showing it; nil: nobody is there.
+	Secret func() (string, error)
 	// Terminal is where messages are shown; nil when stderr is none.
 	Terminal *Terminal
 	// NoColour prints without colour.
@@ -57,7 +59,7 @@ func OS() Env {
 	if term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb" {
 		env.Terminal = &Terminal{Width: stderrWidth}
 		if env.StdinTerminal {
-			env.Terminal.Keys = stdinKeys
+			env.Terminal.Keys, env.Secret = stdinKeys, stdinSecret
 		}
 	}
 	return env
@@ -101,6 +103,11 @@ func stderrWidth() int {
 		return 80
 	}
 	return w
+}
+
+func stdinSecret() (string, error) {
+	raw, err := term.ReadPassword(int(os.Stdin.Fd()))
+	return string(raw), err
 }
 
 // stdinKeys reads keys as they are pressed. The goroutine that reads ends with

@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/near"
 	"github.com/weirhq/weir/internal/source"
@@ -59,15 +63,26 @@ func explain(err error) *failure {
 	var row *source.RowError
 	var input *source.InputError
 	var conf *config.Error
+	var confs *config.Errors
+	var problem *api.Problem
+	var away *client.UnreachableError
 	var field *weir.FieldError
 	var many *weir.InputError
 	switch {
+	case errors.Is(err, errTooLong):
+		return &failure{exitTimeout, err.Error(), ""}
+	case errors.As(err, &away) && !errors.Is(err, context.Canceled):
+		return &failure{exitUnreachable, away.Error(), "check the address (--server, " + serverVariable + "), and that the server is up"}
+	case errors.As(err, &problem):
+		return refusal(problem)
 	case errors.Is(err, context.Canceled):
 		return &failure{exitInterrupted, "interrupted", "run the same command again"}
 	case errors.As(err, &input):
 		return &failure{exitUsage, inputProblem(input), input.Fix}
 	case errors.As(err, &row):
 		return &failure{exitUsage, err.Error(), ""}
+	case errors.As(err, &confs): // before conf, which is its first
+		return &failure{exitUsage, confs.Error(), ""}
 	case errors.As(err, &conf):
 		return &failure{exitUsage, conf.Error(), ""}
 	case errors.As(err, &many):
@@ -78,6 +93,40 @@ func explain(err error) *failure {
 		return &failure{exitOther, err.Error(), "check who owns it, or choose another place"}
 	}
 	return &failure{exitOther, err.Error(), ""}
+}
+
+// refusal tells what a server would not do: all faults, if there are several.
+func refusal(p *api.Problem) *failure {
+	f := &failure{exitRefused, cmp.Or(p.Detail, p.Title, p.Code), p.Fix}
+	if len(p.Errors) > 1 {
+		f.what = p.Title
+		for _, e := range p.Errors {
+			f.what += "\n" + faultText(e)
+		}
+	}
+	if p.Status == http.StatusUnauthorized {
+		f.fix = "set " + keyFileVariable + ", or keep a key with weir login"
+	}
+	if p.Status >= http.StatusInternalServerError && p.RequestID != "" {
+		f.what += " (" + p.RequestID + ")"
+	}
+	return f
+}
+
+func faultText(e api.Fault) string {
+	where := e.Field
+	if e.Line > 0 {
+		where = strings.TrimLeft(fmt.Sprintf("line %d, %s", e.Line, e.Field), " ")
+		where = strings.TrimSuffix(where, ", ")
+	}
+	text := e.Message
+	if where != "" {
+		text = where + ": " + text
+	}
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	return text
 }
 
 func inputProblem(e *source.InputError) string {

@@ -53,12 +53,14 @@ func (o *lanesOptions) run(ctx context.Context, env *Env, args []string) error {
 		return badUsage("add a lane, as in p03/send-message", "--all is for the decisions of one lane")
 	case o.watch && len(args) == 1:
 		return badUsage("leave one of them out", "--watch shows all lanes, not %s alone", args[0])
+	case o.place.meant(env, o.place.flags):
+		return o.place.ask(ctx, env, output(o.format), func(ctx context.Context, l *link) error { return o.remoteLanes(ctx, l, args) })
 	case len(args) == 1:
 		return o.decisions(ctx, env, args[0])
 	}
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	d, err := o.place.open(ctx, env)
+	d, err := o.place.openDesk(ctx, env)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (o *lanesOptions) decisions(ctx context.Context, env *Env, name string) err
 	}
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	d, err := o.place.open(ctx, env)
+	d, err := o.place.openDesk(ctx, env)
 	if err != nil {
 		return err
 	}

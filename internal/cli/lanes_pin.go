@@ -43,7 +43,7 @@ func (h *byHand) until() time.Time { return time.Now().Add(time.Duration(h.span)
 func (p *place) at(ctx context.Context, env *Env, do func(context.Context, *desk) error) error {
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	d, err := p.open(ctx, env)
+	d, err := p.openDesk(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,8 @@ func pinCommand() command {
 				if err := h.check(); err != nil {
 					return err
 				}
-				return h.place.at(ctx, env, func(ctx context.Context, d *desk) error { return d.pin(ctx, id, *workers, h) })
+				return h.place.there(ctx, env, func(ctx context.Context, l *link) error { return l.pin(ctx, id, *workers, h) },
+					func(ctx context.Context, d *desk) error { return d.pin(ctx, id, *workers, h) })
 			}
 		},
 	}
@@ -128,7 +129,8 @@ func unpinCommand() command {
 				if err != nil {
 					return err
 				}
-				return p.at(ctx, env, func(ctx context.Context, d *desk) error { return d.unpin(ctx, id) })
+				return p.there(ctx, env, func(ctx context.Context, l *link) error { return l.unpin(ctx, id) },
+					func(ctx context.Context, d *desk) error { return d.unpin(ctx, id) })
 			}
 		},
 	}
@@ -175,7 +177,8 @@ Both end by themselves after --for, or with auto: then failures decide again.`,
 						return err
 					}
 				}
-				return h.place.at(ctx, env, func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) })
+				return h.place.there(ctx, env, func(ctx context.Context, l *link) error { return l.circuit(ctx, args[0], what, h) },
+					func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) })
 			}
 		},
 	}

@@ -18,10 +18,11 @@ import (
 	"github.com/weirhq/weir/store/redisstore"
 )
 
-// place is where an operator looks: a data directory, or the Redis of a fleet.
+// place is where an operator looks: a server, a data directory, or the Redis of a fleet.
 type place struct {
 	flags              *pflag.FlagSet
 	data, redis, stage string
+	remote
 }
 
 // redisVariable names the Redis of a fleet, so that its password is on no command line.
@@ -30,6 +31,7 @@ const redisVariable = "WEIR_REDIS"
 func (p *place) bind(fs *pflag.FlagSet) {
 	p.flags = fs
 	grouped(fs, "Where", func(fs *pflag.FlagSet) {
+		fs.StringVar(&p.server, "server", "", "`URL` of a running server (default $"+serverVariable+")")
 		fs.StringVar(&p.data, "data", defaultData, "`DIR` where runs are kept, while nothing runs there")
 		fs.StringVar(&p.redis, "redis", "", "`URL` of the Redis or Valkey of a running fleet, as in redis://host:6379 (default $"+redisVariable+")")
 		fs.StringVar(&p.stage, "stage", "prod", "`NAME` of the fleet's environment on that Redis")
@@ -45,8 +47,19 @@ type desk struct {
 	close  func() error
 }
 
-// open opens the place. What it is used for can simply be done again, so a signal ends it.
-func (p *place) open(ctx context.Context, env *Env) (*desk, error) {
+// there does something at the server, or at the desk if no server is asked.
+func (p *place) there(ctx context.Context, env *Env, remote func(context.Context, *link) error, local func(context.Context, *desk) error) error {
+	switch {
+	case p.server != "" && (p.flags.Changed("data") || p.flags.Changed("redis")):
+		return badUsage("keep one of them", "--server does not go together with --data or --redis")
+	case p.meant(env, p.flags):
+		return p.ask(ctx, env, outTable, remote)
+	}
+	return p.at(ctx, env, local)
+}
+
+// openDesk opens the place. What it is used for can simply be done again, so a signal ends it.
+func (p *place) openDesk(ctx context.Context, env *Env) (*desk, error) {
 	address := cmp.Or(p.redis, env.Getenv(redisVariable))
 	if p.redis != "" && p.flags.Changed("data") {
 		return nil, badUsage("keep the one that the fleet uses", "--data and --redis do not go together")

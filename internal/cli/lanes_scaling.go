@@ -33,7 +33,7 @@ follows the options of the engines.`,
 				if err := o.check(); err != nil {
 					return err
 				}
-				return o.place.at(ctx, env, o.run)
+				return o.place.there(ctx, env, o.remoteScaling, o.run)
 			}
 		},
 	}

@@ -59,6 +59,10 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
 		w := c.Webhooks[name]
+		if w.Topic != "" {
+			o.Topics = append(o.Topics, node.Topic{Topic: w.Topic, Connection: w.Connection, Events: w.Events})
+			continue
+		}
 		o.Webhooks = append(o.Webhooks, api.Webhook{URL: w.URL, Tenant: w.Tenant, Events: w.Events, Secret: w.Secret.Reveal()})
 	}
 	n, err := node.New(ctx, o)

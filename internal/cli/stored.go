@@ -10,25 +10,35 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
 )
 
 func retryCommand() command {
 	return command{
-		use: "retry ID", short: "run only the failed items of a run again",
-		long: `Submits the failed items of a run again, from the step at which each failed, as a new run that
-is linked to the first. What the steps before had answered is kept.`,
+		use: "retry ID", short: "run only the failed items of a run or a bulk action again",
+		long: `Submits failed items again, from the step at which each failed, as a new run or bulk action that is linked to the
+first. What the steps before had answered is kept. ` + elsewhere,
+		example: `  weir retry ba_01k9x…                                          a run in .weir
+  weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s`,
 		args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
-			o := &runOptions{}
-			fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
-			fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
-			fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
+			o, there := &runOptions{}, &againOptions{}
 			fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
-			fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
-			fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) {
+				fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
+				fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
+				fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
+				fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
+				fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+			})
+			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
+				if there.remote.meant(env, fs) {
+					there.again.Rate = api.Rate(o.each.Rate)
+					return there.remote.ask(ctx, env, there.out, func(ctx context.Context, l *link) error { return there.run(ctx, l, args[0]) })
+				}
 				c, err := o.catalogue(env)
 				if err != nil {
 					return err
@@ -105,13 +115,26 @@ func (s *session) retryFailed(ctx context.Context, o *runOptions, c catalogue, i
 
 func listCommand() command {
 	return command{
-		use: "list", short: "list the runs in a data directory", args: between(0, 0, ""),
+		use: "list", short: "list the bulk actions of a server, or the runs in a data directory",
+		long: "Lists bulk actions, the newest first, or runs, the oldest first. " + elsewhere,
+		example: `  weir list                                                  the runs in .weir
+  weir list --server https://weir.example.com --state running`,
+		args: between(0, 0, ""),
 		bind: func(fs *pflag.FlagSet) runner {
-			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			there := &listOptions{}
+			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) { fs.String("data", defaultData, "`DIR` where runs are kept") })
+			there.bind(fs)
 			return func(ctx context.Context, env *Env, _ []string) error {
+				if there.remote.meant(env, fs) {
+					return there.remote.ask(ctx, env, there.out, there.run)
+				}
+				data, err := fs.GetString("data")
+				if err != nil {
+					return err
+				}
 				ctx, cancel := env.untilSignal(ctx)
 				defer cancel()
-				s, err := openSession(ctx, env, *data, engine.Options{}, false)
+				s, err := openSession(ctx, env, data, engine.Options{}, false)
 				if err != nil {
 					return err
 				}
@@ -153,13 +176,21 @@ func (s *session) list(ctx context.Context) error {
 
 func reportCommand() command {
 	return command{
-		use: "report ID", short: "write the report of a run", args: between(1, 1, "ID"),
+		use: "report ID", short: "write the report of a run or a bulk action",
+		long: "Writes a summary and, into a folder, a row for each item. " + elsewhere, args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
-			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			there := &remote{}
 			dir := fs.StringP("dir", "d", "", "`DIR` to write into; without it, report.json goes to stdout")
 			var format config.ReportFormat
 			fs.Var(&format, "report-format", "csv or ndjson (default csv)")
+			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
+				if there.meant(env, fs) {
+					return there.ask(ctx, env, outTable, func(ctx context.Context, l *link) error {
+						return l.download(ctx, args[0], *dir, string(format))
+					})
+				}
 				ctx, cancel := env.untilSignal(ctx)
 				defer cancel()
 				s, err := openSession(ctx, env, *data, engine.Options{}, false)

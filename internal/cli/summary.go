@@ -14,12 +14,20 @@ const shownGroups = 5
 
 // summaryLines is what is printed at the end of a run.
 func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []string, took time.Duration) []string {
+	return (*summary)(sum).lines(p, r.forecast, took, files, s.nextSteps(sum, r.job))
+}
+
+// summary is what became of a bulk action, as people get to see it.
+type summary report.Summary
+
+func (sum *summary) lines(p paint, f forecast, took time.Duration, files, next []string) []string {
 	name := len("duplicates")
 	for _, st := range sum.Steps {
 		name = max(name, len(st.Name))
 	}
 	row := func(head, text string) string { return "    " + pad(p.dim(head), name) + "   " + text }
-	lines := []string{"", "  " + headline(p, sum, r.forecast, took), "", row("items", itemsText(p, sum))}
+	whole := (*report.Summary)(sum)
+	lines := []string{"", "  " + headline(p, whole, f, took), "", row("items", itemsText(p, whole))}
 	for _, st := range sum.Steps {
 		lines = append(lines, row(st.Name, stepText(st)))
 	}
@@ -32,7 +40,7 @@ func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []
 	if len(files) > 0 {
 		lines = append(lines, row("files", strings.Join(files, "  ")))
 	}
-	for _, n := range s.nextSteps(sum, r.job) {
+	for _, n := range next {
 		lines = append(lines, row("next", n))
 	}
 	return lines

@@ -194,6 +194,12 @@ func checkConnections(s *Server, fault faultAt) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Webhooks)) {
 		w := s.Webhooks[name]
+		if w.Topic != "" {
+			if s.Connections[w.Connection].Kind != "kafka" || w.URL != "" {
+				fault("webhooks."+name, "has a topic, and needs a connection of kind kafka and no url", "write connection: and the name of one under connections")
+			}
+			continue
+		}
 		if u, err := url.Parse(w.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			fault("webhooks."+name, "has no url that begins with https://", "write where events are sent, as in url: https://you.example.com/events")
 		}

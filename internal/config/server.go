@@ -126,7 +126,10 @@ type Connection struct {
 
 // Webhook is who is told what has happened.
 type Webhook struct {
-	URL        string       `yaml:"url"`
+	URL string `yaml:"url"`
+	// Topic is a Kafka topic instead of a URL, and Connection the one of kind kafka that leads there.
+	Topic      string       `yaml:"topic"`
+	Connection string       `yaml:"connection"`
 	Tenant     string       `yaml:"tenant"` // none: of all tenants
 	Events     []string     `yaml:"events"` // none: all
 	SecretFile string       `yaml:"secret_file" path:"yes" secret:"Secret"`

@@ -46,12 +46,11 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &kafka{spec: s, opts: []kgo.Opt{
+	brokers, dial, sign := c.Brokers(w)
+	f := &kafka{spec: s, opts: append([]kgo.Opt{
 		kgo.ClientID("weir"),
-		kgo.SeedBrokers(strings.Split(c.Address, ",")...),
-		kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
-			return w.dialTLS(ctx, c, network, address)
-		}),
+		kgo.SeedBrokers(brokers...),
+		kgo.Dialer(dial),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(),                    // a partition may end with one, and its end has to be seen
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // records that are gone are told, not passed over
@@ -59,21 +58,30 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 		kgo.MaxConcurrentFetches(1),
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(50*time.Millisecond<<min(tries, 6), 2*time.Second) }), // within one read
-	}}
-	switch c.SASL {
-	case "plain":
-		f.opts = append(f.opts, kgo.SASL(plain.Auth{User: c.User, Pass: string(c.Password)}.AsMechanism()))
-	case "scram-sha-256":
-		f.opts = append(f.opts, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha256Mechanism()))
-	case "scram-sha-512":
-		f.opts = append(f.opts, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha512Mechanism()))
-	}
+	}, sign...)}
 	if err := kgo.ValidateOpts(f.opts...); err != nil {
 		in := &weir.InputError{}
 		in.Add("bad_connection", "kafka.connection", err.Error(), "write its address as host:port,host:port")
 		return nil, in
 	}
 	return f, nil
+}
+
+// Brokers is how to reach the brokers of a connection of kind kafka: where they
+// are, how to dial them, and what signs in.
+func (c Connection) Brokers(w World) (brokers []string, dial func(ctx context.Context, network, address string) (net.Conn, error), sign []kgo.Opt) {
+	dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return w.dialTLS(ctx, c, network, address)
+	}
+	switch c.SASL {
+	case "plain":
+		sign = append(sign, kgo.SASL(plain.Auth{User: c.User, Pass: string(c.Password)}.AsMechanism()))
+	case "scram-sha-256":
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha256Mechanism()))
+	case "scram-sha-512":
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha512Mechanism()))
+	}
+	return strings.Split(c.Address, ","), dial, sign
 }
 
 // Close ends the sessions with the brokers.

@@ -3,8 +3,14 @@ package near
 
 import "strings"
 
+// maxWord is how long a word may be that is compared with others: it takes time.
+const maxWord = 128
+
 // Word is the known word that was probably meant, or empty when none is near.
 func Word(word string, known []string) string {
+	if len(word) > maxWord {
+		return ""
+	}
 	best, least := "", max(2, len(word)/3)+1
 	for _, k := range known {
 		if d := Distance(strings.ToLower(word), strings.ToLower(k)); d < least {

@@ -45,6 +45,8 @@ type Options struct {
 	// Tenants and Webhooks are those of the configuration; they are set at every start.
 	Tenants  map[string]weir.TenantLimits
 	Webhooks []api.Webhook
+	// Topics get the events of all tenants.
+	Topics []Topic
 	// AdminKeys are keys of the configuration.
 	AdminKeys []vault.Secret
 	// Alone says that no other process uses the store: what an earlier one was at when it died is taken up at once.
@@ -61,6 +63,13 @@ type Options struct {
 	Metrics *prometheus.Registry
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
+}
+
+// Topic is a Kafka topic that gets events, by a connection of the configuration.
+type Topic struct {
+	Topic      string
+	Connection string
+	Events     []string // none: all
 }
 
 // Node is a server without the listening.
@@ -93,8 +102,12 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	if n.keys, err = access.NewKeys(o.Store, access.Options{Bootstrap: o.AdminKeys}); err != nil {
 		return nil, err
 	}
+	topics, err := n.topics()
+	if err != nil {
+		return nil, err
+	}
 	n.webhooks, err = callback.New(callback.Options{
-		Store: o.Store, Transport: o.Guard.Transport(egress.TLSOptions{}), Sealer: o.Vault, CheckURL: o.Guard.CheckURL,
+		Store: o.Store, Topics: topics, Transport: o.Guard.Transport(egress.TLSOptions{}), Sealer: o.Vault, CheckURL: o.Guard.CheckURL,
 		Owns: n.owns, Alone: o.Alone, Counted: n.counts.delivered, Logger: o.Logger,
 	})
 	if err != nil {
@@ -105,6 +118,18 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	})
 	n.service.OnEvent(n.note)
 	return n, nil
+}
+
+// topics are the Kafka topics of the configuration that get events.
+func (n *Node) topics() (out []callback.Topic, err error) {
+	for _, w := range n.opts.Topics {
+		t := callback.Topic{Name: w.Topic, Topic: w.Topic, Types: w.Events}
+		if t.Brokers, t.Dial, t.Options, err = n.service.Brokers(w.Connection); err != nil {
+			return nil, fmt.Errorf("events to topic %s: %w", w.Topic, err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
 }
 
 // Prepare fills in the engine's options.

@@ -43,6 +43,7 @@ type bulk struct {
 	latency  []*hdrhistogram.Histogram
 	groups   *fault.Groups // its failures that a commit carries; nil: none
 
+	opens      *generation // carries the decision that more than the canary may run; nil: that is durable, or was never made
 	latencyDue int64       // when the histograms are written again
 	shown      int64       // items that had ended when a commit last showed it
 	touched    *generation // the generation that already writes its status
@@ -147,7 +148,7 @@ func (b *bulk) unopened() int64 {
 	switch {
 	case b.shard != nil:
 		return b.shard.given - b.opened
-	case b.status.Phase == canaryPhase:
+	case b.status.Phase == canaryPhase || b.opens != nil:
 		return b.spec.Canary.Items - b.opened
 	}
 	return b.spec.Items - b.opened

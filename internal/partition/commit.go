@@ -168,6 +168,7 @@ func (m *Machine) Committed(now int64) {
 	m.events = append(m.events, g.events...)
 	m.uncommitted -= g.results
 	m.arriveAll(now, g)
+	m.openRest(now, g)
 	for _, r := range g.retries {
 		m.retryDue(now, r)
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -35,10 +37,16 @@ func eventKey(id weir.BulkID, number uint64) []byte {
 }
 
 // event has the commit being made tell that the bulk action has come to where it is.
+// A commit tells of one state alone: two events would have the same number, and
+// the one before was never seen.
 func (m *Machine) event(now int64, b *bulk) {
-	if b.spec.Notify && !b.away() {
-		m.gen.events = append(m.gen.events, Event{ID: b.spec.ID, State: b.state, At: now})
+	if !b.spec.Notify || b.away() {
+		return
 	}
+	if !planted.Is(planted.TwoEvents) {
+		m.gen.events = slices.DeleteFunc(m.gen.events, func(e Event) bool { return e.ID == b.spec.ID })
+	}
+	m.gen.events = append(m.gen.events, Event{ID: b.spec.ID, State: b.state, At: now})
 }
 
 // writeEvents adds the rows of events, and removes those of events that were noted.
@@ -47,12 +55,18 @@ func (m *Machine) writeEvents(b *store.Batch, g *generation) {
 		e := &g.events[i]
 		e.Number = b.Number
 		b.Set = append(b.Set, SealJSON(eventKey(e.ID, e.Number), e))
+		if planted.Is(planted.EventBeforeCommit) {
+			m.events = append(m.events, *e)
+		}
 	}
 	b.Delete = append(b.Delete, g.noted...)
 }
 
 // noted removes an event that was taken.
 func (m *Machine) noted(n *Noted) {
+	if planted.Is(planted.NotedForgotten) {
+		return
+	}
 	m.gen.noted = append(m.gen.noted, eventKey(n.ID, n.Number))
 }
 
@@ -63,7 +77,9 @@ func (m *Machine) loadEvents(rows Rows) error {
 		if err := UnsealJSON(key, row, &e); err != nil {
 			return fmt.Errorf("event: %w", err)
 		}
-		m.events = append(m.events, e)
+		if !planted.Is(planted.EventLost) {
+			m.events = append(m.events, e)
+		}
 		return nil
 	})
 }

@@ -84,7 +84,7 @@ func (h *home) grant(c *Created, to int) uint32 {
 // takeover could give them to somebody else.
 func (m *Machine) topUp(b *bulk) {
 	s, h := b.shard, b.shard.home
-	for again := !b.stopping() && !b.held(); again; {
+	for again := !b.stopping() && (!b.held() || planted.Is(planted.HeldGivenOut)); again; {
 		again = false
 		for to := range h.lists {
 			if uint32(len(h.owners)) == b.spec.ranges() || len(h.lists[to])-max(1, b.begunBy(to)) >= 1 {
@@ -232,7 +232,7 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	if t.Have == 0 {
 		o.Spec = b.spec
 	}
-	if b.spec.Rules > 0 {
+	if b.spec.Rules > 0 && !planted.Is(planted.RulesNotTold) {
 		o.Rules = b.spec.rules()
 	}
 	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]

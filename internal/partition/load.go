@@ -55,6 +55,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	}
 	b := m.addBulk(now, spec, s)
 	b.status, b.state = *status, status.State
+	if planted.Is(planted.CanaryForgotten) && status.InCanary() {
+		b.status.Phase = mainPhase
+	}
 	m.offerAll(now, b) // a canary has fewer items to offer than it seemed
 	if s != nil {
 		b.regain()
@@ -88,8 +91,12 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 func (m *Machine) restate(now int64, b *bulk) {
 	switch b.state {
 	case weir.BulkSealed, weir.BulkScheduled, weir.BulkAwaiting:
-		m.queue.PauseGroup(now, b.group)
-		m.startDue(b)
+		if !planted.Is(planted.HoldForgotten) {
+			m.queue.PauseGroup(now, b.group)
+		}
+		if !planted.Is(planted.StartForgotten) {
+			m.startDue(b)
+		}
 	case weir.BulkPaused, weir.BulkStopped:
 		if !planted.Is(planted.StartWhilePaused) {
 			m.queue.PauseGroup(now, b.group)

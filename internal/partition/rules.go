@@ -3,8 +3,10 @@ package partition
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -33,12 +35,25 @@ func (s *step) setPace(b *bulk) {
 // spend counts the items of a task against the step's own rate.
 func (m *Machine) spend(now int64, s *step, items int) {
 	p := &s.pace
-	if p.rate == 0 {
+	if p.rate == 0 || planted.Is(planted.OwnRateIgnored) {
 		return
 	}
 	p.next = max(p.next, now) + int64(math.Ceil(float64(items)/p.rate*1e9))
 	p.waits = true
 	m.waits.push(wait{due: p.next, paced: s})
+}
+
+// repace has a step that its own rate holds up wait as long as the new rate
+// says: one that was all but stopped must not stay so.
+func (m *Machine) repace(now int64, s *step, was float64) {
+	p := &s.pace
+	switch {
+	case p.rate == 0:
+		p.waits, p.next = false, 0
+	case p.waits && p.rate != was && now < p.next:
+		p.next = now + int64(math.Ceil(float64(p.next-now)*was/p.rate))
+		m.waits.push(wait{due: p.next, paced: s})
+	}
 }
 
 // paceDue lets a step go on that its own rate held up.
@@ -109,12 +124,13 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	}
 	m.queue.SetGroup(now, b.group, sched.GroupConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
 	for _, s := range b.steps {
+		was := s.pace.rate
 		s.setPace(b)
-		if s.pace.rate == 0 {
-			s.pace.waits, s.pace.next = false, 0
-		}
+		m.repace(now, s, was)
 	}
 	m.offerAll(now, b)
-	m.gen.created = append(m.gen.created, b) // writes the spec
+	if !slices.Contains(m.gen.created, b) && !planted.Is(planted.RulesNotStored) {
+		m.gen.created = append(m.gen.created, b) // writes the spec
+	}
 	m.touch(b)
 }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
 )
 
 // Canary is the part of a bulk action that runs first. Its last item is the last one of a block.
@@ -114,12 +115,35 @@ func (m *Machine) goAhead(now int64, b *bulk) {
 
 // approve runs the rest after the canary.
 func (m *Machine) approve(now int64, b *bulk) {
+	if planted.Is(planted.ApprovedTwice) && b.state == weir.BulkRunning && b.status.Phase == mainPhase {
+		b.cursor, _ = b.spec.Locate(b.spec.Canary.Items)
+		b.opened = b.spec.Canary.Items
+	}
 	if b.state != weir.BulkAwaiting {
 		return
 	}
 	b.move(weir.BulkRunning, "")
+	m.runRest(now, b)
+}
+
+// runRest lets more run than the canary, once the commit that says so is
+// confirmed: until then a takeover could undo it, and judge the canary otherwise.
+func (m *Machine) runRest(now int64, b *bulk) {
 	b.status.Phase = mainPhase
+	if !planted.Is(planted.RestBeforeCommit) {
+		b.opens = m.gen
+	}
 	m.goAhead(now, b)
+}
+
+// openRest lets the rest run of what the confirmed commit approves of.
+func (m *Machine) openRest(now int64, g *generation) {
+	for _, b := range g.touched {
+		if b.opens == g {
+			b.opens = nil
+			m.offerAll(now, b)
+		}
+	}
 }
 
 // judgeCanary decides on the rest when all of the canary has ended.
@@ -129,8 +153,7 @@ func (m *Machine) judgeCanary(now int64, b *bulk) {
 	}
 	c := b.spec.Canary
 	if c.Auto && float64(b.status.Done) >= c.Success*float64(c.Items) && b.fastEnough() {
-		b.status.Phase = mainPhase
-		m.goAhead(now, b)
+		m.runRest(now, b)
 		return
 	}
 	b.move(weir.BulkAwaiting, "canary")

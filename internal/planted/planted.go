@@ -39,6 +39,19 @@ const (
 	WorkersForgotten       // how many workers a lane has is not written
 	WorkersExceeded        // a lane has one task more than workers
 	GroupsForgotten        // after a takeover failures are counted by group from nothing
+	CanaryForgotten        // after a takeover all runs, and not the canary alone
+	RestBeforeCommit       // what comes after the canary starts before that is durable
+	ApprovedTwice          // an approval that is repeated runs the rest again
+	HoldForgotten          // after a takeover runs what was held
+	StartForgotten         // after a takeover nothing starts at its time
+	HeldGivenOut           // a bulk action that is held is given to its shards
+	RulesNotStored         // a change of rules is not written
+	RulesNotTold           // a change of rules is not told to the shards
+	OwnRateIgnored         // a bulk action's own rate holds nothing up
+	EventBeforeCommit      // an event is told before it is durable
+	EventLost              // after a takeover nobody tells of an event
+	NotedForgotten         // an event that was noted stays
+	TwoEvents              // a commit tells of a state that it does not show, by the number of the one that it does
 	numBugs
 )
 
@@ -82,6 +95,19 @@ var names = [...]string{
 	WorkersForgotten:   "workers forgotten",
 	WorkersExceeded:    "workers exceeded",
 	GroupsForgotten:    "groups forgotten",
+	CanaryForgotten:    "canary forgotten",
+	RestBeforeCommit:   "rest before commit",
+	ApprovedTwice:      "approved twice",
+	HoldForgotten:      "hold forgotten",
+	StartForgotten:     "start forgotten",
+	HeldGivenOut:       "held given out",
+	RulesNotStored:     "rules not stored",
+	RulesNotTold:       "rules not told",
+	OwnRateIgnored:     "own rate ignored",
+	EventBeforeCommit:  "event before commit",
+	EventLost:          "event lost",
+	NotedForgotten:     "noted forgotten",
+	TwoEvents:          "two events",
 }
 
 // String names the bug.

@@ -16,15 +16,16 @@ const (
 	CauseConcurrency              // the resource has as many tasks in flight as it may
 	CauseSlots                    // no worker slot is free
 	CauseFairShare                // it is the turn of others
-	CausePaused                   // the group, its tenant or the resource is paused
+	CausePaused                   // the group or the resource is paused
 	CauseClosed                   // the downstream asked to be left alone for a while
 	CauseTenantCap                // the tenant has as many tasks in flight as it may
 	CauseGroupCap                 // the group has as many tasks in flight as it may
+	CauseTenantPaused             // nothing of the tenant may start
 	CauseEmpty                    // it has nothing to run now
 )
 
 var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "empty",
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "empty",
 }
 
 // String returns the cause's name in logs and metrics.
@@ -33,7 +34,7 @@ func (c Cause) String() string { return causeNames[c] }
 // waitingOn are the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
 	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
-	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "circuit_open", CausePaused: "paused", CauseEmpty: "",
+	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "circuit_open", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
 
 // WaitingOn returns what people are told that an entry waits on; empty: that is no reason to wait.
@@ -45,8 +46,10 @@ func (q *Queue) Cause(e *Entry) Cause {
 	switch t := g.tenant; {
 	case g.state == groupRemoved || e.head == 0:
 		return CauseEmpty
-	case g.state == groupPaused || t.paused || r.paused:
+	case g.state == groupPaused || r.paused:
 		return CausePaused
+	case t.paused:
+		return CauseTenantPaused
 	case g.atCap():
 		return CauseGroupCap
 	case t.atCap():

@@ -29,6 +29,7 @@ type flow struct {
 	backlog    int64 // items of the queued entries
 	lastServed int64
 	slotMark   int64 // Resource.slotWait when it was served last
+	taken      int64 // items picked since it was made
 	links      [2]links
 	heaps      [2]entryHeap // byScore, byRemaining
 

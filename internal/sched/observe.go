@@ -57,6 +57,9 @@ type Load struct {
 	Oldest int64
 	// Cause is what is in the way now.
 	Cause Cause
+	// Taken is how many items were picked, and Top are the tenants with the most left to pick.
+	Taken int64
+	Top   []TenantLoad
 }
 
 // Observe returns what r had to do since the last Observe.
@@ -68,7 +71,7 @@ func (q *Queue) Observe(now int64, r *Resource) Load {
 	r.countBusy(now)
 	l := Load{
 		Backlog: r.backlog, Weight: r.weight, InFlight: r.inFlight, Cause: r.inTheWay(),
-		Wait50: r.watch.quantile(0.5), Wait99: r.watch.quantile(0.99),
+		Wait50: r.watch.quantile(0.5), Wait99: r.watch.quantile(0.99), Taken: r.taken, Top: r.top(),
 	}
 	if span := now - r.observed; span > 0 {
 		l.Busy = float64(r.busyTime) / float64(span)
@@ -78,7 +81,7 @@ func (q *Queue) Observe(now int64, r *Resource) Load {
 			l.Oldest = max(l.Oldest, now-f.lastServed)
 		}
 	}
-	r.watch = waitCounts{}
+	r.watch, r.taken = waitCounts{}, 0
 	r.busyTime, r.observed, r.slotSeen = 0, now, r.slotWait(now)
 	return l
 }
@@ -124,8 +127,10 @@ func (r *Resource) countBusy(now int64) {
 	r.busySince = now
 }
 
-// served notes how long f waited for a worker since it was served last.
-func (r *Resource) served(now int64, f *flow) {
+// served notes how long f waited for a worker since it was served last, and what it got.
+func (r *Resource) served(now int64, f *flow, cost int64) {
+	f.taken += cost
+	r.taken += cost
 	waited := r.slotWait(now)
 	r.watch.add(waited - f.slotMark)
 	f.slotMark = waited

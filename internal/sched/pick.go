@@ -160,7 +160,7 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 	}
 	r.waitForWorker(now, false)
 	r.countBusy(now)
-	r.served(now, f)
+	r.served(now, f, cost)
 	f.tier.serve(now, f, cost, lane)
 	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
 		f.picks = 0

@@ -46,7 +46,7 @@ func TestCausesAreTold(t *testing.T) {
 		{"nothing in the way", func(*Queue, *Resource, *Entry) {}, CauseNone},
 		{"nothing to run", func(q *Queue, _ *Resource, e *Entry) { q.Update(0, e, 0, 10) }, CauseEmpty},
 		{"group paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseGroup(0, e.Group()) }, CausePaused},
-		{"tenant paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseTenant(0, e.Group().Tenant()) }, CausePaused},
+		{"tenant paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseTenant(0, e.Group().Tenant()) }, CauseTenantPaused},
 		{"resource paused", func(q *Queue, r *Resource, _ *Entry) { q.PauseResource(0, r) }, CausePaused},
 		{"group cap", func(q *Queue, _ *Resource, e *Entry) { e.Group().cap = 1; q.Next(0) }, CauseGroupCap},
 		{"tenant cap", func(q *Queue, _ *Resource, e *Entry) { q.SetTenant(0, e.Group().Tenant(), Unit, 1); q.Next(0) }, CauseTenantCap},

@@ -75,6 +75,7 @@ type Resource struct {
 
 	// What Observe tells.
 	watch      waitCounts
+	taken      int64 // items picked since the last look
 	slotSince  int64 // since when work waits for want of a worker; 0: it does not
 	slotWaited int64 // for how long it did before
 	slotSeen   int64 // of that, before the last look

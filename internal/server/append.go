@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -48,7 +49,7 @@ func (in *appendInput) Resolve(ctx huma.Context) []error {
 }
 
 func (s *Server) appendItems(ctx context.Context, in *appendInput) (*body[api.Appended], error) {
-	if p := wantType(in.request, "application/x-ndjson", "text/csv", "application/json"); p != nil {
+	if p := wantType(in.request, "application/json", "application/x-ndjson", "text/csv"); p != nil {
 		return nil, p
 	}
 	values, given := in.request.Header["Idempotency-Key"]
@@ -63,18 +64,22 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*body[api.Ap
 	if err != nil {
 		return nil, err
 	}
-	rows, end, err := s.rows(in, how)
+	var at places
+	rows, end, err := s.rows(in, how, &at)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	out, err := s.svc.Append(ctx, in.ID, in.Key, rows)
+	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
+		return nil, ofTwiceAt(twice, &at)
+	}
 	changed(ctx, in.ID, b.Tenant)
 	return answer(out, err)
 }
 
 // rows reads the items of a body.
-func (s *Server) rows(in *appendInput, how service.HowToAppend) (service.Rows, func(), error) {
+func (s *Server) rows(in *appendInput, how service.HowToAppend, at *places) (service.Rows, func(), error) {
 	digest := sha256.New()
 	in.request.Body = struct {
 		io.Reader
@@ -93,17 +98,31 @@ func (s *Server) rows(in *appendInput, how service.HowToAppend) (service.Rows, f
 		o.IDColumn = in.ItemID
 	}
 	if in.Delimiter != "" {
-		o.Delimiter = rune(in.Delimiter[0])
+		o.Delimiter = []rune(in.Delimiter)[0]
 	}
 	if in.OnBadLine != "" {
 		how.Record = in.OnBadLine == "record"
 	}
-	r, err := source.Open(plain, "body", o)
+	r, err := openUTF8(plain, o)
 	if err != nil {
 		return service.Rows{}, nil, causeOf(err)
 	}
 	var bad int64
-	return service.Rows{Items: good(r, how, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
+	return service.Rows{Items: good(r, how, at, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
+}
+
+// openUTF8 reads a body that has to be UTF-8: nothing says what else it could be.
+func openUTF8(plain io.Reader, o source.Options) (*source.Reader, error) {
+	text := bufio.NewReader(plain)
+	head, err := text.Peek(2)
+	if isProblem(err) {
+		return nil, err
+	}
+	if string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		return nil, newProblem("bad_encoding", "the body is UTF-16, from byte 0", "send UTF-8")
+	}
+	o.Encoding = "utf-8"
+	return source.Open(text, "body", o)
 }
 
 // causeOf prefers our own problem to what a reader made of it.
@@ -116,7 +135,7 @@ func causeOf(err error) error {
 }
 
 // good yields the items of a body. A row that is no good ends it, or is counted.
-func good(r *source.Reader, how service.HowToAppend, bad *int64) iter.Seq2[weir.RawItem, error] {
+func good(r *source.Reader, how service.HowToAppend, at *places, bad *int64) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range r.Items() {
 			if err == nil && how.Check != nil {
@@ -132,6 +151,7 @@ func good(r *source.Reader, how service.HowToAppend, bad *int64) iter.Seq2[weir.
 				yield(weir.RawItem{}, causeOf(err))
 				return
 			}
+			at.add(it.Line)
 			if !yield(weir.RawItem{ID: it.ID, Value: it.Data}, nil) {
 				return
 			}

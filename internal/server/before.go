@@ -20,6 +20,26 @@ func (s *Server) beforeRoutes() {
 		OperationID: "bulk_action.forecast", Method: http.MethodPost, Path: bulkPath + "/{id}/forecast", Summary: "Ask how it would go", Tags: tag,
 		Description: "Runs the scheduler in virtual time against the present load. Changes nothing.",
 	}, route{scope: access.Read}}, s.forecast)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.trial", Method: http.MethodPost, Path: bulkPath + "/{id}/trial", Summary: "Send a few items through, and see requests and answers", Tags: tag,
+		Description: "Endpoints are told that it is a dry run, unless dry_run is false.",
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.trial)
+}
+
+type trialInput struct {
+	BulkID
+	Body *api.Trial
+}
+
+func (s *Server) trial(ctx context.Context, in *trialInput) (*body[api.TrialResult], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var want api.Trial
+	if in.Body != nil {
+		want = *in.Body
+	}
+	return answer(s.svc.TrialBulk(ctx, in.ID, want))
 }
 
 type previewInput struct {

@@ -39,10 +39,7 @@ func (s *Server) connectionRoutes() {
 
 // of is for whom a connection is.
 func of(c *api.Connection) []string {
-	if c.Tenant == "" {
-		return nil
-	}
-	return []string{c.Tenant}
+	return c.Tenants
 }
 
 func (s *Server) listConnections(ctx context.Context, in *struct{ Paging }) (*body[api.Page[api.Connection]], error) {
@@ -74,13 +71,13 @@ func (s *Server) putConnection(ctx context.Context, in *putConnectionInput) (*ta
 		return nil, err
 	}
 	c.Name = in.Name.Name
-	if who := caller(ctx); c.Tenant == "" && len(who.Tenants) == 1 {
-		c.Tenant = who.Tenants[0]
+	if who := caller(ctx); len(c.Tenants) == 0 {
+		c.Tenants = who.Tenants
 	}
 	if !covers(ctx, of(&c)) {
-		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "the key is not for this tenant", Fix: "name a tenant of the key, or use another key"}
+		return nil, &weir.FieldError{Code: "bad_value", Field: "tenants", Problem: "the key is not for these tenants", Fix: "name a tenant of the key, or use another key"}
 	}
-	changed(ctx, c.Name, c.Tenant)
+	changed(ctx, c.Name, "")
 	if before, _, err := s.svc.Connection(ctx, c.Name); err == nil {
 		visitOf(ctx).before = before
 	}
@@ -120,7 +117,7 @@ func (s *Server) testConnection(ctx context.Context, in *testConnectionInput) (*
 	if err != nil {
 		return nil, err
 	}
-	changed(ctx, c.Name, c.Tenant)
+	changed(ctx, c.Name, "")
 	var test api.ConnectionTest
 	if in.Body != nil {
 		test = *in.Body

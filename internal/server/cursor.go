@@ -6,11 +6,14 @@ import (
 	"strings"
 )
 
-// sealCursor makes a cursor of a place in a list. It carries a mark of the list
-// and its filters: one of another list is recognised.
+// sealCursor makes a cursor of a place in a list. It carries a mark of the place,
+// the list and its filters: one of another list, or a changed one, is recognised.
 func sealCursor(place string, list ...string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorMark(list) + place))
+	return base64.RawURLEncoding.EncodeToString([]byte(cursorMark(place, list) + place))
 }
+
+// markLen is how many bytes a mark has.
+const markLen = 6
 
 // openCursor is the inverse of sealCursor; an empty cursor is the beginning.
 func openCursor(cursor string, list ...string) (place string, err error) {
@@ -18,14 +21,13 @@ func openCursor(cursor string, list ...string) (place string, err error) {
 		return "", nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	mark := cursorMark(list)
-	if err != nil || !strings.HasPrefix(string(raw), mark) {
+	if err != nil || len(raw) < markLen || string(raw[:markLen]) != cursorMark(string(raw[markLen:]), list) {
 		return "", newProblem("bad_cursor", "the cursor is not one of this list with these filters", "begin without a cursor, and use next_cursor as it is")
 	}
-	return string(raw[len(mark):]), nil
+	return string(raw[markLen:]), nil
 }
 
-func cursorMark(list []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(list, "\x00")))
-	return string(sum[:6])
+func cursorMark(place string, list []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(append(list[:len(list):len(list)], place), "\x00")))
+	return string(sum[:markLen])
 }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 
 // visit is one request on its way through the server.
 type visit struct {
+	server *Server
 	id     string
 	route  *route
 	who    access.Principal
@@ -53,7 +56,7 @@ func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 // guarded is the way to the routes: form, route, access, idempotency, log and audit.
 func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r)}
+		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r)}
 		began := time.Now()
 		out := &watched{ResponseWriter: w}
 		out.Header().Set("Request-Id", v.id)
@@ -62,6 +65,7 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		defer s.done(r, v, out, began)
 		defer s.caught(r, v, out)
 		v.public = public
+		r.Body = s.patientBody(w, r)
 		if p := s.admit(r, v); p != nil {
 			s.refuse(out, v, p)
 			return
@@ -92,8 +96,8 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	if unknown != nil {
 		return unknown
 	}
-	if len(r.URL.RawQuery) > 16<<10 || strings.Count(r.URL.RawQuery, "&") > 100 {
-		return newProblem("bad_query", "there are too many parameters", "see /openapi.yaml for those there are")
+	if p := checkQuery(r.URL); p != nil {
+		return p
 	}
 	select {
 	case <-s.stop:
@@ -111,10 +115,24 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	return s.readJSON(r, v)
 }
 
+func checkQuery(u *url.URL) *problem {
+	if len(u.RawQuery) > 16<<10 || strings.Count(u.RawQuery, "&") > 100 {
+		return newProblem("bad_query", "there are too many parameters", "see /docs for those there are")
+	}
+	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+		return newProblem("bad_query", "the query cannot be read", "escape % as %25 and ; as %3B")
+	}
+	return nil
+}
+
 func wantsBody(r *route) bool { return r.method == http.MethodPut || r.method == http.MethodPatch }
 
 // find looks up the route.
 func (s *Server) find(r *http.Request, v *visit) *problem {
+	if crooked(r.URL.Path) {
+		v.route = &route{id: "none"}
+		return noSuchRoute(r)
+	}
 	_, pattern := s.mux.Handler(r)
 	known := s.routes[pattern]
 	if v.route = known; v.offers(known) {
@@ -129,7 +147,18 @@ func (s *Server) find(r *http.Request, v *visit) *problem {
 		p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 		return p
 	}
-	return newProblem("no_such_route", "there is nothing at "+shorten(r.URL.Path), "see /openapi.yaml for what there is")
+	return noSuchRoute(r)
+}
+
+func noSuchRoute(r *http.Request) *problem {
+	return newProblem("no_such_route", "there is nothing at "+shorten(r.URL.Path), "see /docs for what there is")
+}
+
+// crooked reports whether a path is not written as any route is. It would be
+// redirected otherwise, to what nobody has asked for.
+func crooked(p string) bool {
+	straight := path.Clean("/" + p)
+	return strings.IndexByte(p, 0) >= 0 || straight != p && straight+"/" != p
 }
 
 // offers reports whether there is such a route where the request came in.
@@ -177,19 +206,11 @@ func (s *Server) readJSON(r *http.Request, v *visit) *problem {
 	if p := wantType(r, "application/json"); p != nil {
 		return p
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, s.opts.MaxBody))
-	var tooLarge *http.MaxBytesError
-	var timeout net.Error
-	switch {
-	case errors.As(err, &tooLarge):
-		return newProblem("body_too_large", "the body has more than "+size(s.opts.MaxBody), "append items with "+"POST …/items, which takes any number")
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return newProblem("too_slow", "the body did not come in time", "send it faster")
-	case err != nil:
-		return newProblem("cut_body", "the body ended too early", "send it again, with the right Content-Length")
-	}
-	raw, p := checkJSON(raw)
+	raw, p := s.readAll(r)
 	if p != nil {
+		return p
+	}
+	if raw, p = checkJSON(raw); p != nil {
 		return p
 	}
 	v.raw = raw
@@ -197,6 +218,27 @@ func (s *Server) readJSON(r *http.Request, v *visit) *problem {
 	r.ContentLength = int64(len(raw))
 	v.note(raw)
 	return nil
+}
+
+// readAll reads a body that fits into memory, unpacked.
+func (s *Server) readAll(r *http.Request) ([]byte, *problem) {
+	var raw []byte
+	plain, err := unpack(r, s.opts.MaxBody)
+	if err == nil {
+		raw, err = io.ReadAll(plain)
+	}
+	var p *problem
+	switch {
+	case errors.As(err, &p) && p.Code == "body_too_large":
+		p.Fix = "append items with POST …/items, which takes any number"
+		return nil, p
+	case errors.As(err, &p):
+		return nil, p
+	case err != nil:
+		return nil, newProblem("cut_body", "the body ended too early", "send it again, with the right Content-Length")
+	}
+	r.Header.Del("Content-Encoding")
+	return raw, nil
 }
 
 // note remembers the reason that a request gives.
@@ -210,7 +252,11 @@ func (v *visit) note(raw []byte) {
 func wantType(r *http.Request, types ...string) *problem {
 	got := r.Header.Get("Content-Type")
 	kind, params, err := mime.ParseMediaType(got)
-	fix := "send " + strings.Join(types, ", ")
+	last := len(types) - 1
+	fix := "send " + types[last]
+	if last > 0 {
+		fix = "send " + strings.Join(types[:last], ", ") + " or " + types[last]
+	}
 	switch {
 	case got == "":
 		return newProblem("unsupported_media_type", "there is no Content-Type", fix)

@@ -18,11 +18,13 @@ import (
 
 // remembered is a request that was made with an Idempotency-Key, and its answer.
 type remembered struct {
-	Digest string    `json:"digest"` // of method, path and body
-	Route  string    `json:"route"`
-	Until  time.Time `json:"until"` // when whoever does it is given up; zero: it is done
-	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at"`
+	Digest string `json:"digest"` // of method, path and body
+	// Fields tells which fields differ in another request with the same key.
+	Fields map[string]string `json:"fields,omitempty"`
+	Route  string            `json:"route"`
+	Until  time.Time         `json:"until"` // when whoever does it is given up; zero: it is done
+	By     string            `json:"by,omitempty"`
+	At     time.Time         `json:"at"`
 	// ID is what a create makes: made before anything else, so that doing it again makes the same.
 	ID     string      `json:"id,omitempty"`
 	Status int         `json:"status,omitempty"`
@@ -63,18 +65,19 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		next.ServeHTTP(w, r)
 		return
 	}
-	digest := digestOf(r, v)
+	digest, fields, first := digestOf(r, v), noted(r, v), false
 	name := answerName(v.who.Tenants, key)
 	e, err := s.answers.Put(r.Context(), name, func(m *remembered, found bool) error {
 		switch {
 		case found && m.Digest != digest:
-			return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q was used for another request (%s)", key, m.Route), "use another key for another request")
+			return conflict(key, m, fields)
 		case found && m.Status != 0:
 			return errAnswered
 		case found && time.Now().Before(m.Until) && (m.By == s.life || !s.opts.Alone):
 			return newProblem("in_progress", "the same request is being done", "ask again").after(time.Until(m.Until).Truncate(time.Second) + time.Second)
 		}
-		*m = remembered{Digest: digest, Route: v.route.id, ID: m.ID, By: s.life, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
+		first = !found
+		*m = remembered{Digest: digest, Fields: fields, Route: v.route.id, ID: m.ID, By: s.life, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
 		return nil
 	})
 	if errors.Is(err, errAnswered) {
@@ -89,20 +92,25 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		s.refuse(w, v, s.problem(r.Context(), err))
 		return
 	}
-	s.firstTime(w, r, v, name, next)
+	s.firstTime(w, r, v, name, first, next)
 }
 
 var errAnswered = errors.New("answered before")
 
-// firstTime does the request and keeps the answer. One that failed on our side is not kept: it may be tried again.
-func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, next http.Handler) {
+// firstTime does the request and keeps the answer. One that failed on our side is
+// not kept: it may be tried again. Of one that was refused nothing stays, so that
+// the corrected request may use the key; unless it was tried before, and may have
+// been done in part then.
+func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, first bool, next http.Handler) {
 	v.idempotent = name
 	rec := &recording{watched: w}
 	next.ServeHTTP(rec, r)
-	keep := w.status < 500 && w.status != http.StatusTooManyRequests && w.status != http.StatusConflict && !rec.long
 	ctx := contextWithout(r)
 	var err error
-	if keep {
+	switch {
+	case first && w.status >= 400 && w.status < 500:
+		err = s.answers.Delete(ctx, name)
+	case w.status < 400 && !rec.long:
 		_, err = s.answers.Update(ctx, name, func(m *remembered) error {
 			m.Status, m.Body, m.Until = w.status, without(rec.body.Bytes(), v.route.once), time.Time{}
 			m.Header = http.Header{}
@@ -113,7 +121,7 @@ func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, n
 			}
 			return nil
 		})
-	} else {
+	default:
 		_, err = s.answers.Update(ctx, name, func(m *remembered) error { m.Until = time.Time{}; return nil })
 	}
 	if err != nil {

@@ -14,12 +14,15 @@ type metrics struct {
 	streams  prometheus.Gauge
 }
 
-func newMetrics(reg *prometheus.Registry) *metrics {
+func newMetrics(reg *prometheus.Registry, version string) *metrics {
 	var to prometheus.Registerer
 	if reg != nil {
 		to = reg
 	}
 	f := promauto.With(to) // nil is fine: counted, not exported
+	f.NewGauge(prometheus.GaugeOpts{
+		Name: "weir_build_info", Help: "Always 1; the version of the program is the label.", ConstLabels: prometheus.Labels{"version": version},
+	}).Set(1)
 	return &metrics{
 		requests: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "weir_http_request_duration_seconds", Help: "How long requests took, by route, method and status.",

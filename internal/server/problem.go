@@ -41,12 +41,22 @@ var useProblemsOnce sync.Once
 
 func useProblems() {
 	useProblemsOnce.Do(func() {
-		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError { return ofHuma(status, msg, errs) }
+		huma.ValidateStrictCasing = true
+		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+			return ofHuma(status, msg, errs, noneKnown)
+		}
 		huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
-			p := ofHuma(status, msg, errs)
-			if ctx != nil {
-				p.RequestID = requestID(ctx.Context())
+			if ctx == nil {
+				return ofHuma(status, msg, errs, noneKnown)
 			}
+			v := visitOf(ctx.Context())
+			p := ofHuma(status, msg, errs, func(location string) []string {
+				if v.server == nil {
+					return nil
+				}
+				return v.server.knownFields(ctx.Operation(), location)
+			})
+			p.RequestID = v.id
 			return p
 		}
 	})
@@ -55,35 +65,52 @@ func useProblems() {
 // maxFaults is how many faults of a request are told at once.
 const maxFaults = 20
 
-// ofHuma turns what huma found wrong with a request into a problem.
-func ofHuma(status int, msg string, errs []error) *problem {
+func noneKnown(string) []string { return nil }
+
+// ofHuma turns what huma found wrong with a request into a problem. Known lists
+// the fields that there are where an unknown one is.
+func ofHuma(status int, msg string, errs []error, known func(location string) []string) *problem {
 	p := newProblem("bad_request", msg, "")
 	if status != http.StatusUnprocessableEntity {
 		p = newProblem(codeOfStatus(status), msg, "")
 		p.Status = status
 	}
+	if msg == "request body is required" {
+		p.Detail, p.Fix = "the body is empty", "send a JSON object"
+	}
 	for i, err := range errs {
-		if err == nil || i == maxFaults {
+		if err == nil || i >= maxFaults {
 			continue
 		}
 		var ready *problem
 		if errors.As(err, &ready) {
 			return ready
 		}
-		f := faultOf(err)
-		p.Errors = append(p.Errors, f)
+		p.Errors = append(p.Errors, faultOf(err, known))
 	}
 	if len(p.Errors) > 0 {
 		first := p.Errors[0]
-		again := newProblem(first.Code, first.Field+": "+first.Message, first.Fix)
+		again := newProblem(first.Code, first.Message, first.Fix)
+		if first.Field != "" {
+			again.Detail = first.Field + ": " + first.Message
+		}
 		again.Errors = p.Errors
+		if inQuery(errs[0]) {
+			again.Status = http.StatusBadRequest
+		}
 		return again
 	}
 	return p
 }
 
+// inQuery reports whether a fault is of the URL: what is wrong there is not of the thing itself.
+func inQuery(err error) bool {
+	var d *huma.ErrorDetail
+	return errors.As(err, &d) && strings.HasPrefix(d.Location, "query.")
+}
+
 // faultOf reads one of huma's messages.
-func faultOf(err error) api.Fault {
+func faultOf(err error, known func(location string) []string) api.Fault {
 	var d *huma.ErrorDetail
 	if !errors.As(err, &d) {
 		return api.Fault{Code: "bad_request", Message: err.Error()}
@@ -95,9 +122,11 @@ func faultOf(err error) api.Fault {
 	}
 	switch {
 	case strings.HasPrefix(d.Message, "unexpected property"):
-		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", "see /openapi.yaml for the fields"
+		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", meant(d.Location, known(d.Location))
 	case strings.HasPrefix(d.Message, "unknown query parameter"):
-		f.Code, f.Message = "bad_query", "there is no such parameter"
+		f.Code, f.Message, f.Fix = "bad_query", "there is no such parameter", meant(d.Location, known(d.Location))
+	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "expected value to be one of"):
+		f.Code = "bad_filter"
 	case strings.HasPrefix(d.Location, "query."):
 		f.Code = "out_of_range"
 	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
@@ -164,7 +193,17 @@ func newProblem(code, detail, fix string) *problem {
 	if !ok {
 		c = kind{http.StatusUnprocessableEntity, "The request cannot be done as it is"}
 	}
-	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: detail, Fix: fix}}
+	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: clip(detail), Fix: clip(fix)}}
+}
+
+// maxSaid is how much of a text is told: what was sent may be part of it.
+const maxSaid = 1000
+
+func clip(text string) string {
+	if len(text) <= maxSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSaid], "") + "…"
 }
 
 func (p *problem) after(d time.Duration) *problem {
@@ -206,6 +245,8 @@ func problemOf(err error) *problem {
 		return ofFields([]*weir.FieldError{field})
 	case errors.As(err, &refusal):
 		return newProblem(refusal.Code, refusal.Detail, refusal.Fix).after(refusal.RetryAfter)
+	case errors.As(err, &full) && full.Tenant != "":
+		return newProblem("tenant_quota", full.Error(), "wait for work of the tenant to end, or ask for a larger max_pending").after(full.RetryAfter)
 	case errors.As(err, &full):
 		return newProblem("backlog_full", full.Error(), "wait for work to end").after(full.RetryAfter)
 	case errors.As(err, &scope):
@@ -213,9 +254,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &busy):
 		return newProblem("too_many_requests", busy.Error(), "slow down").after(busy.RetryAfter)
 	case errors.As(err, &twice):
-		p := newProblem("duplicate_item", twice.Error(), "set duplicates to keep_first or keep_all to accept it")
-		p.Errors = []api.Fault{{Code: "duplicate_item", Field: fmt.Sprintf("items[%d].id", twice.Item-1), Line: twice.Item, Message: "the id came before"}}
-		return p
+		return ofTwice(twice)
 	case errors.As(err, &row):
 		p := newProblem(row.Code, row.Problem, row.Fix)
 		p.Detail = fmt.Sprintf("line %d: %s", row.Line, row.Problem)
@@ -241,7 +280,7 @@ func ofFields(fields []*weir.FieldError) *problem {
 	first := fields[0]
 	p := newProblem(first.Code, first.Field+": "+first.Problem, first.Fix)
 	for _, f := range fields[:min(len(fields), maxFaults)] {
-		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: f.Field, Message: f.Problem, Fix: f.Fix})
+		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(f.Fix)})
 	}
 	return p
 }

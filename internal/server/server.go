@@ -81,11 +81,17 @@ func New(o Options) *Server {
 	}
 	useProblems()
 	s := &Server{opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{})}
-	s.heads = newMetrics(o.Metrics)
+	s.heads = newMetrics(o.Metrics, o.Version)
 	s.answers, s.life = records.New[remembered](o.Store, "answer"), rand.Text()
 	s.api = humago.New(s.mux, s.config())
 	s.bulkRoutes()
 	s.appendRoutes()
+	s.actionRoutes()
+	s.resourceRoutes()
+	s.tenantRoutes()
+	s.fleetRoutes()
+	s.connectionRoutes()
+	s.healthRoutes()
 	s.keyRoutes()
 	s.auditRoutes()
 	s.webhookRoutes()

@@ -36,10 +36,15 @@ func (s *Server) streamed(w *watched, r *http.Request, next http.Handler) {
 		}
 		defer end()
 	}
-	if r.Body != nil {
-		r.Body = &slowBody{body: r.Body, control: http.NewResponseController(w.ResponseWriter), patience: s.opts.SlowBody}
-	}
 	next.ServeHTTP(w, r)
+}
+
+// patientBody puts an end to a body that comes too slowly.
+func (s *Server) patientBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r.Body
+	}
+	return &slowBody{body: r.Body, control: http.NewResponseController(w), patience: s.opts.SlowBody}
 }
 
 // slowBody gives up on a body that brings less than a kilobyte a second for too long.
@@ -48,26 +53,19 @@ type slowBody struct {
 	control  *http.ResponseController
 	patience time.Duration
 	slow     time.Duration // for how long it has been slow
-	from     time.Time
+	waited   time.Duration // for what has come lately; what we do with it meanwhile does not count
 	came     int64
 }
 
 // Read implements io.Reader.
 func (b *slowBody) Read(p []byte) (int, error) {
-	if b.from.IsZero() {
-		b.from = time.Now()
-	}
-	_ = b.control.SetReadDeadline(time.Now().Add(b.patience)) // a connection without deadlines is one of a test
+	from := time.Now()
+	_ = b.control.SetReadDeadline(from.Add(b.patience)) // a connection without deadlines is one of a test
 	n, err := b.body.Read(p)
-	b.came += int64(n)
-	if took := time.Since(b.from); took >= min(slowWindow, b.patience) {
-		if b.came < int64(took.Seconds()*leastRate) {
-			b.slow += took
-		} else {
-			b.slow = 0
-		}
-		b.from, b.came = time.Now(), 0
+	if err != nil { // whatever is done next may take longer
+		_ = b.control.SetReadDeadline(time.Time{})
 	}
+	b.count(n, time.Since(from))
 	if timedOut(err) || b.slow >= b.patience {
 		return 0, newProblem("too_slow", fmt.Sprintf("the body brings less than 1 kB a second for %v", b.patience), "send it faster, or as a resumable upload")
 	}
@@ -75,6 +73,20 @@ func (b *slowBody) Read(p []byte) (int, error) {
 		return n, newProblem("cut_body", "the body ended before its length was reached", "send it again, with the right Content-Length")
 	}
 	return n, err
+}
+
+// count notes what came in some time, and looks now and then whether that is enough.
+func (b *slowBody) count(n int, took time.Duration) {
+	b.came += int64(n)
+	if b.waited += took; b.waited < min(slowWindow, b.patience) {
+		return
+	}
+	if b.came < int64(b.waited.Seconds()*leastRate) {
+		b.slow += b.waited
+	} else {
+		b.slow = 0
+	}
+	b.waited, b.came = 0, 0
 }
 
 // Close implements io.Closer.
@@ -87,8 +99,9 @@ func timedOut(err error) bool {
 
 // unpack reads a body as it was before it was packed, by its header or by its first bytes.
 func unpack(r *http.Request, most int64) (io.Reader, error) {
-	switch enc := strings.ToLower(r.Header.Get("Content-Encoding")); enc {
-	case "", "identity", "gzip", "zstd":
+	enc := strings.ToLower(strings.Join(r.Header.Values("Content-Encoding"), ","))
+	switch enc {
+	case "", "identity", "gzip", "x-gzip", "zstd":
 	default:
 		return nil, newProblem("unsupported_encoding", "the Content-Encoding is "+shorten(enc), "send it plain, or as gzip or zstd")
 	}
@@ -97,11 +110,19 @@ func unpack(r *http.Request, most int64) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if plain == nil && enc != "" && enc != "identity" {
+		if _, err := packed.peeked().Peek(1); isProblem(err) {
+			return nil, err
+		}
+		return nil, newProblem("bad_gzip", "the Content-Encoding is "+enc+", and the body is not", "pack it, or leave the header out")
+	}
 	if plain == nil {
 		return &bounded{r: packed.peeked(), most: most}, nil
 	}
 	inner := bufio.NewReader(&bounded{r: plain, most: most, packed: packed})
-	if head, _ := inner.Peek(sniffLength); isPacked(head) {
+	if head, err := inner.Peek(sniffLength); isProblem(err) {
+		return nil, err
+	} else if isPacked(head) {
 		return nil, newProblem("unsupported_encoding", "the body is packed twice", "pack it once")
 	}
 	return inner, nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -63,18 +64,24 @@ func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
 			"took", took.String(), "key", v.who.KeyID)
 	}
 	if v.route.change && w.status < 300 && !v.replayed && s.opts.Audit != nil {
-		s.audit(r, v)
+		s.audit(r, v, w)
 	}
 }
 
 // audit notes who changed what.
-func (s *Server) audit(r *http.Request, v *visit) {
-	target := v.target
+func (s *Server) audit(r *http.Request, v *visit, w *watched) {
+	target, tenant := v.target, v.tenant
 	if target == "" {
 		target = r.PathValue("id") + r.PathValue("name")
 	}
+	if at := w.Header().Get("Location"); target == "" && at != "" {
+		target = path.Base(at) // what was made says where it is
+	}
+	if tenant == "" && len(v.who.Tenants) == 1 {
+		tenant = v.who.Tenants[0] // it can have changed nobody else's
+	}
 	_, err := s.opts.Audit.Append(contextWithout(r), access.Change{
-		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: v.tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
+		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
 	})
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "change not audited", "request_id", v.id, "action", v.route.id, "target", target, "error", err)

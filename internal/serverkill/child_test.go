@@ -58,7 +58,7 @@ func serve(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{
+	n, err := node.New(context.Background(), node.Options{
 		Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: true,
 		Actions: actions(os.Getenv(envWorld)), Logger: log, Server: server.Options{SlowBody: 5 * time.Second},
 	})

@@ -18,6 +18,7 @@ type world struct {
 	dir    string
 	down   *downstream
 	ears   *receiver
+	hooked bool // a webhook is told of every end, besides the callbacks
 	pages  *segments
 	web    *httptest.Server // what the server calls
 	client *http.Client

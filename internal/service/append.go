@@ -31,7 +31,7 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Ap
 	if err := s.mayAppend(ctx, id, &d); err != nil {
 		return api.Appended{}, err
 	}
-	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), rows.Items)
+	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.atMost(rows.Items))
 	if err != nil {
 		return api.Appended{}, err
 	}
@@ -98,9 +98,30 @@ func (s *Service) roomFor(l *draftLog, items int64) error {
 	case l.next >= maxParts:
 		return &Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("there were %d appends already", l.next), Fix: "send more items in each append"}
 	case l.items+items > s.opts.MaxItems:
-		return &weir.FieldError{Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d are more than %d", l.items+items, s.opts.MaxItems), Fix: "split them over several bulk actions"}
+		return s.tooMany(l.items + items)
 	}
 	return nil
+}
+
+func (s *Service) tooMany(items int64) error {
+	return &weir.FieldError{
+		Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d are more than %d", items, s.opts.MaxItems), Fix: "split them over several bulk actions",
+	}
+}
+
+// atMost ends a stream of items that is too long, whatever was added before: nobody has to send all of it to hear that.
+func (s *Service) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		n := int64(0)
+		for it, err := range items {
+			if n++; n > s.opts.MaxItems && err == nil {
+				it, err = weir.RawItem{}, s.tooMany(n)
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // notDraft says why there is no draft of that id: it was sealed, or there never was one.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
@@ -81,4 +83,14 @@ func cutHeader(key string) (string, bool) {
 		return key[len(prefix):], true
 	}
 	return "", false
+}
+
+// Brokers is how to reach the brokers of a connection of kind kafka.
+func (s *Service) Brokers(name string) ([]string, func(ctx context.Context, network, address string) (net.Conn, error), []kgo.Opt, error) {
+	c, err := s.findConnection(name)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("connection %q: %w", name, err)
+	}
+	brokers, dial, sign := feedConnection(c).Brokers(s.world)
+	return brokers, dial, sign, nil
 }

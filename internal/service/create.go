@@ -37,6 +37,9 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	if err := s.checkDraft(&d, now); err != nil {
 		return api.BulkAction{}, err
 	}
+	if err := s.checkNames(ctx, n.Callback); err != nil {
+		return api.BulkAction{}, err
+	}
 	id := made.ID
 	if id == "" {
 		var err error
@@ -135,6 +138,24 @@ func (s *Service) checkDraft(d *draft, now time.Time) error {
 		return &bad
 	}
 	return s.checkByEngine(d)
+}
+
+// lookUpFor bounds how long a name may take to be resolved while somebody waits.
+const lookUpFor = 2 * time.Second
+
+// checkNames refuses a callback whose name leads to where nothing may connect to.
+// Each connect looks again: names may lead elsewhere later.
+func (s *Service) checkNames(ctx context.Context, c *api.Callback) error {
+	if c == nil {
+		return nil
+	}
+	u, err := s.opts.Guard.CheckURL("callback.url", c.URL)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpFor)
+	defer cancel()
+	return s.opts.Guard.CheckName(ctx, "callback.url", u)
 }
 
 // checkByEngine has the engine look at what the draft will ask of it.

@@ -96,7 +96,7 @@ func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error)
 	step := a.step(st.Undo)
 	step.Name, step.Action = st.ID, st.Action
 	step.Needs = c.needs(before)
-	step.Handle = s.handler(c, before)
+	step.Handle = c.carrying(before, s.handler(c, before))
 	step.Endpoint, step.Input = nil, nil
 	return step, nil
 }
@@ -134,16 +134,34 @@ func (c *course) about(no int, in mapping.Item) mapping.Item {
 	return in
 }
 
-func (s *Service) unknownAction(field, name string) error {
-	known := s.actions.names()
-	fix := "known: " + strings.Join(known, ", ")
-	if meant := near.Word(name, known); meant != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
+// unknownAction refuses an action that nobody has, and names those that everybody has.
+func (s *Service) unknownAction(field, name string) error { return s.unknownTo("", field, name) }
+
+// unknownTo refuses an action that a tenant does not have, and names those that it has.
+func (s *Service) unknownTo(tenant, field, name string) error {
+	known := s.actions.namesFor(tenant)
+	fix := "there are no actions yet: make one first"
+	if len(known) > 0 {
+		fix = "known: " + strings.Join(known[:min(len(known), maxNamed)], ", ")
+	}
+	if word := near.Word(name, known); word != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", word, fix)
 	}
 	if name == "" {
 		return &weir.FieldError{Code: "unknown_action", Field: field, Problem: "is empty", Fix: fix}
 	}
-	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("there is no action %q", name), Fix: fix}
+	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("there is no action %.128q", name), Fix: fix}
+}
+
+// maxNamed is how many names an answer lists.
+const maxNamed = 20
+
+// namesFor lists the actions that a tenant can use. Those of others are none of its business.
+func (r *actions) namesFor(tenant string) []string {
+	return slices.DeleteFunc(r.names(), func(name string) bool {
+		a, err := r.find(name)
+		return err != nil || !a.mayUse(tenant)
+	})
 }
 
 // checkSteps says everything that is wrong with the steps of a request.
@@ -173,7 +191,7 @@ func (s *Service) checkStep(tenant, field string, st api.Step, earlier []string,
 	a, err := s.actions.find(st.Action)
 	switch {
 	case err != nil || !a.mayUse(tenant): // one of another tenant is as if there were none
-		addFault(bad, s.unknownAction(field+".action", st.Action), "unknown_action", field)
+		addFault(bad, s.unknownTo(tenant, field+".action", st.Action), "unknown_action", field)
 	case a.Disabled:
 		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is switched off", st.Action), "ask whoever operates it, or choose another")
 	}

@@ -26,7 +26,9 @@ func (w *World) dispatched(c *call, previous [][]byte) {
 		}
 		w.checkCalls(c, at, valid)
 	}
+	w.checkCanary(c)
 	w.checkLimits(c)
+	w.checkOwnLimits(c)
 }
 
 // checkHolds: nothing starts after the commit of a cancel or of a hold.
@@ -34,9 +36,11 @@ func (w *World) checkHolds(c *call) {
 	b := c.bulk
 	s := b.state()
 	if c.owner.partition != b.partition { // a shard hears of it later, and the end waits for that
-		w.must(b.created && !s.Final(), "I4", b, -1, "a task of a shard of %s was started while it is %v", b.spec.ID, s)
+		unheld := s != weir.BulkSealed && s != weir.BulkScheduled
+		w.must(b.created && !s.Final() && unheld, "I4", b, -1, "a task of a shard of %s was started while it is %v", b.spec.ID, s)
 		return
 	}
+	w.checkStarted(c)
 	w.must(b.created || w.inMemory(c.owner, b), "I4", b, -1, "a task of %s was started before it was created", b.spec.ID)
 	w.must(s != weir.BulkCancelling && !s.Final(), "I4", b, -1, "a task of %s was started while it is %v", b.spec.ID, s)
 	held := s == weir.BulkPaused || s == weir.BulkStopped
@@ -145,8 +149,6 @@ func (w *World) checkLimits(c *call) {
 	r := m.limits
 	w.must(r.Rate == 0 || used <= int(r.Rate), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v", r.Name, used, r.Rate)
 	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
-	most := b.spec.Concurrency
-	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, b.running[c.owner.id], most)
 	w.must(!w.plan.shared || c.owner.node.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots",
 		c.owner.node.running, c.owner.node.no, w.plan.slots)
 	w.must(c.owner.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight in a partition, the node has %d slots", c.owner.running, w.plan.slots)

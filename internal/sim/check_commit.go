@@ -33,12 +33,15 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 		}
 	}
 	for _, k := range batch.Delete { // before what is set, as stores do it
+		if k[0] == rowEvent {
+			w.removedEvent(k)
+		}
 		if b := w.byID[weir.BulkID(k[1:])]; b != nil && k[0] == rowActive && o.partition == b.partition {
 			b.active = false
 		}
 	}
 	was := map[*truth]weir.BulkState{}
-	for _, kind := range [...]byte{rowSpec, rowActive, rowResults, rowBlock, rowGroup, rowStatus} {
+	for _, kind := range [...]byte{rowSpec, rowActive, rowResults, rowBlock, rowGroup, rowEvent, rowStatus} {
 		for _, r := range batch.Set {
 			if r.Key[0] != kind {
 				continue
@@ -55,11 +58,13 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 			touch(b)
 			if _, ok := was[b]; !ok {
 				was[b] = b.state()
+				b.was, b.wasAt, b.fromStart = b.state(), batch.Number, !b.created
 			}
 			w.appliedRow(o, b, r, batch.Number)
 		}
 	}
 	for _, b := range touched {
+		w.checkTold(b, was[b], batch.Number)
 		w.checkBulk(b, was[b])
 		w.checkGroups(b)
 		w.checkWaits(o, b, batch)
@@ -68,15 +73,14 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 		w.checkGroups(b)
 		w.checkWaits(o, b, batch)
 	}
-	w.checkAck(o.partition, batch.Ack)
+	w.checkAck(o.partition, batch.Ack, batch.Number)
 	o.told = slices.DeleteFunc(o.told, func(t told) bool { return t.commit <= batch.Number })
 }
 
 func (w *World) appliedRow(o *owner, b *truth, r store.Row, number uint64) {
 	switch r.Key[0] {
 	case rowSpec:
-		w.must(!b.created, "I1", b, -1, "%s was created twice", b.spec.ID)
-		b.created = true
+		w.appliedSpec(o, b, r)
 	case rowActive:
 		b.active = true
 	case rowResults:
@@ -85,6 +89,8 @@ func (w *World) appliedRow(o *owner, b *truth, r store.Row, number uint64) {
 		w.appliedBlock(o, b, r, number)
 	case rowGroup:
 		w.appliedGroup(o, b, r)
+	case rowEvent:
+		w.appliedEvent(b, r, number)
 	case rowStatus:
 		w.appliedStatus(b, r.Value[:len(r.Value)-sum], number)
 	}
@@ -94,7 +100,8 @@ func (w *World) appliedRow(o *owner, b *truth, r store.Row, number uint64) {
 // time: reading JSON is what a simulation takes longest for.
 func (w *World) appliedStatus(b *truth, raw []byte, number uint64) {
 	head := string(raw[:min(len(raw), len(`{"state":0`))])
-	b.fresh = head != b.head || number%3 == 0
+	w.appliedPhase(b, raw)
+	b.fresh = head != b.head || number%3 == 0 || head == `{"state":7` // which has a time
 	if !b.fresh {
 		return
 	}
@@ -253,6 +260,7 @@ func (w *World) checkBulk(b *truth, was weir.BulkState) {
 	w.must(b.active == !s.State.Final(), "P7", b, -1, "%s is %v, and its marker says %t", b.spec.ID, s.State, b.active)
 	w.must(was == s.State || was.CanMove(s.State) || was.CanMove(weir.BulkRunning) || was == weir.BulkRunning, "I15", b, -1,
 		"%s went from %v to %v", b.spec.ID, was, s.State)
+	w.situationsOfStart(b, was)
 	if !s.State.Final() {
 		return
 	}
@@ -280,7 +288,7 @@ func (w *World) checkCounts(b *truth) {
 }
 
 // checkAck: a message is acknowledged by the commit that has its effect.
-func (w *World) checkAck(p int, ack uint64) {
+func (w *World) checkAck(p int, ack, number uint64) {
 	a, told := &w.ledger.parts[p], false
 	for a.acked < ack {
 		m := a.inbox[a.acked]
@@ -292,16 +300,21 @@ func (w *World) checkAck(p int, ack uint64) {
 		}
 		w.must(m.bulk.created, "P1", m.bulk, -1, "the created message of %s was acknowledged, and it is not there", m.bulk.spec.ID)
 		s := m.bulk.state()
-		var done bool
-		switch last := a.lastOf(m.bulk, ack) == int(a.acked); m.verb {
+		was := s
+		if m.bulk.wasAt == number && p == m.bulk.partition {
+			was = m.bulk.was
+		}
+		done := true
+		switch m.verb {
+		case "", posted:
 		case partition.Cancel:
 			done = s == weir.BulkCancelling || s.Final()
-		case partition.Pause:
-			done = !last || s != weir.BulkRunning
-		case partition.Resume:
-			done = !last || s != weir.BulkPaused
+		case partition.Approve:
+			done = was != weir.BulkAwaiting || s != weir.BulkAwaiting
+		case partition.Change:
+			w.checkChanged(m.bulk)
 		default:
-			done = true
+			done = a.lastOf(m.bulk, ack) != int(a.acked) || checkCommanded(&m, was)
 		}
 		w.must(done, "I15", m.bulk, -1, "the %s of %s was acknowledged, and it is %v", m.verb, m.bulk.spec.ID, s)
 	}

@@ -56,6 +56,7 @@ func (w *World) checkEnd() {
 	}
 	for p := range w.ledger.parts {
 		last, err := w.mem.Last(w.ctx, p)
+		w.checkForgotten(p)
 		w.must(err == nil && last.Number == w.ledger.parts[p].number, "I9", nil, -1, "partition %d ends at commit %d, want %d", p, last.Number, w.ledger.parts[p].number)
 	}
 }
@@ -65,6 +66,7 @@ func (w *World) checkReport(b *truth) {
 	from := rows{w, b.partition}
 	spec, status, err := partition.ReadStatus(from, b.spec.ID)
 	w.must(err == nil, "I5", b, -1, "status: %v", err)
+	w.checkRules(b, spec)
 	c := status.Counts(spec.Items)
 	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1, "%s: the report counts %+v", spec.ID, c)
 	var done, failed int64

@@ -39,7 +39,9 @@ type inboxed struct {
 	bulk *truth
 	verb partition.Verb // empty: created; posted: by another partition; scaled: to a lane
 
-	scale *partition.Scale // what a lane is told
+	scale   *partition.Scale   // what a lane is told
+	command *partition.Command // what a bulk action is told
+	sent    int64              // when
 }
 
 // draw chooses what goes wrong with a call.

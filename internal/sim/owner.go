@@ -107,6 +107,7 @@ func (o *owner) turn() {
 	}
 	do := o.machine.Advance(o.w.now)
 	o.w.shown(o, do.Views)
+	o.tell(do.Events)
 	if do.Commit != nil {
 		o.flying, o.unknown = do.Commit, false
 		o.w.ledger.commit(o.w, o, do.Commit)
@@ -201,13 +202,15 @@ func (o *owner) message(m store.Message) {
 	if from.scale != nil {
 		o.orders.obey(o.w, from.scale)
 	} else if from.verb != posted {
-		o.told = append(o.told, told{b, o.carries()})
+		o.told = append(o.told, told{b, from.verb, o.carries()})
+		o.w.hears(o, from)
 	}
 }
 
 // told is a message that was taken in, and the number of the commit that shows its effect.
 type told struct {
 	bulk   *truth
+	verb   partition.Verb
 	commit uint64
 }
 

@@ -27,6 +27,7 @@ type plan struct {
 	store             storeFaults
 	node              nodeFaults
 	down              downFaults
+	starts            bool // bulk actions can be held, scheduled, tried on a canary, paced, changed and told of
 }
 
 // storeFaults are probabilities per call.
@@ -69,7 +70,11 @@ func drawPlan(seed uint64) plan {
 	if !calm && p.nodes > 1 && chance(r, 0.1) {
 		p.stale = r.IntN(p.nodes)
 	}
+	p.starts = !chance(stream(seed, "canaries", 0), 0.5)
 	p.bound = p.ideal() + 30*second
+	if p.starts {
+		p.bound += 30*second + int64(p.items)*second // times to come, and stops that a changed rule makes
+	}
 	return p
 }
 
@@ -148,6 +153,9 @@ func (p *plan) ideal() int64 {
 			again := min(more/(1-min(more, 0.9)), float64(maxCalls(s))) + 0.5 // calls after the first, and poison
 			if s.Resource.Rate > 0 {
 				sum += (1 + again/retry.Share) / float64(s.Resource.Rate)
+			}
+			if p.starts { // the last of the work may all be in one of four shards
+				sum += 4 * (1 + again) / leastRate
 			}
 			task := float64(d.high) + d.timeout*float64(s.Timeout)
 			sum += (1 + again) * task / 1e9 / float64(limit.Chunk(float64(s.Resource.Rate), s.BatchSize))

@@ -40,6 +40,9 @@ func (w *World) share(b *truth) {
 // worksIn reports whether a partition has a part in the bulk action.
 func (b *truth) worksIn(p int) bool { return p == b.partition || slices.Contains(b.spec.Shards, p) }
 
+// shardOf is which of the shards a partition is.
+func (b *truth) shardOf(p int) int { return max(0, slices.Index(b.spec.Shards, p)) }
+
 // places are the partitions that may have rows of it.
 func (b *truth) places() []int {
 	if b.spec.Shared() {
@@ -56,7 +59,7 @@ func (o *owner) post(m partition.Outgoing) {
 		if o.gone {
 			return
 		}
-		if w.appendTo(m.Partition, w.byID[m.Bulk], posted, m.Body, store.Claim{}) != nil {
+		if w.appendTo(m.Partition, inboxed{bulk: w.byID[m.Bulk], verb: posted}, m.Body, store.Claim{}) != nil {
 			o.node.after(retryEvery, func() { o.post(m) })
 		}
 	})
@@ -65,6 +68,8 @@ func (o *owner) post(m partition.Outgoing) {
 // appliedAway judges a row of a shard: what its home says of it is judged there.
 func (w *World) appliedAway(o *owner, b *truth, r store.Row, number uint64) {
 	switch r.Key[0] {
+	case rowSpec:
+		w.appliedSpec(o, b, r)
 	case rowResults:
 		w.appliedResults(b, r)
 	case rowBlock:

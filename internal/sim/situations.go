@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
 )
 
 // Situation is something that a batch of seeds must have met, or it proves little.
@@ -31,6 +32,18 @@ const (
 	SharedEnded                        // several partitions worked on a bulk action to its end
 	StaleLeader                        // a lane was told something by a leader before the last
 	LaneFull                           // all workers of a lane had a task
+	HoldSurvived                       // what was held, scheduled or awaiting was so after a takeover
+	StartRaced                         // a command to start came just when the time did
+	HeldCancelled                      // something was cancelled before it was started
+	CanaryHeld                         // the rest went on by itself
+	CanaryFailed                       // the rest did not, and ought to if the canary was well
+	CanaryWhilePaused                  // a canary ended while its bulk action was paused or stopped
+	ApproveTaken                       // an owner was lost before it had written an approval
+	ApprovedAgain                      // an approval came when there was nothing to approve
+	RulesSurvived                      // changed rules were taken over
+	ChangedShardAway                   // rules of a shared bulk action changed while a shard had no owner
+	OwnRateKept                        // a bulk action's own rate was looked at
+	EventRetold                        // an event was told again by another owner
 	numSituations
 )
 
@@ -38,7 +51,9 @@ var situationNames = [...]string{
 	"commit unknown and applied", "commit unknown and lost", "zombie commit refused", "takeover with calls under way",
 	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover", "pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
-	"shared by partitions", "stale leader", "lane full",
+	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
+	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
+	"change while a shard is away", "own rate", "event told again",
 }
 
 // String says the situation in words.
@@ -51,6 +66,12 @@ type Met [numSituations]int
 func (w *World) bereave(o *owner) {
 	if o.running > 0 {
 		w.ledger.parts[o.partition].bereaved = true
+	}
+	a := &w.ledger.parts[o.partition]
+	for _, m := range a.inbox[a.acked:] {
+		if m.verb == partition.Approve && m.bulk.state() == weir.BulkAwaiting {
+			w.met[ApproveTaken]++
+		}
 	}
 }
 
@@ -66,12 +87,51 @@ func (w *World) tookOver(o *owner) {
 			continue
 		}
 		b.survived = true
+		if b.stored[o.partition] > 0 {
+			w.met[RulesSurvived]++
+		}
+		if s := b.state(); s == weir.BulkSealed || s == weir.BulkScheduled || s == weir.BulkAwaiting {
+			w.met[HoldSurvived]++
+		}
 		if b.state() == weir.BulkPaused {
 			w.met[PauseSurvived]++
 		}
 		if o.node.steps(b.spec.Chain) == nil {
 			w.met[ChainUnknown]++
 		}
+	}
+}
+
+// hears notes what a command finds.
+func (w *World) hears(o *owner, m *inboxed) {
+	b := m.bulk
+	switch s := b.state(); m.verb {
+	case partition.Start:
+		if gap := w.now - b.status.StartAt; b.status.StartAt != 0 && gap > -50*millis && gap < 50*millis {
+			w.met[StartRaced]++
+		}
+	case partition.Approve:
+		if s == weir.BulkRunning && b.phase == wholeRuns {
+			w.met[ApprovedAgain]++
+		}
+	}
+}
+
+// situationsOfStart notes how far a bulk action is that was not simply started.
+func (w *World) situationsOfStart(b *truth, was weir.BulkState) {
+	s, c := b.state(), b.spec.Canary
+	if s == weir.BulkAwaiting && was != s {
+		w.awaits(b)
+		if c.Auto {
+			w.met[CanaryFailed]++
+		}
+	}
+	held := s == weir.BulkPaused || s == weir.BulkStopped
+	if c != nil && held && b.phase == canaryRuns && b.ended() >= c.Items {
+		w.met[CanaryWhilePaused]++
+	}
+	if was.CanMove(weir.BulkRunning) && was != weir.BulkPaused && was != weir.BulkStopped && b.status.CancelCause == "user" {
+		w.met[HeldCancelled]++
 	}
 }
 

@@ -30,11 +30,12 @@ const (
 	evView
 	evHeal
 	evEnded
+	evTell
 )
 
 var whatNames = [...]string{
 	"node starts", "node crashes", "node pauses", "node goes on", "node drains", "owns", "drops", "hands over",
-	"commits", "applied", "refused", "answer", "calls", "result", "submit", "command", "message", "view", "heals", "ended",
+	"commits", "applied", "refused", "answer", "calls", "result", "submit", "command", "message", "view", "heals", "ended", "tells",
 }
 
 // event is one line of the trace. What it does not concern is negative or nil.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/weirhq/weir"
@@ -41,6 +42,21 @@ type truth struct {
 	survived bool             // had an owner before
 	running  map[int]int      // tasks in flight by owner
 	keys     map[string]int32 // first user of each key
+
+	users     *rand.Rand         // who decides about it
+	phase     int                // of its canary, by a commit
+	was       weir.BulkState     // before the last commit that wrote its status
+	wasAt     uint64             // the number of that
+	fromStart bool               // that was its first one
+	notices   map[uint64]*notice // its events, by number
+	changes   []*weir.Rules      // that lie or lay in the inbox
+	versions  []ruleTruth        // the rules after so many of them
+	changed   int                // how many of them were acknowledged
+	changedAt int64              // when the last one was
+	late      bool               // one was when it had ended, or nearly: it may have no effect
+	specs     map[int]bool       // partitions that have its spec
+	stored    map[int]int        // by partition: how many changes that has
+	paces     map[paceKey]*paceTruth
 }
 
 // itemTruth is one item.

@@ -25,6 +25,7 @@ func (w *World) planUsers() {
 		if chance(r, 0.1) {
 			b.spec.Deadline = epoch + at + between(r, second, 30*second)
 		}
+		w.planStart(b, at)
 		w.after(at, func() { w.submit(b) })
 		w.planCommands(b, at)
 	}
@@ -77,7 +78,7 @@ func (w *World) planCommands(b *truth, from int64) {
 		if verb == partition.Cancel && chance(r, 0.5) {
 			continue
 		}
-		w.after(at, func() { w.command(b, verb) })
+		w.after(at, func() { w.command(b, partition.Command{Verb: verb}) })
 	}
 }
 
@@ -89,7 +90,7 @@ func (w *World) submit(b *truth) {
 	// An inbox that has a message twice: one of a bulk action that has not ended
 	// when the second is read. Against later ones submitters claim the id.
 	twice := chance(w.users, 0.1) && len(b.items) >= 40 && b.spec.Deadline == 0 && !b.spec.Shared()
-	err = w.append(b, "", body, store.Claim{Key: string(b.spec.ID)})
+	err = w.append(inboxed{bulk: b}, body, store.Claim{Key: string(b.spec.ID)})
 	var taken *store.ClaimedError
 	switch {
 	case err == nil || errors.As(err, &taken):
@@ -98,7 +99,7 @@ func (w *World) submit(b *truth) {
 		if taken != nil {
 			w.met[ClaimRefused]++
 		}
-		if taken == nil && twice && w.append(b, "", body, store.Claim{}) == nil {
+		if taken == nil && twice && w.append(inboxed{bulk: b}, body, store.Claim{}) == nil {
 			w.met[CreatedTwice]++
 		}
 	default:
@@ -107,30 +108,31 @@ func (w *World) submit(b *truth) {
 }
 
 // command appends a command until it is acknowledged.
-func (w *World) command(b *truth, verb partition.Verb) {
+func (w *World) command(b *truth, c partition.Command) {
 	if b.state().Final() {
 		return
 	}
 	if !b.acked {
-		w.after(second, func() { w.command(b, verb) })
+		w.after(second, func() { w.command(b, c) })
 		return
 	}
-	body, err := partition.EncodeCommand(partition.Command{ID: b.spec.ID, Verb: verb, Reason: "why not"})
+	c.ID, c.Reason = b.spec.ID, "why not"
+	body, err := partition.EncodeCommand(c)
 	w.must(err == nil, "sim", b, -1, "%v", err)
-	if w.append(b, verb, body, store.Claim{}) != nil {
-		w.after(between(w.users, 50*millis, 500*millis), func() { w.command(b, verb) })
+	if w.append(inboxed{bulk: b, verb: c.Verb, command: &c, sent: w.now}, body, store.Claim{}) != nil {
+		w.after(between(w.users, 50*millis, 500*millis), func() { w.command(b, c) })
 		return
 	}
-	w.trace.add(event{what: evCommand, node: -1, partition: b.partition, bulk: b, a: int64(verb[0])})
+	w.trace.add(event{what: evCommand, node: -1, partition: b.partition, bulk: b, a: int64(c.Verb[0])})
 }
 
 // append adds to the inbox of a bulk action's home.
-func (w *World) append(b *truth, verb partition.Verb, body []byte, c store.Claim) error {
-	return w.appendTo(b.partition, b, verb, body, c)
+func (w *World) append(m inboxed, body []byte, c store.Claim) error {
+	return w.appendTo(m.bulk.partition, m, body, c)
 }
 
 // appendTo adds to an inbox, by way of the store's faults, and has the owners told.
-func (w *World) appendTo(p int, b *truth, verb partition.Verb, body []byte, c store.Claim) error {
+func (w *World) appendTo(p int, m inboxed, body []byte, c store.Claim) error {
 	fault := w.ledger.draw(w)
 	if fault == failsBefore || fault == lost {
 		return errBroken
@@ -140,7 +142,10 @@ func (w *World) appendTo(p int, b *truth, verb partition.Verb, body []byte, c st
 		return err
 	}
 	a := &w.ledger.parts[p]
-	a.inbox = append(a.inbox, inboxed{bulk: b, verb: verb})
+	a.inbox = append(a.inbox, m)
+	if m.verb == partition.Change {
+		m.bulk.changes = append(m.bulk.changes, m.command.Rules)
+	}
 	w.tellOwners(p)
 	if fault == appliedUnknown {
 		return store.ErrUnknown
@@ -176,15 +181,15 @@ func (w *World) heal() {
 	w.lookAfter()
 }
 
-// lookAfter resumes what is held, and sometimes cancels it.
+// lookAfter decides on what does not go on by itself.
 func (w *World) lookAfter() {
 	for _, b := range w.bulks {
-		if s := b.state(); s == weir.BulkPaused || s == weir.BulkStopped {
-			verb := partition.Resume
-			if chance(w.users, 0.1) {
-				verb = partition.Cancel
-			}
-			w.command(b, verb)
+		if c := w.decision(b); c != nil {
+			w.command(b, *c)
+		}
+		if w.plan.starts {
+			w.hasten(b)
+			w.checkHeard(b)
 		}
 	}
 	w.after(int64(time.Second), w.lookAfter)

@@ -35,6 +35,7 @@ type World struct {
 	bulks  []*truth
 	byID   map[weir.BulkID]*truth
 	open   int // bulk actions that have not ended
+	untold int // events that were not noted
 	owners int // numbers the owners
 	calls  uint32
 	healed bool
@@ -124,7 +125,7 @@ func (w *World) run() (f *Failure) {
 		}
 	}()
 	limit := epoch + w.plan.healAt + w.plan.bound
-	for w.events.len() > 0 && !(w.open == 0 && w.healed) {
+	for w.events.len() > 0 && !(w.open+w.untold == 0 && w.healed) {
 		e := w.events.pop()
 		w.now = e.at
 		if w.now > limit {
@@ -161,6 +162,7 @@ func (w *World) unended() {
 				b.spec.ID, b.state(), b.ended(), len(b.items), time.Duration(w.now-epoch-w.plan.healAt))
 		}
 	}
+	w.unheard()
 	w.must(false, "I17", nil, -1, "nothing is open, and it does not end")
 }
 

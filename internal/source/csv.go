@@ -21,6 +21,7 @@ type csvRows struct {
 	idCol      int
 	idGuessed  bool
 	transcoded bool
+	skip       bool // the line before was too long to hold, and is not read to its end
 
 	cells   []cell
 	labels  [][]byte // what stands before each value: {"id":" and then ","name":"
@@ -73,14 +74,17 @@ func (c *csvRows) next(it *Item) error {
 // record finds the cells of the next row that is not blank and its length, without consuming it. A row that
 // cannot be cut is consumed and told in bad.
 func (c *csvRows) record() (n int, bad *RowError, err error) {
+	if c.skip {
+		c.skip = false
+		if err := c.w.skipLine(); err != nil {
+			return 0, nil, err
+		}
+	}
 	for {
 		line, n, err := c.w.nextLine(0)
-		if errors.Is(err, errTooLong) {
-			number := c.w.line
-			if err := c.w.skipLine(); err != nil {
-				return 0, nil, err
-			}
-			return 0, tooLarge(number, -1, c.opts.MaxItem), nil
+		if errors.Is(err, errTooLong) { // whoever wants no more need not wait for its end
+			c.skip = true
+			return 0, tooLarge(c.w.line, -1, c.opts.MaxItem), nil
 		}
 		if err != nil {
 			return 0, nil, err

@@ -82,7 +82,7 @@ func (d *docs) idOf(value []byte) (string, *RowError) {
 	return id, checkID(id, d.id, d.opts.MaxID)
 }
 
-// checkID refuses ids that are empty or too long.
+// checkID refuses ids that are empty or too long, or that no store could keep apart.
 func checkID(id, field string, most int) *RowError {
 	if len(id) > most {
 		return &RowError{
@@ -93,6 +93,11 @@ func checkID(id, field string, most int) *RowError {
 	}
 	if id == "" || (id[0] <= ' ' && strings.TrimSpace(id) == "") {
 		return missingID(field)
+	}
+	if strings.IndexByte(id, 0) >= 0 {
+		return &RowError{
+			Code: CodeBadEncoding, Field: field, Value: shorten(id), Problem: fmt.Sprintf("the id %q has a NUL character in it", field), Fix: "leave it out",
+		}
 	}
 	return nil
 }

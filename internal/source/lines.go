@@ -9,17 +9,22 @@ import (
 // lines reads NDJSON: one object per line. Blank lines, CRLF and a missing last line feed are fine.
 type lines struct {
 	docs
-	w *window
+	w    *window
+	skip bool // the line before was too long to hold, and is not read to its end
 }
 
 func (l *lines) next(it *Item) error {
+	if l.skip {
+		l.skip = false
+		if err := l.w.skipLine(); err != nil {
+			return err
+		}
+	}
 	for {
 		line, n, err := l.w.nextLine(0)
 		number := l.w.line
-		if errors.Is(err, errTooLong) {
-			if err := l.w.skipLine(); err != nil {
-				return err
-			}
+		if errors.Is(err, errTooLong) { // whoever wants no more need not wait for its end
+			l.skip = true
 			return tooLarge(number, -1, l.opts.MaxItem)
 		}
 		if err != nil {

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// ownLabel is how many tenants have labels of their own in metrics, and otherLabel is that of the rest.
+	ownLabel   = 50
+	otherLabel = "other"
+)
+
+// counts is what this node has counted since it was opened, for its metrics.
+// Loops count for themselves and hand over what they have once a second, so that
+// a task costs a few additions.
+type counts struct {
+	since      time.Time
+	late       atomic.Int64 // results that nobody waited for any more
+	leasesLost atomic.Int64
+	violations atomic.Int64 // bulk actions whose counts did not add up
+
+	mu       sync.Mutex
+	actions  map[string]*actionCounts
+	finished map[finish]int64
+	outcomes map[string]int64 // of bulk actions that ended
+	ingested map[ingestion]int64
+	labelled map[string]bool    // tenants with labels of their own
+	waiting  map[string]float64 // seconds of bulk actions, by reason
+	blocked  map[string]float64 // seconds of lanes, by resource
+	starved  map[string]float64 // seconds of tenants
+	circuits map[transition]int64
+	commits  spread
+}
+
+type (
+	finish     struct{ action, tenant, state string }
+	ingestion  struct{ tenant, source string }
+	transition struct{ resource, to string }
+)
+
+// actionCounts is what was counted of an action.
+type actionCounts struct {
+	results                      [len(resultNames)]int64 // items by how an attempt ended
+	took, itemsTook, items, wait spread
+}
+
+// resultNames are how attempts at items end.
+var resultNames = [...]string{"done", "failed", "left_out", "retry", "refused"}
+
+func newCounts() counts {
+	return counts{
+		since: time.Now(), actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: map[string]int64{}, ingested: map[ingestion]int64{},
+		labelled: map[string]bool{}, waiting: map[string]float64{}, blocked: map[string]float64{}, starved: map[string]float64{}, circuits: map[transition]int64{},
+	}
+}
+
+// label is a tenant in metrics. The first ones have labels of their own, for
+// ever: a counter must not move from one label to another. The caller holds c.mu.
+func (c *counts) label(tenant string) string {
+	if !c.labelled[tenant] {
+		if len(c.labelled) >= ownLabel {
+			return otherLabel
+		}
+		c.labelled[tenant] = true
+	}
+	return tenant
+}
+
+// accepted counts the items of a bulk action that was accepted.
+func (c *counts) accepted(b *partition.Created, drafted bool) {
+	source := "submit"
+	switch {
+	case b.RetryOf != "":
+		source = "retry"
+	case drafted:
+		source = "draft"
+	}
+	c.mu.Lock()
+	c.ingested[ingestion{c.label(b.Tenant), source}] += b.Items
+	c.mu.Unlock()
+}
+
+// add takes over what a loop has counted.
+func (c *counts) add(t *tally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, a := range t.actions {
+		to := c.actions[name]
+		if to == nil {
+			to = &actionCounts{}
+			c.actions[name] = to
+		}
+		for i, n := range a.results {
+			to.results[i] += n
+		}
+		to.took.merge(&a.took)
+		to.itemsTook.merge(&a.itemsTook)
+		to.items.merge(&a.items)
+		to.wait.merge(&a.wait)
+		*a = actionCounts{}
+	}
+	for f, n := range t.finished {
+		f.tenant = c.label(f.tenant)
+		c.finished[f] += n
+	}
+	for o, n := range t.outcomes {
+		c.outcomes[o] += n
+	}
+	for r, s := range t.waiting {
+		c.waiting[r] += s
+	}
+	clear(t.finished)
+	clear(t.outcomes)
+	clear(t.waiting)
+}
+
+// timedCommit is tryCommit with a watch.
+func (p *part) timedCommit(ctx context.Context, b *store.Batch) error {
+	began := time.Now()
+	err := p.tryCommit(ctx, b)
+	c := &p.engine.counts
+	c.mu.Lock()
+	c.commits.add(time.Since(began).Seconds(), 1)
+	c.mu.Unlock()
+	return err
+}
+
+// counted hands over what the loop has counted when it has ended.
+func (p *part) counted(err error) {
+	p.engine.counts.add(&p.tally)
+	if errors.Is(err, store.ErrFenced) {
+		p.engine.counts.leasesLost.Add(1)
+	}
+}

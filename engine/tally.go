@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
+)
+
+// tally is what the loop of a partition counts for the metrics of its node. It
+// belongs to the loop.
+type tally struct {
+	actions  map[string]*actionCounts
+	finished map[finish]int64
+	outcomes map[string]int64
+	waiting  map[string]float64
+	bulks    map[weir.BulkID]*counted // that have not ended
+
+	// Tasks mostly come from the same bulk action as the one before.
+	lastAction string
+	last       *actionCounts
+	lastBulk   weir.BulkID
+	lastKnown  *counted
+
+	census census
+}
+
+// counted is a bulk action as it was counted last.
+type counted struct {
+	tenant    string
+	actions   []string          // by step
+	steps     []weir.StepCounts // as counted
+	done      int64
+	cancelled int64
+	started   int64
+	progress  int64 // when something of it last ended or was in flight
+	ended     int64 // items, then
+}
+
+// begin makes the tally of a partition that was loaded.
+func (t *tally) begin(now int64, m *partition.Machine) {
+	t.actions, t.finished, t.outcomes = map[string]*actionCounts{}, map[finish]int64{}, map[string]int64{}
+	t.waiting, t.bulks = map[string]float64{}, map[weir.BulkID]*counted{}
+	m.Census(func(h *partition.Held) { t.know(now, m, h) })
+}
+
+func (t *tally) know(now int64, m *partition.Machine, h *partition.Held) {
+	if h.Away {
+		return // its home counts it
+	}
+	k := &counted{
+		tenant: h.Tenant, actions: m.Actions(h.ID), steps: slices.Clone(h.Steps), done: h.Counts.Done, cancelled: h.Counts.Cancelled,
+		started: h.Started, progress: now, ended: h.Counts.Ended(),
+	}
+	t.bulks[h.ID] = k
+}
+
+// created notes a bulk action that is new here.
+func (t *tally) created(now int64, m *partition.Machine, c *partition.Created) {
+	t.know(now, m, &partition.Held{ID: c.ID, Tenant: c.Tenant, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now})
+}
+
+// task counts a task that has ended.
+func (t *tally) task(r *run) {
+	cut := r.cut
+	if t.last == nil || t.lastAction != cut.Step.Action {
+		t.lastAction, t.last = cut.Step.Action, t.action(cut.Step.Action)
+	}
+	a, n, took := t.last, len(cut.Items), float64(r.result.Service)/1e9
+	a.took.add(took, 1)
+	a.itemsTook.add(took, n)
+	a.items.add(float64(n), 1)
+	if cut.StepNo == cut.FirstStep && cut.Attempt == 1 {
+		if k := t.known(cut.Bulk); k != nil {
+			a.wait.add(float64(r.started-k.started)/1e9, n)
+		}
+	}
+}
+
+func (t *tally) action(name string) *actionCounts {
+	a := t.actions[name]
+	if a == nil {
+		a = &actionCounts{}
+		t.actions[name] = a
+	}
+	return a
+}
+
+func (t *tally) known(id weir.BulkID) *counted {
+	if t.lastKnown == nil || t.lastBulk != id {
+		t.lastBulk, t.lastKnown = id, t.bulks[id]
+	}
+	return t.lastKnown
+}
+
+// shown counts what has become durable of bulk actions. It reports how many have
+// counts that do not add up, which would be a fault of ours.
+func (t *tally) shown(now int64, views []weir.Progress) (wrong int64) {
+	for i := range views {
+		v := &views[i]
+		c := &v.Counts
+		if c.Ready+c.Waiting+c.InFlight+c.Ended() != c.Total || c.Ready < 0 || c.Waiting < 0 || c.InFlight < 0 {
+			wrong++
+		}
+		if k := t.bulks[v.ID]; k != nil {
+			t.ended(now, k, v)
+		}
+	}
+	return wrong
+}
+
+// ended counts the items that ended since the bulk action was shown last.
+func (t *tally) ended(now int64, k *counted, v *weir.Progress) {
+	k.started = v.Started.UnixNano()
+	action := func(step int) string {
+		if step < 0 || step >= len(k.actions) {
+			return otherLabel
+		}
+		return k.actions[step]
+	}
+	count := func(step int, state string, n int64) {
+		if n > 0 {
+			t.finished[finish{action(step), k.tenant, state}] += n
+		}
+	}
+	for i := range min(len(v.Steps), len(k.steps)) {
+		is, was := &v.Steps[i], &k.steps[i]
+		count(i, "failed", is.Failed-was.Failed)
+		if *is != *was {
+			t.action(action(i)).attempts(is, was)
+		}
+	}
+	copy(k.steps, v.Steps)
+	count(len(k.actions)-1, "done", v.Counts.Done-k.done)
+	count(len(k.actions)-1, "cancelled", v.Counts.Cancelled-k.cancelled)
+	k.done, k.cancelled = v.Counts.Done, v.Counts.Cancelled
+	if n := v.Counts.Ended(); n != k.ended || v.Counts.InFlight > 0 {
+		k.ended, k.progress = n, now
+	}
+	if v.State.Final() {
+		t.outcomes[outcomeOf(v)]++
+		delete(t.bulks, v.ID)
+		t.lastKnown = nil
+	}
+}
+
+// outcomeOf is how a bulk action ended, in a word.
+func outcomeOf(v *weir.Progress) string {
+	switch {
+	case v.State != weir.BulkCompleted:
+		return v.State.String()
+	case v.Counts.Done < v.Counts.Total:
+		return "some_failed"
+	}
+	return "all_done"
+}
+
+// attempts counts how attempts ended between two looks at a step.
+func (a *actionCounts) attempts(is, was *weir.StepCounts) {
+	for i, n := range [len(resultNames)]int64{
+		is.Done - was.Done, is.Failed - was.Failed, is.LeftOut - was.LeftOut, is.Retries - was.Retries, is.Refused - was.Refused,
+	} {
+		a.results[i] += max(n, 0)
+	}
+}
+
+// census is what a partition holds, as of the last look.
+type census struct {
+	states  map[string]int
+	stalled int
+	atRisk  int64
+	tasks   map[string]int   // in flight, by action
+	pending map[string]int64 // items, of tenants that have a bound on them
+	next    int64            // when it is worth looking again
+	at      int64
+}
+
+// stallsAfter is how long a bulk action that should move may stand still.
+const stallsAfter = int64(time.Minute)
+
+// takeCensus looks at everything that the partition holds. With very many bulk actions
+// that is not done every time: no more than a hundredth of the loop's time is for it.
+func (p *part) takeCensus(now int64) {
+	c := &p.tally.census
+	if now < c.next {
+		return
+	}
+	began := time.Now()
+	span := float64(now-c.at) / 1e9
+	if c.at == 0 {
+		span = 0
+	}
+	*c = census{states: map[string]int{}, tasks: map[string]int{}, pending: map[string]int64{}, at: now, atRisk: int64(p.machine.Uncommitted())}
+	bounded := p.engine.bounded()
+	p.machine.Census(func(h *partition.Held) {
+		c.atRisk += h.InFlight
+		if h.Away {
+			return
+		}
+		c.states[h.State.String()]++
+		if h.Waits != "" {
+			p.tally.waiting[h.Waits] += span
+		}
+		if bounded[h.Tenant] {
+			c.pending[h.Tenant] += h.Counts.Total - h.Counts.Ended()
+		}
+		if k := p.tally.bulks[h.ID]; k != nil && p.tally.stalls(now, k, h) {
+			c.stalled++
+		}
+	})
+	for _, r := range p.running {
+		c.tasks[r.cut.Step.Action]++
+	}
+	c.next = now + 100*int64(time.Since(began))
+	seen := *c // its maps are made anew by the next look
+	p.held.Store(&seen)
+}
+
+// stalls reports whether a bulk action stands still that should not: it runs, and
+// nothing of it has been in flight or ended for a while, nor waits for its time.
+func (t *tally) stalls(now int64, k *counted, h *partition.Held) bool {
+	if h.State != weir.BulkRunning || h.InFlight > 0 || h.Waiting > 0 || h.Counts.Ended() != k.ended {
+		k.ended, k.progress = h.Counts.Ended(), now
+		return false
+	}
+	return now-k.progress > stallsAfter
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/client"
+)
+
+// Where the key to a server comes from. It is never a flag: command lines are seen by others.
+const (
+	keyVariable     = "WEIR_API_KEY"
+	keyFileVariable = "WEIR_API_KEY_FILE"
+)
+
+// remote says which server a command asks.
+type remote struct{ server string }
+
+func (r *remote) bind(fs *pflag.FlagSet) {
+	grouped(fs, "Server", func(fs *pflag.FlagSet) {
+		fs.StringVar(&r.server, "server", "", "`URL` of the server (default $"+serverVariable+", then the one of "+programName+" login)")
+	})
+}
+
+// programName stands for the program in texts that are made before its name is known.
+const programName = "weir"
+
+// elsewhere tells when a command that works on a data directory asks a server instead.
+const elsewhere = "With --server, or $" + serverVariable + "\nand no --data, it asks a server; otherwise it looks into a data directory of weir run."
+
+// meant says whether a server is asked, where a data directory could be, too. A login alone does not mean it.
+func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
+	return r.server != "" || env.Getenv(serverVariable) != "" && !fs.Changed("data") && !fs.Changed("redis")
+}
+
+// link is a command's way to a server.
+type link struct {
+	env *Env
+	*client.Client
+	out  output
+	flag string // that leads there again, for commands to be repeated
+}
+
+// open finds the server and the key.
+func (r *remote) open(env *Env) (*link, error) {
+	logins, err := readLogins(env)
+	if err != nil {
+		return nil, err
+	}
+	at := cmp.Or(r.server, env.Getenv(serverVariable), logins.Default)
+	if at == "" {
+		return nil, badUsage("add --server URL, set "+serverVariable+", or keep one with "+env.Program+" login URL", "no server is named")
+	}
+	key, err := apiKey(env)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(client.Options{Server: at, Key: cmp.Or(key, logins.Keys[trimmed(at)]), UserAgent: "weir-cli/" + version()})
+	if err != nil {
+		return nil, badUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
+	}
+	l := &link{env: env, Client: c}
+	if r.server != "" {
+		l.flag = " --server " + quote(r.server)
+	}
+	return l, nil
+}
+
+// apiKey is the key of the environment, if there is one.
+func apiKey(env *Env) (string, error) {
+	path := env.Getenv(keyFileVariable)
+	if path == "" {
+		return strings.TrimSpace(env.Getenv(keyVariable)), nil
+	}
+	st, err := os.Stat(env.path(path))
+	if err != nil {
+		return "", badUsage("write the key into it", "%s: %v", keyFileVariable, err)
+	}
+	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
+		return "", badUsage("chmod 600 "+quote(path), "%s: %s can be read by everybody (%v)", keyFileVariable, path, st.Mode().Perm())
+	}
+	raw, err := os.ReadFile(env.path(path))
+	if err != nil {
+		return "", badUsage("", "%s: %v", keyFileVariable, err)
+	}
+	key := strings.TrimSpace(string(raw))
+	if key == "" {
+		return "", badUsage("write the key into it", "%s: %s is empty", keyFileVariable, path)
+	}
+	return key, nil
+}
+
+// online makes a runner of what asks a server. It adds the flags that all such commands have.
+func online(fs *pflag.FlagSet, do func(ctx context.Context, l *link, args []string) error) runner {
+	r, out := &remote{}, output("")
+	out.bind(fs)
+	r.bind(fs)
+	return func(ctx context.Context, env *Env, args []string) error {
+		return r.ask(ctx, env, out, func(ctx context.Context, l *link) error { return do(ctx, l, args) })
+	}
+}
+
+// ask does something at the server, until a signal ends it.
+func (r *remote) ask(ctx context.Context, env *Env, out output, do func(context.Context, *link) error) error {
+	l, err := r.open(env)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	l.out = out
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	return do(ctx, l)
+}
+
+// say writes a message.
+func (l *link) say(format string, args ...any) {
+	newScreen(l.env).print("  " + fmt.Sprintf(format, args...))
+}
+
+// confirm asks before something that cannot be taken back. Without a terminal nobody
+// can be asked, and --yes has to be there.
+func (l *link) confirm(ctx context.Context, yes bool, format string, args ...any) error {
+	if yes {
+		return nil
+	}
+	what := fmt.Sprintf(format, args...)
+	if !l.env.StdinTerminal || l.env.Terminal == nil {
+		return badUsage("add --yes", "%s cannot be taken back", what)
+	}
+	fmt.Fprintf(l.env.Stderr, "  %s cannot be taken back. Go on? [y/N] ", what)
+	answer, err := l.env.readLine(ctx)
+	if err != nil {
+		return err
+	}
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return &failure{exitOther, "nothing was done", ""}
+	}
+	return nil
+}
+
+// readLine reads a line of stdin, or ends with ctx: a read of a terminal cannot be taken back.
+func (e *Env) readLine(ctx context.Context) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := firstLine(e.Stdin)
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// yesFlag is the consent that scripts give.
+func yesFlag(fs *pflag.FlagSet) *bool {
+	return fs.Bool("yes", false, "do it without asking")
+}
+
+// within bounds a command by --timeout; 0: nothing does.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, errTooLong)
+}
+
+var errTooLong = errors.New("--timeout was reached")

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/config"
+)
+
+// bulkView shows bulk actions.
+func bulkView() view[api.BulkAction] {
+	type b = api.BulkAction
+	return view[b]{
+		id: func(x *b) string { return x.ID },
+		columns: []column[b]{
+			{"id", func(x *b) any { return x.ID }},
+			{"name", func(x *b) any { return x.Name }},
+			{"tenant", func(x *b) any { return x.Tenant }},
+			{"state", func(x *b) any { return stateText(x) }},
+			{"items", func(x *b) any { return x.Counts.Total }},
+			{"done", func(x *b) any { return x.Counts.Done }},
+			{"failed", func(x *b) any { return x.Counts.Failed }},
+			{"created", func(x *b) any { return x.CreatedAt }},
+		},
+		more: []column[b]{
+			{"outcome", func(x *b) any { return x.Outcome }},
+			{"reason", func(x *b) any { return x.Reason }},
+			{"steps", func(x *b) any { return stepNames(x.Steps) }},
+			{"in flight", func(x *b) any { return none(x.Counts.InFlight) }},
+			{"waiting", func(x *b) any { return none(x.Counts.Waiting) }},
+			{"ready", func(x *b) any { return none(x.Counts.Ready) }},
+			{"cancelled", func(x *b) any { return none(x.Counts.Cancelled) }},
+			{"duplicates", func(x *b) any { return none(x.Duplicates) }},
+			{"bad lines", func(x *b) any { return none(x.BadLines) }},
+			{"tier", func(x *b) any { return x.Tier }},
+			{"retry of", func(x *b) any { return x.RetryOf }},
+			{"undo of", func(x *b) any { return x.UndoOf }},
+			{"schedule", func(x *b) any { return x.Schedule }},
+			{"start at", func(x *b) any { return x.StartAt }},
+			{"started", func(x *b) any { return x.StartedAt }},
+			{"finished", func(x *b) any { return x.FinishedAt }},
+			{"durability", func(x *b) any { return x.Durability }},
+			{"note", func(x *b) any { return x.Note }},
+		},
+	}
+}
+
+// none leaves a count out that is 0.
+func none(n int64) any {
+	if n == 0 {
+		return ""
+	}
+	return n
+}
+
+func stateText(b *api.BulkAction) string {
+	if b.State == api.Running && b.Phase == "canary" {
+		return "running (canary)"
+	}
+	return string(b.State)
+}
+
+func stepNames(steps []api.Step) (text string) {
+	for i, s := range steps {
+		if i > 0 {
+			text += " → "
+		}
+		text += stepName(s)
+	}
+	return text
+}
+
+func stepName(s api.Step) string {
+	if s.ID != "" {
+		return s.ID
+	}
+	return s.Action
+}
+
+// listOptions are the filters of weir list at a server.
+type listOptions struct {
+	remote remote
+	out    output
+	filter client.Filter
+	state  string
+	limit  *int
+}
+
+func (o *listOptions) bind(fs *pflag.FlagSet) {
+	grouped(fs, "Of a server", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.state, "state", "", "only those in this `STATE`, as in running")
+		fs.StringVar(&o.filter.Tenant, "tenant", "", "only those of this `TENANT`")
+		fs.StringVar(&o.filter.Name, "name", "", "only those with this `TEXT` in their name")
+		fs.StringVar(&o.filter.Label, "label", "", "only those with this `KEY=VALUE`")
+		o.limit = limitFlag(fs, 50)
+	})
+	o.out.bind(fs)
+	o.remote.bind(fs)
+}
+
+func (o *listOptions) run(ctx context.Context, l *link) error {
+	o.filter.State = api.State(o.state)
+	return list(l, bulkView(), l.List(ctx, o.filter), *o.limit)
+}
+
+func getCommand() command {
+	return command{
+		use: "get ID", short: "show a bulk action", args: between(1, 1, "ID"),
+		bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				b, err := l.Get(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return one(l, bulkView(), b)
+			})
+		},
+	}
+}
+
+// verbOptions are the flags of what is done to a bulk action.
+type verbOptions struct {
+	reason    string
+	wait, yes bool
+	timeout   config.Span
+}
+
+func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
+	fs.StringVar(&o.reason, "reason", "", "`TEXT` for the audit log and for whoever looks later")
+	fs.BoolVar(&o.wait, "wait", false, wait)
+	fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")
+}
+
+// verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
+func verbCommand(name, short, wait string, danger bool, do func(context.Context, *link, string, *verbOptions) (api.BulkAction, error), until func(context.Context, *link, string) error) command {
+	return command{
+		use: name + " ID", short: short, args: between(1, 1, "ID"),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &verbOptions{}
+			o.bind(fs, wait)
+			if danger {
+				fs.BoolVar(&o.yes, "yes", false, "do it without asking")
+			}
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				b, err := do(ctx, l, args[0], o)
+				if err != nil {
+					return err
+				}
+				if !o.wait {
+					return one(l, bulkView(), b)
+				}
+				ctx, cancel := within(ctx, time.Duration(o.timeout))
+				defer cancel()
+				return tooLong(ctx, until(ctx, l, b.ID))
+			})
+		},
+	}
+}
+
+// tooLong is err, or that --timeout was reached.
+func tooLong(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		return &failure{exitTimeout, errTooLong.Error() + "; the work goes on at the server", ""}
+	}
+	return err
+}
+
+const waitForEnd = "wait for the end, and let the exit code tell how it was"
+
+func startCommand() command {
+	var at, zone string
+	c := verbCommand("start", "start a bulk action, now or later", waitForEnd, false,
+		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
+			return l.Start(ctx, id, api.Start{StartAt: at, Zone: zone, Reason: o.reason})
+		}, watchToEnd)
+	bind := c.bind
+	c.bind = func(fs *pflag.FlagSet) runner {
+		fs.StringVar(&at, "start-at", "", "`TIME` at which it starts, as in 2030-01-31T18:00:00Z (default now)")
+		fs.StringVar(&zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
+		return bind(fs)
+	}
+	return c
+}
+
+func resumeCommand() command {
+	return verbCommand("resume", "go on after a pause or a stop", waitForEnd, false,
+		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
+			return l.Resume(ctx, id, o.reason)
+		}, watchToEnd)
+}
+
+func approveCommand() command {
+	return verbCommand("approve", "run the rest after the canary", waitForEnd, false,
+		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
+			return l.Approve(ctx, id, o.reason)
+		}, watchToEnd)
+}
+
+func pauseCommand() command {
+	return verbCommand("pause", "start no more tasks of a bulk action; running ones finish", "wait until nothing of it is in flight", false,
+		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
+			return l.Pause(ctx, id, o.reason)
+		}, atRest)
+}
+
+func cancelCommand() command {
+	return verbCommand("cancel", "end every item of a bulk action that is not running", "wait until nothing of it is in flight", true,
+		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
+			if err := l.confirm(ctx, o.yes, "cancelling %s", id); err != nil {
+				return api.BulkAction{}, err
+			}
+			return l.Cancel(ctx, id, o.reason)
+		}, atRest)
+}
+
+// atRest waits until nothing of a bulk action is in flight.
+func atRest(ctx context.Context, l *link, id string) error {
+	for p, err := range l.Watch(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if p.Counts.InFlight == 0 && p.State != api.Running {
+			break
+		}
+	}
+	b, err := l.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return one(l, bulkView(), b)
+}
+
+// watchToEnd shows the panel until the end.
+func watchToEnd(ctx context.Context, l *link, id string) error {
+	return (&follower{link: l, id: id}).run(ctx)
+}
+
+func watchCommand() command {
+	return command{
+		use: "watch ID", short: "follow a bulk action until it has ended",
+		long: `Shows how far a bulk action is, as weir run does. The work is done by the server: Ctrl-C ends the watching alone.
+Without a terminal there is one line every 10 seconds; -o json or ndjson prints every change as a line of JSON.
+
+Exit codes: 0 all items are done · 5 finished, some items failed or were cancelled · 6 stopped by a rule, or its canary waits
+for approval · 7 --timeout was reached · 130 interrupted, and the work goes on`,
+		args: between(1, 1, "ID"),
+		bind: func(fs *pflag.FlagSet) runner {
+			var timeout config.Span
+			fs.Var(&timeout, "timeout", "watch no longer than this, as in 30m")
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				ctx, cancel := within(ctx, time.Duration(timeout))
+				defer cancel()
+				return tooLong(ctx, watchToEnd(ctx, l, args[0]))
+			})
+		},
+	}
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/client"
+)
+
+// logins is what weir login keeps: keys by server, for this user alone.
+type logins struct {
+	Default string            `json:"default,omitempty"`
+	Keys    map[string]string `json:"keys,omitempty"`
+}
+
+// trimmed is an address as it is kept.
+func trimmed(server string) string { return strings.TrimRight(server, "/") }
+
+// loginFile is in the user's configuration directory; empty: nobody knows where that is.
+func loginFile(env *Env) string {
+	dir := env.Getenv("XDG_CONFIG_HOME")
+	switch {
+	case dir != "":
+	case runtime.GOOS == "windows":
+		dir = env.Getenv("AppData")
+	case env.Getenv("HOME") == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		dir = filepath.Join(env.Getenv("HOME"), "Library", "Application Support")
+	default:
+		dir = filepath.Join(env.Getenv("HOME"), ".config")
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "weir", "login.json")
+}
+
+func readLogins(env *Env) (l logins, err error) {
+	path := loginFile(env)
+	if path == "" {
+		return l, nil
+	}
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return l, nil
+	}
+	if err == nil {
+		if st, e := os.Stat(path); e == nil && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
+			return l, badUsage("chmod 600 "+quote(path), "%s holds API keys, and others can read it (%v)", path, st.Mode().Perm())
+		}
+		err = json.Unmarshal(raw, &l)
+	}
+	if err != nil {
+		return l, badUsage("remove it, and log in again", "%s: %v", path, err)
+	}
+	return l, nil
+}
+
+func (l logins) write(env *Env) (path string, err error) {
+	path = loginFile(env)
+	if path == "" {
+		return "", badUsage("set HOME, or use "+keyFileVariable, "there is no place to keep the key")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", other(err, "")
+	}
+	raw, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return path, replaceFile(path, append(raw, '\n')) // a new file is for its owner alone
+}
+
+func loginCommand() command {
+	return command{
+		use: "login [URL]", short: "keep the key to a server, and ask that server from now on",
+		long: `Reads an API key from WEIR_API_KEY_FILE, WEIR_API_KEY, the first line of stdin, or the keyboard, asks the server
+whether it is good, and keeps both in a file that only you can read. The key is never an argument.`,
+		example: `  weir login https://weir.example.com
+  weir login https://weir.example.com < key.txt
+  weir login --forget`,
+		args: between(0, 1, "URL"),
+		bind: func(fs *pflag.FlagSet) runner {
+			forget := fs.Bool("forget", false, "forget all keys and servers that were kept")
+			return func(ctx context.Context, env *Env, args []string) error {
+				if *forget {
+					return forgetLogins(env)
+				}
+				ctx, cancel := env.untilSignal(ctx)
+				defer cancel()
+				return login(ctx, env, args)
+			}
+		},
+	}
+}
+
+func forgetLogins(env *Env) error {
+	path := loginFile(env)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) && path != "" {
+		return other(err, "")
+	}
+	newScreen(env).print("  nothing is kept any more; keys that were are still valid until somebody revokes them")
+	return nil
+}
+
+func login(ctx context.Context, env *Env, args []string) error {
+	kept, err := readLogins(env)
+	if err != nil {
+		return err
+	}
+	at := kept.Default
+	if s := env.Getenv(serverVariable); s != "" {
+		at = s
+	}
+	if len(args) == 1 {
+		at = args[0]
+	}
+	if at == "" {
+		return badUsage("usage: "+env.Program+" login URL", "the server is missing")
+	}
+	key, err := askKey(ctx, env, at)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Options{Server: at, Key: key})
+	if err != nil {
+		return badUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
+	}
+	defer c.Close()
+	who, err := c.WhoAmI(ctx)
+	if err != nil {
+		return err
+	}
+	if kept.Keys == nil {
+		kept.Keys = map[string]string{}
+	}
+	kept.Default, kept.Keys[trimmed(at)] = trimmed(at), key
+	path, err := kept.write(env)
+	if err != nil {
+		return err
+	}
+	newScreen(env).print(fmt.Sprintf("  logged in to %s as %s (%s); kept in %s", trimmed(at), who.Name, strings.Join(who.Scopes, ", "), path))
+	return nil
+}
+
+// askKey gets the key from where nobody else sees it.
+func askKey(ctx context.Context, env *Env, at string) (string, error) {
+	key, err := apiKey(env)
+	if key != "" || err != nil {
+		return key, err
+	}
+	read := env.readLine
+	if env.StdinTerminal {
+		if env.Secret == nil {
+			return "", badUsage("pipe it in, or set "+keyFileVariable, "no key is there, and nobody can be asked")
+		}
+		fmt.Fprintf(env.Stderr, "  API key for %s: ", at)
+		defer fmt.Fprintln(env.Stderr)
+		read = func(context.Context) (string, error) { return env.Secret() }
+	}
+	if key, err = read(ctx); err != nil {
+		return "", err
+	}
+	if key = strings.TrimSpace(key); key == "" {
+		return "", badUsage("pipe it in, or set "+keyFileVariable, "the key is missing")
+	}
+	return key, nil
+}
+
+// firstLine reads no more than one line of a file that nobody else reads.
+func firstLine(r io.Reader) (string, error) {
+	text, err := bufio.NewReader(io.LimitReader(r, 4096)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text, err
+}

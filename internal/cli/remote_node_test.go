@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/demo"
+	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/store/memstore"
+)
+
+// picky is an action that fails items whose document has the word bad in it, and takes back what it did.
+func picky() weir.Step {
+	act := weir.Action[json.RawMessage, json.RawMessage]{
+		Name: "picky", BatchSize: 10, Retry: weir.Backoff{MaxAttempts: 1},
+		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			for i := range b.Len() {
+				if strings.Contains(string(b.Item(i).Value), "bad") {
+					b.Fail(i, "is_bad", fmt.Errorf("account %d is bad", i))
+					continue
+				}
+				b.Done(i, json.RawMessage(`{"ok":true}`))
+			}
+			return nil
+		},
+		Undo: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			for i := range b.Len() {
+				b.Done(i, nil)
+			}
+			return nil
+		},
+	}
+	return weir.RawStep(act)
+}
+
+// startNode runs a server in memory until the returned function is called.
+func startNode(ctx context.Context, o node.Options) (url string, stop func() error, err error) {
+	s := memstore.New(memstore.Options{})
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if o.Vault, err = vault.New(vault.NewKey()); err != nil {
+		return "", nil, err
+	}
+	o.Store, o.Guard, o.Logger = s, egress.New(egress.Policy{Allow: egress.Loopback()}), log
+	o.Steps = append(demo.Actions(demo.Options{NoLatency: true, NoFaults: true}), picky())
+	n, err := node.New(o)
+	if err != nil {
+		return "", nil, err
+	}
+	eo := engine.Options{Logger: log, Partitions: 2}
+	n.Prepare(&eo)
+	e, err := engine.Open(ctx, s, eo)
+	if err != nil {
+		return "", nil, err
+	}
+	n.Attach(e)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 2)
+	go func() { ended <- e.Run(ctx) }()
+	go func() { ended <- n.Run(ctx) }()
+	web := httptest.NewServer(n.Handler())
+	return web.URL, func() error {
+		n.Server().Drain(ctx)
+		web.Close()
+		cancel()
+		return errors.Join(<-ended, <-ended, s.Close())
+	}, nil
+}
+
+// TestRemoteScripts runs the scripts of the commands that ask a server. Each has one of its own.
+func TestRemoteScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/remote", UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			if err := setup(env); err != nil {
+				return err
+			}
+			url, stop, err := startNode(env.T().(testing.TB).Context(), node.Options{Open: true})
+			if err != nil {
+				return err
+			}
+			env.Defer(func() {
+				if err := stop(); err != nil {
+					env.T().(testing.TB).Error(err)
+				}
+			})
+			env.Vars = append(env.Vars, "WEIR_SERVER="+url, "XDG_CONFIG_HOME="+env.WorkDir+"/config", "HOME="+env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "users": users, "lines": countLines, "service": service, "term": terminate, "keep": keep, "norm": norm, "called": called, "interrupt": interrupt,
+		},
+	})
+}
+
+// What differs between two runs against a server, and what is written instead.
+var differsThere = []struct {
+	what *regexp.Regexp
+	as   string
+}{
+	{regexp.MustCompile(`itm_[0-9a-z]{26}-`), "itm_ID-"},
+	{regexp.MustCompile(`\b(ba|key|sch|whk|wh|ep|dlv|del|evt|aud|req|tsk)_[0-9a-zA-Z]{20,}`), "${1}_ID"},
+	{regexp.MustCompile(`wk_[0-9a-zA-Z_]{20,}`), "wk_KEY"},
+	{regexp.MustCompile(`whsec_[0-9a-zA-Z+/=]{20,}`), "whsec_SECRET"},
+	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "http://HOST"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z`), "TIME"},
+	{regexp.MustCompile(`finished in [^,]*,`), "finished in SPAN,"},
+	{regexp.MustCompile(`(p\d\d|after|elapsed|in|took) +[\d.]+(?:µs|ms|s|m\d+s)`), "$1 SPAN"},
+	{regexp.MustCompile(`(p99 SPAN +)[\d,.e+]+/s`), "${1}RATE"},
+	{regexp.MustCompile(`attempts \d+   (p50|[\d,.]+/s).*`), "attempts N …"},
+	{regexp.MustCompile(`(?m)^ +waited on .*\n`), ""},
+	{regexp.MustCompile(` {2,}`), "  "},
+	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
+}
+
+func normalised(text string) string {
+	for _, d := range differsThere {
+		text = d.what.ReplaceAllString(text, d.as)
+	}
+	return text
+}
+
+// norm writes the last stdout or stderr into a file, without what differs between runs: norm stdout FILE.
+func norm(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(normalised(ts.ReadFile(args[0]))), 0o600))
+}
+
+// keep puts the first line of the last stdout into a variable.
+func keep(ts *testscript.TestScript, _ bool, args []string) {
+	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		ts.Fatalf("nothing is on stdout")
+	}
+	ts.Setenv(args[0], line)
+}
+
+// interrupt does what Ctrl-C does, to everything in the background.
+func interrupt(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(os.Interrupt))
+	}
+}

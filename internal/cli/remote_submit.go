@@ -1,0 +1,366 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/config"
+)
+
+const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), hands them to a server, and seals
+the bulk action with the number of items that were read: the server refuses it if any is missing. The work is done
+by the server, and goes on when this command ends.
+
+Items are sent in parts, each of which is accepted as a whole. A connection that breaks costs the part on its way;
+a command that was stopped goes on with --resume ID and the same file.
+
+Exit codes: 0 accepted, and with --wait all items are done · 2 usage or input · 3 server not reachable · 4 refused by
+the server · 5, 6, 7 with --wait as of weir watch · 130 interrupted`
+
+func submitCommand() command {
+	return command{
+		use: "submit FILE|-", short: "hand the items of a file to a server, and start", long: submitLong,
+		example: `  weir submit users.csv --action award-reward --action send-message --id user_id --start --watch
+  weir submit users.csv --chain spring.yaml --canary 1% --stop-failures 5%
+  zcat users.ndjson.gz | weir submit - --action send-message --map to=item.email --start --wait -o id`,
+		args: between(1, 1, "FILE"),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &submitOptions{}
+			o.bind(fs)
+			return online(fs, func(ctx context.Context, l *link, args []string) error { return o.run(ctx, l, args[0]) })
+		},
+	}
+}
+
+// submitOptions are the flags of weir submit.
+type submitOptions struct {
+	config.Run
+	flags         *pflag.FlagSet
+	chainFile     string
+	maps, labels  []string
+	canary        string
+	rate          config.Rate
+	startAt, zone string
+	start, watch  bool
+	wait          bool
+	timeout       config.Span
+	resume        string
+	spec          api.NewBulkAction
+}
+
+func (o *submitOptions) bind(fs *pflag.FlagSet) {
+	o.flags = fs
+	grouped(fs, "What to do (--action or --chain)", func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action of the server; repeat it for a chain")
+		fs.StringVar(&o.chainFile, "chain", "", "YAML or JSON `FILE` with a bulk action as the API takes it: its steps, and what else flags do not say")
+		fs.StringArrayVar(&o.maps, "map", nil, "`[STEP.]TO=EXPRESSION` that makes what a step gets, as in to=item.email")
+	})
+	grouped(fs, "What to read", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name, else the first)")
+		fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
+		fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
+		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
+		fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
+		fs.Var(&o.Duplicates, "duplicates", "rows whose id came before: keep-first, refuse or keep-all (default keep-first)")
+		fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
+	})
+	grouped(fs, "How", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.Name, "name", "", "`NAME` for people (default: the file's)")
+		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default: as the key says)")
+		fs.Var(&o.Tier, "tier", "how urgent it is: critical, high, default or low")
+		fs.Var(&o.rate, "rate", "most items per second, at every step, as in 500/s")
+		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
+		fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+		fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
+		fs.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for finding it again; repeat it for more")
+	})
+	grouped(fs, "When", func(fs *pflag.FlagSet) {
+		fs.BoolVar(&o.start, "start", false, "start it as soon as it is sealed")
+		fs.StringVar(&o.startAt, "start-at", "", "`TIME` at which it starts by itself, as in 2030-01-31T18:00:00Z")
+		fs.StringVar(&o.zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
+		fs.BoolVar(&o.watch, "watch", false, "follow it until it has ended; Ctrl-C ends the watching alone")
+		fs.BoolVar(&o.wait, "wait", false, "the same, for scripts: "+waitForEnd)
+		fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")
+		fs.StringVar(&o.resume, "resume", "", "go on with the bulk action `ID` that the same command began")
+	})
+}
+
+// run does all of it, from the file to the start.
+func (o *submitOptions) run(ctx context.Context, l *link, file string) error {
+	o.Input = file
+	if err := o.complete(l.env); err != nil {
+		return err
+	}
+	var in *input
+	err := orEnd(ctx, func() (err error) { in, err = openInput(l.env, &o.Run, discard{}); return err })
+	if err != nil {
+		return err
+	}
+	b, err := o.begin(ctx, l, in)
+	if err != nil {
+		return errors.Join(err, in.reader.Close())
+	}
+	s := &sender{link: l, screen: newScreen(l.env), in: in, id: b.ID, skip: b.Counts.Total}
+	if err := orEnd(ctx, func() error { return errors.Join(s.all(ctx), in.reader.Close()) }); err != nil {
+		return o.stopped(ctx, l, b.ID, err)
+	}
+	sent := in.items.Load()
+	if b, err = l.Seal(ctx, s.id, api.Seal{ExpectedItems: &sent}); err != nil {
+		return o.stopped(ctx, l, s.id, err)
+	}
+	s.screen.print(in.line(s.screen.paint))
+	return o.sealed(ctx, l, b)
+}
+
+// orEnd does something that may hang in a read which nothing can end, and stops waiting for it soon after ctx ends.
+func orEnd(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	return whatNow(done, ctx.Err(), patience/3)
+}
+
+// complete makes the request of flags and file.
+func (o *submitOptions) complete(env *Env) error {
+	n := &o.spec
+	if o.chainFile != "" {
+		if err := readSpecFile(env, o.chainFile, n); err != nil {
+			return err
+		}
+	}
+	if len(o.Actions) > 0 && len(n.Steps) > 0 {
+		return badUsage("keep one of --action and --chain", "the steps are given in two ways")
+	}
+	for _, a := range o.Actions {
+		n.Steps = append(n.Steps, api.Step{Action: a})
+	}
+	switch {
+	case o.Input == "-" && env.StdinTerminal:
+		return badUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -", "stdin is a terminal, and there is no input in it")
+	case o.resume != "" && o.Input == "-":
+		return badUsage("send all of it anew", "--resume reads the file again, and stdin cannot be read again")
+	case o.wait && !o.start && o.startAt == "" && !n.Start:
+		return badUsage("add --start", "--wait waits for an end that comes only after a start")
+	case o.watch && !o.start && o.startAt == "" && !n.Start:
+		return badUsage("add --start", "--watch watches what has been started")
+	case len(n.Steps) == 0 && o.resume == "":
+		return badUsage("add --action NAME or --chain FILE; "+env.Program+" actions list shows the actions", "there is nothing to do to the items")
+	}
+	o.overrule(env)
+	for _, set := range []func() error{o.setMaps, o.setCanary, o.setLabels} {
+		if err := set(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overrule puts the flags over the file.
+func (o *submitOptions) overrule(env *Env) {
+	n := &o.spec
+	set := func(where *string, value string) {
+		if value != "" {
+			*where = value
+		}
+	}
+	set(&n.Name, o.Name)
+	if n.Name == "" {
+		n.Name = inputName(o.Input)
+	}
+	set(&n.Tenant, o.Tenant)
+	set(&n.StartAt, o.startAt)
+	set(&n.Zone, o.zone)
+	if o.flags.Changed("tier") {
+		n.Tier = o.Tier.String()
+	}
+	if o.flags.Changed("stop-failures") {
+		r := o.StopFailures.Rule
+		n.StopOn = &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
+	}
+	if at := o.Deadline.From(time.Now()); !at.IsZero() {
+		n.Deadline = at
+	}
+	if o.rate > 0 {
+		n.Rates = map[string]api.Rate{}
+		for _, s := range n.Steps {
+			n.Rates[stepName(s)] = api.Rate(o.rate)
+		}
+	}
+	if n.Duplicates == "" || o.flags.Changed("duplicates") {
+		n.Duplicates = strings.ReplaceAll(string(o.Duplicates), "-", "_")
+	}
+	if n.Duplicates == "" {
+		n.Duplicates = "keep_first"
+	}
+	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
+	o.start = o.start || n.Start
+	n.Start = false // only after all items are there, and the forecast was shown
+	if o.ID == "" {
+		o.ID = n.ItemID
+	}
+}
+
+// begin makes the draft, or finds the one to go on with.
+func (o *submitOptions) begin(ctx context.Context, l *link, in *input) (api.BulkAction, error) {
+	if o.resume != "" {
+		b, err := l.Get(ctx, o.resume)
+		if err == nil && b.State != api.Draft {
+			err = badUsage(l.env.Program+" get "+o.resume+" shows it", "%s is %s: all of its items are there", o.resume, b.State)
+		}
+		return b, err
+	}
+	o.spec.ItemID = in.reader.Detected().IDColumn
+	return l.Create(ctx, o.spec)
+}
+
+// stopped says what was accepted when something came between, and how to go on.
+func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err error) error {
+	f := explain(err)
+	if x, ok := err.(*failure); ok { //nolint:errorlint // what explain would make of it is worse
+		f = x
+	}
+	out := *f
+	if ctx.Err() != nil {
+		out.code, out.what = exitInterrupted, "interrupted while the items were being sent"
+	}
+	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing is left of it
+		_, err := l.Cancel(context.WithoutCancel(ctx), id, "its input was refused")
+		if err == nil {
+			return &out
+		}
+	}
+	if client.IsCode(err, "not_found") {
+		return &out
+	}
+	out.what += fmt.Sprintf("\n%s is a draft: it is not sealed, and nothing of it runs", id)
+	ways := fmt.Sprintf("give it up with %s cancel %s --yes%s", l.env.Program, id, l.flag)
+	if o.Input != "-" && out.code != exitUsage {
+		ways = fmt.Sprintf("go on with %s submit %s --resume %s%s, or %s", l.env.Program, quote(o.Input), id, l.flag, ways)
+	}
+	out.fix = strings.TrimPrefix(strings.Join([]string{f.fix, ways}, "\n"), "\n")
+	if ctx.Err() != nil {
+		out.fix = ways
+	}
+	return &out
+}
+
+// sealed tells the forecast, and starts what is to be started.
+func (o *submitOptions) sealed(ctx context.Context, l *link, b api.BulkAction) error {
+	scr := newScreen(l.env)
+	if f, err := l.Forecast(ctx, b.ID, api.ForecastRequest{}); err == nil {
+		scr.print(forecastLine(scr.paint, &f))
+	} else if ctx.Err() == nil {
+		l.say("no forecast: %v", err)
+	}
+	var err error
+	if o.start && o.spec.StartAt == "" {
+		b, err = l.Start(ctx, b.ID, api.Start{})
+	}
+	if err != nil {
+		return err
+	}
+	if !o.start && o.spec.StartAt == "" {
+		scr.print(fmt.Sprintf("  %s      %s start %s%s", scr.paint.dim("next"), l.env.Program, b.ID, l.flag))
+	}
+	if !o.wait && !o.watch {
+		return one(l, bulkView(), b)
+	}
+	if l.out == outID {
+		fmt.Fprintln(l.env.Stdout, b.ID)
+	}
+	ctx, cancel := within(ctx, time.Duration(o.timeout))
+	defer cancel()
+	return tooLong(ctx, watchToEnd(ctx, l, b.ID))
+}
+
+func (o *submitOptions) setLabels() error {
+	for _, text := range o.labels {
+		k, v, ok := strings.Cut(text, "=")
+		if !ok || k == "" {
+			return badUsage("write it as in team=growth", "--label: %q has no key", text)
+		}
+		if o.spec.Labels == nil {
+			o.spec.Labels = map[string]string{}
+		}
+		o.spec.Labels[k] = v
+	}
+	return nil
+}
+
+// setCanary reads the part that runs first.
+func (o *submitOptions) setCanary() error {
+	if o.canary == "" {
+		return nil
+	}
+	var s config.Stop // the same two forms
+	if err := s.Set(o.canary); err != nil || s.Rule.MaxFailures < 0 {
+		return badUsage("write a part or a number of items, as in 1% or 500", "--canary: %q is neither", o.canary)
+	}
+	c := api.Canary{Percent: s.Rule.FailureRate * 100, Items: s.Rule.MaxFailures}
+	if before := o.spec.Canary; before != nil {
+		c.Approve, c.SuccessRate, c.P95 = before.Approve, before.SuccessRate, before.P95
+	}
+	o.spec.Canary = &c
+	return nil
+}
+
+// setMaps reads what steps get.
+func (o *submitOptions) setMaps() error {
+	for _, text := range o.maps {
+		to, expression, ok := strings.Cut(text, "=")
+		if !ok || to == "" || expression == "" {
+			return badUsage("write it as in to=item.email", "--map: %q has no expression", text)
+		}
+		at := -1
+		for i, s := range o.spec.Steps {
+			if rest, found := strings.CutPrefix(to, stepName(s)+"."); found {
+				at, to = i, rest
+			}
+		}
+		if at < 0 && len(o.spec.Steps) != 1 {
+			return badUsage("write the step before it, as in "+stepName(o.spec.Steps[0])+"."+text, "--map: %q does not say which step", text)
+		}
+		s := &o.spec.Steps[max(at, 0)]
+		if s.Input == nil {
+			s.Input = map[string]string{}
+		}
+		s.Input[to] = expression
+	}
+	return nil
+}
+
+// forecastLine is how it would go, as weir run says it.
+func forecastLine(p paint, f *api.Forecast) string {
+	head := "  " + p.dim("forecast") + "  "
+	text := head + "under 1s"
+	if time.Duration(f.Takes.P90) >= time.Second {
+		text = head + fmt.Sprintf("%s (p90 %s)", span(time.Duration(f.Takes.P50)), span(time.Duration(f.Takes.P90)))
+	}
+	if f.Bottleneck != nil {
+		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
+	}
+	if f.Deadline != nil && !*f.Deadline {
+		text += " · " + p.yellow("the deadline does not hold")
+	}
+	return text
+}
+
+// readSpecFile reads something in the API's shape, as YAML or JSON.
+func readSpecFile(env *Env, path string, into any) error {
+	raw, err := os.ReadFile(env.path(path))
+	if err != nil {
+		return badUsage("check the spelling; the path is taken from the working directory", "%v", err)
+	}
+	return decodeSpec(path, raw, into)
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// conclude prints what became of a bulk action, and returns what carries the exit code.
+func (f *follower) conclude(ctx context.Context) error {
+	if f.now.State == api.Awaiting {
+		f.say("the canary has ended; the rest waits: %s approve %s%s", f.env.Program, f.id, f.flag)
+		return ended(exitStopped)
+	}
+	if f.now.State == api.Failed {
+		return &failure{exitOther, fmt.Sprintf("%s cannot go on: %s", f.id, f.now.Reason), "create it again when that is mended"}
+	}
+	r, err := f.Report(ctx, f.id)
+	if err != nil {
+		return err
+	}
+	f.screen.print(f.summary(&r)...)
+	switch {
+	case r.State == api.Stopped:
+		return ended(exitStopped)
+	case r.Counts.Done != r.Counts.Total:
+		return ended(exitSomeFailed)
+	}
+	return nil
+}
+
+// summary is what is printed at the end, as weir run prints it.
+func (f *follower) summary(r *api.Report) []string {
+	p, sum := f.screen.paint, summaryOf(r)
+	var fc forecast
+	if r.Forecast != nil {
+		fc.p50 = time.Duration(r.Forecast.P50)
+	}
+	return sum.lines(p, fc, time.Duration(r.Duration), nil, f.nextSteps(r))
+}
+
+// nextSteps are the commands that make sense now.
+func (f *follower) nextSteps(r *api.Report) (next []string) {
+	program := f.env.Program
+	switch left := r.Counts.Ready + r.Counts.Waiting + r.Counts.InFlight; {
+	case r.State == api.Stopped:
+		next = append(next, fmt.Sprintf("%s resume %s%s   (goes on with the %s left)", program, r.ID, f.flag, number(left)))
+	case r.Counts.Failed > 0:
+		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, r.ID, f.flag, number(r.Counts.Failed)))
+	}
+	return append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, r.ID, f.flag))
+}
+
+// summaryOf is a report in the words that the summary of a run is written in.
+func summaryOf(r *api.Report) *summary {
+	c := r.Counts
+	s := &report.Summary{
+		ID: r.ID, Name: r.Name, State: string(r.State), Outcome: r.Outcome, Duplicates: int(r.Duplicates),
+		Counts: report.Counts{
+			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled), Ready: int(c.Ready), Waiting: int(c.Waiting), InFlight: int(c.InFlight),
+		},
+	}
+	if r.State == api.Stopped {
+		s.State = weir.BulkStopped.String()
+	}
+	for _, x := range r.Steps {
+		s.Steps = append(s.Steps, report.Step{
+			Name: x.Step, Action: x.Action, Done: int(x.Done), Failed: int(x.Failed), Attempts: int(x.Attempts), Refused: int(x.Refused), Rate: x.Rate,
+			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99), Max: report.Duration(x.P99)},
+		})
+	}
+	for _, w := range r.Waited {
+		s.Waited = append(s.Waited, report.Wait{Reason: w.Reason, Share: w.Share})
+	}
+	for _, g := range r.Errors {
+		s.Errors = append(s.Errors, report.Group{Step: g.Step, Code: g.Code, Count: int(g.Count)})
+	}
+	return (*summary)(s)
+}

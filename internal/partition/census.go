@@ -1,0 +1,49 @@
+package partition
+
+import "github.com/weirhq/weir"
+
+// Held is a bulk action that has not ended, as its machine knows it.
+type Held struct {
+	ID     weir.BulkID
+	Tenant string
+	State  weir.BulkState
+	// Away says that this is a shard: the bulk action's home counts its items.
+	Away bool
+	// Counts are as of the last commit that was cut; InFlight and Waiting are of this partition.
+	Counts            weir.Counts
+	Steps             []weir.StepCounts // not to be changed or kept
+	InFlight, Waiting int64
+	// Waits is why it moves no faster; empty: nothing is in its way.
+	Waits   string
+	Started int64
+}
+
+// Census tells of every bulk action that has not ended, in no order.
+func (m *Machine) Census(yield func(*Held)) {
+	var h Held
+	for _, b := range m.bulks { // whoever asks adds up: order does not reach the output
+		h = Held{
+			ID: b.spec.ID, Tenant: b.spec.Tenant, State: b.state, Away: b.away(), Counts: b.status.Counts(b.spec.Items), Steps: b.status.Steps,
+			InFlight: b.inFlight, Waiting: b.waiting, Started: b.status.Started,
+		}
+		if words := m.causes(b); len(words) > 0 {
+			h.Waits = words[0]
+		}
+		yield(&h)
+	}
+}
+
+// Actions are the actions of a bulk action's steps; nil: they are not known here.
+func (m *Machine) Actions(id weir.BulkID) (names []string) {
+	b := m.bulks[id]
+	if b == nil {
+		return nil
+	}
+	for _, s := range b.steps {
+		names = append(names, s.def.Action)
+	}
+	return names
+}
+
+// Uncommitted is the number of items whose results no confirmed commit carries.
+func (m *Machine) Uncommitted() int { return m.uncommitted }

@@ -1,0 +1,142 @@
+package partition
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/weirhq/weir"
+)
+
+// tried is a bulk action of four blocks of two items, the first of which is its canary.
+func tried(auto bool) *Created {
+	return &Created{
+		ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 8, Sizes: []uint16{2, 2, 2, 2},
+		Canary: &Canary{Items: 2, Auto: auto, Success: 1}, Notify: true,
+	}
+}
+
+// done gives the machine a good result of every task.
+func (b *bench) done(tasks []*Task) {
+	for _, t := range tasks {
+		b.m.Result(b.now, &Result{Task: t, Outcomes: b.allDone(t)})
+	}
+}
+
+func TestTheRestAfterACanaryWaitsForTheCommitThatSaysSo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		auto bool
+	}{{"a person approves", false}, {"the rule holds", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.chains["c"] = steps(1, 2)
+			b.message(envelope{Created: tried(tt.auto)})
+			canary := b.settle()
+			if len(canary) != 1 {
+				t.Fatalf("%d tasks start, want the canary's one", len(canary))
+			}
+			b.done(canary)
+			b.message(envelope{Command: &Command{ID: "ba_x", Verb: Approve}}) // nothing to do where the rule has decided
+			if do := b.advance(); len(do.Start) != 0 {
+				t.Fatalf("%d tasks start before the decision is durable", len(do.Start))
+			}
+			b.reload() // which forgets the canary's result
+			again := b.settle()
+			if len(again) != 1 || again[0].Block != 0 {
+				t.Fatalf("after a crash %d tasks start, want the canary's one", len(again))
+			}
+			b.done(again)
+			rest := b.settle()
+			b.message(envelope{Command: &Command{ID: "ba_x", Verb: Approve}})
+			b.done(append(rest, b.settle()...))
+			b.settle()
+			_, status, err := ReadStatus(b.rows, "ba_x")
+			if err != nil || status.State != weir.BulkCompleted {
+				t.Errorf("it ends as %+v, %v", status, err)
+			}
+		})
+	}
+}
+
+func TestARepeatedApprovalStartsNothing(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	b.message(envelope{Created: tried(false)})
+	b.done(b.settle())
+	b.settle()
+	rest := 0
+	for range 2 {
+		b.message(envelope{Command: &Command{ID: "ba_x", Verb: Approve}})
+		rest += len(b.settle())
+	}
+	if rest != 3 {
+		t.Errorf("%d tasks start after the approvals, want 3", rest)
+	}
+}
+
+func TestACommitTellsOfOneStateAlone(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	c := tried(false)
+	c.Canary, c.StopOn = nil, weir.StopRule{MaxFailures: -1}
+	b.message(envelope{Created: c})
+	tasks := b.settle()
+	for _, task := range tasks[1:] {
+		b.done([]*Task{task})
+	}
+	b.m.Result(b.now, &Result{Task: tasks[0], Outcomes: []weir.Outcome{{Kind: weir.Failed, Code: "no"}, {Kind: weir.Done}}})
+	b.advance()
+	b.commit() // the failure stops it, and was its last result
+	events := b.advance().Events
+	if len(events) != 1 || events[0].State != weir.BulkCompleted || events[0].Number != b.number {
+		t.Fatalf("events %+v, want that it is completed", events)
+	}
+	b.reload()
+	if again := b.advance().Events; len(again) != 1 || again[0] != events[0] {
+		t.Errorf("after a takeover %+v is told, want %+v", again, events)
+	}
+	b.message(envelope{Noted: &Noted{events[0].ID, events[0].Number}})
+	b.settle()
+	b.reload()
+	if again := b.advance().Events; len(again) != 0 {
+		t.Errorf("%+v is told after it was noted", again)
+	}
+}
+
+func TestAHigherRateHoldsAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	c := tried(false)
+	c.Canary, c.Rates = nil, map[string]float64{"a": 0.001}
+	b.message(envelope{Created: c})
+	if got := b.settle(); len(got) != 1 {
+		t.Fatalf("%d tasks start at a rate of one in a quarter of an hour", len(got))
+	}
+	b.message(envelope{Command: &Command{ID: "ba_x", Verb: Change, Rules: &weir.Rules{Rates: map[string]weir.Rate{"a": 10}}}})
+	b.settle()
+	b.now += 100e6
+	if got := b.settle(); len(got) != 1 {
+		t.Errorf("%d tasks start a tenth of a second after the rate became 10/s, want 1", len(got))
+	}
+}
+
+func TestACommitWritesASpecOnce(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	b.message(envelope{Created: tried(false)})
+	for _, tier := range []weir.Tier{weir.TierCritical, weir.TierLow} {
+		b.message(envelope{Command: &Command{ID: "ba_x", Verb: Change, Rules: &weir.Rules{Tier: &tier}}})
+	}
+	b.advance()
+	specs := 0
+	for _, r := range b.flying.Set {
+		if bytes.Equal(r.Key, specKey("ba_x")) {
+			specs++
+		}
+	}
+	b.commit()
+	spec, err := ReadSpec(b.rows, "ba_x")
+	if err != nil || specs != 1 || spec.Rules != 2 || spec.Tier != weir.TierLow {
+		t.Errorf("%d rows, of which the last says change %d to tier %v, %v; want one with both changes", specs, spec.Rules, spec.Tier, err)
+	}
+}

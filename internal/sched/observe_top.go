@@ -1,0 +1,57 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	// topTenants is how many tenants of a resource are told of.
+	topTenants = 10
+	// topLooks bounds how many flows are looked at for them: those served longest ago.
+	topLooks = 1024
+)
+
+// TenantLoad is what one tenant has to do on a resource.
+type TenantLoad struct {
+	Name string
+	// Backlog is the number of items that could be picked if the gate allowed it.
+	Backlog int64
+	// Taken is how many items were picked since the tenant last had nothing to do
+	// for a while. It may begin anew.
+	Taken int64
+	// InFlight is the number of the tenant's tasks in flight, on all resources.
+	InFlight int
+}
+
+// top is the tenants with the most left to pick, the one with the most first.
+// With very many tenants it is found among those that were served longest ago.
+func (r *Resource) top() (out []TenantLoad) {
+	var most [topTenants]*flow
+	found, looks := 0, topLooks
+	for k := range r.tiers {
+		for f := r.tiers[k].turn.first; f != nil && looks > 0; f = f.links[inTurn].next {
+			looks--
+			if found == topTenants && f.backlog <= most[topTenants-1].backlog {
+				continue
+			}
+			at := min(found, topTenants-1)
+			found = min(found+1, topTenants)
+			for ; at > 0 && most[at-1].backlog < f.backlog; at-- {
+				most[at] = most[at-1]
+			}
+			most[at] = f
+		}
+	}
+	for _, f := range most[:found] {
+		t := f.tenant
+		if i := slices.IndexFunc(out, func(x TenantLoad) bool { return x.Name == t.name }); i >= 0 { // in another tier
+			out[i].Backlog += f.backlog
+			out[i].Taken += f.taken
+			continue
+		}
+		out = append(out, TenantLoad{Name: t.name, Backlog: f.backlog, Taken: f.taken, InFlight: int(t.inFlight)})
+	}
+	slices.SortStableFunc(out, func(a, b TenantLoad) int { return cmp.Compare(b.Backlog, a.Backlog) })
+	return out
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// maxNoted is how many fields of a request are noted to tell which differ.
+const maxNoted = 64
+
+// noted is what is kept of a request to tell what differs in another with the same key: never its content.
+func noted(r *http.Request, v *visit) map[string]string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(v.raw, &members) // a request without a body has no fields
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(members))[:min(len(members), maxNoted)] {
+		out[name] = hash(string(members[name]))[:16]
+	}
+	out[" path"] = hash(r.Method + r.URL.Path)[:16]
+	return out
+}
+
+// conflict is the answer to a key that was used for another request.
+func conflict(key string, before *remembered, now map[string]string) *problem {
+	differ := differing(before.Fields, now)
+	what := "was used for another request (" + before.Route + ")"
+	switch {
+	case slices.Contains(differ, " path"):
+	case len(differ) > 0:
+		what = "was used before, and " + strings.Join(differ[:min(len(differ), 8)], ", ") + " differ"
+	default:
+		what = "was used before, and the body is not the same byte for byte"
+	}
+	return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q %s", shorten(key), what), "use another key for another request")
+}
+
+// differing lists the fields that two requests do not have in common.
+func differing(a, b map[string]string) (names []string) {
+	for name := range a {
+		if a[name] != b[name] {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, both := a[name]; !both && len(a) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
