@@ -22,7 +22,7 @@ type Appended struct {
 
 // ItemResult is how an item ended, or where it stands.
 type ItemResult struct {
-	Item       string          `json:"item" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41" doc:"Names the item in URLs: the user's own id may be personal data"`
+	Item       string          `json:"item" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41" doc:"Names the item in URLs, where the user's own id, which may be personal data, has no place: itm_, the bulk action's id without ba_, a hyphen, and its number from 0"`
 	ID         string          `json:"id" doc:"The user's own id"`
 	BulkAction string          `json:"bulk_action"`
 	Name       string          `json:"name,omitempty" doc:"Of the bulk action"`

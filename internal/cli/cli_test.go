@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeProposed, "service": service, "called": called, "term": terminate, "forget": forget,
+			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget,
 		},
 	})
 }
@@ -70,6 +70,7 @@ func setup(env *testscript.Env) error {
 		}
 		<-over
 	})
+	mux.HandleFunc("/hook", func(http.ResponseWriter, *http.Request) {}) // takes what webhooks send
 	s := httptest.NewServer(mux)
 	env.Defer(func() { close(over); s.Close() })
 	env.Values["called"] = called
@@ -103,8 +104,8 @@ func called(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// service puts the address of the script's service into a file.
-func service(ts *testscript.TestScript, _ bool, args []string) {
+// putAddress puts the address of the script's service into a file.
+func putAddress(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), "http://127.0.0.1:1", ts.Getenv("SERVICE"))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

@@ -37,7 +37,7 @@ func doctorCommand() command {
 				defer cancel()
 				all := examine(ctx, env, o)
 				if at := cmp.Or(*address, env.Getenv(serverVariable)); at != "" {
-					all = append(all, askServer(ctx, at)...)
+					all = append(all, askServer(ctx, env, at)...)
 				}
 				if err := printFindings(env, format, all); err != nil {
 					return err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -198,28 +197,4 @@ func redisCheck(ctx context.Context, c *config.Server) finding {
 		}
 	}
 	return trouble(fail, name, f.fix, "%s", f.what)
-}
-
-// askServer asks a running server whether it lives and is ready. It is the place for all that a server can tell of itself.
-func askServer(ctx context.Context, address string) (all []finding) {
-	client := &http.Client{Timeout: askFor}
-	defer client.CloseIdleConnections()
-	for _, q := range []struct{ path, good string }{{"/healthz", "it lives"}, {"/readyz", "it takes work"}} {
-		const name, fix = "server", "check the address, and the server's log"
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+q.path, nil)
-		if err != nil {
-			return append(all, trouble(fail, name, "write it as in http://127.0.0.1:8080", "%s is no URL", redacted(address)))
-		}
-		a, err := client.Do(r)
-		if err != nil {
-			return append(all, trouble(fail, name, fix, "%s: %v", redacted(address), innermost(err)))
-		}
-		_ = a.Body.Close() // nothing of it is read
-		if a.StatusCode != http.StatusOK {
-			all = append(all, trouble(fail, name, fix, "%s answers %s with %s", redacted(address), q.path, a.Status))
-			continue
-		}
-		all = append(all, found(name, "%s: %s", redacted(address), q.good))
-	}
-	return all
 }

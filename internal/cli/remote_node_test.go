@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
@@ -37,9 +38,9 @@ func picky() weir.Step {
 			}
 			return nil
 		},
-		Undo: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+		Undo: func(_ context.Context, b *weir.Batch[weir.Undone[json.RawMessage, json.RawMessage], struct{}]) error {
 			for i := range b.Len() {
-				b.Done(i, nil)
+				b.Done(i, struct{}{})
 			}
 			return nil
 		},
@@ -50,13 +51,13 @@ func picky() weir.Step {
 // startNode runs a server in memory until the returned function is called.
 func startNode(ctx context.Context, o node.Options) (url string, stop func() error, err error) {
 	s := memstore.New(memstore.Options{})
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if o.Vault, err = vault.New(vault.NewKey()); err != nil {
 		return "", nil, err
 	}
 	o.Store, o.Guard, o.Logger = s, egress.New(egress.Policy{Allow: egress.Loopback()}), log
 	o.Steps = append(demo.Actions(demo.Options{NoLatency: true, NoFaults: true}), picky())
-	n, err := node.New(o)
+	n, err := node.New(ctx, o)
 	if err != nil {
 		return "", nil, err
 	}
@@ -73,7 +74,7 @@ func startNode(ctx context.Context, o node.Options) (url string, stop func() err
 	go func() { ended <- n.Run(ctx) }()
 	web := httptest.NewServer(n.Handler())
 	return web.URL, func() error {
-		n.Server().Drain(ctx)
+		n.Server().Drain()
 		web.Close()
 		cancel()
 		return errors.Join(<-ended, <-ended, s.Close())
@@ -97,11 +98,12 @@ func TestRemoteScripts(t *testing.T) {
 					env.T().(testing.TB).Error(err)
 				}
 			})
+			env.Values["ctx"] = env.T().(testing.TB).Context()
 			env.Vars = append(env.Vars, "WEIR_SERVER="+url, "XDG_CONFIG_HOME="+env.WorkDir+"/config", "HOME="+env.WorkDir)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "users": users, "lines": countLines, "service": service, "term": terminate, "keep": keep, "norm": norm, "called": called, "interrupt": interrupt,
+			"exits": exits, "users": users, "lines": countLines, "service": putAddress, "term": terminate, "keep": keep, "norm": norm, "called": called, "interrupt": interrupt, "settle": settle, "mode": mode,
 		},
 	})
 }
@@ -145,6 +147,29 @@ func keep(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("nothing is on stdout")
 	}
 	ts.Setenv(args[0], line)
+}
+
+// settle waits until no bulk action of the server runs.
+func settle(ts *testscript.TestScript, _ bool, _ []string) {
+	c, err := client.New(client.Options{Server: ts.Getenv("WEIR_SERVER")})
+	ts.Check(err)
+	defer c.Close()
+	ctx := ts.Value("ctx").(context.Context)
+	for b, err := range c.List(ctx, client.Filter{State: api.Running}) {
+		ts.Check(err)
+		for _, err := range c.Watch(ctx, b.ID) {
+			ts.Check(err)
+		}
+	}
+}
+
+// mode wants the permissions of a file: mode 600 FILE.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	st, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[0] {
+		ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
+	}
 }
 
 // interrupt does what Ctrl-C does, to everything in the background.

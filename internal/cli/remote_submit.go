@@ -226,9 +226,9 @@ func (o *submitOptions) begin(ctx context.Context, l *link, in *input) (api.Bulk
 
 // stopped says what was accepted when something came between, and how to go on.
 func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err error) error {
-	f := explain(err)
-	if x, ok := err.(*failure); ok { //nolint:errorlint // what explain would make of it is worse
-		f = x
+	f, said := errors.AsType[*failure](err)
+	if !said {
+		f = explain(err)
 	}
 	out := *f
 	if ctx.Err() != nil {

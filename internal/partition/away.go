@@ -69,7 +69,7 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		return nil
 	case b == nil:
 		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}})
-		m.gen.created = append(m.gen.created, b)
+		m.writeSpec(b)
 	}
 	if !b.away() || o.Number <= b.shard.away.seen {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/fault"
 	"github.com/weirhq/weir/internal/heap"
+	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -44,6 +45,9 @@ type bulk struct {
 	groups   *fault.Groups // its failures that a commit carries; nil: none
 
 	opens      *generation // carries the decision that more than the canary may run; nil: that is durable, or was never made
+	specIn     *generation // the generation that already writes its spec
+	tells      *generation // the generation that already has an event of it
+	tellsAt    int         // where that is
 	latencyDue int64       // when the histograms are written again
 	shown      int64       // items that had ended when a commit last showed it
 	touched    *generation // the generation that already writes its status
@@ -83,7 +87,7 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 		m.waits.push(wait{due: c.Deadline, bulk: c.ID})
 	}
 	m.enter(b)
-	if m.cfg.Tenant != nil {
+	if m.cfg.Tenant != nil && !planted.Is(planted.TenantUnlimited) {
 		m.limitTenant(now, c.Tenant)
 	}
 	if b.atHome() {

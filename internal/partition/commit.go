@@ -48,6 +48,14 @@ func (m *Machine) touch(b *bulk) {
 	}
 }
 
+// writeSpec has the bulk action's spec written by the next commit.
+func (m *Machine) writeSpec(b *bulk) {
+	if b.specIn != m.gen {
+		b.specIn = m.gen
+		m.gen.created = append(m.gen.created, b)
+	}
+}
+
 // dirty has the block's row written by the next commit.
 func (m *Machine) dirty(l *live) {
 	if l.dirty != m.gen {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/planted"
@@ -43,10 +42,13 @@ func (m *Machine) event(now int64, b *bulk) {
 	if !b.spec.Notify || b.away() {
 		return
 	}
-	if !planted.Is(planted.TwoEvents) {
-		m.gen.events = slices.DeleteFunc(m.gen.events, func(e Event) bool { return e.ID == b.spec.ID })
+	e := Event{ID: b.spec.ID, State: b.state, At: now}
+	if b.tells == m.gen && !planted.Is(planted.TwoEvents) {
+		m.gen.events[b.tellsAt] = e
+		return
 	}
-	m.gen.events = append(m.gen.events, Event{ID: b.spec.ID, State: b.state, At: now})
+	b.tells, b.tellsAt = m.gen, len(m.gen.events)
+	m.gen.events = append(m.gen.events, e)
 }
 
 // writeEvents adds the rows of events, and removes those of events that were noted.

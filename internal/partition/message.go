@@ -167,7 +167,7 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 
 func (m *Machine) create(now int64, c *Created) {
 	b := m.addBulk(now, c, homeShard(c))
-	m.gen.created = append(m.gen.created, b)
+	m.writeSpec(b)
 	m.touch(b)
 	m.await(now, b)
 	if b.atHome() {

@@ -3,7 +3,6 @@ package partition
 import (
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/planted"
@@ -129,8 +128,8 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 		m.repace(now, s, was)
 	}
 	m.offerAll(now, b)
-	if !slices.Contains(m.gen.created, b) && !planted.Is(planted.RulesNotStored) {
-		m.gen.created = append(m.gen.created, b) // writes the spec
+	if !planted.Is(planted.RulesNotStored) {
+		m.writeSpec(b)
 	}
 	m.touch(b)
 }

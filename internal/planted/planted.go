@@ -52,6 +52,7 @@ const (
 	EventLost              // after a takeover nobody tells of an event
 	NotedForgotten         // an event that was noted stays
 	TwoEvents              // a commit tells of a state that it does not show, by the number of the one that it does
+	TenantUnlimited        // what a tenant may use holds only for work that is there already
 	numBugs
 )
 
@@ -108,6 +109,7 @@ var names = [...]string{
 	EventLost:          "event lost",
 	NotedForgotten:     "noted forgotten",
 	TwoEvents:          "two events",
+	TenantUnlimited:    "tenant unlimited",
 }
 
 // String names the bug.

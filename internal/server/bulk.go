@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -222,7 +223,18 @@ func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkA
 	if in.Body != nil {
 		want = *in.Body
 	}
-	return answer(s.svc.Start(ctx, in.ID, want))
+	b, err := s.svc.Start(ctx, in.ID, want)
+	return s.orDone(ctx, in.ID, b, err)
+}
+
+// orDone is the answer to a command. One that is repeated because its first try
+// was cut off may find that it was carried out: that is no refusal.
+func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
+	var r *service.Refusal
+	if visitOf(ctx).again && errors.As(err, &r) && (r.Code == "wrong_state" || r.Code == "already_ended") {
+		return answer(s.svc.Get(ctx, id))
+	}
+	return answer(b, err)
 }
 
 // verb is a command without anything but a reason.
@@ -258,7 +270,8 @@ func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkA
 		if v.do == nil {
 			return answer(s.svc.Cancel(ctx, in.ID, reason))
 		}
-		return answer(s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...))
+		b, err := s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...)
+		return s.orDone(ctx, in.ID, b, err)
 	}
 }
 

@@ -26,11 +26,11 @@ func (s *Server) dlqRoutes() {
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.dlqResults)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.retry", Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Try failed items of several bulk actions again", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Try failed items of several bulk actions again", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "Makes new bulk actions, linked by retry_of. Items of bulk actions that still run are left alone and counted as skipped.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqRetry)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.discard", Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Give failed items up", Tags: tag,
+		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Give failed items up", Tags: tag,
 		Description: "They stay in the reports of their bulk actions, and are not listed here any more.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqDiscard)
 }
@@ -101,12 +101,20 @@ func (s *Server) dlqResults(ctx context.Context, in *dlqResultsInput) (*huma.Str
 	return s.export(ctx, x, in.Exporting)
 }
 
+// tenantOf is whose failed items are meant, for the audit; empty: those of several.
+func tenantOf(ctx context.Context, f api.DLQFilter) string {
+	if who := caller(ctx); f.Tenant == "" && len(who.Tenants) == 1 {
+		return who.Tenants[0]
+	}
+	return f.Tenant
+}
+
 type dlqRetryInput struct {
 	Body api.DLQRetry
 }
 
 func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Linked], error) {
-	changed(ctx, "dlq", in.Body.Filter.Tenant)
+	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	visitOf(ctx).before = in.Body.Filter
 	out, err := s.svc.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
 	return newLinked(ctx, out, err)
@@ -117,7 +125,7 @@ type dlqDiscardInput struct {
 }
 
 func (s *Server) dlqDiscard(ctx context.Context, in *dlqDiscardInput) (*body[api.Discarded], error) {
-	changed(ctx, "dlq", in.Body.Filter.Tenant)
+	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	out, err := s.svc.DLQDiscard(ctx, dlqOf(ctx, in.Body.Filter), in.Body.Reason, visitOf(ctx).idempotent)
 	visitOf(ctx).before, visitOf(ctx).after = in.Body.Filter, out
 	return answer(out, err)

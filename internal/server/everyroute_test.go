@@ -63,10 +63,11 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 
 // in is the world in a subtest.
 func (w *world) in(t *testing.T) *world {
-	return &world{
-		t: t, node: w.node, url: w.url, admin: w.admin, sink: w.sink, log: w.log, tape: w.tape, free: w.free,
-		acme: &place{w, w.acme.tenant, w.acme.keys, w.acme.ids}, beta: &place{w, w.beta.tenant, w.beta.keys, w.beta.ids},
+	inner := &world{t: t, node: w.node, url: w.url, admin: w.admin, sink: w.sink, log: w.log, tape: w.tape, free: w.free}
+	if w.acme != nil {
+		inner.acme, inner.beta = &place{inner, w.acme.tenant, w.acme.keys, w.acme.ids}, &place{inner, w.beta.tenant, w.beta.keys, w.beta.ids}
 	}
+	return inner
 }
 
 // bare asks a route for what is not there, with what it cannot accept.

@@ -33,7 +33,7 @@ type world struct {
 	node  *node.Node
 	url   string
 	admin string           // a key of the configuration
-	sink  *httptest.Server // takes every webhook, and is an empty segment
+	sink  *httptest.Server // takes every webhook, and is a segment of three users
 	log   *safeBuffer
 	tape  *tape
 	free  func() // lets go of held tasks
@@ -112,7 +112,7 @@ func start(t *testing.T, o opening) *world {
 	}
 	w.tape = &tape{Store: o.store}
 	w.sink = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(rw, `{"items":[],"data":[],"next_cursor":""}`)
+		_, _ = io.WriteString(rw, `{"items":[{"id":"u0"},{"id":"u1"},{"id":"u2"}]}`)
 	}))
 	held := make(chan struct{})
 	w.free = sync.OnceFunc(func() { close(held) })

@@ -35,6 +35,7 @@ type visit struct {
 
 	public     bool   // the routes of operators are elsewhere
 	idempotent string // name of the record that keeps the answer; empty: there is none
+	again      bool   // somebody was at the same request before, and was cut off: it may have been done
 	replayed   bool   // the answer was kept from before: nothing was changed now
 }
 

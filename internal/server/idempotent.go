@@ -76,7 +76,7 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		case found && time.Now().Before(m.Until) && (m.By == s.life || !s.opts.Alone):
 			return newProblem("in_progress", "the same request is being done", "ask again").after(time.Until(m.Until).Truncate(time.Second) + time.Second)
 		}
-		first = !found
+		first, v.again = !found, found && !m.Until.IsZero()
 		*m = remembered{Digest: digest, Fields: fields, Route: v.route.id, ID: m.ID, By: s.life, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
 		return nil
 	})

@@ -24,7 +24,7 @@ func (s *Server) itemRoutes() {
 		Description: "The item is named by its bulk action and its number there: `itm_`, the bulk action's id without `ba_`, a hyphen, and the number from 0.",
 	}, route{scope: access.Read}}, s.getItem)
 	add(s, endpoint{huma.Operation{
-		OperationID: "item.lookup", Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "What happened to one of your own ids, in all bulk actions", Tags: tag,
+		OperationID: "item.lookup", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "What happened to one of your own ids, in all bulk actions", Tags: tag,
 		Description: "A POST, since such ids may be personal data, which URLs must not hold. It changes nothing.",
 	}, route{scope: access.Read}}, s.lookup)
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
@@ -221,6 +220,6 @@ func (s *Server) nextTimes(ctx context.Context, in *nextInput) (*body[api.Schedu
 	if err != nil {
 		return nil, err
 	}
-	times, err := sch.NextFires(time.Now(), in.N)
+	times, err := nextOf(sch, in.N)
 	return answer(api.ScheduleTimes{Times: orEmpty(times)}, err)
 }

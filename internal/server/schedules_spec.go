@@ -32,7 +32,7 @@ func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
 		out.At = sch.At.Format(time.RFC3339)
 	}
 	if !sch.Paused {
-		if out.Next, err = sch.NextFires(time.Now(), nextShown); err != nil {
+		if out.Next, err = nextOf(sch, nextShown); err != nil {
 			return api.Schedule{}, err
 		}
 	}
@@ -42,6 +42,15 @@ func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
 		})
 	}
 	return out, nil
+}
+
+// nextOf is when a schedule fires next.
+func nextOf(sch *schedule.Schedule, n int) ([]time.Time, error) {
+	times, err := sch.NextFires(time.Now(), n)
+	for i := range times {
+		times[i] = times[i].UTC()
+	}
+	return times, err
 }
 
 // scheduleSpec is what a request asks for; all that is wrong with it is told at

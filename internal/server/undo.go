@@ -12,13 +12,13 @@ import (
 func (s *Server) undoRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.undo", Method: http.MethodPost, Path: bulkPath + "/{id}/undo", Summary: "Take back what it has done", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/undo", Summary: "Take back what it has done", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "Makes a new bulk action, linked by undo_of, that calls the undo handlers of the actions, the newest step first, for all items that a step was done to: also " +
 			"for those that failed later. It is refused if an action that was done has no way back. An undo handler gets for each item, as its document, " +
 			"`{\"data\": …, \"output\": …}`: what the action had been given, and what it had answered.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.undo)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.clone", Method: http.MethodPost, Path: bulkPath + "/{id}/clone", Summary: "Make a draft that is like it", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/clone", Summary: "Make a draft that is like it", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "With the same steps and rules, and without items, unless they come from a source.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.clone)
 }

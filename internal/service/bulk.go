@@ -138,6 +138,8 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 	switch {
 	case d.State == isSealing:
 		out.State = api.Draft
+	case d.State == isSubmitted:
+		out.State = api.Sealed
 	case d.State == isScheduled && !d.StartAt.After(time.Now()):
 		out.State = api.Importing
 	case d.State == isCancelled:
@@ -234,6 +236,7 @@ func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.Bul
 	}
 	d, err := s.getDraft(ctx, id)
 	switch {
+	case err == nil && d.State == isSubmitted:
 	case err == nil && d.Spec.Source != nil:
 		return s.startSource(ctx, id, at)
 	case err == nil:
@@ -261,13 +264,22 @@ func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api
 
 // Cancel ends a bulk action; a draft is thrown away. One that was cancelled stays so.
 func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
-	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
-		if d.State == isFailed {
+	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		switch d.State {
+		case isFailed:
 			return &Refusal{Code: "already_ended", Detail: id + " has failed"}
+		case isSubmitted:
+			return weir.ErrNotFound // as a draft
+		case isSealing, isImporting:
+			d.Unsure, d.Touched = true, time.Now().UTC()
 		}
 		d.State, d.Reason = isCancelled, reason
 		return nil
 	})
+	if err == nil && e.Value.Unsure { // it may be the engine's by now
+		_, err = s.submitted(ctx, id, nil)
+		err = ignoreGone(err)
+	}
 	if err == nil {
 		return s.Get(ctx, id)
 	}

@@ -41,13 +41,15 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 		return api.BulkAction{}, err
 	}
 	id := made.ID
-	if id == "" {
-		var err error
-		if id, err = s.NewID(ctx, d.Tenant); err != nil {
-			return api.BulkAction{}, err
-		}
-	}
 	var err error
+	if id == "" {
+		id, err = s.NewID(ctx, d.Tenant)
+	} else if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was made before, and is a draft no more
+		return s.view(ctx, b)
+	}
+	if err != nil {
+		return api.BulkAction{}, err
+	}
 	if d.Spec.Callback, err = s.sealCallback(id, n.Callback); err != nil {
 		return api.BulkAction{}, err
 	}

@@ -81,6 +81,9 @@ func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 	if l.extra, err = extraIn(l.info.Extra); err != nil {
 		return nil, err
 	}
+	if err := s.finishBegun(ctx, l.id); err != nil {
+		return nil, err
+	}
 	e, err := s.handlings().Get(ctx, l.id)
 	if errors.Is(err, weir.ErrNotFound) {
 		return l, nil

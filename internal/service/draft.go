@@ -27,10 +27,12 @@ type draft struct {
 	// Schedule and Slot say which schedule made it, and for when.
 	Schedule string    `json:"schedule,omitempty"`
 	Slot     time.Time `json:"slot,omitzero"`
-	// State is where it is: draft, scheduled (its source is read later), importing, sealing, failed, cancelled.
+	// State is where it is: draft, scheduled (its source is read later), importing, sealing, failed, cancelled, submitted.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	Start  bool   `json:"start,omitempty"` // it runs as soon as it is sealed
+	Start  bool   `json:"start,omitempty"`  // it runs as soon as it is sealed
+	Untold bool   `json:"untold,omitempty"` // it has failed, and whoever listens may not know
+	Unsure bool   `json:"unsure,omitempty"` // it was cancelled while it was being submitted: it may have been
 }
 
 // The states of a draft.
@@ -41,6 +43,7 @@ const (
 	isSealing   = "sealing"
 	isFailed    = "failed"
 	isCancelled = "cancelled"
+	isSubmitted = "submitted" // it is the engine's; what is left of the draft is being removed
 )
 
 // part is one entry of a draft's log: items that were added, or the seal that

@@ -62,8 +62,16 @@ func happeningOf(s weir.BulkState) string {
 	return "bulk_action.completed"
 }
 
-// tellFailed tells that a draft could not become a bulk action.
+// tellFailed tells that a draft could not become a bulk action, and notes that it was told.
 func (s *Service) tellFailed(ctx context.Context, id string, d *draft) error {
+	if err := s.tellOfFailure(ctx, id, d); err != nil {
+		return err
+	}
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.Untold = false; return nil })
+	return ignoreGone(err)
+}
+
+func (s *Service) tellOfFailure(ctx context.Context, id string, d *draft) error {
 	if s.notify == nil {
 		return nil
 	}

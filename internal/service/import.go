@@ -31,8 +31,8 @@ func (s *Service) look() {
 
 // keepDrafts goes on with drafts that something has to happen to, until ctx ends.
 func (s *Service) keepDrafts(ctx context.Context) {
-	busy := map[string]bool{}
-	done := make(chan string)
+	busy, later := map[string]bool{}, map[string]time.Time{}
+	done := make(chan advanced)
 	tick, sweep := time.NewTicker(lookEvery), time.NewTicker(time.Hour)
 	defer tick.Stop()
 	defer sweep.Stop()
@@ -45,13 +45,12 @@ func (s *Service) keepDrafts(ctx context.Context) {
 				break
 			}
 			d := e.Value
-			if busy[e.Name] || !s.engine.Owns(weir.BulkID(e.Name)) || !s.due(&d) {
+			if busy[e.Name] || time.Now().Before(later[e.Name]) || !s.engine.Owns(weir.BulkID(e.Name)) || !s.due(&d) {
 				continue
 			}
 			busy[e.Name] = true
 			go func() {
-				s.advance(ctx, e.Name, &d)
-				done <- e.Name
+				done <- advanced{e.Name, s.advance(ctx, e.Name, &d)}
 			}()
 		}
 		select {
@@ -60,11 +59,16 @@ func (s *Service) keepDrafts(ctx context.Context) {
 				<-done
 			}
 			return
-		case id := <-done:
-			delete(busy, id)
+		case a := <-done:
+			delete(busy, a.id)
+			delete(later, a.id)
+			if !a.on {
+				later[a.id] = time.Now().Add(lookEvery)
+			}
 		case <-tick.C:
 		case <-s.wake:
 		case <-sweep.C:
+			clear(later) // some of them are no more
 			if err := s.files().Sweep(ctx, time.Now().Add(-uploadsFor)); err != nil && ctx.Err() == nil {
 				s.log.Warn("old uploads not removed, will be tried again", "error", err)
 			}
@@ -72,35 +76,60 @@ func (s *Service) keepDrafts(ctx context.Context) {
 	}
 }
 
+// advanced says whether a draft has got on; one that has not is let rest.
+type advanced struct {
+	id string
+	on bool
+}
+
 // due reports whether something has to happen to a draft.
 func (s *Service) due(d *draft) bool {
 	switch d.State {
 	case isScheduled:
 		return !d.StartAt.After(time.Now())
-	case isImporting:
+	case isImporting, isSealing, isSubmitted:
 		return true
-	case isSealing:
-		return true
+	case isCancelled:
+		if d.Unsure {
+			return true
+		}
+	case isFailed:
+		if d.Untold {
+			return true
+		}
 	}
 	return time.Since(d.Touched) > s.opts.DraftFor
 }
 
-// advance does what a draft is due for.
-func (s *Service) advance(ctx context.Context, id string, d *draft) {
+// advance does what a draft is due for, and reports whether it has got on.
+func (s *Service) advance(ctx context.Context, id string, d *draft) bool {
 	var err error
-	switch d.State {
-	case isScheduled, isImporting:
+	switch {
+	case d.State == isScheduled, d.State == isImporting:
 		err = s.readSource(ctx, id, d)
-	case isSealing:
+	case d.State == isSealing:
 		err = s.endSeal(ctx, id)
+	case d.State == isSubmitted:
+		_, err = s.submitted(ctx, id, nil)
+	case d.State == isCancelled && d.Unsure:
+		err = s.endCancel(ctx, id, d)
+	case d.State == isFailed && d.Untold:
+		err = s.tellFailed(ctx, id, d)
 	default:
 		s.log.Info("removing a draft that nobody has touched for long", "bulk_action", id)
 		err = s.removeDraft(ctx, id)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errNotYet) {
 		s.log.Warn("draft does not get on, will be tried again", "bulk_action", id, "error", err)
 	}
+	return err == nil
 }
+
+// errNotYet is a draft that another is at, or that time has to show what became of.
+var errNotYet = errors.New("not yet")
+
+// unsureFor is how long a submit may go on after its draft was cancelled.
+const unsureFor = 10 * time.Minute
 
 // endSeal ends a seal that a crash has interrupted, or takes it back if it was never written.
 func (s *Service) endSeal(ctx context.Context, id string) error {
@@ -109,14 +138,39 @@ func (s *Service) endSeal(ctx context.Context, id string) error {
 		return err
 	}
 	if sum.sealed != nil {
-		if time.Since(sum.sealed.At) < lookEvery {
-			return nil // whoever sealed it is at work
+		if s.finishing.has(id) || time.Since(sum.sealed.At) < lookEvery {
+			return errNotYet // whoever sealed it is at work
 		}
 		_, err = s.finish(ctx, id)
 		return err
 	}
-	_, err = s.drafts.Update(ctx, id, func(d *draft) error { d.State = isDraft; return nil })
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isSealing {
+			d.State = isDraft
+		}
+		return nil
+	})
+	if err != nil {
+		return ignoreGone(err)
+	}
+	if sum, err = s.readLog(ctx, id); err == nil && sum.sealed != nil { // it was being sealed after all
+		err = s.staySealing(ctx, id)
+	}
 	return err
+}
+
+// endCancel ends what may have been submitted while it was cancelled. Nobody
+// begins to submit what is cancelled; who had begun is done before long.
+func (s *Service) endCancel(ctx context.Context, id string, d *draft) error {
+	_, err := s.submitted(ctx, id, nil)
+	if !errors.Is(err, weir.ErrNotFound) {
+		return err
+	}
+	if time.Since(d.Touched) < unsureFor {
+		return errNotYet
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error { d.Unsure = false; return nil })
+	return ignoreGone(err)
 }
 
 // readSource reads the source of a draft to its end, and then seals it.
@@ -256,9 +310,17 @@ func (s *Service) readFailed(ctx context.Context, id string, err error) error {
 
 // failDraft ends a draft that cannot go on.
 func (s *Service) failDraft(ctx context.Context, id string, why error) error {
-	e, err := s.drafts.Update(ctx, id, func(d *draft) error { d.State, d.Reason = isFailed, why.Error(); return nil })
+	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State != isCancelled && d.State != isSubmitted {
+			d.State, d.Reason, d.Untold = isFailed, why.Error(), true
+		}
+		return nil
+	})
 	if err != nil {
 		return err
+	}
+	if e.Value.State != isFailed {
+		return nil
 	}
 	s.log.Info("source cannot be read", "bulk_action", id, "error", why)
 	return s.tellFailed(ctx, id, &e.Value)

@@ -55,20 +55,21 @@ func putRecord[T any](ctx context.Context, t *records.Table[T], name string, mat
 		if err := match(version); err != nil {
 			return e, err
 		}
+		var refused error
+		changed := func(v *T) error { refused = change(v, found); return refused }
 		if stored {
-			e, err = t.UpdateIf(ctx, name, e.Version, func(v *T) error { return change(v, found) })
+			e, err = t.UpdateIf(ctx, name, e.Version, changed)
 		} else {
 			var v T
-			if err := change(&v, false); err != nil {
-				return e, err
+			if err = changed(&v); err == nil {
+				e, err = t.Insert(ctx, name, v)
 			}
-			e, err = t.Insert(ctx, name, v)
 		}
-		if !errors.Is(err, records.ErrChanged) && !errors.Is(err, records.ErrExists) && (!stored || !errors.Is(err, weir.ErrNotFound) || !found) {
+		switch meanwhile := errors.Is(err, records.ErrChanged) || errors.Is(err, records.ErrExists) || stored && errors.Is(err, weir.ErrNotFound); {
+		case refused != nil:
+			return e, refused
+		case !meanwhile || ctx.Err() != nil:
 			return e, err
-		}
-		if ctx.Err() != nil {
-			return e, ctx.Err()
 		}
 	}
 }

@@ -24,6 +24,9 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 	if err != nil {
 		return nil, err
 	}
+	if d.State == isSubmitted {
+		return s.sealedBefore(ctx, id, want)
+	}
 	if d.State != isDraft && d.State != isSealing {
 		return nil, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be sealed"}
 	}
@@ -72,8 +75,8 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 		}
 		return nil
 	})
-	if errors.Is(err, errSealed) {
-		return nil
+	if err == nil || errors.Is(err, errSealed) {
+		return s.staySealing(ctx, id)
 	}
 	if err != nil {
 		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { d.State = isDraft; return nil }) // else the keeper does it
@@ -83,9 +86,22 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 
 var errSealed = errors.New("sealed before")
 
+// staySealing has the keeper end the seal of a log that is sealed, should nobody
+// else: the keeper may have taken the state back just before the log was.
+func (s *Service) staySealing(ctx context.Context, id string) error {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isDraft {
+			d.State = isSealing
+		}
+		return nil
+	})
+	return ignoreGone(err) // gone: somebody has ended it
+}
+
 // finish submits a draft whose log is sealed, and removes it. It may be done by
 // several nodes at once and after any crash: the engine accepts an id once.
 func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, error) {
+	defer s.finishing.begin(id)()
 	e, err := s.drafts.Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {
 		return s.engine.Get(ctx, weir.BulkID(id))
@@ -94,6 +110,12 @@ func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, er
 		return nil, err
 	}
 	d := e.Value
+	switch d.State {
+	case isCancelled:
+		return nil, &Refusal{Code: "already_ended", Detail: id + " was cancelled"}
+	case isSubmitted:
+		return s.submitted(ctx, id, nil)
+	}
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
 		return nil, err
@@ -103,12 +125,38 @@ func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, er
 	}
 	b, err := s.submit(ctx, id, &d, sum)
 	if err == nil {
-		return b, s.removeDraft(context.WithoutCancel(ctx), id)
+		return s.submitted(context.WithoutCancel(ctx), id, b)
 	}
 	if refused(err) {
 		return nil, errors.Join(err, s.reopen(context.WithoutCancel(ctx), id, sum, err))
 	}
 	return nil, err // the keeper tries again
+}
+
+// submitted removes what is left of a draft that the engine has. First it is
+// noted, so that nobody takes what a crash leaves of it for a draft; who has
+// cancelled it meanwhile meant the bulk action, too.
+func (s *Service) submitted(ctx context.Context, id string, b *engine.BulkAction) (_ *engine.BulkAction, err error) {
+	if b == nil {
+		if b, err = s.engine.Get(ctx, weir.BulkID(id)); err != nil && !errors.Is(err, weir.ErrExpired) {
+			return nil, err
+		}
+	}
+	var before draft
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
+		before, d.State = *d, isSubmitted
+		return nil
+	})
+	if errors.Is(err, weir.ErrNotFound) {
+		return b, nil // somebody was faster
+	}
+	if err == nil && b != nil && (before.State == isCancelled || before.Unsure) {
+		err = b.Cancel(ctx, before.Reason)
+	}
+	if err != nil && !errors.Is(err, weir.ErrEnded) {
+		return nil, err
+	}
+	return b, s.removeDraft(ctx, id)
 }
 
 // refused reports whether submitting again would end alike.
@@ -132,7 +180,12 @@ func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error
 		return err
 	}
 	s.logs.forget(id)
-	_, err = s.drafts.Update(ctx, id, func(d *draft) error { d.State, d.Reason = state, reason; return nil })
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State != isCancelled {
+			d.State, d.Reason = state, reason
+		}
+		return nil
+	})
 	return err
 }
 

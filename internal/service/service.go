@@ -54,7 +54,9 @@ type Service struct {
 	links   *records.Table[linked]
 	world   feed.World
 	wake    chan struct{}
-	notify  func(context.Context, Happening) error
+	// finishing are the drafts that are being submitted by this process.
+	finishing inHand
+	notify    func(context.Context, Happening) error
 }
 
 // New makes a service on a store. The engine asks it for steps without a context:

@@ -78,7 +78,7 @@ func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) e
 	var bad weir.InputError
 	did := false
 	for i, c := range p.Steps {
-		if c.Done == 0 {
+		if c.Done == 0 || i >= len(x.Steps) {
 			continue
 		}
 		did = true

@@ -32,6 +32,7 @@ func (o *owner) start(t *partition.Task) {
 	o.running++
 	o.node.running++
 	b.running[o.id]++
+	o.ofTenant[t.Tenant]++
 	w.dispatched(c, o.previous(t))
 	took := w.respond(c)
 	o.node.after(took, func() { o.ended(c) })
@@ -166,6 +167,7 @@ func (o *owner) result(c *call) {
 	})
 	o.w.learned(o, c)
 	o.inLane[t.Step.Resource.Name]--
+	o.ofTenant[t.Tenant]--
 	o.machine.Result(o.w.now, &c.result)
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -39,6 +40,8 @@ type owner struct {
 	told      []told // messages whose effect no commit has shown yet
 	orders    orders // to its lanes
 	inLane    map[string]int
+	ofTenant  map[string]int // tasks in flight
+	tenants   tenantLimits   // that it was told of
 }
 
 func newOwner(n *node, p int, tok store.Token) *owner {
@@ -46,7 +49,7 @@ func newOwner(n *node, p int, tok store.Token) *owner {
 	w.owners++
 	return &owner{
 		w: w, node: n, id: w.owners, partition: p, token: tok, renewed: w.now, wakeAt: partition.Never,
-		meters: map[string]*meter{}, gates: map[string]*gate{}, orders: orders{}, inLane: map[string]int{},
+		meters: map[string]*meter{}, gates: map[string]*gate{}, orders: orders{}, inLane: map[string]int{}, ofTenant: map[string]int{},
 	}
 }
 
@@ -63,6 +66,10 @@ func (o *owner) load() error {
 	cfg := partition.Config{Slots: w.plan.slots, Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec}
 	if w.plan.shared {
 		cfg.Gate = o.gate
+	}
+	if w.plan.starts {
+		cfg.Tenant = func(name string) partition.TenantLimits { return w.tenants[name] }
+		o.tenants = maps.Clone(w.tenants)
 	}
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
@@ -203,7 +210,7 @@ func (o *owner) message(m store.Message) {
 		o.orders.obey(o.w, from.scale)
 	} else if from.verb != posted {
 		o.told = append(o.told, told{b, from.verb, o.carries()})
-		o.w.hears(o, from)
+		o.w.hears(from)
 	}
 }
 

@@ -32,28 +32,29 @@ func (b *truth) version(k int) *ruleTruth {
 	return &b.versions[k]
 }
 
-func (t ruleTruth) changed(r *weir.Rules) ruleTruth {
+func (t *ruleTruth) changed(r *weir.Rules) ruleTruth {
+	u := *t
 	if r.Tier != nil {
-		t.tier = *r.Tier
+		u.tier = *r.Tier
 	}
 	if r.Priority != nil {
-		t.priority = *r.Priority
+		u.priority = *r.Priority
 	}
 	if r.Concurrency != nil {
-		t.concurrency = *r.Concurrency
+		u.concurrency = *r.Concurrency
 	}
 	if r.StopOn != nil {
-		t.stopOn = *r.StopOn
+		u.stopOn = *r.StopOn
 	}
-	t.rates = maps.Clone(t.rates)
+	u.rates = maps.Clone(u.rates)
 	for step, rate := range r.Rates {
-		if t.rates == nil {
-			t.rates = map[string]float64{}
+		if u.rates == nil {
+			u.rates = map[string]float64{}
 		}
-		t.rates[step] = float64(rate)
+		u.rates[step] = float64(rate)
 	}
-	maps.DeleteFunc(t.rates, func(_ string, rate float64) bool { return rate == 0 })
-	return t
+	maps.DeleteFunc(u.rates, func(_ string, rate float64) bool { return rate == 0 })
+	return u
 }
 
 func (t *ruleTruth) equal(u *ruleTruth) bool {
@@ -99,9 +100,13 @@ type paceTruth struct {
 type paceKey struct{ owner, step int }
 
 // checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
-// in no time more items start than its own rate has room for, and one task (I11).
+// in no time more items start than its own rate has room for, and one task (I11). A former
+// owner does not know what was changed since.
 func (w *World) checkOwnLimits(c *call) {
 	t, b, p := c.task, c.bulk, c.owner.partition
+	if c.owner.token != w.ledger.parts[p].newest {
+		return
+	}
 	most := int(b.most(p, func(r *ruleTruth) float64 { return r.cap(b, p) }))
 	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, b.running[c.owner.id], most)
 	rate := b.most(p, func(r *ruleTruth) float64 { return r.rates[t.Step.Name] }) / float64(b.shards())
@@ -189,7 +194,7 @@ const heardAfter = 20 * second
 
 // checkHeard: shards have the rules that their home has.
 func (w *World) checkHeard(b *truth) {
-	if !b.spec.Shared() || b.changed == 0 || b.late || w.now < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
+	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() || w.now < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
 		return
 	}
 	for _, p := range b.places() {

@@ -44,6 +44,7 @@ const (
 	ChangedShardAway                   // rules of a shared bulk action changed while a shard had no owner
 	OwnRateKept                        // a bulk action's own rate was looked at
 	EventRetold                        // an event was told again by another owner
+	TenantFull                         // a tenant had all the tasks that it may have
 	numSituations
 )
 
@@ -53,7 +54,7 @@ var situationNames = [...]string{
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
-	"change while a shard is away", "own rate", "event told again",
+	"change while a shard is away", "own rate", "event told again", "tenant at its bound",
 }
 
 // String says the situation in words.
@@ -103,7 +104,7 @@ func (w *World) tookOver(o *owner) {
 }
 
 // hears notes what a command finds.
-func (w *World) hears(o *owner, m *inboxed) {
+func (w *World) hears(m *inboxed) {
 	b := m.bulk
 	switch s := b.state(); m.verb {
 	case partition.Start:
@@ -114,6 +115,7 @@ func (w *World) hears(o *owner, m *inboxed) {
 		if s == weir.BulkRunning && b.phase == wholeRuns {
 			w.met[ApprovedAgain]++
 		}
+	default:
 	}
 }
 

@@ -27,6 +27,9 @@ func (w *World) planStart(b *truth, at int64) {
 		c.StartAt = epoch + at + between(r, 0, 15*second)
 	}
 	b.drawCanary(r)
+	if chance(r, 0.1) {
+		c.StopOn = weir.StopRule{FailureRate: 0.01, MinItems: c.Items} // fires when the last item ends, if at all
+	}
 	if chance(r, 0.3) {
 		c.Rates = map[string]float64{c.Steps[r.IntN(len(c.Steps))]: drawRate(r)}
 	}

@@ -42,6 +42,8 @@ type World struct {
 	met    Met
 	trace  trace
 
+	tenants tenantLimits
+
 	users, faults, down *rand.Rand
 }
 
@@ -106,6 +108,7 @@ func newWorld(ctx context.Context, seed uint64, codec *block.Codec) *World {
 	w.planUsers()
 	w.planFaults()
 	w.planLeaders()
+	w.planTenants()
 	w.after(w.plan.healAt, w.heal)
 	return w
 }

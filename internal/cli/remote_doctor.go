@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+)
+
+// askServer asks a running server how it is, and what it takes us for.
+func askServer(ctx context.Context, env *Env, address string) (all []finding) {
+	ctx, cancel := context.WithTimeout(ctx, 3*askFor)
+	defer cancel()
+	l, err := (&remote{server: address}).open(env)
+	if err != nil {
+		f, _ := errors.AsType[*failure](err)
+		return append(all, trouble(fail, "server", f.fix, "%s", f.what))
+	}
+	defer l.Close()
+	alive, err := l.look(ctx, "/healthz")
+	if err != nil {
+		return append(all, trouble(fail, "server", "check the address, and the server's log", "%v", err))
+	}
+	all = append(all, found("server", "%s: it lives", l.Server()))
+	ready, err := l.look(ctx, "/readyz")
+	switch {
+	case err != nil:
+		all = append(all, trouble(fail, "server", "look into its log", "%v", err))
+	case ready.Status != "ok":
+		all = append(all, trouble(fail, "server", "look into its log", "%s answers /readyz with %s: %s", l.Server(), ready.status, strings.Join(ready.Problems, "; ")))
+	default:
+		all = append(all, found("server", "it takes work; version %s, durability %s", alive.Version, ready.Durability))
+	}
+	return append(all, l.keyCheck(ctx), skewCheck(alive.at))
+}
+
+// health is how a server is, and what its clock said.
+type health struct {
+	api.Health
+	status string
+	at     time.Time
+}
+
+// look asks how the server is; an answer that it is not well is one, too.
+func (l *link) look(ctx context.Context, path string) (h health, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.Server()+path, nil)
+	if err != nil {
+		return h, err
+	}
+	web := &http.Client{Timeout: askFor}
+	defer web.CloseIdleConnections()
+	a, err := web.Do(r)
+	if err != nil {
+		return h, &client.UnreachableError{Server: l.Server(), Err: innermost(err)}
+	}
+	defer a.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(a.Body, 1<<20))
+	if err != nil {
+		return h, err
+	}
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if kind != "application/json" || json.Unmarshal(raw, &h.Health) != nil || h.Status == "" {
+		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("what answers " + path + " with " + a.Status + " is no weir")}
+	}
+	h.status = a.Status
+	h.at, _ = http.ParseTime(a.Header.Get("Date")) // zero: not told
+	return h, nil
+}
+
+// keyCheck asks what the key is good for.
+func (l *link) keyCheck(ctx context.Context) finding {
+	const name = "api key"
+	who, err := l.WhoAmI(ctx)
+	if p, refused := errors.AsType[*api.Problem](err); refused {
+		f := refusal(p)
+		return trouble(fail, name, f.fix, "%s", f.what)
+	}
+	if err != nil {
+		return trouble(warn, name, "", "%v", err)
+	}
+	return found(name, "%s may %s", who.Name, strings.Join(who.Scopes, ", "))
+}
+
+// maxSkew is how far clocks may be apart: schedules, deadlines and signatures go by them.
+const maxSkew = 30 * time.Second
+
+// skewCheck compares the clocks, as far as a header tells that has no parts of a second.
+func skewCheck(theirs time.Time) finding {
+	const name = "their clock"
+	apart := time.Since(theirs).Abs().Truncate(time.Second)
+	switch {
+	case theirs.IsZero():
+		return found(name, "not told")
+	case apart > maxSkew:
+		return trouble(warn, name, "have chrony, ntpd or systemd-timesyncd set both", "it and the clock of this machine are %s apart", span(apart))
+	}
+	return found(name, "agrees with the one of this machine")
+}

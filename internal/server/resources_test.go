@@ -1,0 +1,176 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/nodetest"
+)
+
+// meter is a downstream that notes when items came, and how many calls there were at once.
+type meter struct {
+	mu     sync.Mutex
+	items  []time.Time
+	atOnce int
+	most   int
+}
+
+func (m *meter) answer(_ *http.Request, body []byte) (int, string) {
+	var in struct{ Items []json.RawMessage }
+	_ = json.Unmarshal(body, &in)
+	m.mu.Lock()
+	now := time.Now()
+	for range in.Items {
+		m.items = append(m.items, now)
+	}
+	m.atOnce++
+	m.most = max(m.most, m.atOnce)
+	m.mu.Unlock()
+	<-time.After(20 * time.Millisecond)
+	m.mu.Lock()
+	m.atOnce--
+	m.mu.Unlock()
+	return 200, `{"default":"done"}`
+}
+
+// since waits until a time has passed and returns how many items came from then on, in a span, and how many calls were at once.
+func (m *meter) since(from time.Time, span time.Duration) (items, most int) {
+	<-time.After(time.Until(from))
+	m.mu.Lock()
+	m.most = m.atOnce
+	m.mu.Unlock()
+	<-time.After(time.Until(from.Add(span)))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first, _ := slices.BinarySearchFunc(m.items, from, time.Time.Compare)
+	last, _ := slices.BinarySearchFunc(m.items, from.Add(span), time.Time.Compare)
+	return last - first, m.most
+}
+
+func TestLimitsHoldWithinASecondForWorkThatRuns(t *testing.T) {
+	var m meter
+	n := nodetest.Start(t, nodetest.Options{})
+	n.Call("PUT", "/v1/actions/push", fmt.Sprintf(`{"url":%q,"batch":5,"resource":"mail"}`, downstream(t, m.answer)), 200, nil)
+	n.Call("PUT", "/v1/resources/mail", `{"rate":"100/s"}`, 200, nil) // before anything uses it
+	var rows strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&rows, "{\"id\":\"u%d\"}\n", i)
+	}
+	b := n.Make(`{"steps":[{"action":"push"}],"item_id":"id"}`, rows.String())
+	n.Eventually("it runs", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.items) > 50 })
+	const span = time.Second
+	for _, tt := range []struct {
+		set         string
+		least, most int // items
+		atOnce      int
+	}{
+		{`{"rate":"600/s"}`, 450, 630, 1000},
+		{`{"rate":"60/s"}`, 40, 70, 1000},
+		{`{"rate":"unlimited","concurrency":2}`, 100, 510, 2},
+		{`{"rate":"unlimited","concurrency":6}`, 511, 1600, 6},
+	} {
+		var r api.ResourceStatus
+		before := time.Now()
+		n.Call("PUT", "/v1/resources/mail", tt.set, 200, &r)
+		if d := r.EffectiveAt.Sub(before); d < 0 || d > 1100*time.Millisecond {
+			t.Fatalf("%s holds after %v, want within a second", tt.set, d)
+		}
+		items, atOnce := m.since(r.EffectiveAt, span)
+		if items < tt.least || items > tt.most || atOnce > tt.atOnce {
+			t.Errorf("%s: %d items within %v and %d calls at once; want %d to %d, and %d", tt.set, items, span, atOnce, tt.least, tt.most, tt.atOnce)
+		}
+	}
+	var r api.ResourceStatus
+	n.Call("GET", "/v1/resources/mail", "", 200, &r)
+	if r.Rate != 0 || r.Concurrency != 6 || r.Origin != "api" || r.Circuit != "closed" || r.Ready == 0 {
+		t.Errorf("the resource is %+v", r)
+	}
+	n.Call("POST", "/v1/resources/mail/circuit", `{"do":"open","for":"1h","reason":"upgrade"}`, 200, &r)
+	n.Eventually("the circuit is open and named", func() bool {
+		n.Call("GET", "/v1/resources/mail", "", 200, &r)
+		var p api.Progress
+		n.Call("GET", "/v1/bulk-actions/"+b.ID+"/progress", "", 200, &p)
+		return r.Circuit == "open" && strings.Contains(r.Reason, "upgrade") && len(p.WaitingOn) > 0 && p.WaitingOn[0].Reason == "circuit_open"
+	})
+	n.Call("POST", "/v1/resources/mail/circuit", `{"do":"free"}`, 200, nil)
+	n.Eventually("the circuit is closed", func() bool {
+		n.Call("GET", "/v1/resources/mail", "", 200, &r)
+		return r.Circuit == "closed"
+	})
+	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/cancel", `{}`, 200, nil)
+}
+
+func TestResourcesAreSetByThoseWhoMay(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
+	for _, tt := range []struct {
+		name    string
+		scopes  []access.Scope
+		tenants []string
+		get     int
+		put     int
+	}{
+		{"read, all tenants", []access.Scope{access.Read}, nil, 200, 403},
+		{"read, one tenant", []access.Scope{access.Read}, []string{"acme"}, 403, 403},
+		{"control, all tenants", []access.Scope{access.Read, access.Control}, nil, 200, 200},
+		{"control, one tenant", []access.Scope{access.Read, access.Control}, []string{"acme"}, 200, 403},
+		{"admin of one tenant", []access.Scope{access.Admin}, []string{"acme"}, 200, 403},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := n.As(tt.scopes, tt.tenants...)
+			for _, path := range []string{"/v1/resources", "/v1/lanes", "/v1/lanes/p00/award/decisions", "/v1/nodes", "/v1/partitions", "/v1/scale", "/v1/scaling"} {
+				k.Call("GET", path, "", tt.get, nil)
+			}
+			k.Call("PUT", "/v1/resources/award", `{"rate":"1000/s"}`, tt.put, nil)
+			k.Call("PUT", "/v1/scaling", `{}`, tt.put, nil)
+			k.Call("PUT", "/v1/lanes/p00/award/pin", `{"workers":3,"until":"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`","reason":"sale"}`, tt.put, nil)
+			k.Call("PUT", "/v1/tenants/acme", `{"weight":2}`, tt.put, nil)
+		})
+	}
+}
+
+func TestBadLimitsAreRefused(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		field      string
+	}{
+		{"/v1/resources/mail", `{"rate":"-5/s"}`, 422, "rate"},
+		{"/v1/resources/mail", `{"rate":"fast"}`, 422, "rate"},
+		{"/v1/resources/mail", `{"concurrency":-1}`, 422, "concurrency"},
+		{"/v1/resources/mail", `{"concurrency":1.5}`, 400, "concurrency"},
+		{"/v1/resources/ma%2Fil", `{}`, 422, "name"},
+		{"/v1/tenants/acme", `{"weight":0}`, 422, "weight"},
+		{"/v1/tenants/acme", `{"weight":-1}`, 422, "weight"},
+		{"/v1/tenants/acme", `{"weight":1e9}`, 422, "weight"},
+		{"/v1/tenants/acme", `{"weight":"NaN"}`, 400, "weight"},
+		{"/v1/tenants/acme", `{"max_pending":-1}`, 422, "max_pending"},
+		{"/v1/tenants/acme", `{"max_tasks":-1}`, 422, "max_tasks"},
+		{"/v1/tenants/a%07b", `{}`, 422, "name"},
+		{"/v1/scaling", `{"policy":"magic"}`, 422, "scaling"},
+		{"/v1/scaling", `{"min":9,"max":3}`, 422, "scaling"},
+		{"/v1/lanes/p00/mail/pin", `{"workers":3,"until":"2001-01-01T00:00:00Z","reason":"x"}`, 422, "until"},
+		{"/v1/lanes/p00/mail/pin", `{"workers":3,"until":"2001-01-01T00:00:00Z"}`, 422, "reason"},
+	} {
+		t.Run(tt.path+" "+tt.body, func(t *testing.T) {
+			var p api.Problem
+			n.Call("PUT", tt.path, tt.body, tt.status, &p)
+			if len(p.Errors) == 0 || p.Errors[0].Field != tt.field && !strings.Contains(p.Errors[0].Message, tt.field) {
+				t.Errorf("problem %+v, want one of %s", p, tt.field)
+			}
+		})
+	}
+	n.Call("PUT", "/v1/tenants/acme", `{"weight":NaN}`, 400, nil)
+	n.Call("PUT", "/v1/lanes/p99/mail/pin", `{"workers":3,"until":"2001-01-01T00:00:00Z","reason":"x"}`, 404, nil)
+	n.Call("GET", "/v1/resources/mail", "", 404, nil)
+	n.Call("POST", "/v1/resources/mail/circuit", `{"do":"open"}`, 404, nil)
+}
