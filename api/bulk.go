@@ -30,7 +30,7 @@ func (s State) Final() bool { return s == Cancelled || s == Completed || s == Fa
 type NewBulkAction struct {
 	Name       string          `json:"name,omitempty" maxLength:"128" doc:"For people. Default: the names of its steps" example:"spring-reward"`
 	Tenant     string          `json:"tenant,omitempty" maxLength:"128" doc:"Whose work it is. Default: the key's only tenant, else default" example:"growth"`
-	Steps      []Step          `json:"steps" maxItems:"16" doc:"What is done to each item, in order"`
+	Steps      []Step          `json:"steps" maxItems:"16" nullable:"false" doc:"What is done to each item, in order"`
 	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params"`
 	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default id" example:"user_id"`
 	Items      []Item          `json:"items,omitempty" doc:"The items themselves, if they are few: the bulk action is sealed at once"`

@@ -72,6 +72,7 @@ type watch struct {
 	now   api.Progress
 	at    time.Time // when something was heard for the first time
 	heard bool      // in this round
+	final bool      // its state was told to be final
 	over  bool      // it has ended, or nobody listens
 }
 
@@ -105,7 +106,14 @@ func (w *watch) round(ctx context.Context) error {
 			return nil
 		}
 	}
-	w.over = w.now.State.Final() // the server has nothing to add
+	if w.final && !w.now.State.Final() { // cut off before the counts
+		p, err := w.c.Progress(ctx, w.id)
+		if err != nil {
+			return err
+		}
+		w.tell(p)
+	}
+	w.over = w.over || w.now.State.Final() // the server has nothing to add
 	return nil
 }
 
@@ -126,7 +134,11 @@ func (w *watch) take(e event) {
 		}
 	case "state":
 		var s api.StateChange
-		if json.Unmarshal([]byte(e.data), &s) == nil && s.State != w.now.State && w.now.State != "" {
+		if json.Unmarshal([]byte(e.data), &s) != nil {
+			return
+		}
+		w.final = s.State.Final()
+		if !w.final && s.State != w.now.State && w.now.State != "" { // the counts of the end come with its progress
 			p := w.now
 			p.State, p.Phase, p.Reason = s.State, s.Phase, s.Reason
 			w.tell(p)

@@ -72,6 +72,10 @@ func TestWatchGoesOnWhereItWas(t *testing.T) {
 		{"over a restart", []answer{stream(first, reset), cut, cut, refuses(503, "draining"), stream(last, io.EOF)}, want, []string{"", "1", "1", "1", "1"}},
 		{"over silence", []answer{stream(first, nil), stream(last, io.EOF)}, want, []string{"", "1"}},
 		{"with a change of state alone", []answer{stream(first+"event: state\ndata: {\"state\":\"paused\"}\n\n"+last, io.EOF)}, []string{"running 3", "paused 3", "completed 9"}, []string{""}},
+		{"with the end's counts, whichever event comes first", []answer{stream(first+"event: state\ndata: {\"state\":\"completed\"}\n\n"+last, io.EOF)}, want, []string{""}},
+		{"with the end's counts, even if they have to be asked for", []answer{
+			stream(first+"event: state\ndata: {\"state\":\"completed\"}\n\n", io.EOF), says(200, "application/json", `{"state":"completed","counts":{"done":9}}`),
+		}, want, []string{"", ""}},
 		{"past events that it does not know", []answer{stream(first+"event: new\ndata: {}\n\n: remark\n\n"+last, io.EOF)}, want, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -189,8 +189,18 @@ func (e *Engine) outputs(ctx context.Context, part int, t *partition.Task) (func
 	if err != nil {
 		return nil, err
 	}
-	names, items := t.Names, slices.Clone(t.Items)
+	names, items, first := t.Names, slices.Clone(t.Items), t.FirstStep
+	var carried *block.Items
+	if first > 0 {
+		if carried, err = e.cache.open(ctx, t.Home(part), e.cache.entry(blockKey{t.Bulk, t.Block + carriedBlocks})); err != nil {
+			return nil, fmt.Errorf("answers carried over: %w", err)
+		}
+	}
 	return func(i int, step string) []byte {
-		return found[place{items[i], uint8(slices.Index(names, step))}]
+		no := slices.Index(names, step)
+		if no < first && no >= 0 {
+			return block.CarriedAnswer(carried.Data(int(items[i])), no, first)
+		}
+		return found[place{items[i], uint8(no)}]
 	}, nil
 }

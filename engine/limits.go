@@ -19,7 +19,7 @@ import (
 const (
 	limitsRecord = "limits"
 	limitsEvery  = time.Second // at which nodes look for changes that no notice told them of
-	maxLimited   = 10_000                 // tenants with settings of their own: all nodes hold them in memory
+	maxLimited   = 10_000      // tenants with settings of their own: all nodes hold them in memory
 )
 
 // Limits is what operators have set of resources and tenants.
@@ -49,7 +49,7 @@ func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) err
 }
 
 // LimitsWithin is how soon all nodes keep to changed limits, and to circuits set by hand.
-const LimitsWithin = 2 * limitsEvery
+const LimitsWithin = limitsEvery
 
 // ChangeLimits is [Operator.SetLimits] with a change that may refuse, having
 // seen what is there. It is called again if somebody else was faster.

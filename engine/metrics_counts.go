@@ -127,6 +127,11 @@ func (c *countsCollector) held(to sink) {
 	} {
 		sum.states[s.String()] = 0
 	}
+	c.engine.counts.mu.Lock()
+	for name := range c.engine.counts.actions {
+		sum.tasks[name] = 0
+	}
+	c.engine.counts.mu.Unlock()
 	for i := range c.engine.parts {
 		p := c.engine.parts[i].Load()
 		if p == nil {

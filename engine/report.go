@@ -188,6 +188,10 @@ func fillIn(row *report.Row, x block.Result) {
 	case block.Output:
 		if len(x.Output) > 0 {
 			row.Output = slices.Clone(x.Output) // later steps come later
+			for len(row.Outputs) <= int(x.Step) {
+				row.Outputs = append(row.Outputs, nil)
+			}
+			row.Outputs[x.Step] = row.Output
 		}
 	case block.Failure:
 		row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
@@ -205,7 +209,7 @@ func (r *Report) carried(ctx context.Context, no uint32, out []report.Row) error
 	}
 	for i := range out {
 		if b.spec.FirstStep > 0 {
-			out[i].Output = answers.Data(i)
+			r.carriedTo(&out[i], answers.Data(i))
 		}
 		if b.spec.KeysOf != "" {
 			if out[i].KeyNo, err = strconv.ParseInt(answers.ID(i), 10, 64); err != nil {
@@ -214,6 +218,19 @@ func (r *Report) carried(ctx context.Context, no uint32, out []report.Row) error
 		}
 	}
 	return nil
+}
+
+// carriedTo fills in what one item brought along.
+func (r *Report) carriedTo(row *report.Row, raw []byte) {
+	spec := r.bulk.spec
+	for step := range spec.FirstStep {
+		if a := block.CarriedAnswer(raw, step, spec.FirstStep); len(a) > 0 {
+			for len(row.Outputs) <= step {
+				row.Outputs = append(row.Outputs, nil)
+			}
+			row.Outputs[step], row.Output = a, a
+		}
+	}
 }
 
 // row is what the block's state alone says of an item.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/store"
@@ -45,7 +46,7 @@ func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items
 		return fmt.Errorf("answers carried over: %w", err)
 	}
 	for i := range items {
-		if a := answers.Data(int(t.Items[i])); len(a) > 0 {
+		if a := block.CarriedAnswer(answers.Data(int(t.Items[i])), t.FirstStep-1, t.FirstStep); len(a) > 0 {
 			items[i].Previous = a
 		}
 	}
@@ -132,7 +133,7 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 				continue
 			}
 			none = false
-			if !yield(entry{id: row.ID, data: row.Data, previous: row.Output, keyNo: row.KeyNo}, err) {
+			if !yield(entry{id: row.ID, data: row.Data, previous: block.PackAnswers(row.Outputs, step), keyNo: row.KeyNo}, err) {
 				return
 			}
 		}

@@ -291,7 +291,7 @@ func TestADraftIsSubmittedOnceHoweverOftenItIsTried(t *testing.T) {
 		must(t, err)
 		var parts []engine.Stage
 		for i := range 3 {
-			st, err := r.Stage(t.Context(), bulk, weir.KeepFirst, engine.Items(raw(1000 * (i + 1))))
+			st, err := r.Stage(t.Context(), bulk, weir.KeepFirst, engine.Items(raw(1000*(i+1))))
 			must(t, err)
 			parts = append(parts, st)
 		}
@@ -428,4 +428,3 @@ func TestARetryCanKeepTheKeys(t *testing.T) {
 		})
 	}
 }
-

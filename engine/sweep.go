@@ -110,7 +110,7 @@ func (p *part) suspects(ctx context.Context) (ids []weir.BulkID, err error) {
 		return nil, err
 	}
 	for _, id := range owners {
-		if p.engine.submits.underWay(id) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor {
+		if p.engine.submits.underWay(id) || p.engine.submits.underWay(stagedFor(id)) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor {
 			continue
 		}
 		if kept, err := p.engine.kept(ctx, id); err != nil || kept {

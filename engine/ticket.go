@@ -56,8 +56,10 @@ func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, can
 		return nil, err
 	}
 	if canary != nil && canary.Items == 0 && t.Expected == 0 { // how many a percentage is shows when all are there
+		e.submits.begin(c.ID, at.partition) // the sweep of a start must not take what is set aside for it
 		aside, err := e.Stage(ctx, c.ID, rule, rawItems(items))
 		if err != nil {
+			e.submits.end(c.ID)
 			return nil, err
 		}
 		defer func() { _ = e.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it

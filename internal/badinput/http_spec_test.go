@@ -17,7 +17,7 @@ func startAt(at, zone string) ask {
 }
 
 func scheduled(cron, zone string) ask {
-	return asks("POST", "/v1/schedules", fmt.Sprintf(`{"name":"nightly","cron":%q,"zone":%q,"bulk_action":{%s,"source":{"url":"https://push.example.com/u.csv"}}}`, cron, zone, steps))
+	return asks("POST", "/v1/schedules", fmt.Sprintf(`{"name":"nightly","cron":%q,"zone":%q,"bulk_action":{%s,"source":{"segment":{"url":"https://push.example.com/u"}}}}`, cron, zone, steps))
 }
 
 func putAction(more string) ask {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -39,7 +40,7 @@ func stateRows() []row {
 		{88, "no key", as("", "GET", bulk, ""), 401, "no_credentials", "Authorization: Bearer wk_"},
 		{89, "a wrong key", likeBadKey("wk_" + strings.Repeat("x", 50)), 401, "bad_credentials", ""},
 		{90, "a revoked key", as("revoked", "GET", bulk, ""), 401, "bad_credentials", "the API key is not valid"},
-		{90, "an expired key", as("expired", "GET", bulk, ""), 401, "bad_credentials", "the API key is not valid"},
+		{90, "an expired key", whenExpired, 401, "bad_credentials", "the API key is not valid"},
 		{91, "a missing scope", as("reader", "POST", bulk, `{`+steps+`}`), 403, "missing_scope", "submit"},
 		{92, "a key in the URL", keyInURL, 400, "key_in_url", "Authorization|revoke"},
 	}
@@ -60,6 +61,25 @@ func likeUnknown(a ask) ask {
 func likeBadKey(key string) ask {
 	return func(w *world) reply {
 		return w.call("", "GET", "/v1/bulk-actions", "", "Authorization", "Bearer "+key)
+	}
+}
+
+// whenExpired asks with a key until its time is over.
+func whenExpired(w *world) reply {
+	w.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(20 * time.Second)
+	for {
+		r := w.call("expired", "GET", "/v1/bulk-actions", "")
+		if r.status != 200 {
+			return r
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			w.t.Fatal("the key does not expire")
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func check(t *testing.T, r *row, got *reply) {
 }
 
 // planted is a secret that requests hold.
-const planted = "whsec_cGxhbnRlZA"
+const planted = "whsec_cGxhbnRlZC1wbGFudGVkLXBsYW50ZWQtcGxhbnRlZA=="
 
 // difference lists the lines that only one of two texts has.
 func difference(before, after string) string {

@@ -157,7 +157,7 @@ func (w *world) makeKeys() {
 		"reader":  {Scopes: []access.Scope{access.Read}, Tenants: []string{"acme"}},
 		"admin":   {Scopes: []access.Scope{access.Admin, access.Submit, access.Read, access.Control}},
 		"revoked": {Scopes: all, Tenants: []string{"acme"}},
-		"expired": {Scopes: all, Tenants: []string{"acme"}, Expires: time.Now().Add(time.Millisecond)},
+		"expired": {Scopes: all, Tenants: []string{"acme"}, Expires: time.Now().Add(500 * time.Millisecond)},
 	} {
 		k.Name = name
 		made, text, err := w.Keys().Create(w.t.Context(), access.Local(), k)

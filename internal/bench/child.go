@@ -19,6 +19,12 @@ type params struct {
 	Items int
 	Batch int
 	Flood bool
+	URL   string // of the other process
+}
+
+// flags are those by which a child is told.
+func (p params) flags() []string {
+	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" + strconv.FormatBool(p.Flood), "-url", p.URL}
 }
 
 // figures is what a measurement found out, by name.
@@ -33,6 +39,11 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) (f
 	"bytes":      measureBytes,
 	"fill":       measureFill,
 	"takeover":   measureTakeover,
+	"body":       measureBody,
+	"client":     measureClient,
+	"endpoint":   measureEndpoint,
+	"segment":    measureSegment,
+	"far":        measureFar,
 }
 
 // measure runs a measurement in a new process on a new store.
@@ -50,8 +61,7 @@ func (b *bench) measureIn(dir, name string, p params) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(b.ctx, self, "-child", name, "-dir", dir,
-		"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood="+strconv.FormatBool(p.Flood))
+	cmd := exec.CommandContext(b.ctx, self, append([]string{"-child", name, "-dir", dir}, p.flags()...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {

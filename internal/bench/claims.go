@@ -34,6 +34,9 @@ var experiments = []experiment{
 	{"cancel", cancel},
 	{"bytes", bytesPerItem},
 	{"takeover", takeover},
+	{"body", body},
+	{"endpoint", endpoint},
+	{"segment", segment},
 }
 
 // claim is one published figure. One of atLeast, atMost and none is set, or

@@ -28,18 +28,27 @@ func (n *Notifier) Register(ctx context.Context, e Endpoint, secretText string) 
 	if err := checkSecret(secretText); err != nil {
 		return Endpoint{}, "", err
 	}
-	e.ID, e.Created = "whk_"+strings.ToLower(ulid.Make().String()), wall()
+	if e.Created = wall(); e.ID == "" {
+		e.ID = NewEndpointID()
+	}
 	e.enable()
 	r := endpointRecord{Endpoint: e}
 	if err := n.sign(&r, secrets{{Text: secretText}}); err != nil {
 		return Endpoint{}, "", err
 	}
-	if _, err := n.webhooks.Insert(ctx, e.ID, r); err != nil {
+	_, err = n.webhooks.Put(ctx, e.ID, func(held *endpointRecord, _ bool) error {
+		*held = r // of one that is there nobody has heard: its answer was lost, and the secret with it
+		return nil
+	})
+	if err != nil {
 		return Endpoint{}, "", err
 	}
 	n.cache.forget()
 	return r.Endpoint, secretText, nil
 }
+
+// NewEndpointID makes the id of an endpoint, for who has to know it before Register.
+func NewEndpointID() string { return "whk_" + strings.ToLower(ulid.Make().String()) }
 
 // sign seals the secrets of an endpoint into it.
 func (n *Notifier) sign(r *endpointRecord, s secrets) (err error) {

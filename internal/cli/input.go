@@ -220,11 +220,15 @@ func (in *input) listFaults() string {
 
 func (in *input) waysOut() string {
 	var ways []string
+	listed := " and lists them in the report"
+	if _, none := in.lists.(discard); none {
+		listed = ""
+	}
 	if in.bad.Load() > 0 && in.invalid != config.SkipInvalid {
-		ways = append(ways, "--invalid skip leaves bad rows out and lists them in the report")
+		ways = append(ways, "--invalid skip leaves bad rows out"+listed)
 	}
 	if in.repeated.Load() > 0 && in.duplicates == config.RefuseDuplicates {
-		ways = append(ways, "--duplicates keep-first leaves repeated ids out and lists them in the report")
+		ways = append(ways, "--duplicates keep-first leaves repeated ids out"+listed)
 	}
 	return "correct the file, or " + joinAnd(ways)
 }

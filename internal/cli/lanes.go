@@ -25,7 +25,8 @@ What to do about a decision is in docs/scaling.md.`
 func lanesCommand() command {
 	return command{
 		use: "lanes [LANE]", short: "show the lanes, their workers, and why there are so many", long: lanesLong,
-		example: `  weir lanes --redis redis://host:6379 --watch
+		example: `  weir lanes --server https://weir.example.com --watch
+  weir lanes --redis redis://host:6379 --watch
   weir lanes p03/send-message --redis redis://host:6379
   weir lanes -o json`,
 		args: between(0, 1, "LANE"),
@@ -53,6 +54,8 @@ func (o *lanesOptions) run(ctx context.Context, env *Env, args []string) error {
 		return badUsage("add a lane, as in p03/send-message", "--all is for the decisions of one lane")
 	case o.watch && len(args) == 1:
 		return badUsage("leave one of them out", "--watch shows all lanes, not %s alone", args[0])
+	case o.place.both():
+		return errBoth()
 	case o.place.meant(env, o.place.flags):
 		return o.place.ask(ctx, env, output(o.format), func(ctx context.Context, l *link) error { return o.remoteLanes(ctx, l, args) })
 	case len(args) == 1:

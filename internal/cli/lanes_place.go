@@ -47,11 +47,20 @@ type desk struct {
 	close  func() error
 }
 
+// both says whether a server and something else are named.
+func (p *place) both() bool {
+	return p.server != "" && (p.flags.Changed("data") || p.flags.Changed("redis"))
+}
+
+func errBoth() error {
+	return badUsage("keep one of them", "--server does not go together with --data or --redis")
+}
+
 // there does something at the server, or at the desk if no server is asked.
 func (p *place) there(ctx context.Context, env *Env, remote func(context.Context, *link) error, local func(context.Context, *desk) error) error {
 	switch {
-	case p.server != "" && (p.flags.Changed("data") || p.flags.Changed("redis")):
-		return badUsage("keep one of them", "--server does not go together with --data or --redis")
+	case p.both():
+		return errBoth()
 	case p.meant(env, p.flags):
 		return p.ask(ctx, env, outTable, remote)
 	}

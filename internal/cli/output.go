@@ -173,8 +173,14 @@ func cell(s string) string {
 		}
 		return r
 	}, s)
-	return fit(s, 60)
+	if r := []rune(s); len(r) > maxCell {
+		s = string(r[:maxCell-1]) + "…"
+	}
+	return s
 }
+
+// maxCell is the most characters of a cell; the other formats have all of it.
+const maxCell = 60
 
 // one writes one thing.
 func one[T any](l *link, v view[T], x T) error {

@@ -40,6 +40,26 @@ func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
 	return r.server != "" || env.Getenv(serverVariable) != "" && !fs.Changed("data") && !fs.Changed("redis")
 }
 
+// stray refuses flags that mean nothing where the command works.
+func stray(fs *pflag.FlagSet, fix, where string, names ...string) error {
+	for _, n := range names {
+		if fs.Changed(n) {
+			return badUsage(fix, "--%s is for %s", n, where)
+		}
+	}
+	return nil
+}
+
+// strayThere refuses flags that a server knows nothing of.
+func strayThere(fs *pflag.FlagSet, names ...string) error {
+	return stray(fs, "leave it out, or name a data directory with --data", "runs in a data directory", names...)
+}
+
+// strayHere refuses flags that only a server knows of.
+func strayHere(fs *pflag.FlagSet, names ...string) error {
+	return stray(fs, "leave it out, or name a server with --server", "bulk actions of a server", names...)
+}
+
 // link is a command's way to a server.
 type link struct {
 	env *Env

@@ -11,12 +11,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
@@ -51,7 +53,7 @@ func picky() weir.Step {
 // startNode runs a server in memory until the returned function is called.
 func startNode(ctx context.Context, o node.Options) (url string, stop func() error, err error) {
 	s := memstore.New(memstore.Options{})
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := slog.New(slog.DiscardHandler)
 	if o.Vault, err = vault.New(vault.NewKey()); err != nil {
 		return "", nil, err
 	}
@@ -99,11 +101,11 @@ func TestRemoteScripts(t *testing.T) {
 				}
 			})
 			env.Values["ctx"] = env.T().(testing.TB).Context()
-			env.Vars = append(env.Vars, "WEIR_SERVER="+url, "XDG_CONFIG_HOME="+env.WorkDir+"/config", "HOME="+env.WorkDir)
+			env.Vars = append(env.Vars, "WEIR_SERVER="+url, "NEXTYEAR="+time.Now().AddDate(1, 0, 0).Format("2006"), "XDG_CONFIG_HOME="+env.WorkDir+"/config", "HOME="+env.WorkDir)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "users": users, "lines": countLines, "service": putAddress, "term": terminate, "keep": keep, "norm": norm, "called": called, "interrupt": interrupt, "settle": settle, "mode": mode,
+			"exits": exits, "users": users, "lines": countLines, "service": putAddress, "term": terminate, "keep": keep, "norm": norm, "called": called, "settle": settle, "mode": mode, "locked": locked, "seenlane": seenLane,
 		},
 	})
 }
@@ -163,18 +165,43 @@ func settle(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+// seenLane waits until a node has told of a lane: it looks once a second.
+func seenLane(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := client.New(client.Options{Server: ts.Getenv("WEIR_SERVER")})
+	ts.Check(err)
+	defer c.Close()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(30 * time.Second); ; {
+		for l, err := range c.Lanes(ts.Value("ctx").(context.Context)) {
+			ts.Check(err)
+			if l.Lane == args[0] {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("nobody tells of %s", args[0])
+		}
+	}
+}
+
+// locked starts a server at $LOCKED that wants a key, which is in key.txt.
+func locked(ts *testscript.TestScript, _ bool, _ []string) {
+	key := access.NewBootstrap()
+	url, stop, err := startNode(ts.Value("ctx").(context.Context), node.Options{AdminKeys: []vault.Secret{key}})
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(stop()) })
+	ts.Setenv("LOCKED", url)
+	ts.Check(os.WriteFile(ts.MkAbs("key.txt"), []byte(key.Reveal()+"\n"), 0o600))
+}
+
 // mode wants the permissions of a file: mode 600 FILE.
 func mode(ts *testscript.TestScript, _ bool, args []string) {
 	st, err := os.Stat(ts.MkAbs(args[1]))
 	ts.Check(err)
 	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[0] {
 		ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
-	}
-}
-
-// interrupt does what Ctrl-C does, to everything in the background.
-func interrupt(ts *testscript.TestScript, _ bool, _ []string) {
-	for _, c := range ts.BackgroundCmds() {
-		ts.Check(c.Process.Signal(os.Interrupt))
 	}
 }

@@ -36,8 +36,14 @@ first. What the steps before had answered is kept. ` + elsewhere,
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
 				if there.remote.meant(env, fs) {
+					if err := strayThere(fs, "data", "report", "report-format", "retries", "slots"); err != nil {
+						return err
+					}
 					there.again.Rate = api.Rate(o.each.Rate)
 					return there.remote.ask(ctx, env, there.out, func(ctx context.Context, l *link) error { return there.run(ctx, l, args[0]) })
+				}
+				if err := strayHere(fs, "code", "step", "filter", "keep-keys", "reason", "wait", "timeout", "output"); err != nil {
+					return err
 				}
 				c, err := o.catalogue(env)
 				if err != nil {
@@ -126,7 +132,13 @@ func listCommand() command {
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, _ []string) error {
 				if there.remote.meant(env, fs) {
+					if err := strayThere(fs, "data"); err != nil {
+						return err
+					}
 					return there.remote.ask(ctx, env, there.out, there.run)
+				}
+				if err := strayHere(fs, "state", "tenant", "name", "label", "limit", "output"); err != nil {
+					return err
 				}
 				data, err := fs.GetString("data")
 				if err != nil {
@@ -187,6 +199,9 @@ func reportCommand() command {
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
 				if there.meant(env, fs) {
+					if err := strayThere(fs, "data"); err != nil {
+						return err
+					}
 					return there.ask(ctx, env, outTable, func(ctx context.Context, l *link) error {
 						return l.download(ctx, args[0], *dir, string(format))
 					})

@@ -85,3 +85,19 @@ func explained(page, heading string) (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+func TestTheExampleOfThePageIsRead(t *testing.T) {
+	_, rest, _ := strings.Cut(docstest.Read(t, configPage), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	p := newPlace(t)
+	for _, name := range []string{"notify.secret", "crm.password"} {
+		p.write(t, name, "planted", 0o600)
+	}
+	s, err := p.load(t, example, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Actions) != 1 || len(s.Resources) != 1 || len(s.Tenants) != 1 || len(s.Connections) != 1 || len(s.Webhooks) != 1 {
+		t.Errorf("the example has not one of each: %+v", s)
+	}
+}

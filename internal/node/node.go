@@ -221,12 +221,40 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.service.Run(gctx) })
 	g.Go(func() error { return n.schedules.Run(gctx) })
 	g.Go(func() error { return n.webhooks.Run(gctx) })
+	g.Go(func() error { n.prune(gctx); return nil })
 	err := g.Wait()
 	n.opts.Guard.CloseIdleConnections()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
+}
+
+// How long what happened is kept: deliveries of callbacks, the audit log, and
+// answers to requests with an Idempotency-Key.
+const (
+	keepDeliveries = 30 * 24 * time.Hour
+	keepAudit      = 400 * 24 * time.Hour
+	keepAnswers    = 30 * 24 * time.Hour
+	pruneEvery     = time.Hour
+)
+
+// prune removes what happened long ago, until ctx ends.
+func (n *Node) prune(ctx context.Context) {
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			_, err := n.webhooks.Prune(ctx, now.Add(-keepDeliveries))
+			_, other := n.audit.Prune(ctx, now.Add(-keepAudit), 0)
+			if err := errors.Join(err, other, n.server.Forget(ctx, now.Add(-keepAnswers))); err != nil && ctx.Err() == nil {
+				n.log.Warn("what happened long ago was not removed, will be tried again", "error", err)
+			}
+		}
+	}
 }
 
 // owns divides callbacks over nodes; those of bulk actions that nobody owns are everybody's.

@@ -65,7 +65,7 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	v, err := vault.New(vault.NewKey())
 	must(t, err)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
 	n, err := node.New(context.Background(), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Server: o.Server, Metrics: o.Metrics, Logger: log})
 	must(t, err)

@@ -41,8 +41,17 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 
 // Reweigh has all tenants use what they may by now.
 func (m *Machine) Reweigh(now int64) {
+	moved := map[string]bool{} // tenants that were paused or go on
 	for _, b := range m.ordered() {
-		m.limitTenant(now, b.spec.Tenant)
+		name := b.spec.Tenant
+		was := m.queue.Tenant(name).Paused()
+		m.limitTenant(now, name)
+		if m.queue.Tenant(name).Paused() != was {
+			moved[name] = true
+		}
+		if moved[name] {
+			m.touch(b) // so that it shows what it waits on
+		}
 	}
 }
 

@@ -19,10 +19,11 @@ type Row struct {
 	Code     string // error code, when it failed
 	Message  string // error message, when it failed
 	Attempts int
-	Output   []byte // JSON that the last action returned, if any
-	Reason   string // why it waits, or was cancelled
-	No       int64  // position in the bulk action, from 0
-	KeyNo    int64  // the number in its idempotency key
+	Output   []byte   // JSON that the last action returned, if any
+	Outputs  [][]byte // the same by step; nil: none answered anything
+	Reason   string   // why it waits, or was cancelled
+	No       int64    // position in the bulk action, from 0
+	KeyNo    int64    // the number in its idempotency key
 }
 
 // Invalid is a row of the input that did not become an item.

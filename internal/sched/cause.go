@@ -11,17 +11,17 @@ type Cause uint8
 
 // The causes.
 const (
-	CauseNone        Cause = iota // nothing is in its way
-	CauseRate                     // the resource's rate is used up for now
-	CauseConcurrency              // the resource has as many tasks in flight as it may
-	CauseSlots                    // no worker slot is free
-	CauseFairShare                // it is the turn of others
-	CausePaused                   // the group or the resource is paused
-	CauseClosed                   // the downstream asked to be left alone for a while
-	CauseTenantCap                // the tenant has as many tasks in flight as it may
-	CauseGroupCap                 // the group has as many tasks in flight as it may
-	CauseTenantPaused             // nothing of the tenant may start
-	CauseEmpty                    // it has nothing to run now
+	CauseNone         Cause = iota // nothing is in its way
+	CauseRate                      // the resource's rate is used up for now
+	CauseConcurrency               // the resource has as many tasks in flight as it may
+	CauseSlots                     // no worker slot is free
+	CauseFairShare                 // it is the turn of others
+	CausePaused                    // the group or the resource is paused
+	CauseClosed                    // the downstream asked to be left alone for a while
+	CauseTenantCap                 // the tenant has as many tasks in flight as it may
+	CauseGroupCap                  // the group has as many tasks in flight as it may
+	CauseTenantPaused              // nothing of the tenant may start
+	CauseEmpty                     // it has nothing to run now
 )
 
 var causeNames = [...]string{

@@ -55,3 +55,6 @@ func (r *Resource) top() (out []TenantLoad) {
 	slices.SortStableFunc(out, func(a, b TenantLoad) int { return cmp.Compare(b.Backlog, a.Backlog) })
 	return out
 }
+
+// Paused reports whether nothing of the tenant may start.
+func (t *Tenant) Paused() bool { return t.paused }

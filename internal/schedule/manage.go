@@ -17,11 +17,19 @@ var ErrChanged = records.ErrChanged
 
 // Create makes a schedule. It fires from now on. Bad input is a [weir.InputError].
 func (k *Keeper) Create(ctx context.Context, spec Spec, by string) (*Schedule, error) {
+	return k.CreateAs(ctx, NewID(), spec, by)
+}
+
+// CreateAs is Create with an id that [NewID] made: one that is there already is returned as it is.
+func (k *Keeper) CreateAs(ctx context.Context, id string, spec Spec, by string) (*Schedule, error) {
+	if s, err := k.Get(ctx, id); err == nil {
+		return s, nil
+	}
 	now := k.now()
 	if err := spec.Check(now); err != nil {
 		return nil, err
 	}
-	s := Schedule{ID: newID(), Spec: spec, CreatedBy: by, CreatedAt: now, ChangedAt: now, Revision: 1, Decided: begin(&spec, now)}
+	s := Schedule{ID: id, Spec: spec, CreatedBy: by, CreatedAt: now, ChangedAt: now, Revision: 1, Decided: begin(&spec, now)}
 	return k.written(k.table.Insert(ctx, s.ID, s))
 }
 

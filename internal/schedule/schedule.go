@@ -111,7 +111,8 @@ func Key(id string, slot time.Time) string {
 	return id + ":" + slot.UTC().Format(time.RFC3339)
 }
 
-func newID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
+// NewID makes the id of a schedule.
+func NewID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
 
 // Version is the revision as text, for If-Match.
 func (s *Schedule) Version() string { return strconv.FormatInt(s.Revision, 10) }

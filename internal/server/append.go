@@ -35,7 +35,7 @@ func (s *Server) appendRoutes() {
 
 type appendInput struct {
 	BulkID
-	Key       string `header:"Idempotency-Key" maxLength:"255" doc:"An append with the same key and items changes nothing"`
+	Key       string `header:"Idempotency-Key" doc:"An append with the same key and items changes nothing"`
 	ItemID    string `query:"item_id" maxLength:"128" doc:"The member or column that is the id. Default: as the bulk action says"`
 	Delimiter string `query:"delimiter" maxLength:"1" doc:"Of CSV. Default: found out"`
 	OnBadLine string `query:"on_bad_line" enum:"refuse,record" doc:"Default: as the bulk action says"`

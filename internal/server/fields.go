@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -80,4 +82,12 @@ func shownValue(field string, value any) string {
 		return ""
 	}
 	return shorten(value)
+}
+
+// given reports whether a request has a field, whatever its value: zero is not the same as nothing.
+func given(ctx context.Context, field string) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(visitOf(ctx).raw, &members) // it was checked
+	raw, ok := members[field]
+	return ok && string(raw) != "null"
 }

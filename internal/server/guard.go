@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -25,6 +27,7 @@ type visit struct {
 	id     string
 	route  *route
 	who    access.Principal
+	quota  access.Quota
 	from   string
 	raw    []byte // the body, where it is JSON
 	tenant string // of what was changed, for the audit
@@ -37,6 +40,14 @@ type visit struct {
 	idempotent string // name of the record that keeps the answer; empty: there is none
 	again      bool   // somebody was at the same request before, and was cut off: it may have been done
 	replayed   bool   // the answer was kept from before: nothing was changed now
+}
+
+// tellQuota says what the key may still ask for.
+func (v *visit) tellQuota(h http.Header) {
+	if q := v.quota; q.Limit > 0 {
+		h.Set("RateLimit-Policy", fmt.Sprintf(`"key";q=%d;w=1`, q.Limit))
+		h.Set("RateLimit", fmt.Sprintf(`"key";r=%d;t=%d`, q.Remaining, int(math.Ceil(q.Full.Seconds()))))
+	}
 }
 
 type visitKey struct{}
@@ -67,7 +78,9 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		defer s.caught(r, v, out)
 		v.public = public
 		r.Body = s.patientBody(w, r)
-		if p := s.admit(r, v); p != nil {
+		p := s.admit(r, v)
+		v.tellQuota(out.Header())
+		if p != nil {
 			s.refuse(out, v, p)
 			return
 		}
@@ -194,7 +207,7 @@ func (s *Server) authenticate(r *http.Request, v *visit) *problem {
 		err = v.who.Need(v.route.scope)
 	}
 	if err == nil && s.opts.Limits != nil {
-		_, err = s.opts.Limits.Request(v.who.KeyID)
+		v.quota, err = s.opts.Limits.Request(v.who.KeyID)
 	}
 	if err == nil {
 		return nil

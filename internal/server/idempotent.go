@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/records"
 )
 
@@ -188,3 +190,18 @@ func hash(text string) string {
 
 // answersTable is where answers are kept for repeats.
 type answersTable = records.Table[remembered]
+
+// Forget removes the answers to requests that were made before a time.
+func (s *Server) Forget(ctx context.Context, before time.Time) error {
+	for e, err := range s.answers.All(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if e.Value.At.Before(before) {
+			if err := s.answers.Delete(ctx, e.Name); err != nil && !errors.Is(err, weir.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}

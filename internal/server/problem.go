@@ -134,14 +134,27 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 		if d.Message == "expected number" {
 			f.Code = "bad_number"
 		}
+		if f.Field == "steps" {
+			f.Code = "too_many_steps"
+		}
 	case strings.HasPrefix(d.Message, "expected integer"):
 		f.Code = "bad_number"
 	case strings.HasPrefix(d.Message, "expected required property"):
-		f.Code, f.Fix = "missing_field", "give it a value"
+		f.Field = missingField(d)
+		f.Code, f.Message, f.Fix = "missing_field", "is missing", "give it a value"
 	default:
 		f.Code = "bad_value"
 	}
 	return f
+}
+
+// missingField is the field that a message says is missing.
+func missingField(d *huma.ErrorDetail) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(d.Message, "expected required property "), " to be present")
+	if at := strings.TrimPrefix(strings.TrimPrefix(d.Location, "body"), "."); at != "" {
+		return at + "." + name
+	}
+	return name
 }
 
 // maySecret reports whether what was found in a field may be a secret: answers repeat none.
@@ -192,6 +205,9 @@ func newProblem(code, detail, fix string) *problem {
 	c, ok := codes[code]
 	if !ok {
 		c = kind{http.StatusUnprocessableEntity, "The request cannot be done as it is"}
+		if m, ok := meanings[code]; ok {
+			c.title, _, _ = strings.Cut(m.what, ".")
+		}
 	}
 	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: clip(detail), Fix: clip(fix)}}
 }

@@ -83,6 +83,9 @@ func (s *Server) putAction(ctx context.Context, in *putActionInput) (*tagged[api
 	if before, _, err := s.svc.Action(ctx, a.Name); err == nil {
 		visitOf(ctx).before = before
 	}
+	if a.Timeout == 0 && given(ctx, "timeout") {
+		return nil, &weir.FieldError{Code: "out_of_range", Field: "timeout", Problem: "0s is not between 1ms and 24h", Fix: "leave it out for 30s"}
+	}
 	out, version, err := s.svc.PutAction(ctx, a, in.match, mayChangeAction(ctx))
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)

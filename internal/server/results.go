@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -85,7 +86,7 @@ func (s *Server) export(ctx context.Context, x service.Export, how Exporting) (*
 		}
 		if err != nil {
 			if r.Context().Err() == nil {
-				s.log.WarnContext(ctx, "download cut off", "request_id", requestID(ctx), "error", err)
+				s.log.LogAttrs(ctx, slog.LevelWarn, "download cut off", slog.String("request_id", requestID(ctx)), slog.Any("error", err))
 			}
 			panic(http.ErrAbortHandler) // the reader sees that it is not the whole
 		}

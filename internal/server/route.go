@@ -45,7 +45,7 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 	if r.scope != "" {
 		op.Description += "\n\nNeeds the scope `" + string(r.scope) + "`."
 	}
-	op.MaxBodyBytes = -1 // the guard has the limits
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // the guard has the limits
 	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable)
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{

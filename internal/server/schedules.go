@@ -95,7 +95,11 @@ func (s *Server) createSchedule(ctx context.Context, in *newScheduleInput) (*mad
 	if err != nil {
 		return nil, err
 	}
-	sch, err := s.opts.Schedules.Create(ctx, *spec, caller(ctx).KeyID)
+	id, err := s.reserve(ctx, func() (string, error) { return schedule.NewID(), nil })
+	if err != nil {
+		return nil, err
+	}
+	sch, err := s.opts.Schedules.CreateAs(ctx, id, *spec, caller(ctx).KeyID)
 	out, err := s.taggedSchedule(sch, note, err)
 	if err != nil {
 		return nil, err

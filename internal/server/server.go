@@ -105,6 +105,7 @@ func New(o Options) *Server {
 	s.retryRoutes()
 	s.undoRoutes()
 	s.dlqRoutes()
+	s.pageRoutes()
 	if err := s.uploadRoutes(); err != nil {
 		panic(err) // the settings of the protocol are ours
 	}

@@ -93,7 +93,7 @@ func TestSlowConnectionsHoldNobodyUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, err := io.ReadAll(c)
-		if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 			t.Fatalf("slow connection %d is still open", i)
 		}
 		if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {

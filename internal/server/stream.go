@@ -55,10 +55,22 @@ type slowBody struct {
 	slow     time.Duration // for how long it has been slow
 	waited   time.Duration // for what has come lately; what we do with it meanwhile does not count
 	came     int64
+	failed   error // once it has failed it stays so: whoever peeks does not always tell
 }
 
 // Read implements io.Reader.
 func (b *slowBody) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed
+	}
+	n, err := b.read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.failed = err
+	}
+	return n, err
+}
+
+func (b *slowBody) read(p []byte) (int, error) {
 	from := time.Now()
 	_ = b.control.SetReadDeadline(from.Add(b.patience)) // a connection without deadlines is one of a test
 	n, err := b.body.Read(p)

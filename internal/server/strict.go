@@ -110,8 +110,8 @@ func checkNumber(dec *jsontext.Decoder, text string) *problem {
 	case err != nil:
 		p := newProblem("bad_number", fmt.Sprintf("%s: %s is beyond all numbers", fieldOf(where), shorten(text)), "write a number below 1e308")
 		return p.at(where, text)
-	case math.Abs(v) > maxWhole && v == math.Trunc(v) && !isUsers(where):
-		p := newProblem("bad_number", fmt.Sprintf("%s: %s is more than 2^53, up to where programs agree on whole numbers", fieldOf(where), shorten(text)), "write a smaller one")
+	case math.Abs(v) >= maxWhole && v == math.Trunc(v) && !isUsers(where):
+		p := newProblem("bad_number", fmt.Sprintf("%s: %s is 2^53 or more, from where on programs do not agree on whole numbers", fieldOf(where), shorten(text)), "write a smaller one")
 		return p.at(where, text)
 	}
 	return nil

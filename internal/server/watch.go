@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -45,9 +47,9 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		name string
 		data *huma.Schema
 	}{
-		{"progress", huma.SchemaFromType(schemas, typeOf[api.Progress]())},
-		{"state", huma.SchemaFromType(schemas, typeOf[api.StateChange]())},
-		{"error_group", huma.SchemaFromType(schemas, typeOf[api.ErrorGroup]())},
+		{"progress", huma.SchemaFromType(schemas, reflect.TypeFor[api.Progress]())},
+		{"state", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
+		{"error_group", huma.SchemaFromType(schemas, reflect.TypeFor[api.ErrorGroup]())},
 		{"ping", &huma.Schema{Type: huma.TypeObject}},
 	} {
 		kinds = append(kinds, &huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
@@ -102,25 +104,26 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
 	s.heads.streams.Inc()
 	defer s.heads.streams.Dec()
-	ctx, cancel := context.WithCancel(ctx)
+	live, cancel := context.WithCancel(ctx)
 	notices, ended := make(chan service.Notice), make(chan error, 1)
 	go func() {
-		ended <- s.svc.Stream(ctx, in.ID, in.Last, func(n service.Notice) error {
+		ended <- s.svc.Stream(live, in.ID, in.Last, func(n service.Notice) error {
 			select {
 			case notices <- n:
 				return nil
-			case <-ctx.Done():
-				return ctx.Err()
+			case <-live.Done():
+				return live.Err()
 			}
 		})
 	}()
 	err, over := s.pass(out, notices, ended)
 	cancel()
 	if !over {
-		<-ended // it ends with ctx
+		<-ended // it ends with live
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "stream of events ended early", "bulk_action", in.ID, "request_id", requestID(ctx), "error", err)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "stream of events ended early",
+			slog.String("bulk_action", in.ID), slog.String("request_id", requestID(ctx)), slog.Any("error", err))
 	}
 }
 

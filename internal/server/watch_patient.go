@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"reflect"
 	"time"
 )
 
@@ -10,8 +9,6 @@ import (
 // sets for the body, which the guard has read by then, would end the request five
 // seconds later, however far it is.
 const asLongAsItTakes = -1
-
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // patient is an answer that takes as long as it takes, and is given up when its
 // reader takes nothing for a while.

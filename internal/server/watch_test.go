@@ -28,7 +28,7 @@ func follow(t *testing.T, n *nodetest.Node, id, last string) (<-chan event, cont
 		h.Set("Last-Event-ID", last)
 	}
 	resp := n.Request(ctx, "GET", "/v1/bulk-actions/"+id+"/events", "", h)
-	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("events: status %d, type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
 	out := make(chan event)
@@ -57,7 +57,7 @@ func follow(t *testing.T, n *nodetest.Node, id, last string) (<-chan event, cont
 	}()
 	t.Cleanup(func() {
 		cancel()
-		for range out { //nolint:revive // until the reader has ended
+		for range out { // until the reader has ended
 		}
 	})
 	return out, cancel

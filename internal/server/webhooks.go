@@ -121,7 +121,11 @@ func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api
 			return nil, err
 		}
 	}
-	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note}, n.Secret)
+	id, err := s.reserve(ctx, func() (string, error) { return callback.NewEndpointID(), nil })
+	if err != nil {
+		return nil, err
+	}
+	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note}, n.Secret)
 	if err == nil && n.Disabled {
 		e, err = s.opts.Webhooks.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
 	}

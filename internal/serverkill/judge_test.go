@@ -112,7 +112,7 @@ func (w *world) judgeCounts(s *story, b *api.BulkAction) error {
 			want.Done++
 		}
 	}
-	if s.cancelled {
+	if s.cancelled || s.late && b.State == api.Cancelled {
 		if c := b.Counts; b.State != api.Cancelled || c.Total != want.Total || c.Done+c.Failed+c.Cancelled != c.Total || c.Done > want.Done || c.Failed > want.Failed {
 			return fmt.Errorf("cancelled, it is %s with %+v of %+v", b.State, c, want)
 		}

@@ -5,6 +5,7 @@ package serverkill
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -25,7 +26,8 @@ type story struct {
 	schedule  string
 	items     []string
 	draft     bool // it was never sealed
-	cancelled bool // the cancel was accepted before its end
+	cancelled bool // it was answered that it is cancelled
+	late      bool // the cancel was accepted, and may have come too late
 }
 
 // teller tells stories to the server.
@@ -200,7 +202,11 @@ func (t *teller) cancel(ctx context.Context) error {
 	case err != nil:
 		return err
 	case r.status == http.StatusOK:
-		t.cancelled = true
+		var b api.BulkAction
+		if err := json.Unmarshal(r.body, &b); err != nil {
+			return err
+		}
+		t.cancelled, t.late = b.State == api.Cancelled, b.State != api.Cancelled
 	case r.problem() != "already_ended":
 		return fmt.Errorf("cancel: status %d: %s", r.status, r.body)
 	}

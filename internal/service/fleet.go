@@ -146,7 +146,12 @@ func (s *Service) Pin(ctx context.Context, id weir.LaneID, p api.Pin) (api.Pin, 
 	if err := bad.OrNil(); err != nil {
 		return p, err
 	}
-	return p, s.engine.Pin(ctx, id, p.Workers, left, p.Reason)
+	return p, s.engine.SetScaling(ctx, func(set *weir.Scaling) {
+		if set.Pins == nil {
+			set.Pins = map[weir.LaneID]weir.Pin{}
+		}
+		set.Pins[id] = weir.Pin{Workers: p.Workers, Until: p.Until.UTC(), Why: p.Reason}
+	})
 }
 
 func (s *Service) knownPartition(ctx context.Context, p int) error {

@@ -33,7 +33,7 @@ func (s *Service) look() {
 func (s *Service) keepDrafts(ctx context.Context) {
 	busy, later := map[string]bool{}, map[string]time.Time{}
 	done := make(chan advanced)
-	tick, sweep := time.NewTicker(lookEvery), time.NewTicker(time.Hour)
+	tick, sweep := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	defer sweep.Stop()
 	for {
@@ -69,8 +69,8 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		case <-s.wake:
 		case <-sweep.C:
 			clear(later) // some of them are no more
-			if err := s.files().Sweep(ctx, time.Now().Add(-uploadsFor)); err != nil && ctx.Err() == nil {
-				s.log.Warn("old uploads not removed, will be tried again", "error", err)
+			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("what is no longer needed was not removed, will be tried again", "error", err)
 			}
 		}
 	}

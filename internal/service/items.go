@@ -73,7 +73,7 @@ const (
 	lookBlocks = 1 << 14 // whose state is looked at
 )
 
-// counts counts the blocks that a page looks at.
+// counts notes the blocks that a page looks at.
 func (c *scan) counts(want func(*block.State) bool) func(*block.State) bool {
 	return func(b *block.State) bool {
 		c.looked++

@@ -248,9 +248,10 @@ func (r *reader) carried(ctx context.Context, no uint32, list []row) error {
 		return fmt.Errorf("carried over: %w", err)
 	}
 	for i := range list {
-		if first := r.spec.FirstStep; first > 0 {
-			list[i].Output = along.Data(i)
-			list[i].outputs[first-1] = along.Data(i)
+		for step := range r.spec.FirstStep {
+			if a := block.CarriedAnswer(along.Data(i), step, r.spec.FirstStep); len(a) > 0 {
+				list[i].Output, list[i].outputs[step] = a, a
+			}
 		}
 		if r.spec.KeysOf != "" {
 			if list[i].KeyNo, err = strconv.ParseInt(along.ID(i), 10, 64); err != nil {

@@ -96,7 +96,7 @@ func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error)
 	step := a.step(st.Undo)
 	step.Name, step.Action = st.ID, st.Action
 	step.Needs = c.needs(before)
-	step.Handle = c.carrying(before, s.handler(c, before))
+	step.Handle = s.handler(c, before)
 	step.Endpoint, step.Input = nil, nil
 	return step, nil
 }

@@ -132,11 +132,13 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, match Match) 
 		}
 		l.Concurrency = c
 	}
+	var at time.Time // of the write
 	err = s.engine.ChangeLimits(ctx, func(all *weir.Limits) error {
 		set, there := all.Resources[r.Name]
 		if err := match(versionOf(set, there)); err != nil {
 			return err
 		}
+		at = time.Now()
 		if all.Resources[r.Name] = l; l == (weir.ResourceLimits{}) {
 			delete(all.Resources, r.Name)
 		}
@@ -145,11 +147,11 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, match Match) 
 	if err != nil {
 		return out, "", err
 	}
-	return s.changedResource(ctx, r.Name, l)
+	return s.changedResource(ctx, r.Name, l, at)
 }
 
 // changedResource is the answer to a change: what holds from effective_at on.
-func (s *Service) changedResource(ctx context.Context, name string, l weir.ResourceLimits) (api.ResourceStatus, string, error) {
+func (s *Service) changedResource(ctx context.Context, name string, l weir.ResourceLimits, at time.Time) (api.ResourceStatus, string, error) {
 	out := *newStatus(name)
 	if all, err := s.Resources(ctx); err == nil { // it is set in any case
 		if i := slices.IndexFunc(all, func(r api.ResourceStatus) bool { return r.Name == name }); i >= 0 {
@@ -157,7 +159,7 @@ func (s *Service) changedResource(ctx context.Context, name string, l weir.Resou
 		}
 	}
 	setOver(&out, l)
-	out.EffectiveAt = time.Now().Add(engine.LimitsWithin).UTC()
+	out.EffectiveAt = at.Add(engine.LimitsWithin).UTC()
 	return out, versionOf(l, l != (weir.ResourceLimits{})), nil
 }
 

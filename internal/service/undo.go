@@ -228,6 +228,7 @@ func (s *Service) specOf(ctx context.Context, id string) (api.NewBulkAction, err
 	}
 	n := api.NewBulkAction{
 		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source, Labels: view.Labels, Rules: view.Rules,
+		ItemID: x.ItemID, Duplicates: x.Duplicates, OnBadLine: x.OnBadLine, KeepFor: x.KeepFor,
 	}
 	n.Tier = cmp.Or(n.Tier, weir.TierDefault.String())
 	n.Callback, err = s.openCallback(id, x.Callback)

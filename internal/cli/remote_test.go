@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/node"
+)
+
+// nodeFor runs a server until the test ends.
+func nodeFor(t *testing.T) (string, *client.Client) {
+	t.Helper()
+	at, stop, err := startNode(t.Context(), node.Options{Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Options{Server: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return at, c
+}
+
+// onFirst calls a function when something is written for the first time.
+type onFirst struct {
+	bytes.Buffer
+	once sync.Once
+	do   func()
+}
+
+func (w *onFirst) Write(p []byte) (int, error) {
+	w.once.Do(w.do)
+	return w.Buffer.Write(p)
+}
+
+// inProcess runs a command here. What it is told by stop is Ctrl-C.
+func inProcess(t *testing.T, server string, out *onFirst, stop <-chan os.Signal, dir string, args ...string) (code int, stderr string) {
+	t.Helper()
+	var said bytes.Buffer
+	env := Env{
+		Args: args, Stdin: strings.NewReader(""), Stdout: out, Stderr: &said, Dir: dir, Signals: stop,
+		Getenv: func(name string) string { return map[string]string{"WEIR_SERVER": server}[name] },
+	}
+	return Main(t.Context(), env), said.String()
+}
+
+func TestCtrlCEndsTheWatchingAlone(t *testing.T) {
+	at, c := nodeFor(t)
+	b, err := c.Create(t.Context(), api.NewBulkAction{
+		Steps: []api.Step{{Action: "picky"}}, Items: []api.Item{{ID: "a"}, {ID: "b"}, {ID: "c"}}, Start: true,
+		Rules: api.Rules{Rates: map[string]api.Rate{"picky": 0.001}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan os.Signal, 1)
+	code, said := inProcess(t, at, &onFirst{do: func() { stop <- os.Interrupt }}, stop, t.TempDir(), "watch", b.ID, "-o", "ndjson")
+	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" goes on at "+at) || !strings.Contains(said, "weir watch "+b.ID) {
+		t.Errorf("exit code %d, and said\n%s", code, said)
+	}
+	if b, err = c.Get(t.Context(), b.ID); err != nil || b.State != api.Running {
+		t.Errorf("afterwards it is %s, %v; want running", b.State, err)
+	}
+}
+
+// proxied is a proxy that may spoil appends.
+func proxied(t *testing.T, server string, spoil func(no int64, w http.ResponseWriter, r *http.Request, next http.Handler)) string {
+	t.Helper()
+	to, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := httputil.NewSingleHostReverseProxy(to)
+	next.Transport = &http.Transport{DisableKeepAlives: true}
+	var no atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/items") {
+			spoil(no.Add(1), w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// fewUsers is more than two parts.
+const fewUsers = 2*partItems + 5
+
+func usersFile(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	var b strings.Builder
+	b.WriteString("id\n")
+	for i := range fewUsers {
+		fmt.Fprintf(&b, "u%d\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "users.csv"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestASubmitOverABadLineSendsEveryItemOnce(t *testing.T) {
+	at, c := nodeFor(t)
+	lost := int64(0)
+	bad := proxied(t, at, func(no int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if no%2 == 1 { // the server does it, and nobody hears of that
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			lost++
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	})
+	out := &onFirst{do: func() {}}
+	code, said := inProcess(t, bad, out, nil, usersFile(t), "submit", "users.csv", "--action", "picky", "-o", "id")
+	if code != exitOK {
+		t.Fatalf("exit code %d, and said\n%s", code, said)
+	}
+	b, err := c.Get(t.Context(), strings.TrimSpace(out.String()))
+	if err != nil || b.State != api.Sealed || b.Counts.Total != fewUsers || lost < 3 {
+		t.Errorf("after %d lost answers: %+v, %v; want %d items, sealed", lost, b, err, fewUsers)
+	}
+}
+
+func TestASubmitThatWasStoppedGoesOn(t *testing.T) {
+	at, c := nodeFor(t)
+	stop := make(chan os.Signal, 1)
+	var appends []int64
+	slow := proxied(t, at, func(no int64, w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if no == 2 {
+			_, _ = io.Copy(io.Discard, r.Body) // else nobody would notice that the other side is gone
+			stop <- os.Interrupt
+			<-r.Context().Done()
+			return
+		}
+		appends = append(appends, no)
+		next.ServeHTTP(w, r)
+	})
+	dir := usersFile(t)
+	code, said := inProcess(t, slow, &onFirst{do: func() {}}, stop, dir, "submit", "users.csv", "--action", "picky")
+	m := regexp.MustCompile(`weir (submit users.csv --resume (ba_\w+)), or give it up with weir cancel`).FindStringSubmatch(said)
+	if code != exitInterrupted || m == nil || !strings.Contains(said, "it is not sealed, and nothing of it runs") {
+		t.Fatalf("exit code %d, and said\n%s", code, said)
+	}
+	code, said = inProcess(t, slow, &onFirst{do: func() {}}, nil, dir, strings.Fields(m[1])...)
+	if code != exitOK {
+		t.Fatalf("going on: exit code %d, and said\n%s", code, said)
+	}
+	b, err := c.Get(t.Context(), m[2])
+	if err != nil || b.State != api.Sealed || b.Counts.Total != fewUsers {
+		t.Errorf("%+v, %v; want %d items, sealed", b, err, fewUsers)
+	}
+	if diff := cmp.Diff([]int64{1, 3, 4}, appends); diff != "" {
+		t.Errorf("parts that were sent (-want +got)\n%s", diff)
+	}
+}
+
+func TestCellsCannotSpeakToTheTerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":                  "plain",
+		"\x1b[31mred\x1b[0m":      " [31mred [0m",
+		"two\nlines\tand a tab":  "two lines and a tab",
+		strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
+	} {
+		if got := cell(text); got != want {
+			t.Errorf("cell(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestValuesArePlainForProgramsAndReadableForPeople(t *testing.T) {
+	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		value         any
+		plain, people string
+	}{
+		{int64(1234567), "1234567", "1,234,567"},
+		{at, "2026-11-15T12:00:00Z", "2026-11-15 12:00:00Z"},
+		{time.Time{}, "", ""},
+		{api.Duration(90 * time.Second), "1m30s", "1m30s"},
+		{false, "false", ""},
+		{true, "true", "yes"},
+		{[]string{"a", "b"}, "a,b", "a,b"},
+		{api.Rate(450), "450/s", "450/s"},
+		{nil, "", ""},
+	} {
+		if got := plainText(tt.value); got != tt.plain {
+			t.Errorf("plainText(%#v) = %q, want %q", tt.value, got, tt.plain)
+		}
+		if got := people(tt.value); got != tt.people {
+			t.Errorf("people(%#v) = %q, want %q", tt.value, got, tt.people)
+		}
+	}
+}
+
+func TestAListSaysThatItWasCut(t *testing.T) {
+	var out, said bytes.Buffer
+	l := &link{env: &Env{Stdout: &out, Stderr: &said}}
+	v := view[string]{id: func(s *string) string { return *s }, columns: []column[string]{{"name", func(s *string) any { return *s }}}}
+	for _, tt := range []struct {
+		as   output
+		want string
+	}{
+		{outTable, "NAME\na\nb\n"}, {outID, "a\nb\n"}, {outCSV, "name\na\nb\n"}, {outNDJSON, "\"a\"\n\"b\"\n"},
+		{outJSON, "{\n  \"data\": [\n    \"a\",\n    \"b\"\n  ],\n  \"has_more\": true\n}\n"},
+	} {
+		out.Reset()
+		said.Reset()
+		l.out = tt.as
+		if err := list(l, v, seq([]string{"a", "b", "c"}), 2); err != nil || out.String() != tt.want || !strings.Contains(said.String(), "--limit 0") {
+			t.Errorf("as %s: %q, %v, said %q; want %q", tt.as, out.String(), err, said.String(), tt.want)
+		}
+	}
+}
+
+func TestAnErrorEndsAListAsAnError(t *testing.T) {
+	broken := errors.New("gone")
+	all := func(yield func(string, error) bool) { _ = yield("a", nil) && yield("", broken) }
+	for _, as := range []output{outTable, outID, outCSV, outNDJSON, outJSON} {
+		l := &link{env: &Env{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, out: as}
+		v := view[string]{id: func(s *string) string { return *s }}
+		if err := list(l, v, all, 0); !errors.Is(err, broken) {
+			t.Errorf("as %s: %v, want %v", as, err, broken)
+		}
+	}
+}
+
+func TestWhatAServerRefusesIsExplained(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want failure
+	}{
+		{"one fault", &api.Problem{Status: 422, Detail: "steps: none", Fix: "add one"}, failure{exitRefused, "steps: none", "add one"}},
+		{"several", &api.Problem{Status: 422, Title: "It cannot be done", Detail: "a: bad", Errors: []api.Fault{
+			{Field: "a", Message: "bad"}, {Line: 7, Message: "worse", Fix: "leave it out"},
+		}}, failure{exitRefused, "It cannot be done\na: bad\nline 7: worse; leave it out", ""}},
+		{"no key", &api.Problem{Status: 401, Detail: "this needs an API key", Fix: "send it"}, failure{exitRefused, "this needs an API key", "set WEIR_API_KEY_FILE, or keep a key with weir login"}},
+		{"a mistake of ours", &api.Problem{Status: 500, Detail: "oh", RequestID: "req_1"}, failure{exitRefused, "oh (req_1)", ""}},
+		{"nobody there", &client.UnreachableError{Server: "http://x", Err: errors.New("refused")}, failure{exitUnreachable, "http://x: refused", "check the address (--server, WEIR_SERVER), and that the server is up"}},
+		{"an interrupt on the way", fmt.Errorf("x: %w", context.Canceled), failure{exitInterrupted, "interrupted", "run the same command again"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := explain(tt.err); *got != tt.want {
+				t.Errorf("explain = %+v, want %+v", *got, tt.want)
+			}
+		})
+	}
+}

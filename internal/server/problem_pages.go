@@ -1,0 +1,70 @@
+package server
+
+import (
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/internal/near"
+)
+
+//go:embed problem.html
+var problemHTML string
+
+// problemPage is what a page about a code tells.
+type problemPage struct {
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	What   string `json:"what"`
+	Fix    string `json:"fix"`
+}
+
+func pageOfCode(code string) (problemPage, bool) {
+	m, ok := meanings[code]
+	p := newProblem(code, "", "")
+	return problemPage{code, p.Title, p.Status, m.what, m.fix}, ok
+}
+
+// pageRoutes answers with pages for people: what a code means, and what there is.
+func (s *Server) pageRoutes() {
+	one := template.Must(template.New("problem").Parse(problemHTML))
+	s.mux.HandleFunc("GET /problems/{code}", func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pageOfCode(r.PathValue("code"))
+		if !ok {
+			s.refuse(w, visitOf(r.Context()), noSuchCode(r.PathValue("code")))
+			return
+		}
+		if strings.Contains(r.Header.Get("Accept"), "application/json") {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(page) // whoever asked is gone
+			return
+		}
+		s.show(w, r, one, page)
+	})
+	list := template.Must(template.New("docs").Parse(docsHTML))
+	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) { s.show(w, r, list, s.docs()) })
+}
+
+func noSuchCode(code string) *problem {
+	fix := "see /docs for all codes"
+	if word := near.Word(code, slices.Sorted(maps.Keys(meanings))); word != "" {
+		fix = "did you mean /problems/" + word + "?"
+	}
+	return newProblem("not_found", "there is no code "+shorten(code), fix)
+}
+
+// show writes a page that loads nothing from elsewhere and runs no script.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, t *template.Template, data any) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'sha256-"+styleHash+"'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	if err := t.Execute(w, data); err != nil && r.Context().Err() == nil {
+		s.log.WarnContext(r.Context(), "page not written", "error", err)
+	}
+}

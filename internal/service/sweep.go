@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/records"
+)
+
+// sweepEvery is how often records are looked for whose bulk action is gone.
+const sweepEvery = time.Hour
+
+// sweep removes uploads that nobody has touched for long, and what was noted of
+// bulk actions that were removed when their time was over.
+func (s *Service) sweep(ctx context.Context) error {
+	return errors.Join(
+		s.files().Sweep(ctx, time.Now().Add(-uploadsFor)),
+		sweepOf(ctx, s, s.links),
+		sweepOf(ctx, s, s.handlings()),
+		sweepOf(ctx, s, records.New[undoing](s.opts.Store, "undo")),
+		s.sweepOnce(ctx),
+	)
+}
+
+// sweepOf removes the records of a table, whose names begin with the id of a bulk action, if that is gone.
+func sweepOf[T any](ctx context.Context, s *Service, t *records.Table[T]) error {
+	for e, err := range t.All(ctx, "") {
+		if err != nil {
+			return err
+		}
+		id, _, _ := strings.Cut(e.Name, "/")
+		if err := sweepOne(ctx, s, t, e.Name, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepOnce removes what was noted of bulk actions that were made for a key.
+func (s *Service) sweepOnce(ctx context.Context) error {
+	t := records.New[once](s.opts.Store, "once")
+	for e, err := range t.All(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if err := sweepOne(ctx, s, t, e.Name, e.Value.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepOne removes a record if its bulk action is known to have been removed. One
+// that was never found stays: it may be about to be made.
+func sweepOne[T any](ctx context.Context, s *Service, t *records.Table[T], name, id string) error {
+	_, err := s.engine.Get(ctx, weir.BulkID(id))
+	switch {
+	case errors.Is(err, weir.ErrExpired):
+		if err := t.Delete(ctx, name); err != nil && !errors.Is(err, weir.ErrNotFound) {
+			return err
+		}
+		return nil
+	case errors.Is(err, weir.ErrNotFound):
+		return nil
+	}
+	return err
+}
