@@ -99,7 +99,7 @@ func (w *watch) round(ctx context.Context) error {
 	defer quiet.Stop()
 	for e, err := range events(resp.Body) {
 		if err != nil {
-			return nil //nolint:nilerr // a cut: the next round goes on
+			return nil // a cut: the next round goes on
 		}
 		quiet.Reset(silence)
 		if w.take(e); w.over {

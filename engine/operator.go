@@ -160,9 +160,9 @@ func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circu
 	case err != nil:
 		return err
 	case !slices.Contains(known, resource):
-		return fmt.Errorf("circuit of %q: no such resource; there are: %s", resource, strings.Join(known, ", "))
+		return fmt.Errorf("circuit of %q: %w", resource, &weir.FieldError{Code: "unknown_resource", Field: "resource", Problem: "no such resource", Fix: "there are: " + strings.Join(known, ", ")})
 	case !c.Until.After(time.Now()) || c.Why == "":
-		return fmt.Errorf("circuit of %q: until %v because of %q: want a time above 0 and a reason", resource, c.Until, c.Why)
+		return fmt.Errorf("circuit of %q: %w", resource, &weir.FieldError{Code: "out_of_range", Field: "for", Problem: fmt.Sprintf("until %v because of %q", c.Until, c.Why), Fix: "want a time above 0 and a reason"})
 	}
 	return o.SetScaling(ctx, func(s *weir.Scaling) {
 		if s.Circuits == nil {

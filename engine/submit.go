@@ -327,6 +327,15 @@ func (e *Engine) room() error {
 	return nil
 }
 
+// Room says whether so many more items of a tenant would be accepted now. If not,
+// the error is a *[weir.BacklogError]. Nothing is reserved: a submit may find it full a moment later.
+func (e *Engine) Room(tenant string, items int64) error {
+	if pending := e.pending.Load(); pending+items > e.opts.MaxPending {
+		return e.full(pending, items)
+	}
+	return e.quotas.room(tenant, items)
+}
+
 func (e *Engine) full(pending, more int64) error {
 	return &weir.BacklogError{Pending: pending, Limit: e.opts.MaxPending, RetryAfter: e.speed.timeFor(max(more, e.opts.MaxPending/100))}
 }

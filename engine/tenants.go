@@ -168,3 +168,6 @@ func (e *Engine) lookAtPending(ctx context.Context, self *weir.Node, read []weir
 	e.quotas.looked(sum, read)
 	return nil
 }
+
+// TenantPaused reports whether operators let nothing of a tenant start.
+func (e *Engine) TenantPaused(tenant string) bool { return e.tenantLimits(tenant).Paused }

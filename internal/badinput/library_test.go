@@ -48,7 +48,7 @@ func libraryRows() []libraryRow {
 		{34, "no id", nil, item("", "{}"), "missing_id items[1].id"},
 		{35, "a long id", nil, item(strings.Repeat("x", 257), "{}"), "id_too_long more than 256"},
 		{36, "an id twice", nil, item("first", "{}"), `duplicate_item item 2: id "first" came before, as item 1`},
-		{48, "a chain that nobody handles", func(s *spec) { s.Chain = weir.Start(raw("nobody")) }, fine, "unknown_chain"},
+		{48, "a chain that nobody handles", func(s *spec) { s.Chain = weir.Start(raw("nobody")) }, fine, "unknown_action registered"},
 		{55, "a tenant with control characters", func(s *spec) { s.Tenant = "a\a" }, fine, "bad_text tenant"},
 		{55, "a tenant of 200 bytes", func(s *spec) { s.Tenant = strings.Repeat("x", 200) }, fine, "bad_text 128"},
 		{56, "a tier that is none", func(s *spec) { s.Tier = 77 }, fine, "out_of_range TierCritical"},

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store/memstore"
@@ -135,7 +136,7 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 	n.Attach(e)
 	d := &dev{
 		worker: worker{engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
-		web: &http.Server{Handler: n.Handler(), ReadHeaderTimeout: headersIn, IdleTimeout: idleFor, MaxHeaderBytes: headerSize, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)},
+		web: server.HTTP(n.Handler(), log),
 	}
 	d.start(ctx)
 	beside, rest := context.WithCancel(context.WithoutCancel(ctx))

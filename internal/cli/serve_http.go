@@ -11,16 +11,9 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/weirhq/weir/internal/config"
-)
-
-// Bounds on clients that are slow or talk too much.
-const (
-	headersIn  = 5 * time.Second
-	idleFor    = time.Minute
-	headerSize = 32 << 10
+	"github.com/weirhq/weir/internal/server"
 )
 
 // door is an address at which the server answers.
@@ -83,11 +76,8 @@ func (d *door) answer(ctx context.Context, h http.Handler, log *slog.Logger, fai
 		h = o.Operators()
 	}
 	base := context.WithoutCancel(ctx)
-	d.server = &http.Server{
-		Handler: h, ReadHeaderTimeout: headersIn, IdleTimeout: idleFor, MaxHeaderBytes: headerSize,
-		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return base },
-	}
+	d.server = server.HTTP(h, log)
+	d.server.BaseContext = func(net.Listener) context.Context { return base }
 	serve := func() error { return d.server.Serve(d.listener) }
 	if d.tls != nil {
 		d.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: d.tls.config}

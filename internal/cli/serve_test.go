@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/store"
@@ -271,7 +272,7 @@ func TestOperatorsHaveAnAddressOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-Long", strings.Repeat("x", headerSize+8<<10))
+	r.Header.Set("X-Long", strings.Repeat("x", 40<<10))
 	a, err := client.Do(r)
 	if err != nil || a.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("40 KiB of headers are answered with %v, %v", a, err)

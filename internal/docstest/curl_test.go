@@ -23,21 +23,24 @@ func (c *curl) run(args []string) (string, error) {
 	method, where, body, into := "", "", "", ""
 	header, head := http.Header{}, false
 	for len(args) > 0 {
-		name, value := args[0], ""
+		name := args[0]
+		args = args[1:]
 		switch name {
-		case "-s", "-N", "-sN", "-sI":
-			head = head || name == "-sI"
-			args = args[1:]
+		case "-s", "-N", "-sN":
+			continue
+		case "-sI":
+			head = true
 			continue
 		case "-X", "-H", "-d", "--data-binary", "-o":
-			if len(args) < 2 {
-				return "", errors.New(name + " needs a value")
-			}
-			value, args = args[1], args[2:]
 		default:
-			where, args = name, args[1:]
+			where = name
 			continue
 		}
+		if len(args) == 0 {
+			return "", errors.New(name + " needs a value")
+		}
+		value := args[0]
+		args = args[1:]
 		switch name {
 		case "-X":
 			method = value

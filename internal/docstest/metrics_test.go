@@ -3,7 +3,6 @@ package docstest
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -58,7 +57,7 @@ func running(t *testing.T) (all []*prometheus.Desc) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, log := prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil))
+	reg, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	n, err := node.New(context.Background(), node.Options{Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Metrics: reg, Logger: log})
 	if err != nil {
 		t.Fatal(err)

@@ -157,7 +157,7 @@ func TestSpecIsCheckedWhole(t *testing.T) {
 		{"no times", func(s *Spec) { s.Cron = "" }, "bad_time", "cron", "is missing, and at as well; write one of them"},
 		{"both", func(s *Spec) { s.At = now }, "bad_time", "at", "is there as well as cron; write one of them"},
 		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; now it is 2026-01-10T11:30:00Z; write a time to come, or leave it out to start now"},
-		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_cron", "cron", "minute 61 is not between 0 and 59"},
+		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_time", "cron", "minute 61 is not between 0 and 59"},
 		{"end before the start", func(s *Spec) { s.End = now.Add(time.Hour) }, "out_of_range", "end", "2026-01-10T12:30:00Z is before the first time, 2026-01-11T09:00:00Z; write a later end, or none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestRefusedChangesLeaveEverythingAsItWas(t *testing.T) {
 		_, err := k.Update(t.Context(), s.ID, "", func(spec *Spec) error { spec.Tenant = "other"; return nil })
 		wantField(t, err, "out_of_range", "tenant", "cannot be changed; make another schedule")
 		_, err = k.Update(t.Context(), s.ID, "", func(spec *Spec) error { spec.Cron = "* * *"; return nil })
-		wantField(t, err, "bad_cron", "cron", `"* * *" has 3 fields; write five: minute, hour, day of month, month and day of week`)
+		wantField(t, err, "bad_time", "cron", `"* * *" has 3 fields; write five: minute, hour, day of month, month and day of week`)
 		now := w.now()
 		_, err = k.Backfill(t.Context(), s.ID, now, now.Add(time.Hour))
 		wantField(t, err, "bad_time", "to", "2026-01-10T12:30:00Z is still to come; write a time that has passed")

@@ -14,7 +14,7 @@ import (
 
 const (
 	codeTime  = "bad_time"
-	codeCron  = "bad_cron"
+	codeCron  = "bad_time"
 	codeRange = "out_of_range"
 )
 

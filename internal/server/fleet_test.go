@@ -254,7 +254,7 @@ func TestConnectionsKeepTheirSecrets(t *testing.T) {
 	if c.Secret["token"] != "[secret]" || c.Origin != "api" {
 		t.Errorf("made %+v", c)
 	}
-	n.CallWith("PUT", "/v1/connections/crm", fmt.Sprintf(`{"kind":"http","url":%q,"tenants":["acme"],"secret":{"token":"[secret]"}}`, url), ifMatch(tag), 200, nil)
+	n.CallWith("PUT", "/v1/connections/crm", fmt.Sprintf(`{"kind":"http","url":%q,"tenants":["acme"],"secret":{"token":"[secret]"},"option":{"user":"u"}}`, url), ifMatch(tag), 200, nil)
 	n.CallWith("PUT", "/v1/connections/crm", fmt.Sprintf(`{"kind":"http","url":%q}`, url), ifMatch(tag), 412, nil)
 	var r api.ConnectionResult
 	n.Call("POST", "/v1/connections/crm/test", `{}`, 200, &r)

@@ -69,8 +69,7 @@ var meanings = map[string]meaning{
 	"unknown_step":        {"There is no such step.", "The detail names those that there are."},
 	"no_undo":             {"The work of an action cannot be undone.", "Give the action an undo_url."},
 	"no_handler":          {"Nothing in this program carries the action out.", "Run a node that has the action."},
-	"bad_time":            {"A time has passed, is too far away, has no zone, or does not exist on that day.", "Write RFC 3339 with an offset, or a local time and a zone."},
-	"bad_cron":            {"The cron rule cannot be read or never fires.", "Write five fields: minute, hour, day, month, weekday."},
+	"bad_time":            {"A time has passed, is too far away, has no zone, or does not exist on that day; or a cron rule cannot be read or never fires.", "Write RFC 3339 with an offset, or a local time and a zone; of cron five fields: minute, hour, day, month, weekday."},
 	"bad_scaling":         {"The rules of scaling contradict each other.", "The detail names the field and its bounds."},
 	"bad_url":             {"A URL cannot be called.", "Use http or https, a host, no user, no fragment, and a usual port."},
 	"address_not_allowed": {"A URL leads to an address inside of a network.", "An operator can allow it with egress.allow."},
@@ -85,6 +84,7 @@ var meanings = map[string]meaning{
 	"bad_connection":      {"The connection cannot be used as it is described.", "The detail names the field."},
 	"unknown_connection":  {"There is no such connection, or it is not yours.", "Check its name."},
 	"too_long":            {"A text is too long.", "Shorten it."},
+	"unknown_resource":    {"There is no such resource.", "The detail names those that there are."},
 	// States.
 	"not_found":         {"There is no such thing, or it is not yours: both look alike.", "Check the id and the key."},
 	"expired":           {"It ended long ago and was removed when its time was over. The detail has the dates.", "Ask for a longer keep_for next time."},

@@ -40,6 +40,9 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	if err := s.checkNames(ctx, n.Callback); err != nil {
 		return api.BulkAction{}, err
 	}
+	if err := s.roomToCreate(ctx, &d, made); err != nil {
+		return api.BulkAction{}, err
+	}
 	id := made.ID
 	var err error
 	if id == "" {
@@ -140,6 +143,21 @@ func (s *Service) checkDraft(d *draft, now time.Time) error {
 		return &bad
 	}
 	return s.checkByEngine(d)
+}
+
+// roomToCreate refuses items in a request that would be refused as soon as it is
+// sealed, before anything is written. A repeat of what was accepted finds it.
+func (s *Service) roomToCreate(ctx context.Context, d *draft, made Made) error {
+	if len(d.Spec.Items) == 0 {
+		return nil
+	}
+	err := s.engine.Room(d.Tenant, int64(len(d.Spec.Items)))
+	if err != nil && made.ID != "" {
+		if _, missing := s.Get(ctx, made.ID); missing == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // lookUpFor bounds how long a name may take to be resolved while somebody waits.

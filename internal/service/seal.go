@@ -33,10 +33,23 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 	if d.Spec.Source != nil {
 		return nil, &Refusal{Code: "wrong_state", Detail: "the items of " + id + " come from its source", Fix: "start it: its source is read then"}
 	}
+	if err := s.roomToSeal(ctx, id, d.Tenant); err != nil {
+		return nil, err
+	}
 	if err := s.writeSeal(ctx, id, &d, want); err != nil {
 		return nil, err
 	}
 	return s.finish(ctx, id)
+}
+
+// roomToSeal refuses a seal while the items would not be accepted: what is told
+// to come back later is not done meanwhile.
+func (s *Service) roomToSeal(ctx context.Context, id, tenant string) error {
+	sum, err := s.readLog(ctx, id)
+	if err != nil || sum.sealed != nil {
+		return err
+	}
+	return s.engine.Room(tenant, sum.items)
 }
 
 // sealedBefore answers a seal of what was sealed and submitted already.

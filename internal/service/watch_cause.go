@@ -50,6 +50,8 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 		return []api.Cause{}
 	case p.State != weir.BulkRunning && p.State != weir.BulkCancelling:
 		return []api.Cause{{Reason: p.State.String()}}
+	case s.engine.TenantPaused(info.Tenant):
+		return []api.Cause{{Reason: "paused_tenant"}}
 	}
 	held := s.held(info, out, l)
 	if len(p.WaitingOn) == 0 {
