@@ -42,7 +42,7 @@ func TestItemsOfAnEndpointThatAnswersNonsenseFail(t *testing.T) {
 	t.Cleanup(web.Close)
 	store := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = store.Close() })
-	e, err := engine.Open(t.Context(), store, engine.Options{Partitions: 1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := engine.Open(t.Context(), store, engine.Options{Partitions: 1, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	chains := map[string]weir.Chain[json.RawMessage, json.RawMessage]{}
 	for name := range answers {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"math"
@@ -73,7 +72,7 @@ func raw(name string) weir.Action[json.RawMessage, json.RawMessage] {
 func TestTheLibraryReturnsTypedErrors(t *testing.T) {
 	store := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = store.Close() })
-	e, err := engine.Open(t.Context(), store, engine.Options{Partitions: 1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := engine.Open(t.Context(), store, engine.Options{Partitions: 1, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	award := weir.Start(raw("award"))
 	must(t, engine.HandleChain(e, award))

@@ -3,7 +3,6 @@ package badinput
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +44,7 @@ func startWithoutSocket(t *testing.T) func(method, path, body string) (int, []by
 	s := memstore.New(memstore.Options{})
 	v, err := vault.New(vault.NewKey())
 	must(t, err)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	n, err := node.New(t.Context(), node.Options{
 		Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Open: true, Logger: log, Steps: []weir.Step{act("award", func() {})},
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -89,7 +88,7 @@ func newWorld(t *testing.T, limits *access.Limits) *world {
 	w := &world{t: t, store: memstore.New(memstore.Options{}), gate: make(chan struct{}), keys: map[string]string{}, ids: map[string]string{}}
 	v, err := vault.New(vault.NewKey())
 	must(t, err)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	s := &storetest.Flaky{Store: w.store, Fail: w.fault}
 	w.Node, err = node.New(t.Context(), node.Options{
 		Store: s, Guard: egress.New(egress.Policy{Resolver: privateNames(t)}), Vault: v, MaxItems: maxItems, Logger: log,
@@ -118,7 +117,7 @@ func (w *world) serve(e *engine.Engine) {
 	w.addr = listener.Addr().String()
 	web := &http.Server{
 		Handler: w.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(io.Discard, nil), slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 3)

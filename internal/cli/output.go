@@ -62,6 +62,17 @@ type view[T any] struct {
 	more    []column[T]
 }
 
+// seq yields what is in a slice, as lists are yielded.
+func seq[T any](all []T) func(func(T, error) bool) {
+	return func(yield func(T, error) bool) {
+		for _, x := range all {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
+
 // rows takes at most limit entries of a list; 0: all. left says that there are more.
 func rows[T any](all iter.Seq2[T, error], limit int, each func(*T) error) (left bool, err error) {
 	n := 0
@@ -187,12 +198,11 @@ func one[T any](l *link, v view[T], x T) error {
 	switch l.out {
 	case outJSON:
 		return printJSON(l.env, x)
-	case outNDJSON:
-		return json.NewEncoder(l.env.Stdout).Encode(x)
 	case outTable:
 		return v.detail(l.env, &x)
+	case outNDJSON, outCSV, outID:
 	}
-	return list(l, v, func(yield func(T, error) bool) { yield(x, nil) }, 0)
+	return list(l, v, seq([]T{x}), 0)
 }
 
 // detail shows a thing with a line for each property that it has.

@@ -78,8 +78,9 @@ func (o *lanesOptions) remoteLanes(ctx context.Context, l *link, args []string) 
 		if err := list(l, laneView(), l.Lanes(ctx), 0); err != nil || !o.watch {
 			return err
 		}
-		if sleep(ctx, watchEvery) != nil {
-			return nil // that is how it ends
+		_ = sleep(ctx, watchEvery) // it ends with ctx
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
 }

@@ -70,6 +70,20 @@ func inProcess(t *testing.T, server string, out *onFirst, stop <-chan os.Signal,
 
 func TestCtrlCEndsTheWatchingAlone(t *testing.T) {
 	at, c := nodeFor(t)
+	b := slowly(t, c)
+	stop := make(chan os.Signal, 1)
+	code, said := inProcess(t, at, &onFirst{do: func() { stop <- os.Interrupt }}, stop, t.TempDir(), "watch", b.ID, "-o", "ndjson")
+	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" goes on at "+at) || !strings.Contains(said, "weir watch "+b.ID) {
+		t.Errorf("exit code %d, and said\n%s", code, said)
+	}
+	if b, err := c.Get(t.Context(), b.ID); err != nil || b.State != api.Running {
+		t.Errorf("afterwards it is %s, %v; want running", b.State, err)
+	}
+}
+
+// slowly starts a bulk action that takes for ever.
+func slowly(t *testing.T, c *client.Client) api.BulkAction {
+	t.Helper()
 	b, err := c.Create(t.Context(), api.NewBulkAction{
 		Steps: []api.Step{{Action: "picky"}}, Items: []api.Item{{ID: "a"}, {ID: "b"}, {ID: "c"}}, Start: true,
 		Rules: api.Rules{Rates: map[string]api.Rate{"picky": 0.001}},
@@ -77,13 +91,57 @@ func TestCtrlCEndsTheWatchingAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan os.Signal, 1)
-	code, said := inProcess(t, at, &onFirst{do: func() { stop <- os.Interrupt }}, stop, t.TempDir(), "watch", b.ID, "-o", "ndjson")
-	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" goes on at "+at) || !strings.Contains(said, "weir watch "+b.ID) {
-		t.Errorf("exit code %d, and said\n%s", code, said)
+	return b
+}
+
+func TestThePanelOfAServerPausesAndDetachesByKey(t *testing.T) {
+	at, c := nodeFor(t)
+	b, keys := slowly(t, c), make(chan byte)
+	said := &onFirst{do: func() {
+		go func() {
+			keys <- 'p'
+			for p, err := range c.Watch(t.Context(), b.ID) {
+				if err != nil || p.State == api.Paused {
+					break
+				}
+			}
+			keys <- 'd'
+		}()
+	}}
+	code := Main(t.Context(), Env{
+		Args: []string{"watch", b.ID, "--server", at}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: said, Dir: t.TempDir(),
+		Terminal: &Terminal{Width: func() int { return 100 }, Keys: func() (<-chan byte, func()) { return keys, func() {} }},
+	})
+	text := said.String()
+	if code != exitOK || !strings.Contains(text, "p pause   d detach") || !strings.Contains(text, "picky") || !strings.Contains(text, "detached; "+b.ID) {
+		t.Errorf("exit code %d, and drew\n%q", code, text)
 	}
-	if b, err = c.Get(t.Context(), b.ID); err != nil || b.State != api.Running {
-		t.Errorf("afterwards it is %s, %v; want running", b.State, err)
+	if b, err := c.Get(t.Context(), b.ID); err != nil || b.State != api.Paused {
+		t.Errorf("afterwards it is %s, %v; want paused", b.State, err)
+	}
+}
+
+func TestWhatCannotBeTakenBackIsAskedFor(t *testing.T) {
+	at, c := nodeFor(t)
+	for _, tt := range []struct {
+		answer string
+		code   int
+		state  api.State
+	}{
+		{"n\n", exitOther, api.Running},
+		{"", exitOther, api.Running},
+		{"y\n", exitOK, api.Cancelled},
+	} {
+		b := slowly(t, c)
+		var said bytes.Buffer
+		code := Main(t.Context(), Env{
+			Args: []string{"cancel", b.ID, "--wait", "--server", at}, Stdin: strings.NewReader(tt.answer), StdinTerminal: true,
+			Stdout: io.Discard, Stderr: &said, Dir: t.TempDir(), Terminal: &Terminal{Width: func() int { return 100 }},
+		})
+		b, err := c.Get(t.Context(), b.ID)
+		if code != tt.code || err != nil || b.State != tt.state || !strings.Contains(said.String(), "Go on? [y/N]") {
+			t.Errorf("answer %q: exit code %d, %s, %v, said %q; want %d, %s", tt.answer, code, b.State, err, said.String(), tt.code, tt.state)
+		}
 	}
 }
 
@@ -183,7 +241,7 @@ func TestASubmitThatWasStoppedGoesOn(t *testing.T) {
 func TestCellsCannotSpeakToTheTerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":                  "plain",
-		"\x1b[31mred\x1b[0m":      " [31mred [0m",
+		"\x1b[31mred\x1b[0m":     " [31mred [0m",
 		"two\nlines\tand a tab":  "two lines and a tab",
 		strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
 	} {
@@ -226,7 +284,10 @@ func TestAListSaysThatItWasCut(t *testing.T) {
 		as   output
 		want string
 	}{
-		{outTable, "NAME\na\nb\n"}, {outID, "a\nb\n"}, {outCSV, "name\na\nb\n"}, {outNDJSON, "\"a\"\n\"b\"\n"},
+		{outTable, "NAME\na\nb\n"},
+		{outID, "a\nb\n"},
+		{outCSV, "name\na\nb\n"},
+		{outNDJSON, "\"a\"\n\"b\"\n"},
 		{outJSON, "{\n  \"data\": [\n    \"a\",\n    \"b\"\n  ],\n  \"has_more\": true\n}\n"},
 	} {
 		out.Reset()

@@ -155,7 +155,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	at, b := c.draft(twoSteps)
 	c.get(at+"/preview", nil)
 	c.post(at+"/forecast", `{}`, 200, nil)
-	c.post(at+"/trial", `{"first":1}`, 200, nil)
+	c.post(at+"/trial", `{"first":1,"dry_run":false}`, 200, nil)
 	c.post(at+"/seal", `{"expected_items":4}`, 200, nil)
 	c.post(at+"/start", `{"start_at":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`, 200, nil)
 	c.post(at+"/unschedule", `{}`, 200, nil)
@@ -207,7 +207,7 @@ func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 		{"a type that is not understood", "POST", "/v1/bulk-actions", "text/plain", `steps`, 415},
 		{"no such bulk action", "GET", "/v1/bulk-actions/ba_01k9x2v6w4s8m1c7q3d5f9h0jz", "", "", 404},
 		{"a cursor of another list", "GET", "/v1/bulk-actions?cursor=abc", "", "", 400},
-		{"a bad row", "POST", at + "/items", "application/x-ndjson", "{\"id\":\"u9\"}\n{nope}\n", 400},
+		{"a bad row", "POST", at + "/items", "application/x-ndjson", "{\"id\":\"u9\"}\n{nope}\n", 422},
 		{"another number of items", "POST", at + "/seal", "application/json", `{"expected_items":7}`, 409},
 		{"a start before the seal", "POST", at + "/start", "application/json", `{}`, 409},
 	} {

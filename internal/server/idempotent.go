@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -127,7 +128,7 @@ func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, f
 		_, err = s.answers.Update(ctx, name, func(m *remembered) error { m.Until = time.Time{}; return nil })
 	}
 	if err != nil {
-		s.log.Warn("answer not kept for repeats", "request_id", v.id, "error", err)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "answer not kept for repeats", slog.String("request_id", v.id), slog.Any("error", err))
 	}
 }
 

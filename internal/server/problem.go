@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -234,7 +235,7 @@ func (s *Server) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
 	p.RequestID = requestID(ctx)
 	if p.Code == "internal" {
-		s.log.ErrorContext(ctx, "request failed", "error", err, "request_id", p.RequestID)
+		s.log.LogAttrs(ctx, slog.LevelError, "request failed", slog.Any("error", err), slog.String("request_id", p.RequestID))
 	}
 	return p
 }

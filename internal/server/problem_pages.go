@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"html/template"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -65,6 +66,6 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, t *template.Templa
 	h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'sha256-"+styleHash+"'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	if err := t.Execute(w, data); err != nil && r.Context().Err() == nil {
-		s.log.WarnContext(r.Context(), "page not written", "error", err)
+		s.log.LogAttrs(r.Context(), slog.LevelWarn, "page not written", slog.Any("error", err))
 	}
 }

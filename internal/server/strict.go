@@ -76,15 +76,11 @@ func checkText(raw []byte) *problem {
 }
 
 func kindName(k jsontext.Kind) string {
-	switch k {
-	case '[':
-		return "an array"
-	case '"':
-		return "a text"
-	case '0':
-		return "a number"
+	name, ok := map[jsontext.Kind]string{jsontext.KindBeginArray: "an array", jsontext.KindString: "a text", jsontext.KindNumber: "a number"}[k]
+	if !ok {
+		return k.String()
 	}
-	return k.String()
+	return name
 }
 
 // checkToken looks at one name or value. Documents of users are theirs: only what no program reads alike is refused there.

@@ -64,7 +64,7 @@ func (s *Server) describe(method, path, id, summary string) {
 		op.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
 	if method == http.MethodPatch {
-		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/offset+octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/offset+octet-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}} // huma would say of format binary in 3.0 what only 3.1 has
 	}
 	s.api.OpenAPI().AddOperation(op)
 }

@@ -129,7 +129,7 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	}
 	for k, v := range c.Secret {
 		if _, header := cutHeader(k); !header && !slices.Contains(secretNames, k) {
-			bad.Add("unknown_field", "secret."+k, "there is no such secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
+			bad.Add("bad_value", "secret."+k, "there is no such secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
 		}
 		if vault.IsSealed(v) {
 			bad.Add("bad_value", "secret."+k, "is a sealed secret", "send it in the clear; it is sealed before it is stored")
@@ -137,7 +137,7 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	}
 	for k := range c.Option {
 		if !slices.Contains(optionNames, k) {
-			bad.Add("unknown_field", "option."+k, "there is no such option", "known: "+strings.Join(optionNames, ", "))
+			bad.Add("bad_value", "option."+k, "there is no such option", "known: "+strings.Join(optionNames, ", "))
 		}
 	}
 	return bad.OrNil()

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+)
+
+func actionView() view[api.Action] {
+	type a = api.Action
+	return view[a]{
+		id: func(x *a) string { return x.Name },
+		columns: []column[a]{
+			{"name", func(x *a) any { return x.Name }},
+			{"kind", func(x *a) any { return x.Kind }},
+			{"resource", func(x *a) any { return cmp.Or(x.Resource, x.Name) }},
+			{"batch", func(x *a) any { return none(int64(x.Batch)) }},
+			{"undo", func(x *a) any { return x.Undo }},
+			{"origin", func(x *a) any { return x.Origin }},
+			{"disabled", func(x *a) any { return x.Disabled }},
+			{"url", func(x *a) any { return x.URL }},
+		},
+		more: []column[a]{
+			{"undo url", func(x *a) any { return x.UndoURL }},
+			{"timeout", func(x *a) any { return x.Timeout }},
+			{"tenants", func(x *a) any { return x.Tenants }},
+			{"schema", func(x *a) any { return x.Schema }},
+		},
+	}
+}
+
+func actionsCommand() command {
+	return command{use: "actions", short: "what can be done to items: list, get, apply, delete, test", subs: []command{
+		{use: "list", short: "list the actions", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, actionView(), l.Actions(ctx), 0) })
+		}},
+		{use: "get NAME", short: "show an action", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				a, err := l.Action(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return one(l, actionView(), a)
+			})
+		}},
+		{use: "apply -f FILE", short: "make HTTP actions of a file, or change them", args: between(0, 0, ""), example: `  weir actions apply -f actions.yaml`, bind: func(fs *pflag.FlagSet) runner {
+			return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, func(ctx context.Context, l *link, name string, a api.Action) (api.Action, error) {
+				return l.PutAction(ctx, name, a)
+			})
+		}},
+		removing("delete NAME", "remove an action that nothing uses", "the action", func(ctx context.Context, l *link, name string) error { return l.DeleteAction(ctx, name) }),
+		{
+			use: "test NAME", short: "send a made-up batch to an action, and see request and answer", args: between(1, 1, "NAME"),
+			example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, bind: bindActionTest,
+		},
+	}}
+}
+
+func bindActionTest(fs *pflag.FlagSet) runner {
+	items := fs.StringArray("item", nil, "`JSON` of an item: its id and data, or the data alone; repeat it for more")
+	real := fs.Bool("for-real", false, "do not tell the endpoint that it is only a trial")
+	return online(fs, func(ctx context.Context, l *link, args []string) error {
+		t := api.ActionTest{}
+		if *real {
+			dry := false
+			t.DryRun = &dry
+		}
+		for i, text := range *items {
+			it, err := testItem(text, i+1)
+			if err != nil {
+				return err
+			}
+			t.Items = append(t.Items, it)
+		}
+		if len(t.Items) == 0 {
+			t.Items = []api.Item{{ID: "test-1", Data: json.RawMessage(`{}`)}}
+		}
+		s, err := l.TestAction(ctx, args[0], t)
+		if err != nil {
+			return err
+		}
+		return l.showTrial(&s)
+	})
+}
+
+// testItem reads {"id":…,"data":…}, or takes the whole for the data.
+func testItem(text string, no int) (it api.Item, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(&it) == nil && it.ID != "" {
+		return it, nil
+	}
+	if !json.Valid([]byte(text)) {
+		return it, badUsage(`write it as in '{"id":"u1","data":{}}'`, "--item: %q is no JSON", text)
+	}
+	return api.Item{ID: fmt.Sprintf("test-%d", no), Data: json.RawMessage(text)}, nil
+}
+
+// showTrial tells how a call went. One that failed is the command's failure, too.
+func (l *link) showTrial(s *api.TrialStep) error {
+	if l.out != outTable {
+		return one(l, view[api.TrialStep]{id: func(x *api.TrialStep) string { return x.Action }}, *s)
+	}
+	p, _ := outward(l.env)
+	w := l.env.Stdout
+	if s.Request != "" {
+		fmt.Fprintf(w, "%s\n%s\n", p.dim("request"), strings.TrimSpace(s.Request))
+	}
+	if s.Status != 0 {
+		fmt.Fprintf(w, "%s %d in %s\n%s\n", p.dim("answer"), s.Status, span(time.Duration(s.Took)), strings.TrimSpace(s.Response))
+	}
+	if s.Error != "" {
+		return &failure{exitOther, s.Error, "look at what the endpoint answered"}
+	}
+	failed := 0
+	for _, i := range s.Items {
+		fmt.Fprintf(w, "%s  %s  %s\n", pad(i.ID, 12), itemState(p, &i), strings.TrimSpace(i.Code+" "+i.Message))
+		if i.State != "done" {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return ended(exitSomeFailed)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+)
+
+func resourceView() view[api.ResourceStatus] {
+	type r = api.ResourceStatus
+	return view[r]{
+		id: func(x *r) string { return x.Name },
+		columns: []column[r]{
+			{"name", func(x *r) any { return x.Name }},
+			{"rate", func(x *r) any { return x.Rate }},
+			{"concurrency", func(x *r) any { return none(int64(x.Concurrency)) }},
+			{"use", func(x *r) any { return fmt.Sprintf("%.0f%%", x.Use*100) }},
+			{"in flight", func(x *r) any { return x.InFlight }},
+			{"ready", func(x *r) any { return x.Ready }},
+			{"circuit", func(x *r) any { return x.Circuit }},
+			{"reason", func(x *r) any { return x.Reason }},
+		},
+		more: []column[r]{
+			{"allowed now", func(x *r) any { return positiveRate(x.Allowed) }},
+			{"bearable", func(x *r) any { return none(int64(x.Bearable)) }},
+			{"origin", func(x *r) any { return x.Origin }},
+			{"effective", func(x *r) any { return x.EffectiveAt }},
+		},
+	}
+}
+
+func positiveRate(r float64) any {
+	if r <= 0 {
+		return ""
+	}
+	return perSecond(r)
+}
+
+func resourcesCommand() command {
+	return command{use: "resources", short: "what is downstream and must not be overrun: list, get, set", subs: []command{
+		{use: "list", short: "list the resources and how they are used", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, _ []string) error {
+				return list(l, resourceView(), l.Resources(ctx), 0)
+			})
+		}},
+		{use: "get NAME", short: "show a resource", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				r, err := l.Resource(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return one(l, resourceView(), r)
+			})
+		}},
+		{use: "set NAME", short: "change the limits of a resource, live", args: between(1, 1, "NAME"), example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
+	}}
+}
+
+func bindResourceSet(fs *pflag.FlagSet) runner {
+	rate := fs.String("rate", "", "most items per second over all nodes, as in `450/s`, or unlimited")
+	concurrency := fs.Int("concurrency", 0, "most calls at once over all nodes; 0 is no bound")
+	return online(fs, func(ctx context.Context, l *link, args []string) error {
+		var r api.Resource
+		if fs.Changed("rate") {
+			r.Rate = new(api.Rate)
+			if err := r.Rate.UnmarshalText([]byte(*rate)); err != nil {
+				return badUsage("write it as in 450/s, or unlimited", "--rate: %v", err)
+			}
+		}
+		if fs.Changed("concurrency") {
+			r.Concurrency = concurrency
+		}
+		if r.Rate == nil && r.Concurrency == nil {
+			return badUsage("add --rate 450/s or --concurrency 8", "there is nothing to set")
+		}
+		s, err := l.PutResource(ctx, args[0], r)
+		if err != nil {
+			return err
+		}
+		return one(l, resourceView(), s)
+	})
+}
+
+func tenantView() view[api.Tenant] {
+	type t = api.Tenant
+	return view[t]{id: func(x *t) string { return x.Name }, columns: []column[t]{
+		{"name", func(x *t) any { return x.Name }},
+		{"weight", func(x *t) any { return cmp.Or(x.Weight, 1) }},
+		{"max tasks", func(x *t) any { return none(int64(x.MaxTasks)) }},
+		{"max pending", func(x *t) any { return none(x.MaxPending) }},
+		{"paused", func(x *t) any { return x.Paused }},
+	}}
+}
+
+func tenantsCommand() command {
+	return command{use: "tenants", short: "how much each tenant may use: list, set", subs: []command{
+		{use: "list", short: "list the tenants", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, tenantView(), l.Tenants(ctx), 0) })
+		}},
+		{use: "set NAME", short: "change how much a tenant may use", args: between(1, 1, "NAME"), example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
+	}}
+}
+
+func bindTenantSet(fs *pflag.FlagSet) runner {
+	var t api.Tenant
+	fs.Float64Var(&t.Weight, "weight", 1, "its share beside others: `N` gets N times as much as 1")
+	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once in a partition; 0 is no bound")
+	fs.Int64Var(&t.MaxPending, "max-pending", 0, "most `N` items accepted and not ended; 0 is no bound")
+	fs.BoolVar(&t.Paused, "paused", false, "nothing of it starts; --paused=false lets it go on")
+	return online(fs, func(ctx context.Context, l *link, args []string) error {
+		if fs.Changed("weight") && t.Weight <= 0 {
+			return badUsage("write more than 0; --paused stops a tenant", "--weight: %g is not above 0", t.Weight)
+		}
+		out, err := l.ChangeTenant(ctx, args[0], func(now *api.Tenant) error {
+			if fs.Changed("weight") {
+				now.Weight = t.Weight
+			}
+			if fs.Changed("max-tasks") {
+				now.MaxTasks = t.MaxTasks
+			}
+			if fs.Changed("max-pending") {
+				now.MaxPending = t.MaxPending
+			}
+			if fs.Changed("paused") {
+				now.Paused = t.Paused
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return one(l, tenantView(), out)
+	})
+}
