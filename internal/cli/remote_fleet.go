@@ -74,15 +74,13 @@ func (o *lanesOptions) remoteLanes(ctx context.Context, l *link, args []string) 
 	if len(args) == 1 {
 		return o.remoteDecisions(ctx, l, args[0])
 	}
-	for {
+	for ctx.Err() == nil {
 		if err := list(l, laneView(), l.Lanes(ctx), 0); err != nil || !o.watch {
 			return err
 		}
 		_ = sleep(ctx, watchEvery) // it ends with ctx
-		if ctx.Err() != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 func (o *lanesOptions) remoteDecisions(ctx context.Context, l *link, name string) error {

@@ -160,7 +160,7 @@ func (s *serving) engineOptions(acceptLoss bool) engine.Options {
 	c := s.conf
 	return engine.Options{
 		Partitions: c.Partitions, Slots: c.Slots, Workers: min(c.Workers, c.Slots), MaxPending: int64(c.Limits.PendingItems),
-		LeaseFor: time.Duration(c.Lease), DrainFor: time.Duration(c.Drain), AcceptLoss: acceptLoss, Logger: s.log,
+		LeaseFor: time.Duration(c.Lease), DrainFor: time.Duration(c.Drain), KeepFor: time.Duration(c.Retention), AcceptLoss: acceptLoss, Logger: s.log,
 	}
 }
 

@@ -40,7 +40,7 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 		Store: s, Guard: guard, Vault: v, Steps: slices.Concat(demo.Actions(demo.Options{}), env.Steps), Open: !c.Reachable() && c.AdminKey.IsZero(),
 		Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
-			MaxBody: int64(c.Limits.Body), MaxUpload: int64(c.Limits.Upload), LogRequests: true,
+			MaxBody: int64(c.Limits.Body), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
 			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),
 		},
 		Tenants: map[string]weir.TenantLimits{},

@@ -58,9 +58,6 @@ func checkBounds(s *Server, fault faultAt) {
 			fault(d.key, fmt.Sprintf("%v is not between 1s and 1h", t), "")
 		}
 	}
-	if s.Limits.Item > s.Limits.Body {
-		fault("limits.item", fmt.Sprintf("%v is more than limits.body, which is %v", &s.Limits.Item, &s.Limits.Body), "raise limits.body, or lower this")
-	}
 }
 
 // checkStore wants a store that can do what is asked for.

@@ -73,7 +73,6 @@ type Egress struct {
 type Limits struct {
 	Body              Size `yaml:"body"                help:"most bytes of a JSON request"`
 	Upload            Size `yaml:"upload"              help:"most bytes of an upload or a body with items"`
-	Item              Size `yaml:"item"                help:"most bytes of an item"`
 	ItemCount         int  `yaml:"item_count"          help:"most items of a bulk action"`
 	PendingItems      int  `yaml:"pending_items"       help:"most items accepted and not ended, over all tenants"`
 	RequestsPerSecond int  `yaml:"requests_per_second" help:"most requests of a key in a second"`
@@ -142,7 +141,7 @@ func defaults() *Server {
 		Listen: "127.0.0.1:8080", Data: ".weir", Stage: "prod", Durability: DurableDisk, Role: RoleAll,
 		Slots: 64, Workers: 16, Lease: Duration(10 * time.Second), Drain: Duration(30 * time.Second), Retention: Age(30 * day),
 		Limits: Limits{
-			Body: 8 << 20, Upload: 16 << 30, Item: 256 << 10, ItemCount: 100_000_000, PendingItems: 100_000_000,
+			Body: 8 << 20, Upload: 16 << 30, ItemCount: 100_000_000, PendingItems: 100_000_000,
 			RequestsPerSecond: 200, Uploads: 8, Streams: 32, Exports: 4,
 		},
 		Log:     Log{Format: LogAuto, Level: "info"},

@@ -246,7 +246,6 @@ func TestMistakesInSettings(t *testing.T) {
 		{"too many partitions", "partitions: 1000\n", "weir.yaml:1: partitions: 1000 is not between 1 and 256"},
 		{"no slots", "slots: 0\n", "weir.yaml:1: slots: 0 is not between 1 and 1000000"},
 		{"half a slot", "slots: 1.5\n", `weir.yaml:1: slots: "1.5" is no whole number`},
-		{"an item above the body", "limits: {item: 1GiB}\n", "weir.yaml:1: limits.item: 1GiB is more than limits.body, which is 8MiB"},
 		{"an unknown role", "role: master\n", `weir.yaml:1: role: "master" is not one of all, api, worker`},
 		{"a worker without Redis", "role: worker\n", "weir.yaml:1: role: worker needs a store that others reach, too; name it with redis, or use role all"},
 		{"replicas of nothing", "durability: replicated\n", "weir.yaml:1: durability: the embedded store has no replicas"},

@@ -36,6 +36,9 @@ func (s *Server) bulkRoutes() {
 		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag,
 	}, route{scope: access.Control, change: true}}, s.changeBulk)
 	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Throw a draft away", Tags: tag, DefaultStatus: http.StatusNoContent,
+	}, route{scope: access.Submit, change: true}}, s.deleteBulk)
+	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "End the adding of items", Tags: tag,
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.sealBulk)
 	add(s, endpoint{huma.Operation{
@@ -149,6 +152,13 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 
 func (s *Server) getBulk(ctx context.Context, in *BulkID) (*body[api.BulkAction], error) {
 	return answer(s.mine(ctx, in.ID))
+}
+
+func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return nil, s.svc.Delete(ctx, in.ID)
 }
 
 type changeInput struct {

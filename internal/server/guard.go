@@ -84,6 +84,12 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 			s.refuse(out, v, p)
 			return
 		}
+		end, p := s.slot(v)
+		if p != nil {
+			s.refuse(out, v, p)
+			return
+		}
+		defer end()
 		if v.route.stream {
 			s.streamed(out, r, next)
 			return
@@ -112,6 +118,9 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	}
 	if p := checkQuery(r.URL); p != nil {
 		return p
+	}
+	if s.sites.Check(r) != nil {
+		return newProblem("cross_site", "a browser sends this from another site", "send it from a program, or from a page of this server")
 	}
 	select {
 	case <-s.stop:

@@ -39,6 +39,9 @@ type Options struct {
 	Metrics *prometheus.Registry
 	// Limits bounds what one key may ask for. Default: nothing does.
 	Limits *access.Limits
+	// Exports is how many requests that read much may run at once, and Streams how many streams of events a key may
+	// have. Default: as many as there are.
+	Exports, Streams int
 	// Alone says that no other process answers from this store: a request with an Idempotency-Key that an earlier
 	// one was at when it died can be done at once. Default: after half a minute.
 	Alone bool
@@ -63,7 +66,10 @@ type Server struct {
 	heads  *metrics
 	// answers are those of requests with an Idempotency-Key, for repeats.
 	answers *answersTable
-	life    string // tells this server from those before it, on the same store
+	exports slots                       // of requests that read much
+	streams slots                       // of events, by key
+	sites   *http.CrossOriginProtection // refuses what browsers send from elsewhere
+	life    string                      // tells this server from those before it, on the same store
 }
 
 // New makes a server.
@@ -81,7 +87,10 @@ func New(o Options) *Server {
 		o.Logger = slog.Default()
 	}
 	useProblems()
-	s := &Server{opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{})}
+	s := &Server{
+		opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{}),
+		exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, sites: http.NewCrossOriginProtection(),
+	}
 	s.heads = newMetrics(o.Metrics, o.Version)
 	s.answers, s.life = records.New[remembered](o.Store, "answer"), rand.Text()
 	s.api = humago.New(s.mux, s.config())

@@ -42,8 +42,14 @@ var stories = []struct {
 	kind string
 	tell func(*teller, context.Context) error
 }{
-	{"filled", (*teller).fill}, {"filled", (*teller).fill}, {"filled", (*teller).fill}, {"left", (*teller).leave},
-	{"inline", (*teller).inline}, {"uploaded", (*teller).upload}, {"imported", (*teller).imported}, {"scheduled", (*teller).scheduled},
+	{"filled", (*teller).fill},
+	{"filled", (*teller).fill},
+	{"filled", (*teller).fill},
+	{"left", (*teller).leave},
+	{"inline", (*teller).inline},
+	{"uploaded", (*teller).upload},
+	{"imported", (*teller).imported},
+	{"scheduled", (*teller).scheduled},
 }
 
 // tell tells story no.

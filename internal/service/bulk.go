@@ -293,6 +293,26 @@ func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction
 	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Cancel(ctx, reason) })
 }
 
+// Delete throws a draft away, with its items. What was submitted is removed when its time is over.
+func (s *Service) Delete(ctx context.Context, id string) error {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isImporting || d.State == isSealing {
+			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}
+		}
+		d.State = isCancelled // so that nobody adds to it
+		return nil
+	})
+	if errors.Is(err, weir.ErrNotFound) {
+		if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
+			return &Refusal{Code: "wrong_state", Detail: id + " is not a draft any more", Fix: "cancel it; it is removed when the time for which it is kept is over"}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.removeDraft(context.WithoutCancel(ctx), id)
+}
+
 // Do carries a command out, and waits a moment for its effect to show. If states
 // are given, the bulk action has to be in one of them.
 func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
