@@ -78,7 +78,7 @@ func TestWhatIsScheduledStartsAtItsTime(t *testing.T) {
 		must(t, c.Start(t.Context(), time.Now().Add(2*time.Hour)))
 		must(t, d.Unschedule(t.Context()))
 		must(t, r.stop())
-		r = start(t, s, engine.Options{}, action(a)) // times survive
+		start(t, s, engine.Options{}, action(a)) // times survive
 		time.Sleep(58*time.Minute + 50*time.Second)
 		is(t, b, weir.BulkScheduled, 0)
 		time.Sleep(20 * time.Second)
@@ -357,7 +357,7 @@ func TestEventsAreToldUntilTheyAreTaken(t *testing.T) {
 		is(t, b, weir.BulkCompleted, 20)
 		must(t, r.stop())
 		before := len(told)
-		r = start(t, s, o, action(a))
+		start(t, s, o, action(a))
 		time.Sleep(time.Minute)
 		if len(told) != before {
 			t.Errorf("what was taken is told again: %v", told[before:])

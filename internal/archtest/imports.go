@@ -52,8 +52,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/node", May: join(base, middle, Core, surface, []string{"api"})},
 	{Dir: "internal/nodetest", May: []string{"..."}},
 	{Dir: "internal/serverkill", May: []string{"..."}},
-	// Holds modules in go.mod while what needs them is being written.
-	{Dir: "internal/wanted"},
+	{Dir: "internal/badinput", StdlibOnly: true},
+	{Dir: "internal/docstest", StdlibOnly: true},
 	{Dir: "internal/cli/...", May: []string{"..."}},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
 	// The commands in a user's own binary.

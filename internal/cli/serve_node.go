@@ -30,7 +30,7 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 		return nil, badUsage("", "%v", err)
 	}
 	guard := egress.New(egress.Policy{Allow: allow, Refused: func(e *egress.NotAllowedError) {
-		log.Warn("connection not allowed", "address", e.Address.String(), "reason", e.Reason)
+		log.LogAttrs(ctx, slog.LevelWarn, "connection not allowed", slog.String("address", e.Address.String()), slog.String("reason", e.Reason))
 	}})
 	v, err := c.OpenVault()
 	if err != nil {
@@ -38,7 +38,7 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	}
 	o := node.Options{
 		Store: s, Guard: guard, Vault: v, Steps: slices.Concat(demo.Actions(demo.Options{}), env.Steps), Open: !c.Reachable() && c.AdminKey.IsZero(),
-		Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
+		Alone: len(c.Redis) == 0, Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
 			MaxBody: int64(c.Limits.Body), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
 			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),

@@ -52,7 +52,7 @@ func start(t *testing.T) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	s := memstore.New(memstore.Options{})
 	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{
 		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true,

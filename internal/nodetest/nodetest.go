@@ -67,11 +67,11 @@ func Start(t testing.TB, o Options) *Node {
 	must(t, err)
 	log := slog.New(slog.DiscardHandler)
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
-	n, err := node.New(context.Background(), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Server: o.Server, Metrics: o.Metrics, Logger: log})
+	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Server: o.Server, Metrics: o.Metrics, Logger: log})
 	must(t, err)
 	eo := engine.Options{Logger: log, Partitions: o.Partitions}
 	n.Prepare(&eo)
-	e, err := engine.Open(context.Background(), s, eo)
+	e, err := engine.Open(context.WithoutCancel(t.Context()), s, eo)
 	must(t, err)
 	n.Attach(e)
 	r := &Node{Node: n, t: t}
@@ -81,7 +81,7 @@ func Start(t testing.TB, o Options) *Node {
 
 // run does the node's work until the test ends.
 func (n *Node) run(e *engine.Engine) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(n.t.Context()))
 	ended := make(chan error, 2)
 	go func() { ended <- e.Run(ctx) }()
 	go func() { ended <- n.Node.Run(ctx) }()

@@ -31,6 +31,22 @@ func (s *Server) appendRoutes() {
 			"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
 		}},
 	}, route{scope: access.Submit, change: true, stream: true}}, s.appendItems)
+	add(s, endpoint{huma.Operation{
+		OperationID: "bulk_action.import", Method: http.MethodPost, Path: bulkPath + "/{id}/import", Summary: "Read the items of an empty draft from an upload or a source", Tags: []string{"items"},
+		Description: "It is read at once, and sealed when all is there; start it then.",
+	}, route{scope: access.Submit, change: true, keyed: true}}, s.importItems)
+}
+
+type importInput struct {
+	BulkID
+	Body api.Source
+}
+
+func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.BulkAction], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Import(ctx, in.ID, in.Body))
 }
 
 type appendInput struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) 
 // cut breaks an answer off whose end cannot be sent: whoever reads it must not take it for whole.
 func (s *Server) cut(ctx context.Context, what string, err error) {
 	if !errors.Is(err, context.Canceled) {
-		s.log.WarnContext(ctx, "answer cut off", "what", what, "error", err, "request_id", requestID(ctx))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "answer cut off", slog.String("what", what), slog.Any("error", err), slog.String("request_id", requestID(ctx)))
 	}
 	panic(http.ErrAbortHandler)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,18 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.get("/v1/bulk-actions?limit=1&state=completed&label=team%3Dgrowth", nil)
 	c.post(at+"/retry", `{"code":"is_bad"}`, 201, nil)
 	c.post(at+"/clone", `{}`, 201, nil)
+	segment := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"items":[{"id":"s1"},{"id":"s2"}]}`)
+	}))
+	t.Cleanup(segment.Close)
+	c.post("/v1/bulk-actions", twoSteps, 201, &b)
+	c.post("/v1/bulk-actions/"+b.ID+"/import", `{"segment":{"url":"`+segment.URL+`"}}`, 200, nil)
+	if sealed := c.Until(b.ID, api.Sealed); sealed.Counts.Total != 2 {
+		t.Errorf("imported %+v, want 2 items", sealed.Counts)
+	}
+	thrown, _ := c.draft(twoSteps)
+	c.call("DELETE", thrown, "", "", 204, nil)
 	c.post(at+"/undo", `{}`, 201, nil)
 
 	held, b := c.draft(`{"steps":[{"action":"award"}],"canary":{"items":1},"start":true}`)

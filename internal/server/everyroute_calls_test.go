@@ -43,8 +43,10 @@ var calls = map[string]func(p *place) call{
 	"bulk_action.undo":       func(p *place) call { return call{path: p.ended() + "/undo", body: `{}`} },
 	"bulk_action.clone":      func(p *place) call { return call{path: p.bulk(someItems) + "/clone", body: `{}`} },
 	"bulk_action.trial":      func(p *place) call { return call{path: p.bulk(someItems) + "/trial", body: `{"dry_run":false}`} },
-	"bulk_action.import":     func(p *place) call { return call{path: p.bulk("") + "/import", body: `{}`} },
-	"bulk_action.delete":     func(p *place) call { return call{path: p.bulk("")} },
+	"bulk_action.import": func(p *place) call {
+		return call{path: p.bulk("") + "/import", body: fmt.Sprintf(`{"segment":{"url":"%s/segment"}}`, p.w.sink.URL)}
+	},
+	"bulk_action.delete": func(p *place) call { return call{path: p.bulk("")} },
 
 	"dlq.retry": func(p *place) call {
 		return call{path: "/v1/dlq/retry", body: p.ofBulk(`{"filter":{"bulk_action":"%s"}}`)}

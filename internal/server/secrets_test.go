@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -201,7 +202,7 @@ func (w *world) plantWrongly(p planted) {
 // lookAtEverything reads all that can be read, as an operator and as a tenant.
 func (w *world) lookAtEverything() {
 	for _, r := range w.routes() {
-		if r.Method != "GET" || strings.HasSuffix(r.Path, "/events") {
+		if r.Method != http.MethodGet || strings.HasSuffix(r.Path, "/events") {
 			continue
 		}
 		path, ok := w.acme.at(r)

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -43,10 +45,10 @@ func (s *Server) caught(r *http.Request, v *visit, w *watched) {
 	if broken == nil {
 		return
 	}
-	if broken == http.ErrAbortHandler {
+	if err, ok := broken.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(broken)
 	}
-	s.log.ErrorContext(r.Context(), "endpoint panicked", "request_id", v.id, "route", v.route.id, "panic", broken, "stack", string(debug.Stack()))
+	s.log.LogAttrs(r.Context(), slog.LevelError, "endpoint panicked", slog.String("request_id", v.id), slog.String("route", v.route.id), slog.Any("panic", broken), slog.String("stack", string(debug.Stack())))
 	if w.status == 0 {
 		s.refuse(w, v, newProblem("internal", "something went wrong that should not have", "try again"))
 	}
@@ -60,8 +62,7 @@ func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
 	took := time.Since(began)
 	s.heads.request(v.route.id, r.Method, w.status, took)
 	if s.opts.LogRequests {
-		s.log.InfoContext(r.Context(), "request", "request_id", v.id, "method", r.Method, "route", v.route.id, "status", w.status,
-			"took", took.String(), "key", v.who.KeyID)
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id), slog.String("method", r.Method), slog.String("route", v.route.id), slog.Int("status", w.status), slog.String("took", took.String()), slog.String("key", v.who.KeyID))
 	}
 	if v.route.change && w.status < 300 && !v.replayed && s.opts.Audit != nil {
 		s.audit(r, v, w)
@@ -84,6 +85,6 @@ func (s *Server) audit(r *http.Request, v *visit, w *watched) {
 		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
 	})
 	if err != nil {
-		s.log.ErrorContext(r.Context(), "change not audited", "request_id", v.id, "action", v.route.id, "target", target, "error", err)
+		s.log.LogAttrs(r.Context(), slog.LevelError, "change not audited", slog.String("request_id", v.id), slog.String("action", v.route.id), slog.String("target", target), slog.Any("error", err))
 	}
 }

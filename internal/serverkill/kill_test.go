@@ -46,6 +46,7 @@ func size(t *testing.T, variable string, everyDay int) int {
 // half-accepts nothing, makes one bulk action for each time of a schedule, and
 // tells of each end once.
 func TestKilledAtAnyMomentTheServerKeepsItsWord(t *testing.T) {
+	t.Parallel() // most of its time it waits
 	kills := size(t, envKills, 27)
 	w := newWorld(t)
 	w.start()
@@ -102,6 +103,7 @@ func TestKilledAtAnyMomentTheServerKeepsItsWord(t *testing.T) {
 // A server that is killed while it reads a long list goes on where it was: every
 // user is in the report once.
 func TestASegmentIsReadOnceThroughTwoDeaths(t *testing.T) {
+	t.Parallel()
 	users := size(t, envUsers, 40_000)
 	w := newWorld(t)
 	w.start()

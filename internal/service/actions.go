@@ -274,7 +274,7 @@ func (r *actions) keep(ctx context.Context, log *slog.Logger) {
 	for failing := false; ; {
 		err := r.refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			log.Warn("actions not read, will ask again", "error", err)
+			log.LogAttrs(ctx, slog.LevelWarn, "actions not read, will ask again", slog.Any("error", err))
 		}
 		failing = err != nil
 		select {

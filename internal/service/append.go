@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -139,7 +140,7 @@ func (s *Service) touch(ctx context.Context, id string, d *draft) {
 	}
 	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.Touched = time.Now().UTC(); return nil })
 	if err != nil {
-		s.log.Warn("use of a draft not noted", "bulk_action", id, "error", err)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "use of a draft not noted", slog.String("bulk_action", id), slog.Any("error", err))
 	}
 }
 

@@ -51,15 +51,13 @@ func (s *Service) Event(ctx context.Context, ev engine.Event) error {
 }
 
 func happeningOf(s weir.BulkState) string {
-	switch s {
-	case weir.BulkAwaiting:
-		return "bulk_action.canary_ready"
-	case weir.BulkCancelled:
-		return "bulk_action.cancelled"
-	case weir.BulkStopped:
-		return "bulk_action.stopped"
+	kind, ok := map[weir.BulkState]string{
+		weir.BulkAwaiting: "canary_ready", weir.BulkCancelled: "cancelled", weir.BulkStopped: "stopped",
+	}[s]
+	if !ok {
+		kind = "completed"
 	}
-	return "bulk_action.completed"
+	return "bulk_action." + kind
 }
 
 // tellFailed tells that a draft could not become a bulk action, and notes that it was told.

@@ -184,9 +184,9 @@ func (s *Service) Partitions(ctx context.Context) ([]api.Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Partition, n)
-	for i := range out {
-		out[i].Partition = partitionName(i)
+	var out []api.Partition
+	for i := range n {
+		out = append(out, api.Partition{Partition: partitionName(i)})
 	}
 	for p, node := range s.engine.Owners() {
 		for p >= len(out) { // of an older map, still with work

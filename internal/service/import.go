@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -40,7 +41,7 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		for e, err := range s.drafts.All(ctx, "") {
 			if err != nil {
 				if ctx.Err() == nil {
-					s.log.Warn("drafts not read, will look again", "error", err)
+					s.log.LogAttrs(ctx, slog.LevelWarn, "drafts not read, will look again", slog.Any("error", err))
 				}
 				break
 			}
@@ -70,7 +71,7 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		case <-sweep.C:
 			clear(later) // some of them are no more
 			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("what is no longer needed was not removed, will be tried again", "error", err)
+				s.log.LogAttrs(ctx, slog.LevelWarn, "what is no longer needed was not removed, will be tried again", slog.Any("error", err))
 			}
 		}
 	}
@@ -116,11 +117,11 @@ func (s *Service) advance(ctx context.Context, id string, d *draft) bool {
 	case d.State == isFailed && d.Untold:
 		err = s.tellFailed(ctx, id, d)
 	default:
-		s.log.Info("removing a draft that nobody has touched for long", "bulk_action", id)
+		s.log.LogAttrs(ctx, slog.LevelInfo, "removing a draft that nobody has touched for long", slog.String("bulk_action", id))
 		err = s.removeDraft(ctx, id)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errNotYet) {
-		s.log.Warn("draft does not get on, will be tried again", "bulk_action", id, "error", err)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "draft does not get on, will be tried again", slog.String("bulk_action", id), slog.Any("error", err))
 	}
 	return err == nil
 }
@@ -196,7 +197,7 @@ func (s *Service) readSource(ctx context.Context, id string, d *draft) error {
 			break
 		}
 		if sum.last.Last {
-			if err := s.write(ctx, id, part{Seal: &seal{Start: true, At: time.Now().UTC()}}, s.stillOpen(sum)); err != nil && !errors.Is(err, errOvertaken) {
+			if err := s.write(ctx, id, part{Seal: &seal{Start: d.Start, At: time.Now().UTC()}}, s.stillOpen(sum)); err != nil && !errors.Is(err, errOvertaken) {
 				return err
 			}
 			continue
@@ -322,8 +323,43 @@ func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 	if e.Value.State != isFailed {
 		return nil
 	}
-	s.log.Info("source cannot be read", "bulk_action", id, "error", why)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "source cannot be read", slog.String("bulk_action", id), slog.Any("error", why))
 	return s.tellFailed(ctx, id, &e.Value)
+}
+
+// Import has an empty draft read its items from a source now, and then sealed. It is not started by that.
+func (s *Service) Import(ctx context.Context, id string, from api.Source) (api.BulkAction, error) {
+	sum, err := s.readLog(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	d, err := s.getDraft(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, s.notDraft(ctx, id, err)
+	}
+	d.Spec.Source = &from
+	switch {
+	case sum.parts > 0:
+		return api.BulkAction{}, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s has %d items already", id, sum.items), Fix: "import into a draft without items"}
+	default:
+		var bad weir.InputError
+		if err := s.checkSource(&d.Spec, d.Tenant); err != nil {
+			addFault(&bad, err, "bad_source", "source")
+			return api.BulkAction{}, &bad
+		}
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State != isDraft || d.Spec.Source != nil {
+			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s, or has a source", id, d.State), Fix: "import into a draft without a source"}
+		}
+		d.Spec.Source, d.State = &from, isImporting
+		return nil
+	})
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	s.look()
+	return s.Get(ctx, id)
 }
 
 // checkSource says what is wrong with a source, without reaching out.

@@ -68,7 +68,7 @@ func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskIte
 		Attempt: 1, Deadline: time.Now().Add(timeout), Items: items, Outcomes: make([]weir.Outcome, len(items)), DryRun: dryRun, Heartbeat: func() {},
 	}
 	began := time.Now()
-	err, returned := callOnce(ctx, call, t)
+	returned, err := callOnce(ctx, call, t)
 	if !returned { // it may still write into both: they are its own now
 		t = &weir.Task{Step: t.Step, Items: items, Outcomes: make([]weir.Outcome, len(items))}
 		seen = &eavesdrop{}
@@ -83,21 +83,21 @@ func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskIte
 
 // callOnce runs a handler on a goroutine of its own, which it may end. One that
 // does not return a while after its time is left alone.
-func callOnce(ctx context.Context, call weir.Handler, t *weir.Task) (err error, returned bool) { //nolint:staticcheck // the error is what is asked for, the other how it came
+func callOnce(ctx context.Context, call weir.Handler, t *weir.Task) (returned bool, err error) {
 	ended := make(chan error, 1)
 	go execute.Run(ctx, call, t, func(err error) { ended <- err })
 	select {
 	case err = <-ended:
-		return err, true
+		return true, err
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(trialGrace)
 	defer late.Stop()
 	select {
 	case err = <-ended:
-		return err, true
+		return true, err
 	case <-late.C:
-		return &execute.CallError{Code: execute.CodeTimeout, Err: context.Cause(ctx)}, false
+		return false, &execute.CallError{Code: execute.CodeTimeout, Err: context.Cause(ctx)}
 	}
 }
 

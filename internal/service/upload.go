@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"time"
 
@@ -95,7 +94,7 @@ func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 	if err != nil {
 		return err
 	}
-	rd, err := source.Open(io.Reader(r), file.Meta["filename"], source.Options{IDColumn: f.itemID})
+	rd, err := source.Open(r, file.Meta["filename"], source.Options{IDColumn: f.itemID})
 	if err != nil {
 		return &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
 	}
