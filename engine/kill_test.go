@@ -20,7 +20,7 @@ import (
 func TestKilledAtAnyMomentLosesNothing(t *testing.T) {
 	items, kills := 200_000, 50
 	if testing.Short() {
-		items, kills = 40_000, 10
+		items, kills = 20_000, 5
 	}
 	w := newWorld(t, items)
 	random := rand.New(rand.NewPCG(killSeed, uint64(kills)))

@@ -100,7 +100,11 @@ func TestOneKeyIsOneBulkActionWhileTheMapChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := noop("step"), several{memory()}
 		three := nodes(t, s, 3, a)
-		ids := make([]map[weir.BulkID]bool, 50)
+		keys := 50
+		if testing.Short() {
+			keys = 15
+		}
+		ids := make([]map[weir.BulkID]bool, keys)
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		for k := range ids {

@@ -209,7 +209,7 @@ func TestBadObjectsArePermanentAndSayWhere(t *testing.T) {
 	for _, tt := range []struct{ name, content, code, says string }{
 		{"broken.ndjson", good + "{\"id\":\n", source.CodeBadLine, "line 2501, column 7"},
 		{"no-id.ndjson", good + "{\"n\":1}\n", source.CodeMissingID, "line 2501"},
-		{"zero-id.ndjson", good + "{\"id\":\"\\u0000\"}\n", feed.CodeBadID, "line 2501"},
+		{"zero-id.ndjson", good + "{\"id\":\"\\u0000\"}\n", feed.CodeBadEncoding, "line 2501"},
 		{"zero.ndjson", good + good + good + good + "{\"id\":\"\x00\"}\n", source.CodeNotText, "zero bytes"},
 		{"zero.csv", "id,n\n" + strings.Repeat("1234567,7654321\n", 9000) + "1,\x00\n", source.CodeNotText, "zero bytes"},
 		{"wide-row.csv", "id,n\n" + strings.Repeat("1,2\n", 2500) + "1,2,3\n", source.CodeBadCSV, "line 2502"},
