@@ -14,10 +14,10 @@ FUZZ    ?= 5s
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
 # What plays whole stories with what is raced here (nodes as processes, examples,
-# the pages of the documentation, bad input) plays them without it, below.
+# the pages of the documentation, bad input), and the tools of tests, run without it, below.
 # They run with -short, which makes a test smaller and never skips one.
 PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
-STORIES := fleet serverkill badinput docstest examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
+STORIES := fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
@@ -64,7 +64,7 @@ race: deps ## tests of the packages with goroutines, under the race detector
 	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
 		echo "left out: the race detector needs a C compiler, and there is none"; \
 	else \
-		$(GO) test -race -short -timeout $(TIMEOUT) $(RACE); \
+		$(GO) test -race -short -p 3 -timeout $(TIMEOUT) $(RACE); \
 	fi
 
 examples: ## build every example and run those in the documentation
