@@ -48,6 +48,19 @@ func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) err
 	return o.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
 }
 
+// SetLimits is [Operator.SetLimits]; this node keeps to them when it returns.
+func (e *Engine) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
+	return e.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
+}
+
+// ChangeLimits is [Operator.ChangeLimits]; this node keeps to them when it returns.
+func (e *Engine) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
+	if err := e.Operator.ChangeLimits(ctx, change); err != nil {
+		return err
+	}
+	return e.obeyLimits(ctx)
+}
+
 // LimitsWithin is how soon all nodes keep to changed limits, and to circuits set by hand.
 const LimitsWithin = limitsEvery
 

@@ -42,8 +42,8 @@ func crashed(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	s.Attach(e)
+	t.Cleanup(func() { _ = st.Close() }) // after the engine has ended
 	runs(t, e.Run)
-	t.Cleanup(func() { _ = st.Close() })
 	return s
 }
 
