@@ -28,7 +28,7 @@ BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install what the tests need besides Go, if it is missing: redis-server
+deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql
 	@sh tools/deps.sh
 
 test: deps ## run all tests; starts and cleans up whatever they need
