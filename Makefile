@@ -13,11 +13,11 @@ SEED    ?=
 FUZZ    ?= 5s
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
-# What plays whole stories with what is raced here (nodes as processes, examples,
+# What plays whole stories with what is raced here (commands, nodes as processes, examples,
 # the pages of the documentation, bad input), and the tools of tests, run without it, below.
 # They run with -short, which makes a test smaller and never skips one.
 PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
-STORIES := fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
+STORIES := cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
