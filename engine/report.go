@@ -164,7 +164,7 @@ func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error)
 		return nil, err
 	}
 	out := make([]report.Row, s.Size)
-	base := b.spec.Base(no)
+	base := b.spec.Position(no)
 	for i := range out {
 		out[i] = r.row(items, s, i)
 		out[i].No, out[i].KeyNo = base+int64(i), base+int64(i)

@@ -14,13 +14,15 @@ const ms = time.Millisecond
 
 // chain is the work of the examples: an award at 500/s, then a message at 300/s.
 func chain(items int64) (Work, Load) {
-	return Work{
+	w := Work{
 		Name: "spring", Tenant: "growth", Items: items,
 		Steps: []Step{{Name: "award", Action: "award-reward", Resource: "award.db"}, {Name: "notify", Action: "send-message", Resource: "send-message"}},
-	}, Load{Resources: []Resource{
+	}
+	l := Load{Resources: []Resource{
 		{Name: "award.db", Rate: 500, Service: 80 * ms, P99: 300 * ms, Samples: 10_000},
 		{Name: "send-message", Rate: 300, Service: 200 * ms, P99: 800 * ms, Samples: 10_000},
 	}}
+	return w, l
 }
 
 func of(t *testing.T, w Work, l Load) Forecast {

@@ -59,18 +59,6 @@ func (c *Created) BlockSize(no uint32) int {
 	return int(min(block.Size, c.Items-int64(no)*block.Size))
 }
 
-// Base is the position of the first item of block no.
-func (c *Created) Base(no uint32) int64 {
-	if c.Sizes == nil {
-		return int64(no) * block.Size
-	}
-	var n int64
-	for _, size := range c.Sizes[:no] {
-		n += int64(size)
-	}
-	return n
-}
-
 // Verb is a command to a bulk action.
 type Verb string
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +79,7 @@ func ofProgram(st weir.Step) *action {
 		Name: st.Name, Kind: "go", Origin: "program", Undo: st.Undo != nil, Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
 		Retry: &api.Retry{MaxAttempts: st.Retry.MaxAttempts, Base: api.Duration(st.Retry.Base), Cap: api.Duration(st.Retry.Cap)},
 	}}
-	if len(st.Name) > 5 && st.Name[:5] == "demo." {
+	if strings.HasPrefix(st.Name, "demo.") {
 		a.Kind = "demo"
 	}
 	if st.Endpoint != nil {

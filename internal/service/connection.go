@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -67,7 +68,7 @@ func feedConnection(c api.Connection) feed.Connection {
 		PrivateKey: feed.Secret(c.Secret["private_key"]),
 	}
 	for k, v := range c.Secret {
-		if name, ok := cutHeader(k); ok {
+		if name, ok := strings.CutPrefix(k, "header."); ok {
 			if out.Headers == nil {
 				out.Headers = map[string]feed.Secret{}
 			}
@@ -75,14 +76,6 @@ func feedConnection(c api.Connection) feed.Connection {
 		}
 	}
 	return out
-}
-
-func cutHeader(key string) (string, bool) {
-	const prefix = "header."
-	if len(key) > len(prefix) && key[:len(prefix)] == prefix {
-		return key[len(prefix):], true
-	}
-	return "", false
 }
 
 // Brokers is how to reach the brokers of a connection of kind kafka.

@@ -128,7 +128,7 @@ func (s *Service) checkConnection(c *api.Connection) error {
 		}
 	}
 	for k, v := range c.Secret {
-		if _, header := cutHeader(k); !header && !slices.Contains(secretNames, k) {
+		if name, _ := strings.CutPrefix(k, "header."); (name == k || name == "") && !slices.Contains(secretNames, k) {
 			bad.Add("bad_value", "secret."+k, "there is no such secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
 		}
 		if vault.IsSealed(v) {
@@ -261,7 +261,7 @@ func (s *Service) tryHTTP(ctx context.Context, c api.Connection) (string, error)
 		return "", err
 	}
 	for k, v := range c.Secret {
-		if name, ok := cutHeader(k); ok {
+		if name, ok := strings.CutPrefix(k, "header."); ok {
 			req.Header.Set(name, v)
 		}
 	}

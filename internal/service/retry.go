@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -38,7 +39,7 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 	if err != nil {
 		return api.Linked{}, err
 	}
-	if want.Step != "" && !known(b.Info().Steps, want.Step) {
+	if want.Step != "" && !slices.Contains(b.Info().Steps, want.Step) {
 		return api.Linked{}, &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "there is no such step", Fix: fmt.Sprintf("the steps are %q", b.Info().Steps)}
 	}
 	h := handling{
@@ -46,15 +47,6 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 		Rate: want.Rate, KeepKeys: want.KeepKeys, At: time.Now().UTC(), Pending: true,
 	}
 	return s.retry(ctx, id, &h)
-}
-
-func known(list []string, name string) bool {
-	for _, n := range list {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // ended finds a bulk action whose failed items can be tried again.
