@@ -34,6 +34,8 @@ type partitionMap struct {
 	Most       int    `json:"most"`             // the most partitions of any generation
 	Before     []int  `json:"before,omitempty"` // numbers of partitions of earlier generations, each once, the last one last
 	Closing    bool   `json:"closing,omitempty"`
+	// Restored is when the map was put back into a store that had lost it, in nanoseconds.
+	Restored int64 `json:"restored,omitempty"`
 }
 
 // next is the map after m.
@@ -157,13 +159,18 @@ func (e *Engine) closeClaims(ctx context.Context, raw []byte, m *partitionMap) e
 	return e.writeLayout(ctx, raw, &done)
 }
 
-// restoreLayout puts the map back into a store that was emptied. What else is
-// missing, the owners of the partitions find out.
+// restoreLayout puts the map back into a store that was emptied, and reads it: another node may
+// have been first. What else is missing, the owners of the partitions find out.
 func (e *Engine) restoreLayout(ctx context.Context) error {
 	m := *e.layout.now()
 	e.log.LogAttrs(ctx, slog.LevelError, "the store has lost the map of partitions, putting it back", slog.Uint64("generation", m.Generation))
 	m.Closing = m.Closing || m.Generation > 1 // which claims are refused is lost, too
-	return e.writeLayout(ctx, nil, &m)
+	m.Restored = time.Now().UnixNano()
+	if err := e.writeLayout(ctx, nil, &m); err != nil {
+		return err
+	}
+	_, _, err := e.readLayout(ctx)
+	return err
 }
 
 // readLayout reads the newest map and follows it; nil means that there is none.
@@ -182,7 +189,7 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 	}
 	if known := e.layout.now(); known != nil && known.Generation > m.Generation { // the store was set back: finish that change again
 		again := *known
-		again.Closing = true
+		again.Closing, again.Restored = true, m.Restored
 		m = &again
 	}
 	e.layout.current.Store(m)

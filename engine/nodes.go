@@ -24,6 +24,7 @@ const (
 type nodeRecord struct {
 	Slots   int           `json:"slots"`
 	Pending map[int]int64 `json:"pending,omitempty"` // items that have not ended, by partition that it owns
+	Taking  []int         `json:"taking,omitempty"`  // partitions that it has the lease of, and is loading
 }
 
 // fleet is what this node knows of all nodes.
@@ -47,7 +48,7 @@ func (e *Engine) stay(ctx context.Context) error {
 	changed := "joined" // what to tell the others once it is announced
 	for ctx.Err() == nil {
 		news := e.fleet.news.rung()
-		if err := e.look(ctx); err == nil {
+		if err := o.look(ctx); err == nil {
 			o.follow()
 			if changed != "" {
 				e.tell(ctx, changed, 0)
@@ -78,6 +79,8 @@ func (e *Engine) look(ctx context.Context) error {
 	for i := range e.parts {
 		if p := e.parts[i].Load(); p != nil {
 			self.Pending[i] = p.pending.Load()
+		} else if e.taking[i].Load() {
+			self.Taking = append(self.Taking, i)
 		}
 	}
 	raw, err := json.Marshal(self)
@@ -141,13 +144,18 @@ func (f *fleet) elsewhere(partition int, self string) bool {
 	return false
 }
 
-// list returns the live nodes, and who owns what.
+// list returns the live nodes, and who owns what or is about to.
 func (f *fleet) list() (nodes []route.Node, held map[int]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	held = map[int]string{}
 	for name, n := range f.nodes {
 		nodes = append(nodes, route.Node{Name: name, Slots: n.Slots})
+		for _, p := range n.Taking {
+			held[p] = max(held[p], name) // one of them has the lease; all nodes have to think of the same one
+		}
+	}
+	for name, n := range f.nodes {
 		for p := range n.Pending {
 			held[p] = name
 		}
@@ -169,6 +177,8 @@ type ownership struct {
 	ctx    context.Context
 	owned  map[int]context.CancelFunc
 	ended  chan release
+	doubt  doubt
+	heirs  map[int]bool // partitions of which only this node can put back what the store has lost
 }
 
 // release is how the owning of a partition ended.
@@ -184,12 +194,12 @@ func (o *ownership) follow() {
 	owner := route.Assign(upTo(e.layout.now().Most), nodes, held)
 	for p, node := range owner {
 		_, owned := o.owned[p]
-		if node == e.node && !owned && e.health.mayTry(p) {
+		if (node == e.node && o.mayTake(p) || o.heirs[p]) && !owned && e.health.mayTry(p) {
 			o.begin(p)
 		}
 	}
 	for p, handOver := range o.owned {
-		if owner[p] != e.node {
+		if owner[p] != e.node && !o.heirs[p] {
 			handOver()
 		}
 	}

@@ -18,13 +18,15 @@ func (p *part) own(ctx context.Context) error {
 	if err := p.acquire(ctx); err != nil {
 		return err
 	}
+	e := p.engine
+	e.taking[p.no].Store(true)
 	stop := context.WithoutCancel(ctx)
 	defer p.handOver(stop)
 	if err := p.loadAgain(ctx); err != nil {
 		return err
 	}
-	e := p.engine
 	e.parts[p.no].Store(p)
+	e.taking[p.no].Store(false)
 	e.health.runs(p.no)
 	e.log.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.pending.Load()))
 	beside, cancel := context.WithCancel(stop)
@@ -55,6 +57,7 @@ func (p *part) own(ctx context.Context) error {
 
 // handOver gives the lease back and says so: the next owner need not wait.
 func (p *part) handOver(ctx context.Context) {
+	p.engine.taking[p.no].Store(false)
 	ctx, cancel := context.WithTimeout(ctx, p.engine.opts.LeaseFor)
 	defer cancel()
 	if p.engine.store.Release(ctx, p.no, p.token) == nil { // else it runs out by itself

@@ -92,4 +92,10 @@ func (p *past) acked(no int) (number uint64) {
 }
 
 // left tells that a partition was handed over: from now on others may commit.
-func (p *past) left(no int) { p.with(no, func(w *window) { w.left = true }) }
+func (p *past) left(no int) { p.with(no, func(w *window) { w.mine = false }) }
+
+// mine reports whether this node was the last to own a partition, as far as it knows, and up to which commit.
+func (p *past) mine(no int) (acked uint64, mine bool) {
+	p.with(no, func(w *window) { acked, mine = w.acked, w.mine })
+	return acked, mine
+}

@@ -395,3 +395,58 @@ func TestSubmitsThatAreThereAreNotRunTwice(t *testing.T) {
 		}
 	})
 }
+
+// slowMachine is a time machine that takes its time to commit, so that putting back takes a while, too.
+type slowMachine struct{ *timeMachine }
+
+func (m slowMachine) Commit(ctx context.Context, no int, tok store.Token, b *store.Batch) error {
+	time.Sleep(20 * time.Millisecond)
+	return m.timeMachine.Commit(ctx, no, tok, b)
+}
+
+// Whoever remembers a partition has to be the one who takes it, and to end what it began, although nobody knows any more
+// who is there and who had what.
+func TestNodesOnAStoreThatForgotEverythingLoseNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		at   time.Duration
+	}{
+		{"while they are busy", 3 * time.Second},
+		{"between two announcements", 3*time.Second + 130*time.Millisecond},
+		{"when almost all is done", 6 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls tally
+				s := slowMachine{newTimeMachine()}
+				var rigs []*rig
+				for range 3 {
+					rigs = append(rigs, start(t, s, engine.Options{Partitions: 12, Slots: 8, LeaseFor: 3 * time.Second}, action(paced(&calls))))
+					time.Sleep(70 * time.Millisecond) // their announcements are not all at the same time
+				}
+				time.Sleep(time.Second)
+				var all []*engine.BulkAction
+				for i := range 24 {
+					sp := spec(paced(&calls))
+					sp.Tenant = fmt.Sprint("tenant ", i)
+					all = append(all, submit(t, rigs[i%3], sp, numbers(50*(i+1))[50*i:]))
+				}
+				time.Sleep(tt.at - time.Second)
+				s.Restore(nil)
+				time.Sleep(30 * time.Second)
+				for _, x := range all {
+					wantState(t, x, weir.BulkCompleted)
+				}
+				if len(calls.all()) != 24*50 {
+					t.Errorf("%d items were run, want %d", len(calls.all()), 24*50)
+				}
+				for i, r := range rigs {
+					if err := r.Health(); err != nil {
+						t.Errorf("node %d: Health() = %v", i, err)
+					}
+				}
+				wantOwned(t, 12, rigs...)
+			})
+		})
+	}
+}

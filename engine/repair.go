@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -48,6 +49,8 @@ func (p *part) repair(ctx context.Context) error {
 	past := &e.past.parts[p.no]
 	past.writing.Lock()
 	defer past.writing.Unlock()
+	ctx, cancel := outlast(ctx, e.opts.LeaseFor) // half of it would be whole for the next owner
+	defer cancel()
 	last, err := p.mend(ctx)
 	var loss *LossError
 	if errors.As(err, &loss) && e.opts.AcceptLoss {
@@ -60,6 +63,16 @@ func (p *part) repair(ctx context.Context) error {
 	}
 	e.past.with(p.no, func(w *window) { w.open(last) })
 	return nil
+}
+
+// outlast is a context that ends some time after ctx does.
+func outlast(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		sleep(longer, by)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
 }
 
 // keepPast looks from time to time whether the store still has what it
@@ -132,10 +145,17 @@ func (p *part) mend(ctx context.Context) (store.Last, error) {
 	return p.replay(ctx, missing)
 }
 
-// replay commits what the store has lost. A failure in between leaves what is there: the next try goes on from it.
+// replay commits what the store has lost, and keeps the lease meanwhile. A failure in between leaves what is there:
+// the next try goes on from it.
 func (p *part) replay(ctx context.Context, missing []keptCommit) (last store.Last, err error) {
 	e := p.engine
+	every := e.opts.LeaseFor / 3
+	renewed := time.Now()
 	for _, k := range missing {
+		if asked := time.Now(); asked.Sub(renewed) > every && p.renew(ctx, every) == nil {
+			p.believe(asked)
+			renewed = asked
+		}
 		number := k.batch.Number
 		e.past.with(p.no, func(w *window) { w.restore(number, p.token) }) // before the try: it may be written although no answer comes
 		err := e.store.Commit(ctx, p.no, p.token, k.batch)

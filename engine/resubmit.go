@@ -193,7 +193,9 @@ func (p *part) siftAgain(ctx context.Context, msgs []store.Message) error {
 		}
 		_, _, err = partition.ReadStatus(rows{ctx, p.engine.store, p.no}, c.ID)
 		if errors.Is(err, store.ErrNotFound) {
-			err = p.engine.gone(ctx, p.no, c.ID)
+			if err = p.engine.gone(ctx, p.no, c.ID); err == nil {
+				err = p.engine.whole(ctx, p.no) // or it may be among what is put back in a moment
+			}
 			if err == nil {
 				continue
 			}

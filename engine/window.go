@@ -14,8 +14,8 @@ type window struct {
 	kept  []keptCommit // base.Number+1, base.Number+2, ...
 	acked uint64       // the newest that the store has acknowledged, or held when the partition was loaded
 	bytes int64
-	// left says that the partition was handed over: others may have committed since, and lost that, too.
-	left bool
+	// mine says that nobody else has owned the partition since, as far as is known: others may have committed, and lost that, too.
+	mine bool
 }
 
 // keptCommit shares the batch with the machine, which does not touch it again.
@@ -38,7 +38,7 @@ func (w *window) open(last store.Last) {
 		w.cut(0)
 		w.base = last
 	}
-	w.acked, w.left = last.Number, false
+	w.acked, w.mine = last.Number, true
 }
 
 // by returns the token that made a commit, if it is remembered.
@@ -91,7 +91,7 @@ func (w *window) missing(last store.Last) (lost []keptCommit, ok bool) {
 	if last.Number == w.acked {
 		return nil, !known || by == last.By // else somebody has made that commit again
 	}
-	if !known || by != last.By || w.left {
+	if !known || by != last.By || !w.mine {
 		return nil, false
 	}
 	return w.kept[last.Number-w.base.Number:], true

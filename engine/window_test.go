@@ -55,8 +55,8 @@ func TestWhatAStoreLacks(t *testing.T) {
 		{"everything", nil, store.Last{}, "[]", false},
 		{"a part, and somebody went on from there", nil, store.Last{Number: 17, By: theirs}, "[]", false},
 		{"the newest, and somebody made it again", nil, store.Last{Number: 19, By: theirs}, "[]", false},
-		{"a part, after others may have owned it", func(w *window) { w.left = true }, store.Last{Number: 17, By: mine}, "[]", false},
-		{"nothing, after others owned it and did nothing", func(w *window) { w.left = true }, store.Last{Number: 19, By: mine}, "[]", true},
+		{"a part, after others may have owned it", func(w *window) { w.mine = false }, store.Last{Number: 17, By: mine}, "[]", false},
+		{"nothing, after others owned it and did nothing", func(w *window) { w.mine = false }, store.Last{Number: 19, By: mine}, "[]", true},
 		{"what was trimmed", func(w *window) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 12, By: mine}, "[]", false},
 		{"what is left after a trim", func(w *window) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 14, By: mine}, "[15 16 17 18 19 20]", true},
 		{"what was put back with a newer token before", func(w *window) { w.restore(17, newer) }, store.Last{Number: 17, By: newer}, "[18 19 20]", true},
@@ -87,10 +87,10 @@ func TestOpeningAWindowAgain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := filled(19)
-			w.left = true
+			w.mine = false
 			w.open(tt.last)
-			if got := numbersOf(w.kept); got != tt.kept || w.acked != tt.last.Number || w.left {
-				t.Errorf("after open(%+v): kept %s, acked %d, left %t; want %s", tt.last, got, w.acked, w.left, tt.kept)
+			if got := numbersOf(w.kept); got != tt.kept || w.acked != tt.last.Number || !w.mine {
+				t.Errorf("after open(%+v): kept %s, acked %d, mine %t; want %s", tt.last, got, w.acked, w.mine, tt.kept)
 			}
 			w.add(time.Unix(30, 0), batch(tt.last.Number+1), newer)
 			if w.newest() != tt.last.Number+1 {
