@@ -106,6 +106,18 @@ func (m *Machine) restate(now int64, b *bulk) {
 		m.settle(now, b)
 	default: // runs; what has ended is not loaded
 	}
+	m.slowDown(now, b)
+}
+
+// slowDown has steps with a rate of their own wait for as long as a task of the last owner may count.
+func (m *Machine) slowDown(now int64, b *bulk) {
+	if b.state == weir.BulkSealed || b.state == weir.BulkScheduled {
+		return // nothing has run
+	}
+	for _, s := range b.steps {
+		m.spend(now, s, s.chunk)
+		m.offer(now, s)
+	}
 }
 
 // loadBlock opens the block of a row, and before it those that had been opened

@@ -99,6 +99,7 @@ func (m *Machine) unset(b *bulk) {
 func (m *Machine) begin(now int64, b *bulk) {
 	b.move(weir.BulkRunning, "")
 	b.status.Started = now
+	b.status.Waited, b.sampled, b.waits = nil, now, "" // what it waited on counts from here
 	m.goAhead(now, b)
 }
 

@@ -120,6 +120,43 @@ func TestAHigherRateHoldsAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnOwnRateHoldsOverATakeover(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	c := tried(false)
+	c.Canary, c.Rates = nil, map[string]float64{"a": 10}
+	b.message(envelope{Created: c})
+	if got := b.settle(); len(got) != 1 {
+		t.Fatalf("%d tasks start at once, want 1", len(got))
+	}
+	b.reload()
+	if got := b.settle(); len(got) != 0 {
+		t.Errorf("%d tasks start with the next owner, want none before their time", len(got))
+	}
+	b.now += 100e6
+	if got := b.settle(); len(got) != 1 {
+		t.Errorf("%d tasks start a tenth of a second later, want 1", len(got))
+	}
+}
+
+func TestWhatAHeldBulkActionWaitedOnCountsFromItsStart(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	c := tried(false)
+	c.Canary, c.Hold = nil, true
+	b.message(envelope{Created: c})
+	b.settle()
+	b.now += 3600e9
+	b.settle()
+	b.message(envelope{Command: &Command{ID: "ba_x", Verb: Start}})
+	b.settle()
+	b.now += 1e9
+	b.settle()
+	if _, s, err := ReadStatus(b.rows, "ba_x"); err != nil || s.Waited["paused"]+s.Waited["sealed"] != 0 {
+		t.Errorf("it waited on %v, %v; want nothing of the time before its start", s.Waited, err)
+	}
+}
+
 func TestACommitWritesASpecOnce(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 2)

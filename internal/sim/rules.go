@@ -97,11 +97,11 @@ type paceTruth struct {
 }
 
 // paceKey says whose pace it is.
-type paceKey struct{ owner, step int }
+type paceKey struct{ partition, step int }
 
 // checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
-// in no time more items start than its own rate has room for, and one task (I11). A former
-// owner does not know what was changed since.
+// in no time more items start than its own rate has room for, and one task (I11), whoever
+// owns it. A former owner does not know what was changed since.
 func (w *World) checkOwnLimits(c *call) {
 	t, b, p := c.task, c.bulk, c.owner.partition
 	if c.owner.token != w.ledger.parts[p].newest {
@@ -116,7 +116,7 @@ func (w *World) checkOwnLimits(c *call) {
 	if b.paces == nil {
 		b.paces = map[paceKey]*paceTruth{}
 	}
-	key, oldest, newest := paceKey{c.owner.id, t.StepNo}, b.stored[p], len(b.changes)
+	key, oldest, newest := paceKey{p, t.StepNo}, b.stored[p], len(b.changes)
 	pace := b.paces[key]
 	if pace == nil || pace.oldest != oldest || pace.newest != newest {
 		pace = &paceTruth{oldest: oldest, newest: newest}
