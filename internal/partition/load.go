@@ -110,10 +110,8 @@ func (m *Machine) restate(now int64, b *bulk) {
 }
 
 // slowDown has steps with a rate of their own wait for as long as a task of the last owner may count.
+// One that is held may have been started, too, by an owner that could not say so any more.
 func (m *Machine) slowDown(now int64, b *bulk) {
-	if b.state == weir.BulkSealed || b.state == weir.BulkScheduled {
-		return // nothing has run
-	}
 	for _, s := range b.steps {
 		m.spend(now, s, s.chunk)
 		m.offer(now, s)
