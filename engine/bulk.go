@@ -56,9 +56,6 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 // in the state: only one whose submit has not ended takes as long.
 const inboxLook = time.Second
 
-// emptyLook is for how long Get looks in the inbox for bulk actions without items, too.
-const emptyLook = time.Hour
-
 // findSpec looks in the state, and in the inbox for one that its owner has not
 // read yet. It may have been read between the two looks: hence the third.
 func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partition.Created, error) {
@@ -69,9 +66,8 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	if err := e.gone(ctx, p, id); err != nil {
 		return nil, err
 	}
-	_, err = e.store.GetBlock(ctx, p, id, 0)
-	if old := time.Since(submitBegan(id)) > emptyLook; err != nil && (old || !errors.Is(err, store.ErrNotFound)) {
-		return nil, err // hardly any is accepted without items
+	if _, err := e.store.GetBlock(ctx, p, id, 0); err != nil {
+		return nil, err // without items it was never accepted, or has none: then it is found when its owner has read it
 	}
 	brief, cancel := context.WithTimeout(ctx, inboxLook)
 	defer cancel()
