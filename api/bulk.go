@@ -10,20 +10,21 @@ type State string
 
 // The states of a bulk action. Completed, Cancelled and Failed are final.
 const (
-	Draft     State = "draft"             // items can be added
-	Importing State = "importing"         // its source is being read
-	Sealed    State = "sealed"            // complete, and not started
-	Scheduled State = "scheduled"         // starts by itself at start_at
-	Running   State = "running"           // tasks start as limits and fairness allow
-	Awaiting  State = "awaiting_approval" // the canary has ended; the rest waits for a decision
-	Paused    State = "paused"
-	Stopped   State = "stopped" // a failure rule fired; can be resumed
-	Cancelled State = "cancelled"
-	Completed State = "completed"
-	Failed    State = "failed" // cannot go on, as when its source is bad
+	Draft      State = "draft"             // items can be added
+	Importing  State = "importing"         // its source is being read
+	Sealed     State = "sealed"            // complete, and not started
+	Scheduled  State = "scheduled"         // starts by itself at start_at
+	Running    State = "running"           // tasks start as limits and fairness allow
+	Awaiting   State = "awaiting_approval" // the canary has ended; the rest waits for a decision
+	Paused     State = "paused"
+	Stopped    State = "stopped"    // a failure rule fired; can be resumed
+	Cancelling State = "cancelling" // cancelled, or its deadline is over; what runs still ends, and its counts move
+	Cancelled  State = "cancelled"
+	Completed  State = "completed"
+	Failed     State = "failed" // cannot go on, as when its source is bad
 )
 
-// Final reports whether nothing more will happen.
+// Final reports whether nothing more will happen: state and counts stay as they are.
 func (s State) Final() bool { return s == Cancelled || s == Completed || s == Failed }
 
 // NewBulkAction asks for a bulk action.
@@ -97,10 +98,10 @@ type BulkAction struct {
 	ID      string            `json:"id" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 	Name    string            `json:"name"`
 	Tenant  string            `json:"tenant"`
-	State   State             `json:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelled,completed,failed"`
+	State   State             `json:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Phase   string            `json:"phase,omitempty" enum:"canary,main" doc:"While it runs"`
 	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed" doc:"When it has completed"`
-	Reason  string            `json:"reason,omitempty" doc:"Why it is paused, stopped, cancelled or failed"`
+	Reason  string            `json:"reason,omitempty" doc:"Why it is paused, stopped, being cancelled, cancelled or failed"`
 	Steps   []Step            `json:"steps" nullable:"false"`
 	Params  json.RawMessage   `json:"params,omitempty"`
 	Source  *Source           `json:"source,omitempty"`

@@ -79,7 +79,7 @@ func (c *Client) Resume(ctx context.Context, id, reason string) (api.BulkAction,
 	return c.verb(ctx, id, "resume", reason)
 }
 
-// Cancel ends every item that is not running.
+// Cancel ends every item that is not running. While some are, it is api.Cancelling; Watch tells its end.
 func (c *Client) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
 	return c.verb(ctx, id, "cancel", reason)
 }
@@ -101,6 +101,31 @@ func (c *Client) verb(ctx context.Context, id, verb, reason string) (api.BulkAct
 // Change changes what a bulk action may use, also while it runs.
 func (c *Client) Change(ctx context.Context, id string, to api.Change) (api.BulkAction, error) {
 	return get[api.BulkAction](ctx, c, "PATCH", route(bulkActions, id), to)
+}
+
+// ChangeBy changes what a bulk action may use, depending on what that is: how gets
+// the bulk action as it is. If somebody else changes its rules meanwhile, nothing is
+// overwritten and how is asked again.
+func (c *Client) ChangeBy(ctx context.Context, id string, how func(now *api.BulkAction) (api.Change, error)) (out api.BulkAction, err error) {
+	for try := 1; ; try++ {
+		var now api.BulkAction
+		tag := ""
+		if err := c.call(ctx, request{method: "GET", path: route(bulkActions, id), out: &now, tag: &tag}); err != nil {
+			return out, err
+		}
+		to, err := how(&now)
+		if err != nil {
+			return out, err
+		}
+		h := http.Header{}
+		if tag != "" {
+			h.Set("If-Match", tag)
+		}
+		err = c.call(ctx, request{method: "PATCH", path: route(bulkActions, id), header: h, in: to, out: &out})
+		if !IsCode(err, "changed_meanwhile") || try >= c.opts.Tries {
+			return out, err
+		}
+	}
 }
 
 // Preview shows the first items and what the first step would be sent. A limit of 0 is the server's own.

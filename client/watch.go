@@ -15,6 +15,7 @@ import (
 // How a stream of events is kept up.
 const (
 	silence   = 45 * time.Second // a server sends a ping every 15 seconds
+	endWait   = 5 * time.Second  // the counts of the end come right after its state
 	lostAfter = 20               // rounds of trying in vain after which a server is given up
 	roundWait = 3 * time.Second
 	pollEvery = time.Second
@@ -28,7 +29,9 @@ func (c *Client) Progress(ctx context.Context, id string) (api.Progress, error) 
 // Watch yields how far a bulk action is, whenever that changes, until it has ended,
 // ctx ends, or the caller stops. A stream that is cut is taken up again where it
 // was, also over a restart of the server; where something between does not let
-// streams through, Watch asks once a second. The error is the last it yields.
+// streams through, Watch asks once a second. Without an error the last that it
+// yields is the end: its final state, with the counts that belong to it. An error
+// is the last it yields.
 func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[api.Progress, error] {
 	return func(yield func(api.Progress, error) bool) {
 		w := &watch{c: c, id: id, yield: yield}
@@ -76,8 +79,21 @@ type watch struct {
 	over  bool      // it has ended, or nobody listens
 }
 
-// round follows one stream to its end.
+// round follows one stream to its end. If that told the final state and not its
+// counts, they are asked for: nothing later can tell them.
 func (w *watch) round(ctx context.Context) error {
+	if err := w.stream(ctx); err != nil || w.over || !w.final {
+		return err
+	}
+	p, err := w.c.Progress(ctx, w.id)
+	if err == nil {
+		w.tell(p)
+	}
+	return err
+}
+
+// stream takes what one stream has to say; a cut is no error.
+func (w *watch) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := http.Header{"Accept": {"text/event-stream"}}
@@ -99,21 +115,16 @@ func (w *watch) round(ctx context.Context) error {
 	defer quiet.Stop()
 	for e, err := range events(resp.Body) {
 		if err != nil {
-			return nil // a cut: the next round goes on
+			return nil
 		}
 		quiet.Reset(silence)
 		if w.take(e); w.over {
 			return nil
 		}
-	}
-	if w.final && !w.now.State.Final() { // cut off before the counts
-		p, err := w.c.Progress(ctx, w.id)
-		if err != nil {
-			return err
+		if w.final {
+			quiet.Reset(endWait)
 		}
-		w.tell(p)
 	}
-	w.over = w.over || w.now.State.Final() // the server has nothing to add
 	return nil
 }
 
@@ -148,7 +159,7 @@ func (w *watch) take(e event) {
 
 func (w *watch) tell(p api.Progress) {
 	w.now = p
-	w.over = !w.yield(p, nil) || p.State.Final() && p.Counts.InFlight == 0 // what runs when it is cancelled still ends
+	w.over = !w.yield(p, nil) || p.State.Final()
 }
 
 // poll asks again and again.

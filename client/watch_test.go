@@ -59,6 +59,8 @@ func TestWatchGoesOnWhereItWas(t *testing.T) {
 	reset := errors.New("connection reset by peer")
 	first, last := ping+progressEvent(1, api.Running, 3), ping+progressEvent(7, api.Completed, 9)
 	want := []string{"running 3", "completed 9"}
+	isOver := "event: state\ndata: {\"state\":\"completed\"}\n\n"
+	counts := says(200, "application/json", `{"state":"completed","counts":{"done":9}}`)
 	for _, tt := range []struct {
 		name    string
 		answers []answer
@@ -72,10 +74,17 @@ func TestWatchGoesOnWhereItWas(t *testing.T) {
 		{"over a restart", []answer{stream(first, reset), cut, cut, refuses(503, "draining"), stream(last, io.EOF)}, want, []string{"", "1", "1", "1", "1"}},
 		{"over silence", []answer{stream(first, nil), stream(last, io.EOF)}, want, []string{"", "1"}},
 		{"with a change of state alone", []answer{stream(first+"event: state\ndata: {\"state\":\"paused\"}\n\n"+last, io.EOF)}, []string{"running 3", "paused 3", "completed 9"}, []string{""}},
-		{"with the end's counts, whichever event comes first", []answer{stream(first+"event: state\ndata: {\"state\":\"completed\"}\n\n"+last, io.EOF)}, want, []string{""}},
-		{"with the end's counts, even if they have to be asked for", []answer{
-			stream(first+"event: state\ndata: {\"state\":\"completed\"}\n\n", io.EOF), says(200, "application/json", `{"state":"completed","counts":{"done":9}}`),
-		}, want, []string{"", ""}},
+		{"with the end's counts, whichever event comes first", []answer{stream(first+isOver+last, io.EOF)}, want, []string{""}},
+		{"with the end's counts, even if they have to be asked for", []answer{stream(first+isOver, io.EOF), counts}, want, []string{"", ""}},
+		{"with the end's counts, cut off right before them", []answer{stream(first+isOver, reset), counts}, want, []string{"", ""}},
+		{"with the end's counts, where silence follows the state", []answer{stream(first+isOver, nil), counts}, want, []string{"", ""}},
+		{"with the end's counts, asked for until they are there", []answer{stream(first+isOver, reset), refuses(404, "not_found"), stream(last, io.EOF)}, want, []string{"", "", "1"}},
+		{
+			"past a cancel, which is not the end",
+			[]answer{stream(first+"event: state\ndata: {\"state\":\"cancelling\"}\n\n"+progressEvent(5, api.Cancelling, 4), io.EOF), stream(progressEvent(7, api.Cancelled, 5), io.EOF)},
+			[]string{"running 3", "cancelling 3", "cancelling 4", "cancelled 5"},
+			[]string{"", "5"},
+		},
 		{"past events that it does not know", []answer{stream(first+"event: new\ndata: {}\n\n: remark\n\n"+last, io.EOF)}, want, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

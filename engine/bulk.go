@@ -152,6 +152,19 @@ func (b *BulkAction) Approve(ctx context.Context, reason string) error {
 
 // Change changes the rules of a bulk action, also while it runs.
 func (b *BulkAction) Change(ctx context.Context, r weir.Rules, reason string) error {
+	return b.change(ctx, r, partition.Command{Reason: reason})
+}
+
+// ChangeIf is [BulkAction.Change] if the rules are still those that b was got with
+// when the owner reads of it. If they are, the mark is that of the last change then.
+func (b *BulkAction) ChangeIf(ctx context.Context, r weir.Rules, reason, mark string) error {
+	return b.change(ctx, r, partition.Command{Reason: reason, Of: &b.spec.Rules, Mark: mark})
+}
+
+// Changes is how often the rules had been changed when b was got, and the mark of the last change.
+func (b *BulkAction) Changes() (n uint64, mark string) { return b.spec.Rules, b.spec.RulesBy }
+
+func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Command) error {
 	var bad weir.InputError
 	c := *b.spec
 	if r.Tier != nil {
@@ -177,7 +190,8 @@ func (b *BulkAction) Change(ctx context.Context, r weir.Rules, reason string) er
 	if err := bad.OrNil(); err != nil {
 		return fmt.Errorf("change %s: %w", b.id, err)
 	}
-	return b.command(ctx, partition.Command{Verb: partition.Change, Rules: &r, Reason: reason})
+	how.Verb, how.Rules = partition.Change, &r
+	return b.command(ctx, how)
 }
 
 // command is durable when it returns, and takes effect as soon as the owner reads it.

@@ -11,12 +11,6 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const (
-	// ownLabel is how many tenants have labels of their own in metrics, and otherLabel is that of the rest.
-	ownLabel   = 50
-	otherLabel = "other"
-)
-
 // counts is what this node has counted since it was opened, for its metrics.
 // Loops count for themselves and hand over what they have once a second, so that
 // a task costs a few additions.
@@ -31,7 +25,7 @@ type counts struct {
 	finished map[finish]int64
 	outcomes map[string]int64 // of bulk actions that ended
 	ingested map[ingestion]int64
-	labelled map[string]bool    // tenants with labels of their own
+	tenants  labels
 	waiting  map[string]float64 // seconds of bulk actions, by reason
 	blocked  map[string]float64 // seconds of lanes, by resource
 	starved  map[string]float64 // seconds of tenants
@@ -57,20 +51,8 @@ var resultNames = [...]string{"done", "failed", "left_out", "retry", "refused"}
 func newCounts() counts {
 	return counts{
 		since: time.Now(), actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: map[string]int64{}, ingested: map[ingestion]int64{},
-		labelled: map[string]bool{}, waiting: map[string]float64{}, blocked: map[string]float64{}, starved: map[string]float64{}, circuits: map[transition]int64{},
+		tenants: newLabels(time.Now()), waiting: map[string]float64{}, blocked: map[string]float64{}, starved: map[string]float64{}, circuits: map[transition]int64{},
 	}
-}
-
-// label is a tenant in metrics. The first ones have labels of their own, for
-// ever: a counter must not move from one label to another. The caller holds c.mu.
-func (c *counts) label(tenant string) string {
-	if !c.labelled[tenant] {
-		if len(c.labelled) >= ownLabel {
-			return otherLabel
-		}
-		c.labelled[tenant] = true
-	}
-	return tenant
 }
 
 // accepted counts the items of a bulk action that was accepted.
@@ -83,7 +65,7 @@ func (c *counts) accepted(b *partition.Created, drafted bool) {
 		source = "draft"
 	}
 	c.mu.Lock()
-	c.ingested[ingestion{c.label(b.Tenant), source}] += b.Items
+	c.ingested[ingestion{c.tenants.of(b.Tenant, b.Items), source}] += b.Items
 	c.mu.Unlock()
 }
 
@@ -107,7 +89,7 @@ func (c *counts) add(t *tally) {
 		*a = actionCounts{}
 	}
 	for f, n := range t.finished {
-		f.tenant = c.label(f.tenant)
+		f.tenant = c.tenants.of(f.tenant, n)
 		c.finished[f] += n
 	}
 	for o, n := range t.outcomes {

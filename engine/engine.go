@@ -86,6 +86,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
 	e.share = newShare(o.Slots, e.wakeLane)
+	e.share.shared = e.shared()
 	if err := e.openLayout(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}

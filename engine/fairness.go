@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -171,6 +170,7 @@ func (e *Engine) countSeen(before, now *weir.Node) {
 	c := &e.counts
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.relabel(now.At)
 	if before == nil {
 		return
 	}
@@ -182,7 +182,7 @@ func (e *Engine) countSeen(before, now *weir.Node) {
 	}
 	for i := range shares {
 		if s := &shares[i]; s.Ready > 0 && s.Actual < starving*s.Entitled {
-			c.starved[c.label(s.Tenant)] += span
+			c.starved[c.tenants.of(s.Tenant, 0)] += span
 		}
 	}
 	was := map[string]string{}
@@ -204,26 +204,3 @@ func held(cause string) bool {
 
 // weightOf is what a tenant has beside others.
 func (e *Engine) weightOf(tenant string) float64 { return cmp.Or(e.tenantLimits(tenant).Weight, 1) }
-
-// shownShares is how the tenants that have labels of their own share this node's resources.
-func (e *Engine) shownShares(n *weir.Node) (out []Share) {
-	all := Shares(n.Lanes, e.weightOf)
-	e.counts.mu.Lock()
-	defer e.counts.mu.Unlock()
-	rest := map[string]*Share{}
-	for _, s := range all {
-		if e.counts.label(s.Tenant) == s.Tenant {
-			out = append(out, s)
-			continue
-		}
-		if rest[s.Resource] == nil {
-			rest[s.Resource] = &Share{Resource: s.Resource, Tenant: otherLabel}
-		}
-		rest[s.Resource].Entitled += s.Entitled
-		rest[s.Resource].Actual += s.Actual
-	}
-	for _, r := range slices.Sorted(maps.Keys(rest)) {
-		out = append(out, *rest[r])
-	}
-	return out
-}

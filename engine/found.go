@@ -45,10 +45,14 @@ func (r *Report) item(ctx context.Context, items *block.Items, no uint32, i int)
 	}
 	f := Found{Bulk: b.id, Name: b.spec.Name, Tenant: b.spec.Tenant, No: b.spec.Position(no) + int64(i)}
 	f.Row = r.row(items, at.state, i)
-	if f.Row.Output, err = r.carriedFor(ctx, no, i); err != nil {
+	f.Row.No, f.Row.KeyNo = f.No, f.No
+	along, err := r.along(ctx, no)
+	if err == nil && along != nil {
+		err = r.carriedTo(&f.Row, along, i)
+	}
+	if err != nil {
 		return Found{}, err
 	}
-	f.waits(at.state, i)
 	f.visit(b.spec, at.state, i)
 	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
 		if int(x.Item) != i {
@@ -61,15 +65,6 @@ func (r *Report) item(ctx context.Context, items *block.Items, no uint32, i int)
 		return nil
 	})
 	return f, err
-}
-
-// waits notes that an item waits for another attempt.
-func (f *Found) waits(s *block.State, i int) {
-	for k := range s.Retries {
-		if r := &s.Retries[k]; r.Items.Has(i) && f.Row.State == report.Ready {
-			f.Row.State, f.Row.Reason, f.Row.Attempts = report.Waiting, "retry", int(r.Attempt)-1
-		}
-	}
 }
 
 // visit lists the steps that an item has come to.

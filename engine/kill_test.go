@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/recorder"
+	"github.com/weirhq/weir/internal/testenv/life"
 )
 
 // A kill -9 at any moment of a two-step run costs nothing but a bounded number
@@ -54,7 +55,7 @@ type world struct {
 	t        *testing.T
 	dir      string
 	items    int
-	recorder *child
+	recorder *life.Process
 	url      string
 	life     int
 	bulk     string // id that the first life to get so far was given
@@ -62,28 +63,25 @@ type world struct {
 
 func newWorld(t *testing.T, items int) *world {
 	w := &world{t: t, dir: t.TempDir(), items: items}
-	w.recorder = startChild(t, "recorder", envDir+"="+w.dir)
-	t.Cleanup(func() { _ = w.recorder.signal(syscall.SIGKILL) }) // gone already, unless the test failed
+	w.recorder = life.Start(t, childTest, envRole+"=recorder", envDir+"="+w.dir)
 	var err error
-	if w.url, err = w.recorder.await("ready"); err != nil {
+	if w.url, err = w.recorder.Await("ready"); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func (w *world) start() *child {
+func (w *world) start() *life.Process {
 	w.t.Helper()
 	w.life++
-	c := startChild(w.t, "engine", envDir+"="+w.dir, envURL+"="+w.url,
+	return life.Start(w.t, childTest, envRole+"=engine", envDir+"="+w.dir, envURL+"="+w.url,
 		envLife+"="+strconv.Itoa(w.life), envItems+"="+strconv.Itoa(w.items))
-	w.t.Cleanup(func() { _ = c.signal(syscall.SIGKILL) })
-	return c
 }
 
 // accepted waits until the run goes on, and checks that it is always the same one.
-func (w *world) accepted(c *child) {
+func (w *world) accepted(c *life.Process) {
 	w.t.Helper()
-	id, err := c.await("accepted")
+	id, err := c.Await("accepted")
 	if err != nil {
 		w.t.Fatalf("life %d: %v", w.life, err)
 	}
@@ -102,7 +100,7 @@ func (w *world) killOne(random *rand.Rand) {
 	early, part := random.IntN(5) == 0, random.Float64()
 	c := w.start()
 	if early {
-		if _, err := c.await("up"); err != nil {
+		if _, err := c.Await("up"); err != nil {
 			w.t.Fatalf("life %d: %v", w.life, err)
 		}
 		<-time.After(time.Duration(part * float64(250*time.Millisecond)))
@@ -110,11 +108,8 @@ func (w *world) killOne(random *rand.Rand) {
 		w.accepted(c)
 		<-time.After(30*time.Millisecond + time.Duration(part*float64(370*time.Millisecond)))
 	}
-	if err := c.signal(syscall.SIGKILL); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := c.wait(); exitCode(err) != -1 {
-		w.t.Fatalf("life %d ended before it was killed: %v; the load does not span the kills\n%s", w.life, err, c.stderr.String())
+	if err := c.Kill(); err != nil {
+		w.t.Fatalf("life %d: %v; the load does not span the kills", w.life, err)
 	}
 }
 
@@ -123,11 +118,11 @@ func (w *world) stopOne(random *rand.Rand) {
 	c := w.start()
 	w.accepted(c)
 	<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
-	if err := c.signal(syscall.SIGTERM); err != nil {
+	if err := c.Signal(syscall.SIGTERM); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := c.wait(); exitCode(err) != exitStopped {
-		w.t.Fatalf("life %d: asked to stop it ended with %v, want exit code %d\n%s", w.life, err, exitStopped, c.stderr.String())
+	if err := c.Wait(); life.Code(err) != exitStopped {
+		w.t.Fatalf("life %d: asked to stop it ended with %v, want exit code %d", w.life, err, exitStopped)
 	}
 }
 
@@ -136,12 +131,11 @@ func (w *world) finish() {
 	w.t.Helper()
 	c := w.start()
 	w.accepted(c)
-	if err := c.wait(); err != nil {
-		w.t.Fatalf("last life: %v\n%s", err, c.stderr.String())
+	if err := c.Wait(); err != nil {
+		w.t.Fatalf("last life: %v", err)
 	}
-	_ = w.recorder.stdin.Close()
-	if err := w.recorder.wait(); err != nil {
-		w.t.Fatalf("recorder: %v\n%s", err, w.recorder.stderr.String())
+	if err := w.recorder.Stop(); err != nil {
+		w.t.Fatalf("recorder: %v", err)
 	}
 }
 

@@ -180,16 +180,3 @@ func (r *Report) stateOf(ctx context.Context, no uint32) (blockState, error) {
 	}
 	return blockState{no, r.fresh(no), r.bulk.partition}, nil
 }
-
-// carriedFor is what an item of a retry brought along.
-func (r *Report) carriedFor(ctx context.Context, no uint32, i int) ([]byte, error) {
-	b := r.bulk
-	if b.spec.FirstStep == 0 {
-		return nil, nil
-	}
-	answers, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no+carriedBlocks)
-	if err != nil {
-		return nil, fmt.Errorf("answers carried over: %w", err)
-	}
-	return answers.Data(i), nil
-}

@@ -10,7 +10,7 @@ import (
 // second: it may be a second old.
 //
 // Labels are actions, resources, the closed sets of states, results and reasons,
-// and tenants: the first fifty by name, the rest as "other".
+// and tenants: fifty with the most to do by name, the rest as "other".
 type countsCollector struct {
 	engine *Engine
 
@@ -87,9 +87,15 @@ func (c *countsCollector) counted(to sink) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for k, v := range n.ingested {
+		if !n.tenants.shown(k.tenant) {
+			continue
+		}
 		to.counter(c.ingested, float64(v), k.tenant, k.source)
 	}
 	for k, v := range n.finished {
+		if !n.tenants.shown(k.tenant) {
+			continue
+		}
 		to.counter(c.finished, float64(v), k.action, k.tenant, k.state)
 	}
 	for k, v := range n.outcomes {
@@ -105,6 +111,9 @@ func (c *countsCollector) counted(to sink) {
 		to.counter(c.circuits, float64(v), k.resource, k.to)
 	}
 	for k, v := range n.starved {
+		if !n.tenants.shown(k) {
+			continue
+		}
 		to.counter(c.starved, v, k)
 	}
 	to <- n.commits.metric(c.commits, secondsPowers, n.since)

@@ -429,7 +429,7 @@ func TestNodesOnAStoreThatForgotEverythingLoseNothing(t *testing.T) {
 				for i := range 24 {
 					sp := spec(paced(&calls))
 					sp.Tenant = fmt.Sprint("tenant ", i)
-					all = append(all, submit(t, rigs[i%3], sp, numbers(50*(i+1))[50*i:]))
+					all = append(all, submit(t, rigs[i%3], sp, numbers(50 * (i + 1))[50*i:]))
 				}
 				time.Sleep(tt.at - time.Second)
 				s.Restore(nil)

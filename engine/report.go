@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/store"
@@ -22,6 +20,8 @@ type Report struct {
 	report.Summary
 	bulk   *BulkAction
 	status *partition.Status
+	// counted has items that wait for another attempt count as ready, as the summary does.
+	counted bool
 }
 
 // Report reads the report as of now. It is final when the bulk action has ended.
@@ -30,7 +30,7 @@ func (b *BulkAction) Report(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
-	rep.Summary = summary(rep.bulk, rep.status)
+	rep.Summary, rep.counted = summary(rep.bulk, rep.status), true
 	if err := rep.gather(ctx); err != nil {
 		return nil, fmt.Errorf("report of %s: %w", b.id, err)
 	}
@@ -109,23 +109,7 @@ func waited(by map[string]int64) (ws []report.Wait) {
 
 // Rows yields how every item ended, or where it stands, in the order of the input.
 func (r *Report) Rows(ctx context.Context) iter.Seq2[report.Row, error] {
-	return func(yield func(report.Row, error) bool) {
-		err := r.eachBlock(ctx, func(at blockState) error {
-			rows, err := r.block(ctx, at)
-			if err != nil {
-				return err
-			}
-			for _, row := range rows {
-				if !yield(row, nil) {
-					return errEnough
-				}
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(report.Row{}, err)
-		}
-	}
+	return func(yield func(report.Row, error) bool) { r.read(ctx, RowOptions{}, yield) }
 }
 
 var errEnough = errors.New("the reader wants no more")
@@ -154,107 +138,4 @@ func (r *Report) WriteDir(ctx context.Context, dir string) error {
 		return err
 	}
 	return nil
-}
-
-// block reads one block and says how each of its items ended.
-func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error) {
-	b, no, s := r.bulk, at.no, at.state
-	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]report.Row, s.Size)
-	base := b.spec.Position(no)
-	for i := range out {
-		out[i] = r.row(items, s, i)
-		out[i].No, out[i].KeyNo = base+int64(i), base+int64(i)
-	}
-	if b.spec.FirstStep > 0 || b.spec.KeysOf != "" {
-		if err := r.carried(ctx, no, out); err != nil {
-			return nil, err
-		}
-	}
-	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, no, func(x block.Result) error {
-		fillIn(&out[x.Item], x)
-		return nil
-	})
-	return out, err
-}
-
-// fillIn adds to a row what an action answered.
-func fillIn(row *report.Row, x block.Result) {
-	row.Attempts = max(row.Attempts, int(x.Attempts))
-	switch x.Kind {
-	case block.Output:
-		if len(x.Output) > 0 {
-			row.Output = slices.Clone(x.Output) // later steps come later
-			for len(row.Outputs) <= int(x.Step) {
-				row.Outputs = append(row.Outputs, nil)
-			}
-			row.Outputs[x.Step] = row.Output
-		}
-	case block.Failure:
-		row.Code, row.Message, row.Attempts = x.Code, x.Message, int(x.Attempts) // at the step that failed
-	case block.LeftOut:
-		row.Reason, row.Attempts = x.Code, int(x.Attempts)
-	}
-}
-
-// carried fills in what the items of a retry brought along from the bulk action before.
-func (r *Report) carried(ctx context.Context, no uint32, out []report.Row) error {
-	b := r.bulk
-	answers, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no+carriedBlocks)
-	if err != nil {
-		return fmt.Errorf("answers carried over: %w", err)
-	}
-	for i := range out {
-		if b.spec.FirstStep > 0 {
-			r.carriedTo(&out[i], answers.Data(i))
-		}
-		if b.spec.KeysOf != "" {
-			if out[i].KeyNo, err = strconv.ParseInt(answers.ID(i), 10, 64); err != nil {
-				return fmt.Errorf("idempotency keys carried over: %w: %w", store.ErrCorrupt, err)
-			}
-		}
-	}
-	return nil
-}
-
-// carriedTo fills in what one item brought along.
-func (r *Report) carriedTo(row *report.Row, raw []byte) {
-	spec := r.bulk.spec
-	for step := range spec.FirstStep {
-		if a := block.CarriedAnswer(raw, step, spec.FirstStep); len(a) > 0 {
-			for len(row.Outputs) <= step {
-				row.Outputs = append(row.Outputs, nil)
-			}
-			row.Outputs[step], row.Output = a, a
-		}
-	}
-}
-
-// row is what the block's state alone says of an item.
-func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
-	spec := r.bulk.spec
-	row := report.Row{ID: items.ID(i), Data: items.Data(i), Attempts: 1}
-	at := 0
-	for at < len(spec.Steps)-1 && s.Passed[at].Has(i) {
-		at++
-	}
-	row.Step = spec.Steps[at]
-	switch {
-	case s.Passed[len(spec.Steps)-1].Has(i):
-		row.State = report.Done
-	case s.Failed.Has(i):
-		row.State = report.Failed
-	case s.LeftOut.Has(i):
-		row.State = report.Cancelled
-	case r.status.State.Final():
-		row.State, row.Reason = report.Cancelled, r.status.CancelCause
-		row.Attempts = 0
-	default:
-		row.State = report.Ready
-		row.Attempts = 0
-	}
-	return row
 }

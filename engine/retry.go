@@ -128,8 +128,8 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 	}
 	name, none := c.Steps[step], true
 	again, err := b.engine.accept(ctx, &c, key, weir.KeepAll, func(yield func(entry, error) bool) {
-		for row, err := range r.Rows(ctx) {
-			if err == nil && (row.State != report.Failed || row.Step != name || o.Match != nil && !o.Match(&row)) {
+		for row, err := range b.Rows(ctx, RowOptions{State: report.Failed}) {
+			if err == nil && (row.Step != name || o.Match != nil && !o.Match(&row)) {
 				continue
 			}
 			none = false

@@ -51,9 +51,8 @@ func (s *share) gate(partition int, r weir.Resource) *gate {
 // resource finds r in the pool, or makes it. Limits that are shared with other
 // nodes let nothing start before there is a quota.
 func (s *share) resource(r weir.Resource) *limit.PoolResource {
-	before := s.pool.Resources()
 	res := s.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	if s.shared && s.pool.Resources() > before {
+	if s.shared {
 		s.pool.Share(res)
 	}
 	return res

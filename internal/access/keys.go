@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,6 +47,8 @@ type storedKey struct {
 
 // NewKey says what a key to be created is for.
 type NewKey struct {
+	// ID is one that [NewID] made, for whoever may have to create it again. Default: a new one.
+	ID      string
 	Name    string
 	Scopes  []Scope
 	Tenants []string  // none: all
@@ -86,21 +89,45 @@ func NewKeys(s records.Keeper, o Options) (*Keys, error) {
 
 // Create makes a key. Its text is returned here and never again. Nobody can make a
 // key that sees more than their own.
+//
+// Creating a key again under its id, as after a crash that kept its text from
+// everybody, draws the text anew: the one before is worth nothing then. One that
+// was used or revoked stays as it is, and comes without a text.
 func (k *Keys) Create(ctx context.Context, by Principal, spec NewKey) (Key, vault.Secret, error) {
 	now := time.Now().UTC()
 	if err := spec.check(by, now); err != nil {
 		return Key{}, vault.Secret{}, err
 	}
-	id, text := newText()
+	id := cmp.Or(spec.ID, NewID())
+	text := textOf(id)
 	h := hashOf(text.Reveal())
 	made := Key{
 		ID: id, Name: spec.Name, Scopes: slices.Clone(spec.Scopes), Tenants: slices.Clone(spec.Tenants),
 		Created: now, By: by.KeyID, Expires: spec.Expires.UTC(),
 	}
-	if _, err := k.table.Insert(ctx, id, storedKey{made, h.sum[:]}); err != nil {
+	known := false
+	e, err := k.table.Put(ctx, id, func(s *storedKey, found bool) error {
+		if found && !s.like(&made) {
+			return records.ErrExists
+		}
+		if known = found && (!s.Used.IsZero() || !s.Revoked.IsZero()); !known {
+			*s = storedKey{made, h.sum[:]}
+		}
+		return nil
+	})
+	k.known.forget(id) // also after an error, which may have been written
+	if err != nil {
 		return Key{}, vault.Secret{}, fmt.Errorf("create a key: %w", err)
 	}
-	return made, text, nil
+	if known {
+		text = vault.Secret{}
+	}
+	return e.Value.Key, text, nil
+}
+
+// like reports whether two keys are good for the same.
+func (k *Key) like(o *Key) bool {
+	return k.Name == o.Name && slices.Equal(k.Scopes, o.Scopes) && slices.Equal(k.Tenants, o.Tenants) && k.Expires.Equal(o.Expires)
 }
 
 func (n *NewKey) check(by Principal, now time.Time) error {

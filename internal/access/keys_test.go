@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -180,5 +181,53 @@ func TestWeakBootstrapKeysAreRefused(t *testing.T) {
 		if _, err := NewKeys(memstore.New(memstore.Options{}), Options{Bootstrap: []vault.Secret{vault.NewSecret(text)}}); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: NewKeys = %v, want an error that does not repeat it", name, err)
 		}
+	}
+}
+
+// A crash after a key was written keeps its text from everybody. Who asks for the
+// same again has one key afterwards, and one text.
+func TestAKeyThatNobodyGotIsMadeAnew(t *testing.T) {
+	s := memstore.New(memstore.Options{})
+	k := newKeys(t, s, Options{})
+	spec := NewKey{ID: NewID(), Name: "nightly", Scopes: []Scope{Read}, Tenants: []string{"growth"}}
+	first, lost := create(t, k, spec)
+	again, text := create(t, newKeys(t, s, Options{}), spec)
+	if first.ID != spec.ID || again.ID != spec.ID || text == "" || text == lost {
+		t.Fatalf("made %+v, then %+v with another text: %t; want both to be %s", first, again, text != lost, spec.ID)
+	}
+	if _, err := k.Authenticate(t.Context(), lost); !errors.Is(err, ErrBadCredentials) {
+		t.Errorf("the text that was lost: %v, want ErrBadCredentials", err)
+	}
+	if p, err := k.Authenticate(t.Context(), text); err != nil || p.KeyID != spec.ID {
+		t.Errorf("the text that was got: %+v, %v", p, err)
+	}
+	if page, _, err := k.List(t.Context(), root, "", 10); err != nil || len(page) != 1 {
+		t.Errorf("there are %d keys, %v; want 1", len(page), err)
+	}
+}
+
+func TestAKeyThatIsInUseIsNotMadeAnew(t *testing.T) {
+	k := newKeys(t, memstore.New(memstore.Options{}), Options{})
+	spec := NewKey{ID: NewID(), Name: "nightly", Scopes: []Scope{Read}}
+	_, text := create(t, k, spec)
+	if _, err := k.Authenticate(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	same, none := create(t, k, spec)
+	if none != "" || same.ID != spec.ID || same.Used.IsZero() {
+		t.Errorf("made again it is %+v, with a text: %t; want it as it is", same, none != "")
+	}
+	if _, err := k.Authenticate(t.Context(), text); err != nil {
+		t.Errorf("its text is worth nothing any more: %v", err)
+	}
+	if _, err := k.Revoke(t.Context(), root, spec.ID); err != nil {
+		t.Fatal(err)
+	}
+	if gone, none := create(t, k, spec); none != "" || gone.Revoked.IsZero() {
+		t.Errorf("a revoked key came back as %+v, with a text: %t", gone, none != "")
+	}
+	spec.Scopes = []Scope{Read, Admin}
+	if _, _, err := k.Create(t.Context(), root, spec); !errors.Is(err, records.ErrExists) {
+		t.Errorf("another key of the same id: %v, want ErrExists", err)
 	}
 }

@@ -31,13 +31,21 @@ const (
 	textChars   = len(textPrefix) + ulidChars + secretChars + sumChars
 )
 
+// NewID makes the id of a key to be created.
+func NewID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
+
 // newText draws a key.
 func newText() (id string, text vault.Secret) {
-	own := strings.ToLower(ulid.Make().String())
+	id = NewID()
+	return id, textOf(id)
+}
+
+// textOf draws the text of a key, each time another.
+func textOf(id string) vault.Secret {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
-	body := textPrefix + own + base62(new(big.Int).SetBytes(secret), secretChars)
-	return idPrefix + own, vault.NewSecret(body + checksum(body))
+	body := textPrefix + strings.TrimPrefix(id, idPrefix) + base62(new(big.Int).SetBytes(secret), secretChars)
+	return vault.NewSecret(body + checksum(body))
 }
 
 // NewBootstrap draws a key for the configuration, see [Options].

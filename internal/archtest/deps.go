@@ -64,7 +64,7 @@ var Deps = []Dep{
 	{"github.com/zeebo/xxh3", "hash of keys: routing, duplicates, stable jitter", append([]string{"store/...", "internal/feed", "internal/records"}, join(Core, middle)...)},
 	{"go.uber.org/goleak", "tests that no goroutine is left behind", trials},
 	{"golang.org/x/exp", "the log of tusd", []string{"internal/server"}},
-	{"golang.org/x/net", "names of hosts in other scripts", []string{"internal/egress"}},
+	{"golang.org/x/net", "names of hosts in other scripts; a name server for tests", []string{"internal/egress", "internal/testenv/nameserver"}},
 	{"golang.org/x/sync", "errgroup", anywhere},
 	{"golang.org/x/sys", "file locks and terminal size", []string{"store/pebblestore", "internal/cli/...", "internal/bench/..."}},
 	{"golang.org/x/term", "is this a terminal, and how wide", terminal},

@@ -74,6 +74,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/bench/...", May: []string{"..."}},
 	{Dir: "internal/testenv", May: base},
 	{Dir: "internal/testenv/faultproxy", StdlibOnly: true},
+	{Dir: "internal/testenv/life", StdlibOnly: true},
+	{Dir: "internal/testenv/nameserver"},
 	// Whole nodes as processes, with faults: it brings everything together.
 	{Dir: "internal/fleet", May: []string{"..."}},
 	// The core in virtual time, held against what was promised.

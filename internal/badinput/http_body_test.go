@@ -108,7 +108,10 @@ func bodyRows() []row {
 		{24, "brotli as JSON", create("{}", "Content-Encoding", "br"), 415, "unsupported_encoding", "br|gzip or zstd"},
 		{25, "cut gzip", withGzip(items, "application/x-ndjson", cutGzip), 400, "bad_gzip", "cut or damaged"},
 		{25, "gzip that is none", ndjson(`{"id":"a"}`, "Content-Encoding", "gzip"), 400, "bad_gzip", "the body is not"},
-		{26, "headers of more than 32 KiB", onWire("GET /v1/bulk-actions HTTP/1.1\nHost: weir\nX-Large: "+strings.Repeat("x", 64<<10)+"\n\n", nothing), 431, "", ""},
+		{26, "headers of more than 32 KiB", onWire(withHeader(33<<10), nothing), 431, "headers_too_large", "more than 32768|fewer or shorter"},
+		{26, "many headers of more than 32 KiB", onWire(withHeaders(800), nothing), 431, "headers_too_large", "more than 32768"},
+		// net/http reads no more than it is told to, and answers in plain text before any handler is asked.
+		{26, "headers of more than 64 KiB", onWire(withHeader(128<<10), nothing), 431, "", ""},
 		{27, "10,000 query parameters", asks("GET", bulk+"?"+strings.Repeat("a=1&", 10_000), ""), 400, "bad_query", "too many parameters"},
 		{27, "an unknown parameter", asks("GET", bulk+"?stat=draft", ""), 400, "bad_query", "stat|did you mean state?"},
 		{27, "a query that cannot be read", onWire("GET /v1/bulk-actions?a=%zz HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 400, "bad_query", "cannot be read"},
@@ -120,6 +123,15 @@ func bodyRows() []row {
 		{29, "a wrong method", allowing("GET, POST, HEAD", asks("DELETE", bulk, "")), 405, "method_not_allowed", "DELETE|GET or POST"},
 		{30, "an unknown path", asks("GET", "/v1/bulk-action", ""), 404, "no_such_route", "/v1/bulk-action|/docs"},
 	}
+}
+
+// withHeader and withHeaders are requests with that many bytes of a header, and that many headers.
+func withHeader(bytes int) string {
+	return "GET /v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\nX-Large: " + strings.Repeat("x", bytes) + "\n\n"
+}
+
+func withHeaders(n int) string {
+	return "GET /v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n" + strings.Repeat("Cookie: "+strings.Repeat("x", 40)+"\n", n) + "\n"
 }
 
 // allowing wants the header Allow.

@@ -20,6 +20,7 @@ import (
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/testenv/nameserver"
 	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/storetest"
@@ -91,7 +92,7 @@ func newWorld(t *testing.T, limits *access.Limits) *world {
 	log := slog.New(slog.DiscardHandler)
 	s := &storetest.Flaky{Store: w.store, Fail: w.fault}
 	w.Node, err = node.New(t.Context(), node.Options{
-		Store: s, Guard: egress.New(egress.Policy{Resolver: privateNames(t)}), Vault: v, MaxItems: maxItems, Logger: log,
+		Store: s, Guard: egress.New(egress.Policy{Resolver: nameserver.Always([4]byte{10, 0, 0, 5}).Resolver(t)}), Vault: v, MaxItems: maxItems, Logger: log,
 		Steps: []weir.Step{act("send-message", func() {}), act("award", func() {}), act("slow", func() { <-w.gate })},
 		Actions: []api.Action{
 			{Name: "theirs", URL: "https://push.example.com/", Tenants: []string{"other"}},
@@ -115,10 +116,7 @@ func (w *world) serve(e *engine.Engine) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(w.t, err)
 	w.addr = listener.Addr().String()
-	web := &http.Server{
-		Handler: w.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
-	}
+	web := server.HTTP(w.Handler(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 3)
 	go func() { ended <- e.Run(ctx) }()

@@ -10,10 +10,9 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/execute"
 )
 
 // Code says in one word why an attempt failed. The set is closed.
@@ -50,7 +49,7 @@ func failure(ctx context.Context, err error) Attempt {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which may hold a token
 	}
-	text := printable([]byte(err.Error()), keptText)
+	text := execute.Excerpt([]byte(err.Error()), keptText)
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
@@ -76,39 +75,17 @@ func isTLS(err error) bool {
 
 // verdict is what an answer means.
 func verdict(resp *http.Response, body []byte) Attempt {
-	a := Attempt{Status: resp.StatusCode, Answer: printable(body, keptText)}
+	a := Attempt{Status: resp.StatusCode, Answer: execute.Excerpt(body, keptText)}
 	text := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	switch status := resp.StatusCode; {
 	case status >= 200 && status < 300:
 	case status == http.StatusGone:
 		a.Code, a.Error = CodeGone, text
 	case status >= 300 && status < 400:
-		where := printable([]byte(resp.Header.Get("Location")), keptText/2)
+		where := execute.Excerpt([]byte(resp.Header.Get("Location")), keptText/2)
 		a.Code, a.Error = CodeRedirect, fmt.Sprintf("%s to %q; redirects are not followed: give the final address", text, where)
 	default:
 		a.Code, a.Error = CodeStatus, text
 	}
 	return a
-}
-
-// printable is the beginning of foreign text: at most limit bytes, and nothing in
-// it that moves a cursor or ends a line.
-func printable(text []byte, limit int) string {
-	var b strings.Builder
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		next := string(text[:n])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			next = fmt.Sprintf(`\x%02x`, text[0])
-		case r != ' ' && !unicode.IsGraphic(r):
-			next = strings.Trim(fmt.Sprintf("%+q", r), "'")
-		}
-		if b.Len()+len(next) > limit {
-			break
-		}
-		b.WriteString(next)
-		text = text[n:]
-	}
-	return b.String()
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
+	"github.com/weirhq/weir/internal/execute"
 	"pgregory.net/rapid"
 )
 
@@ -98,7 +98,7 @@ func TestEndpointsMayAskForMoreRest(t *testing.T) {
 		{"less than nothing", "-5", 1, 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			asked := askedRest(http.Header{"Retry-After": {tt.header}}, noon)
+			asked, _ := execute.ParseWait(tt.header, noon)
 			if got, _ := rest(tt.attempt, asked, 0.5); got != tt.want {
 				t.Errorf("rest = %v, want %v", got, tt.want)
 			}
@@ -178,24 +178,6 @@ func TestLastTwentyAttemptsAreKept(t *testing.T) {
 	if len(d.Attempts) != 20 || d.Attempts[0].Status != 10 || d.Attempts[19].Status != 29 {
 		t.Errorf("kept %d attempts, want those from 10 to 29", len(d.Attempts))
 	}
-}
-
-func TestForeignTextIsHarmless(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain é": "plain é", "a\nb\x1b[2J\x00": `a\nb\x1b[2J\x00`, "\xff": `\xff`, "\u202e": `\u202e`,
-		strings.Repeat("é", 300): strings.Repeat("é", 256),
-	} {
-		if got := printable([]byte(in), keptText); got != want {
-			t.Errorf("printable(%q) = %q, want %q", in, got, want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(0, 40).Draw(t, "limit")
-		got := printable(rapid.SliceOf(rapid.Byte()).Draw(t, "text"), limit)
-		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			t.Fatalf("printable = %q", got)
-		}
-	})
 }
 
 func TestSecretsSignWhileTheirTimeLasts(t *testing.T) {

@@ -1,11 +1,6 @@
 package callback
 
-import (
-	"net/http"
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // delays are the rests between attempts: about 32 hours in all.
 var delays = [...]time.Duration{
@@ -29,17 +24,4 @@ func rest(attempt int, asked time.Duration, u float64) (time.Duration, bool) {
 	}
 	planned := time.Duration(float64(delays[attempt-1]) * (0.9 + u/5))
 	return max(planned, min(asked, maxAsked)), true
-}
-
-// askedRest reads the Retry-After of an answer: seconds or a date. What is past or
-// not understood asks for nothing.
-func askedRest(h http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(s, 0), int64(maxAsked/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

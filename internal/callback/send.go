@@ -107,7 +107,7 @@ func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) 
 	defer resp.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has said it; the rest is for people
 	a := verdict(resp, answer)
-	a.asked = askedRest(resp.Header, time.Now())
+	a.asked, _ = execute.ParseWait(resp.Header.Get("Retry-After"), time.Now()) // what is not understood asks for nothing
 	return a
 }
 

@@ -44,7 +44,7 @@ func commands() []command {
 	return []command{
 		runCommand(), submitCommand(), listCommand(), getCommand(), watchCommand(),
 		startCommand(), pauseCommand(), resumeCommand(), approveCommand(), cancelCommand(),
-		forecastCommand(), retryCommand(), undoCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(),
+		previewCommand(), forecastCommand(), trialCommand(), retryCommand(), undoCommand(), cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(),
 		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), schedulesCommand(), webhooksCommand(), dlqCommand(),
 		simulateCommand(), nodesCommand(),
 		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),

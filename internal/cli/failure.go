@@ -36,9 +36,9 @@ func (f *failure) print(env *Env) {
 		return
 	}
 	p := paint(!env.NoColour)
-	fmt.Fprintf(env.Stderr, "%s %s\n", p.red("error:"), strings.ReplaceAll(f.what, "\n", "\n       "))
+	fmt.Fprintf(env.Stderr, "%s %s\n", p.red("error:"), tameText(f.what, "       "))
 	if f.fix != "" {
-		fmt.Fprintf(env.Stderr, "%s   %s\n", p.bold("fix:"), strings.ReplaceAll(f.fix, "\n", "\n       "))
+		fmt.Fprintf(env.Stderr, "%s   %s\n", p.bold("fix:"), tameText(f.fix, "       "))
 	}
 }
 

@@ -179,7 +179,7 @@ func (v view[T]) table(l *link, all iter.Seq2[T, error], limit int) (left bool, 
 // cell keeps a value within its cell and the terminal its own.
 func cell(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unruly(r) {
 			return ' '
 		}
 		return r
@@ -218,7 +218,7 @@ func (v view[T]) detail(env *Env, x *T) error {
 		if text == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(env.Stdout, "  %s  %s\n", p.dim(pad(c.head, wide)), strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", wide+4))); err != nil {
+		if _, err := fmt.Fprintf(env.Stdout, "  %s  %s\n", p.dim(pad(c.head, wide)), tameText(text, strings.Repeat(" ", wide+4))); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,7 @@ func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help strin
 func (t *track) stepLines(p paint, wide int) (lines []string) {
 	names := 0
 	for _, s := range t.steps {
-		names = max(names, len(s.Name))
+		names = max(names, width(tame(s.Name)))
 	}
 	left := t.now.Counts.Total
 	counts := countWidth(left)
@@ -111,7 +111,7 @@ func (t *track) stepLines(p paint, wide int) (lines []string) {
 				pace += " of " + strings.TrimSuffix(perSecond(float64(s.Resource.Rate)), "/s")
 			}
 		}
-		lines = append(lines, bar(p, wide, pad(s.Name, names), passed(n), left, counts, pace))
+		lines = append(lines, bar(p, wide, pad(tame(s.Name), names), passed(n), left, counts, pace))
 		left -= n.Failed + n.LeftOut // they go no further
 	}
 	return lines
@@ -120,7 +120,7 @@ func (t *track) stepLines(p paint, wide int) (lines []string) {
 func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 	names, counts := 0, 0
 	for _, t := range tracks {
-		names = max(names, len(t.label))
+		names = max(names, width(tame(t.label)))
 		counts = max(counts, countWidth(t.now.Counts.Total))
 	}
 	for _, t := range tracks {
@@ -132,7 +132,7 @@ func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 		if t.now.State.Final() {
 			pace = p.green("✓") + " in " + span(t.now.Finished.Sub(t.now.Started))
 		}
-		lines = append(lines, bar(p, wide, pad(t.label, names), c.Ended(), c.Total, counts, pace))
+		lines = append(lines, bar(p, wide, pad(tame(t.label), names), c.Ended(), c.Total, counts, pace))
 	}
 	return lines
 }
@@ -189,6 +189,7 @@ var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
 	"fair_share": "its turn", "circuit_open": "the downstream, which asked for a pause", "paused": "you: paused",
 	"retry": "the next attempt", "stopped": "you: a failure rule stopped it",
+	"cancelling": "calls in flight; the rest is cancelled",
 }
 
 func waitLine(p paint, wide int, tracks []*track, help string) string {
@@ -214,13 +215,13 @@ func (t *track) waitsOn(cause string) string {
 			}
 		}
 		if slowest != "" {
-			return "rate of " + slowest
+			return "rate of " + tame(slowest)
 		}
 	}
 	if words, ok := causes[cause]; ok {
 		return words
 	}
-	return cause
+	return tame(cause)
 }
 
 // plainLine is the panel without a terminal.

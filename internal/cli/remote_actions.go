@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
@@ -85,7 +84,7 @@ func bindActionTest(fs *pflag.FlagSet) runner {
 		if err != nil {
 			return err
 		}
-		return l.showTrial(&s)
+		return l.showTrial([]api.TrialStep{s}, s)
 	})
 }
 
@@ -100,33 +99,4 @@ func testItem(text string, no int) (it api.Item, err error) {
 		return it, badUsage(`write it as in '{"id":"u1","data":{}}'`, "--item: %q is no JSON", text)
 	}
 	return api.Item{ID: fmt.Sprintf("test-%d", no), Data: json.RawMessage(text)}, nil
-}
-
-// showTrial tells how a call went. One that failed is the command's failure, too.
-func (l *link) showTrial(s *api.TrialStep) error {
-	if l.out != outTable {
-		return one(l, view[api.TrialStep]{id: func(x *api.TrialStep) string { return x.Action }}, *s)
-	}
-	p, _ := outward(l.env)
-	w := l.env.Stdout
-	if s.Request != "" {
-		fmt.Fprintf(w, "%s\n%s\n", p.dim("request"), strings.TrimSpace(s.Request))
-	}
-	if s.Status != 0 {
-		fmt.Fprintf(w, "%s %d in %s\n%s\n", p.dim("answer"), s.Status, span(time.Duration(s.Took)), strings.TrimSpace(s.Response))
-	}
-	if s.Error != "" {
-		return &failure{exitOther, s.Error, "look at what the endpoint answered"}
-	}
-	failed := 0
-	for _, i := range s.Items {
-		fmt.Fprintf(w, "%s  %s  %s\n", pad(i.ID, 12), itemState(p, &i), strings.TrimSpace(i.Code+" "+i.Message))
-		if i.State != "done" {
-			failed++
-		}
-	}
-	if failed > 0 {
-		return ended(exitSomeFailed)
-	}
-	return nil
 }

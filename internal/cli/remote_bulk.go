@@ -208,7 +208,7 @@ func pauseCommand() command {
 }
 
 func cancelCommand() command {
-	return verbCommand("cancel", "end every item of a bulk action that is not running", "wait until nothing of it is in flight", true,
+	return verbCommand("cancel", "end every item of a bulk action that is not running", "wait for its end: nothing of it is in flight then", true,
 		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
 			if err := l.confirm(ctx, o.yes, "cancelling %s", id); err != nil {
 				return api.BulkAction{}, err
@@ -223,7 +223,7 @@ func atRest(ctx context.Context, l *link, id string) error {
 		if err != nil {
 			return err
 		}
-		if p.Counts.InFlight == 0 && p.State != api.Running {
+		if p.Counts.InFlight == 0 && p.State != api.Running && p.State != api.Cancelling {
 			break
 		}
 	}

@@ -85,9 +85,9 @@ func (l *link) timeline(f *api.Found) error {
 	p, _ := outward(l.env)
 	for _, x := range f.History {
 		name := strings.TrimSpace(x.Name + " " + p.dim(x.BulkAction))
-		fmt.Fprintf(l.env.Stdout, "%s  %s  %s\n", p.bold(x.ID), name, itemState(p, &x))
+		fmt.Fprintln(l.env.Stdout, p.tame(p.bold(x.ID)+"  "+name+"  "+itemState(p, &x)))
 		for _, e := range x.History {
-			fmt.Fprintln(l.env.Stdout, strings.TrimRight("  "+eventText(p, &e), " "))
+			fmt.Fprintln(l.env.Stdout, p.tame(strings.TrimRight("  "+eventText(p, &e), " ")))
 		}
 	}
 	return nil

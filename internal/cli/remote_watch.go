@@ -108,7 +108,7 @@ func (f *follower) listen(ctx context.Context, come chan<- news, over chan<- str
 
 // settled says whether nothing more happens by itself.
 func settled(p api.Progress) bool {
-	return p.State.Final() && p.Counts.InFlight == 0 || p.State == api.Stopped || p.State == api.Awaiting
+	return p.State.Final() || p.State == api.Stopped || p.State == api.Awaiting
 }
 
 func (f *follower) note(p api.Progress) error {

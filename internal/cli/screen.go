@@ -28,6 +28,7 @@ func (s *screen) print(lines ...string) {
 	var b strings.Builder
 	s.erase(&b)
 	for _, l := range lines {
+		l = s.paint.tame(l)
 		if s.live() {
 			l = wrap(l, s.env.Terminal.Width())
 		}
@@ -50,7 +51,7 @@ func (s *screen) draw(lines []string) {
 		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
 	}
 	for _, l := range lines {
-		b.WriteString("\r" + fit(l, wide) + "\x1b[K\n")
+		b.WriteString("\r" + fit(s.paint.tame(l), wide) + "\x1b[K\n")
 	}
 	b.WriteString("\x1b[J\x1b[?2026l")
 	s.drawn = len(lines)

@@ -245,7 +245,7 @@ func newLog(env *Env, c *config.Server) *slog.Logger {
 	if c.Log.Format == config.LogText || c.Log.Format == config.LogAuto && env.Terminal != nil {
 		return slog.New(slog.NewTextHandler(env.Stderr, o))
 	}
-	return slog.New(slog.NewJSONHandler(env.Stderr, o))
+	return slog.New(slog.NewJSONHandler(jsonLines{env.Stderr}, o))
 }
 
 // exists reports whether there is a file.

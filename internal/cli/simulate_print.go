@@ -196,6 +196,9 @@ func waitWords(ws []model.Wait, resources int) string {
 			continue
 		}
 		text := cmp.Or(words[w.Reason], w.Reason)
+		if w.Own {
+			text = "own " + text
+		}
 		if resources > 1 && w.Reason != "retry" {
 			text += " of " + w.Resource
 		}

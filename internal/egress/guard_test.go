@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weirhq/weir/internal/testenv/nameserver"
 )
 
 var (
@@ -42,14 +44,14 @@ func watched(p Policy) (*Guard, func() []netip.AddrPort) {
 
 // A name that is public when it is looked at and loopback when it is used gains nothing.
 func TestNameThatAlternatesNeverReachesLoopback(t *testing.T) {
-	names := &nameServer{answer: func(n int) [][4]byte {
+	dns := &nameserver.Server{Answer: func(n int) [][4]byte {
 		if n%2 == 0 {
 			return [][4]byte{public}
 		}
 		return [][4]byte{loopback}
 	}}
 	var told atomic.Int64
-	g, dialled := watched(Policy{Resolver: names.resolver(t), Refused: func(*NotAllowedError) { told.Add(1) }})
+	g, dialled := watched(Policy{Resolver: dns.Resolver(t), Refused: func(*NotAllowedError) { told.Add(1) }})
 	client, refused := g.Client(0), 0
 	for n := range 1000 {
 		var err error
@@ -76,8 +78,8 @@ func TestNameThatAlternatesNeverReachesLoopback(t *testing.T) {
 
 // Of several addresses of a name only the allowed ones are tried.
 func TestOnlyAllowedAddressesOfANameAreTried(t *testing.T) {
-	names := &nameServer{answer: func(int) [][4]byte { return [][4]byte{loopback, public, {10, 0, 0, 5}} }}
-	g, dialled := watched(Policy{Resolver: names.resolver(t)})
+	dns := &nameserver.Server{Answer: func(int) [][4]byte { return [][4]byte{loopback, public, {10, 0, 0, 5}} }}
+	g, dialled := watched(Policy{Resolver: dns.Resolver(t)})
 	_, _ = g.DialContext(t.Context(), "tcp", "mixed.example.test:443")
 	if got := dialled(); len(got) != 1 || got[0].Addr() != netip.AddrFrom4(public) {
 		t.Errorf("dialled %v, want %v alone", got, netip.AddrFrom4(public))
@@ -85,9 +87,9 @@ func TestOnlyAllowedAddressesOfANameAreTried(t *testing.T) {
 }
 
 func TestRefusedConnectTellsTheOperatorMore(t *testing.T) {
-	names := &nameServer{answer: func(int) [][4]byte { return [][4]byte{{10, 0, 0, 5}} }}
+	dns := &nameserver.Server{Answer: func(int) [][4]byte { return [][4]byte{{10, 0, 0, 5}} }}
 	var told []*NotAllowedError
-	g, dialled := watched(Policy{Resolver: names.resolver(t), Refused: func(e *NotAllowedError) { told = append(told, e) }})
+	g, dialled := watched(Policy{Resolver: dns.Resolver(t), Refused: func(e *NotAllowedError) { told = append(told, e) }})
 	_, err := g.Client(0).Get("http://intranet.example.test:8080/")
 	if want := `Get "http://intranet.example.test:8080/": address_not_allowed`; err == nil || err.Error() != want {
 		t.Errorf("Get = %v, want %s", err, want)
@@ -185,8 +187,8 @@ func TestCheckNameLooksBehindTheName(t *testing.T) {
 		{"nowhere", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			names := &nameServer{answer: func(int) [][4]byte { return tt.leads }}
-			g := New(Policy{Resolver: names.resolver(t)})
+			dns := &nameserver.Server{Answer: func(int) [][4]byte { return tt.leads }}
+			g := New(Policy{Resolver: dns.Resolver(t)})
 			err := g.CheckName(t.Context(), "callback.url", &url.URL{Scheme: "https", Host: "a.example.test"})
 			if (err != nil) != tt.bad {
 				t.Fatalf("CheckName = %v, want an error: %v", err, tt.bad)

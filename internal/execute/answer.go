@@ -81,11 +81,11 @@ func parse(body []byte) (*answer, error) {
 	case text[0] == '<':
 		return nil, fmt.Errorf("answered HTML where JSON was expected: %s", htmlTitle(text))
 	case text[0] != '{':
-		return nil, fmt.Errorf(`answered no JSON object with "results": %s`, excerpt(text[:min(len(text), 64)], 64))
+		return nil, fmt.Errorf(`answered no JSON object with "results": %s`, Excerpt(text[:min(len(text), 64)], 64))
 	}
 	a := &answer{}
 	if err := json.Unmarshal(text, a); err != nil {
-		return nil, fmt.Errorf("answer is broken: %s", excerpt([]byte(err.Error()), excerptBytes))
+		return nil, fmt.Errorf("answer is broken: %s", Excerpt([]byte(err.Error()), excerptBytes))
 	}
 	if a.Results == nil && a.Default == "" {
 		return nil, errors.New(`answer has neither "results" nor "default"`)
@@ -98,10 +98,10 @@ func htmlTitle(page []byte) string {
 	const open = "<title>"
 	start := bytes.Index(bytes.ToLower(page[:min(len(page), 64<<10)]), []byte(open))
 	if start < 0 {
-		return excerpt(page, 64)
+		return Excerpt(page, 64)
 	}
 	title, _, _ := bytes.Cut(page[start+len(open):], []byte("<"))
-	return open + excerpt(title, 64)
+	return open + Excerpt(title, 64)
 }
 
 // apply writes an outcome for every item that was sent and has a result.
@@ -122,7 +122,7 @@ func (c *caller) apply(a *answer, t *weir.Task, sent []int32) error {
 			continue
 		}
 		if err := r.outcome(&t.Outcomes[i], c.now); err != nil {
-			return fmt.Errorf("results[%d], id %q: %w", j, excerpt([]byte(r.ID), maxCode), err)
+			return fmt.Errorf("results[%d], id %q: %w", j, Excerpt([]byte(r.ID), maxCode), err)
 		}
 	}
 	for _, i := range sent {
@@ -166,7 +166,7 @@ func (r *result) outcome(o *weir.Outcome, now func() time.Time) error {
 			return err
 		}
 	default:
-		return fmt.Errorf(`status %q is none of "done", "retry", "failed", "left_out"`, excerpt([]byte(r.Status), maxCode))
+		return fmt.Errorf(`status %q is none of "done", "retry", "failed", "left_out"`, Excerpt([]byte(r.Status), maxCode))
 	}
 	if o.Code == "" {
 		o.Code = r.Status
@@ -196,9 +196,9 @@ func (r *result) delay(o *weir.Outcome, now func() time.Time) error {
 		wait, _ = seconds(string(r.RetryAfter))
 	case jsontext.KindString:
 		text, _ := jsontext.AppendUnquote(nil, r.RetryAfter) // was checked as it was read
-		wait, _ = parseWait(string(text), now())
+		wait, _ = ParseWait(string(text), now())
 	default:
-		return fmt.Errorf(`retry_after is no number of seconds, duration or date: %s`, excerpt(r.RetryAfter, maxCode))
+		return fmt.Errorf(`retry_after is no number of seconds, duration or date: %s`, Excerpt(r.RetryAfter, maxCode))
 	}
 	o.After = min(wait, retryMax)
 	return nil

@@ -115,9 +115,9 @@ func statusText(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
-// excerpt is the beginning of foreign text, fit for a log line: at most limit
+// Excerpt is the beginning of foreign text, fit for a log line: at most limit
 // bytes, and nothing in it that moves a cursor or ends a line.
-func excerpt(body []byte, limit int) string {
+func Excerpt(body []byte, limit int) string {
 	var b strings.Builder
 	for len(body) > 0 && b.Len() < limit {
 		r, n := utf8.DecodeRune(body)

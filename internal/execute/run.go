@@ -71,7 +71,7 @@ func check(t *weir.Task) error {
 // newPanicError must be called by the deferred function that recovered: the
 // stack of the panic is still there.
 func newPanicError(value any) *PanicError {
-	return &PanicError{value, excerpt(fmt.Append(nil, value), excerptBytes), handlerStack()}
+	return &PanicError{value, Excerpt(fmt.Append(nil, value), excerptBytes), handlerStack()}
 }
 
 // handlerStack is the stack without the frames of the runtime above the

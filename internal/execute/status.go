@@ -30,11 +30,11 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 		return badAnswer(status, "answered %s where JSON was expected", statusText(status))
 	case status < 400:
 		return badAnswer(status, "answered %s to %q; redirects are not followed: set the action's URL to the final address",
-			statusText(status), excerpt([]byte(resp.Header.Get("Location")), excerptBytes))
+			statusText(status), Excerpt([]byte(resp.Header.Get("Location")), excerptBytes))
 	case fixes[status] != "":
 		return &EndpointError{
 			URL: shownURL(c.template.URL), Status: status, Misconfigured: true,
-			Excerpt: excerpt(head, excerptBytes),
+			Excerpt: Excerpt(head, excerptBytes),
 		}
 	case status == http.StatusRequestTimeout:
 		return &CallError{CodeTimeout, status, errors.New(text)}
@@ -50,5 +50,5 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 }
 
 func describe(status int, body []byte) string {
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s", statusText(status), excerpt(body, excerptBytes)), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", statusText(status), Excerpt(body, excerptBytes)), ": ")
 }

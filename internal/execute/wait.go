@@ -19,7 +19,7 @@ const (
 // refusedFor reads from the headers of a 429 or 503 when to come back:
 // Retry-After, else RateLimit or RateLimit-Reset.
 func refusedFor(h http.Header, now time.Time) time.Duration {
-	wait, ok := parseWait(h.Get("Retry-After"), now)
+	wait, ok := ParseWait(h.Get("Retry-After"), now)
 	if !ok {
 		wait, ok = parseReset(h)
 	}
@@ -43,9 +43,9 @@ func parseReset(h http.Header) (time.Duration, bool) {
 	return wait, ok && wait <= refusedMax
 }
 
-// parseWait reads a delay: seconds, a Go duration, or an HTTP date. What is
+// ParseWait reads a delay: seconds, a Go duration, or an HTTP date. What is
 // past or negative means now; ok is false for anything else.
-func parseWait(s string, now time.Time) (wait time.Duration, ok bool) {
+func ParseWait(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
 	if wait, ok := seconds(s); ok {
 		return wait, true

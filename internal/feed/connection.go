@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -13,22 +12,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/vault"
 )
-
-// Secret is a text that is never shown: it prints as [secret].
-type Secret string
-
-// String hides the secret.
-func (Secret) String() string { return "[secret]" }
-
-// GoString hides the secret.
-func (Secret) GoString() string { return "[secret]" }
-
-// MarshalText hides the secret.
-func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
-
-// LogValue hides the secret.
-func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
 // Kind is what a connection leads to.
 type Kind string
@@ -49,11 +34,11 @@ type Connection struct {
 	// host:port,host:port for kafka.
 	Address string
 
-	User     string // postgres, kafka; for s3 the access key
-	Password Secret // postgres, kafka; for s3 the secret key
-	Token    Secret // s3: session token; http: bearer token
-	Signing  Secret // http: Standard Webhooks secret, whsec_...
-	Headers  map[string]Secret
+	User     string       // postgres, kafka; for s3 the access key
+	Password vault.Secret // postgres, kafka; for s3 the secret key
+	Token    vault.Secret // s3: session token; http: bearer token
+	Signing  vault.Secret // http: Standard Webhooks secret, whsec_...
+	Headers  map[string]vault.Secret
 
 	Database string // postgres
 	Region   string // s3; asked for when empty
@@ -66,7 +51,7 @@ type Connection struct {
 	CA string
 	// Certificate and PrivateKey, in PEM, are what we show.
 	Certificate string
-	PrivateKey  Secret
+	PrivateKey  vault.Secret
 }
 
 // connection finds the connection that a spec names and checks that it is of the right kind.
@@ -97,7 +82,7 @@ func (c Connection) ownTLS() bool { return c.CA != "" || c.Certificate != "" }
 
 // tls is how to talk to host.
 func (c Connection) tls(host string) (*tls.Config, error) {
-	o, err := egress.ParseTLS([]byte(c.CA), []byte(c.Certificate), []byte(string(c.PrivateKey)), false)
+	o, err := egress.ParseTLS([]byte(c.CA), []byte(c.Certificate), []byte(c.PrivateKey.Reveal()), false)
 	if err != nil {
 		return nil, err
 	}

@@ -75,11 +75,11 @@ func (c Connection) Brokers(w World) (brokers []string, dial func(ctx context.Co
 	}
 	switch c.SASL {
 	case "plain":
-		sign = append(sign, kgo.SASL(plain.Auth{User: c.User, Pass: string(c.Password)}.AsMechanism()))
+		sign = append(sign, kgo.SASL(plain.Auth{User: c.User, Pass: c.Password.Reveal()}.AsMechanism()))
 	case "scram-sha-256":
-		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha256Mechanism()))
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: c.Password.Reveal()}.AsSha256Mechanism()))
 	case "scram-sha-512":
-		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: string(c.Password)}.AsSha512Mechanism()))
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: c.Password.Reveal()}.AsSha512Mechanism()))
 	}
 	return strings.Split(c.Address, ","), dial, sign
 }

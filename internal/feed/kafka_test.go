@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // topic is one of kfake, which stands in for a real Kafka: it speaks the protocol and was written by the authors of our
@@ -224,15 +225,15 @@ func TestABrokerThatIsGoneIsTransient(t *testing.T) {
 func TestATopicIsSignedInTo(t *testing.T) {
 	k := newTopic(t, 1, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "weir", "right"))
 	for _, tt := range []struct {
-		password feed.Secret
+		password string
 		timeout  time.Duration
 		in       bool
 	}{{"right", time.Minute, true}, {"wrong", time.Second, false}} {
 		r := k.rig(t)
-		r.conn.SASL, r.conn.User, r.conn.Password = "scram-sha-256", "weir", tt.password
+		r.conn.SASL, r.conn.User, r.conn.Password = "scram-sha-256", "weir", vault.NewSecret(tt.password)
 		r.spec.Timeout = api.Duration(tt.timeout)
 		if _, err := r.first(); (err == nil) != tt.in {
-			t.Errorf("with the %s password: error = %v, want to be let in = %v", string(tt.password), err, tt.in)
+			t.Errorf("with the %s password: error = %v, want to be let in = %v", tt.password, err, tt.in)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func openObject(s Spec, find Lookup, w World) (Feed, error) {
 	u, err := url.Parse(c.Address)
 	if err == nil {
 		f.store.Client, err = minio.New(u.Host, &minio.Options{
-			Creds:  credentials.NewStaticV4(c.User, string(c.Password), string(c.Token)),
+			Creds:  credentials.NewStaticV4(c.User, c.Password.Reveal(), c.Token.Reveal()),
 			Secure: u.Scheme != "http", Region: c.Region, Transport: f.transport,
 			MaxRetries: 1, // the caller tries again, and knows how often
 		})

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/feed"
 	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // bucket is gofakes3, which stands in for a real S3: it shows that requests, ranges and ETags are as S3
@@ -67,7 +68,7 @@ func (b *bucket) put(name string, content []byte) {
 
 func (b *bucket) rig(t testing.TB, name string) *rig {
 	return &rig{t: t, spec: feed.Spec{Object: &feed.Object{Connection: "there", Bucket: "files", Key: name}}, conn: feed.Connection{
-		Kind: feed.KindS3, Address: b.url, User: "key", Password: "secret", Region: "eu-central-1",
+		Kind: feed.KindS3, Address: b.url, User: "key", Password: vault.NewSecret("secret"), Region: "eu-central-1",
 	}}
 }
 

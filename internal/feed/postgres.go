@@ -62,7 +62,7 @@ func (c Connection) postgres(w World) (*pgconn.Config, error) {
 		return nil, err
 	}
 	config.Host, config.Port = host, uint16(number)
-	config.User, config.Password, config.Database = c.User, string(c.Password), c.Database
+	config.User, config.Password, config.Database = c.User, c.Password.Reveal(), c.Database
 	config.RuntimeParams = map[string]string{"application_name": "weir"}
 	config.Fallbacks, config.ValidateConnect = nil, nil
 	config.DialFunc = w.Dial

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
 	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // TestPostgres shares one server among its parts, since that takes a second to start.
@@ -19,7 +20,7 @@ func TestPostgres(t *testing.T) {
 	s := testenv.Postgres(t)
 	query := func(t *testing.T, key, sql string) *rig {
 		return &rig{t: t, spec: feed.Spec{Postgres: &feed.Postgres{Connection: "there", Query: sql, Key: key}}, conn: feed.Connection{
-			Kind: feed.KindPostgres, Address: s.Addr, User: s.User, Password: feed.Secret(s.Password), Database: s.Database, Plain: true,
+			Kind: feed.KindPostgres, Address: s.Addr, User: s.User, Password: vault.NewSecret(s.Password), Database: s.Database, Plain: true,
 		}}
 	}
 	for _, part := range []struct {
@@ -182,7 +183,7 @@ func badRows(t *testing.T, _ *testenv.PostgresServer, query queryRig) {
 
 func wrongSignIn(t *testing.T, s *testenv.PostgresServer, query queryRig) {
 	r := query(t, "id", "SELECT 1 AS id")
-	r.conn.Password = "loud-river"
+	r.conn.Password = vault.NewSecret("loud-river")
 	_, err := r.first()
 	isPermanent(t, err, feed.CodeRefused, "sign-in")
 	if strings.Contains(err.Error(), "loud-river") {
@@ -194,7 +195,7 @@ func wrongSignIn(t *testing.T, s *testenv.PostgresServer, query queryRig) {
 	isPermanent(t, err, feed.CodeNotFound, "elsewhere")
 	s.Exec("CREATE TABLE closed (id int); CREATE USER guest PASSWORD 'guest'")
 	r = query(t, "id", "SELECT * FROM closed")
-	r.conn.User, r.conn.Password = "guest", "guest"
+	r.conn.User, r.conn.Password = "guest", vault.NewSecret("guest")
 	_, err = r.first()
 	isPermanent(t, err, feed.CodeRefused, "may not")
 }

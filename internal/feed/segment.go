@@ -53,8 +53,8 @@ func openSegment(s Spec, find Lookup, w World) (Feed, error) {
 	if g.base, err = g.conn.locate(s.Segment.URL); err != nil {
 		in.Add("bad_url", "segment.url", err.Error(), "use a URL on the connection's server")
 	}
-	if g.conn.Signing != "" {
-		if g.signer, err = execute.NewSigner(string(g.conn.Signing)); err != nil {
+	if !g.conn.Signing.IsZero() {
+		if g.signer, err = execute.NewSigner(g.conn.Signing.Reveal()); err != nil {
 			in.Add("bad_connection", "segment.connection", "its signing secret cannot be used", "write whsec_ and 24 to 64 bytes in base64")
 		}
 	}

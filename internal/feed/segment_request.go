@@ -62,10 +62,10 @@ func (g *segment) head(req *http.Request, body []byte) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for name, v := range g.conn.Headers {
-		req.Header.Set(name, string(v))
+		req.Header.Set(name, v.Reveal())
 	}
-	if g.conn.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+string(g.conn.Token))
+	if !g.conn.Token.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+g.conn.Token.Reveal())
 	}
 	if g.signer != nil { // a new id each time: reading a page again is no repeated message
 		g.signer.Sign(req.Header, "page_"+rand.Text(), g.now(), body)

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 // list serves items in one of the shapes that a segment may have.
@@ -129,7 +130,7 @@ func TestASegmentIsAskedWithTheSecretsOfItsConnection(t *testing.T) {
 	})
 	r.conn = feed.Connection{
 		Kind: feed.KindHTTP, Address: strings.TrimSuffix(r.spec.Segment.URL, "/users") + "/v1",
-		Token: "token", Signing: secret, Headers: map[string]feed.Secret{"X-Team": "blue"},
+		Token: vault.NewSecret("token"), Signing: vault.NewSecret(secret), Headers: map[string]vault.Secret{"X-Team": vault.NewSecret("blue")},
 	}
 	r.spec.PageSize = 7
 	r.spec.Segment = &feed.Segment{Connection: "there", URL: "users?active=1", LimitParam: "size"}

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/vault"
 )
 
 func TestCheckNamesEveryFault(t *testing.T) {
@@ -105,7 +106,7 @@ func TestOpenRefusesWhatCannotBeReached(t *testing.T) {
 		{"a server without scheme", list, feed.Connection{Kind: feed.KindHTTP, Address: "h"}, "not an http or https URL"},
 		{"another server", elsewhere, feed.Connection{Kind: feed.KindHTTP, Address: "https://h"}, "another server"},
 		{"a file", file, feed.Connection{Kind: feed.KindHTTP, Address: "https://h"}, "another server"},
-		{"a weak secret", list, feed.Connection{Kind: feed.KindHTTP, Address: "https://h", Signing: "whsec_c2hvcnQ="}, "signing secret"},
+		{"a weak secret", list, feed.Connection{Kind: feed.KindHTTP, Address: "https://h", Signing: vault.NewSecret("whsec_c2hvcnQ=")}, "signing secret"},
 		{"a store with a path", object, feed.Connection{Kind: feed.KindS3, Address: "not a url"}, "not the URL of a server"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestOpenRefusesWhatCannotBeReached(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	c := feed.Connection{Kind: feed.KindHTTP, Password: "hush1", Token: "hush2", Headers: map[string]feed.Secret{"A": "hush3"}}
+	c := feed.Connection{Kind: feed.KindHTTP, Password: vault.NewSecret("hush1"), Token: vault.NewSecret("hush2"), Headers: map[string]vault.Secret{"A": vault.NewSecret("hush3")}}
 	raw, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/model"
 )
 
@@ -65,9 +66,12 @@ func (p *plan) clashes(l line) (out []Clash) {
 			continue
 		}
 		if mine, all := p.sent(l.large, i); all > 0 {
-			// What came between both sizes tells what it is like in the long run.
-			less, fewer := p.sent(l.half, i)
-			c.Share = min(1, max(mine-less, 0)/max(all-fewer, 1))
+			// What came between both sizes tells what it is like in the long run,
+			// unless both were ended early and are the same.
+			if less, fewer := p.sent(l.half, i); all-fewer > all/10 {
+				mine, all = mine-less, all-fewer
+			}
+			c.Share = min(1, max(mine, 0)/max(all, 1))
 		}
 		out = append(out, c)
 	}
@@ -103,13 +107,16 @@ func (p *plan) steps(clashes []Clash) (out []StepForecast) {
 	left := float64(p.w.Items)
 	for _, s := range p.w.Steps {
 		r := p.l.resource(s.Resource)
-		rate := p.speed(r, s.Batch) / p.uses(s.Resource)
+		rate := p.speed(r, s.Batch, 0) / p.uses(s.Resource)
 		for _, c := range clashes {
 			if c.Resource == s.Resource {
 				rate *= c.Share
 			}
 		}
-		calls := math.Ceil(left/chunk(r, s.Batch)) * (1 + r.Failures)
+		if s.Rate > 0 {
+			rate = min(rate, float64(s.Rate))
+		}
+		calls := math.Ceil(left/chunk(r, s.Batch, s.Rate)) * (1 + r.Failures)
 		out = append(out, StepForecast{
 			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(left)), Calls: int64(math.Round(calls)),
 			Rate: rate, Duration: seconds(left * (1 + r.Failures) / rate),
@@ -145,6 +152,8 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 			continue
 		case !ok && w.Reason == "fair_share" && turn == "":
 			turn = resource
+		case w.Own:
+			return Bottleneck{ByRate, resource, p.own(resource).String()}
 		case ok && (turn == "" || turn == resource):
 			return p.limit(kind, resource)
 		}
@@ -159,9 +168,9 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 func waits(runs []model.Result) (out []model.Wait) {
 	for _, r := range runs {
 		for _, w := range r.Kinds[0].Waited {
-			i := slices.IndexFunc(out, func(x model.Wait) bool { return x.Reason == w.Reason && x.Resource == w.Resource })
+			i := slices.IndexFunc(out, func(x model.Wait) bool { return x.Reason == w.Reason && x.Resource == w.Resource && x.Own == w.Own })
 			if i < 0 {
-				i, out = len(out), append(out, model.Wait{Reason: w.Reason, Resource: w.Resource})
+				i, out = len(out), append(out, model.Wait{Reason: w.Reason, Resource: w.Resource, Own: w.Own})
 			}
 			out[i].Share += w.Share / float64(len(runs))
 		}
@@ -175,6 +184,16 @@ func names(rs []*Resource) (out []string) {
 		out = append(out, r.Name)
 	}
 	return out
+}
+
+// own is the lowest rate of its own that the work has at a resource.
+func (p *plan) own(resource string) (rate weir.Rate) {
+	for _, s := range p.w.Steps {
+		if s.Resource == resource && s.Rate > 0 && (rate == 0 || s.Rate < rate) {
+			rate = s.Rate
+		}
+	}
+	return rate
 }
 
 // limit writes a bottleneck with its number.
@@ -198,7 +217,7 @@ func (p *plan) limit(kind Kind, resource string) Bottleneck {
 func (p *plan) narrowest(resource string) Bottleneck {
 	r := p.l.resource(resource)
 	switch {
-	case r.Rate > 0 && float64(r.Rate) <= p.speed(r, 100):
+	case r.Rate > 0 && float64(r.Rate) <= p.speed(r, 100, 0):
 		return p.limit(ByRate, resource)
 	case r.Concurrency > 0 && r.Concurrency == p.atOnce(r):
 		return p.limit(ByConcurrency, resource)

@@ -89,9 +89,7 @@ func (p *plan) settle(r *Resource) {
 // too many become one, with the weight of all.
 func (p *plan) choose(all []Other) {
 	for _, o := range all {
-		o.Steps = slices.DeleteFunc(slices.Clone(o.Steps), func(s string) bool {
-			return !slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s })
-		})
+		o = p.shared(o)
 		o.Weight, o.Batch = cmp.Or(o.Weight, 1), min(max(cmp.Or(o.Batch, 100), 1), 1000)
 		if o.Items > 0 && len(o.Steps) > 0 {
 			p.others = append(p.others, o)
@@ -103,6 +101,18 @@ func (p *plan) choose(all []Other) {
 	}
 }
 
+// shared is another bulk action with only those of its steps whose resources the work uses.
+func (p *plan) shared(o Other) Other {
+	steps, rates := []string(nil), []weir.Rate(nil)
+	for i, s := range o.Steps {
+		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s }) {
+			steps, rates = append(steps, s), append(rates, o.rate(i))
+		}
+	}
+	o.Steps, o.Rates = steps, rates
+	return o
+}
+
 // merge makes one bulk action for each resource of those that are too many.
 func (p *plan) merge() {
 	many := p.others[mostOthers:]
@@ -110,16 +120,21 @@ func (p *plan) merge() {
 	p.others = slices.Clone(p.others[:mostOthers])
 	for _, r := range p.used {
 		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}, Batch: 100}
-		tenants := map[string]bool{}
+		tenants, free, rate := map[string]bool{}, false, weir.Rate(0)
 		for _, o := range many {
-			if !slices.Contains(o.Steps, r.Name) {
+			at := slices.Index(o.Steps, r.Name)
+			if at < 0 {
 				continue
 			}
 			one.Items += o.Items
+			rate, free = rate+o.rate(at), free || o.rate(at) == 0
 			if !tenants[o.Tenant] && o.Tenant != p.w.Tenant {
 				one.Weight += o.Weight
 			}
 			tenants[o.Tenant] = true
+		}
+		if !free {
+			one.Rates = []weir.Rate{rate} // together no faster than each by itself
 		}
 		if one.Items > 0 {
 			p.others = append(p.others, one)
@@ -127,8 +142,10 @@ func (p *plan) merge() {
 	}
 }
 
-// chunk is how many items a call has.
-func chunk(r *Resource, batch int) float64 { return float64(limit.Chunk(float64(r.Rate), batch)) }
+// chunk is how many items a call has, of work with a rate of its own or without.
+func chunk(r *Resource, batch int, own weir.Rate) float64 {
+	return float64(min(limit.Chunk(float64(r.Rate), batch), limit.Chunk(float64(own), batch)))
+}
 
 // size chooses how much smaller than it is everything is played.
 func (p *plan) size() {
@@ -137,19 +154,23 @@ func (p *plan) size() {
 	wait := p.w.Delay.Seconds()
 	for _, s := range p.w.Steps {
 		r := p.l.resource(s.Resource)
-		tasks += left / chunk(r, s.Batch)
-		longest = max(longest, p.took(r, left, s.Batch)+wait)
+		tasks += left / chunk(r, s.Batch, s.Rate)
+		longest = max(longest, left/p.speed(r, s.Batch, s.Rate)+wait)
 	}
+	alone := longest
 	for _, o := range p.others {
-		for _, name := range o.Steps {
+		for i, name := range o.Steps {
 			r := p.l.resource(name)
 			n := min(p.beside(o), float64(o.Items))
-			tasks += n / chunk(r, o.Batch)
-			longest += p.took(r, n, o.Batch)
+			if own := float64(o.rate(i)); own > 0 {
+				n = min(n, own*alone)
+			}
+			tasks += n / chunk(r, o.Batch, o.rate(i))
+			longest += n / p.speed(r, o.Batch, 0) // what this work has to wait for it
 		}
 	}
 	for _, r := range p.used {
-		tasks += r.Arrivals / chunk(r, 100) * longest
+		tasks += r.Arrivals / chunk(r, 100, 0) * longest
 	}
 	p.shrink = max(1, math.Ceil(tasks/fewTasks), math.Ceil(longest/mostTime.Seconds()))
 	p.shrink = min(p.shrink, max(1, math.Floor(float64(p.w.Items)/p.large())))
@@ -164,26 +185,28 @@ func (p *plan) size() {
 // than it is: what the scheduler takes for small gets ahead, and would still have
 // to be a small part of it.
 func (p *plan) large() (items float64) {
-	for _, r := range p.used {
-		small := 1000.0
-		if r.Rate > 0 {
-			small = min(max(float64(r.Rate), 10*chunk(r, 100)), 10_000)
+	for _, s := range p.w.Steps {
+		r := p.l.resource(s.Resource)
+		small, rate := 1000.0, float64(r.Rate)
+		if s.Rate > 0 && (rate == 0 || float64(s.Rate) < rate) {
+			rate = float64(s.Rate)
+		}
+		if rate > 0 {
+			small = min(max(rate, 10*chunk(r, 100, s.Rate)), 10_000)
 		}
 		items = max(items, 4*small)
 	}
 	return items
 }
 
-// took is about how long a resource needs for so many items by itself.
-func (p *plan) took(r *Resource, items float64, batch int) float64 {
-	return items / p.speed(r, batch)
-}
-
-// speed is how many items per second of a step a resource can take.
-func (p *plan) speed(r *Resource, batch int) float64 {
-	out := float64(p.atOnce(r)) * chunk(r, batch) / r.Service.Seconds()
-	if r.Rate > 0 {
-		out = min(out, float64(r.Rate))
+// speed is how many items per second of a step a resource can take, at the rate of
+// the bulk action's own if there is one.
+func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
+	out := float64(p.atOnce(r)) * chunk(r, batch, own) / r.Service.Seconds()
+	for _, rate := range []weir.Rate{r.Rate, own} {
+		if rate > 0 {
+			out = min(out, float64(rate))
+		}
 	}
 	return out
 }
@@ -210,7 +233,23 @@ func (p *plan) beside(o Other) float64 {
 		return float64(o.Items)
 	}
 	tiers := [...]float64{6, 3, 2, 1} // by rank
-	return float64(p.w.Items) * o.Weight / p.w.Weight * tiers[o.Tier.Rank()] / tiers[p.w.Tier.Rank()]
+	return float64(p.w.Items) * o.Weight / p.w.Weight * tiers[o.Tier.Rank()] / tiers[p.w.Tier.Rank()] * p.leaves(o)
+}
+
+// mostLeft bounds how much more than its share another bulk action is played with.
+const mostLeft = 8
+
+// leaves is how many times more than its share another bulk action can have because
+// this work keeps to a rate of its own.
+func (p *plan) leaves(o Other) float64 {
+	more := 1.0
+	for _, s := range p.w.Steps {
+		if s.Rate > 0 && slices.Contains(o.Steps, s.Resource) {
+			r := p.l.resource(s.Resource)
+			more = max(more, p.speed(r, s.Batch, 0)/p.speed(r, s.Batch, s.Rate))
+		}
+	}
+	return min(more, mostLeft)
 }
 
 // world describes everything, at full size. worse is how much worse than expected
@@ -229,6 +268,7 @@ func (p *plan) world(worse float64) model.World {
 	}
 	for _, s := range p.w.Steps {
 		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
+		this.Rates = append(this.Rates, model.Rate(s.Rate))
 	}
 	w.BulkActions = []model.BulkAction{this}
 	for _, r := range p.used {
@@ -240,11 +280,18 @@ func (p *plan) world(worse float64) model.World {
 	for i, o := range p.others {
 		w.BulkActions = append(w.BulkActions, model.BulkAction{
 			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: p.bounded(o),
-			Tier: o.Tier.String(), Priority: o.Priority, Batch: o.Batch, Steps: p.keys(o.Steps),
+			Tier: o.Tier.String(), Priority: o.Priority, Batch: o.Batch, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
 		})
 	}
 	w.Tenants = p.tenants()
 	return w
+}
+
+func ownRates(rates []weir.Rate) (out []model.Rate) {
+	for _, r := range rates {
+		out = append(out, model.Rate(r))
+	}
+	return out
 }
 
 // tenants gives each tenant its weight.
@@ -311,6 +358,9 @@ func (r *Resource) stream(name string, worse float64) model.BulkAction {
 func (p *plan) assume() {
 	p.say("Limits, weights and the times of calls stay as they are now.")
 	for _, s := range p.w.Steps {
+		if s.Rate > 0 {
+			p.say("It keeps to its own rate of %s at %s.", s.Rate, cmp.Or(s.Name, s.Action, s.Resource))
+		}
 		if s.Conditional {
 			p.say("All items are taken to pass %s, though it has a condition.", cmp.Or(s.Name, s.Action))
 		}

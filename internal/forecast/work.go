@@ -31,6 +31,8 @@ type Step struct {
 	Resource string
 	// Batch is the most items in a call. Default 100.
 	Batch int
+	// Rate is the most items per second of this work at this step, whatever the resource would take. Default: none.
+	Rate weir.Rate
 	// Conditional says that it has a condition, so that it may be left out for some items.
 	Conditional bool
 }
@@ -77,6 +79,8 @@ type Other struct {
 	// Items have not ended; Steps are the resources that they still have to pass, in order.
 	Items int64
 	Steps []string
+	// Rates are its own rates at these steps; 0, or nothing, is none.
+	Rates []weir.Rate
 	// Batch is the most items in a call. Default 100.
 	Batch int
 }
@@ -94,11 +98,22 @@ func check(w *Work, l *Load) error {
 		errs.Add("out_of_range", "start_at", "is in the past", "leave it out to start now")
 	}
 	for i, s := range w.Steps {
+		if s.Rate < 0 {
+			errs.Add("out_of_range", fmt.Sprintf("steps[%d].rate", i), fmt.Sprintf("%v is below 0", float64(s.Rate)), "leave it out for none")
+		}
 		if l.resource(s.Resource) == nil {
 			errs.Add("unknown_resource", fmt.Sprintf("steps[%d].resource", i), fmt.Sprintf("nothing is known of %q", s.Resource), "")
 		}
 	}
 	return errs.OrNil()
+}
+
+// rate is the bulk action's own rate at a step; 0: none.
+func (o *Other) rate(step int) weir.Rate {
+	if step < len(o.Rates) {
+		return o.Rates[step]
+	}
+	return 0
 }
 
 func (l *Load) resource(name string) *Resource {

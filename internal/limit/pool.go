@@ -264,12 +264,14 @@ func (p *Pool) SetWorkers(now int64, l *Lane, n int) {
 // SetConcurrency changes the bound on the tasks in flight on r.
 func (p *Pool) SetConcurrency(now int64, r *PoolResource, n int) {
 	r.bound = boundOf(n)
+	r.shareConcurrency()
 	p.settle(now, true)
 }
 
 // SetRate changes the rate of r, see [Limiter.SetRate].
 func (p *Pool) SetRate(now int64, r *PoolResource, rate float64) {
 	r.lim.SetRate(now, rate)
+	r.shareRate()
 	p.wakeAll(now, r)
 }
 

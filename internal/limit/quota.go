@@ -44,11 +44,27 @@ type Use struct {
 }
 
 // Share says that the rate of r, or its concurrency, is shared with other nodes:
-// from now on nothing starts without a quota. A limit that r does not have is not shared.
+// from now on nothing starts without a quota. A limit that r does not have is not
+// shared; one that it gets later is. A resource that is shared already stays as it is.
 func (p *Pool) Share(r *PoolResource) {
-	o := &outside{rated: r.lim.Rate() > 0, capped: r.bound < unbounded, rateUntil: math.MinInt64, capUntil: math.MinInt64}
-	if o.rated || o.capped {
-		r.out = o
+	if r.out == nil {
+		r.out = &outside{}
+		r.shareRate()
+		r.shareConcurrency()
+	}
+}
+
+// shareRate has a rate that was just set wait for its quota. What is held is a part of the one before.
+func (r *PoolResource) shareRate() {
+	if o := r.out; o != nil {
+		o.rated, o.quota, o.rateUntil = r.lim.Rate() > 0, 0, math.MinInt64
+	}
+}
+
+// shareConcurrency is shareRate for the concurrency.
+func (r *PoolResource) shareConcurrency() {
+	if o := r.out; o != nil {
+		o.capped, o.capUntil = r.bound < unbounded, math.MinInt64
 	}
 }
 

@@ -100,8 +100,9 @@ func (m *machine) submit(b *bulk, tenant string) {
 	n := m.w.Partitions
 	a, z := m.table.Candidates(tenant)
 	home := route.Choose(a, z, func(p int) float64 { return m.parts[p].load() })
-	for _, p := range route.Shards(tenant, home, n, route.ShardsFor(b.items, route.MostShards(n))) {
-		b.pieces = append(b.pieces, newPiece(b, m.parts[p]))
+	shards := route.Shards(tenant, home, n, route.ShardsFor(b.items, route.MostShards(n)))
+	for _, p := range shards {
+		b.pieces = append(b.pieces, newPiece(b, m.parts[p], len(shards)))
 	}
 	b.tenant.widen(m, len(b.pieces))
 	for _, p := range b.pieces {
@@ -112,7 +113,7 @@ func (m *machine) submit(b *bulk, tenant string) {
 	}
 }
 
-func newPiece(b *bulk, p *part) *piece {
+func newPiece(b *bulk, p *part, pieces int) *piece {
 	now := p.m.clock()
 	t := p.queue.Tenant(b.tenant.name)
 	p.queue.SetTenant(now, t, b.tenant.units(), 0)
@@ -121,6 +122,7 @@ func newPiece(b *bulk, p *part) *piece {
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		s := &step{piece: pc, no: i, lane: l, chunk: l.res.chunk(b.batch(i)), share: b.tenant.share(l.res, b.rank)}
+		s.setPace(pieces)
 		s.entry = p.queue.AddEntry(pc.group, l.entry, i)
 		s.entry.Data = s
 		pc.steps = append(pc.steps, s)
@@ -154,6 +156,7 @@ type step struct {
 	entry    *sched.Entry
 	share    *share
 	chunk    int
+	pace     pace  // what the bulk action itself allows here
 	ready    int64 // items that may run; at the first step they are still in bulk.rest
 	loose    int64 // items that wait for company, to fill a task
 	calling  bool  // a time is set at which they go without
@@ -181,7 +184,7 @@ func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1
 // head is the size of the next task, 0 if there is none now.
 func (s *step) head() int {
 	switch {
-	case s.crowded():
+	case s.crowded() || s.pace.waits:
 		return 0
 	case len(s.retries) > 0:
 		return s.retries[0].items

@@ -39,7 +39,7 @@ func simple(items int64, r Resource) World {
 // anyWorld draws a world: one to three nodes, resources with and without limits,
 // failures, refusals and incidents, single bulk actions, streams and chains.
 func anyWorld(seed uint64) World {
-	rng := rand.New(rand.NewPCG(seed, 99))
+	rng, own := rand.New(rand.NewPCG(seed, 99)), rand.New(rand.NewPCG(seed, 98))
 	pick := func(n int) int { return rng.IntN(n) }
 	w := World{Seed: seed, Workers: Workers{Start: 1 + pick(8), Min: 1, Max: 8 + pick(40), Policy: scale.Names()[pick(len(scale.Names()))]}}
 	for range 1 + pick(3) {
@@ -64,6 +64,9 @@ func anyWorld(seed uint64) World {
 		b := BulkAction{Name: fmt.Sprintf("b%d", i), Tenant: fmt.Sprintf("t%d", pick(3)), Items: int64(1 + pick(3000)), Batch: 1 + pick(200), Tier: []string{"critical", "default", "low"}[pick(3)]}
 		for _, r := range rng.Perm(len(w.Resources))[:1+pick(len(w.Resources))] {
 			b.Steps = append(b.Steps, w.Resources[r].Name)
+		}
+		if own.IntN(3) == 0 {
+			b.Rates = []Rate{Rate(20 + own.IntN(400))}
 		}
 		if pick(2) == 0 {
 			b.Arrivals, b.Until, b.Items, b.ItemsP99, b.Spread = 2, Span(20*time.Second), 40, 200, 5

@@ -5,16 +5,23 @@ import (
 	"github.com/weirhq/weir/internal/sched"
 )
 
-// causes is the number of reasons to wait, one more than those of the queue.
-const causes = int(sched.CauseEmpty) + 2
+// causes is the number of reasons to wait, two more than those of the queue.
+const causes = int(sched.CauseEmpty) + 3
 
-// causeRetry is a bulk action all of whose items wait for another attempt.
-const causeRetry = causes - 1
+const (
+	// causeRetry is a bulk action all of whose items wait for another attempt.
+	causeRetry = causes - 2
+	// causePace is a step that the bulk action's own rate holds up.
+	causePace = causes - 1
+)
 
 // waitingOn is the word of reports for a cause; empty: that is no reason to wait.
 func waitingOn(cause int) string {
-	if cause == causeRetry {
+	switch cause {
+	case causeRetry:
 		return "retry"
+	case causePace:
+		return "rate"
 	}
 	return sched.Cause(cause).WaitingOn()
 }
@@ -129,6 +136,9 @@ func (b *bulk) look() {
 		for _, p := range b.pieces {
 			s := p.steps[i]
 			idle = idle && s.flying == 0
+			if s.held() {
+				seen[causePace], open = true, true
+			}
 			if s.head() > 0 {
 				seen[p.part.queue.Cause(s.entry)], open = true, true
 			}

@@ -67,6 +67,8 @@ type Wait struct {
 	Reason   string  `json:"reason"`
 	Resource string  `json:"resource,omitempty"`
 	Share    float64 `json:"share"`
+	// Own says that the rate is the bulk action's own, not the resource's.
+	Own bool `json:"own,omitempty"`
 }
 
 // ResourceResult is what a resource had to do.
@@ -173,8 +175,10 @@ func (b *bulk) alone() float64 {
 		}
 		call := float64(b.calls[i].sum) / float64(s.tasksOf(b.items))
 		took := max(float64(b.calls[i].sum)/float64(atOnce), float64(b.calls[i].longest))
-		if r.Rate > 0 {
-			took = max(took, float64(b.items-int64(s.chunk))/float64(r.Rate)*float64(second)+call)
+		for _, rate := range []Rate{r.Rate, b.own(i)} {
+			if rate > 0 {
+				took = max(took, float64(b.items-int64(s.chunk))/float64(rate)*float64(second)+call)
+			}
 		}
 		first += call
 		slowest = max(slowest, took-call)
@@ -186,12 +190,15 @@ func (b *bulk) alone() float64 {
 func (s *stream) waits() (out []Wait) {
 	for i, counts := range s.waited {
 		by := map[string]int{}
-		for c, n := range counts {
+		for c, n := range counts[:causePace] {
 			by[waitingOn(c)] += n
+		}
+		if n := counts[causePace]; n > 0 {
+			out = append(out, Wait{waitingOn(causePace), s.Steps[i], float64(n) / float64(s.looks), true})
 		}
 		for _, w := range []string{"rate", "concurrency", "no_workers", "fair_share", "circuit_open", "retry"} {
 			if by[w] > 0 {
-				out = append(out, Wait{w, s.Steps[i], float64(by[w]) / float64(s.looks)})
+				out = append(out, Wait{Reason: w, Resource: s.Steps[i], Share: float64(by[w]) / float64(s.looks)})
 			}
 		}
 	}

@@ -31,6 +31,7 @@ func (m *machine) start(pick sched.Pick) {
 	if s.first < 0 {
 		s.first = m.now
 	}
+	s.spend(m, t.items)
 	s.offer(s)
 	if s.no > 0 {
 		s.offer(s.steps[s.no-1]) // room in this step lets the one before go on

@@ -154,6 +154,10 @@ func (c *checker) bulkActions(w World, resources []string) {
 		for j, n := range b.Batches {
 			c.between(fmt.Sprintf("%s.batches[%d]", f, j), int64(n), 1, 1000, "leave them out for the same everywhere")
 		}
+		c.must(len(b.Rates) <= len(b.Steps), f+".rates", fmt.Sprintf("has %d entries for %d steps", len(b.Rates), len(b.Steps)), "list one for each step")
+		for j, r := range b.Rates {
+			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
+		}
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
 		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))

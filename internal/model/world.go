@@ -127,6 +127,9 @@ type BulkAction struct {
 	Batch int `yaml:"batch,omitempty" json:"batch,omitempty"`
 	// Batches are the same for each step, where they differ. Default: Batch everywhere.
 	Batches []int `yaml:"batches,omitempty" json:"batches,omitempty"`
+	// Rates are the most items per second of this bulk action at each step, whatever
+	// its resource would take; 0 is none. Default: none anywhere.
+	Rates []Rate `yaml:"rates,omitempty" json:"rates,omitempty"`
 	// Steps are the resources that each item passes, in order.
 	Steps []string `yaml:"steps" json:"steps"`
 }
@@ -197,6 +200,14 @@ func (b *BulkAction) batch(step int) int {
 		return b.Batches[step]
 	}
 	return b.Batch
+}
+
+// own is the bulk action's own rate at a step; 0: it has none there.
+func (b *BulkAction) own(step int) Rate {
+	if step < len(b.Rates) {
+		return b.Rates[step]
+	}
+	return 0
 }
 
 // chunk is how many items one call of a bulk action has on a resource.

@@ -83,6 +83,7 @@ type Node struct {
 	webhooks  *callback.Notifier
 	server    *server.Server
 	counts    *counts
+	survey    *survey
 }
 
 // New makes a node that has no engine yet. What the engine asks it, where it has
@@ -116,6 +117,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	n.schedules = schedule.New(schedule.Options{
 		Registry: o.Store, Create: n.fire, Running: n.running, Logger: o.Logger, Lag: n.counts.lag, Count: n.counts.fired,
 	})
+	n.survey = newSurvey(n.service, &n.opts)
 	n.service.OnEvent(n.note)
 	return n, nil
 }
@@ -222,6 +224,9 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.schedules.Run(gctx) })
 	g.Go(func() error { return n.webhooks.Run(gctx) })
 	g.Go(func() error { n.prune(gctx); return nil })
+	if n.opts.Metrics != nil {
+		g.Go(func() error { n.survey.run(gctx); return nil })
+	}
 	err := g.Wait()
 	n.opts.Guard.CloseIdleConnections()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -265,6 +270,7 @@ func (n *Node) owns(bulkAction string) bool {
 
 // note makes what happened durable as deliveries.
 func (n *Node) note(ctx context.Context, h service.Happening) error {
+	n.survey.ended(&h)
 	data, err := json.Marshal(h.Bulk)
 	if err != nil {
 		return err

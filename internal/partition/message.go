@@ -37,6 +37,7 @@ type Created struct {
 	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only where it is not shared
 	Rates   map[string]float64 `json:"rates,omitempty"`    // items per second by step
 	Rules   uint64             `json:"rules,omitempty"`    // counts changes of tier, priority, concurrency, rates and stop rule
+	RulesBy string             `json:"rules_by,omitempty"` // mark of the last change
 	Notify  bool               `json:"notify,omitempty"`   // events are kept until somebody has taken them
 	KeysOf  weir.BulkID        `json:"keys_of,omitempty"`  // whose idempotency keys its items have; their numbers are in the carried blocks
 	KeepFor int64              `json:"keep_for,omitempty"` // nanoseconds after its end; 0: as long as the engine keeps others
@@ -80,6 +81,8 @@ type Command struct {
 	Reason string      `json:"reason,omitempty"`
 	At     int64       `json:"at,omitempty"`
 	Rules  *weir.Rules `json:"rules,omitempty"`
+	Of     *uint64     `json:"of,omitempty"`   // change: only if its rules were changed so often
+	Mark   string      `json:"mark,omitempty"` // change: who made it, to find out whether it was made
 }
 
 // envelope is a message as it lies in the inbox: one of its fields is set.
@@ -190,7 +193,9 @@ func (m *Machine) command(now int64, c *Command) {
 	case Approve:
 		m.approve(now, b)
 	case Change:
-		m.change(now, b, c.Rules)
+		if c.Of == nil || *c.Of == b.spec.Rules {
+			m.change(now, b, c.Rules, c.Mark)
+		}
 	}
 }
 

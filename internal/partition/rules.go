@@ -66,6 +66,7 @@ func (m *Machine) paceDue(now int64, s *step) {
 // ruleSet is what can be changed of a bulk action, as a shard is told of it.
 type ruleSet struct {
 	Number      uint64             `json:"number"`
+	By          string             `json:"by,omitempty"`
 	Tier        weir.Tier          `json:"tier"`
 	Priority    int                `json:"priority,omitempty"`
 	Concurrency int                `json:"concurrency,omitempty"`
@@ -74,16 +75,16 @@ type ruleSet struct {
 }
 
 func (c *Created) rules() *ruleSet {
-	return &ruleSet{c.Rules, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
+	return &ruleSet{c.Rules, c.RulesBy, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
 }
 
 // change changes the rules of a bulk action that has not ended.
-func (m *Machine) change(now int64, b *bulk, r *weir.Rules) {
+func (m *Machine) change(now int64, b *bulk, r *weir.Rules, by string) {
 	if r == nil || b.stopping() {
 		return
 	}
 	set := b.spec.rules()
-	set.Number++
+	set.Number, set.By = set.Number+1, by
 	if r.Tier != nil {
 		set.Tier = *r.Tier
 	}
@@ -115,7 +116,7 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 		return
 	}
 	spec := *b.spec
-	spec.Rules, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
+	spec.Rules, spec.RulesBy, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.By, r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
 	b.spec = &spec
 	most := spec.Concurrency
 	if b.shard != nil {

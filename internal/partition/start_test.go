@@ -120,6 +120,23 @@ func TestAHigherRateHoldsAtOnce(t *testing.T) {
 	}
 }
 
+func TestOfChangesToTheSameRulesOneIsMade(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 2)
+	b.message(envelope{Created: tried(false)})
+	of := uint64(0)
+	for i, mark := range []string{"first", "second"} {
+		priority := i + 1
+		b.message(envelope{Command: &Command{ID: "ba_x", Verb: Change, Of: &of, Mark: mark, Rules: &weir.Rules{Priority: &priority}}})
+	}
+	b.settle()
+	b.reload()
+	b.settle()
+	if spec, _, err := ReadStatus(b.rows, "ba_x"); err != nil || spec.Priority != 1 || spec.Rules != 1 || spec.RulesBy != "first" {
+		t.Errorf("after two changes to the same rules: priority %d, changed %d times, last by %q, %v; want the first alone", spec.Priority, spec.Rules, spec.RulesBy, err)
+	}
+}
+
 func TestAnOwnRateHoldsOverATakeover(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 2)

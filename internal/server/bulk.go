@@ -31,9 +31,13 @@ func (s *Server) bulkRoutes() {
 	}, route{scope: access.Read}}, s.listBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.get", Method: http.MethodGet, Path: bulkPath + "/{id}", Summary: "Get a bulk action", Tags: tag,
+		Description: "The ETag is that of the rules that can be changed: another when one of them is, and the same while it runs and its counts move.",
 	}, route{scope: access.Read}}, s.getBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag,
+		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
+		Description: "With If-Match nothing is changed unless the rules are still those that were read: of several changes with the same ETag one is made, and the others get 412. " +
+			"While the one before is on its way to the node that runs the bulk action, the next waits for a second, and is then refused as `in_progress`. " +
+			"Without If-Match the last one counts.",
 	}, route{scope: access.Control, change: true}}, s.changeBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Throw a draft away", Tags: tag, DefaultStatus: http.StatusNoContent,
@@ -127,7 +131,7 @@ func (s *Server) mine(ctx context.Context, id string) (api.BulkAction, error) {
 
 type listInput struct {
 	Paging
-	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelled,completed,failed"`
+	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Tenant string `query:"tenant" maxLength:"128"`
 	Name   string `query:"name" maxLength:"128" doc:"A part of the name"`
 	Label  string `query:"label" maxLength:"256" doc:"As in key=value"`
@@ -150,8 +154,13 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	return answer(page, nil)
 }
 
-func (s *Server) getBulk(ctx context.Context, in *BulkID) (*body[api.BulkAction], error) {
-	return answer(s.mine(ctx, in.ID))
+func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkAction], error) {
+	return taggedBulk(s.mine(ctx, in.ID))
+}
+
+// taggedBulk is an answer with the version of the rules.
+func taggedBulk(b api.BulkAction, err error) (*tagged[api.BulkAction], error) {
+	return answerTagged(b, service.RulesVersion(&b), err)
 }
 
 func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) {
@@ -163,10 +172,11 @@ func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) 
 
 type changeInput struct {
 	BulkID
+	IfMatch
 	Body api.Change
 }
 
-func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*body[api.BulkAction], error) {
+func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*tagged[api.BulkAction], error) {
 	before, err := s.mine(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -175,9 +185,13 @@ func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*body[api.Bul
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return b.Change(ctx, r, in.Body.Reason) })
+	var match service.Match
+	if in.IfMatch.IfMatch != "" {
+		match = Conditions{IfMatch: in.IfMatch.IfMatch}.match
+	}
+	after, err := s.svc.Change(ctx, in.ID, r, in.Body.Reason, match)
 	visitOf(ctx).before, visitOf(ctx).after = before.Rules, after.Rules
-	return answer(after, err)
+	return taggedBulk(after, err)
 }
 
 func rulesOf(c *api.Change) (weir.Rules, error) {
@@ -258,7 +272,7 @@ type verb struct {
 var verbs = []verb{
 	{"pause", "Start no more tasks; running ones finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
 	{"resume", "Go on after a pause or a stop", access.Control, []api.State{api.Paused, api.Stopped}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Resume(ctx, reason) }},
-	{"cancel", "End every item that is not running", access.Control, nil, nil},
+	{"cancel", "End every item that is not running; it is `cancelling` until those have ended", access.Control, nil, nil},
 	{"approve", "Run the rest after the canary", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
 	{"unschedule", "Take back when it starts", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
 }

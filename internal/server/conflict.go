@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,11 +32,27 @@ func conflict(key string, before *remembered, now map[string]string) *problem {
 	switch {
 	case slices.Contains(differ, " path"):
 	case len(differ) > 0:
-		what = "was used before, and " + strings.Join(differ[:min(len(differ), 8)], ", ") + " differ"
+		what = "was used before, with another body: " + differs(differ)
 	default:
 		what = "was used before, and the body is not the same byte for byte"
 	}
 	return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q %s", shorten(key), what), "use another key for another request")
+}
+
+// maxNamed is how many fields that differ are named.
+const maxNamed = 8
+
+// differs says in a sentence which fields differ.
+func differs(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " differs"
+	}
+	last := names[len(names)-1]
+	names = names[:len(names)-1]
+	if more := len(names) + 1 - maxNamed; more > 0 {
+		names, last = names[:maxNamed], strconv.Itoa(more)+" more"
+	}
+	return strings.Join(names, ", ") + " and " + last + " differ"
 }
 
 // differing lists the fields that two requests do not have in common.

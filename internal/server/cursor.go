@@ -20,7 +20,7 @@ func openCursor(cursor string, list ...string) (place string, err error) {
 	if cursor == "" {
 		return "", nil
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < markLen || string(raw[:markLen]) != cursorMark(string(raw[markLen:]), list) {
 		return "", newProblem("bad_cursor", "the cursor is not one of this list with these filters", "begin without a cursor, and use next_cursor as it is")
 	}

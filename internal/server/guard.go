@@ -116,6 +116,9 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	if unknown != nil {
 		return unknown
 	}
+	if p := checkHeaders(r.Header); p != nil {
+		return p
+	}
 	if p := checkQuery(r.URL); p != nil {
 		return p
 	}

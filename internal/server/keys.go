@@ -53,6 +53,10 @@ func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*made[api.Key]
 	for _, scope := range n.Scopes {
 		spec.Scopes = append(spec.Scopes, access.Scope(scope))
 	}
+	var err error
+	if spec.ID, err = s.reserve(ctx, func() (string, error) { return access.NewID(), nil }); err != nil {
+		return nil, err
+	}
 	k, text, err := s.opts.Keys.Create(ctx, who, spec)
 	if err != nil {
 		return nil, renamed(err, "expires", "expires_at")

@@ -49,8 +49,8 @@ func TestAConflictNamesWhatDiffers(t *testing.T) {
 		now  map[string]string
 		want string
 	}{
-		{"a field differs", map[string]string{" path": "p", "name": "9", "steps": "2", "tier": "3"}, "and name differ"},
-		{"a field more, a field less", map[string]string{" path": "p", "name": "1", "steps": "2", "zone": "3"}, "and tier, zone differ"},
+		{"a field differs", map[string]string{" path": "p", "name": "9", "steps": "2", "tier": "3"}, ": name differs"},
+		{"a field more, a field less", map[string]string{" path": "p", "name": "1", "steps": "2", "zone": "3"}, ": tier and zone differ"},
 		{"only blanks differ", before.Fields, "not the same byte for byte"},
 		{"another route", map[string]string{" path": "q"}, "used for another request (bulk_action.create)"},
 	} {

@@ -124,12 +124,16 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	switch {
 	case strings.HasPrefix(d.Message, "unexpected property"):
 		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", meant(d.Location, known(d.Location))
+	case strings.HasPrefix(d.Message, "unknown query parameter") && d.Location == "query.sort":
+		f.Code, f.Message, f.Fix = "bad_filter", "there is no field to sort by: a list has one order, which cursors go on in", "leave it out"
 	case strings.HasPrefix(d.Message, "unknown query parameter"):
 		f.Code, f.Message, f.Fix = "bad_query", "there is no such parameter", meant(d.Location, known(d.Location))
 	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "expected value to be one of"):
 		f.Code = "bad_filter"
 	case strings.HasPrefix(d.Location, "query."):
 		f.Code = "out_of_range"
+	case strings.HasPrefix(d.Message, "expected length <=") && isURL(f.Field):
+		f.Code = "bad_url"
 	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
 		f.Code = "out_of_range"
 		if d.Message == "expected number" {
@@ -147,6 +151,11 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 		f.Code = "bad_value"
 	}
 	return f
+}
+
+// isURL reports whether a field is one for a URL: what is wrong with it is told by one code, its length too.
+func isURL(field string) bool {
+	return field == "url" || strings.HasSuffix(field, ".url") || strings.HasSuffix(field, "_url")
 }
 
 // missingField is the field that a message says is missing.

@@ -11,32 +11,82 @@ import (
 	"github.com/weirhq/weir/internal/access"
 )
 
-const actionPath = "/v1/actions"
-
 func (s *Server) actionRoutes() {
-	tags := []string{"actions"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "action.list", Method: http.MethodGet, Path: actionPath, Summary: "List actions, by name", Tags: tags,
-		Description: "Those of the program, of the configuration file and of the API. Keys for tenants see those that their tenants may use.",
-	}, route{scope: access.Read}}, s.listActions)
-	add(s, endpoint{huma.Operation{
-		OperationID: "action.get", Method: http.MethodGet, Path: actionPath + "/{name}", Summary: "Get an action", Tags: tags,
-		Description: "Secrets and header values are never shown: `[secret]` stands for one.",
-	}, route{scope: access.Read}}, s.getAction)
-	add(s, endpoint{huma.Operation{
-		OperationID: "action.put", Method: http.MethodPut, Path: actionPath + "/{name}", Summary: "Make or change an HTTP action", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "All nodes use it within a second, also for the calls of bulk actions that run. A secret sent as `[secret]` stays as it is. " +
-			"Actions of the program and of the configuration file cannot be changed. Keys for tenants make actions for their tenants only.",
-	}, route{scope: access.Admin, change: true}}, s.putAction)
-	add(s, endpoint{huma.Operation{
-		OperationID: "action.delete", Method: http.MethodDelete, Path: actionPath + "/{name}", Summary: "Delete an action", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Description: "Nothing new can use it; bulk actions that have it go on.", Errors: []int{http.StatusPreconditionFailed},
-	}, route{scope: access.Admin, change: true}}, s.deleteAction)
-	add(s, endpoint{huma.Operation{
-		OperationID: "action.test", Method: http.MethodPost, Path: actionPath + "/{name}/test", Summary: "Send a made-up batch to an action", Tags: tags,
-		Description: "One signed call, a dry run unless said otherwise. The answer shows what was sent and what came back, what would become of each item, and what is wrong with the answer. " +
-			"Actions of the program are not run dry: they would do their work.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.testAction)
+	n := named{"action", access.Admin}
+	add(s, n.list("List actions, by name",
+		"Those of the program, of the configuration file and of the API. Keys for tenants see those that their tenants may use."), s.listActions)
+	add(s, n.get("Get an action",
+		"Secrets and header values are never shown: `[secret]` stands for one."), s.getAction)
+	add(s, n.put("Make or change an HTTP action",
+		"All nodes use it within a second, also for the calls of bulk actions that run. A secret sent as `[secret]` stays as it is. "+
+			"Actions of the program and of the configuration file cannot be changed. Keys for tenants make actions for their tenants only."), s.putAction)
+	add(s, n.delete("Delete an action",
+		"Nothing new can use it; bulk actions that have it go on."), s.deleteAction)
+	add(s, n.test(access.Submit, "Send a made-up batch to an action",
+		"One signed call, a dry run unless said otherwise. The answer shows what was sent and what came back, what would become of each item, and what is wrong with the answer. "+
+			"Actions of the program are not run dry: they would do their work."), s.testAction)
+}
+
+// named makes the endpoints of things that have a name.
+type named struct {
+	kind   string       // one of them
+	change access.Scope // what it takes to change them
+}
+
+func (n named) operation(verb, method, path, summary, description string) huma.Operation {
+	return huma.Operation{
+		OperationID: n.kind + "." + verb, Method: method, Path: "/v1/" + n.kind + "s" + path, Summary: summary, Description: description, Tags: []string{n.kind + "s"},
+	}
+}
+
+func (n named) list(summary, description string) endpoint {
+	return endpoint{n.operation("list", http.MethodGet, "", summary, description), route{scope: access.Read}}
+}
+
+func (n named) get(summary, description string) endpoint {
+	return endpoint{n.operation("get", http.MethodGet, "/{name}", summary, description), route{scope: access.Read}}
+}
+
+func (n named) put(summary, description string) endpoint {
+	op := n.operation("put", http.MethodPut, "/{name}", summary, description)
+	op.Errors = []int{http.StatusPreconditionFailed}
+	return endpoint{op, route{scope: n.change, change: true}}
+}
+
+func (n named) delete(summary, description string) endpoint {
+	op := n.operation("delete", http.MethodDelete, "/{name}", summary, description)
+	op.DefaultStatus, op.Errors = http.StatusNoContent, []int{http.StatusPreconditionFailed}
+	return endpoint{op, route{scope: n.change, change: true}}
+}
+
+func (n named) test(scope access.Scope, summary, description string) endpoint {
+	return endpoint{n.operation("test", http.MethodPost, "/{name}/test", summary, description), route{scope: scope, change: true, keyed: true}}
+}
+
+// seen is err, or that there is nothing if what was found is for others.
+func seen(ctx context.Context, tenants []string, err error) error {
+	if err == nil && !seesAny(ctx, tenants) {
+		return weir.ErrNotFound
+	}
+	return err
+}
+
+// noteBefore keeps for the audit what something was before a change.
+func noteBefore[T any](ctx context.Context, name string, find func(context.Context, string) (T, string, error)) {
+	if before, _, err := find(ctx, name); err == nil {
+		visitOf(ctx).before = before
+	}
+}
+
+// mayChange refuses to change what is others', too. That is told only to those who see it.
+func mayChange(ctx context.Context, tenants []string) error {
+	switch {
+	case covers(ctx, tenants):
+		return nil
+	case !seesAny(ctx, tenants):
+		return weir.ErrNotFound
+	}
+	return overall(ctx)
 }
 
 // Name is the name in a path; exported for huma.
@@ -55,10 +105,7 @@ func (s *Server) listActions(ctx context.Context, in *struct{ Paging }) (*body[a
 
 func (s *Server) getAction(ctx context.Context, in *Name) (*tagged[api.Action], error) {
 	a, version, err := s.svc.Action(ctx, in.Name)
-	if err == nil && !seesAny(ctx, a.Tenants) {
-		err = weir.ErrNotFound
-	}
-	return answerTagged(a, version, err)
+	return answerTagged(a, version, seen(ctx, a.Tenants, err))
 }
 
 type putActionInput struct {
@@ -80,9 +127,7 @@ func (s *Server) putAction(ctx context.Context, in *putActionInput) (*tagged[api
 		return nil, &weir.FieldError{Code: "bad_value", Field: "tenants", Problem: "the key is not for all of them", Fix: "name tenants of the key, or use another key"}
 	}
 	changed(ctx, a.Name, "")
-	if before, _, err := s.svc.Action(ctx, a.Name); err == nil {
-		visitOf(ctx).before = before
-	}
+	noteBefore(ctx, a.Name, s.svc.Action)
 	if a.Timeout == 0 && given(ctx, "timeout") {
 		return nil, &weir.FieldError{Code: "out_of_range", Field: "timeout", Problem: "0s is not between 1ms and 24h", Fix: "leave it out for 30s"}
 	}
@@ -99,17 +144,8 @@ func sameName(inBody, inPath string) error {
 	return &weir.FieldError{Code: "bad_value", Field: "name", Problem: "is not the name in the path", Fix: "leave it out"}
 }
 
-// mayChangeAction refuses to change what is others', too. That is told only to those who see it.
 func mayChangeAction(ctx context.Context) func(api.Action) error {
-	return func(a api.Action) error {
-		switch {
-		case covers(ctx, a.Tenants):
-			return nil
-		case !seesAny(ctx, a.Tenants):
-			return weir.ErrNotFound
-		}
-		return overall(ctx)
-	}
+	return func(a api.Action) error { return mayChange(ctx, a.Tenants) }
 }
 
 type deleteNamed struct {
@@ -119,9 +155,7 @@ type deleteNamed struct {
 
 func (s *Server) deleteAction(ctx context.Context, in *deleteNamed) (*struct{}, error) {
 	changed(ctx, in.Name.Name, "")
-	if before, _, err := s.svc.Action(ctx, in.Name.Name); err == nil {
-		visitOf(ctx).before = before
-	}
+	noteBefore(ctx, in.Name.Name, s.svc.Action)
 	return nil, s.svc.DeleteAction(ctx, in.Name.Name, in.match, mayChangeAction(ctx))
 }
 
@@ -132,10 +166,7 @@ type testActionInput struct {
 
 func (s *Server) testAction(ctx context.Context, in *testActionInput) (*body[api.TrialStep], error) {
 	a, _, err := s.svc.Action(ctx, in.Name.Name)
-	if err == nil && !seesAny(ctx, a.Tenants) {
-		err = weir.ErrNotFound
-	}
-	if err != nil {
+	if err := seen(ctx, a.Tenants, err); err != nil {
 		return nil, err
 	}
 	changed(ctx, a.Name, "")

@@ -11,28 +11,18 @@ import (
 	"github.com/weirhq/weir/internal/access"
 )
 
-const tenantPath = "/v1/tenants"
-
 func (s *Server) tenantRoutes() {
-	tags := []string{"tenants"}
+	n := named{"tenant", access.Control}
+	add(s, n.list("List tenants that have settings, by name",
+		"Keys for tenants see their own."), s.listTenants)
+	add(s, n.get("Get what a tenant may use",
+		"A tenant without settings has what every tenant has. Keys for tenants see their own."), s.getTenant)
+	add(s, n.put("Set what a tenant may use",
+		"It holds on all nodes within a second, also for work that runs."+forAll), s.putTenant)
+	add(s, n.delete("Take the settings of a tenant away",
+		"Its work stays, and may use what every tenant may."+forAll), s.deleteTenant)
 	add(s, endpoint{huma.Operation{
-		OperationID: "tenant.list", Method: http.MethodGet, Path: tenantPath, Summary: "List tenants that have settings, by name", Tags: tags,
-		Description: "Keys for tenants see their own.",
-	}, route{scope: access.Read}}, s.listTenants)
-	add(s, endpoint{huma.Operation{
-		OperationID: "tenant.get", Method: http.MethodGet, Path: tenantPath + "/{name}", Summary: "Get what a tenant may use", Tags: tags,
-		Description: "A tenant without settings has what every tenant has. Keys for tenants see their own.",
-	}, route{scope: access.Read}}, s.getTenant)
-	add(s, endpoint{huma.Operation{
-		OperationID: "tenant.put", Method: http.MethodPut, Path: tenantPath + "/{name}", Summary: "Set what a tenant may use", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "It holds on all nodes within a second, also for work that runs." + forAll,
-	}, route{scope: access.Control, change: true}}, s.putTenant)
-	add(s, endpoint{huma.Operation{
-		OperationID: "tenant.delete", Method: http.MethodDelete, Path: tenantPath + "/{name}", Summary: "Take the settings of a tenant away", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Description: "Its work stays, and may use what every tenant may." + forAll, Errors: []int{http.StatusPreconditionFailed},
-	}, route{scope: access.Control, change: true}}, s.deleteTenant)
-	add(s, endpoint{huma.Operation{
-		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "How tenants share resources", Tags: tags,
+		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "How tenants share resources", Tags: []string{"tenants"},
 		Description: "Of each resource the tenants with the most work: the share that weights and demand entitle them to, and the one they got in the last seconds. Keys for tenants see their own.",
 	}, route{scope: access.Read}}, s.getFairness)
 }
@@ -69,9 +59,7 @@ func (s *Server) putTenant(ctx context.Context, in *putTenantInput) (*tagged[api
 	}
 	t.Name = in.Name.Name
 	changed(ctx, t.Name, t.Name)
-	if before, _, err := s.svc.Tenant(ctx, t.Name); err == nil {
-		visitOf(ctx).before = before
-	}
+	noteBefore(ctx, t.Name, s.svc.Tenant)
 	out, version, err := s.svc.PutTenant(ctx, t, in.match)
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)

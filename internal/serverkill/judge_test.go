@@ -73,7 +73,7 @@ func (w *world) judgeOne(ctx context.Context, s *story) error {
 	var err error
 	if !until(ctx, func() bool {
 		err = w.get(ctx, bulkPath+"/"+s.bulk, &b)
-		return err != nil || b.State.Final() && b.Counts.Ready+b.Counts.Waiting+b.Counts.InFlight == 0
+		return err != nil || b.State.Final()
 	}) || err != nil {
 		return fmt.Errorf("it does not end: %s (%s), counts %+v: %w", b.State, b.Reason, b.Counts, err)
 	}
@@ -102,8 +102,12 @@ func (w *world) madeBy(ctx context.Context, s *story) (err error) {
 	return nil
 }
 
-// judgeCounts compares the numbers.
+// judgeCounts compares the numbers of one that has ended: every item has, too, and
+// an end that was told before is the one that is there.
 func (w *world) judgeCounts(s *story, b *api.BulkAction) error {
+	if e := s.ended; e != nil && (e.State != b.State || e.Counts != b.Counts || !e.FinishedAt.Equal(b.FinishedAt)) {
+		return fmt.Errorf("it was told to be %s for good since %v with %+v, and is %s since %v with %+v", e.State, e.FinishedAt, e.Counts, b.State, b.FinishedAt, b.Counts)
+	}
 	want := api.Counts{Total: int64(len(s.items))}
 	for _, id := range s.items {
 		if fateOf(id) == closed {
@@ -112,10 +116,10 @@ func (w *world) judgeCounts(s *story, b *api.BulkAction) error {
 			want.Done++
 		}
 	}
-	asked := s.cancelled || s.late // when every item is on its way, a cancel finds none to end, and it completes
-	if asked && b.State != api.Completed {
-		if c := b.Counts; b.State != api.Cancelled || c.Total != want.Total || c.Done+c.Failed+c.Cancelled != c.Total || c.Done > want.Done || c.Failed > want.Failed {
-			return fmt.Errorf("cancelled, it is %s with %+v of %+v", b.State, c, want)
+	if s.cancelled && b.State == api.Cancelled {
+		// Of what was on its way all may have ended, and at least one item was not: else it would have completed.
+		if c := b.Counts; c.Total != want.Total || c.Done+c.Failed+c.Cancelled != c.Total || c.Cancelled == 0 || c.Done > want.Done || c.Failed > want.Failed {
+			return fmt.Errorf("cancelled, it has %+v of %+v", c, want)
 		}
 		return nil
 	}

@@ -95,7 +95,7 @@ func TestKilledAtAnyMomentTheServerKeepsItsWord(t *testing.T) {
 	err := w.judge(ctx, all)
 	t.Logf("%d kills in %v, %d bulk actions of %d items (%v), judged after %v", kills, killing, len(all), items, kinds, time.Since(began)-killing)
 	if err != nil {
-		t.Errorf("%v\n%s", err, w.now.stderr.String())
+		t.Errorf("%v\n%s", err, w.now.Stderr())
 	}
 	w.end()
 }
@@ -135,7 +135,7 @@ func TestASegmentIsReadOnceThroughTwoDeaths(t *testing.T) {
 	err := w.judgeOne(ctx, s)
 	t.Logf("%d users in %d pages, ended %v after the second death", users, w.pages.served, time.Since(began))
 	if err != nil {
-		t.Errorf("%v\n%s", err, w.now.stderr.String())
+		t.Errorf("%v\n%s", err, w.now.Stderr())
 	}
 	w.end()
 }

@@ -25,9 +25,9 @@ type story struct {
 	bulk      string // empty: a schedule makes it
 	schedule  string
 	items     []string
-	draft     bool // it was never sealed
-	cancelled bool // it was answered that it is cancelled
-	late      bool // the cancel was accepted, and may have come too late
+	draft     bool            // it was never sealed
+	cancelled bool            // it was answered that it is being cancelled, or is
+	ended     *api.BulkAction // an answer that told its end: it must stay so
 }
 
 // teller tells stories to the server.
@@ -212,7 +212,10 @@ func (t *teller) cancel(ctx context.Context) error {
 		if err := json.Unmarshal(r.body, &b); err != nil {
 			return err
 		}
-		t.cancelled, t.late = b.State == api.Cancelled, b.State != api.Cancelled
+		t.cancelled = true
+		if b.State.Final() {
+			t.ended = &b
+		}
 	case r.problem() != "already_ended":
 		return fmt.Errorf("cancel: status %d: %s", r.status, r.body)
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir/internal/testenv/life"
 )
 
 // world is a server that is killed and started again, and all that it calls.
@@ -24,7 +26,7 @@ type world struct {
 	client *http.Client
 	url    atomic.Pointer[string] // of the server's present life
 	life   int
-	now    *child
+	now    *life.Process
 }
 
 func newWorld(t *testing.T) *world {
@@ -47,8 +49,8 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() {
 	w.t.Helper()
 	w.life++
-	c := startChild(w.t, envDir+"="+w.dir, envWorld+"="+w.web.URL)
-	url, err := c.ready()
+	c := life.Start(w.t, childTest, envDir+"="+w.dir, envWorld+"="+w.web.URL)
+	url, err := c.Await("ready")
 	if err != nil {
 		w.t.Fatalf("life %d: %v", w.life, err)
 	}
@@ -59,7 +61,7 @@ func (w *world) start() {
 // kill ends the present life at once.
 func (w *world) kill() {
 	w.t.Helper()
-	if err := w.now.kill(); err != nil {
+	if err := w.now.Kill(); err != nil {
 		w.t.Fatalf("life %d: %v", w.life, err)
 	}
 	w.now = nil
@@ -70,7 +72,7 @@ func (w *world) end() {
 	if w.now == nil {
 		return
 	}
-	if err := w.now.stop(); err != nil {
+	if err := w.now.Stop(); err != nil {
 		w.t.Errorf("life %d: %v", w.life, err)
 	}
 	w.now = nil

@@ -13,7 +13,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/schedule"
 )
 
 // Get finds a bulk action, whether it is a draft or was submitted.
@@ -97,14 +96,8 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 	return out, nil
 }
 
-// StateOf is a state's word in the API. One that is being cancelled is cancelled:
-// only tasks that were under way still end.
-func StateOf(s weir.BulkState) api.State {
-	if s == weir.BulkCancelling {
-		return api.Cancelled
-	}
-	return api.State(s.String())
-}
+// StateOf is a state's word in the API.
+func StateOf(s weir.BulkState) api.State { return api.State(s.String()) }
 
 func phaseOf(p *weir.Progress, canary bool) string {
 	switch {
@@ -142,6 +135,8 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 		out.State = api.Sealed
 	case d.State == isScheduled && !d.StartAt.After(time.Now()):
 		out.State = api.Importing
+	case d.State == isCancelled && d.Unsure: // the engine may have it in a moment, and run some of it
+		out.State = api.Cancelling
 	case d.State == isCancelled:
 		out.Counts.Ready, out.Counts.Cancelled = 0, sum.items
 	}
@@ -223,140 +218,4 @@ func (s *Service) ids(ctx context.Context) ([]string, error) {
 	}
 	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
 	return slices.Compact(ids), nil
-}
-
-// Start starts what is sealed, or reads the source of what has one.
-func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.BulkAction, error) {
-	var at time.Time
-	if want.StartAt != "" {
-		var err error
-		if at, _, err = schedule.ParseStart("start_at", want.StartAt, want.Zone, time.Now()); err != nil {
-			return api.BulkAction{}, err
-		}
-	}
-	d, err := s.getDraft(ctx, id)
-	switch {
-	case err == nil && d.State == isSubmitted:
-	case err == nil && d.Spec.Source != nil:
-		return s.startSource(ctx, id, at)
-	case err == nil:
-		return api.BulkAction{}, &Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
-	case !errors.Is(err, weir.ErrNotFound):
-		return api.BulkAction{}, err
-	}
-	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Start(ctx, at) }, api.Sealed, api.Scheduled)
-}
-
-func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api.BulkAction, error) {
-	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
-		if d.State != isDraft && d.State != isScheduled {
-			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
-		}
-		d.State, d.StartAt, d.Start = isScheduled, at, true
-		return nil
-	})
-	if err != nil {
-		return api.BulkAction{}, err
-	}
-	s.look()
-	return s.Get(ctx, id)
-}
-
-// Cancel ends a bulk action; a draft is thrown away. One that was cancelled stays so.
-func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
-	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
-		switch d.State {
-		case isFailed:
-			return &Refusal{Code: "already_ended", Detail: id + " has failed"}
-		case isSubmitted:
-			return weir.ErrNotFound // as a draft
-		case isSealing, isImporting:
-			d.Unsure, d.Touched = true, time.Now().UTC()
-		}
-		d.State, d.Reason = isCancelled, reason
-		return nil
-	})
-	if err == nil && e.Value.Unsure { // it may be the engine's by now
-		_, err = s.submitted(ctx, id, nil)
-		err = ignoreGone(err)
-	}
-	if err == nil {
-		return s.Get(ctx, id)
-	}
-	if !errors.Is(err, weir.ErrNotFound) {
-		return api.BulkAction{}, err
-	}
-	b, err := s.Get(ctx, id)
-	if err == nil && b.State == api.Cancelled {
-		return b, nil
-	}
-	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Cancel(ctx, reason) })
-}
-
-// Delete throws a draft away, with its items. What was submitted is removed when its time is over.
-func (s *Service) Delete(ctx context.Context, id string) error {
-	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
-		if d.State == isImporting || d.State == isSealing {
-			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}
-		}
-		d.State = isCancelled // so that nobody adds to it
-		return nil
-	})
-	if errors.Is(err, weir.ErrNotFound) {
-		if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
-			return &Refusal{Code: "wrong_state", Detail: id + " is not a draft any more", Fix: "cancel it; it is removed when the time for which it is kept is over"}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.removeDraft(context.WithoutCancel(ctx), id)
-}
-
-// Do carries a command out, and waits a moment for its effect to show. If states
-// are given, the bulk action has to be in one of them.
-func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
-	b, err := s.Bulk(ctx, id)
-	if err != nil {
-		return api.BulkAction{}, err
-	}
-	before, err := s.view(ctx, b)
-	if err != nil {
-		return before, err
-	}
-	switch {
-	case before.State.Final():
-		return before, &Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, before.State, before.FinishedAt.Format(time.RFC3339))}
-	case len(from) > 0 && !slices.Contains(from, before.State):
-		return before, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, before.State), Fix: fmt.Sprintf("it has to be %v for this", from)}
-	}
-	if err := command(b); err != nil {
-		return before, err
-	}
-	return s.settle(ctx, b, &before)
-}
-
-// settle waits until a command shows, for a moment: it is durable in any case.
-func (s *Service) settle(ctx context.Context, b *engine.BulkAction, before *api.BulkAction) (api.BulkAction, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		now, err := s.Get(context.WithoutCancel(ctx), string(b.ID()))
-		if err != nil || now.State != before.State || now.Reason != before.Reason || !sameRules(&now.Rules, &before.Rules) || !now.StartAt.Equal(before.StartAt) {
-			return now, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return now, nil
-		}
-	}
-}
-
-func sameRules(a, b *api.Rules) bool {
-	x, _ := json.Marshal(a) // plain data
-	y, _ := json.Marshal(b)
-	return string(x) == string(y)
 }

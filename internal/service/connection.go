@@ -64,15 +64,15 @@ func feedConnection(c api.Connection) feed.Connection {
 		Name: c.Name, Kind: feed.Kind(c.Kind), Address: c.URL,
 		User: c.Option["user"], Database: c.Option["database"], Region: c.Option["region"], SASL: c.Option["sasl"],
 		Plain: c.Option["plain"] == "true", CA: c.Option["ca"], Certificate: c.Option["certificate"],
-		Password: feed.Secret(c.Secret["password"]), Token: feed.Secret(c.Secret["token"]), Signing: feed.Secret(c.Secret["signing"]),
-		PrivateKey: feed.Secret(c.Secret["private_key"]),
+		Password: vault.NewSecret(c.Secret["password"]), Token: vault.NewSecret(c.Secret["token"]), Signing: vault.NewSecret(c.Secret["signing"]),
+		PrivateKey: vault.NewSecret(c.Secret["private_key"]),
 	}
 	for k, v := range c.Secret {
 		if name, ok := strings.CutPrefix(k, "header."); ok {
 			if out.Headers == nil {
-				out.Headers = map[string]feed.Secret{}
+				out.Headers = map[string]vault.Secret{}
 			}
-			out.Headers[name] = feed.Secret(v)
+			out.Headers[name] = vault.NewSecret(v)
 		}
 	}
 	return out

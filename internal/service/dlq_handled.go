@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/fault"
 	"github.com/weirhq/weir/internal/mapping"
 	"github.com/weirhq/weir/internal/records"
@@ -170,11 +170,6 @@ func (s *selection) means(r *report.Row) (bool, error) {
 	})
 }
 
-// onlyFailed wants blocks in which something failed.
-func onlyFailed(*reader) func(*block.State) bool {
-	return func(s *block.State) bool { return !s.Failed.Empty() }
-}
-
 // begin notes an entry, unless there is one of its key, and returns the key. What
 // it takes is counted before; nothing to take is an error.
 func (s *Service) begin(ctx context.Context, id string, h *handling) (string, error) {
@@ -221,12 +216,15 @@ var errMoved = errors.New("others have noted something meanwhile")
 
 // count fills in how many items an entry takes.
 func (s *Service) count(ctx context.Context, id string, before []handling, h *handling) error {
-	r, err := s.read(ctx, id)
+	b, err := s.Bulk(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	x, err := extraIn(r.spec.Extra)
+	now, err := b.Now(ctx) // before the items: if it has ended, no more of them fail
+	if err != nil {
+		return err
+	}
+	x, err := extraIn(b.Info().Extra)
 	if err != nil {
 		return err
 	}
@@ -238,17 +236,13 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 	var only numbers
 	groups := map[taken]int64{}
 	var normal []byte
-	for one, err := range r.rows(ctx, 0, onlyFailed(r), nil) {
+	for one, err := range b.Rows(ctx, engine.RowOptions{State: report.Failed}) {
 		if err != nil {
 			return err
 		}
-		yes := one.State == report.Failed
-		if yes {
-			if yes, err = meant.takes(&one.Row); err != nil {
-				return err
-			}
-		}
-		if !yes {
+		if yes, err := meant.takes(&one); err != nil {
+			return err
+		} else if !yes {
 			continue
 		}
 		h.Items++
@@ -260,7 +254,7 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 		return noneLeft(id, before)
 	}
 	h.Groups = s.grouped(groups)
-	if !r.status.State.Final() {
+	if !now.State.Final() {
 		h.Only = only.pack()
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/report"
 )
 
@@ -45,35 +46,28 @@ func (s *Service) lotItems(ctx context.Context, d *DLQ, l *lot, at int64, list [
 	if err != nil {
 		return nil, "", false, err
 	}
-	r, err := s.read(ctx, l.id)
-	if err != nil {
-		return nil, "", false, err
-	}
-	defer r.close()
-	turn := func(end int64) bool {
-		if !c.over() || end >= r.spec.Items {
+	turn := func(end int64, opened bool) bool {
+		c.count(opened)
+		if !c.over() || end >= l.bulk.Items() {
 			return true
 		}
 		next, full = ItemName(l.id, end), true
 		return false
 	}
-	for x, err := range r.rows(ctx, at, c.counts(onlyFailed(r)), turn) {
+	for x, err := range l.bulk.Rows(ctx, engine.RowOptions{From: at, State: report.Failed, Turn: turn}) {
 		if err != nil {
 			return nil, "", false, err
 		}
-		yes := x.State == report.Failed
-		if yes {
-			if yes, err = meant.takes(&x.Row); err != nil {
-				return nil, "", false, err
-			}
-		}
+		yes, err := meant.takes(&x)
 		switch {
+		case err != nil:
+			return nil, "", false, err
 		case !yes:
 			continue
 		case len(list) == limit:
 			return list, ItemName(l.id, x.No), true, nil
 		}
-		one := itemResult(r, &x)
+		one := itemResult(l.id, &x)
 		one.Name, one.Tenant = l.info.Name, l.info.Tenant
 		list = append(list, one)
 	}

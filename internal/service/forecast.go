@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/schedule"
 )
 
@@ -40,7 +41,23 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 	if err != nil {
 		return api.Forecast{}, err
 	}
+	if b.StartedAt.IsZero() && b.Canary == nil && len(req.Rates) == 0 { // for how long people look at a canary nobody can tell
+		told := toldBefore{b.Counts.Total, api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)}}
+		if _, err := s.toldBefore().Put(ctx, id, func(t *toldBefore, _ bool) error { *t = told; return nil }); err != nil {
+			return api.Forecast{}, err
+		}
+	}
 	return viewForecast(&b, &f, start), nil
+}
+
+// toldBefore is the last forecast that somebody asked for before the start, for the report.
+type toldBefore struct {
+	Items int64         `json:"items"`
+	Takes api.Quantiles `json:"takes"`
+}
+
+func (s *Service) toldBefore() *records.Table[toldBefore] {
+	return records.New[toldBefore](s.opts.Store, "forecast")
 }
 
 // work is the bulk action as a forecast sees it. Resources that nobody has used yet are added to the load.
@@ -60,7 +77,7 @@ func (s *Service) work(b *api.BulkAction, load *forecast.Load, delay time.Durati
 			return w, s.unknownAction("steps", st.Action)
 		}
 		base := a.step(false)
-		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Conditional: st.When != ""})
+		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Rate: weir.Rate(b.Rates[stepID(st)]), Conditional: st.When != ""})
 		if !slices.ContainsFunc(load.Resources, func(r forecast.Resource) bool { return r.Name == base.Resource.Name }) {
 			load.Resources = append(load.Resources, forecast.Resource{
 				Name: base.Resource.Name, Rate: base.Resource.Rate, Concurrency: base.Resource.Concurrency, Timeout: base.Timeout, Attempts: base.Retry.MaxAttempts,
@@ -162,6 +179,7 @@ func (s *Service) others(ctx context.Context, except string, limits weir.Limits)
 		for _, st := range v.Steps {
 			if a, err := s.actions.find(st.Action); err == nil {
 				o.Steps, o.Batch = append(o.Steps, a.base.Resource.Name), max(o.Batch, a.base.BatchSize)
+				o.Rates = append(o.Rates, info.Rates[stepID(st)])
 			}
 		}
 		if len(o.Steps) > 0 {

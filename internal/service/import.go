@@ -177,7 +177,13 @@ func (s *Service) endCancel(ctx context.Context, id string, d *draft) error {
 // readSource reads the source of a draft to its end, and then seals it.
 func (s *Service) readSource(ctx context.Context, id string, d *draft) error {
 	if d.State == isScheduled {
-		e, err := s.drafts.Update(ctx, id, func(d *draft) error { d.State = isImporting; return nil })
+		e, err := s.drafts.Update(ctx, id, func(d *draft) error {
+			if d.State != isScheduled { // cancelled meanwhile, say
+				return errNotYet
+			}
+			d.State = isImporting
+			return nil
+		})
 		if err != nil {
 			return err
 		}

@@ -3,14 +3,12 @@ package service
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/report"
 )
 
@@ -40,28 +38,12 @@ func (f *ItemFilter) match(x *report.Row) bool {
 	return (f.State == "" || x.State == f.State) && (f.Step == "" || x.Step == f.Step) && (f.Code == "" || x.Code == f.Code)
 }
 
-// want says whether a block may have items of the filter, by its state alone.
-func (f *ItemFilter) want(r *reader) func(*block.State) bool {
-	last := len(r.spec.Steps) - 1
-	state := f.State
+// state is the only one in which items that are meant can be; empty: any.
+func (f *ItemFilter) state() string {
 	if f.Code != "" { // nothing else has one
-		state = report.Failed
+		return report.Failed
 	}
-	return func(s *block.State) bool {
-		switch state {
-		case report.Failed:
-			return !s.Failed.Empty()
-		case report.Done:
-			return !s.Passed[last].Empty()
-		case report.Waiting:
-			return len(s.Retries) > 0
-		case report.Cancelled:
-			return !s.LeftOut.Empty() || r.status.State.Final() && s.Passed[last].Len()+s.Failed.Len() < s.Size
-		case report.Ready:
-			return !r.status.State.Final() && s.Passed[last].Len()+s.Failed.Len()+s.LeftOut.Len() < s.Size
-		}
-		return true
-	}
+	return f.State
 }
 
 // scan bounds the work for one page of a list: a page that finds little ends with
@@ -73,15 +55,10 @@ const (
 	lookBlocks = 1 << 14 // whose state is looked at
 )
 
-// counts notes the blocks that a page looks at.
-func (c *scan) counts(want func(*block.State) bool) func(*block.State) bool {
-	return func(b *block.State) bool {
-		c.looked++
-		yes := want(b)
-		if yes {
-			c.opened++
-		}
-		return yes
+// count notes a block that a page has looked at.
+func (c *scan) count(opened bool) {
+	if c.looked++; opened {
+		c.opened++
 	}
 }
 
@@ -90,37 +67,37 @@ func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBl
 // Items returns items of a bulk action from number at on, and the number where the
 // next page begins; -1: there is none. A page may have less than limit, and more follow.
 func (s *Service) Items(ctx context.Context, id string, f ItemFilter, at int64, limit int) (list []api.ItemResult, next int64, err error) {
-	r, err := s.read(ctx, id)
+	b, err := s.Bulk(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer r.close()
 	next = -1
 	var c scan
-	turn := func(end int64) bool {
-		if c.over() && end < r.spec.Items {
+	turn := func(end int64, opened bool) bool {
+		c.count(opened)
+		if c.over() && end < b.Items() {
 			next = end
 		}
 		return !c.over()
 	}
-	for x, err := range r.rows(ctx, at, c.counts(f.want(r)), turn) {
+	for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state(), Turn: turn}) {
 		switch {
 		case err != nil:
 			return nil, 0, err
-		case !f.match(&x.Row):
+		case !f.match(&x):
 			continue
 		case len(list) == limit:
 			return list, x.No, nil
 		}
-		list = append(list, itemResult(r, &x))
+		list = append(list, itemResult(id, &x))
 	}
 	return list, next, nil
 }
 
 // itemResult is an item as the API shows it.
-func itemResult(r *reader, x *row) api.ItemResult {
+func itemResult(bulk string, x *report.Row) api.ItemResult {
 	return api.ItemResult{
-		Item: ItemName(string(r.spec.ID), x.No), ID: x.ID, BulkAction: string(r.spec.ID), State: x.State, Step: x.Step, Code: x.Code,
+		Item: ItemName(bulk, x.No), ID: x.ID, BulkAction: bulk, State: x.State, Step: x.Step, Code: x.Code,
 		Message: x.Message, Reason: x.Reason, Attempts: x.Attempts, Data: asJSON(x.Data), Output: asJSON(x.Output),
 	}
 }
@@ -160,41 +137,18 @@ func (s *Service) Lookup(ctx context.Context, l api.Lookup, tenants []string) (a
 
 // found is an item with its history as the API shows it.
 func (s *Service) found(ctx context.Context, f *engine.Found) (api.ItemResult, error) {
-	x := &f.Row
-	out := api.ItemResult{
-		Item: ItemName(string(f.Bulk), f.No), ID: x.ID, BulkAction: string(f.Bulk), Name: f.Name, Tenant: f.Tenant, State: x.State, Step: x.Step,
-		Code: x.Code, Message: x.Message, Reason: x.Reason, Attempts: x.Attempts, Data: asJSON(x.Data), Output: asJSON(x.Output),
-	}
-	key, err := s.keysOf(ctx, f)
+	out := itemResult(string(f.Bulk), &f.Row)
+	out.Name, out.Tenant = f.Name, f.Tenant
+	b, err := s.Bulk(ctx, string(f.Bulk))
 	if err != nil {
 		return out, err
 	}
 	for _, st := range f.Steps {
 		out.History = append(out.History, api.ItemEvent{
-			Step: st.Step, Result: resultWord(st.State), At: st.At, Attempts: st.Attempts, Key: key(st.Step), Code: st.Code, Message: st.Message, Output: asJSON(st.Output),
+			Step: st.Step, Result: resultWord(st.State), At: st.At, Attempts: st.Attempts, Key: b.Key(&f.Row, st.Step), Code: st.Code, Message: st.Message, Output: asJSON(st.Output),
 		})
 	}
 	return out, nil
-}
-
-// keysOf returns what tells an item's idempotency keys. Only a retry may have those of another bulk action.
-func (s *Service) keysOf(ctx context.Context, f *engine.Found) (func(step string) string, error) {
-	r, err := s.read(ctx, string(f.Bulk))
-	if err != nil {
-		return nil, err
-	}
-	defer r.close()
-	x := row{Row: report.Row{No: f.No}}
-	if r.spec.KeysOf != "" {
-		for one, err := range r.rows(ctx, f.No, nil, nil) {
-			if err != nil {
-				return nil, err
-			}
-			x = one
-			break
-		}
-	}
-	return func(step string) string { return r.key(&x, slices.Index(r.spec.Steps, step)) }, nil
 }
 
 func resultWord(state string) string {

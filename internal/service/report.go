@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -35,12 +34,9 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	if out.Retries, out.Combined, err = s.withRetries(ctx, id, view.Counts); err != nil {
 		return out, err
 	}
-	x, err := extraIn(b.Info().Extra)
-	if err != nil {
-		return out, err
-	}
-	out.Forecast = accuracy(x.Forecast, &out)
-	return out, nil
+	told, err := s.toldBefore().Get(ctx, id)
+	out.Forecast = accuracy(&told.Value, &out)
+	return out, ignoreGone(err)
 }
 
 // filesOf leads to the rows of a bulk action.
@@ -75,12 +71,13 @@ func waitedOf(list []report.Wait) []api.Waited {
 	return out
 }
 
-// accuracy is how good the forecast was, once it can be told.
-func accuracy(q *api.Quantiles, r *api.Report) *api.Accuracy {
-	if q == nil || q.P50 <= 0 || r.FinishedAt.IsZero() {
+// accuracy holds a completed bulk action against what was forecast of it; nil: nothing was, or of other items.
+func accuracy(told *toldBefore, r *api.Report) *api.Accuracy {
+	q := told.Takes
+	if q.P50 <= 0 || r.State != api.Completed || told.Items != r.Counts.Total {
 		return nil
 	}
-	return &api.Accuracy{P50: q.P50, P90: q.P90, Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(time.Duration(q.P50)) - 1}
+	return &api.Accuracy{P50: q.P50, P90: q.P90, Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(q.P50) - 1}
 }
 
 // withRetries returns the retries of a bulk action, and its counts with what

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/engine"
 )
 
 // asJSON is a stored document for an answer: nil for nothing, and text for what is no JSON, so that the answer stays readable.
@@ -34,7 +34,8 @@ type Export struct {
 // Results prepares the export of a bulk action's items. after is the last item
 // that whoever asks has; empty: none.
 func (s *Service) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
-	if _, err := s.Bulk(ctx, id); err != nil {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
 		return Export{}, err
 	}
 	if _, err := itemAfter(id, after); err != nil {
@@ -46,7 +47,7 @@ func (s *Service) Results(ctx context.Context, id string, f ItemFilter, after st
 	}
 	return Export{Name: id + "-" + name, Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
 		at, _ := itemAfter(id, after) // it was checked
-		return s.results(ctx, id, f, at)
+		return results(ctx, b, f, at)
 	}}, nil
 }
 
@@ -63,25 +64,14 @@ func itemAfter(id, after string) (int64, error) {
 }
 
 // results yields the items of a bulk action from number at on.
-func (s *Service) results(ctx context.Context, id string, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
-	return s.matching(ctx, id, at, func(r *reader) func(*block.State) bool { return f.want(r) }, func(x *row) bool { return f.match(&x.Row) })
-}
-
-// matching yields the items of a bulk action that match, from number at on.
-func (s *Service) matching(ctx context.Context, id string, at int64, want func(*reader) func(*block.State) bool, match func(*row) bool) iter.Seq2[api.ItemResult, error] {
+func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
 	return func(yield func(api.ItemResult, error) bool) {
-		r, err := s.read(ctx, id)
-		if err != nil {
-			yield(api.ItemResult{}, err)
-			return
-		}
-		defer r.close()
-		for x, err := range r.rows(ctx, at, want(r), nil) {
+		for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
 			if err != nil {
 				yield(api.ItemResult{}, err)
 				return
 			}
-			if match(&x) && !yield(itemResult(r, &x), nil) {
+			if f.match(&x) && !yield(itemResult(string(b.ID()), &x), nil) {
 				return
 			}
 		}

@@ -73,7 +73,13 @@ func mismatch(id string, want, got int64) error {
 
 // writeSeal ends the log, unless it is ended already.
 func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.Seal) error {
-	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.State = isSealing; return nil }) // so that it is ended after a crash
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isCancelled { // meanwhile
+			return &Refusal{Code: "already_ended", Detail: id + " was cancelled"}
+		}
+		d.State = isSealing // so that it is ended after a crash
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -92,7 +98,12 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 		return s.staySealing(ctx, id)
 	}
 	if err != nil {
-		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { d.State = isDraft; return nil }) // else the keeper does it
+		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { // else the keeper does it
+			if d.State == isSealing {
+				d.State = isDraft
+			}
+			return nil
+		})
 	}
 	return err
 }
@@ -255,16 +266,15 @@ type Extra struct {
 	Callback *api.Callback     `json:"callback,omitempty"` // its secret is sealed
 	BadLines int64             `json:"bad_lines,omitempty"`
 	// How its items were read, for those who want to do it again.
-	ItemID     string         `json:"item_id,omitempty"`
-	Duplicates string         `json:"duplicates,omitempty"`
-	OnBadLine  string         `json:"on_bad_line,omitempty"`
-	KeepFor    api.Duration   `json:"keep_for,omitempty"`
-	Schedule   string         `json:"schedule,omitempty"`
-	Slot       time.Time      `json:"slot,omitzero"`
-	UndoOf     string         `json:"undo_of,omitempty"`
-	Note       string         `json:"note,omitempty"`
-	Created    time.Time      `json:"created"`
-	Forecast   *api.Quantiles `json:"forecast,omitempty"` // as it was when it started
+	ItemID     string       `json:"item_id,omitempty"`
+	Duplicates string       `json:"duplicates,omitempty"`
+	OnBadLine  string       `json:"on_bad_line,omitempty"`
+	KeepFor    api.Duration `json:"keep_for,omitempty"`
+	Schedule   string       `json:"schedule,omitempty"`
+	Slot       time.Time    `json:"slot,omitzero"`
+	UndoOf     string       `json:"undo_of,omitempty"`
+	Note       string       `json:"note,omitempty"`
+	Created    time.Time    `json:"created"`
 }
 
 func extraOf(d *draft, sum draftSum) Extra {

@@ -19,6 +19,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	return errors.Join(
 		s.files().Sweep(ctx, time.Now().Add(-uploadsFor)),
 		sweepOf(ctx, s, s.links),
+		sweepOf(ctx, s, s.toldBefore()),
 		sweepOf(ctx, s, s.handlings()),
 		sweepOf(ctx, s, records.New[undoing](s.opts.Store, "undo")),
 		s.sweepOnce(ctx),

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -75,32 +74,52 @@ func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) e
 	case len(x.Steps) == 0:
 		return &Refusal{Code: "no_undo", Detail: fmt.Sprintf("the steps of %s were not given over the API", b.ID())}
 	}
+	did, err := doneBy(ctx, b, x, p.Steps)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(did, func(n int64) bool { return n > 0 }) {
+		return &weir.FieldError{Code: "no_items", Field: "id", Problem: fmt.Sprintf("nothing was done by %s", b.ID()), Fix: "there is nothing to undo"}
+	}
 	var bad weir.InputError
-	did := false
-	for i, c := range p.Steps {
-		if c.Done == 0 || i >= len(x.Steps) {
-			continue
-		}
-		did = true
-		st := &x.Steps[i]
-		if a, err := s.actions.find(st.Action); err != nil || a.undo == nil {
-			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q has no way back, and was done to %d items", st.Action, c.Done),
+	for i, n := range did {
+		name := x.Steps[i].Action
+		if a, err := s.actions.find(name); n > 0 && (err != nil || a.undo == nil) {
+			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q has no way back, and was done to %d items", name, n),
 				"give the action an undo handler or an undo_url")
 		}
-	}
-	if !did {
-		return &weir.FieldError{Code: "no_items", Field: "id", Problem: fmt.Sprintf("nothing was done by %s", b.ID()), Fix: "there is nothing to undo"}
 	}
 	return bad.OrNil()
 }
 
+// doneBy is how many items each step was done to. An item that a step's condition
+// let pass was not; only where there may be such items are all of them looked at.
+func doneBy(ctx context.Context, b *engine.BulkAction, x *Extra, counted []weir.StepCounts) ([]int64, error) {
+	did, skips := make([]int64, len(x.Steps)), false
+	for i := range min(len(did), len(counted)) {
+		did[i] = counted[i].Done
+		skips = skips || did[i] > 0 && x.Steps[i].When != "" && x.Steps[i].Otherwise == "skip"
+	}
+	if !skips {
+		return did, nil
+	}
+	truly := map[string]int64{}
+	for u, err := range undone(ctx, b, x) {
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range u.doc.Done {
+			truly[step]++
+		}
+	}
+	for i, st := range x.Steps {
+		did[i] = truly[stepID(st)]
+	}
+	return did, nil
+}
+
 // submitUndo submits the bulk action that takes another's work back.
 func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra, u undoing) error {
-	r, err := s.read(ctx, string(b.ID()))
-	if err != nil {
-		return err
-	}
-	defer r.close()
 	info := b.Info()
 	p := undoPlan(x)
 	text, err := json.Marshal(&p)
@@ -122,7 +141,7 @@ func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra
 	if err != nil {
 		return err
 	}
-	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra}, spec, undoItems(ctx, r))
+	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra}, spec, undoItems(ctx, b, x))
 	return err
 }
 
@@ -134,56 +153,6 @@ func cut(text string, most int) string {
 		most--
 	}
 	return text[:most]
-}
-
-// undoPlan is the chain of an undo: the steps in reverse.
-func undoPlan(x *Extra) plan {
-	p := plan{Params: x.Params}
-	for _, st := range x.Steps {
-		p.Of = append(p.Of, planStep{ID: stepID(st), Action: st.Action, Input: st.Input, When: st.When, Otherwise: st.Otherwise})
-	}
-	for _, st := range slices.Backward(p.Of) {
-		p.Steps = append(p.Steps, planStep{ID: cut("undo-"+st.ID, 128), Action: st.Action, Undo: true, Of: st.ID})
-	}
-	return p
-}
-
-// undoItem is the document of an item of an undo: all that is needed to say what each step had been given and had answered.
-type undoItem struct {
-	Data    json.RawMessage            `json:"data"`
-	Done    []string                   `json:"done"` // the steps that are taken back
-	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
-}
-
-// undoItems yields the items that something was done to.
-func undoItems(ctx context.Context, r *reader) iter.Seq2[weir.RawItem, error] {
-	return func(yield func(weir.RawItem, error) bool) {
-		for x, err := range r.rows(ctx, 0, nil, nil) {
-			it := weir.RawItem{ID: x.ID}
-			if err == nil && !slices.Contains(x.done, true) {
-				continue
-			}
-			if err == nil {
-				it.Value, err = json.Marshal(undoOf(r.spec.Steps, &x))
-			}
-			if !yield(it, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func undoOf(steps []string, x *row) undoItem {
-	u := undoItem{Data: asJSON(x.Data), Outputs: map[string]json.RawMessage{}}
-	for i, name := range steps {
-		if x.done[i] {
-			u.Done = append(u.Done, name)
-		}
-		if len(x.outputs[i]) > 0 {
-			u.Outputs[name] = asJSON(x.outputs[i])
-		}
-	}
-	return u
 }
 
 // Clone makes a draft with the same spec as another bulk action, without its items.

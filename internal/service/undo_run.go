@@ -12,16 +12,11 @@ import (
 
 // describeUndo makes the steps of a chain that takes another's work back.
 func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
-	var bad weir.InputError
-	c := &course{params: p.Params}
-	for i := range p.Of {
-		field := fmt.Sprintf("steps[%d]", i)
-		prog, err := mapping.Compile(mapping.Step{Field: field, Input: p.Of[i].Input, When: p.Of[i].When}, c.names)
-		if err != nil {
-			addFault(&bad, err, mapping.BadExpression, field)
-		}
-		c.names, c.steps, c.progs = append(c.names, p.Of[i].ID), append(c.steps, &p.Of[i]), append(c.progs, prog)
+	c, err := courseOf(p)
+	if err != nil {
+		return nil, err
 	}
+	var bad weir.InputError
 	var out []weir.Step
 	for i := range p.Steps {
 		st := &p.Steps[i]
@@ -40,6 +35,21 @@ func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
 	return out, bad.OrNil()
 }
 
+// courseOf is the course of the steps that are taken back.
+func courseOf(p *plan) (*course, error) {
+	var bad weir.InputError
+	c := &course{params: p.Params}
+	for i := range p.Of {
+		field := fmt.Sprintf("steps[%d]", i)
+		prog, err := mapping.Compile(mapping.Step{Field: field, Input: p.Of[i].Input, When: p.Of[i].When}, c.names)
+		if err != nil {
+			addFault(&bad, err, mapping.BadExpression, field)
+		}
+		c.names, c.steps, c.progs = append(c.names, p.Of[i].ID), append(c.steps, &p.Of[i]), append(c.progs, prog)
+	}
+	return c, bad.OrNil()
+}
+
 // undoHandler takes back what step no of a course did.
 func (s *Service) undoHandler(c *course, no int) weir.Handler {
 	st := c.steps[no]
@@ -48,11 +58,13 @@ func (s *Service) undoHandler(c *course, no int) weir.Handler {
 		if err != nil {
 			return fmt.Errorf("action %q is not known here: %w", st.Action, err)
 		}
-		call, err := a.handler(true)
-		if err != nil {
-			return err
-		}
-		return undo(ctx, t, c, no, call)
+		return undo(ctx, t, c, no, func(ctx context.Context, given *weir.Task) error {
+			call, err := a.handler(true) // which there need not be where there is nothing to take back
+			if err != nil {
+				return err
+			}
+			return call(ctx, given)
+		})
 	}
 }
 
@@ -71,8 +83,7 @@ func undo(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handle
 			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error()}
 			continue
 		}
-		in := mapping.Item{ID: it.ID, Data: doc.Data, Outputs: func(step string) []byte { return doc.Outputs[step] }}
-		if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, in) {
+		if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, doc.about(it.ID)) {
 			t.Outcomes[i] = weir.Outcome{Kind: weir.Done}
 			continue
 		}

@@ -108,7 +108,7 @@ func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress)
 		if err == nil {
 			err = tell(p)
 		}
-		if err != nil || p.State.Final() && p.Counts.InFlight == 0 {
+		if err != nil || p.State.Final() {
 			return err
 		}
 		if ended, err := s.followLive(ctx, id, tell); ended || err != nil {

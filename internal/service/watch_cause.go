@@ -48,7 +48,7 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 		return []api.Cause{{Reason: "approval"}}
 	case p.State.Final():
 		return []api.Cause{}
-	case p.State != weir.BulkRunning && p.State != weir.BulkCancelling:
+	case p.State != weir.BulkRunning: // nothing starts, whatever lanes say; cancelling: what runs has to end
 		return []api.Cause{{Reason: p.State.String()}}
 	case s.engine.TenantPaused(info.Tenant):
 		return []api.Cause{{Reason: "paused_tenant"}}

@@ -45,6 +45,8 @@ type File struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 	Created time.Time         `json:"created"`
 	Touched time.Time         `json:"touched"`
+	// Gone: it is being removed. Some of its blocks may be gone already.
+	Gone bool `json:"gone,omitempty"`
 }
 
 type piece struct {
@@ -90,16 +92,19 @@ func (u *Uploads) Get(ctx context.Context, id string) (File, error) {
 		return File{}, fmt.Errorf("upload %q: %w", id, weir.ErrNotFound)
 	}
 	e, err := u.files.Get(ctx, id)
+	if err == nil && e.Value.Gone {
+		return File{}, fmt.Errorf("upload %q: %w", id, weir.ErrNotFound)
+	}
 	return e.Value, err
 }
 
-// Sweep removes uploads that nobody has touched since before.
+// Sweep removes uploads that nobody has touched since before, and what is left of those whose removal was cut short.
 func (u *Uploads) Sweep(ctx context.Context, before time.Time) error {
 	for e, err := range u.files.All(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if e.Value.Touched.Before(before) {
+		if e.Value.Gone || e.Value.Touched.Before(before) {
 			if err := u.Remove(ctx, e.Name); err != nil {
 				return err
 			}
@@ -108,8 +113,12 @@ func (u *Uploads) Sweep(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// Remove removes an upload. The record goes last: until then its blocks are found.
+// Remove removes an upload. It is gone for everybody before its first block is,
+// so nobody reads half of it. The record goes last: until then its blocks are found.
 func (u *Uploads) Remove(ctx context.Context, id string) error {
+	if _, err := u.files.Update(ctx, id, func(f *File) error { f.Gone = true; return nil }); err != nil {
+		return err
+	}
 	if err := u.blocks.DropPieces(ctx, blocksOf(id)); err != nil {
 		return err
 	}
@@ -237,7 +246,10 @@ func (o *one) add(ctx context.Context, offset int64, p []byte) error {
 		return err
 	}
 	_, err = o.all.files.Update(ctx, o.id, func(f *File) error {
-		if f.Offset != offset {
+		switch {
+		case f.Gone:
+			return handler.ErrNotFound
+		case f.Offset != offset:
 			return handler.ErrMismatchOffset
 		}
 		f.Offset += int64(len(p))
@@ -272,7 +284,13 @@ func (o *one) FinishUpload(context.Context) error { return nil }
 
 // DeclareLength implements handler.LengthDeclarableUpload.
 func (o *one) DeclareLength(ctx context.Context, length int64) error {
-	_, err := o.all.files.Update(ctx, o.id, func(f *File) error { f.Size, f.Open = length, false; return nil })
+	_, err := o.all.files.Update(ctx, o.id, func(f *File) error {
+		if !f.Open && f.Size != length || length < f.Offset { // of two who declare it at once, one was first
+			return handler.ErrInvalidUploadLength
+		}
+		f.Size, f.Open = length, false
+		return nil
+	})
 	return err
 }
 

@@ -92,6 +92,7 @@ func (o Options) client() rueidis.ClientOption {
 			MasterSet: o.Primary, Username: o.SentinelUsername, Password: o.SentinelPassword, TLSConfig: o.TLS,
 		},
 		ClientName:       "weir",
+		ClientSetInfo:    rueidis.DisableClientSetInfo, // one right less that the user needs
 		Dialer:           net.Dialer{Timeout: dialFor, KeepAlive: pingEvery},
 		ConnWriteTimeout: answerIn,
 		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: time.Second, MaxMovedRedirections: mostRedirects},

@@ -55,19 +55,14 @@ func backend(o redisstore.Options) storetest.Backend {
 	}
 }
 
-func TestConformanceOnOneServer(t *testing.T) {
-	r := testenv.Redis(t)
-	storetest.RunBackend(t, backend(redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory}))
-}
-
 func TestConformanceOnACluster(t *testing.T) {
 	t.Parallel()
 	c := testenv.NewCluster(t)
-	storetest.RunBackend(t, backend(redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Memory}))
+	storetest.RunBackend(t, backend(restrictCluster(t, c, redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Memory})))
 }
 
 func TestConformanceOnASentinelSet(t *testing.T) {
 	t.Parallel()
 	s := testenv.NewSentinelSet(t)
-	storetest.RunBackend(t, backend(redisstore.Options{Addresses: s.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Memory}))
+	storetest.RunBackend(t, backend(restrictSet(t, s, redisstore.Options{Addresses: s.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Memory})))
 }

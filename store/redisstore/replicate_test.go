@@ -16,7 +16,7 @@ import (
 func TestConformanceWithReplicas(t *testing.T) {
 	t.Parallel()
 	c := testenv.NewCluster(t, "appendfsync", "always")
-	o := redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Replicated, Replicas: 1}
+	o := restrictCluster(t, c, redisstore.Options{Addresses: c.Addrs(), Mode: redisstore.Replicated, Replicas: 1}, waitsFor(c.Primaries[0]))
 	storetest.Run(t, backend(o).Open)
 }
 
@@ -25,7 +25,8 @@ func TestConformanceWithReplicas(t *testing.T) {
 func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	set := testenv.NewSentinelSet(t, "appendfsync", "always")
-	o := redisstore.Options{Addresses: set.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Replicated, Replicas: 1}
+	o := restrictSet(t, set, redisstore.Options{Addresses: set.Addrs(), Primary: testenv.PrimaryName, Mode: redisstore.Replicated, Replicas: 1}, waitsFor(set.Primary))
+	defer func() { wantUsed(t, []string{"+role", "+wait"}, set.Primary) }()
 	wantRefusal(t, o, "2 replicas are connected, 1 were promised")
 	o.Replicas = 2
 	set.Replicas[1].Do("CONFIG", "SET", "appendfsync", "everysec")

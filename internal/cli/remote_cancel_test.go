@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weirhq/weir/api"
+)
+
+func TestWhatIsCancelledIsWatchedUntilItsCallsHaveEnded(t *testing.T) {
+	called, opened := make(chan struct{}, 10), make(chan struct{})
+	open := sync.OnceFunc(func() { close(opened) })
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		called <- struct{}{}
+		<-opened
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"default":"done"}`) // a caller that is gone is no failure of the test
+	}))
+	t.Cleanup(web.Close)
+	at, c := nodeFor(t)
+	t.Cleanup(open)
+	if _, err := c.PutAction(t.Context(), "hang", api.Action{URL: web.URL, Batch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.Create(t.Context(), api.NewBulkAction{
+		Steps: []api.Step{{Action: "hang"}}, Items: []api.Item{{ID: "a"}, {ID: "b"}, {ID: "c"}}, Start: true, Rules: api.Rules{Concurrency: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	for _, args := range [][]string{{"cancel", b.ID, "--yes"}, {"get", b.ID}, {"list", "--state", "cancelling"}} {
+		said := &onFirst{do: func() {}}
+		if code, text := inProcess(t, at, said, nil, t.TempDir(), args...); code != exitOK || !strings.Contains(said.String(), "cancelling") || !strings.Contains(said.String(), b.ID) {
+			t.Errorf("%q: exit code %d, said %q and printed\n%s", args, code, text, said)
+		}
+	}
+	said := &onFirst{do: open} // when the first line is there
+	code, text := inProcess(t, at, said, nil, t.TempDir(), "watch", b.ID, "-o", "ndjson")
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	if first, last := lines[0], lines[len(lines)-1]; code != exitSomeFailed || !strings.Contains(first, `"state":"cancelling"`) || !strings.Contains(last, `"state":"cancelled"`) || !strings.Contains(last, `"done":1,"failed":0,"cancelled":2`) {
+		t.Errorf("exit code %d, said %q and printed\n%s", code, text, said)
+	}
+}

@@ -1,0 +1,91 @@
+package forecast
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+func TestARateOfItsOwnIsKeptTo(t *testing.T) {
+	for _, tt := range cases([]struct {
+		name       string
+		items      int64
+		rates      [2]weir.Rate
+		want       time.Duration
+		bottleneck Bottleneck
+	}{
+		{"below the resource's", 60_000, [2]weir.Rate{0, 50}, 1200 * time.Second, Bottleneck{ByRate, "send-message", "50/s"}},
+		{"at the first step", 60_000, [2]weir.Rate{100, 0}, 600 * time.Second, Bottleneck{ByRate, "award.db", "100/s"}},
+		{"above the resource's", 60_000, [2]weir.Rate{0, 900}, 201 * time.Second, Bottleneck{ByRate, "send-message", "300/s"}},
+		{"very low", 300, [2]weir.Rate{0, 0.5}, 600 * time.Second, Bottleneck{ByRate, "send-message", "0.5/s"}},
+		{"of huge work", 100_000_000, [2]weir.Rate{20, 0}, 5_000_000 * time.Second, Bottleneck{ByRate, "award.db", "20/s"}},
+	}, 2) {
+		t.Run(tt.name, func(t *testing.T) {
+			w, l := chain(tt.items)
+			w.Steps[0].Rate, w.Steps[1].Rate = tt.rates[0], tt.rates[1]
+			f := of(t, w, l)
+			near(t, tt.name, f.P50, tt.want, 0.05)
+			if f.Bottleneck != tt.bottleneck {
+				t.Errorf("the bottleneck is %+v, want %+v", f.Bottleneck, tt.bottleneck)
+			}
+			for i, s := range f.Steps {
+				if own := float64(tt.rates[i]); own > 0 && s.Rate > own {
+					t.Errorf("step %s runs at %v/s, and its own rate is %v/s", s.Name, s.Rate, own)
+				}
+			}
+			if said := strings.Join(f.Assumptions, "\n"); !strings.Contains(said, "It keeps to its own rate of ") {
+				t.Errorf("nobody speaks of its rate in:\n%s", said)
+			}
+		})
+	}
+}
+
+// Another bulk action that keeps to a rate of its own takes no more than that,
+// whatever its weight would give it. It may take less: each task waits for its
+// turn after its pace has let it go.
+func TestOthersKeepToTheirOwnRates(t *testing.T) {
+	const alone, shared = 1000 * time.Second, 2000 * time.Second
+	for _, tt := range cases([]struct {
+		name   string
+		rates  []weir.Rate
+		lo, hi time.Duration
+	}{
+		{"one at 60/s leaves 240/s", []weir.Rate{60}, alone + alone/10, alone + alone/4},
+		{"one without takes half", nil, shared, shared},
+		{"one at 1/s takes nothing to speak of", []weir.Rate{1}, alone, alone + alone/100},
+		{"one above its share takes about half", []weir.Rate{299}, alone + alone/2, shared},
+		{"one at another step takes half here", []weir.Rate{0, 1}, shared, shared},
+	}, 2) {
+		t.Run(tt.name, func(t *testing.T) {
+			w, l := chain(300_000)
+			l.Others = []Other{{Name: "x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message", "elsewhere"}, Rates: tt.rates}}
+			if got := of(t, w, l).P50; got < tt.lo-tt.lo/20 || got > tt.hi+tt.hi/20 {
+				t.Errorf("it is forecast to take %v, want %v to %v", got, tt.lo, tt.hi)
+			}
+		})
+	}
+}
+
+func TestManyOthersWithRatesOfTheirOwnTakeThoseTogether(t *testing.T) {
+	w, l := chain(30_000)
+	l.Resources[1].Service, l.Resources[1].P99 = 20*ms, 80*ms
+	for i := range 2 * mostOthers {
+		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"send-message"}, Rates: []weir.Rate{2}})
+	}
+	near(t, "beside 48 at 2/s", of(t, w, l).P50, time.Duration(30_000/(300-2*2*mostOthers))*time.Second, 0.1)
+}
+
+// Work that keeps to a rate of its own leaves the rest of a resource to others.
+func TestTheShareOfPacedWorkIsWhatItsRateTakes(t *testing.T) {
+	w, l := chain(60_000)
+	w.Steps[1].Rate = 10
+	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 90_000_000, Steps: []string{"send-message"}}}
+	f := of(t, w, l)
+	near(t, "beside an equal", f.P50, 6000*time.Second, 0.15)
+	if c := f.Clashes[0]; c.Share > 0.05 || c.Share < 0.02 {
+		t.Errorf("the clash is %+v, want a share of at most 10 in 300", c)
+	}
+}

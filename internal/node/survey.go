@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir/internal/service"
+)
+
+const (
+	// surveyEvery is how often it is looked at what a scrape should not have to read.
+	surveyEvery = 15 * time.Second
+	// surveyShare is how many times as long as a look takes at least until the next:
+	// where there is very much to look at, that is done less often.
+	surveyShare = 50
+)
+
+// sizer is a store that knows how much it holds.
+type sizer interface {
+	Size(ctx context.Context) (int64, error)
+}
+
+// survey is what was seen at the last look: the DLQ of this node's partitions, and
+// the size of the store. One goroutine looks; scrapes are told what it saw.
+type survey struct {
+	surveyor *service.Surveyor
+	store    sizer // nil: it does not know
+	log      *slog.Logger
+	errors   prometheus.Histogram
+
+	items, oldest, size *prometheus.Desc
+
+	mu    sync.Mutex
+	dlq   map[string]service.Left // by action; those that had something in it stay
+	bytes int64                   // 0: not known
+}
+
+func newSurvey(s *service.Service, o *Options) *survey {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	v := &survey{
+		surveyor: s.Surveyor(), log: o.Logger, dlq: map[string]service.Left{},
+		items:  desc("weir_dlq_items", "Failed items of this node's partitions that nobody has retried or discarded, by the action at which they failed.", "action"),
+		oldest: desc("weir_dlq_oldest_seconds", "How long ago the first of them failed, or another like it that has been retried since.", "action"),
+		size:   desc("weir_store_size_bytes", "Bytes that the store takes: of the disk, or of the memory of all its servers."),
+		errors: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "weir_forecast_error_ratio", Help: "How much longer completed bulk actions took than was forecast at their start, as a share of that; below 0 is sooner.",
+			Buckets: []float64{-0.5, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}, NativeHistogramBucketFactor: 1.1,
+		}),
+	}
+	v.store, _ = o.Store.(sizer)
+	if o.Metrics != nil {
+		o.Metrics.MustRegister(v, v.errors)
+	}
+	return v
+}
+
+// run looks again and again until ctx ends.
+func (v *survey) run(ctx context.Context) {
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+		}
+		began := time.Now()
+		v.look(ctx)
+		wait.Reset(max(surveyEvery, surveyShare*time.Since(began)))
+	}
+}
+
+func (v *survey) look(ctx context.Context) {
+	dlq, err := v.surveyor.Look(ctx)
+	if err != nil && ctx.Err() == nil {
+		v.log.LogAttrs(ctx, slog.LevelWarn, "the DLQ was not counted for metrics, will be tried again", slog.Any("error", err))
+	}
+	var bytes int64
+	if v.store != nil {
+		var err error
+		if bytes, err = v.store.Size(ctx); err != nil && ctx.Err() == nil {
+			v.log.LogAttrs(ctx, slog.LevelWarn, "the store was not measured for metrics, will be tried again", slog.Any("error", err))
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		v.saw(dlq)
+	}
+	if bytes > 0 {
+		v.bytes = bytes
+	}
+}
+
+// saw takes over what is in the DLQ. An action that has nothing in it any more is told with 0.
+func (v *survey) saw(dlq map[string]service.Left) {
+	for action := range v.dlq {
+		v.dlq[action] = service.Left{}
+	}
+	for action, left := range dlq {
+		v.dlq[action] = left
+	}
+}
+
+// ended holds a bulk action that has ended against its forecast.
+func (v *survey) ended(h *service.Happening) {
+	if share, ok := v.surveyor.Error(&h.Bulk); ok {
+		v.errors.Observe(share)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (v *survey) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{v.items, v.oldest, v.size} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (v *survey) Collect(out chan<- prometheus.Metric) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+	}
+	for action, left := range v.dlq {
+		gauge(v.items, float64(left.Items), action)
+		age := 0.0
+		if left.Items > 0 && !left.Oldest.IsZero() {
+			age = max(time.Since(left.Oldest).Seconds(), 0)
+		}
+		gauge(v.oldest, age, action)
+	}
+	if v.bytes > 0 {
+		gauge(v.size, float64(v.bytes))
+	}
+}

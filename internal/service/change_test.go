@@ -1,0 +1,102 @@
+package service
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/records"
+)
+
+func priority(n int) weir.Rules { return weir.Rules{Priority: &n} }
+
+// only agrees to one version.
+func only(version string) Match {
+	return func(v string) error {
+		if v != version {
+			return records.ErrChanged
+		}
+		return nil
+	}
+}
+
+func TestAChangeThatWasOvertakenIsRefused(t *testing.T) {
+	s := crashed(t)
+	b := sealedBulk(t, s)
+	version := RulesVersion(&b)
+	_, err := s.Change(t.Context(), b.ID, priority(4), "", func(v string) error { // it agrees, and is overtaken then
+		if _, err := s.Change(t.Context(), b.ID, priority(5), "", nil); err != nil {
+			t.Error(err)
+		}
+		return only(version)(v)
+	})
+	now, again := s.Get(t.Context(), b.ID)
+	if !errors.Is(err, records.ErrChanged) || again != nil || now.Priority != 5 {
+		t.Errorf("Change = %v, and the priority is %d, %v; want it refused", err, now.Priority, again)
+	}
+}
+
+func TestABadChangeChangesNothing(t *testing.T) {
+	s := crashed(t)
+	b := sealedBulk(t, s)
+	version := RulesVersion(&b)
+	_, err := s.Change(t.Context(), b.ID, weir.Rules{Rates: map[string]weir.Rate{"nope": 5}}, "", only(version))
+	if bad := (*weir.InputError)(nil); !errors.As(err, &bad) {
+		t.Fatalf("Change = %v, want that there is no such step", err)
+	}
+	if after, err := s.Change(t.Context(), b.ID, priority(4), "", only(version)); err != nil || after.Priority != 4 {
+		t.Errorf("Change = priority %d, %v", after.Priority, err)
+	}
+}
+
+func TestADraftThatWasCancelledStaysSo(t *testing.T) {
+	s := crashed(t)
+	b, err := s.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, Made{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.getDraft(t.Context(), b.ID) // as somebody reads it who is about to seal it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != api.Cancelled {
+		t.Fatalf("Cancel = %s, %v", now.State, err)
+	}
+	if err := s.writeSeal(t.Context(), b.ID, &d, api.Seal{Start: true}); !isCode(err, "already_ended") {
+		t.Errorf("the seal that came too late = %v", err)
+	}
+	if now, err := s.Get(t.Context(), b.ID); err != nil || now.State != api.Cancelled {
+		t.Errorf("Get = %s, %v; want it cancelled for good", now.State, err)
+	}
+}
+
+func TestADraftIsCancellingWhileItMayBeSubmitted(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		sealed bool
+		want   api.State
+	}{
+		{"its log is sealed: somebody may be at it", true, api.Cancelling},
+		{"its log is not sealed: nobody will", false, api.Cancelled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // one of them waits
+			s := crashed(t)
+			b, err := s.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, Made{})
+			if err == nil {
+				_, err = s.drafts.Update(t.Context(), b.ID, func(d *draft) error { d.State = isSealing; return nil })
+			}
+			if err == nil && tt.sealed {
+				err = s.write(t.Context(), b.ID, part{Seal: &seal{At: time.Now()}}, func(*draftLog) error { return nil })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now, err := s.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != tt.want {
+				t.Errorf("Cancel = %s, %v; want %s", now.State, err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/schedule"
+)
+
+// Start starts what is sealed, or reads the source of what has one.
+func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.BulkAction, error) {
+	var at time.Time
+	if want.StartAt != "" {
+		var err error
+		if at, _, err = schedule.ParseStart("start_at", want.StartAt, want.Zone, time.Now()); err != nil {
+			return api.BulkAction{}, err
+		}
+	}
+	d, err := s.getDraft(ctx, id)
+	switch {
+	case err == nil && d.State == isSubmitted:
+	case err == nil && d.Spec.Source != nil:
+		return s.startSource(ctx, id, at)
+	case err == nil:
+		return api.BulkAction{}, &Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
+	case !errors.Is(err, weir.ErrNotFound):
+		return api.BulkAction{}, err
+	}
+	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Start(ctx, at) }, api.Sealed, api.Scheduled)
+}
+
+func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api.BulkAction, error) {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State != isDraft && d.State != isScheduled {
+			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
+		}
+		d.State, d.StartAt, d.Start = isScheduled, at, true
+		return nil
+	})
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	s.look()
+	return s.Get(ctx, id)
+}
+
+// Cancel ends a bulk action; a draft is thrown away. One that is being cancelled, or was, stays as it is.
+func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
+	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		switch d.State {
+		case isFailed:
+			return &Refusal{Code: "already_ended", Detail: id + " has failed"}
+		case isSubmitted:
+			return weir.ErrNotFound // as a draft
+		case isSealing, isImporting:
+			d.Unsure, d.Touched = true, time.Now().UTC()
+		}
+		d.State, d.Reason = isCancelled, reason
+		return nil
+	})
+	switch {
+	case err == nil && e.Value.Unsure:
+		return s.cancelUnsure(ctx, id)
+	case err == nil:
+		return s.Get(ctx, id)
+	case !errors.Is(err, weir.ErrNotFound):
+		return api.BulkAction{}, err
+	}
+	out, err := s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Cancel(ctx, reason) })
+	if err == nil {
+		return out, nil
+	}
+	if now, other := s.Get(ctx, id); other == nil && (now.State == api.Cancelling || now.State == api.Cancelled) {
+		return now, nil // somebody else was faster
+	}
+	return out, err
+}
+
+// cancelUnsure ends the cancelling of a draft that somebody may be submitting. It
+// was noted that it is cancelled: nobody begins to submit it after that, nor before
+// its log is sealed. So one that is not sealed now, and not the engine's, will never run.
+func (s *Service) cancelUnsure(ctx context.Context, id string) (api.BulkAction, error) {
+	sum, err := s.readLog(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	_, err = s.submitted(ctx, id, nil)
+	if errors.Is(err, weir.ErrNotFound) && sum.sealed == nil {
+		_, err = s.drafts.Update(ctx, id, func(d *draft) error { d.Unsure = false; return nil })
+	}
+	if err := ignoreGone(err); err != nil {
+		return api.BulkAction{}, err
+	}
+	return s.settle(ctx, id, func(*api.BulkAction) bool { return false }) // until it has ended
+}
+
+// Delete throws a draft away, with its items. What was submitted is removed when its time is over.
+func (s *Service) Delete(ctx context.Context, id string) error {
+	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isImporting || d.State == isSealing {
+			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}
+		}
+		d.State = isCancelled // so that nobody adds to it
+		return nil
+	})
+	if errors.Is(err, weir.ErrNotFound) {
+		if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
+			return &Refusal{Code: "wrong_state", Detail: id + " is not a draft any more", Fix: "cancel it; it is removed when the time for which it is kept is over"}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.removeDraft(context.WithoutCancel(ctx), id)
+}
+
+// Do carries a command out, and waits a moment for its effect to show. If states
+// are given, the bulk action has to be in one of them.
+func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
+	b, before, err := s.alive(ctx, id, from...)
+	if err != nil {
+		return before, err
+	}
+	if err := command(b); err != nil {
+		return before, err
+	}
+	return s.settle(ctx, id, func(now *api.BulkAction) bool {
+		return now.State != before.State || now.Reason != before.Reason || !now.StartAt.Equal(before.StartAt)
+	})
+}
+
+// alive finds a bulk action that can be told something: one that has not ended and
+// is not being cancelled. If states are given, it has to be in one of them.
+func (s *Service) alive(ctx context.Context, id string, from ...api.State) (*engine.BulkAction, api.BulkAction, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return nil, api.BulkAction{}, err
+	}
+	now, err := s.view(ctx, b)
+	switch {
+	case err != nil:
+	case now.State.Final():
+		err = &Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, now.State, now.FinishedAt.Format(time.RFC3339))}
+	case now.State == api.Cancelling:
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it ends with its last running task, and takes no more commands"}
+	case len(from) > 0 && !slices.Contains(from, now.State):
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: fmt.Sprintf("it has to be %v for this", from)}
+	}
+	return b, now, err
+}
+
+const (
+	// settleFor is how long an answer waits for a command to show: it is durable in any case.
+	settleFor = time.Second
+	// settleEvery is how often it is looked whether it does.
+	settleEvery = 5 * time.Millisecond
+)
+
+// settle waits until a command shows, for a moment. What is being cancelled has
+// most often nothing in flight, and is cancelled right after: that is waited for as well.
+func (s *Service) settle(ctx context.Context, id string, shows func(*api.BulkAction) bool) (api.BulkAction, error) {
+	wait, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	for {
+		now, err := s.Get(context.WithoutCancel(ctx), id)
+		shown := now.State.Final() || now.State != api.Cancelling && shows(&now)
+		if err != nil || shown || rest(wait, settleEvery) != nil {
+			return now, err
+		}
+	}
+}

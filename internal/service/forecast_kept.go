@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/forecast"
+)
+
+const (
+	// freshFor is how long after its start a bulk action may still be forecast as of then.
+	freshFor = time.Minute
+	// mostForetold is how many forecasts are made at a look: each may take a tenth of a
+	// second. Of many that start at once a few tell enough.
+	mostForetold = 2
+)
+
+// standing is how a bulk action that has not ended stands to being forecast.
+type standing int
+
+const (
+	resting  standing = iota // it does not run, and how long that lasts nobody can tell
+	underWay                 // since when a forecast would have been too late
+	fresh                    // it has just begun to run
+)
+
+// standingOf looks at a bulk action that has not ended. One with a canary waits for people.
+func standingOf(b *engine.BulkAction, p *weir.Progress, now time.Time) standing {
+	if p.State != weir.BulkRunning {
+		return resting
+	}
+	if x, err := extraIn(b.Info().Extra); err != nil || x.Canary != nil || now.Sub(p.Started) >= freshFor {
+		return underWay
+	}
+	return fresh
+}
+
+// foretold are forecasts of bulk actions as they were at their start, to be held
+// against what they take. They are in memory alone: what this node did not see
+// from the start to the end is not told of.
+type foretold struct {
+	mu    sync.Mutex
+	takes map[string]time.Duration // by bulk action; 0: there is none, and will not be
+	gone  map[string]bool          // those that had ended at the last look: who asks for them does so soon
+}
+
+func newForetold() foretold {
+	return foretold{takes: map[string]time.Duration{}, gone: map[string]bool{}}
+}
+
+// keep forecasts bulk actions that have just begun to run, a few at a time, and
+// forgets those that have ended.
+func (f *foretold) keep(ctx context.Context, s *Service, open map[string]standing) error {
+	made := 0
+	for id, stands := range open {
+		f.mu.Lock()
+		_, known := f.takes[id]
+		if known && stands == resting || !known && stands == underWay {
+			f.takes[id] = 0
+		}
+		f.mu.Unlock()
+		if known || stands != fresh || made == mostForetold {
+			continue
+		}
+		made++
+		takes, err := s.foretell(ctx, id)
+		if err != nil {
+			return err
+		}
+		f.mu.Lock()
+		f.takes[id] = takes
+		f.mu.Unlock()
+	}
+	f.forget(open)
+	return nil
+}
+
+func (f *foretold) forget(open map[string]standing) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.gone
+	f.gone = map[string]bool{}
+	for id := range f.takes {
+		if _, has := open[id]; has {
+			continue
+		}
+		if before[id] {
+			delete(f.takes, id)
+		} else {
+			f.gone[id] = true
+		}
+	}
+}
+
+// foretell is how long a bulk action takes that has just started; 0: that cannot be told.
+func (s *Service) foretell(ctx context.Context, id string) (time.Duration, error) {
+	b, err := s.Get(ctx, id)
+	if err != nil {
+		return 0, ignoreRemoved(err)
+	}
+	load, err := s.load(ctx, id, nil)
+	if err != nil {
+		return 0, err
+	}
+	b.Counts = api.Counts{Total: b.Counts.Total} // as it was when it started
+	w, err := s.work(&b, &load, 0)
+	if err == nil {
+		var out forecast.Forecast
+		if out, err = forecast.Of(w, load); err == nil {
+			return out.P50, nil
+		}
+	}
+	if input := (*weir.InputError)(nil); errors.As(err, &input) {
+		return 0, nil
+	}
+	if field := (*weir.FieldError)(nil); errors.As(err, &field) {
+		return 0, nil
+	}
+	return 0, err
+}
+
+// Error is how much longer a bulk action that has completed took than was forecast
+// at its start, as a share of that: -0.1 is a tenth less. It can be asked once.
+func (v *Surveyor) Error(b *api.BulkAction) (share float64, ok bool) {
+	f := &v.told
+	f.mu.Lock()
+	takes := f.takes[b.ID]
+	delete(f.takes, b.ID)
+	f.mu.Unlock()
+	if takes <= 0 || b.State != api.Completed || b.FinishedAt.IsZero() {
+		return 0, false
+	}
+	return float64(b.FinishedAt.Sub(b.StartedAt))/float64(takes) - 1, true
+}

@@ -1,0 +1,148 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// Left is how much of an action is in the DLQ: how many items, and when the first
+// of their groups failed.
+type Left struct {
+	Items  int64
+	Oldest time.Time
+}
+
+// Surveyor looks at the bulk actions of this node's partitions for what metrics
+// tell of them. A look costs a few reads for each bulk action that has not ended or
+// has failed items, and none of an item; what has ended well is looked at once.
+//
+// Look is for one goroutine; [Surveyor.Error] may be called by others meanwhile.
+type Surveyor struct {
+	service *Service
+	ended   map[weir.BulkID]endedLot
+	told    foretold
+}
+
+// endedLot is what is left of the failed items of a bulk action that has ended. It
+// holds until something is noted about them.
+type endedLot struct {
+	version string
+	left    map[string]Left
+}
+
+// Surveyor returns one that has not looked yet.
+func (s *Service) Surveyor() *Surveyor {
+	return &Surveyor{service: s, ended: map[weir.BulkID]endedLot{}, told: newForetold()}
+}
+
+// Look tells what is in the DLQ of this node's partitions, by action, and forecasts
+// bulk actions that have started since the last look.
+func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
+	ids, err := v.service.engine.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum, kept, open := map[string]Left{}, map[weir.BulkID]endedLot{}, map[string]standing{}
+	for _, id := range ids {
+		if !v.service.engine.Owns(id) {
+			continue
+		}
+		lot, err := v.one(ctx, id, open)
+		if err != nil {
+			return nil, err
+		}
+		addLeft(sum, lot.left)
+		if lot.version != "" {
+			kept[id] = lot
+		}
+	}
+	v.ended = kept
+	return sum, v.told.keep(ctx, v.service, open)
+}
+
+// untouched is the version of a record that nobody has written, and clean that of a bulk action without failures.
+const (
+	untouched = "none"
+	clean     = "clean"
+)
+
+// one looks at a bulk action. What it returns has a version if it can be kept.
+func (v *Surveyor) one(ctx context.Context, id weir.BulkID, open map[string]standing) (endedLot, error) {
+	was := v.ended[id]
+	if was.version == clean {
+		return was, nil
+	}
+	version, err := v.version(ctx, id)
+	if err != nil || was.version == version {
+		return was, err
+	}
+	b, err := v.service.engine.Get(ctx, id)
+	if err != nil {
+		return endedLot{}, ignoreRemoved(err)
+	}
+	p, err := b.Now(ctx)
+	if err != nil {
+		return endedLot{}, ignoreRemoved(err)
+	}
+	out := endedLot{}
+	switch {
+	case !p.State.Final():
+		open[string(id)] = standingOf(b, &p, time.Now())
+	case p.Counts.Failed == 0:
+		out.version = clean
+	default:
+		out.version = version
+	}
+	if p.Counts.Failed > 0 {
+		out.left, err = v.left(ctx, id)
+	}
+	return out, err
+}
+
+// version tells whether something was noted about the failed items of a bulk action since.
+func (v *Surveyor) version(ctx context.Context, id weir.BulkID) (string, error) {
+	e, err := v.service.handlings().Get(ctx, string(id))
+	if errors.Is(err, weir.ErrNotFound) {
+		return untouched, nil
+	}
+	return e.Version, err
+}
+
+// left is what nobody has retried or discarded of a bulk action's failed items, by action.
+func (v *Surveyor) left(ctx context.Context, id weir.BulkID) (map[string]Left, error) {
+	all := DLQ{Sees: func(string) bool { return true }}
+	l, err := v.service.lot(ctx, &all, id)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	groups, err := l.left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]Left{}
+	for _, g := range groups {
+		addLeft(out, map[string]Left{g.Action: {g.Count, g.First}})
+	}
+	return out, nil
+}
+
+func addLeft(to, more map[string]Left) {
+	for action, m := range more {
+		x := to[action]
+		x.Items += m.Items
+		if x.Oldest.IsZero() || !m.Oldest.IsZero() && m.Oldest.Before(x.Oldest) {
+			x.Oldest = m.Oldest
+		}
+		to[action] = x
+	}
+}
+
+func ignoreRemoved(err error) error {
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+		return nil
+	}
+	return err
+}

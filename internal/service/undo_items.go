@@ -1,0 +1,98 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/report"
+)
+
+// undoPlan is the chain of an undo: the steps in reverse.
+func undoPlan(x *Extra) plan {
+	p := plan{Params: x.Params}
+	for _, st := range x.Steps {
+		p.Of = append(p.Of, planStep{ID: stepID(st), Action: st.Action, Input: st.Input, When: st.When, Otherwise: st.Otherwise})
+	}
+	for _, st := range slices.Backward(p.Of) {
+		p.Steps = append(p.Steps, planStep{ID: cut("undo-"+st.ID, 128), Action: st.Action, Undo: true, Of: st.ID})
+	}
+	return p
+}
+
+// undoItem is the document of an item of an undo: all that is needed to say what each step had been given and had answered.
+type undoItem struct {
+	Data    json.RawMessage            `json:"data"`
+	Done    []string                   `json:"done"` // the steps that are taken back
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+}
+
+// about is the item as the expressions of its steps see it.
+func (u *undoItem) about(id string) mapping.Item {
+	return mapping.Item{ID: id, Data: u.Data, Outputs: func(step string) []byte { return u.Outputs[step] }}
+}
+
+// toUndo is an item that something was done to.
+type toUndo struct {
+	id  string
+	doc undoItem
+}
+
+// undoItems yields the items of an undo.
+func undoItems(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		for u, err := range undone(ctx, b, x) {
+			it := weir.RawItem{ID: u.id}
+			if err == nil {
+				it.Value, err = json.Marshal(&u.doc)
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// undone yields the items that a bulk action has done something to.
+func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUndo, error] {
+	return func(yield func(toUndo, error) bool) {
+		p := undoPlan(x)
+		c, err := courseOf(&p)
+		if err != nil {
+			yield(toUndo{}, err)
+			return
+		}
+		for row, err := range b.Rows(ctx, engine.RowOptions{}) {
+			u := toUndo{id: row.ID}
+			if err == nil {
+				u.doc = c.undoOf(&row, b.Passed(&row))
+			}
+			if err == nil && len(u.doc.Done) == 0 {
+				continue
+			}
+			if !yield(u, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// undoOf is the document of an item that has passed some steps of a course, less those at which it was skipped.
+func (c *course) undoOf(x *report.Row, passed []string) undoItem {
+	u := undoItem{Data: asJSON(x.Data), Outputs: map[string]json.RawMessage{}}
+	for i, out := range x.Outputs {
+		if len(out) > 0 {
+			u.Outputs[c.names[i]] = asJSON(out)
+		}
+	}
+	for _, name := range passed {
+		if c.done(slices.Index(c.names, name), u.about(x.ID)) {
+			u.Done = append(u.Done, name)
+		}
+	}
+	return u
+}

@@ -1,0 +1,44 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Size is how many bytes of memory the servers use, without replicas: with all
+// that they hold, also for others.
+func (s *Store) Size(ctx context.Context) (sum int64, err error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerIn)
+	defer cancel()
+	for address, node := range s.client.Nodes() {
+		text, err := node.Do(ctx, node.B().Info().Section("everything").Build()).ToString()
+		if err != nil {
+			return 0, fmt.Errorf("size of server %s: %w", address, refusal(err))
+		}
+		info := fields(text)
+		if info["role"] != "master" {
+			continue
+		}
+		n, err := strconv.ParseInt(info["used_memory"], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("size of server %s: it does not tell", address)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// Size is that of all servers.
+func (s *Spread) Size(ctx context.Context) (sum int64, err error) {
+	var errs []error
+	for _, one := range s.stores {
+		n, err := one.Size(ctx)
+		sum, errs = sum+n, append(errs, err)
+	}
+	return sum, errors.Join(errs...)
+}
