@@ -16,8 +16,11 @@ FUZZ    ?= 5s
 # What plays whole stories with what is raced here (commands, nodes as processes, examples,
 # the pages of the documentation, bad input), and the tools of tests, run without it, below.
 # They run with -short, which makes a test smaller and never skips one.
+# LONG names tests of those packages that play minutes of fake time, kill processes or go through every
+# operation of a file system one by one: what they use others race, and they run without it, below.
 PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
 STORIES := cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
+LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
@@ -64,7 +67,7 @@ race: deps ## tests of the packages with goroutines, under the race detector
 	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
 		echo "left out: the race detector needs a C compiler, and there is none"; \
 	else \
-		$(GO) test -race -short -p 3 -timeout $(TIMEOUT) $(RACE); \
+		$(GO) test -race -short -p 3 -skip '$(LONG)' -timeout $(TIMEOUT) $(RACE); \
 	fi
 
 examples: ## build every example and run those in the documentation

@@ -62,7 +62,6 @@ func (s *share) resource(r weir.Resource) *limit.PoolResource {
 func (s *share) watch(r weir.Resource, bell chan<- struct{}) *limit.PoolResource {
 	s.mu.Lock()
 	defer s.unlock()
-	s.shared = true
 	res := s.resource(r)
 	if s.bells == nil {
 		s.bells = map[*limit.PoolResource][]chan<- struct{}{}
