@@ -36,7 +36,7 @@ func (s *Server) bulkRoutes() {
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
 		Description: "With If-Match nothing is changed unless the rules are still those that were read: of several changes with the same ETag one is made, and the others get 412. " +
-			"While the one before is on its way to the node that runs the bulk action, the next waits for a second, and is then refused as `in_progress`. " +
+			"If the node that runs the bulk action has not read it within a second, the answer is `in_progress`: look at the bulk action again to see whether it was made. " +
 			"Without If-Match the last one counts.",
 	}, route{scope: access.Control, change: true}}, s.changeBulk)
 	add(s, endpoint{huma.Operation{
