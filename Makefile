@@ -22,6 +22,8 @@ PURE    := archtest bench block coord experiment experiment/all fault filter flo
 STORIES := cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
 LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
+# Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
+WAITING := ./store/redisstore ./internal/fleet
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
@@ -36,7 +38,7 @@ deps: ## install what the tests need besides Go, if it is missing: redis-server,
 
 test: deps ## run all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
-	$(GO) test -timeout $(TIMEOUT) ./...
+	$(GO) test -p 3 -timeout $(TIMEOUT) $(WAITING) ./...
 	@echo "== plots"
 	$(GO) test -C tools/plots -timeout $(TIMEOUT) ./...
 	@echo "== a client that another project's generator makes from the served OpenAPI document"

@@ -32,6 +32,7 @@ func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
 	limited := weir.Resource{Name: "limited", Rate: 10}
 	woken := 0
 	s := newShare(8, func(int, string) { woken++ })
+	s.shared = true
 	s.former(now)
 	bell := make(chan struct{}, 1)
 	res := s.watch(limited, bell)

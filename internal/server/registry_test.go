@@ -126,7 +126,7 @@ func TestBadActionsAreRefused(t *testing.T) {
 		{"a private address", "a", `{"url":"https://10.0.0.5/"}`, "address_not_allowed", "url"},
 		{"a private address in disguise", "a", `{"url":"https://[::ffff:10.0.0.5]/"}`, "address_not_allowed", "url"},
 		{"the metadata address for the way back", "a", `{"url":"https://example.com/","undo_url":"http://169.254.169.254/"}`, "address_not_allowed", "undo_url"},
-		{"an endless URL", "a", `{"url":"https://example.com/` + long + `"}`, "out_of_range", "url"},
+		{"an endless URL", "a", `{"url":"https://example.com/` + long + `"}`, "bad_url", "url"},
 		{"a broken secret", "a", `{"url":"https://example.com/","secret":"hunter2"}`, "", "secret"},
 		{"a schema that is none", "a", `{"url":"https://example.com/","schema":{"type":"colour"}}`, "bad_schema", "schema"},
 		{"a bad name", "a%20b", `{"url":"https://example.com/"}`, "bad_name", "name"},
