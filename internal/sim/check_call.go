@@ -147,8 +147,11 @@ func (w *World) checkLimits(c *call) {
 	m, t, b := c.meter, c.task, c.bulk
 	m.inFlight++
 	used := m.take(w.now, len(t.Items))
-	r := m.limits
-	w.must(r.Rate == 0 || used <= int(r.Rate), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v", r.Name, used, r.Rate)
+	r, most := m.limits, m.most(w.now)
+	w.must(most == 0 || used <= int(most), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v", r.Name, used, most)
+	if m.changed > 0 {
+		w.met[LimitsChanged]++
+	}
 	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
 	w.must(!w.plan.shared || c.owner.node.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots",
 		c.owner.node.running, c.owner.node.no, w.plan.slots)

@@ -14,10 +14,13 @@ type gate struct {
 
 func (o *owner) gate(r weir.Resource) sched.Gate {
 	p := o.node.pool
-	res := p.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
-	g := &gate{o.node, p.Lane(res, o.partition)}
+	g := &gate{o.node, p.Lane(p.Resource(poolConfig(o.w.limitsOf(r))), o.partition)}
 	o.gates[r.Name] = g
 	return g
+}
+
+func poolConfig(r weir.Resource) limit.ResourceConfig {
+	return limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency}
 }
 
 // Peek implements sched.Gate.

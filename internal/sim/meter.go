@@ -5,6 +5,8 @@ import "github.com/weirhq/weir"
 // meter watches one resource as one node, or one owner, uses it.
 type meter struct {
 	limits   weir.Resource
+	before   weir.Rate // the highest rate until the last change
+	changed  int64     // when that was
 	inFlight int
 	starts   []start // in the last second
 	used     int
@@ -24,7 +26,7 @@ func (o *owner) meter(r weir.Resource) *meter {
 	}
 	m := of[r.Name]
 	if m == nil {
-		m = &meter{limits: r}
+		m = &meter{limits: o.w.limitsOf(r)}
 		of[r.Name] = m
 	}
 	return m
@@ -42,6 +44,20 @@ func (m *meter) take(now int64, cost int) int {
 	m.starts = append(m.starts, start{now, cost})
 	m.used += cost
 	return m.used
+}
+
+// change notes other limits.
+func (m *meter) change(now int64, r weir.Resource) {
+	m.before = m.most(now)
+	m.limits, m.changed = r, now
+}
+
+// most is the highest rate of the second that ends now.
+func (m *meter) most(now int64) weir.Rate {
+	if m.changed > now-second {
+		return max(m.before, m.limits.Rate)
+	}
+	return m.limits.Rate
 }
 
 func (w *World) resourceNames() []string { return []string{"r0", "r1", "r2"} }

@@ -74,7 +74,13 @@ func (o *owner) load() error {
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
 	o.orders.load(w.ledger.parts[o.partition].lanes)
-	return o.machine.Load(w.now, rows{w, o.partition})
+	if err := o.machine.Load(w.now, rows{w, o.partition}); err != nil {
+		return err
+	}
+	for _, r := range w.resources() {
+		o.machine.SetLimits(w.now, w.limitsOf(r))
+	}
+	return nil
 }
 
 // begin starts what runs beside the loop.

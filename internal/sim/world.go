@@ -43,6 +43,7 @@ type World struct {
 	trace  trace
 
 	tenants tenantLimits
+	limits  map[string]weir.Resource // those that were changed
 
 	users, faults, down *rand.Rand
 }
@@ -109,6 +110,7 @@ func newWorld(ctx context.Context, seed uint64, codec *block.Codec) *World {
 	w.planFaults()
 	w.planLeaders()
 	w.planTenants()
+	w.planLimits()
 	w.after(w.plan.healAt, w.heal)
 	return w
 }

@@ -1,0 +1,77 @@
+package sim
+
+import "github.com/weirhq/weir"
+
+// planLimits has somebody change the limits of resources while they are used. After
+// the faults they are what they were.
+func (w *World) planLimits() {
+	r := stream(w.seed, "limits", 0)
+	w.limits = map[string]weir.Resource{}
+	if !w.plan.shared || !chance(r, 0.5) {
+		return
+	}
+	were := w.resources()
+	for at := between(r, 0, 3*second); at < faultTime; at += between(r, second, 6*second) {
+		now := were[r.IntN(len(were))]
+		if now.Rate > 0 {
+			now.Rate = weir.Rate(5 + r.IntN(60))
+		}
+		if now.Concurrency > 0 {
+			now.Concurrency = 1 + r.IntN(5)
+		}
+		w.after(at, func() { w.relimit(now) })
+	}
+	w.after(w.plan.healAt, func() {
+		for _, was := range were {
+			w.relimit(was)
+		}
+	})
+}
+
+// resources are those that the chains use, each once.
+func (w *World) resources() (all []weir.Resource) {
+	seen := map[string]bool{}
+	for _, name := range w.plan.names {
+		for _, s := range w.plan.chains[name] {
+			if !seen[s.Resource.Name] {
+				seen[s.Resource.Name] = true
+				all = append(all, s.Resource)
+			}
+		}
+	}
+	return all
+}
+
+// relimit gives a resource other limits: on every node at once, and to each owner when it gets to it.
+func (w *World) relimit(r weir.Resource) {
+	w.limits[r.Name] = r
+	for _, n := range w.nodes {
+		if !n.up {
+			continue
+		}
+		n.relimit(r)
+		for p := range w.plan.partitions {
+			if o := n.owner(p); o != nil {
+				o.put(func() { o.machine.SetLimits(w.now, r) })
+			}
+		}
+	}
+}
+
+func (n *node) relimit(r weir.Resource) {
+	res := n.pool.Resource(poolConfig(r))
+	n.pool.SetRate(n.w.now, res, float64(r.Rate))
+	n.pool.SetConcurrency(n.w.now, res, r.Concurrency)
+	if m := n.meters[r.Name]; m != nil {
+		m.change(n.w.now, r)
+	}
+	n.wakes()
+}
+
+// limitsOf are the limits of a resource now.
+func (w *World) limitsOf(r weir.Resource) weir.Resource {
+	if now, changed := w.limits[r.Name]; changed {
+		return now
+	}
+	return r
+}
