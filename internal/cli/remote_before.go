@@ -118,9 +118,6 @@ Exit codes: 0 all steps would be done · 1 a call failed · 5 some items would n
 				if err != nil {
 					return err
 				}
-				if len(out.Steps) == 0 {
-					return badUsage(l.env.Program+" get "+args[0]+" shows its steps", "%s has no step %q", args[0], t.Step)
-				}
 				return l.showTrial(out.Steps, out)
 			})
 		},

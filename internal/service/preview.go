@@ -56,7 +56,9 @@ func previewItem(a *action, prog *mapping.Program, params []byte, it weir.RawIte
 	x := api.PreviewItem{ID: it.ID, Data: append([]byte(nil), it.Value...)}
 	in, err := prog.Input(mapping.Item{ID: it.ID, Data: it.Value, Params: params})
 	if err != nil {
-		x.Faults = append(x.Faults, api.Fault{Code: mapping.ExpressionFailed, Field: "steps[0].input", Message: err.Error()})
+		f := &weir.FieldError{Code: mapping.ExpressionFailed, Field: "steps[0].input", Problem: err.Error()}
+		errors.As(err, &f) // which knows the field within
+		x.Faults = append(x.Faults, api.Fault{Code: f.Code, Field: f.Field, Message: f.Problem, Fix: f.Fix})
 		return x
 	}
 	x.Input = in

@@ -40,7 +40,7 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 		return api.Linked{}, err
 	}
 	if want.Step != "" && !slices.Contains(b.Info().Steps, want.Step) {
-		return api.Linked{}, &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "there is no such step", Fix: fmt.Sprintf("the steps are %q", b.Info().Steps)}
+		return api.Linked{}, noSuchStep(b.Info().Steps)
 	}
 	h := handling{
 		Key: key, Kind: linkRetry, Which: selector{Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},

@@ -33,6 +33,9 @@ func (s *Service) TrialBulk(ctx context.Context, id string, want api.Trial) (api
 		return api.TrialResult{}, err
 	}
 	defer end()
+	if names := stepIDs(steps); want.Step != "" && !slices.Contains(names, want.Step) {
+		return api.TrialResult{}, noSuchStep(names)
+	}
 	var chosen []trialItem
 	for it, err := range items {
 		if err != nil {
@@ -50,6 +53,18 @@ func (s *Service) TrialBulk(ctx context.Context, id string, want api.Trial) (api
 		return api.TrialResult{}, &weir.FieldError{Code: "no_items", Field: "items", Problem: fmt.Sprintf("none of them is among the first %d", trialLook), Fix: "choose others, or leave it out for the first one"}
 	}
 	return s.tryChain(ctx, steps, params, chosen, want)
+}
+
+func stepIDs(steps []api.Step) (names []string) {
+	for _, st := range steps {
+		names = append(names, stepID(st))
+	}
+	return names
+}
+
+// noSuchStep is the refusal of a step that is not among those there are.
+func noSuchStep(names []string) error {
+	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "there is no such step", Fix: fmt.Sprintf("the steps are %q", names)}
 }
 
 func (s *Service) tryChain(ctx context.Context, steps []api.Step, params []byte, items []trialItem, want api.Trial) (out api.TrialResult, err error) {
@@ -100,6 +115,7 @@ func (s *Service) tryStep(ctx context.Context, c *course, no int, items []trialI
 		res.Step = c.names[no]
 	}
 	for i := range res.Items {
+		res.Items[i].Step = c.names[no]
 		if res.Items[i].State == "done" {
 			sent[i].outputs[c.names[no]] = res.Items[i].Output
 			left = append(left, sent[i])
