@@ -31,8 +31,9 @@ func (s State) Final() bool { return s == Cancelled || s == Completed || s == Fa
 type NewBulkAction struct {
 	Name       string          `json:"name,omitempty" maxLength:"128" doc:"For people. Default: the names of its steps" example:"spring-reward"`
 	Tenant     string          `json:"tenant,omitempty" maxLength:"128" doc:"Whose work it is. Default: the key's only tenant, else default" example:"growth"`
-	Steps      []Step          `json:"steps" maxItems:"16" nullable:"false" doc:"What is done to each item, in order"`
-	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params"`
+	Template   string          `json:"template,omitempty" maxLength:"128" doc:"The template that it is made from: it has the steps and the rules; see Templates" example:"spring-reward"`
+	Steps      []Step          `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"What is done to each item, in order. They have to be there, unless a template has them"`
+	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params; the parameters of the template, if there is one"`
 	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default id" example:"user_id"`
 	Items      []Item          `json:"items,omitempty" doc:"The items themselves, if they are few: the bulk action is sealed at once"`
 	Source     *Source         `json:"source,omitempty" doc:"Where the items are read from when it starts"`
@@ -113,6 +114,7 @@ type BulkAction struct {
 	RetryOf    string    `json:"retry_of,omitempty"`
 	UndoOf     string    `json:"undo_of,omitempty"`
 	Schedule   string    `json:"schedule,omitempty" doc:"The schedule that made it"`
+	Template   *MadeFrom `json:"template,omitempty" doc:"The template that it was made from; changes of that do not change it"`
 	StartAt    time.Time `json:"start_at,omitzero"`
 	Note       string    `json:"note,omitempty" doc:"What the caller should know, as of a time that came twice on that day"`
 	CreatedAt  time.Time `json:"created_at"`

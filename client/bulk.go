@@ -18,6 +18,8 @@ type Filter struct {
 	Tenant string
 	Name   string // a part of the name
 	Label  string // as in key=value
+	// Template is the name of the one that they were made from.
+	Template string
 }
 
 // Create makes a bulk action: a draft, unless the request holds items or a source.
@@ -32,7 +34,7 @@ func (c *Client) Get(ctx context.Context, id string) (api.BulkAction, error) {
 
 // List yields bulk actions, the newest first. The error is the last it yields.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, error] {
-	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name", f.Name, "label", f.Label))
+	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name", f.Name, "label", f.Label, "template", f.Template))
 }
 
 // Append adds the items of a body to a draft, all of them or none: NDJSON

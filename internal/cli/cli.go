@@ -45,7 +45,7 @@ func commands() []command {
 		runCommand(), submitCommand(), listCommand(), getCommand(), watchCommand(),
 		startCommand(), pauseCommand(), resumeCommand(), approveCommand(), cancelCommand(),
 		previewCommand(), forecastCommand(), trialCommand(), retryCommand(), undoCommand(), cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(),
-		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), schedulesCommand(), webhooksCommand(), dlqCommand(),
+		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), templatesCommand(), schedulesCommand(), webhooksCommand(), dlqCommand(),
 		simulateCommand(), nodesCommand(),
 		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
 		loginCommand(), keysCommand(), auditCommand(), apiCommand(),

@@ -40,6 +40,7 @@ func bulkView() view[api.BulkAction] {
 			{"retry of", func(x *b) any { return x.RetryOf }},
 			{"undo of", func(x *b) any { return x.UndoOf }},
 			{"schedule", func(x *b) any { return x.Schedule }},
+			{"template", func(x *b) any { return templateOf(x) }},
 			{"start at", func(x *b) any { return x.StartAt }},
 			{"started", func(x *b) any { return x.StartedAt }},
 			{"finished", func(x *b) any { return x.FinishedAt }},
@@ -96,6 +97,7 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.filter.Tenant, "tenant", "", "only those of this `TENANT`")
 		fs.StringVar(&o.filter.Name, "name", "", "only those with this `TEXT` in their name")
 		fs.StringVar(&o.filter.Label, "label", "", "only those with this `KEY=VALUE`")
+		fs.StringVar(&o.filter.Template, "template", "", "only those made from the template of this `NAME`")
 		o.limit = limitFlag(fs, 50)
 	})
 	o.out.bind(fs)

@@ -26,7 +26,7 @@ func scheduleView() view[api.Schedule] {
 			{"overlap", func(x *s) any { return x.Overlap }},
 			{"catch up", func(x *s) any { return x.CatchUp }},
 			{"until", func(x *s) any { return x.Until }},
-			{"does", func(x *s) any { return stepNames(x.BulkAction.Steps) }},
+			{"does", func(x *s) any { return whatFor(&x.BulkAction) }},
 			{"last", func(x *s) any { return lastFire(x.History) }},
 			{"note", func(x *s) any { return x.Note }},
 			{"created", func(x *s) any { return x.CreatedAt }},

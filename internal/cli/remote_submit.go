@@ -29,6 +29,7 @@ func submitCommand() command {
 		use: "submit FILE|-", short: "hand the items of a file to a server, and start", long: submitLong,
 		example: `  weir submit users.csv --action award-reward --action send-message --id user_id --start --watch
   weir submit users.csv --chain spring.yaml --canary 1% --stop-failures 5%
+  weir submit users.csv --template spring-reward --param amount=500 --start
   zcat users.ndjson.gz | weir submit - --action send-message --map to=item.email --start --wait -o id`,
 		args: between(1, 1, "FILE"),
 		bind: func(fs *pflag.FlagSet) runner {
@@ -44,6 +45,8 @@ type submitOptions struct {
 	config.Run
 	flags         *pflag.FlagSet
 	chainFile     string
+	template      string
+	params        []string
 	maps, labels  []string
 	canary        string
 	rate          config.Rate
@@ -57,10 +60,12 @@ type submitOptions struct {
 
 func (o *submitOptions) bind(fs *pflag.FlagSet) {
 	o.flags = fs
-	grouped(fs, "What to do (--action or --chain)", func(fs *pflag.FlagSet) {
+	grouped(fs, "What to do (--action, --chain or --template)", func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action of the server; repeat it for a chain")
 		fs.StringVar(&o.chainFile, "chain", "", "YAML or JSON `FILE` with a bulk action as the API takes it: its steps, and what else flags do not say")
 		fs.StringArrayVar(&o.maps, "map", nil, "`[STEP.]TO=EXPRESSION` that makes what a step gets, as in to=item.email")
+		fs.StringVar(&o.template, "template", "", "`NAME` of a template of the server, which has the steps and the rules")
+		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a parameter, as in amount=500; repeat it for more")
 	})
 	grouped(fs, "What to read", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name, else the first)")
@@ -96,6 +101,9 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 func (o *submitOptions) run(ctx context.Context, l *link, file string) error {
 	o.Input = file
 	if err := o.complete(l.env); err != nil {
+		return err
+	}
+	if err := o.askTemplate(ctx, l); err != nil {
 		return err
 	}
 	var in *input
@@ -139,6 +147,9 @@ func (o *submitOptions) complete(env *Env) error {
 			return err
 		}
 	}
+	if err := o.chooseTemplate(); err != nil {
+		return err
+	}
 	if len(o.Actions) > 0 && len(n.Steps) > 0 {
 		return badUsage("keep one of --action and --chain", "the steps are given in two ways")
 	}
@@ -154,8 +165,8 @@ func (o *submitOptions) complete(env *Env) error {
 		return badUsage("add --start", "--wait waits for an end that comes only after a start")
 	case o.watch && !o.start && o.startAt == "" && !n.Start:
 		return badUsage("add --start", "--watch watches what has been started")
-	case len(n.Steps) == 0 && o.resume == "":
-		return badUsage("add --action NAME or --chain FILE; "+env.Program+" actions list shows the actions", "there is nothing to do to the items")
+	case len(n.Steps) == 0 && n.Template == "" && o.resume == "":
+		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions", "there is nothing to do to the items")
 	}
 	o.overrule(env)
 	for _, set := range []func() error{o.setMaps, o.setCanary, o.setLabels} {
@@ -175,7 +186,7 @@ func (o *submitOptions) overrule(env *Env) {
 		}
 	}
 	set(&n.Name, o.Name)
-	if n.Name == "" {
+	if n.Name == "" && n.Template == "" {
 		n.Name = inputName(o.Input)
 	}
 	set(&n.Tenant, o.Tenant)
@@ -197,18 +208,28 @@ func (o *submitOptions) overrule(env *Env) {
 			n.Rates[stepName(s)] = api.Rate(o.rate)
 		}
 	}
-	if n.Duplicates == "" || o.flags.Changed("duplicates") {
-		n.Duplicates = strings.ReplaceAll(string(o.Duplicates), "-", "_")
-	}
-	if n.Duplicates == "" {
-		n.Duplicates = "keep_first"
-	}
-	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
+	o.setDuplicates()
 	o.start = o.start || n.Start
 	n.Start = false // only after all items are there, and the forecast was shown
 	if o.ID == "" {
 		o.ID = n.ItemID
 	}
+}
+
+// setDuplicates says what happens to rows whose id came before. With a template, that does: all rows are sent.
+func (o *submitOptions) setDuplicates() {
+	n := &o.spec
+	if n.Duplicates == "" || o.flags.Changed("duplicates") {
+		n.Duplicates = strings.ReplaceAll(string(o.Duplicates), "-", "_")
+	}
+	if n.Template != "" && !o.flags.Changed("duplicates") {
+		n.Duplicates, o.Duplicates = "", config.KeepAll
+		return
+	}
+	if n.Duplicates == "" {
+		n.Duplicates = "keep_first"
+	}
+	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
 }
 
 // begin makes the draft, or finds the one to go on with.

@@ -16,7 +16,7 @@ import (
 
 func simulateCommand() command {
 	return command{
-		use: "simulate SCENARIO|FILE", short: "what if: when work would finish, with other limits, workers or load",
+		use: "simulate SCENARIO|FILE|ID", short: "what if: when work would finish, with other limits, workers or load",
 		long: `Plays a described system with the real scheduler, at thousands of times the speed of life, and tells when
 every bulk action would finish, how much of every limit it would use and what it would wait for.
 Nothing is called and nothing is stored. Chance comes from a seed: the same seed gives the same answer.
@@ -26,17 +26,31 @@ The system is a built-in scenario (--list) or a file of your own. To write one, 
 
 --set changes one thing: a resource (rate, concurrency, timeout, attempts, flow, latency, p99, failures,
 rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, batch) or the
-weight of a tenant. --compare shows the system as it is beside the changed one.`,
+weight of a tenant. --compare shows the system as it is beside the changed one.
+
+The id of a bulk action asks its server instead: what if it started now, beside all that runs there? --set
+then changes the rate or concurrency of a resource that it uses, or the weight of a tenant; --workers is the
+most of each lane. Of the other flags only --server and -o table or json are for that.`,
 		example: `  weir simulate flood
   weir simulate flood --set send-message.rate=20000/s --compare
   weir simulate incident --policy depth --compare
   weir simulate mine.yaml --workers 8..64 --load 2x --runs 20
-  weir simulate step -o csv > step.csv`,
-		args: between(0, 1, "SCENARIO or FILE"),
+  weir simulate step -o csv > step.csv
+  weir simulate ba_01k9x… --set send-message.rate=450/s --set growth.weight=3`,
+		args: between(0, 1, "SCENARIO, FILE or ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &simulateOptions{output: "table"}
 			o.bind(fs)
-			return func(ctx context.Context, env *Env, args []string) error { return o.run(ctx, env, args) }
+			o.remote.bind(fs)
+			return func(ctx context.Context, env *Env, args []string) error {
+				if len(args) == 1 && strings.HasPrefix(args[0], bulkPrefix) {
+					return o.atServer(ctx, env, fs, args[0])
+				}
+				if err := stray(fs, "leave it out, or name a bulk action of the server by its id", "bulk actions of a server", "server"); err != nil {
+					return err
+				}
+				return o.run(ctx, env, args)
+			}
 		},
 	}
 }
@@ -56,6 +70,7 @@ type simulateOptions struct {
 	output  string
 	list    bool
 	show    bool
+	remote  remote
 }
 
 func (o *simulateOptions) bind(fs *pflag.FlagSet) {

@@ -18,6 +18,10 @@ type Forecast struct {
 	Clashes []Clash
 	// Deadline says whether it will be kept.
 	Deadline Deadline
+	// Workers are the most at once on each resource of the steps.
+	Workers []Workers
+	// Curve is what each tenant gets while it is done.
+	Curve Curve
 	// Assumptions are sentences.
 	Assumptions []string
 }
@@ -83,6 +87,7 @@ func Of(w Work, l Load) (Forecast, error) {
 	f.Clashes = p.clashes(expected)
 	f.Steps = p.steps(f.Clashes)
 	f.Bottleneck = p.bottleneck(expected.large.runs)
+	f.Workers, f.Curve = p.workers(expected.large.runs), p.curve(expected)
 	f.Deadline = deadline(w.Deadline, f.P50, f.P90)
 	f.Assumptions = p.says
 	return f, nil

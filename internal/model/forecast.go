@@ -8,6 +8,8 @@ type Forecast struct {
 	P50        Span           `json:"p50"`
 	P90        Span           `json:"p90"`
 	Kinds      []KindForecast `json:"bulk_actions"`
+	// First is the first of the runs.
+	First Result `json:"-"`
 }
 
 // KindForecast is the same for one entry of the world's bulk actions: when one is
@@ -19,16 +21,28 @@ type KindForecast struct {
 }
 
 // Foresee plays a world with so many seeds, from its own on.
-func Foresee(w World, runs int) (Forecast, error) {
+func Foresee(w World, runs int) (Forecast, error) { return ForeseeUntil(w, runs, nil) }
+
+// ForeseeUntil is [Foresee] that ends early when enough says so; see [RunUntil].
+// The first run counts also if it was left; another that was does not.
+func ForeseeUntil(w World, runs int, enough func(at Span) bool) (Forecast, error) {
 	w = w.withDefaults()
-	out := Forecast{Runs: runs, Kinds: make([]KindForecast, len(w.BulkActions))}
+	out := Forecast{Kinds: make([]KindForecast, len(w.BulkActions))}
 	ends, kinds := make([]Span, 0, runs), make([][]Span, len(w.BulkActions))
+	left := false
+	ask := func(at Span) bool { left = left || enough != nil && enough(at); return left }
 	for i := range runs {
 		next := w
 		next.Seed = w.Seed + uint64(i)
-		r, err := Run(next)
+		r, err := RunUntil(next, ask)
 		if err != nil {
 			return out, err
+		}
+		if left && i > 0 {
+			break
+		}
+		if out.Runs++; i == 0 {
+			out.First = r
 		}
 		ends = append(ends, r.End)
 		if !r.Finished {
@@ -37,6 +51,9 @@ func Foresee(w World, runs int) (Forecast, error) {
 		for j, k := range r.Kinds {
 			out.Kinds[j].Name = k.Name
 			kinds[j] = append(kinds[j], k.lasts(r.End))
+		}
+		if left {
+			break
 		}
 	}
 	out.P50, out.P90 = percentile(ends, 0.5), percentile(ends, 0.9)

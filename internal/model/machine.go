@@ -33,6 +33,9 @@ type machine struct {
 	open      int       // bulk actions that have not ended
 	active    []*bulk   // those; ended ones leave it once a second
 	tasks     int       // started
+	curve     Curve
+	enough    func(at Span) bool // nil: never before the end
+	looks     int                // at what there is to do, so far
 }
 
 // event is something that happens at a time.
@@ -46,12 +49,18 @@ type event struct {
 func (e event) Before(f event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
 // Run plays a world to its end and tells what happened.
-func Run(w World) (Result, error) {
+func Run(w World) (Result, error) { return RunUntil(w, nil) }
+
+// RunUntil is [Run] that is left early when enough says so. It is asked now and
+// then, with the time of the world, and may bound what an answer costs: only
+// with one that says nothing else are equal runs of equal worlds alike.
+func RunUntil(w World, enough func(at Span) bool) (Result, error) {
 	w = w.withDefaults()
 	if err := w.validate(); err != nil {
 		return Result{}, err
 	}
 	m := newMachine(w)
+	m.enough = enough
 	m.play()
 	return m.result(), nil
 }
@@ -115,7 +124,7 @@ func (m *machine) play() {
 			m.events.Pop().do()
 		}
 		m.dispatch()
-		if m.over() {
+		if m.over() || m.left() {
 			break
 		}
 		next := m.next()
@@ -139,6 +148,15 @@ func (m *machine) over() bool {
 		return true
 	}
 	return m.w.StopAfter != "" && m.stopped()
+}
+
+// askEvery is after how many looks it is asked whether it is enough.
+const askEvery = 64
+
+// left reports whether nobody wants to see more.
+func (m *machine) left() bool {
+	m.looks++
+	return m.enough != nil && m.looks%askEvery == 0 && m.enough(Span(m.now))
 }
 
 // stopped reports whether the bulk action after which the world stops has ended.

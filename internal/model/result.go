@@ -22,6 +22,8 @@ type Result struct {
 	// Jain is Jain's index of what tenants got of what they were due by weight, while
 	// they competed: 1 is perfectly fair. 1 as well if nobody competed.
 	Jain float64 `json:"jain"`
+	// Curve is what each tenant got, over time.
+	Curve Curve `json:"-"`
 }
 
 // KindResult is what came of one entry of the world's bulk actions: one, or a stream of them.
@@ -107,7 +109,7 @@ type TenantResult struct {
 func (m *machine) result() Result {
 	out := Result{
 		World: m.w.Name, Seed: m.w.Seed, Policy: policyName(m.w.Workers.Policy),
-		End: Span(m.now), Finished: m.open == 0 && m.coming == 0,
+		End: Span(m.now), Finished: m.open == 0 && m.coming == 0, Curve: m.curve.named(m.order),
 	}
 	for _, s := range m.streams {
 		out.Kinds = append(out.Kinds, s.result())

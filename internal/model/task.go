@@ -28,6 +28,7 @@ func (m *machine) start(pick sched.Pick) {
 	t := &task{step: s, pick: pick, started: m.now, again: s.cut(m, pick.Cost)}
 	s.flying += int64(t.items)
 	s.share.served += int64(t.items)
+	m.curve.add(m.now, s.share.tenant.no, t.items)
 	if s.first < 0 {
 		s.first = m.now
 	}

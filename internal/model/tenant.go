@@ -5,6 +5,7 @@ import "github.com/weirhq/weir/internal/sched"
 // tenant is one customer.
 type tenant struct {
 	name   string
+	no     int // in order of first appearance
 	weight float64
 	wide   int // partitions over which its widest bulk action is spread
 	done   int64
@@ -30,7 +31,7 @@ func (m *machine) tenant(name string) *tenant {
 	if t := m.tenants[name]; t != nil {
 		return t
 	}
-	t := &tenant{name: name, weight: 1, wide: 1, shares: map[shareKey]*share{}}
+	t := &tenant{name: name, no: len(m.order), weight: 1, wide: 1, shares: map[shareKey]*share{}}
 	for _, w := range m.w.Tenants {
 		if w.Name == name {
 			t.weight = w.Weight

@@ -24,7 +24,8 @@ func (s *Server) bulkRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Makes a draft that items can be added to. With items in the request, or a source, nothing has to be added.",
+		Description: "Makes a draft that items can be added to. With items in the request, or a source, nothing has to be added. " +
+			"With a template, steps and rules are the template's; the request says what its parameters are, and may say name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.createBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.list", Method: http.MethodGet, Path: bulkPath, Summary: "List bulk actions, the newest first", Tags: tag,
@@ -61,7 +62,7 @@ type createInput struct {
 
 func (s *Server) createBulk(ctx context.Context, in *createInput) (*made[api.BulkAction], error) {
 	n := in.Body
-	tenant, err := tenantFor(ctx, "tenant", n.Tenant)
+	tenant, err := s.tenantOf(ctx, &n)
 	if err != nil {
 		return nil, err
 	}
@@ -135,21 +136,28 @@ type listInput struct {
 	Tenant string `query:"tenant" maxLength:"128"`
 	Name   string `query:"name" maxLength:"128" doc:"A part of the name"`
 	Label  string `query:"label" maxLength:"256" doc:"As in key=value"`
+	// Template is one that there need not be any more.
+	Template string `query:"template" maxLength:"128" doc:"The template that they were made from"`
+}
+
+// filters are what a cursor belongs to.
+func (in *listInput) filters() []string {
+	return []string{"bulk", in.State, in.Tenant, in.Name, in.Label, in.Template}
 }
 
 func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[api.BulkAction]], error) {
-	before, err := openCursor(in.Cursor, "bulk", in.State, in.Tenant, in.Name, in.Label)
+	before, err := openCursor(in.Cursor, in.filters()...)
 	if err != nil {
 		return nil, err
 	}
-	f := service.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label}
+	f := service.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label, Template: in.Template}
 	list, more, err := s.svc.List(ctx, f, before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	page := api.Page[api.BulkAction]{Data: orEmpty(list), HasMore: more}
 	if more {
-		page.NextCursor = sealCursor(list[len(list)-1].ID, "bulk", in.State, in.Tenant, in.Name, in.Label)
+		page.NextCursor = sealCursor(list[len(list)-1].ID, in.filters()...)
 	}
 	return answer(page, nil)
 }

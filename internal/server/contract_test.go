@@ -207,6 +207,19 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
+func TestTrafficOfTemplatesAndSimulationsIsWhatTheDocumentSays(t *testing.T) {
+	c := newContract(t)
+	c.call("PUT", "/v1/templates/spring", "application/json", springTemplate, 200, nil)
+	c.get("/v1/templates/spring", nil)
+	c.get("/v1/templates?limit=1", nil)
+	var b api.BulkAction
+	c.post("/v1/bulk-actions", `{"template":"spring","params":{"amount":25},"items":[{"id":"u1"}]}`, 201, &b)
+	c.get("/v1/bulk-actions?template=spring", nil)
+	c.call("DELETE", "/v1/templates/spring", "", "", 204, nil)
+	c.post("/v1/simulations", `{"bulk_action":"`+b.ID+`","rates":{"award":"10/s"},"concurrency":{"award":2},"workers":4,"weights":{"default":2}}`, 200, nil)
+	c.post("/v1/simulations", `{"world":`+twoTenantsWorld+`,"runs":2}`, 200, nil)
+}
+
 func TestRefusalsAreWhatTheDocumentSays(t *testing.T) {
 	c := newContract(t)
 	at, _ := c.draft(twoSteps)

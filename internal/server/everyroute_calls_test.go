@@ -104,6 +104,9 @@ var calls = map[string]func(p *place) call{
 		return call{path: p.put("/v1/connections", p.connectionBody()) + "/test", body: `{}`}
 	},
 
+	"template.put":    func(p *place) call { return call{path: p.name("/v1/templates"), body: p.templateBody()} },
+	"template.delete": func(p *place) call { return call{path: p.put("/v1/templates", p.templateBody())} },
+
 	"tenant.put":    func(p *place) call { return call{path: p.name("/v1/tenants"), body: `{"weight":3}`, operator: true} },
 	"tenant.delete": func(p *place) call { return call{path: p.put("/v1/tenants", `{"weight":3}`), operator: true} },
 	"resource.put": func(p *place) call {
@@ -180,6 +183,10 @@ func (p *place) connectionBody() string {
 	return `{"kind":"http","url":"` + p.w.sink.URL + `","tenants":["` + p.tenant + `"]}`
 }
 
+func (p *place) templateBody() string {
+	return `{"tenant":"` + p.tenant + `","bulk_action":{"steps":[{"action":"award"}]}}`
+}
+
 func pinBody() string {
 	return `{"workers":1,"until":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `","reason":"flash sale"}`
 }
@@ -193,6 +200,8 @@ func (w *world) bodyFor(r server.Route) string {
 		"webhook.change":    w.acme.webhookBody(),
 		"action.put":        `{"url":"` + w.sink.URL + `"}`,
 		"connection.put":    `{"kind":"http","url":"` + w.sink.URL + `"}`,
+		"simulation.run":    `{"world":{"resources":[{"name":"send","rate":"100/s","downstream":{"latency":"10ms"}}],"bulk_actions":[{"name":"spring","items":100,"steps":["send"]}]}}`,
+		"template.put":      `{"bulk_action":{"steps":[{"action":"award"}]}}`,
 		"tenant.put":        `{"weight":9}`,
 		"action.test":       `{"items":[{"id":"u1"}]}`,
 		"upload.write":      "hello",

@@ -62,6 +62,7 @@ func (p *place) furnishMore() {
 	p.w.t.Helper()
 	for path, body := range map[string]string{
 		"/v1/connections": p.connectionBody(), "/v1/actions": p.actionBody(), "/v1/tenants": `{"weight":2}`,
+		"/v1/templates": p.templateBody(),
 	} {
 		if !p.w.has(path + "/{name}") {
 			continue

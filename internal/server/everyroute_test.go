@@ -203,7 +203,7 @@ func TestListsShowNothingOfOthers(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []string{"/v1/bulk-actions", "/v1/keys", "/v1/webhooks", "/v1/schedules", "/v1/deliveries", "/v1/connections", "/v1/actions", "/v1/tenants"} {
+	for _, c := range []string{"/v1/bulk-actions", "/v1/keys", "/v1/webhooks", "/v1/schedules", "/v1/deliveries", "/v1/connections", "/v1/actions", "/v1/tenants", "/v1/templates"} {
 		if w.beta.ids[c] != "" && !shown[c] {
 			t.Errorf("no list shows beta its own of %s: the test proves nothing", c)
 		}

@@ -62,6 +62,7 @@ var meanings = map[string]meaning{
 	"upload_incomplete": {"The upload has not ended.", "Send the rest of it first."},
 	// What is asked for.
 	"unknown_action":      {"There is no such action, or it is not yours.", "The fix names the actions that there are."},
+	"unknown_template":    {"There is no such template, or it is not the tenant's.", "The fix names the templates that there are."},
 	"action_disabled":     {"The action was switched off.", "Ask whoever operates it, or choose another."},
 	"no_steps":            {"The bulk action has no steps.", "Name at least one action."},
 	"too_many_steps":      {"The bulk action has more than 16 steps.", "Split the chain."},

@@ -162,6 +162,9 @@ func (w *world) plantCallbacks(p planted) {
 		return false
 	})
 	template := strings.Replace(w.acme.scheduleBody("secretive"), `"bulk_action":{`, `"bulk_action":{`+callback("secret in a template")+",", 1)
+	w.acme.must("PUT", "/v1/templates/secretive", `{"bulk_action":{"steps":[{"action":"award"}],`+callback("secret in a named template")+`}}`, nil)
+	w.acme.must("GET", "/v1/templates/secretive", "", nil)
+	w.acme.must("DELETE", "/v1/templates/secretive", "", nil) // what it was is in the audit
 	id := w.acme.make("/v1/schedules", template)
 	again := w.acme.must("GET", "/v1/schedules/"+id, "", nil) // what was shown can be sent back
 	w.acme.must("PUT", "/v1/schedules/"+id, again.body, nil)

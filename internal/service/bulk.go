@@ -66,7 +66,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 			Tier: info.Tier.String(), Priority: info.Priority, Concurrency: info.Concurrency, StopOn: stopOn(info.StopOn), Canary: x.Canary, Deadline: info.Deadline,
 		},
 		Counts: api.Counts(p.Counts), Duplicates: b.Duplicates(), BadLines: x.BadLines, RetryOf: string(info.RetryOf), UndoOf: x.UndoOf,
-		Schedule: x.Schedule, StartAt: info.StartAt, Note: x.Note, CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
+		Schedule: x.Schedule, Template: x.From, StartAt: info.StartAt, Note: x.Note, CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
 		Durability: s.opts.Store.Durability(), Links: links(string(b.ID())),
 	}
 	for step, r := range info.Rates {
@@ -126,7 +126,7 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 	out := api.BulkAction{
 		ID: id, Name: cmp.Or(n.Name, chainName(n.Steps)), Tenant: d.Tenant, State: api.State(d.State), Reason: d.Reason, Steps: n.Steps, Params: n.Params,
 		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, BadLines: sum.badLines,
-		RetryOf: d.RetryOf, Schedule: d.Schedule, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
+		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: d.From, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
 	}
 	switch {
 	case d.State == isSealing:
@@ -166,6 +166,8 @@ type Filter struct {
 	Name   string
 	Label  string // "key=value"
 	Tenant string
+	// Template is the name of the one that they were made from.
+	Template string
 }
 
 // List returns bulk actions, the newest first, that are older than before.
@@ -197,7 +199,8 @@ func (s *Service) List(ctx context.Context, f Filter, before string, limit int) 
 func (f *Filter) match(b *api.BulkAction) bool {
 	key, value, _ := strings.Cut(f.Label, "=")
 	return (f.Sees == nil || f.Sees(b.Tenant)) && (f.State == "" || b.State == f.State) && (f.Tenant == "" || b.Tenant == f.Tenant) &&
-		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || b.Labels[key] == value)
+		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || b.Labels[key] == value) &&
+		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
 }
 
 // ids are those of all bulk actions and drafts, the newest first.

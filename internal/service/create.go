@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type Made struct {
 	// Schedule and Slot say which schedule makes it, and for when.
 	Schedule string
 	Slot     time.Time
+	// From is the template of the bulk action that it is a clone of.
+	From *api.MadeFrom
 }
 
 // NewID makes the id of a bulk action to be created.
@@ -29,11 +32,13 @@ func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
 
 // Create makes a draft, and seals it at once if the items are in the request.
 func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (api.BulkAction, error) {
-	now := time.Now().UTC()
-	d := draft{Spec: n, Tenant: n.Tenant, Created: now, Touched: now, State: isDraft, Schedule: made.Schedule, Slot: made.Slot, Start: n.Start}
-	if d.Tenant == "" {
-		d.Tenant = "default"
+	tenant := cmp.Or(n.Tenant, "default")
+	n, from, err := s.resolve(ctx, n, tenant, made)
+	if err != nil {
+		return s.orMade(ctx, made.ID, err)
 	}
+	now := time.Now().UTC()
+	d := draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: isDraft, Schedule: made.Schedule, Slot: made.Slot, Start: n.Start, From: from}
 	if err := s.checkDraft(&d, now); err != nil {
 		return api.BulkAction{}, err
 	}
@@ -44,7 +49,6 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 		return api.BulkAction{}, err
 	}
 	id := made.ID
-	var err error
 	if id == "" {
 		id, err = s.NewID(ctx, d.Tenant)
 	} else if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was made before, and is a draft no more
@@ -73,6 +77,18 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 		return s.fillAtOnce(ctx, id, items, again)
 	}
 	return s.Get(ctx, id)
+}
+
+// orMade is the bulk action that a request made before it was done again, or err if there is none.
+func (s *Service) orMade(ctx context.Context, id string, err error) (api.BulkAction, error) {
+	if id == "" {
+		return api.BulkAction{}, err
+	}
+	b, missing := s.engine.Get(ctx, weir.BulkID(id))
+	if missing != nil {
+		return api.BulkAction{}, err
+	}
+	return s.view(ctx, b)
 }
 
 // fillAtOnce adds the items of the request and seals; a request that is refused

@@ -27,6 +27,8 @@ type draft struct {
 	// Schedule and Slot say which schedule made it, and for when.
 	Schedule string    `json:"schedule,omitempty"`
 	Slot     time.Time `json:"slot,omitzero"`
+	// From is the template that it was made from.
+	From *api.MadeFrom `json:"from,omitempty"`
 	// State is where it is: draft, scheduled (its source is read later), importing, sealing, failed, cancelled, submitted.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`

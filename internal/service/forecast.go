@@ -29,15 +29,7 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 			return api.Forecast{}, err
 		}
 	}
-	load, err := s.load(ctx, id, req.Rates)
-	if err != nil {
-		return api.Forecast{}, err
-	}
-	w, err := s.work(&b, &load, time.Until(start))
-	if err != nil {
-		return api.Forecast{}, err
-	}
-	f, err := forecast.Of(w, load)
+	f, err := s.play(ctx, &b, &api.Simulation{Rates: req.Rates}, time.Until(start))
 	if err != nil {
 		return api.Forecast{}, err
 	}
@@ -48,6 +40,23 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 		}
 	}
 	return viewForecast(&b, &f, start), nil
+}
+
+// play runs the scheduler on a bulk action that starts after a delay, with the present load but for what is different.
+func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulation, delay time.Duration) (forecast.Forecast, error) {
+	load, limits, err := s.load(ctx, b.ID)
+	if err != nil {
+		return forecast.Forecast{}, err
+	}
+	w, err := s.work(b, &load, delay)
+	if err != nil {
+		return forecast.Forecast{}, err
+	}
+	w.Weight = limits.Tenants[b.Tenant].Weight
+	if err := change(&w, &load, what); err != nil {
+		return forecast.Forecast{}, err
+	}
+	return forecast.Of(w, load)
 }
 
 // toldBefore is the last forecast that somebody asked for before the start, for the report.
@@ -87,17 +96,16 @@ func (s *Service) work(b *api.BulkAction, load *forecast.Load, delay time.Durati
 	return w, nil
 }
 
-// load is the system as it is now, but for one bulk action.
-func (s *Service) load(ctx context.Context, except string, rates map[string]api.Rate) (forecast.Load, error) {
+// load is the system as it is now, but for one bulk action, and the limits that were set.
+func (s *Service) load(ctx context.Context, except string) (load forecast.Load, limits weir.Limits, err error) {
 	nodes, err := s.engine.Nodes(ctx)
 	if err != nil {
-		return forecast.Load{}, err
+		return load, limits, err
 	}
-	limits, err := s.engine.Limits(ctx)
-	if err != nil {
-		return forecast.Load{}, err
+	if limits, err = s.engine.Limits(ctx); err != nil {
+		return load, limits, err
 	}
-	load := forecast.Load{Nodes: len(nodes)}
+	load = forecast.Load{Nodes: len(nodes)}
 	for _, n := range nodes {
 		load.Slots = max(load.Slots, n.Slots)
 		for i := range n.Resources {
@@ -114,12 +122,9 @@ func (s *Service) load(ctx context.Context, except string, rates map[string]api.
 		if set := limits.Resources[r.Name].Rate; set != nil {
 			r.Rate = *set
 		}
-		if what, ok := rates[r.Name]; ok {
-			r.Rate = weir.Rate(what)
-		}
 	}
 	load.Others, err = s.others(ctx, except, limits)
-	return load, err
+	return load, limits, err
 }
 
 func addResource(all []forecast.Resource, u *weir.ResourceUse) []forecast.Resource {

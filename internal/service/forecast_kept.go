@@ -9,7 +9,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/forecast"
 )
 
 const (
@@ -103,17 +102,10 @@ func (s *Service) foretell(ctx context.Context, id string) (time.Duration, error
 	if err != nil {
 		return 0, ignoreRemoved(err)
 	}
-	load, err := s.load(ctx, id, nil)
-	if err != nil {
-		return 0, err
-	}
 	b.Counts = api.Counts{Total: b.Counts.Total} // as it was when it started
-	w, err := s.work(&b, &load, 0)
+	out, err := s.play(ctx, &b, &api.Simulation{}, 0)
 	if err == nil {
-		var out forecast.Forecast
-		if out, err = forecast.Of(w, load); err == nil {
-			return out.P50, nil
-		}
+		return out.P50, nil
 	}
 	if input := (*weir.InputError)(nil); errors.As(err, &input) {
 		return 0, nil

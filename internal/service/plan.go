@@ -140,17 +140,23 @@ func (s *Service) unknownAction(field, name string) error { return s.unknownTo("
 // unknownTo refuses an action that a tenant does not have, and names those that it has.
 func (s *Service) unknownTo(tenant, field, name string) error {
 	known := s.actions.namesFor(tenant)
-	fix := "there are no actions yet: make one first"
-	if len(known) > 0 {
-		fix = "known: " + strings.Join(known[:min(len(known), maxNamed)], ", ")
-	}
-	if word := near.Word(name, known); word != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", word, fix)
-	}
+	fix := knownNames(name, known, "there are no actions yet: make one first")
 	if name == "" {
 		return &weir.FieldError{Code: "unknown_action", Field: field, Problem: "is empty", Fix: fix}
 	}
 	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("there is no action %.128q", name), Fix: fix}
+}
+
+// knownNames tells somebody who wrote an unknown name which there are; none is what is told if there are none.
+func knownNames(name string, known []string, none string) string {
+	if len(known) == 0 {
+		return none
+	}
+	fix := "known: " + strings.Join(known[:min(len(known), maxNamed)], ", ")
+	if word := near.Word(name, known); word != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", word, fix)
+	}
+	return fix
 }
 
 // maxNamed is how many names an answer lists.
@@ -166,6 +172,10 @@ func (r *actions) namesFor(tenant string) []string {
 
 // checkSteps says everything that is wrong with the steps of a request.
 func (s *Service) checkSteps(tenant string, steps []api.Step, params json.RawMessage, bad *weir.InputError) {
+	if steps == nil {
+		bad.Add("missing_field", "steps", "is missing", "name at least one action, or a template")
+		return
+	}
 	if len(steps) == 0 {
 		bad.Add("no_steps", "steps", "there are none", `write at least one, as in {"action": "send-message"}`)
 		return

@@ -266,21 +266,22 @@ type Extra struct {
 	Callback *api.Callback     `json:"callback,omitempty"` // its secret is sealed
 	BadLines int64             `json:"bad_lines,omitempty"`
 	// How its items were read, for those who want to do it again.
-	ItemID     string       `json:"item_id,omitempty"`
-	Duplicates string       `json:"duplicates,omitempty"`
-	OnBadLine  string       `json:"on_bad_line,omitempty"`
-	KeepFor    api.Duration `json:"keep_for,omitempty"`
-	Schedule   string       `json:"schedule,omitempty"`
-	Slot       time.Time    `json:"slot,omitzero"`
-	UndoOf     string       `json:"undo_of,omitempty"`
-	Note       string       `json:"note,omitempty"`
-	Created    time.Time    `json:"created"`
+	ItemID     string        `json:"item_id,omitempty"`
+	Duplicates string        `json:"duplicates,omitempty"`
+	OnBadLine  string        `json:"on_bad_line,omitempty"`
+	KeepFor    api.Duration  `json:"keep_for,omitempty"`
+	Schedule   string        `json:"schedule,omitempty"`
+	Slot       time.Time     `json:"slot,omitzero"`
+	From       *api.MadeFrom `json:"from,omitempty"` // the template that it was made from
+	UndoOf     string        `json:"undo_of,omitempty"`
+	Note       string        `json:"note,omitempty"`
+	Created    time.Time     `json:"created"`
 }
 
 func extraOf(d *draft, sum draftSum) Extra {
 	return Extra{
 		Steps: d.Spec.Steps, Params: d.Spec.Params, Source: d.Spec.Source, Labels: d.Spec.Labels, Canary: d.Spec.Canary,
-		Callback: d.Spec.Callback, BadLines: sum.badLines, Schedule: d.Schedule, Slot: d.Slot, Note: d.Note, Created: d.Created,
+		Callback: d.Spec.Callback, BadLines: sum.badLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note, Created: d.Created,
 		ItemID: d.Spec.ItemID, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
 	}
 }

@@ -26,18 +26,23 @@ func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string
 // sends back what was shown to them has none.
 func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
 	var bad weir.InputError
-	checkTemplate(&bad, &n, tenant)
-	if err := s.CheckNew(ctx, n, tenant); err != nil && !addAll(&bad, err) {
+	full := n // a named template is looked up each time; now only to see whether it would do
+	if n.Template != "" {
+		var err error
+		if full, _, err = s.fromTemplate(ctx, n, tenant); err != nil {
+			return nil, err
+		}
+	}
+	checkTemplate(&bad, &full, tenant)
+	if err := s.CheckNew(ctx, full, tenant); err != nil && !addAll(&bad, err) {
 		return nil, err
 	}
 	if err := bad.OrNil(); err != nil {
 		return nil, err
 	}
 	n.Tenant = tenant
-	if c := n.Callback; c != nil && c.Secret == "" {
-		if was, err := readTemplate(old); err == nil && was.Callback != nil && was.Callback.URL == c.URL {
-			c.Secret = was.Callback.Secret
-		}
+	if was, err := readTemplate(old); err == nil {
+		keepSecret(&n, &was)
 	}
 	var err error
 	if n.Callback, err = s.sealCallback(templatePlace(tenant), n.Callback); err != nil {

@@ -165,7 +165,11 @@ func (s *Service) Clone(ctx context.Context, id, newID string) (api.BulkAction, 
 	if !n.Deadline.IsZero() && n.Deadline.Before(time.Now()) {
 		n.Deadline = time.Time{}
 	}
-	return s.Create(ctx, n, Made{ID: newID})
+	b, err := s.Get(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	return s.Create(ctx, n, Made{ID: newID, From: b.Template})
 }
 
 // specOf is what a bulk action was asked to be, with the changes since.

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+)
+
+// bulkPrefix begins the ids of bulk actions; no scenario begins like that.
+const bulkPrefix = "ba_"
+
+// atServer asks a server what would be of a bulk action.
+func (o *simulateOptions) atServer(ctx context.Context, env *Env, fs *pflag.FlagSet, id string) error {
+	if err := stray(fs, "leave it out", "made-up systems", "policy", "load", "seed", "compare", "runs", "list", "show"); err != nil {
+		return err
+	}
+	if o.output != "table" && o.output != "json" {
+		return badUsage("write one of table, json", "--output: %q is not known for a bulk action", o.output)
+	}
+	what := api.Simulation{BulkAction: id}
+	for _, text := range o.set {
+		if err := setAtServer(&what, text); err != nil {
+			return err
+		}
+	}
+	if o.workers != "" {
+		n, err := strconv.Atoi(o.workers)
+		if err != nil || n < 1 {
+			return badUsage("write the most of each lane, as in 32", "--workers: %q is no number of workers", o.workers)
+		}
+		what.Workers = n
+	}
+	return o.remote.ask(ctx, env, output(o.output), func(ctx context.Context, l *link) error {
+		out, err := l.Simulate(ctx, what)
+		if err != nil {
+			return err
+		}
+		if o.output == "json" {
+			return printJSON(env, out)
+		}
+		printSimulated(env, &out, o.set)
+		return nil
+	})
+}
+
+// setAtServer reads NAME.FIELD=VALUE. Names may have dots in them.
+func setAtServer(what *api.Simulation, text string) error {
+	path, value, found := strings.Cut(text, "=")
+	dot := strings.LastIndexByte(path, '.')
+	if !found || dot < 1 {
+		return badUsage("write it as in --set send-message.rate=450/s", "--set: %q does not say what is to be which value", text)
+	}
+	name, field := path[:dot], path[dot+1:]
+	var err error
+	switch field {
+	case "rate":
+		var r api.Rate
+		err = r.UnmarshalText([]byte(value))
+		what.Rates = with(what.Rates, name, r)
+	case "concurrency":
+		var n int
+		n, err = strconv.Atoi(value)
+		what.Concurrency = with(what.Concurrency, name, n)
+	case "weight":
+		var w float64
+		w, err = strconv.ParseFloat(value, 64)
+		what.Weights = with(what.Weights, name, w)
+	default:
+		return badUsage("of a bulk action's server there are rate and concurrency of resources, and weight of tenants", "--set %s: %q cannot be set", path, field)
+	}
+	if err != nil {
+		return badUsage("write it as in 450/s, 8 or 2.5", "--set %s: %q is no %s", path, value, field)
+	}
+	return nil
+}
+
+// with is a map that has one more entry.
+func with[V any](m map[string]V, key string, v V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[key] = v
+	return m
+}
+
+// printSimulated tells people what would be.
+func printSimulated(env *Env, s *api.Simulated, set []string) {
+	p, wide := outward(env)
+	if wide == 0 {
+		wide = helpWidth
+	}
+	w := env.Stdout
+	row := func(name, text string) { fmt.Fprintf(w, "%s %s\n", p.dim(pad(name, 11)), p.tame(text)) }
+	if len(set) > 0 {
+		row("with", strings.Join(set, ", "))
+	}
+	row("takes", fmt.Sprintf("%s (p90 %s)", span(time.Duration(s.Takes.P50)), span(time.Duration(s.Takes.P90))))
+	if s.Finish != nil {
+		row("done by", fmt.Sprintf("%s (p90 %s)", people(s.Finish.P50), people(s.Finish.P90)))
+	}
+	for _, st := range s.Steps {
+		row("step", fmt.Sprintf("%s  %s items in %s calls, %s", st.Step, number(st.Items), number(st.Calls), span(time.Duration(st.Takes))))
+	}
+	if b := s.Bottleneck; b != nil {
+		row("bottleneck", strings.TrimSpace(b.Resource+" "+b.Value))
+	}
+	for _, x := range s.Workers {
+		row("workers", fmt.Sprintf("%s  at most %d", x.Resource, x.Peak))
+	}
+	for i, t := range s.Shares.Tenants {
+		var values []float64
+		for _, point := range s.Shares.Points {
+			values = append(values, point.Shares[i])
+		}
+		row("share", fmt.Sprintf("%s %s", pad(t, 12), spark(values, min(60, max(20, wide-30)), 1)))
+	}
+	for _, a := range s.Assumptions {
+		row("assumed", a)
+	}
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service"
+)
+
+func (s *Server) simulationRoutes() {
+	add(s, endpoint{huma.Operation{
+		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations", Summary: "Ask what would be if something were different", Tags: []string{"before the start"},
+		Description: "Plays a bulk action against the present load, with other rates, concurrency, workers or weights; or a made-up system. Both in virtual time with the real scheduler. Changes nothing. " +
+			"A made-up system is played for at most two seconds of computing: what has not ended by then is answered as far as it went, with `finished` false.",
+	}, route{scope: access.Read}}, s.simulate)
+}
+
+type simulateInput struct {
+	Body api.Simulation
+}
+
+func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Simulated], error) {
+	what := &in.Body
+	if err := checkSimulation(what); err != nil {
+		return nil, err
+	}
+	if len(what.World) > 0 {
+		return answer(service.SimulateWorld(ctx, what.World, what.Runs))
+	}
+	b, err := s.mine(ctx, what.BulkAction)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.svc.Simulate(ctx, b, what, caller(ctx).Sees))
+}
+
+// checkSimulation wants one of the two kinds, and of each only what belongs to it.
+func checkSimulation(what *api.Simulation) error {
+	var bad weir.InputError
+	switch {
+	case what.BulkAction == "" && len(what.World) == 0:
+		bad.Add("missing_field", "bulk_action", "is missing, and there is no world", "say what is to be played")
+	case what.BulkAction != "" && len(what.World) > 0:
+		bad.Add("bad_value", "world", "is there together with a bulk action", "leave one of them out")
+	case what.BulkAction != "" && what.Runs != 0:
+		bad.Add("bad_value", "runs", "is for made-up systems", "leave it out")
+	case len(what.World) > 0 && (len(what.Rates)+len(what.Concurrency)+len(what.Weights) > 0 || what.Workers != 0):
+		bad.Add("bad_value", "world", "says all of it itself", "change it there; rates, concurrency, workers and weights are for bulk actions")
+	}
+	return bad.OrNil()
+}

@@ -1,0 +1,138 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/forecast"
+)
+
+// otherTenants stands in a curve for the tenants that are not named.
+const otherTenants = "others"
+
+// Simulate tells how a bulk action would go if it started now and something were
+// different; one that has ended, if it were done anew. Sees says which tenants may
+// be named to whoever asks.
+func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simulation, sees func(tenant string) bool) (api.Simulated, error) {
+	ended := b.State.Final()
+	if ended {
+		b.Counts, b.Deadline = api.Counts{Total: b.Counts.Total}, time.Time{}
+	}
+	f, err := s.play(ctx, &b, what, 0)
+	if err != nil {
+		return api.Simulated{}, err
+	}
+	if ended {
+		f.Assumptions = append(f.Assumptions, "It has ended: it is played anew, with all of its items.")
+	}
+	view := viewForecast(&b, &f, time.Now().UTC())
+	out := api.Simulated{
+		Takes: view.Takes, Finish: &view.Finish, Finished: true, Steps: view.Steps, BulkActions: []api.SimulatedBulk{}, Bottleneck: view.Bottleneck,
+		Workers: []api.PeakWorkers{}, Shares: shareCurve(f.Curve.Every, f.Curve.Tenants, f.Curve.Points, sees), Assumptions: view.Assumptions,
+	}
+	for _, w := range f.Workers {
+		out.Workers = append(out.Workers, api.PeakWorkers(w))
+	}
+	for _, t := range slices.Sorted(maps.Keys(what.Weights)) {
+		if sees(t) && t != b.Tenant && !slices.Contains(out.Shares.Tenants, t) {
+			out.Assumptions = append(out.Assumptions, fmt.Sprintf("The tenant %.64q has no work beside it: its weight changes nothing.", t))
+		}
+	}
+	return out, nil
+}
+
+// change makes of work and load what they would be.
+func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
+	var bad weir.InputError
+	for _, name := range slices.Sorted(maps.Keys(what.Rates)) {
+		if r := used(&bad, "rates", name, w, l); r != nil {
+			r.Rate = weir.Rate(what.Rates[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(what.Concurrency)) {
+		n := what.Concurrency[name]
+		if n < 0 || n > 1_000_000 {
+			bad.Add("out_of_range", "concurrency."+name, fmt.Sprintf("%d is not between 0 and 1000000", n), "0 is no bound")
+		} else if r := used(&bad, "concurrency", name, w, l); r != nil {
+			r.Concurrency = n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(what.Weights)) {
+		v := what.Weights[name]
+		if math.IsNaN(v) || v < 0.01 || v > 1000 {
+			bad.Add("out_of_range", "weights."+name, fmt.Sprintf("%v is not between 0.01 and 1000", v), "1 is what every tenant has")
+		}
+		reweigh(w, l, name, v)
+	}
+	if what.Workers > 0 {
+		l.Workers, l.MaxWorkers = min(8, what.Workers), what.Workers
+	}
+	return bad.OrNil()
+}
+
+// used finds a resource of the work. Others would change nothing of it, and are none of the caller's business.
+func used(bad *weir.InputError, field, name string, w *forecast.Work, l *forecast.Load) *forecast.Resource {
+	var known []string
+	for _, st := range w.Steps {
+		if !slices.Contains(known, st.Resource) {
+			known = append(known, st.Resource)
+		}
+	}
+	i := slices.IndexFunc(l.Resources, func(r forecast.Resource) bool { return r.Name == name })
+	if i < 0 || !slices.Contains(known, name) {
+		bad.Add("unknown_resource", fmt.Sprintf("%s.%.64s", field, name), "the bulk action does not use it", "it uses "+strings.Join(known, ", "))
+		return nil
+	}
+	return &l.Resources[i]
+}
+
+func reweigh(w *forecast.Work, l *forecast.Load, tenant string, weight float64) {
+	if w.Tenant == tenant {
+		w.Weight = weight
+	}
+	for i := range l.Others {
+		if l.Others[i].Tenant == tenant {
+			l.Others[i].Weight = weight
+		}
+	}
+}
+
+// shareCurve is a curve as the API shows it: tenants that are not to be named are one.
+func shareCurve(every time.Duration, tenants []string, points [][]int64, sees func(string) bool) api.ShareCurve {
+	out := api.ShareCurve{Tenants: []string{}, Points: []api.SharePoint{}}
+	column := make([]int, len(tenants))
+	for i, t := range tenants {
+		if t == "" || !sees(t) {
+			t = otherTenants
+		}
+		column[i] = slices.Index(out.Tenants, t)
+		if column[i] < 0 && (t != otherTenants || anyOf(points, i)) {
+			column[i], out.Tenants = len(out.Tenants), append(out.Tenants, t)
+		}
+	}
+	for i, p := range points {
+		point := api.SharePoint{At: api.Duration(time.Duration(i+1) * every), Shares: make([]float64, len(out.Tenants))}
+		for j, n := range p {
+			if point.Items += n; column[j] >= 0 {
+				point.Shares[column[j]] += float64(n)
+			}
+		}
+		for j := range point.Shares {
+			point.Shares[j] = math.Round(1e4*point.Shares[j]/float64(max(point.Items, 1))) / 1e4
+		}
+		out.Points = append(out.Points, point)
+	}
+	return out
+}
+
+// anyOf reports whether a column of a curve has anything in it.
+func anyOf(points [][]int64, column int) bool {
+	return slices.ContainsFunc(points, func(p []int64) bool { return p[column] > 0 })
+}

@@ -1,0 +1,133 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// paramName is what can stand after params. in an expression.
+var paramName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+// checkParams says what is wrong with the parameters of a template.
+func checkParams(bad *weir.InputError, t *api.Template) {
+	fixed, _ := objectMembers(t.BulkAction.Params) // what is wrong with it is told elsewhere
+	seen := map[string]bool{}
+	for i := range t.Params {
+		p, field := &t.Params[i], fmt.Sprintf("params[%d]", i)
+		switch {
+		case !paramName.MatchString(p.Name):
+			bad.Add("bad_name", field+".name", fmt.Sprintf("%.64q is no name of a parameter", p.Name), "use letters, digits and _, at most 64, with no digit first")
+		case seen[p.Name]:
+			bad.Add("bad_value", field+".name", fmt.Sprintf("%q is there twice", p.Name), "give each parameter a name of its own")
+		case fixed[p.Name] != nil:
+			bad.Add("bad_value", field+".name", fmt.Sprintf("bulk_action.params has %q, too", p.Name), "leave one of them out; what it is if nobody gives it goes into default")
+		}
+		seen[p.Name] = true
+		checkText(bad, field+".title", p.Title)
+		checkParam(bad, field, p)
+	}
+}
+
+// checkParam says what is wrong with the type, the bounds and the values of a parameter.
+func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
+	if _, ok := paramTypes[p.Type]; !ok {
+		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is no type", p.Type), "use string, number, integer, boolean or date")
+		return
+	}
+	low, high, ok := bounds(bad, field, p)
+	if !ok {
+		return
+	}
+	if low != nil && high != nil && low.size > high.size {
+		bad.Add("out_of_range", field+".min", fmt.Sprintf("%s is more than max, %s", p.Min, p.Max), "exchange them")
+		return
+	}
+	for i, raw := range p.Allowed {
+		one := api.TemplateParam{Type: p.Type, Min: p.Min, Max: p.Max}
+		addParamFault(bad, fmt.Sprintf("%s.allowed[%d]", field, i), paramFault(&one, raw))
+	}
+	if p.Default != nil {
+		if p.Required {
+			bad.Add("bad_value", field+".default", "is never used: the parameter has to be given", "leave one of default and required out")
+		}
+		addParamFault(bad, field+".default", paramFault(p, p.Default))
+	}
+}
+
+// bounds reads the bounds of a parameter; one that is not there is nil.
+func bounds(bad *weir.InputError, field string, p *api.TemplateParam) (low, high *paramValue, ok bool) {
+	ok = true
+	read := func(name string, raw json.RawMessage) *paramValue {
+		if raw == nil {
+			return nil
+		}
+		v, err := readBound(p.Type, raw)
+		if err != nil {
+			bad.Add("bad_value", field+"."+name, err.Error(), boundFix(p.Type))
+			ok = false
+			return nil
+		}
+		return &v
+	}
+	return read("min", p.Min), read("max", p.Max), ok
+}
+
+func addParamFault(bad *weir.InputError, field string, f *weir.FieldError) {
+	if f != nil {
+		bad.Add(f.Code, field, f.Problem, f.Fix)
+	}
+}
+
+// paramsFor is what expressions see as params: what the template has itself, and
+// its parameters as they were given or by default. What is wrong with those that
+// were given is added to bad.
+func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (json.RawMessage, error) {
+	all, ok := objectMembers(t.BulkAction.Params)
+	if !ok {
+		return nil, fmt.Errorf("template %q: its params are no object", t.Name)
+	}
+	got, ok := objectMembers(given)
+	if !ok {
+		bad.Add("bad_json", "params", "is no JSON object", `write it as in {"campaign": "spring"}`)
+		return nil, nil
+	}
+	var known []string
+	for i := range t.Params {
+		p := &t.Params[i]
+		known = append(known, p.Name)
+		value, there := got[p.Name]
+		switch {
+		case there:
+			addParamFault(bad, "params."+p.Name, paramFault(p, value))
+			all[p.Name] = value
+		case p.Required:
+			bad.Add("missing_field", "params."+p.Name, "is missing", "give it "+paramTypes[p.Type].a)
+		case p.Default != nil:
+			all[p.Name] = p.Default
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !slices.Contains(known, name) {
+			bad.Add("unknown_field", fmt.Sprintf("params.%.64s", name), fmt.Sprintf("the template %q has no such parameter", t.Name), knownNames(name, known, "it has none: leave params out"))
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(all)
+}
+
+// objectMembers are those of a JSON object; nothing has none.
+func objectMembers(raw json.RawMessage) (m map[string]json.RawMessage, ok bool) {
+	if len(raw) == 0 {
+		return map[string]json.RawMessage{}, true
+	}
+	err := json.Unmarshal(raw, &m)
+	return m, err == nil && m != nil
+}

@@ -1,0 +1,102 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// resolve is what a request asks for, with its template worked in, and which that
+// was. A request that is done again, after a crash, gets what its first try had
+// made of it: the template may be another by now, or gone.
+func (s *Service) resolve(ctx context.Context, n api.NewBulkAction, tenant string, made Made) (api.NewBulkAction, *api.MadeFrom, error) {
+	if n.Template == "" {
+		return n, made.From, nil
+	}
+	if made.ID != "" {
+		d, err := s.getDraft(ctx, made.ID)
+		if err == nil {
+			spec := d.Spec
+			spec.Items = n.Items
+			spec.Callback, err = s.openCallback(made.ID, spec.Callback)
+			return spec, d.From, err
+		}
+		if !errors.Is(err, weir.ErrNotFound) {
+			return n, nil, err
+		}
+	}
+	return s.fromTemplate(ctx, n, tenant)
+}
+
+// fromTemplate works the template of a request in.
+func (s *Service) fromTemplate(ctx context.Context, n api.NewBulkAction, tenant string) (api.NewBulkAction, *api.MadeFrom, error) {
+	e, err := s.templates().Get(ctx, n.Template)
+	if errors.Is(err, weir.ErrNotFound) || err == nil && !usableBy(&e.Value, tenant) {
+		return n, nil, s.unknownTemplate(ctx, tenant, n.Template)
+	}
+	if err != nil {
+		return n, nil, err
+	}
+	t := &e.Value
+	if t.BulkAction.Callback, err = s.openCallback(namedPlace(t.Name), t.BulkAction.Callback); err != nil {
+		return n, nil, err
+	}
+	var bad weir.InputError
+	checkOverride(&bad, t.Name, &n)
+	out := overridden(t, &n)
+	if out.Params, err = paramsFor(&bad, t, n.Params); err != nil {
+		return n, nil, err
+	}
+	return out, &api.MadeFrom{Name: t.Name, Version: e.Version}, bad.OrNil()
+}
+
+// checkOverride refuses in a request what its template decides: what is done, and
+// under which rules.
+func checkOverride(bad *weir.InputError, template string, n *api.NewBulkAction) {
+	for _, f := range []struct {
+		field string
+		there bool
+	}{
+		{"steps", len(n.Steps) > 0},
+		{"duplicates", n.Duplicates != ""},
+		{"on_bad_line", n.OnBadLine != ""},
+		{"concurrency", n.Concurrency != 0},
+		{"rates", len(n.Rates) > 0},
+		{"stop_on", n.StopOn != nil},
+		{"canary", n.Canary != nil},
+		{"callback", n.Callback != nil},
+		{"keep_for", n.KeepFor != 0},
+	} {
+		if f.there {
+			bad.Add("bad_value", f.field, fmt.Sprintf("is what the template %q says", template), "leave it out, or leave the template out")
+		}
+	}
+}
+
+// overridden is the bulk action of a template, with what a request says itself:
+// name, owner, labels, data, urgency, and when it starts and ends.
+func overridden(t *api.Template, n *api.NewBulkAction) api.NewBulkAction {
+	out := t.BulkAction
+	out.Name = cmp.Or(n.Name, out.Name, t.Title, t.Name)
+	out.Tenant = n.Tenant
+	out.Labels = maps.Clone(out.Labels)
+	for k, v := range n.Labels {
+		if out.Labels == nil {
+			out.Labels = map[string]string{}
+		}
+		out.Labels[k] = v
+	}
+	if n.Source != nil || len(n.Items) > 0 { // data of one's own is instead of all of the template's
+		out.Source = n.Source
+	}
+	out.Items, out.ItemID, out.AllowEmpty = slices.Clone(n.Items), cmp.Or(n.ItemID, out.ItemID), n.AllowEmpty || out.AllowEmpty
+	out.Tier, out.Priority = cmp.Or(n.Tier, out.Tier), cmp.Or(n.Priority, out.Priority)
+	out.Start, out.StartAt, out.Zone, out.Deadline = n.Start, n.StartAt, n.Zone, n.Deadline
+	return out
+}
