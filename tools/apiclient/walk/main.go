@@ -63,7 +63,7 @@ func begin(ctx context.Context, c *weirapi.ClientWithResponses, endpoint string)
 	}
 	key := "walk-create"
 	b, err := c.BulkActionCreateWithResponse(ctx, &weirapi.BulkActionCreateParams{IdempotencyKey: &key},
-		weirapi.BulkActionCreateJSONRequestBody{Steps: []weirapi.Step{{Action: "award"}}})
+		weirapi.BulkActionCreateJSONRequestBody{Steps: &[]weirapi.Step{{Action: "award"}}})
 	if err != nil || b.JSON201 == nil {
 		return "", failed("create", b, err)
 	}
