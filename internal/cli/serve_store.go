@@ -89,7 +89,8 @@ func openRedis(ctx context.Context, c *config.Server, log *slog.Logger) (*rediss
 func sharedOptions(c *config.Server) (o redisstore.Options, err error) {
 	r := c.RedisServers()
 	o = redisstore.Options{
-		Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(), Stage: c.Stage, Replicas: c.RedisReplicas,
+		Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(),
+		SentinelUsername: c.RedisSentinelUser, SentinelPassword: c.RedisSentinelPassword.Reveal(), Stage: c.Stage, Replicas: c.RedisReplicas,
 		Mode: map[config.Durability]redisstore.Mode{
 			config.DurableDisk: redisstore.Disk, config.DurableMemory: redisstore.Memory, config.DurableReplicated: redisstore.Replicated,
 		}[c.Durability],

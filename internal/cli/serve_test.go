@@ -220,6 +220,19 @@ func (lobby) Operators() http.Handler {
 func (l lobby) HasKeys(context.Context) (bool, error) { return l.keys, l.err }
 
 // TestStartMatrix is who may be listened to with what.
+func TestSentinelsAndServersHaveUsersOfTheirOwn(t *testing.T) {
+	word := filepath.Join(t.TempDir(), "word")
+	if err := os.WriteFile(word, []byte("for-sentinels\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := sharedOptions(settingsOf(t, map[string]string{
+		"redis": "redis://app@s1:26379?primary=main", "redis_sentinel_user": "looker", "redis_sentinel_password_file": word,
+	}))
+	if err != nil || o.Username != "app" || o.Password != "" || o.Primary != "main" || o.SentinelUsername != "looker" || o.SentinelPassword != "for-sentinels" {
+		t.Errorf("sharedOptions = %+v, %v", o, err)
+	}
+}
+
 func TestStartMatrix(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -13,12 +13,14 @@ type Server struct {
 	AdminListen Address `yaml:"admin_listen" help:"address of the routes for operators; the same as listen for one address (default: that of listen if only this machine reaches it, else 127.0.0.1:8081)"`
 	Data        string  `yaml:"data"         path:"yes" help:"directory of the embedded store, of uploads and of what is kept beside it"`
 
-	Redis             []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
-	RedisPasswordFile string     `yaml:"redis_password_file" path:"yes" secret:"RedisPassword" help:"file with the password for Redis"`
-	RedisReplicas     int        `yaml:"redis_replicas"      help:"how many replicas each Redis primary has, for durability replicated"`
-	RedisTLS          ClientTLS  `yaml:"redis_tls"`
-	Stage             string     `yaml:"stage"               help:"name that keeps environments on the same Redis apart"`
-	Durability        Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
+	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
+	RedisPasswordFile         string     `yaml:"redis_password_file" path:"yes" secret:"RedisPassword" help:"file with the password for Redis"`
+	RedisSentinelUser         string     `yaml:"redis_sentinel_user" help:"user for the Sentinels (default: their default user)"`
+	RedisSentinelPasswordFile string     `yaml:"redis_sentinel_password_file" path:"yes" secret:"RedisSentinelPassword" help:"file with the password for the Sentinels"`
+	RedisReplicas             int        `yaml:"redis_replicas"      help:"how many replicas each Redis primary has, for durability replicated"`
+	RedisTLS                  ClientTLS  `yaml:"redis_tls"`
+	Stage                     string     `yaml:"stage"               help:"name that keeps environments on the same Redis apart"`
+	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
 
 	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); the last two want Redis"`
 	Partitions int      `yaml:"partitions" help:"independent queues, over all nodes (default: what the store has, 4 per core in a new one)"`
@@ -28,15 +30,16 @@ type Server struct {
 	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take when the server is told to stop"`
 	Retention  Age      `yaml:"retention"  help:"how long an ended bulk action is kept, as in 30d"`
 
-	TLS           TLS          `yaml:"tls"            heading:"Security"`
-	VaultKeyFile  string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
-	AdminKeyFile  string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
-	Egress        Egress       `yaml:"egress"`
-	Limits        Limits       `yaml:"limits"         heading:"Limits"`
-	Log           Log          `yaml:"log"            heading:"Log"`
-	VaultKey      vault.Secret `yaml:"-"`
-	AdminKey      vault.Secret `yaml:"-"`
-	RedisPassword vault.Secret `yaml:"-"`
+	TLS                   TLS          `yaml:"tls"            heading:"Security"`
+	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
+	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
+	Egress                Egress       `yaml:"egress"`
+	Limits                Limits       `yaml:"limits"         heading:"Limits"`
+	Log                   Log          `yaml:"log"            heading:"Log"`
+	VaultKey              vault.Secret `yaml:"-"`
+	AdminKey              vault.Secret `yaml:"-"`
+	RedisPassword         vault.Secret `yaml:"-"`
+	RedisSentinelPassword vault.Secret `yaml:"-"`
 
 	// In the file alone:
 
