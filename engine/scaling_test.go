@@ -46,9 +46,9 @@ func (r *rig) decisions(t *testing.T, lane weir.LaneID) []weir.Decision {
 
 func TestWorkersFollowTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := slow("call", time.Second)
+		a := slow("call", 1050*time.Millisecond) // so that it is not looked just when tasks end
 		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Slots: 64}, action(a))
-		b := submit(t, r, spec(a), numbers(20_000)) // 2,000 tasks of a second
+		b := submit(t, r, spec(a), numbers(20_000)) // 2,000 tasks
 		time.Sleep(2500 * time.Millisecond)
 		first := r.busiest(t)
 		if first.Ready == 0 || first.Eligible == 0 || first.InFlight == 0 || first.Busy < 7 || first.Started == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -44,12 +45,20 @@ func (s *Store) failed(ctx context.Context, what string, partition int, err erro
 	switch {
 	case s.life.Err() != nil:
 		err = store.ErrClosed
-	case ctx.Err() != nil:
-		err = ctx.Err()
+	case ended(ctx) != nil:
+		err = ended(ctx)
 	default:
 		err = refusal(err)
 	}
 	return fmt.Errorf("%s, partition %d: %w", what, partition, err)
+}
+
+// ended is why ctx is over; nil if it is not. What dials gives up at its deadline, a moment before ctx itself knows.
+func ended(ctx context.Context) error {
+	if at, has := ctx.Deadline(); ctx.Err() == nil && has && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // unsure is failed for writes that may not simply be repeated: an answer that
