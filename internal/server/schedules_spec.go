@@ -111,18 +111,13 @@ func onceAt(n *api.Schedule, was *schedule.Schedule) (time.Time, string, error) 
 
 // gather adds faults to others, once each, and reports whether it could.
 func gather(bad *weir.InputError, prefix string, err error) bool {
-	var many *weir.InputError
-	var one *weir.FieldError
-	switch {
-	case errors.As(err, &many):
-	case errors.As(err, &one):
-		many = &weir.InputError{Fields: []*weir.FieldError{one}}
-	default:
+	var more weir.InputError
+	if !service.AddUnder(&more, prefix, err) {
 		return false
 	}
-	for _, f := range many.Fields {
-		if !hasFault(bad, prefix+f.Field) {
-			bad.Add(f.Code, prefix+f.Field, f.Problem, f.Fix)
+	for _, f := range more.Fields {
+		if !hasFault(bad, f.Field) {
+			bad.Fields = append(bad.Fields, f)
 		}
 	}
 	return true

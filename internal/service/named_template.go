@@ -141,7 +141,7 @@ func (s *Service) checkNamed(ctx context.Context, t *api.Template) error {
 	}
 	checkOnce(&bad, &t.BulkAction)
 	checkParams(&bad, t)
-	if err := s.CheckNew(ctx, t.BulkAction, t.Tenant); err != nil && !addUnder(&bad, "bulk_action.", err) {
+	if err := s.CheckNew(ctx, t.BulkAction, t.Tenant); err != nil && !AddUnder(&bad, "bulk_action.", err) {
 		return err
 	}
 	return bad.OrNil()
@@ -168,8 +168,8 @@ func checkOnce(bad *weir.InputError, n *api.NewBulkAction) {
 	}
 }
 
-// addUnder adds faults to others, as those of a field, and reports whether it could.
-func addUnder(bad *weir.InputError, prefix string, err error) bool {
+// AddUnder adds faults to others, with their fields under a prefix, and reports whether it could.
+func AddUnder(bad *weir.InputError, prefix string, err error) bool {
 	var many *weir.InputError
 	var one *weir.FieldError
 	switch {

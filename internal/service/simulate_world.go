@@ -92,7 +92,7 @@ func checkWorld(w *model.World) error {
 		return &bad
 	}
 	if err := w.Validate(); err != nil {
-		if !addUnder(&bad, "world.", err) {
+		if !AddUnder(&bad, "world.", err) {
 			return err
 		}
 		for _, f := range bad.Fields {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant s
 		}
 	}
 	checkTemplate(&bad, &full, tenant)
-	if err := s.CheckNew(ctx, full, tenant); err != nil && !addAll(&bad, err) {
+	if err := s.CheckNew(ctx, full, tenant); err != nil && !AddUnder(&bad, "", err) {
 		return nil, err
 	}
 	if err := bad.OrNil(); err != nil {
@@ -65,21 +64,6 @@ func checkTemplate(bad *weir.InputError, n *api.NewBulkAction, tenant string) {
 	if n.Source == nil && len(n.Items) == 0 {
 		bad.Add("no_items", "source", "is missing, and there are no items", "say where the items are read from each time")
 	}
-}
-
-// addAll adds faults to others, and reports whether it could.
-func addAll(bad *weir.InputError, err error) bool {
-	var many *weir.InputError
-	var one *weir.FieldError
-	switch {
-	case errors.As(err, &many):
-		bad.Fields = append(bad.Fields, many.Fields...)
-	case errors.As(err, &one):
-		bad.Fields = append(bad.Fields, one)
-	default:
-		return false
-	}
-	return true
 }
 
 // templatePlace is where the secret of a template is sealed for; no bulk action has such an id.
