@@ -11,6 +11,8 @@ SEEDS   ?= 20000
 SEED    ?=
 # How long each fuzz target runs.
 FUZZ    ?= 5s
+# Systems of make cross.
+CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
 # What plays whole stories with what is raced here (commands, nodes as processes, examples,
@@ -20,7 +22,7 @@ FUZZ    ?= 5s
 # operation of a file system one by one: what they use others race, and they run without it, below.
 PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
 STORIES := cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
-LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost
+LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
 WAITING := ./store/redisstore ./internal/fleet
@@ -28,12 +30,12 @@ WAITING := ./store/redisstore ./internal/fleet
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim plots fuzz vuln tools
+.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim plots fuzz cross vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql
+deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql, chromium
 	@sh tools/deps.sh
 
 test: deps ## run all tests; starts and cleans up whatever they need
@@ -95,6 +97,12 @@ fuzz: ## every fuzz target, FUZZ long each
 			echo "== $$target in $$dir"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; \
 		done; \
+	done
+
+cross: ## build the program for CROSS; CI only type-checks for other systems, a cold build takes two minutes each
+	@for system in $(CROSS); do \
+		echo "== $$system"; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/weir || exit 1; \
 	done
 
 vuln: ## known vulnerabilities in what we depend on; needs the network

@@ -32,6 +32,8 @@ type Outcome struct {
 	Message string        // for people
 	After   time.Duration // Retry, Refused: not before this long from now
 	Output  []byte        // Done: JSON that reaches the next step and the report
+	// Uncalled says that the item ended without a call, by a rule of the step: the outcome says nothing about the endpoint.
+	Uncalled bool
 }
 
 // Task is a batch in its raw form: up to an action's batch size of items of one

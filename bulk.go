@@ -50,7 +50,9 @@ const (
 	KeepAll                               // ids are not compared
 )
 
-// StopRule ends a bulk action early when too much fails. The zero value never does.
+// StopRule ends a bulk action early when too much fails. The zero value does so
+// only if no call of a step has ever succeeded: see KeepTrying. Items that wait
+// because all calls of their step fail count as failed.
 type StopRule struct {
 	// FailureRate stops when more than this part of the ended items failed. 0: never.
 	FailureRate float64 `json:"failure_rate,omitempty"`
@@ -60,6 +62,10 @@ type StopRule struct {
 	MaxFailures int64 `json:"max_failures,omitempty"`
 	// Cancel ends the rest as cancelled, reason "rule". Default: they stay, and the bulk action can be resumed.
 	Cancel bool `json:"cancel,omitempty"`
+	// KeepTrying goes on although no call of a step has ever succeeded. Default: the
+	// bulk action is stopped after three failed calls or more in 30 seconds; in 5 seconds if the
+	// endpoint answers 401, 403, 404, 405, 410 or 415; in 2 minutes if its action has answered other bulk actions.
+	KeepTrying bool `json:"keep_trying,omitempty"`
 }
 
 // Canary runs a part of the items first, and the rest only after a decision.
@@ -142,6 +148,32 @@ type StepCounts struct {
 	Retries  int64 `json:"retries"`  // attempts that ended in a retry
 	Refused  int64 `json:"refused"`  // sent back by a busy downstream; no attempt was counted
 	Pending  int64 `json:"pending"`  // reached the step and have not ended there
+
+	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
+}
+
+// LastError is why calls of a bulk action failed last, and how many failed for the same reason.
+type LastError struct {
+	Step    string
+	Code    string
+	Message string // of the newest of them
+	Count   int64  // calls that failed this way since First
+	First   time.Time
+	Last    time.Time
+	Failing bool // no call of the step has succeeded since
+}
+
+// String is code and message, and how many calls failed that way.
+func (e *LastError) String() string {
+	text := e.Message
+	if !strings.HasPrefix(text, e.Code) {
+		text = strings.TrimSuffix(e.Code+": "+text, ": ")
+	}
+	calls := "calls"
+	if e.Count == 1 {
+		calls = "call"
+	}
+	return fmt.Sprintf("%s (%d %s failed)", text, e.Count, calls)
 }
 
 // Progress is how far a bulk action is. It never goes back.
@@ -155,6 +187,25 @@ type Progress struct {
 	Rate      float64       // items ended per second, lately
 	Remaining time.Duration // estimate; 0: unknown
 	WaitingOn []string      // why it moves no faster, worst first
+	Due       time.Time     // when the last item that waits for its next attempt is due; zero: none waits
+	LastError *LastError    // why calls failed last; nil: none did
 	Started   time.Time
 	Finished  time.Time // zero while it runs
 }
+
+// Estimate sets Remaining to what Rate leaves to do, and to no less than the wait
+// for the last attempt that is due.
+func (p *Progress) Estimate(now time.Time) {
+	if p.Remaining = 0; p.State.Final() || p.Failing() { // while all calls fail it is not known
+		return
+	}
+	if p.Rate > 0 {
+		p.Remaining = time.Duration(float64(p.Counts.Total-p.Counts.Ended()) / p.Rate * float64(time.Second))
+	}
+	if !p.Due.IsZero() {
+		p.Remaining = max(p.Remaining, p.Due.Sub(now))
+	}
+}
+
+// Failing reports whether calls fail, and none of the step has succeeded since.
+func (p *Progress) Failing() bool { return p.LastError != nil && p.LastError.Failing }

@@ -3,15 +3,18 @@ package weir
 import "time"
 
 // ErrorGroup is all failures of a bulk action at one step that have the same code
-// and, but for what differs from item to item, message. Counts are exact.
+// and, but for what differs from item to item, message.
 type ErrorGroup struct {
 	Step    string
 	Code    string
-	Message string // without numbers, ids, addresses and quoted text
+	Message string // without numbers, ids and addresses
 	// Other: the failures at the step that have no group of their own. A bulk
 	// action has at most 100 groups besides; Code and Message are empty.
 	Other bool
 	Count int64
+	// Missed is how many more may count in the group for all others; 0: Count is
+	// exact. It is above 0 only where a partition had more than 256 groups.
+	Missed int64
 	// First and Last are when failures of the group became durable. They are zero
 	// for what older versions wrote.
 	First, Last time.Time

@@ -124,6 +124,9 @@ type LaneTenant struct {
 	InFlight int `json:"in_flight"`
 	// Rate is how many of its items started per second, lately.
 	Rate float64 `json:"rate"`
+	// Claim is the part of the lane's Weight that its share comes to, with its tiers
+	// taken into account.
+	Claim float64 `json:"claim,omitempty"`
 }
 
 // Tasks is a number of the lane's items counted in tasks.

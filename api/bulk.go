@@ -34,7 +34,7 @@ type NewBulkAction struct {
 	Template   string          `json:"template,omitempty" maxLength:"128" doc:"The template that it is made from: it has the steps and the rules; see Templates" example:"spring-reward"`
 	Steps      []Step          `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"What is done to each item, in order. They have to be there, unless a template has them"`
 	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params; the parameters of the template, if there is one"`
-	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default id" example:"user_id"`
+	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default: known by its name, such as id, user_id or email; see Limits to know" example:"user_id"`
 	Items      []Item          `json:"items,omitempty" doc:"The items themselves, if they are few: the bulk action is sealed at once"`
 	Source     *Source         `json:"source,omitempty" doc:"Where the items are read from when it starts"`
 	Duplicates string          `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What happens when an id comes twice. Default refuse"`
@@ -76,11 +76,12 @@ type StopOn struct {
 	MinItems    int64   `json:"min_items,omitempty" minimum:"0" doc:"How many must have ended before failure_rate counts. Default 100"`
 	MaxFailures int64   `json:"max_failures,omitempty" minimum:"-1" doc:"Stop when more items than this failed; -1: at the first"`
 	Cancel      bool    `json:"cancel,omitempty" doc:"Cancel the rest. Default: it stays, and can be resumed"`
+	KeepTrying  bool    `json:"keep_trying,omitempty" doc:"Go on although no call of a step has ever succeeded. Default: stop after 3 failed calls or more in 30 seconds"`
 }
 
 // Canary runs a part of the items first.
 type Canary struct {
-	Percent     float64  `json:"percent,omitempty" minimum:"0" maximum:"100"`
+	Percent     float64  `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Of the items that will run, without duplicates"`
 	Items       int64    `json:"items,omitempty" minimum:"0"`
 	Approve     string   `json:"approve,omitempty" enum:"manual,auto" doc:"Who decides on the rest: a person, or the rule below; what fails the rule waits for a person. Default manual"`
 	SuccessRate float64  `json:"success_rate,omitempty" minimum:"0" maximum:"1" doc:"auto: at least this part of the canary is done. Default 0.99"`
@@ -108,20 +109,32 @@ type BulkAction struct {
 	Source  *Source           `json:"source,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Rules
-	Counts     Counts    `json:"counts"`
-	Duplicates int64     `json:"duplicates" doc:"Rows that were left out because their id came before"`
-	BadLines   int64     `json:"bad_lines,omitempty" doc:"Rows that could not be used, where on_bad_line is record"`
-	RetryOf    string    `json:"retry_of,omitempty"`
-	UndoOf     string    `json:"undo_of,omitempty"`
-	Schedule   string    `json:"schedule,omitempty" doc:"The schedule that made it"`
-	Template   *MadeFrom `json:"template,omitempty" doc:"The template that it was made from; changes of that do not change it"`
-	StartAt    time.Time `json:"start_at,omitzero"`
-	Note       string    `json:"note,omitempty" doc:"What the caller should know, as of a time that came twice on that day"`
-	CreatedAt  time.Time `json:"created_at"`
-	StartedAt  time.Time `json:"started_at,omitzero"`
-	FinishedAt time.Time `json:"finished_at,omitzero"`
-	Durability string    `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What the acknowledgement survives"`
-	Links      Links     `json:"links"`
+	Counts     Counts     `json:"counts"`
+	Duplicates int64      `json:"duplicates" doc:"Rows that were left out because their id came before"`
+	BadLines   int64      `json:"bad_lines,omitempty" doc:"Rows that could not be used, where on_bad_line is record"`
+	RetryOf    string     `json:"retry_of,omitempty"`
+	UndoOf     string     `json:"undo_of,omitempty"`
+	Schedule   string     `json:"schedule,omitempty" doc:"The schedule that made it"`
+	Template   *MadeFrom  `json:"template,omitempty" doc:"The template that it was made from; changes of that do not change it"`
+	StartAt    time.Time  `json:"start_at,omitzero"`
+	Note       string     `json:"note,omitempty" doc:"What the caller should know, as of a time that came twice on that day"`
+	CreatedAt  time.Time  `json:"created_at"`
+	StartedAt  time.Time  `json:"started_at,omitzero"`
+	FinishedAt time.Time  `json:"finished_at,omitzero"`
+	LastError  *LastError `json:"last_error,omitempty"`
+	Durability string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What the acknowledgement survives"`
+	Losses     []Loss     `json:"losses,omitempty" doc:"Accepted work that the store lost while this had not ended"`
+	Links      Links      `json:"links"`
+}
+
+// Loss is accepted work of a partition that the store lost. Items of the bulk action may have been run again under the
+// same keys, and results may be missing.
+type Loss struct {
+	Partition  int       `json:"partition"`
+	Have       uint64    `json:"have" doc:"The last commit that was left"`
+	Acked      uint64    `json:"acked" doc:"The last commit that was acknowledged"`
+	FoundAt    time.Time `json:"found_at"`
+	AcceptedAt time.Time `json:"accepted_at,omitzero" doc:"When an operator went on with what was left; until then the partition is stopped"`
 }
 
 // Links lead to what belongs to a bulk action.
@@ -156,13 +169,27 @@ type StepProgress struct {
 	Retries  int64  `json:"retries"`
 	Refused  int64  `json:"refused" doc:"Sent back by a busy downstream; no attempt was counted"`
 	Pending  int64  `json:"pending" doc:"Reached the step and have not ended there"`
+
+	Cancelled int64 `json:"cancelled,omitempty" doc:"Reached the step and were there when the bulk action was cancelled"`
 }
 
 // Cause is why a bulk action moves no faster.
 type Cause struct {
-	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, circuit_open, retry, no_workers, fair_share, approval, store, paused, …"`
+	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, failing, circuit_open, refused, retry, no_workers, fair_share, approval, paused, …"`
 	Resource string `json:"resource,omitempty"`
 	Step     string `json:"step,omitempty"`
+	Detail   string `json:"detail,omitempty" doc:"What is known of it, for people" example:"unreachable: dial tcp 127.0.0.1:80: connect: connection refused (14 calls failed)"`
+}
+
+// LastError is why calls failed last, and how many failed for the same reason.
+type LastError struct {
+	Step    string    `json:"step"`
+	Code    string    `json:"code" example:"unreachable"`
+	Message string    `json:"message" doc:"Of the newest of them"`
+	Count   int64     `json:"count" doc:"Calls that failed this way since first"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Failing bool      `json:"failing" doc:"No call of the step has succeeded since"`
 }
 
 // Progress is how far a bulk action is.
@@ -175,6 +202,7 @@ type Progress struct {
 	Rate      float64        `json:"rate" doc:"Items ended per second, lately"`
 	ETA       Duration       `json:"eta,omitempty" doc:"Time until the end, if it goes on like this" example:"35m19s"`
 	WaitingOn []Cause        `json:"waiting_on" nullable:"false" doc:"Why it moves no faster, worst first"`
+	LastError *LastError     `json:"last_error,omitempty"`
 	At        time.Time      `json:"at"`
 }
 
@@ -209,19 +237,19 @@ type Start struct {
 
 // Seal ends the adding of items.
 type Seal struct {
-	ExpectedItems *int64 `json:"expected_items,omitempty" minimum:"0" doc:"How many were added, duplicates included; another number is refused"`
+	ExpectedItems *int64 `json:"expected_items,omitempty" minimum:"0" doc:"How many rows were sent, with duplicates and bad lines that were left out; another number is refused"`
 	Start         bool   `json:"start,omitempty" doc:"Start at once"`
 }
 
 // Again is which failed items to try again, and how.
 type Again struct {
-	Step     string `json:"step,omitempty" doc:"Only those that failed at this step"`
-	Code     string `json:"code,omitempty" doc:"Only those with this error code"`
-	Message  string `json:"message,omitempty" doc:"Only those of the error group with this message"`
-	Filter   string `json:"filter,omitempty" doc:"Only those for which this expression is true" example:"item.country == 'DE' and attempts < 3"`
-	Rate     Rate   `json:"rate,omitempty" doc:"At most so many items per second"`
-	KeepKeys bool   `json:"keep_keys,omitempty" doc:"Use the idempotency keys of the first run again: what the downstream had done after all is not done twice"`
-	Reason   string `json:"reason,omitempty" maxLength:"256"`
+	Step    string `json:"step,omitempty" doc:"Only those that failed at this step"`
+	Code    string `json:"code,omitempty" doc:"Only those with this error code"`
+	Message string `json:"message,omitempty" doc:"Only those of the error group with this message"`
+	Filter  string `json:"filter,omitempty" doc:"Only those for which this expression is true" example:"item.country == 'DE' and attempts < 3"`
+	Rate    Rate   `json:"rate,omitempty" doc:"At most so many items per second"`
+	NewKeys bool   `json:"new_keys,omitempty" doc:"Give the items new idempotency keys: what the downstream had done after all is done again. Default: they keep their keys"`
+	Reason  string `json:"reason,omitempty" maxLength:"256"`
 }
 
 // Linked is a bulk action made of another one, or several.

@@ -93,7 +93,7 @@ type TenantShare struct {
 	Resource string  `json:"resource"`
 	Tenant   string  `json:"tenant"`
 	Weight   float64 `json:"weight"`
-	Entitled float64 `json:"entitled" doc:"The part of what the resource does that it should get by its weight and by what it has to do, from 0 to 1"`
+	Entitled float64 `json:"entitled" doc:"The part of what the resource does that it should get by its weight, the tiers of its work and what it has to do, from 0 to 1"`
 	Actual   float64 `json:"actual" doc:"The part that it got lately, from 0 to 1"`
 	InFlight int     `json:"in_flight" doc:"Its tasks in the partitions that have work of it for the resource"`
 	Ready    int64   `json:"ready" doc:"Items that could run"`
@@ -131,15 +131,17 @@ type DLQFilter struct {
 
 // DLQRetry tries failed items again.
 type DLQRetry struct {
-	Filter   DLQFilter `json:"filter"`
-	Rate     Rate      `json:"rate,omitempty"`
-	KeepKeys bool      `json:"keep_keys,omitempty"`
-	Reason   string    `json:"reason,omitempty" maxLength:"256"`
+	Filter  DLQFilter `json:"filter"`
+	All     bool      `json:"all,omitempty" doc:"Retry every failed item: an empty filter is refused without it"`
+	Rate    Rate      `json:"rate,omitempty"`
+	NewKeys bool      `json:"new_keys,omitempty" doc:"Give the items new idempotency keys, as in retry"`
+	Reason  string    `json:"reason,omitempty" maxLength:"256"`
 }
 
 // DLQDiscard gives failed items up.
 type DLQDiscard struct {
 	Filter DLQFilter `json:"filter"`
+	All    bool      `json:"all,omitempty" doc:"Discard every failed item: an empty filter is refused without it"`
 	Reason string    `json:"reason" minLength:"1" maxLength:"256"`
 }
 

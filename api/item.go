@@ -69,7 +69,9 @@ type ErrorGroup struct {
 	Action  string    `json:"action"`
 	Code    string    `json:"code"`
 	Message string    `json:"message" doc:"With numbers and ids replaced" example:"account <id> is closed"`
-	Count   int64     `json:"count"`
+	Count   int64     `json:"count" doc:"Exact where missed is 0"`
+	Missed  int64     `json:"missed,omitempty" doc:"How many more may count as other; above 0 only beyond 256 groups"`
+	Example string    `json:"example,omitempty" doc:"Message of the sample in full, up to 1,000 bytes"`
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 	Sample  string    `json:"sample,omitempty" doc:"An item of it, for its URL"`

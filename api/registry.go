@@ -21,7 +21,16 @@ type Action struct {
 	Tenants  []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
 	Disabled bool              `json:"disabled,omitempty"`
 	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Its work can be undone"`
-	Origin   string            `json:"origin,omitempty" enum:"api,file,program" readOnly:"true"`
+	Provenance
+	File *Action `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+}
+
+// Provenance tells where a setting comes from, who set it, and when. Changes made
+// over the API survive restarts; the file holds where none was made.
+type Provenance struct {
+	Origin    string    `json:"origin,omitempty" enum:"api,file,program,default" readOnly:"true" doc:"Where it comes from: a change over the API, the configuration file, the program, or the default"`
+	ChangedAt time.Time `json:"changed_at,omitzero" readOnly:"true" doc:"When it was changed, or read from the file"`
+	ChangedBy string    `json:"changed_by,omitempty" readOnly:"true" doc:"The key that changed it, or the node that read the file"`
 }
 
 // Retry says when and how often a failed item is tried again.
@@ -46,18 +55,19 @@ type Resource struct {
 
 // ResourceStatus is a resource and how it is used.
 type ResourceStatus struct {
-	Name        string    `json:"name"`
-	Rate        Rate      `json:"rate"`
-	Concurrency int       `json:"concurrency"`
-	Allowed     float64   `json:"allowed,omitempty" doc:"Items per second that flow control lets through now, where that is less"`
-	Bearable    int       `json:"bearable,omitempty" doc:"Tasks at once that the resource was found to bear"`
-	Use         float64   `json:"use" doc:"Part of what is allowed that is used"`
-	InFlight    int       `json:"in_flight"`
-	Ready       int64     `json:"ready" doc:"Items that wait for it"`
-	Circuit     string    `json:"circuit" enum:"closed,open,half_open"`
-	Reason      string    `json:"reason,omitempty"`
-	Origin      string    `json:"origin,omitempty" doc:"Who set its limits: api, file or program"`
-	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the answer to a change: when all nodes keep to it"`
+	Name        string  `json:"name"`
+	Rate        Rate    `json:"rate"`
+	Concurrency int     `json:"concurrency"`
+	Allowed     float64 `json:"allowed,omitempty" doc:"Items per second that flow control lets through now, where that is less"`
+	Bearable    int     `json:"bearable,omitempty" doc:"Tasks at once that the resource was found to bear"`
+	Use         float64 `json:"use" doc:"Part of what is allowed that is used"`
+	InFlight    int     `json:"in_flight"`
+	Ready       int64   `json:"ready" doc:"Items that wait for it"`
+	Circuit     string  `json:"circuit" enum:"closed,open,half_open"`
+	Reason      string  `json:"reason,omitempty"`
+	Provenance
+	File        *Resource `json:"file,omitempty" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the answer to a change: since when, or from when on, all nodes keep to it"`
 }
 
 // CircuitChange opens or closes a circuit by hand.
@@ -74,6 +84,8 @@ type Tenant struct {
 	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks in flight at once in a partition; 0: no bound"`
 	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"The most items accepted and not ended; 0: no bound"`
 	Paused     bool    `json:"paused,omitempty" doc:"Nothing of it starts"`
+	Provenance
+	File *Tenant `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
 }
 
 // Connection is a named way to a database, object store or topic.
@@ -84,7 +96,8 @@ type Connection struct {
 	Tenants []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
 	Secret  map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
 	Option  map[string]string `json:"option,omitempty"`
-	Origin  string            `json:"origin,omitempty" enum:"api,file" readOnly:"true"`
+	Provenance
+	File *Connection `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
 }
 
 // ConnectionTest tries a connection.
@@ -204,6 +217,8 @@ type Webhook struct {
 	Reason    string    `json:"reason,omitempty" readOnly:"true" doc:"Why it was disabled"`
 	Created   time.Time `json:"created_at,omitzero" readOnly:"true"`
 	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In a repeated answer: what is not there any more"`
+	Provenance
+	File *Webhook `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
 }
 
 // Rotate gives a webhook another secret.
@@ -223,7 +238,7 @@ type Delivery struct {
 	Tenant     string            `json:"tenant,omitempty"`
 	URL        string            `json:"url,omitempty"`
 	Kind       string            `json:"kind" enum:"http,kafka"`
-	State      string            `json:"state" enum:"waiting,delivered,failed"`
+	State      string            `json:"state" enum:"waiting,delivered,failed,cancelled"`
 	Next       time.Time         `json:"next_attempt_at,omitzero"`
 	CreatedAt  time.Time         `json:"created_at"`
 	Attempts   []DeliveryAttempt `json:"attempts" nullable:"false"`

@@ -209,6 +209,9 @@ func TestAnUploadIsReadAsASource(t *testing.T) {
 	if b.State != api.Completed || b.Counts.Done != 5000 {
 		t.Errorf("ended as %s with %+v", b.State, b.Counts)
 	}
+	if id, err = c.Upload(ctx, client.Upload{Size: 2}, strings.NewReader("{}")); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.DeleteUpload(ctx, id); err != nil {
 		t.Error(err)
 	}

@@ -22,7 +22,8 @@ func (c *Client) PutAction(ctx context.Context, name string, a api.Action) (api.
 	return get[api.Action](ctx, c, "PUT", route("actions", name), a)
 }
 
-// DeleteAction removes an action that nothing uses.
+// DeleteAction removes an action that was made over the API; one of the
+// configuration file with the same name holds again.
 func (c *Client) DeleteAction(ctx context.Context, name string) error {
 	return c.Do(ctx, "DELETE", route("actions", name), nil, nil)
 }
@@ -45,6 +46,12 @@ func (c *Client) Resource(ctx context.Context, name string) (api.ResourceStatus,
 // PutResource changes the limits of a resource; what is nil stays.
 func (c *Client) PutResource(ctx context.Context, name string, r api.Resource) (api.ResourceStatus, error) {
 	return get[api.ResourceStatus](ctx, c, "PUT", route("resources", name), r)
+}
+
+// ResetResource removes the limits that were set at run time: those of the
+// configuration file, or else of the actions, hold again.
+func (c *Client) ResetResource(ctx context.Context, name string) error {
+	return c.Do(ctx, "DELETE", route("resources", name), nil, nil)
 }
 
 // Circuit opens or closes the circuit of a resource by hand, or lets it go by failures again.
@@ -72,7 +79,8 @@ func (c *Client) ChangeTenant(ctx context.Context, name string, edit func(*api.T
 	return change(ctx, c, route("tenants", name), edit)
 }
 
-// DeleteTenant lets a tenant use what others do.
+// DeleteTenant removes what was set of a tenant at run time: it may use what the
+// configuration file says, or else what every tenant may.
 func (c *Client) DeleteTenant(ctx context.Context, name string) error {
 	return c.Do(ctx, "DELETE", route("tenants", name), nil, nil)
 }

@@ -23,7 +23,7 @@ const (
 func (e *Engine) allot(ctx context.Context, epoch uint64) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	eachLimit(ctx, e, func(one context.Context, l sharedLimit) {
+	eachLimit(ctx, e, e.allResources, func(one context.Context, l sharedLimit) {
 		if err := e.allotOne(one, epoch, l); one.Err() == nil && err != nil {
 			end() // there is another leader
 		}

@@ -44,17 +44,13 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 		spec, err = e.findSpec(ctx, p, id)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
+		return nil, e.missing(p, id)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &BulkAction{engine: e, id: id, partition: p, spec: spec, status: status}, nil
 }
-
-// inboxLook is how long Get looks for a bulk action that has items and is not
-// in the state: only one whose submit has not ended takes as long.
-const inboxLook = time.Second
 
 // findSpec looks in the state, and in the inbox for one that its owner has not
 // read yet. It may have been read between the two looks: hence the third.
@@ -69,15 +65,13 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	if _, err := e.store.GetBlock(ctx, p, id, 0); err != nil {
 		return nil, err // without items it was never accepted, or has none: then it is found when its owner has read it
 	}
-	brief, cancel := context.WithTimeout(ctx, inboxLook)
-	defer cancel()
-	err = e.eachUnread(brief, p, func(c *partition.Created, _ string) bool {
+	err = e.eachMessage(ctx, p, e.store.Peek, func(c *partition.Created, _ string) bool {
 		if c != nil && c.ID == id {
 			spec = c
 		}
 		return spec == nil
 	})
-	if spec != nil || err != nil && brief.Err() == nil {
+	if spec != nil || err != nil {
 		return spec, err
 	}
 	spec, _, err = partition.ReadStatus(rows{ctx, e.store, p}, id)
@@ -245,14 +239,30 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 	if err != nil {
 		return p, false, err
 	}
-	p = weir.Progress{
-		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Counts(spec.Items), Steps: status.Steps,
-		Started: time.Unix(0, status.Started),
+	return b.progress(spec, status), b.resumed.Load() == status.Resumes+1, nil
+}
+
+// Found is how it was when [Engine.Get] found it: [BulkAction.Now] without another read.
+func (b *BulkAction) Found(ctx context.Context) (weir.Progress, error) {
+	if b.status == nil {
+		return b.Now(ctx)
+	}
+	return b.progress(b.spec, b.status), nil
+}
+
+func (b *BulkAction) progress(spec *partition.Created, status *partition.Status) weir.Progress {
+	p := weir.Progress{
+		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Standing(spec.Items), Steps: status.Steps,
+		Started: time.Unix(0, status.Started), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
+	}
+	if status.State == weir.BulkRunning {
+		p.Rate = status.Lately.Now(time.Now().UnixNano())
+		p.Estimate(time.Now())
 	}
 	if status.State.Final() {
 		p.Finished = time.Unix(0, status.Finished)
 	}
-	return p, b.resumed.Load() == status.Resumes+1, nil
+	return p
 }
 
 // firstState is what a bulk action is in until its owner has read of it.
@@ -278,7 +288,7 @@ const (
 )
 
 // Progress yields how far the bulk action is, at most ten times a second. It ends when the bulk action
-// has ended or was stopped by its failure rule, when the engine stops, or with ctx.
+// has ended, or was stopped by its failure rule and its running calls have ended, when the engine stops, or with ctx.
 func (b *BulkAction) Progress(ctx context.Context) iter.Seq[weir.Progress] {
 	return func(yield func(weir.Progress) bool) { _ = b.follow(ctx, yield) }
 }
@@ -312,9 +322,7 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 	defer look.Stop()
 	for waited := false; ; {
 		latest, known, changed, closed := b.engine.watches.get(w)
-		isNew := known && latest.Counts.Ended() >= p.Counts.Ended() && // else it is older than what the store said at first
-			(latest.State != p.State || latest.Counts != p.Counts || !slices.Equal(latest.Steps, p.Steps))
-		if isNew && (waited || settled(&latest)) {
+		if known && tellsMore(&latest, p) && (waited || settled(&latest)) {
 			*p = latest
 			return nil
 		}
@@ -327,8 +335,8 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 			waited = true
 		case <-look.C:
 			stored, _, err := b.now(ctx)
-			changed := elsewhere && (stored.State != p.State || stored.Counts.Ended() > p.Counts.Ended())
-			if err == nil && (changed || settled(&stored) && stored.State != p.State) {
+			changed := elsewhere && tellsMore(&stored, p)
+			if err == nil && (changed || settled(&stored) && (stored.State != p.State || !settled(p))) {
 				*p = stored
 				return nil
 			}
@@ -338,11 +346,18 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 	}
 }
 
+// tellsMore reports whether p tells something that was does not. One with fewer items
+// ended is older than what the store said at first.
+func tellsMore(p, was *weir.Progress) bool {
+	return p.Counts.Ended() >= was.Counts.Ended() &&
+		(p.State != was.State || p.Counts != was.Counts || !slices.Equal(p.Steps, was.Steps))
+}
+
 // last looks once more when the engine has stopped: the end may have become
 // durable without being shown.
 func (b *BulkAction) last(ctx context.Context, p *weir.Progress) error {
 	stored, resuming, err := b.now(ctx)
-	if err == nil && (resuming || !settled(&stored)) {
+	if err == nil && (resuming || !stored.State.Final() && stored.State != weir.BulkStopped) {
 		err = weir.ErrClosed
 	}
 	if err == nil {
@@ -351,10 +366,13 @@ func (b *BulkAction) last(ctx context.Context, p *weir.Progress) error {
 	return err
 }
 
-// settled reports whether nothing more happens by itself.
-func settled(p *weir.Progress) bool { return p.State.Final() || p.State == weir.BulkStopped }
+// settled reports whether nothing more happens by itself. After a stop, calls that were running still end.
+func settled(p *weir.Progress) bool {
+	return p.State.Final() || p.State == weir.BulkStopped && p.Counts.InFlight == 0
+}
 
-// Wait returns the report when the bulk action has ended or was stopped by its failure rule.
+// Wait returns the report when the bulk action has ended, or was stopped by its failure rule and its
+// running calls have ended.
 func (b *BulkAction) Wait(ctx context.Context) (*Report, error) {
 	if err := b.follow(ctx, func(weir.Progress) bool { return true }); err != nil {
 		return nil, fmt.Errorf("wait for %s: %w", b.id, err)
@@ -373,6 +391,7 @@ func (q *pace) fill(p *weir.Progress) {
 	now, ended := time.Now(), p.Counts.Ended()
 	if q.at.IsZero() {
 		q.at, q.ended = now, ended
+		p.Estimate(now) // of the rate nothing is known yet
 		return
 	}
 	if took := now.Sub(q.at).Seconds(); took > 0.05 {
@@ -385,7 +404,5 @@ func (q *pace) fill(p *weir.Progress) {
 		q.at, q.ended = now, ended
 	}
 	p.Rate = q.rate
-	if q.rate > 0 && !p.State.Final() {
-		p.Remaining = time.Duration(float64(p.Counts.Total-ended) / q.rate * float64(time.Second))
-	}
+	p.Estimate(now)
 }

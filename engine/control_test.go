@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,6 +212,35 @@ func TestAStoppedBulkActionCanBeResumedAndWaitedForAgain(t *testing.T) {
 			}
 		}
 		wantState(t, b, weir.BulkCompleted)
+	})
+}
+
+func TestWaitReturnsAStoppedOneWhenItsRunningCallsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls, ended atomic.Int64
+		a := failing()
+		a.Resource.Concurrency = 4
+		a.Handle = func(_ context.Context, b *weir.Batch[int, string]) error {
+			bad := calls.Add(1) == 1
+			if !bad {
+				time.Sleep(20 * time.Second)
+			}
+			for i := range b.Items() {
+				if bad {
+					b.Fail(i, "bad", errDown)
+				} else {
+					b.Done(i, "")
+				}
+			}
+			ended.Add(int64(b.Len()))
+			return nil
+		}
+		sp := spec(a)
+		sp.StopOn.MaxFailures = -1
+		rep := wait(t, submit(t, start(t, memory(), engine.Options{}, action(a)), sp, numbers(1000)))
+		if got := int64(rep.Counts.Done + rep.Counts.Failed); rep.State != "stopped" || got != ended.Load() || rep.Counts.Done == 0 {
+			t.Errorf("%s with %d items ended, want stopped with all %d of the calls that ran", rep.State, got, ended.Load())
+		}
 	})
 }
 

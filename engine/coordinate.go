@@ -59,6 +59,7 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	if err != nil {
 		return err
 	}
+	e.learnOthers(nodes)
 	settings, err := e.Scaling(ctx)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
 // rates is what each resource lets through, in items per second.
 func (e *Engine) rates() map[string]float64 {
 	out := map[string]float64{}
-	for r := range e.resources() {
+	for r := range e.allResources() {
 		if r.Rate > 0 {
 			out[r.Name] = float64(r.Rate)
 		}

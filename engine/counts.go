@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -48,10 +50,51 @@ type actionCounts struct {
 // resultNames are how attempts at items end.
 var resultNames = [...]string{"done", "failed", "left_out", "retry", "refused"}
 
+// finishStates are how items end, and outcomeNames how bulk actions do.
+var (
+	finishStates = [...]string{"done", "failed", "cancelled"}
+	outcomeNames = [...]string{"all_done", "some_failed", "cancelled", "failed"}
+)
+
+// newCounts makes counters. Those whose labels are known begin at 0: an alert on an
+// increase does not see a series that begins above.
 func newCounts() counts {
 	return counts{
-		since: time.Now(), actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: map[string]int64{}, ingested: map[ingestion]int64{},
-		tenants: newLabels(time.Now()), waiting: map[string]float64{}, blocked: map[string]float64{}, starved: map[string]float64{}, circuits: map[transition]int64{},
+		since: time.Now(), actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: zeros[int64](outcomeNames[:]), ingested: map[ingestion]int64{},
+		tenants: newLabels(time.Now()), waiting: zeros[float64](sched.WaitingOn()), blocked: map[string]float64{}, starved: map[string]float64{}, circuits: map[transition]int64{},
+	}
+}
+
+// zeros returns counters that are 0, by label.
+func zeros[N int64 | float64](labels []string) map[string]N {
+	all := make(map[string]N, len(labels))
+	for _, l := range labels {
+		all[l] = 0
+	}
+	return all
+}
+
+// knowResource has the counters of a resource begin at 0.
+func (c *counts) knowResource(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocked[name] += 0
+	for _, to := range []flow.Phase{flow.Open, flow.HalfOpen, flow.Closed} {
+		c.circuits[transition{name, string(to)}] += 0
+	}
+}
+
+// KnowActions has the counters of actions begin at 0 before they are used first, so
+// that alerts on an increase see the first failure. Actions of bulk actions that
+// are here are known.
+func (e *Engine) KnowActions(names ...string) {
+	c := &e.counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names {
+		if c.actions[name] == nil {
+			c.actions[name] = &actionCounts{}
+		}
 	}
 }
 
@@ -91,6 +134,7 @@ func (c *counts) add(t *tally) {
 	for f, n := range t.finished {
 		f.tenant = c.tenants.of(f.tenant, n)
 		c.finished[f] += n
+		c.starved[f.tenant] += 0
 	}
 	for o, n := range t.outcomes {
 		c.outcomes[o] += n

@@ -41,6 +41,7 @@ type Engine struct {
 	watches watches
 	submits submits
 	past    past
+	trials  trials
 	node    string                              // this engine's name as an owner
 	parts   [maxPartitions]atomic.Pointer[part] // that this node owns now
 	taking  [maxPartitions]atomic.Bool          // that this node has the lease of, and is loading
@@ -48,7 +49,9 @@ type Engine struct {
 	placed  placed
 	fleet   fleet
 	health  health
+	losses  lossBook
 	counts  counts
+	told    complaints
 	quotas  quotas
 	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
 	speed   speedometer
@@ -57,15 +60,20 @@ type Engine struct {
 	leads   atomic.Bool               // this node decides for all
 	plan    atomic.Pointer[weir.Plan] // what this node thinks of all lanes if it leads
 
-	closeIdle func() // connections of HTTP actions
+	closeIdle func()          // connections of HTTP actions
+	answers   *execute.Memory // what HTTP actions answer takes of it
 
 	mu      sync.Mutex
 	chains  map[string][]weir.Step // registered, by name
 	running bool
+	ended   atomic.Bool // Run has returned
 }
 
 // Open makes an engine on a store. The store stays the caller's: close it after Run has returned.
 func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
+	if s == nil {
+		return nil, &weir.FieldError{Code: "missing_field", Field: "store", Problem: "is nil", Fix: "open one, as with pebblestore.Open or memstore.New"}
+	}
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("engine options: %w", err)
@@ -76,7 +84,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		Operator: NewOperator(s), store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
-		closeIdle: func() {}, past: past{stop: make(chan struct{})},
+		closeIdle: func() {}, answers: execute.NewMemory(), past: past{stop: make(chan struct{})},
 		node: "node_" + ulid.Make().String(), counts: newCounts(),
 	}
 	e.quotas.limits, e.quotas.speed = e.tenantLimits, e.speed.timeFor
@@ -88,6 +96,9 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.share = newShare(o.Slots, e.wakeLane)
 	e.share.shared = e.shared()
 	if err := e.openLayout(ctx); err != nil {
+		return nil, fmt.Errorf("open engine: %w", err)
+	}
+	if err := e.noteStoreLosses(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	if err := e.waitOutFormer(ctx); err != nil {
@@ -120,7 +131,7 @@ func (e *Engine) waitOutFormerOf(ctx context.Context, p int) error {
 
 // Run works until ctx ends, then starts no more tasks, lets running ones finish for up to
 // DrainFor, hands its partitions over, and returns. Every goroutine it started has ended
-// by then, but for handlers that ignore their context.
+// by then, but for handlers that ignore their context. Afterwards the engine accepts no work.
 func (e *Engine) Run(ctx context.Context) error {
 	e.mu.Lock()
 	if e.running {
@@ -129,6 +140,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.running = true
 	e.mu.Unlock()
+	defer e.ended.Store(true)
 	if !e.firstLimits(ctx) {
 		return nil // told to stop
 	}
@@ -139,10 +151,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer unexport()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
-	keepQuotas := e.shareLimits()                                    // before any partition starts a task
-	e.knowResources()
-	g.Go(func() error { keepQuotas(beside); return nil })
-	g.Go(func() error { e.keepLimits(beside); return nil })
+	e.knowResources()                                                // before any partition starts a task
+	g.Go(func() error { e.keepQuotas(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
 	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })

@@ -20,6 +20,8 @@ type Share struct {
 	Rate             float64 // items started per second, lately
 	Ready            int64   // items
 	InFlight         int     // tasks
+
+	claim float64 // its weight among the others, with tiers taken into account
 }
 
 // demander is somebody who wants a part of a resource.
@@ -29,8 +31,8 @@ type demander struct {
 }
 
 // Shares reckons from what lanes observed how tenants share resources: those with
-// the most to do on each. A tenant is entitled to a part by its weight, but to no
-// more than it has to do; what it leaves is the others'.
+// the most to do on each. A tenant is entitled to a part by its weight and by the
+// tiers of its work, but to no more than it has to do; what it leaves is the others'.
 func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share) {
 	type key struct{ resource, tenant string }
 	sum := map[key]*Share{}
@@ -49,6 +51,7 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 			sum[k].Rate += t.Rate
 			sum[k].Ready += t.Ready
 			sum[k].InFlight += t.InFlight
+			sum[k].claim += t.Claim / sched.Unit
 		}
 	}
 	for r, total := range rates {
@@ -57,7 +60,7 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 		for k, s := range sum {
 			if k.resource == r {
 				of = append(of, s)
-				rest.weight -= s.Weight
+				rest.weight -= s.claim
 				rest.demand -= s.Rate + float64(s.Ready)
 			}
 		}
@@ -78,8 +81,8 @@ func entitle(of []*Share, rest demander, total float64) {
 	all := make([]demander, 0, len(of)+1)
 	weights := 0.0
 	for _, s := range of {
-		all = append(all, demander{weight: s.Weight, demand: s.Rate + float64(s.Ready)})
-		weights += s.Weight
+		all = append(all, demander{weight: s.claim, demand: s.Rate + float64(s.Ready)})
+		weights += s.claim
 	}
 	if rest.demand > 0.5 && rest.weight > 0 {
 		all = append(all, rest)
@@ -156,7 +159,7 @@ func (t *laneTotals) addTenants(now int64, x *partition.LaneLoad) {
 		}
 		rate += part * (float64(got)/span - rate)
 		taken[top.Name], rates[top.Name] = top.Taken, rate
-		t.Tenants = append(t.Tenants, weir.LaneTenant{Tenant: top.Name, Ready: top.Backlog, InFlight: top.InFlight, Rate: rate})
+		t.Tenants = append(t.Tenants, weir.LaneTenant{Tenant: top.Name, Ready: top.Backlog, InFlight: top.InFlight, Rate: rate, Claim: top.Claim})
 	}
 	t.looked, t.taken, t.rates = now, taken, rates
 }
@@ -199,7 +202,7 @@ func (e *Engine) countSeen(before, now *weir.Node) {
 
 // held reports whether it is the resource that a lane waits for.
 func held(cause string) bool {
-	return cause == sched.CauseRate.String() || cause == sched.CauseConcurrency.String() || cause == sched.CauseClosed.String()
+	return cause == sched.CauseRate.String() || cause == sched.CauseConcurrency.String() || cause == sched.CauseClosed.String() || cause == sched.CauseCircuit.String()
 }
 
 // weightOf is what a tenant has beside others.

@@ -46,7 +46,8 @@ func (s *share) controlOf(r *limit.PoolResource, limits weir.Resource) *control 
 	return c
 }
 
-// knowResources has flow control watch over all registered resources, also those not in use yet.
+// knowResources has flow control watch over all registered resources, also those
+// not in use yet. Nothing starts on a shared limit of theirs without a quota.
 func (e *Engine) knowResources() {
 	for r := range e.resources() {
 		e.share.know(r)
@@ -65,7 +66,7 @@ func (c *control) troubled() bool { return c.breaker.State().Phase != flow.Close
 // held asks the breaker before a task starts. The caller holds the share.
 func (g *gate) held(now int64, cost int, express bool) (at int64, held bool) {
 	c := g.control
-	if c.breaker.State().Phase == flow.Closed {
+	if c.freely() {
 		return 0, false
 	}
 	ok, at := c.breaker.Allow(now, c.pooled.InFlight())
@@ -97,13 +98,25 @@ func (s *share) learn(now int64, c *control, x *ending) {
 	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
 		c.latency.Ended(now, x.service, c.pooled.InFlight())
 	}
-	before := c.breaker.State().Phase
+	before := c.freely()
 	if x.Refused < x.items && !x.Silent {
-		c.breaker.Ended(now, x.sent, x.Failed)
+		c.breaker.Ended(now, x.sent, x.Failed || c.breaker.Unproven() && x.Rejected)
 	}
-	if after := c.breaker.State().Phase; after != flow.Closed || before != flow.Closed {
+	if !before || !c.freely() {
 		s.pool.Stir(now, c.pooled)
 	}
+}
+
+// freely reports whether tasks start without asking the breaker.
+func (c *control) freely() bool {
+	return c.breaker.State().Phase == flow.Closed && !c.breaker.Unproven()
+}
+
+// Probe implements partition.Prober: the resource's downstream is an endpoint.
+func (g *gate) Probe() {
+	g.share.mu.Lock()
+	defer g.share.mu.Unlock()
+	g.control.breaker.Probe()
 }
 
 // steer has flow control look at all resources, four times a second, until ctx ends.

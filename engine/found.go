@@ -58,7 +58,7 @@ func (r *Report) item(ctx context.Context, items *block.Items, no uint32, i int)
 		if int(x.Item) != i {
 			return nil
 		}
-		fillIn(&f.Row, x)
+		fillIn(&f.Row, x, b.spec.Steps[x.Step])
 		if k := int(x.Step) - b.spec.FirstStep; k >= 0 && k < len(f.Steps) { // else it was committed after its state was read
 			f.Steps[k].fillIn(x)
 		}

@@ -17,7 +17,7 @@ func TestAFoundItemOfARetryIsItsRow(t *testing.T) {
 	r := start(t, memory(), engine.Options{}, chain(c))
 	b := submit(t, r, weir.Spec[int, string]{Chain: c}, numbers(20))
 	wait(t, b)
-	made, err := b.Retry(t.Context(), engine.RetryOptions{KeepKeys: true, Match: func(x *report.Row) bool { return x.No >= 10 }})
+	made, err := b.Retry(t.Context(), engine.RetryOptions{Match: func(x *report.Row) bool { return x.No >= 10 }})
 	must(t, err)
 	wait(t, made[0])
 	for _, x := range read(t, made[0], engine.RowOptions{}) {

@@ -26,7 +26,7 @@ func (b *BulkAction) ErrorGroups(ctx context.Context) ([]weir.ErrorGroup, error)
 	list := make([]weir.ErrorGroup, len(groups))
 	for i, g := range groups {
 		list[i] = weir.ErrorGroup{
-			Step: r.bulk.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Other: g.Other, Count: g.Count,
+			Step: r.bulk.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Other: g.Other, Count: g.Count, Missed: g.Missed,
 			First: moment(g.First), Last: moment(g.Last), Item: g.Item, Sample: g.Sample,
 		}
 	}

@@ -112,8 +112,8 @@ func TestManyKindsOfFailureAreAHundredGroupsAndTheRest(t *testing.T) {
 		if err != nil || len(got) != 101 {
 			t.Fatalf("%d groups, %v; want 101", len(got), err)
 		}
-		if last := got[100]; !last.Other || last.Count != 600 {
-			t.Errorf("the last group is %+v, want 600 others", last)
+		if first := got[0]; !first.Other || first.Count != 600 {
+			t.Errorf("the largest group is %+v, want 600 others", first)
 		}
 	})
 }

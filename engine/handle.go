@@ -50,6 +50,7 @@ func (e *Engine) register(name string, steps []weir.Step) error {
 	}
 	for i := range steps {
 		e.learn(&steps[i])
+		e.KnowActions(steps[i].Name)
 	}
 	e.chains[name] = steps
 	return nil
@@ -92,7 +93,7 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 		bad.Add("out_of_range", field+".retry", fmt.Sprintf("%+v", r), "want 1 to 250 attempts and a base of at most the cap")
 	}
 	if s.Endpoint != nil {
-		h, err := execute.HTTP(*s, execute.HTTPOptions{Transport: e.opts.Transport})
+		h, err := execute.HTTP(*s, execute.HTTPOptions{Transport: e.opts.Transport, Memory: e.answers})
 		if err != nil {
 			return err
 		}

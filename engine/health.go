@@ -48,15 +48,59 @@ func (h *health) mayTry(partition int) bool {
 	return !ok || time.Now().After(s.again)
 }
 
-// Health is nil while this node runs everything that is its to run. A partition
+// reasons tells of each stopped partition why it is.
+func (h *health) reasons() map[int]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var why map[int]string
+	for p, s := range h.stopped {
+		if why == nil {
+			why = map[int]string{}
+		}
+		why[p] = s.err.Error()
+	}
+	return why
+}
+
+// Health is nil while all partitions run, here and on the other nodes. A partition
 // whose data is damaged or lost is not run, and named here with what to do; the
 // others go on. It never waits.
 func (e *Engine) Health() error {
+	var errs []error
+	for _, l := range e.losses.all() {
+		if l.open() {
+			errs = append(errs, fmt.Errorf("partition %d is stopped: %w", l.Partition, l.error()))
+		}
+	}
+	return errors.Join(append(errs, e.stoppedHere(), e.stoppedElsewhere(), e.past.recent.losses())...)
+}
+
+func (e *Engine) stoppedHere() error {
 	e.health.mu.Lock()
 	defer e.health.mu.Unlock()
 	var errs []error
 	for _, p := range slices.Sorted(maps.Keys(e.health.stopped)) {
 		errs = append(errs, fmt.Errorf("partition %d is stopped: %w", p, e.health.stopped[p].err))
 	}
-	return errors.Join(append(errs, e.past.recent.losses())...)
+	return errors.Join(errs...)
+}
+
+// stoppedElsewhere tells what the other nodes say of themselves.
+func (e *Engine) stoppedElsewhere() error {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(e.fleet.nodes)) {
+		if name == e.node {
+			continue
+		}
+		why := e.fleet.nodes[name].Stopped
+		for _, p := range slices.Sorted(maps.Keys(why)) {
+			if e.parts[p].Load() != nil || e.fleet.runs(p) {
+				continue // another node can
+			}
+			errs = append(errs, fmt.Errorf("partition %d is stopped on %s: %s", p, name, why[p]))
+		}
+	}
+	return errors.Join(errs...)
 }

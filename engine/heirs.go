@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/weirhq/weir/store"
 )
 
 // doubt is the time in which a node may not know of all others, since the store has forgotten them, or has
@@ -20,7 +24,7 @@ func (d *doubt) look(now time.Time, restored int64, lease time.Duration) {
 	case first && restored != 0 && now.Sub(time.Unix(0, restored)) < lease, // clocks may differ, but seldom by that much
 		!first && restored != d.restored && restored != 0,
 		!first && now.Sub(d.looked) > lease/2:
-		d.until = now.Add(lease)
+		d.until = now.Add(max(lease, store.ReturnFor))
 	}
 	d.restored, d.looked = restored, now
 }
@@ -36,6 +40,26 @@ func (o *ownership) look(ctx context.Context) error {
 	return o.inherit(ctx, now.After(o.doubt.until))
 }
 
+// errInDoubt ends an ownership that began before the node had reason to doubt what it knew of the others.
+var errInDoubt = errors.New("the store may have lost the map of partitions: an owner that remembers this one goes first")
+
+// checkTaken looks whether the store was emptied between the decision to take the partition and the lease: the
+// lease was free then because the store had forgotten it.
+func (p *part) checkTaken(ctx context.Context) error {
+	e := p.engine
+	if _, mine := e.past.mine(p.no); mine || !e.remembers() {
+		return nil
+	}
+	_, m, err := e.readLayout(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errInDoubt, err)
+	case m == nil || m.Restored != p.restored:
+		return errInDoubt
+	}
+	return nil
+}
+
 // inherit finds the partitions of which this node remembers more than the store
 // has. Whoever else took one would begin with what is left, and what was
 // acknowledged would be gone.
@@ -43,6 +67,10 @@ func (o *ownership) inherit(ctx context.Context, sure bool) error {
 	e := o.engine
 	o.heirs = map[int]bool{}
 	for p := range e.layout.now().Most {
+		if _, stopped := e.losses.of(p); stopped {
+			o.heirs[p] = e.opts.AcceptLoss // whatever the shares say: others may not run it
+			continue
+		}
 		acked, mine := e.past.mine(p)
 		if !mine || e.parts[p].Load() != nil { // one that runs looks after itself
 			continue
@@ -60,6 +88,12 @@ func (o *ownership) inherit(ctx context.Context, sure bool) error {
 		}
 	}
 	return nil
+}
+
+// mayRun reports whether a partition is not stopped for a loss, or may be run in spite of it.
+func (e *Engine) mayRun(p int) bool {
+	_, stopped := e.losses.of(p)
+	return !stopped || e.opts.AcceptLoss
 }
 
 // mayTake reports whether this node may take a partition that falls to it: while it may not know of all

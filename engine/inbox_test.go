@@ -55,6 +55,32 @@ func TestASlowInboxIsNotTakenForAnEmptyOne(t *testing.T) {
 	})
 }
 
+// late answers where the items are only after the owner had time to read of them.
+type late struct{ sluggish }
+
+func (s late) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.sluggish.GetBlock(ctx, partition, id, no)
+}
+
+// A bulk action that its owner reads while it is being looked for, between the
+// look at the state and that at the inbox, is found at once.
+func TestGetDoesNotWaitAtTheEndOfTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := noop("step")
+		r := start(t, late{sluggish{memory()}}, engine.Options{}, action(a))
+		time.Sleep(time.Second) // the owner waits for messages
+		b := submit(t, r, spec(a), numbers(10))
+		began := time.Now()
+		if _, err := r.Get(t.Context(), b.ID()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 300*time.Millisecond {
+			t.Errorf("Get took %v, want no more than the store's 300ms", took)
+		}
+	})
+}
+
 func TestADamagedInboxStopsTheEngineOpenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, damaged := failOn(storetest.OpRead, storetest.Fault{Before: store.ErrCorrupt})

@@ -27,6 +27,7 @@ type Info struct {
 	StartAt     time.Time // of one that is scheduled
 	Submitted   time.Time
 	RetryOf     weir.BulkID
+	KeepFor     time.Duration   // after its end; 0: as long as all are
 	Extra       json.RawMessage // of its [Ticket]
 }
 
@@ -35,7 +36,7 @@ func (b *BulkAction) Info() Info {
 	c := b.spec
 	i := Info{
 		Name: c.Name, Tenant: c.Tenant, Tier: c.Tier, Priority: c.Priority, Concurrency: c.Concurrency, StopOn: c.StopOn,
-		Steps: c.Steps, Submitted: time.Unix(0, c.Submitted).UTC(), RetryOf: c.RetryOf, Extra: c.Extra,
+		Steps: c.Steps, Submitted: time.Unix(0, c.Submitted).UTC(), RetryOf: c.RetryOf, KeepFor: time.Duration(c.KeepFor), Extra: c.Extra,
 	}
 	for step, r := range c.Rates {
 		if i.Rates == nil {

@@ -66,6 +66,7 @@ type ingest struct {
 	spare      chan *builders
 	filters    filters     // which ids are in which blocks
 	drafted    bool        // its id was known before; the blocks of a refused one stay with the draft
+	sole       bool        // no other submit of its id is under way
 	aside      bool        // its items are not pending: nothing is done to them
 	cutAfter   int64       // a block ends with this item, counted from 1; 0: none has to
 	kept       *keptBlocks // to put them in again; nil: the store loses nothing
@@ -74,7 +75,7 @@ type ingest struct {
 
 func (e *Engine) newIngest(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *ingest {
 	workers := runtime.GOMAXPROCS(0)
-	w := &ingest{engine: e, partition: p, id: c.ID, carries: c.FirstStep > 0 || c.KeysOf != "", rule: rule, spare: make(chan *builders, workers+1)}
+	w := &ingest{engine: e, partition: p, id: c.ID, carries: c.Carries, rule: rule, spare: make(chan *builders, workers+1)}
 	if rule != weir.KeepAll {
 		w.seen = source.NewKeys()
 	}

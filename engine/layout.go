@@ -36,6 +36,8 @@ type partitionMap struct {
 	Closing    bool   `json:"closing,omitempty"`
 	// Restored is when the map was put back into a store that had lost it, in nanoseconds.
 	Restored int64 `json:"restored,omitempty"`
+	// Losses is acknowledged work that the store has lost, of all partitions. Partitions whose loss is open are not run.
+	Losses []storedLoss `json:"losses,omitempty"`
 }
 
 // next is the map after m.
@@ -43,7 +45,7 @@ func (m *partitionMap) next(partitions int) *partitionMap {
 	before := slices.DeleteFunc(slices.Clone(m.Before), func(n int) bool { return n == partitions || n == m.Partitions })
 	return &partitionMap{
 		Generation: m.Generation + 1, Partitions: partitions, Most: max(m.Most, partitions),
-		Before: append(before, m.Partitions), Closing: true,
+		Before: append(before, m.Partitions), Closing: true, Restored: m.Restored, Losses: m.Losses,
 	}
 }
 
@@ -105,7 +107,23 @@ func (e *Engine) openLayout(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.changeLayout(ctx, cmp.Or(e.opts.Partitions, m.Partitions))
+	was := *m
+	if err := e.changeLayout(ctx, cmp.Or(e.opts.Partitions, m.Partitions)); err != nil {
+		return err
+	}
+	e.tellLayout(ctx, &was)
+	return nil
+}
+
+// tellLayout logs what became of the number of partitions that this node was
+// started with. Partitions beyond it stay: bulk actions that are kept live there.
+func (e *Engine) tellLayout(ctx context.Context, was *partitionMap) {
+	now := e.layout.now()
+	if now.Partitions == was.Partitions && now.Partitions == now.Most {
+		return
+	}
+	e.log.LogAttrs(ctx, slog.LevelInfo, "new work is spread over fewer or more partitions than before; work that is there stays where it is",
+		slog.Int("partitions", now.Partitions), slog.Int("before", was.Partitions), slog.Int("kept", now.Most))
 }
 
 // SetPartitions changes the number of partitions while all nodes run. New work is spread
@@ -189,8 +207,11 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 	}
 	if known := e.layout.now(); known != nil && known.Generation > m.Generation { // the store was set back: finish that change again
 		again := *known
-		again.Closing, again.Restored = true, m.Restored
+		again.Closing, again.Restored, again.Losses = true, m.Restored, m.Losses
 		m = &again
+	}
+	for _, p := range e.losses.learn(m.Losses) {
+		e.past.forget(p) // the partition has begun again without what this node remembers of it
 	}
 	e.layout.current.Store(m)
 	e.layout.read.Store(&asked)
@@ -199,7 +220,9 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 
 // writeLayout replaces the map, unless somebody else did: whoever must know reads it again.
 func (e *Engine) writeLayout(ctx context.Context, old []byte, m *partitionMap) error {
-	raw, err := json.Marshal(m)
+	whole := *m
+	whole.Losses = e.losses.all()
+	raw, err := json.Marshal(&whole)
 	if err != nil {
 		return err
 	}

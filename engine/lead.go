@@ -17,7 +17,7 @@ import (
 func (e *Engine) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		news := e.fleet.news.rung()
-		tok, err := e.store.Acquire(ctx, store.Control, e.node, e.opts.LeaseFor)
+		tok, err := e.takeLead(ctx)
 		switch {
 		case err == nil:
 			e.log.LogAttrs(ctx, slog.LevelInfo, "this node leads", slog.String("node", e.node))
@@ -34,6 +34,14 @@ func (e *Engine) lead(ctx context.Context) {
 		}
 		pause(ctx, e.opts.LeaseFor/4, news)
 	}
+}
+
+// takeLead asks for the leader's lease. A leader remembers nothing that the store may have lost: it has no precedence.
+func (e *Engine) takeLead(ctx context.Context) (store.Token, error) {
+	if w, ok := e.witness(); ok {
+		return w.Reclaim(ctx, store.Control, e.node, e.opts.LeaseFor)
+	}
+	return e.store.Acquire(ctx, store.Control, e.node, e.opts.LeaseFor)
 }
 
 // leader is this node while it leads.

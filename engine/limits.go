@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -18,17 +20,22 @@ import (
 
 const (
 	limitsRecord = "limits"
-	limitsEvery  = time.Second // at which nodes look for changes that no notice told them of
-	maxLimited   = 10_000      // tenants with settings of their own: all nodes hold them in memory
+	maxLimited   = 10_000 // tenants with settings of their own: all nodes hold them in memory
 )
+
+// storedLimits is the record of what operators have set. Each change has a higher version.
+type storedLimits struct {
+	Version uint64 `json:"version"`
+	weir.Limits
+}
 
 // Limits is what operators have set of resources and tenants.
 func (o *Operator) Limits(ctx context.Context) (weir.Limits, error) {
 	l, _, err := o.limits(ctx)
-	return l, err
+	return l.Limits, err
 }
 
-func (o *Operator) limits(ctx context.Context) (l weir.Limits, raw []byte, err error) {
+func (o *Operator) limits(ctx context.Context) (l storedLimits, raw []byte, err error) {
 	raw, err = o.store.Lookup(ctx, limitsRecord)
 	if errors.Is(err, store.ErrNotFound) {
 		return l, nil, nil
@@ -42,69 +49,108 @@ func (o *Operator) limits(ctx context.Context) (l weir.Limits, raw []byte, err e
 	return l, raw, nil
 }
 
-// SetLimits changes what resources and tenants may use, on all nodes and within
-// a second, also for work that runs. Nothing changes if the result cannot be used.
+// SetLimits changes what resources and tenants may use, on all nodes, also for
+// work that runs. When it returns, the change is in force: every node keeps to it
+// or starts nothing. Nothing changes if the result cannot be used.
 func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
 	return o.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
 }
 
-// SetLimits is [Operator.SetLimits]; this node keeps to them when it returns.
+// SetLimits is [Operator.SetLimits].
 func (e *Engine) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
 	return e.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
 }
 
-// ChangeLimits is [Operator.ChangeLimits]; this node keeps to them when it returns.
+// ChangeLimits is [Operator.ChangeLimits].
 func (e *Engine) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
-	if err := e.Operator.ChangeLimits(ctx, change); err != nil {
+	version, err := e.writeLimits(ctx, change)
+	if err != nil {
 		return err
 	}
-	return e.obeyLimits(ctx)
+	written := time.Now()
+	if err := e.obeyLimits(ctx); err != nil {
+		return err
+	}
+	return e.awaitLimits(ctx, version, written)
 }
 
-// LimitsWithin is how soon all nodes keep to changed limits, and to circuits set by hand.
-const LimitsWithin = limitsEvery
-
 // ChangeLimits is [Operator.SetLimits] with a change that may refuse, having
-// seen what is there. It is called again if somebody else was faster.
+// seen what is there. It is called again if another change was faster.
 func (o *Operator) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
+	version, err := o.writeLimits(ctx, change)
+	if err != nil {
+		return err
+	}
+	return o.awaitLimits(ctx, version, time.Now())
+}
+
+// writeLimits stores a change and returns its version. A change that changes
+// nothing has the version of what is there.
+func (o *Operator) writeLimits(ctx context.Context, change func(*weir.Limits) error) (version uint64, err error) {
 	for {
 		l, old, err := o.limits(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if l.Resources == nil {
-			l.Resources = map[string]weir.ResourceLimits{}
-		}
-		if l.Tenants == nil {
-			l.Tenants = map[string]weir.TenantLimits{}
-		}
-		if err := change(&l); err != nil {
-			return err
-		}
-		if err := checkLimitsSet(&l); err != nil {
-			return fmt.Errorf("limits: %w", err)
-		}
-		raw, err := json.Marshal(&l)
-		if err != nil {
-			return err
+		was := l.Version
+		raw, err := l.changed(change)
+		if err != nil || l.Version == was {
+			return was, err
 		}
 		now, err := o.store.Swap(ctx, limitsRecord, old, raw)
 		if err != nil {
-			return fmt.Errorf("write limits: %w", err)
+			return 0, fmt.Errorf("write limits: %w", err)
 		}
 		if !bytes.Equal(now, raw) {
-			continue // somebody else was faster
+			continue // another change was faster
 		}
 		notice, err := json.Marshal(notice{What: "limits"})
 		if err == nil { // else they find out by themselves
 			_ = o.store.Append(ctx, store.Control, notice, store.Claim{})
 		}
-		return nil
+		return l.Version, nil
 	}
+}
+
+// changed applies a change and returns the record of it, with the next version
+// if anything is different.
+func (l *storedLimits) changed(change func(*weir.Limits) error) ([]byte, error) {
+	before, err := json.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	if l.Resources == nil {
+		l.Resources = map[string]weir.ResourceLimits{}
+	}
+	if l.Tenants == nil {
+		l.Tenants = map[string]weir.TenantLimits{}
+	}
+	if err := change(&l.Limits); err != nil {
+		return nil, err
+	}
+	if err := checkLimitsSet(&l.Limits); err != nil {
+		return nil, fmt.Errorf("limits: %w", err)
+	}
+	raw, err := json.Marshal(l)
+	if err != nil || bytes.Equal(raw, before) {
+		return raw, err
+	}
+	l.Version++
+	return json.Marshal(l)
 }
 
 func checkLimitsSet(l *weir.Limits) error {
 	var bad weir.InputError
+	for _, set := range []weir.FileLimits{{Resources: l.Resources, Tenants: l.Tenants}, l.File} {
+		checkLayer(&set, &bad)
+	}
+	if n := len(l.TenantNames()); n > maxLimited {
+		bad.Add("out_of_range", "tenants", fmt.Sprintf("%d have settings of their own, more than %d", n, maxLimited), "let tenants that need nothing special have none")
+	}
+	return bad.OrNil()
+}
+
+func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 	for name, r := range l.Resources {
 		if r.Rate != nil && !(*r.Rate >= 0 && *r.Rate <= 1e9) {
 			bad.Add("out_of_range", "resources."+name+".rate", fmt.Sprintf("%v is not between 0 and 1e9 a second", *r.Rate), "0 is unlimited")
@@ -121,20 +167,21 @@ func checkLimitsSet(l *weir.Limits) error {
 			bad.Add("out_of_range", "tenants."+name, fmt.Sprintf("%d tasks and %d pending items are not bounds", t.MaxTasks, t.MaxPending), "0 is no bound")
 		}
 	}
-	if n := len(l.Tenants); n > maxLimited {
-		bad.Add("out_of_range", "tenants", fmt.Sprintf("%d have settings of their own, more than %d", n, maxLimited), "let tenants that need nothing special have none")
-	}
-	return bad.OrNil()
 }
 
 // limitSet is what this node knows of the resources' and tenants' limits.
 type limitSet struct {
+	reading sync.Mutex // one at a time reads the limits and has them kept
+
 	mu      sync.Mutex
 	raw     []byte                // of what operators have set, as last read
-	set     weir.Limits           // the same
+	set     storedLimits          // the same
 	bounded map[string]bool       // tenants that have a bound on their pending items; never changed
 	known   map[string]*knownStep // by resource: what the steps that use it say
+	foreign map[string]*knownStep // by resource: what other nodes use, as far as this one has to know
 	changed bell                  // rung when a resource is new or has other limits
+
+	until atomic.Pointer[time.Time] // until when what was read certainly holds
 }
 
 // knownStep is a resource as the steps say, and the largest batch among them.
@@ -156,20 +203,14 @@ func (e *Engine) learn(s *weir.Step) {
 		k = &knownStep{resource: s.Resource}
 		l.known[s.Resource.Name] = k
 		l.changed.ring()
+		e.counts.knowResource(s.Resource.Name)
 	}
 	k.batch = max(k.batch, s.BatchSize)
 }
 
 // effective is a resource with the limits that hold now.
 func (l *limitSet) effective(r weir.Resource) weir.Resource {
-	set := l.set.Resources[r.Name]
-	if set.Rate != nil {
-		r.Rate = *set.Rate
-	}
-	if set.Concurrency != nil {
-		r.Concurrency = *set.Concurrency
-	}
-	return r
+	return l.set.Resource(r)
 }
 
 // limited gives a step the limits that hold now.
@@ -187,41 +228,105 @@ func (e *Engine) limited(s weir.Step) weir.Step {
 func (e *Engine) tenantLimits(name string) weir.TenantLimits {
 	e.limits.mu.Lock()
 	defer e.limits.mu.Unlock()
-	return e.limits.set.Tenants[name]
+	return e.limits.set.Tenant(name)
 }
 
 // resources are the known ones, each with the largest batch of the steps that use it.
 func (e *Engine) resources() map[weir.Resource]int {
+	e.limits.mu.Lock()
+	defer e.limits.mu.Unlock()
+	return e.limits.batches(e.limits.known)
+}
+
+// allResources are those of this node and, on a leader, those of the others.
+func (e *Engine) allResources() map[weir.Resource]int {
 	l := &e.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	batch := map[weir.Resource]int{}
-	for _, k := range l.known {
+	all := maps.Clone(l.foreign)
+	if all == nil {
+		all = map[string]*knownStep{}
+	}
+	maps.Copy(all, l.known)
+	return l.batches(all)
+}
+
+func (l *limitSet) batches(steps map[string]*knownStep) map[weir.Resource]int {
+	batch := make(map[weir.Resource]int, len(steps))
+	for _, k := range steps {
 		batch[l.effective(k.resource)] = k.batch
 	}
 	return batch
+}
+
+// learnOthers notes the resources that other nodes use: a leader divides their
+// limits, whether or not it has seen work of them.
+func (e *Engine) learnOthers(nodes []weir.Node) {
+	others := map[string]*knownStep{}
+	for i := range nodes {
+		n := &nodes[i]
+		for j := range n.Resources {
+			u := &n.Resources[j]
+			others[u.Name] = &knownStep{resource: weir.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency}, batch: 1}
+		}
+		for j := range n.Lanes {
+			if k := others[n.Lanes[j].ID.Resource]; k != nil {
+				k.batch = max(k.batch, n.Lanes[j].Chunk)
+			}
+		}
+	}
+	l := &e.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same := maps.EqualFunc(l.foreign, others, func(a, b *knownStep) bool { return *a == *b })
+	if l.foreign = others; !same {
+		l.changed.ring()
+	}
 }
 
 // obeyLimits reads what operators have set, and has it kept if it has changed.
 func (e *Engine) obeyLimits(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
+	l := &e.limits
+	l.reading.Lock()
+	defer l.reading.Unlock()
 	set, raw, err := e.Operator.limits(ctx)
 	if err != nil {
 		return err
 	}
-	l := &e.limits
+	if set.Version < l.version() {
+		return e.restoreLimits(ctx, raw)
+	}
 	l.mu.Lock()
 	same := bytes.Equal(raw, l.raw)
 	l.raw, l.set = raw, set
 	if !same {
-		l.bounded = boundedOf(&set)
+		l.bounded = boundedOf(&set.Limits)
 	}
 	l.mu.Unlock()
 	if !same {
 		e.applyLimits()
 	}
 	return nil
+}
+
+// restoreLimits puts back what a store has forgotten that went back in time.
+func (e *Engine) restoreLimits(ctx context.Context, there []byte) error {
+	e.limits.mu.Lock()
+	mine := e.limits.raw
+	e.limits.mu.Unlock()
+	if _, err := e.store.Swap(ctx, limitsRecord, there, mine); err != nil {
+		return fmt.Errorf("put back limits: %w", err)
+	}
+	return nil
+}
+
+// version is that of the limits which this node keeps to.
+func (l *limitSet) version() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set.Version
 }
 
 // firstLimits reads what operators have set before anything starts, however long
@@ -253,19 +358,6 @@ func (e *Engine) applyLimits() {
 		}
 	}
 	e.limits.changed.ring()
-}
-
-// keepLimits looks for changed limits until ctx ends.
-func (e *Engine) keepLimits(ctx context.Context) {
-	for failing := false; ctx.Err() == nil; {
-		news := e.fleet.news.rung()
-		err := errors.Join(e.obeyLimits(ctx), e.obeySettings(ctx))
-		if err != nil && !failing && ctx.Err() == nil {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "limits not read, will ask again", slog.Any("error", err))
-		}
-		failing = err != nil
-		pause(ctx, limitsEvery, news)
-	}
 }
 
 // limit gives a resource other limits.

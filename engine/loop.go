@@ -20,25 +20,27 @@ import (
 // lease keeper, at most one committer, and one goroutine per running task. All
 // of them talk to the loop through its mailbox.
 type part struct {
-	engine  *Engine
-	no      int
-	mail    *mailbox
-	readOn  chan struct{} // the loop has taken what the inbox reader brought
-	removed chan struct{} // the removal that the loop was given is durable
-	machine *partition.Machine
-	token   store.Token
-	gates   map[string]*gate // by resource
-	running []*run           // tasks in flight, in no order, for their deadlines
-	recent  blockKey         // the block that was asked for last
-	opened  *cached
+	engine   *Engine
+	no       int
+	mail     *mailbox
+	readOn   chan struct{} // the loop has taken what the inbox reader brought
+	removed  chan struct{} // the removal that the loop was given is durable
+	machine  *partition.Machine
+	token    store.Token
+	restored int64            // of the map by which this node took the partition
+	gates    map[string]*gate // by resource
+	running  []*run           // tasks in flight, in no order, for their deadlines
+	recent   blockKey         // the block that was asked for last
+	opened   *cached
 
 	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
 	pending   atomic.Int64              // items that have not ended
 	stalled   bool                      // the store did not take a commit
 	writing   int64                     // since when a commit is under way; 0: none is
-	doubting  bool                      // the lease may be lost, or is about to be: nothing starts
+	doubting  bool                      // the lease may be lost, or limits may have changed: nothing starts
 	stopping  bool                      // told to hand the partition over
 	abandoned bool                      // the drain time is over
+	closing   bool                      // nothing is left but to record the end of the tenure
 	commits   sync.WaitGroup
 	out       outbox
 	loads     []partition.LaneLoad   // reused
@@ -48,11 +50,12 @@ type part struct {
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1), gates: map[string]*gate{}}
+	return &part{engine: e, no: no, restored: e.layout.now().Restored, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1), gates: map[string]*gate{}}
 }
 
 const (
 	checkEvery = 100 * time.Millisecond // deadlines of running tasks
+	groupFor   = time.Millisecond       // looks at a commit that ends everything
 	retryEvery = 200 * time.Millisecond // a store that does not answer
 	inboxRead  = 256                    // the most messages taken at once
 	stallAfter = 500 * time.Millisecond // a commit that takes longer may never be taken
@@ -81,13 +84,13 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			}
 		}
 		clear(inputs)
-		p.doubt(!p.sure(at) || p.stalled || p.writing != 0 && now > p.writing+int64(stallAfter))
+		p.doubt(!p.sure(at) || !p.engine.current(at) || p.stuck(now) || p.hushed())
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
 		}
 		do := p.machine.Advance(now)
-		p.show(now, do)
+		p.show(ctx, now, do)
 		p.tellEvents(ctx, do.Events)
 		p.send(writing, do.Send)
 		if do.Removed > 0 {
@@ -100,10 +103,15 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		for _, t := range do.Start {
 			p.start(ctx, now, t)
 		}
-		if ctx.Err() != nil && p.over() {
-			return nil
-		}
 		wake := do.Wake
+		if ctx.Err() != nil {
+			if p.over(now) {
+				return nil
+			}
+			if p.closing {
+				wake = min(wake, now+int64(groupFor))
+			}
+		}
 		if len(p.running) > 0 {
 			wake = min(wake, nextCheck)
 		}
@@ -116,12 +124,20 @@ func untilWake(now, wake int64) time.Duration {
 }
 
 // over reports whether a loop that was told to stop has nothing left to do.
-func (p *part) over() bool {
-	return p.machine.Settled() || p.abandoned && p.machine.Written()
+func (p *part) over(now int64) bool {
+	p.closing = p.machine.Settled() || p.abandoned && p.machine.Written()
+	return p.closing && (p.machine.Close() || p.stuck(now))
+}
+
+// stuck reports whether the store does not take what is to be written. A tenure
+// whose end is not recorded costs the next owner a few marks.
+func (p *part) stuck(now int64) bool {
+	return p.stalled || p.writing != 0 && now > p.writing+int64(stallAfter)
 }
 
 // doubt has an owner start nothing that cannot be sure of its lease, or cannot
-// commit: the next owner would run it again.
+// commit: the next owner would run it again. Nor may it start anything by limits
+// that may have been lowered.
 func (p *part) doubt(now bool) {
 	switch {
 	case now && !p.doubting:
@@ -221,7 +237,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // show publishes what has become durable.
-func (p *part) show(now int64, do *partition.Effects) {
+func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
 	if wrong := p.tally.shown(now, do.Views); wrong > 0 {
 		p.engine.counts.violations.Add(wrong)
 	}
@@ -232,6 +248,7 @@ func (p *part) show(now int64, do *partition.Effects) {
 	for i := range do.Views {
 		p.engine.watches.publish(&do.Views[i])
 	}
+	p.engine.logCauses(ctx, now, do.Views)
 }
 
 // config is what the partition's machine is told about this engine.
@@ -241,6 +258,8 @@ func (p *part) config() partition.Config {
 		Slots:    e.opts.Slots,
 		Workers:  e.opts.Workers,
 		Seed:     randomSeed(),
+		Node:     e.node,
+		Trials:   turns{p},
 		Chain:    e.steps,
 		Describe: e.described,
 		Tenant:   p.tenant,

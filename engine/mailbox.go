@@ -21,6 +21,7 @@ type input struct {
 	remove    *partition.Removal // of something that is over
 	stop      bool               // start nothing more: the engine is told to stop
 	renewed   bool               // the lease is held after all
+	turn      bool               // a suspect may be run, or must not be disturbed
 	abandon   bool               // do not wait for running tasks any longer
 	err       error              // the partition cannot go on
 }

@@ -37,7 +37,7 @@ func newCountsCollector(e *Engine) *countsCollector {
 		taskItems:     desc("task_items", "How many items tasks had.", "action"),
 		tasksInFlight: desc("tasks_in_flight", "Tasks that run.", "action"),
 		bulks:         desc("bulk_actions", "Bulk actions of this node's partitions that have not ended.", "state"),
-		stalled:       desc("bulk_actions_stalled", "Of them, those that run and of which nothing has moved for a minute."),
+		stalled:       desc("bulk_actions_stalled", "Of them, those that run although for a minute no item has ended or finished a step, with calls refused, a circuit open or nothing in flight."),
 		ended:         desc("bulk_actions_finished_total", "Bulk actions that ended.", "outcome"),
 		waiting:       desc("waiting_seconds_total", "Time for which bulk actions could have moved faster, by what was in their way most.", "reason"),
 		resourceWait:  desc("resource_wait_seconds_total", "Time for which lanes waited for the resource: its rate, its concurrency or its circuit.", "resource"),

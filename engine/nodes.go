@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +25,9 @@ type nodeRecord struct {
 	Slots   int           `json:"slots"`
 	Pending map[int]int64 `json:"pending,omitempty"` // items that have not ended, by partition that it owns
 	Taking  []int         `json:"taking,omitempty"`  // partitions that it has the lease of, and is loading
+	Limits  uint64        `json:"limits,omitempty"`  // version of the limits that it keeps to
+	// Stopped is why it does not run partitions that are its to run.
+	Stopped map[int]string `json:"stopped,omitempty"`
 }
 
 // fleet is what this node knows of all nodes.
@@ -71,23 +74,12 @@ func (e *Engine) stay(ctx context.Context) error {
 	return o.leave()
 }
 
-// look tells the others about this node, and finds out who is there and which map holds.
+// look tells the others about this node, and finds out which limits hold, who is
+// there and which map holds.
 func (e *Engine) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
-	self := nodeRecord{Slots: e.opts.Slots, Pending: map[int]int64{}}
-	for i := range e.parts {
-		if p := e.parts[i].Load(); p != nil {
-			self.Pending[i] = p.pending.Load()
-		} else if e.taking[i].Load() {
-			self.Taking = append(self.Taking, i)
-		}
-	}
-	raw, err := json.Marshal(self)
-	if err != nil {
-		return err
-	}
-	if err := e.store.Announce(ctx, nodesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor); err != nil {
+	if err := e.announceAndObey(ctx); err != nil {
 		return err
 	}
 	if err := e.lookAround(ctx); err != nil {
@@ -102,22 +94,49 @@ func (e *Engine) look(ctx context.Context) error {
 	case m.Closing:
 		return e.closeClaims(ctx, old, m) // whoever began it may have died over it
 	}
-	return nil
+	return e.settleLosses(ctx, m)
+}
+
+// announceAndObey announces this node, reads the limits, and says so if they
+// have changed: whoever changed them waits for that.
+func (e *Engine) announceAndObey(ctx context.Context) error {
+	before := time.Now()
+	said, err := e.announceSelf(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.obey(ctx, before); err != nil {
+		return err
+	}
+	if e.limits.version() != said {
+		_, err = e.announceSelf(ctx)
+	}
+	return err
+}
+
+// announceSelf tells the others about this node, and returns the version of the
+// limits that it said it keeps to.
+func (e *Engine) announceSelf(ctx context.Context) (limits uint64, err error) {
+	self := nodeRecord{Slots: e.opts.Slots, Pending: map[int]int64{}, Limits: e.limits.version(), Stopped: e.health.reasons()}
+	for i := range e.parts {
+		if p := e.parts[i].Load(); p != nil {
+			self.Pending[i] = p.pending.Load()
+		} else if e.taking[i].Load() {
+			self.Taking = append(self.Taking, i)
+		}
+	}
+	raw, err := json.Marshal(self)
+	if err != nil {
+		return 0, err
+	}
+	return self.Limits, e.store.Announce(ctx, nodesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor)
 }
 
 // lookAround reads what the nodes have announced.
 func (e *Engine) lookAround(ctx context.Context) error {
-	records, err := e.store.Announced(ctx, nodesTopic)
+	nodes, err := announcedNodes(ctx, e.store)
 	if err != nil {
 		return err
-	}
-	nodes := make(map[string]nodeRecord, len(records))
-	for _, r := range records {
-		var n nodeRecord
-		if err := json.Unmarshal(r.Value, &n); err != nil {
-			return fmt.Errorf("record of node %q: %w: %w", r.Name, store.ErrCorrupt, err)
-		}
-		nodes[r.Name] = n
 	}
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
@@ -132,12 +151,29 @@ func (e *Engine) lookAround(ctx context.Context) error {
 	return nil
 }
 
+// Alive reports whether the node of a name is a member, by the clock of the store:
+// one that has been silent for LeaseFor is not.
+func (e *Engine) Alive(ctx context.Context, name string) (bool, error) {
+	records, err := e.store.Announced(ctx, nodesTopic)
+	return slices.ContainsFunc(records, func(r store.Record) bool { return r.Name == name }), err
+}
+
 // elsewhere reports whether another node owns a partition, as far as is known.
 func (f *fleet) elsewhere(partition int, self string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, n := range f.nodes {
 		if _, owns := n.Pending[partition]; owns && name != self {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether a live node owns a partition. The caller holds the lock.
+func (f *fleet) runs(partition int) bool {
+	for _, n := range f.nodes {
+		if _, owns := n.Pending[partition]; owns {
 			return true
 		}
 	}
@@ -194,7 +230,7 @@ func (o *ownership) follow() {
 	owner := route.Assign(upTo(e.layout.now().Most), nodes, held)
 	for p, node := range owner {
 		_, owned := o.owned[p]
-		if (node == e.node && o.mayTake(p) || o.heirs[p]) && !owned && e.health.mayTry(p) {
+		if (node == e.node && o.mayTake(p) || o.heirs[p]) && !owned && e.health.mayTry(p) && e.mayRun(p) {
 			o.begin(p)
 		}
 	}
@@ -210,8 +246,8 @@ func (o *ownership) begin(p int) {
 	o.owned[p] = handOver
 	go func() {
 		err := newPart(o.engine, p).own(ctx)
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			err = nil // told to hand over: not a failure
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.Is(err, errInDoubt) {
+			err = nil // told to hand over, or taken up again later: not a failure
 		}
 		o.ended <- release{p, err}
 	}()
@@ -234,6 +270,10 @@ func (o *ownership) end(x release) error {
 		return x.err
 	}
 	e.log.LogAttrs(o.ctx, slog.LevelError, "partition stopped", slog.Int("partition", x.partition), slog.Any("error", x.err))
+	if loss, ok := errors.AsType[*LossError](x.err); ok {
+		e.losses.stop(loss) // the next look makes that durable, for all nodes
+		return nil
+	}
 	e.health.stop(x.partition, x.err)
 	return nil
 }

@@ -15,13 +15,17 @@ import (
 // own takes the partition's lease, loads what is there, runs the loop until ctx
 // ends, and hands the partition over.
 func (p *part) own(ctx context.Context) error {
+	stop := context.WithoutCancel(ctx)
+	defer func() {
+		if p.token != (store.Token{}) {
+			p.handOver(stop)
+		}
+	}()
 	if err := p.acquire(ctx); err != nil {
 		return err
 	}
 	e := p.engine
 	e.taking[p.no].Store(true)
-	stop := context.WithoutCancel(ctx)
-	defer p.handOver(stop)
 	if err := p.loadAgain(ctx); err != nil {
 		return err
 	}
@@ -29,6 +33,7 @@ func (p *part) own(ctx context.Context) error {
 	e.taking[p.no].Store(false)
 	e.health.runs(p.no)
 	e.log.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.pending.Load()))
+	p.logDeath(ctx)
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
 	var wg sync.WaitGroup
@@ -38,7 +43,9 @@ func (p *part) own(ctx context.Context) error {
 	wg.Go(func() { p.retain(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
+	e.trials.join(p)
 	err := p.loop(ctx, writing)
+	e.trials.leave(p)
 	p.counted(err)
 	drop()
 	p.commits.Wait()
@@ -53,6 +60,19 @@ func (p *part) own(ctx context.Context) error {
 	e.share.leave(time.Now().UnixNano(), p.no)
 	e.pending.Add(-p.pending.Swap(0) - e.submits.drop(p.no))
 	return err
+}
+
+// logDeath says what follows from the death of the owner before.
+func (p *part) logDeath(ctx context.Context) {
+	if n := p.machine.Suspects(); p.machine.Crashed() && n > 0 {
+		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "process of the former owner ended while marked items ran; they run again one task at a time",
+			slog.Int("partition", p.no), slog.Int("items", n))
+	}
+	for _, g := range p.machine.Guilty() {
+		p.engine.log.LogAttrs(ctx, slog.LevelError, "item failed: its process ended each time it ran",
+			slog.Int("partition", p.no), slog.String("bulk", string(g.Bulk)), slog.String("step", g.Step), slog.Int64("item", g.Item),
+			slog.String("code", partition.CodeCrashedNode))
+	}
 }
 
 // handOver gives the lease back and says so: the next owner need not wait.
@@ -72,12 +92,12 @@ func (p *part) acquire(ctx context.Context) error {
 	e := p.engine
 	for {
 		news, asked := e.fleet.news.rung(), time.Now()
-		tok, err := e.store.Acquire(ctx, p.no, e.node, e.opts.LeaseFor)
+		tok, err := p.lease(ctx)
 		switch {
 		case err == nil:
 			p.token = tok
 			p.believe(asked)
-			return nil
+			return p.checkTaken(ctx)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case hopeless(err):
@@ -88,6 +108,17 @@ func (p *part) acquire(ctx context.Context) error {
 		}
 		pause(ctx, announceEvery, news)
 	}
+}
+
+// lease asks for the lease. A node that was the last to own the partition remembers what the store may have lost.
+func (p *part) lease(ctx context.Context) (store.Token, error) {
+	e := p.engine
+	if w, ok := e.witness(); ok {
+		if _, mine := e.past.mine(p.no); mine {
+			return w.Reclaim(ctx, p.no, e.node, e.opts.LeaseFor)
+		}
+	}
+	return e.store.Acquire(ctx, p.no, e.node, e.opts.LeaseFor)
 }
 
 // hopeless reports whether asking a store again would not help.
@@ -156,21 +187,18 @@ func (p *part) believe(asked time.Time) {
 	p.leaseEnd.Store(&end)
 }
 
-// sure reports whether the lease has certainly not run out. A machine that was
-// put to sleep may stop one of its clocks: both must say so.
-func (p *part) sure(now time.Time) bool {
-	end := p.leaseEnd.Load()
-	return now.Before(*end) && now.UnixNano() < end.UnixNano()
-}
+// sure reports whether the lease has certainly not run out.
+func (p *part) sure(now time.Time) bool { return certainlyBefore(now, *p.leaseEnd.Load()) }
 
-// keepLease renews at a third of the lease's time.
+// keepLease renews at a third of the lease's time, and sooner if that failed: other nodes wait for the lease.
 func (p *part) keepLease(ctx context.Context) {
 	every := p.engine.opts.LeaseFor / 3
-	for {
-		sleep(ctx, every)
+	for wait := every; ; {
+		sleep(ctx, wait)
 		if ctx.Err() != nil {
 			return
 		}
+		wait = every
 		asked := time.Now()
 		doubted := !p.sure(asked)
 		err := p.renew(ctx, every)
@@ -186,6 +214,7 @@ func (p *part) keepLease(ctx context.Context) {
 		default:
 			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "lease not renewed",
 				slog.Int("partition", p.no), slog.Any("error", err))
+			wait = retryEvery
 		}
 	}
 }

@@ -94,6 +94,14 @@ func (p *past) acked(no int) (number uint64) {
 // left tells that a partition was handed over: from now on others may commit.
 func (p *past) left(no int) { p.with(no, func(w *window) { w.mine = false }) }
 
+// forget drops what is remembered of a partition: what the store has of it counts from now on.
+func (p *past) forget(no int) {
+	p.with(no, func(w *window) {
+		w.cut(0)
+		*w = window{}
+	})
+}
+
 // mine reports whether this node was the last to own a partition, as far as it knows, and up to which commit.
 func (p *past) mine(no int) (acked uint64, mine bool) {
 	p.with(no, func(w *window) { acked, mine = w.acked, w.mine })

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,13 +24,13 @@ type sharedLimit struct {
 	chunk    int64 // what a task takes at most
 }
 
-// sharedLimits lists the limits of the registered resources, each once. Only a
-// store that several processes use has any.
-func (e *Engine) sharedLimits() (limits []sharedLimit) {
+// sharedLimits lists the limits of resources, each once. Only a store that several
+// processes use has any.
+func (e *Engine) sharedLimits(resources map[weir.Resource]int) (limits []sharedLimit) {
 	if !e.shared() {
 		return nil
 	}
-	for r, most := range e.resources() {
+	for r, most := range resources {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
 			chunk := int64(limit.Chunk(float64(r.Rate), most))
@@ -42,64 +43,63 @@ func (e *Engine) sharedLimits() (limits []sharedLimit) {
 	return limits
 }
 
-// shareLimits has nothing start on the shared limits without a quota, and returns
-// what asks for quotas until its context ends: a goroutine for each limit.
-// Limits that appear or change meanwhile are followed.
-func (e *Engine) shareLimits() (keep func(context.Context)) {
-	if !e.shared() {
-		return func(context.Context) {}
-	}
-	keepers := map[store.Limit]*limitKeeper{}
-	for _, l := range e.sharedLimits() {
-		keepers[l.Limit] = newLimitKeeper(e, l)
-	}
-	return func(ctx context.Context) {
-		eachLimit(ctx, e, func(ctx context.Context, l sharedLimit) {
-			k := keepers[l.Limit]
-			if delete(keepers, l.Limit); k == nil {
-				k = newLimitKeeper(e, l)
-			}
-			k.run(ctx)
-		})
+// keepQuotas asks for the quotas of the shared limits until ctx ends: a goroutine
+// for each limit. It follows limits that appear or change meanwhile.
+func (e *Engine) keepQuotas(ctx context.Context) {
+	if e.shared() {
+		eachLimit(ctx, e, e.resources, func(ctx context.Context, l sharedLimit) { newLimitKeeper(e, l).run(ctx) })
 	}
 }
 
-// eachLimit runs do for every shared limit until ctx ends, or the limit is not there any more.
-func eachLimit(ctx context.Context, e *Engine, do func(context.Context, sharedLimit)) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	stops := map[store.Limit]context.CancelFunc{}
-	ended := map[string]*sync.WaitGroup{} // by resource and kind: what was stopped says goodbye before its successor speaks
+// eachLimit runs do for every shared limit of some resources until ctx ends, or
+// the limit is not there any more.
+func eachLimit(ctx context.Context, e *Engine, of func() map[weir.Resource]int, do func(context.Context, sharedLimit)) {
+	runs := limitRuns{}
 	for ctx.Err() == nil {
 		changed := e.limits.changed.rung()
-		now := map[store.Limit]sharedLimit{}
-		for _, l := range e.sharedLimits() {
-			now[l.Limit] = l
-		}
-		for l, stop := range stops {
-			if _, ok := now[l]; !ok {
-				stop()
-				delete(stops, l)
-				ended[l.Resource].Wait()
-			}
-		}
-		for l, shared := range now {
-			if stops[l] != nil {
-				continue
-			}
-			one, stop := context.WithCancel(ctx) //nolint:gosec // stopped when the limit goes, or with ctx
-			stops[l] = stop
-			if ended[l.Resource] == nil {
-				ended[l.Resource] = &sync.WaitGroup{}
-			}
-			of := ended[l.Resource]
-			of.Add(1)
-			running.Go(func() { defer of.Done(); do(one, shared) })
-		}
+		limits := e.sharedLimits(of())
+		runs.end(limits)
+		runs.begin(ctx, limits, do)
 		pause(ctx, time.Hour, changed)
 	}
-	for _, stop := range stops {
-		stop()
+	runs.end(nil)
+}
+
+// limitRuns are the limits that something runs for.
+type limitRuns map[store.Limit]limitRun
+
+type limitRun struct {
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+// end stops what runs for other limits than these, and waits for exactly that: it
+// gives its quota back before its successor asks for one. The rate and the
+// concurrency of a resource end apart from each other.
+func (r limitRuns) end(keep []sharedLimit) {
+	gone := maps.Clone(r)
+	for _, l := range keep {
+		delete(gone, l.Limit)
+	}
+	for l, run := range gone {
+		run.stop()
+		delete(r, l)
+	}
+	for _, run := range gone {
+		<-run.ended
+	}
+}
+
+// begin runs do for those of the limits that nothing runs for.
+func (r limitRuns) begin(ctx context.Context, limits []sharedLimit, do func(context.Context, sharedLimit)) {
+	for _, l := range limits {
+		if _, ok := r[l.Limit]; ok {
+			continue
+		}
+		one, stop := context.WithCancel(ctx) //nolint:gosec // stopped by end
+		run := limitRun{stop, make(chan struct{})}
+		r[l.Limit] = run
+		go func() { defer close(run.ended); do(one, l) }()
 	}
 }
 
@@ -108,6 +108,8 @@ type limitKeeper struct {
 	engine  *Engine
 	store   store.Quotas
 	limit   store.Limit
+	of      weir.Resource // with the limits that this one is a part of
+	control *control
 	res     *limit.PoolResource
 	bell    chan struct{}
 	answers chan answer
@@ -131,11 +133,11 @@ func newLimitKeeper(e *Engine, l sharedLimit) *limitKeeper {
 		ttl = e.opts.LeaseFor
 	}
 	k := &limitKeeper{
-		engine: e, store: e.store, limit: l.Limit,
+		engine: e, store: e.store, limit: l.Limit, of: l.resource,
 		bell: make(chan struct{}, 1), answers: make(chan answer, 2),
 		keeper: quota.NewKeeper(l.Limit, e.node, ttl, l.chunk),
 	}
-	k.res = e.share.watch(l.resource, k.bell)
+	k.res, k.control = e.share.watch(l.resource, k.bell)
 	return k
 }
 
@@ -143,6 +145,7 @@ func newLimitKeeper(e *Engine, l sharedLimit) *limitKeeper {
 func (k *limitKeeper) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer k.engine.share.unwatch(k.res, k.bell)
 	for {
 		select {
 		case <-ctx.Done():
@@ -192,8 +195,20 @@ func (k *limitKeeper) view(now int64) quota.View {
 	return v
 }
 
+// outdated reports whether the limit has been changed since: what the store
+// answers about it must not be used any more. The caller holds the pool.
+func (k *limitKeeper) outdated() bool {
+	if k.limit.Window == 0 {
+		return k.control.resource.Concurrency != k.of.Concurrency
+	}
+	return k.control.resource.Rate != k.of.Rate
+}
+
 // apply lets the lanes use what the keeper has. The caller holds the pool.
 func (k *limitKeeper) apply(now int64) {
+	if k.outdated() {
+		return
+	}
 	p := k.engine.share.pool
 	units, until := k.keeper.Quota()
 	if k.limit.Window == 0 {
@@ -224,7 +239,7 @@ func (k *limitKeeper) take(ctx context.Context, a answer) {
 		k.apply(now)
 		return
 	}
-	if units, from, until, ok := k.keeper.Drew(now, a.after, a.ok, a.err); ok {
+	if units, from, until, ok := k.keeper.Drew(now, a.after, a.ok, a.err); ok && !k.outdated() {
 		s.pool.Permit(now, k.res, units, from, until)
 	}
 }

@@ -211,6 +211,13 @@ func (m *awayMachine) Incarnation(ctx context.Context, partition int) (string, e
 	return m.machine.Incarnation(ctx, partition)
 }
 
+func (m *awayMachine) Reclaim(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	if err := m.Fail(storetest.Call{Op: storetest.OpAcquire, Partition: partition}).Before; err != nil {
+		return store.Token{}, err
+	}
+	return m.machine.Reclaim(ctx, partition, owner, ttl)
+}
+
 func (m *awayMachine) Shared() bool { return true }
 
 func TestTwoNodesOnAStoreThatIsSetBackLoseNothing(t *testing.T) {

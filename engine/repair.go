@@ -28,8 +28,8 @@ func (e *LossError) Error() string {
 	if e.Have == e.Acked {
 		what = fmt.Sprintf("commit %d, in whose place there is another,", e.Acked)
 	}
-	return fmt.Sprintf("partition %d: the store was set back: %s were acknowledged and are gone, and nobody here has them any more. "+
-		"Restore the store from a copy that has them, or start with AcceptLoss to go on with what is left", e.Partition, what)
+	return fmt.Sprintf("partition %d: the store was set back: %s were acknowledged and are gone, and no node can put them back. "+
+		"Restore the store from a copy that has them, or start a node with AcceptLoss (weir serve --accept-loss) to go on with what is left", e.Partition, what)
 }
 
 // Is makes errors.Is(err, store.ErrCorrupt) true.
@@ -52,11 +52,13 @@ func (p *part) repair(ctx context.Context) error {
 	ctx, cancel := outlast(ctx, e.opts.LeaseFor) // half of it would be whole for the next owner
 	defer cancel()
 	last, err := p.mend(ctx)
-	var loss *LossError
-	if errors.As(err, &loss) && e.opts.AcceptLoss {
+	if l, stopped := e.losses.of(p.no); stopped && err == nil {
+		err = l.error()
+	}
+	if loss, ok := errors.AsType[*LossError](err); ok && e.opts.AcceptLoss {
 		e.log.LogAttrs(ctx, slog.LevelError, "acknowledged work is lost, going on without it as told",
 			slog.Int("partition", p.no), slog.Uint64("have", loss.Have), slog.Uint64("acked", loss.Acked))
-		err = nil
+		err = e.acceptLoss(ctx, loss)
 	}
 	if err != nil {
 		return err

@@ -54,21 +54,21 @@ func (b *BulkAction) outline(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{bulk: &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec}, status: status}, nil
+	return &Report{bulk: &BulkAction{engine: b.engine, id: b.id, partition: b.partition, spec: spec, status: status}, status: status}, nil
 }
 
 func summary(b *BulkAction, s *partition.Status) report.Summary {
 	c := s.Counts(b.spec.Items)
 	started := time.Unix(0, s.Started).UTC()
 	sum := report.Summary{
-		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), RetryOf: string(b.spec.RetryOf),
+		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), Reason: s.Reason, RetryOf: string(b.spec.RetryOf),
 		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: int(b.spec.Duplicates),
 		Counts: report.Counts{
 			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled),
 			Ready: int(c.Ready), InFlight: int(c.InFlight),
 		},
 	}
-	sum.Outcome = sum.Counts.Outcome()
+	sum.Outcome, sum.Losses = sum.Counts.Outcome(), b.reportLosses()
 	ended := time.Now().UTC()
 	if s.Finished != 0 {
 		ended = time.Unix(0, s.Finished).UTC()
@@ -80,6 +80,7 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		step := report.Step{
 			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
 			Attempts: int(st.Attempts), Retries: int(st.Retries), Refused: int(st.Refused),
+			Pending: int(st.Pending), Cancelled: int(st.Cancelled),
 		}
 		if i < len(defs) {
 			step.Action = defs[i].Action

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -56,7 +57,8 @@ func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items
 // RetryFailed submits the failed items again, as new bulk actions linked to this
 // one: one for each step at which items failed, which starts at that step. Steps
 // that an item has passed are not run again; their answers are carried over.
-// Items get new idempotency keys.
+// Items keep their idempotency keys. Items that a retry took before are left
+// alone: retry what failed there.
 func (b *BulkAction) RetryFailed(ctx context.Context) ([]*BulkAction, error) {
 	return b.Retry(ctx, RetryOptions{})
 }
@@ -69,8 +71,9 @@ type RetryOptions struct {
 	Match func(*report.Row) bool
 	// Rate is the most items per second. Default: what the resources allow.
 	Rate weir.Rate
-	// KeepKeys gives the items the idempotency keys that they had.
-	KeepKeys bool
+	// NewKeys gives the items new idempotency keys: what a downstream had done
+	// after all is done again. Default: an item keeps its keys.
+	NewKeys bool
 	// IdempotencyKey makes a second retry with it return the bulk actions of the first.
 	IdempotencyKey string
 	// Ticket is what a service adds.
@@ -86,13 +89,14 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 	if !r.status.State.Final() && r.status.State != weir.BulkStopped {
 		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.id, weir.ErrRunning, r.status.State)
 	}
-	var made []*BulkAction
+	var made, before []*BulkAction
 	for step, counts := range r.status.Steps {
 		if counts.Failed == 0 || o.Step != "" && o.Step != r.bulk.spec.Steps[step] {
 			continue
 		}
-		again, err := b.retryStep(ctx, r, step, &o)
+		again, earlier, err := b.retryStep(ctx, r, step, &o)
 		if errors.Is(err, errNoneMatch) {
+			before = append(before, earlier...)
 			continue
 		}
 		if err != nil {
@@ -101,20 +105,64 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 		made = append(made, again)
 	}
 	if made == nil {
-		return nil, &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no item failed that is meant, of %s", b.id), Fix: "see its error groups for what failed"}
+		return nil, b.nothingToRetry(before)
 	}
 	return made, nil
 }
 
+// nothingToRetry says why no failed item is left.
+func (b *BulkAction) nothingToRetry(before []*BulkAction) error {
+	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no item failed that is meant, of %s", b.id), Fix: "see its error groups for what failed"}
+	if len(before) > 0 {
+		last := before[len(before)-1].id
+		e.Problem = fmt.Sprintf("the failed items of %s that are meant were retried before, by %s", b.id, last)
+		e.Fix = fmt.Sprintf("when %s has ended, retry what failed there", last)
+	}
+	return e
+}
+
 var errNoneMatch = errors.New("no failed item matches")
 
-func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *RetryOptions) (*BulkAction, error) {
+// retryStep retries items that failed at a step. Retries of a step are numbered,
+// and a claim of the number is part of accepting one: of several at the same time
+// one gets it, and the others look again at what is left. If nothing is, it returns
+// the retries before.
+func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *RetryOptions) (again *BulkAction, before []*BulkAction, err error) {
+	for seen := -1; ; {
+		if before, err = b.retriesAt(ctx, step); err != nil {
+			return nil, nil, err
+		}
+		for _, x := range before {
+			if o.IdempotencyKey != "" && x.spec.RetryKey == o.IdempotencyKey {
+				return x, nil, nil
+			}
+		}
+		if len(before) == seen { // the number is claimed by something that is not a retry
+			return nil, nil, fmt.Errorf("%w: another retry is being accepted; ask again", weir.ErrConflict)
+		}
+		taken, err := takenBy(ctx, before)
+		if err != nil {
+			return nil, nil, err
+		}
+		again, err := b.submitRetry(ctx, r, step, len(before), taken, o)
+		if !errors.Is(err, weir.ErrConflict) {
+			return again, before, err
+		}
+		seen = len(before)
+	}
+}
+
+// submitRetry submits the failed items of a step that are meant and not taken, as retry number no.
+func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, taken numbers, o *RetryOptions) (*BulkAction, error) {
 	c := *r.bulk.spec
-	c.RetryOf, c.FirstStep, c.Submitted = b.id, step, time.Now().UnixNano()
+	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.id, step, true, o.IdempotencyKey, time.Now().UnixNano()
 	c.Deadline, c.Sizes, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, 0, nil, false, 0, 0
-	c.Notify, c.KeepFor, c.Extra = o.Ticket.Notify, int64(o.Ticket.KeepFor), o.Ticket.Extra
-	if c.KeysOf = ""; o.KeepKeys {
-		c.KeysOf = cmp.Or(r.bulk.spec.KeysOf, b.id)
+	c.Notify, c.Extra = o.Ticket.Notify, o.Ticket.Extra
+	if o.Ticket.KeepFor != 0 { // else as long as what it was made of
+		c.KeepFor = int64(o.Ticket.KeepFor)
+	}
+	if c.KeysOf = cmp.Or(r.bulk.spec.KeysOf, b.id); o.NewKeys {
+		c.KeysOf = ""
 	}
 	if b.engine.stepsOf(&c) == nil {
 		return nil, fmt.Errorf("chain %q is not registered", c.Chain)
@@ -122,14 +170,11 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 	if o.Rate > 0 {
 		c.Rates = map[string]float64{c.Steps[step]: float64(o.Rate)}
 	}
-	key := ""
-	if o.IdempotencyKey != "" {
-		key = fmt.Sprintf("%s.retry.%d.%s", b.id, step, o.IdempotencyKey)
-	}
+	c.ID = newBulkID(b.partition)
 	name, none := c.Steps[step], true
-	again, err := b.engine.accept(ctx, &c, key, weir.KeepAll, func(yield func(entry, error) bool) {
+	items := func(yield func(entry, error) bool) {
 		for row, err := range b.Rows(ctx, RowOptions{State: report.Failed}) {
-			if err == nil && (row.Step != name || o.Match != nil && !o.Match(&row)) {
+			if err == nil && (row.Step != name || taken.has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
 				continue
 			}
 			none = false
@@ -137,7 +182,9 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 				return
 			}
 		}
-	})
+	}
+	at := place{partition: b.partition, generation: math.MaxUint64} // where the claims are does not depend on the map
+	again, err := b.engine.accept(ctx, at, &c, Ticket{}, retryName(b.id, step, no), weir.KeepAll, items)
 	if err != nil && none {
 		return nil, errNoneMatch
 	}

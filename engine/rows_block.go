@@ -29,7 +29,7 @@ func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error)
 		return nil, err
 	}
 	err = partition.ReadResults(rows{ctx, b.engine.store, at.partition}, b.engine.codec, b.id, at.no, func(x block.Result) error {
-		fillIn(&list[x.Item], x)
+		fillIn(&list[x.Item], x, b.spec.Steps[x.Step])
 		return nil
 	})
 	return list, err
@@ -65,15 +65,17 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 // waits notes that an item waits for another attempt, if it does.
 func waits(row *report.Row, s *block.State, i int) {
 	for k := range s.Retries {
-		if again := &s.Retries[k]; again.Items.Has(i) {
+		if again := &s.Retries[k]; again.Items.Has(i) && (again.Attempt > 1 || again.Crashes > 0) { // else it is only marked
 			row.State, row.Reason, row.Attempts = report.Waiting, "retry", int(again.Attempt)-1
 		}
 	}
 }
 
-// fillIn adds to a row what an action answered.
-func fillIn(row *report.Row, x block.Result) {
-	row.Attempts = max(row.Attempts, int(x.Attempts))
+// fillIn adds to a row what an action answered at a step. Attempts are those at the step that the row names.
+func fillIn(row *report.Row, x block.Result, step string) {
+	if step == row.Step {
+		row.Attempts = max(row.Attempts, int(x.Attempts))
+	}
 	switch x.Kind {
 	case block.Output:
 		if len(x.Output) > 0 {
@@ -97,7 +99,7 @@ func answered(row *report.Row, step int, output []byte) {
 // along is what the items of a block of a retry brought along from the bulk action before; nil: nothing.
 func (r *Report) along(ctx context.Context, no uint32) (*block.Items, error) {
 	b := r.bulk
-	if b.spec.FirstStep == 0 && b.spec.KeysOf == "" {
+	if !b.spec.Carries {
 		return nil, nil
 	}
 	items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, no+carriedBlocks)
@@ -129,10 +131,11 @@ func (r *Report) carriedTo(row *report.Row, along *block.Items, i int) (err erro
 			answered(row, step, a)
 		}
 	}
+	if row.RetryNo, err = strconv.ParseInt(along.ID(i), 10, 64); err != nil {
+		return fmt.Errorf("idempotency keys carried over: %w: %w", store.ErrCorrupt, err)
+	}
 	if spec.KeysOf != "" {
-		if row.KeyNo, err = strconv.ParseInt(along.ID(i), 10, 64); err != nil {
-			return fmt.Errorf("idempotency keys carried over: %w: %w", store.ErrCorrupt, err)
-		}
+		row.KeyNo = row.RetryNo
 	}
 	return nil
 }

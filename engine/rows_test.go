@@ -205,7 +205,7 @@ func TestTheRowsOfARetryHaveWhatWasBroughtAlong(t *testing.T) {
 			b := submit(t, r, weir.Spec[int, string]{Chain: c}, numbers(100))
 			wait(t, b)
 			fails = false
-			made, err := b.Retry(t.Context(), engine.RetryOptions{KeepKeys: keep})
+			made, err := b.Retry(t.Context(), engine.RetryOptions{NewKeys: !keep})
 			must(t, err)
 			wait(t, made[0])
 			list := read(t, made[0], engine.RowOptions{})

@@ -52,15 +52,29 @@ func (r *run) work() {
 		r.unprepared(err)
 		return
 	}
-	if !r.part.sure(time.Now()) { // the process was held up before the task could start
+	if err := r.mayCall(time.Now()); err != nil { // the process was held up before the task could start
 		r.uncalled = true
-		r.finish(&weir.RefusedError{After: time.Second, Err: errUnsure})
+		r.finish(&weir.RefusedError{After: time.Second, Err: err})
 		return
 	}
 	execute.Run(&r.ctx, r.cut.Step.Handle, &r.task, r.finish)
 }
 
-var errUnsure = errors.New("the lease of the partition may have run out")
+var (
+	errUnsure   = errors.New("the lease of the partition may have run out")
+	errOutdated = errors.New("the limits may have been changed")
+)
+
+// mayCall reports what the task was started on that may not hold any more.
+func (r *run) mayCall(now time.Time) error {
+	switch {
+	case !r.part.sure(now):
+		return errUnsure
+	case !r.part.engine.current(now):
+		return errOutdated
+	}
+	return nil
+}
 
 // finish tells the loop how the task ended, unless the loop has given up on it.
 func (r *run) finish(err error) {
@@ -76,10 +90,12 @@ func (r *run) finish(err error) {
 	var f *partition.Failure
 	if err != nil {
 		f = failureOf(err)
+		f.Uncalled = r.uncalled || f.Code == execute.CodeCancelled
 		f.Ours = f.Ours || r.uncalled
 	}
 	r.result = partition.Result{
 		Task: r.cut, Outcomes: r.task.Outcomes, Failure: f, Service: time.Now().UnixNano() - r.started,
+		Rejected: f == nil && execute.Rejected(&r.task),
 	}
 	r.part.mail.put(input{run: r})
 }

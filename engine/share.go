@@ -58,8 +58,8 @@ func (s *share) resource(r weir.Resource) *limit.PoolResource {
 	return res
 }
 
-// watch shares a resource with other nodes, and has the bell rung whenever somebody should look at it.
-func (s *share) watch(r weir.Resource, bell chan<- struct{}) *limit.PoolResource {
+// watch shares a resource with other nodes, and has the bell rung whenever its keeper should look at it.
+func (s *share) watch(r weir.Resource, bell chan<- struct{}) (*limit.PoolResource, *control) {
 	s.mu.Lock()
 	defer s.unlock()
 	res := s.resource(r)
@@ -67,7 +67,14 @@ func (s *share) watch(r weir.Resource, bell chan<- struct{}) *limit.PoolResource
 		s.bells = map[*limit.PoolResource][]chan<- struct{}{}
 	}
 	s.bells[res] = append(s.bells[res], bell)
-	return res
+	return res, s.controlOf(res, r)
+}
+
+// unwatch has the bell rung no more.
+func (s *share) unwatch(r *limit.PoolResource, bell chan<- struct{}) {
+	s.mu.Lock()
+	defer s.unlock()
+	s.bells[r] = slices.DeleteFunc(s.bells[r], func(b chan<- struct{}) bool { return b == bell })
 }
 
 // former tells when a former owner of a partition may last have started a task,
@@ -139,14 +146,21 @@ func (g *gate) Idle(now int64) {
 }
 
 // Cause implements sched.Explainer: why the lane was refused last. A resource that
-// flow control has nothing against is closed only to keep its rate; see waitOut.
+// flow control has nothing against is closed only to keep its rate, see waitOut, or
+// held only until its first call has succeeded: that bounds the calls in flight.
 func (g *gate) Cause() limit.Cause {
 	g.share.mu.Lock()
 	defer g.share.mu.Unlock()
-	if c := g.share.pool.Cause(g.lane); c != limit.CauseClosed || g.control.troubled() {
+	c := g.share.pool.Cause(g.lane)
+	switch {
+	case g.control.troubled():
 		return c
+	case c == limit.CauseClosed:
+		return limit.CauseRate
+	case c == limit.CauseCircuit:
+		return limit.CauseConcurrency
 	}
-	return limit.CauseRate
+	return c
 }
 
 // leave forgets the lanes of a partition that this node no longer owns.

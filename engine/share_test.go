@@ -35,7 +35,7 @@ func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
 	s.shared = true
 	s.former(now)
 	bell := make(chan struct{}, 1)
-	res := s.watch(limited, bell)
+	res, _ := s.watch(limited, bell)
 	g := s.gate(0, limited)
 	if at, ok := g.Take(now, 1, 1, false); ok || at != limit.Never || g.Cause() != limit.CauseRate {
 		t.Errorf("take = %v at %d, cause %v; want a refusal for the rate until there is a quota", ok, at, g.Cause())

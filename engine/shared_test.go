@@ -208,6 +208,7 @@ func TestASharedBulkActionIsPausedResumedAndCancelledAsOne(t *testing.T) {
 		if rep.State != "cancelled" || rep.Counts.Done <= int(p.Counts.Done) || rep.Counts.Cancelled == 0 {
 			t.Errorf("it ended as %s with %+v", rep.State, rep.Counts)
 		}
+		wantCancelledSteps(t, b, last.Cancelled)
 		if w := workers(t, s, b.ID()); len(w) != 4 {
 			t.Errorf("partitions %v worked on it, want four", w)
 		}

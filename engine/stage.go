@@ -48,6 +48,9 @@ func stagedFor(name weir.BulkID) weir.BulkID {
 // what it returns, and drops it when it is not needed any more. When it fails
 // nothing is kept. Ids are compared within the call.
 func (e *Engine) Stage(ctx context.Context, id weir.BulkID, rule weir.DuplicateRule, items iter.Seq2[weir.RawItem, error]) (Stage, error) {
+	if items == nil {
+		return Stage{}, errNoIterator()
+	}
 	p, err := e.partitionOf(id)
 	if err != nil {
 		return Stage{}, err

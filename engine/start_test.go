@@ -381,7 +381,7 @@ func submitAs(t *testing.T, r *rig, k engine.Ticket, s weir.Spec[json.RawMessage
 	return b
 }
 
-func TestARetryCanKeepTheKeys(t *testing.T) {
+func TestARetryKeepsTheKeysUnlessNewOnesAreAskedFor(t *testing.T) {
 	var mu sync.Mutex
 	keys := map[string]map[string]bool{} // by item
 	second := false
@@ -408,9 +408,9 @@ func TestARetryCanKeepTheKeys(t *testing.T) {
 			b := submit(t, r, spec(a), numbers(300))
 			wait(t, b)
 			second = true
-			again, err := b.Retry(t.Context(), engine.RetryOptions{KeepKeys: keep, IdempotencyKey: "k"})
+			again, err := b.Retry(t.Context(), engine.RetryOptions{NewKeys: !keep, IdempotencyKey: "k"})
 			must(t, err)
-			same, err := b.Retry(t.Context(), engine.RetryOptions{KeepKeys: keep, IdempotencyKey: "k"})
+			same, err := b.Retry(t.Context(), engine.RetryOptions{NewKeys: !keep, IdempotencyKey: "k"})
 			must(t, err)
 			if same[0].ID() != again[0].ID() {
 				t.Errorf("a second retry with the same key made %s beside %s", same[0].ID(), again[0].ID())

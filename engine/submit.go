@@ -22,7 +22,11 @@ import (
 // Submit accepts a bulk action. When it returns without an error, spec and items
 // are durable and will be run; until then nothing has been accepted. Items are
 // read one by one and never held all in memory; an error among them refuses all.
+// After Run has returned it fails with [weir.ErrClosed].
 func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], items iter.Seq2[weir.Item[In], error]) (*BulkAction, error) {
+	if items == nil {
+		return nil, fmt.Errorf("submit: %w", errNoIterator())
+	}
 	return submit(ctx, e, Ticket{}, s, func(yield func(entry, error) bool) {
 		for it, err := range items {
 			data, bad := encodeItem(it.Value)
@@ -31,6 +35,11 @@ func Submit[In, Out any](ctx context.Context, e *Engine, s weir.Spec[In, Out], i
 			}
 		}
 	})
+}
+
+// errNoIterator refuses items that are nil, which no range statement takes.
+func errNoIterator() error {
+	return &weir.FieldError{Code: "missing_field", Field: "items", Problem: "is nil", Fix: "pass an iterator, as engine.Items makes one of a slice"}
 }
 
 // Items turns a slice into what [Submit] takes.
@@ -122,23 +131,17 @@ func badText(s string, most int) string {
 }
 
 // accept writes the items and then the message that makes them a bulk action.
-func (e *Engine) accept(ctx context.Context, c *partition.Created, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
-	at, err := e.place(ctx, c.Tenant, key)
-	if err != nil {
-		return nil, err
+func (e *Engine) accept(ctx context.Context, at place, c *partition.Created, t Ticket, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
+	if e.ended.Load() {
+		return nil, fmt.Errorf("%w: Run has returned, so that nothing would run here; open another engine", weir.ErrClosed)
 	}
-	c.ID = newBulkID(at.partition)
-	return e.acceptAt(ctx, at, c, Ticket{}, key, rule, items)
-}
-
-func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t Ticket, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
 	if err := cmp.Or(e.room(), e.quotas.room(c.Tenant, 1)); err != nil {
 		return nil, err
 	}
 	p := at.partition
 	e.submits.begin(c.ID, p)
 	w := e.newIngest(ctx, p, c, rule)
-	w.drafted = t.ID != ""
+	w.drafted, w.sole = t.ID != "", t.Sole && !e.shared()
 	if c.Canary != nil {
 		w.cutAfter = c.Canary.Items
 	}
@@ -161,7 +164,7 @@ func (e *Engine) acceptAt(ctx context.Context, at place, c *partition.Created, t
 		w.unkept()
 		return e.refuse(ctx, p, c, w, err)
 	}
-	c.Items, c.Duplicates = w.count, w.duplicates+t.duplicates
+	c.Items, c.Duplicates = w.count, w.duplicates+t.Duplicates
 	if w.uneven {
 		c.Sizes = w.sizes
 	}
@@ -194,10 +197,10 @@ func (e *Engine) refuse(ctx context.Context, p int, c *partition.Created, w *ing
 	e.quotas.drop(c.ID)
 	taken := (*store.ClaimedError)(nil)
 	claimed := errors.As(err, &taken)
-	if w.drafted { // its blocks have the name of the draft, and may be those of the same submit by another node
-		if claimed {
-			return e.Get(ctx, c.ID)
-		}
+	switch {
+	case w.drafted && claimed:
+		return e.Get(ctx, c.ID)
+	case w.drafted && !w.sole: // its blocks may be those of the same submit by another
 		return nil, err
 	}
 	e.discard(ctx, p, c.ID)

@@ -148,9 +148,14 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 // eachUnread shows the messages in the inbox until yield returns false. At the
 // end of the inbox it waits for more, until ctx ends.
 func (e *Engine) eachUnread(ctx context.Context, part int, yield func(c *partition.Created, mark string) bool) error {
+	return e.eachMessage(ctx, part, e.store.Read, yield)
+}
+
+// eachMessage shows the messages of an inbox until yield returns false or read, which is a store's Read or Peek, has no more.
+func (e *Engine) eachMessage(ctx context.Context, part int, read func(context.Context, int, uint64, int) ([]store.Message, error), yield func(c *partition.Created, mark string) bool) error {
 	for after := uint64(0); ; {
-		msgs, err := e.store.Read(ctx, part, after, inboxRead)
-		if err != nil {
+		msgs, err := read(ctx, part, after, inboxRead)
+		if err != nil || len(msgs) == 0 {
 			return err
 		}
 		for _, m := range msgs {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/sched"
 )
 
 // tally is what the loop of a partition counts for the metrics of its node. It
@@ -28,14 +29,16 @@ type tally struct {
 
 // counted is a bulk action as it was counted last.
 type counted struct {
-	tenant    string
-	actions   []string          // by step
-	steps     []weir.StepCounts // as counted
-	done      int64
-	cancelled int64
-	started   int64
-	progress  int64 // when something of it last ended or was in flight
-	ended     int64 // items, then
+	tenant  string
+	actions []string          // by step
+	steps   []weir.StepCounts // as counted
+	done    int64
+	started int64
+
+	// Whether it stalls: see stalls.
+	moved, refused int64 // as of the last look
+	progress       int64 // when items of it last ended or finished a step
+	obstructed     int64 // when its calls were last refused or its circuit was open
 }
 
 // begin makes the tally of a partition that was loaded.
@@ -50,10 +53,17 @@ func (t *tally) know(now int64, m *partition.Machine, h *partition.Held) {
 		return // its home counts it
 	}
 	k := &counted{
-		tenant: h.Tenant, actions: m.Actions(h.ID), steps: slices.Clone(h.Steps), done: h.Counts.Done, cancelled: h.Counts.Cancelled,
-		started: h.Started, progress: now, ended: h.Counts.Ended(),
+		tenant: h.Tenant, actions: m.Actions(h.ID), steps: slices.Clone(h.Steps), done: h.Counts.Done,
+		started: h.Started, progress: now,
 	}
+	k.moved, k.refused = moves(h)
 	t.bulks[h.ID] = k
+	for _, action := range k.actions { // its counters begin at 0
+		t.action(action)
+		for _, state := range finishStates {
+			t.finished[finish{action, k.tenant, state}] += 0
+		}
+	}
 }
 
 // created notes a bulk action that is new here.
@@ -127,17 +137,14 @@ func (t *tally) ended(now int64, k *counted, v *weir.Progress) {
 	for i := range min(len(v.Steps), len(k.steps)) {
 		is, was := &v.Steps[i], &k.steps[i]
 		count(i, "failed", is.Failed-was.Failed)
+		count(i, "cancelled", is.LeftOut+is.Cancelled-was.LeftOut-was.Cancelled)
 		if *is != *was {
 			t.action(action(i)).attempts(is, was)
 		}
 	}
 	copy(k.steps, v.Steps)
 	count(len(k.actions)-1, "done", v.Counts.Done-k.done)
-	count(len(k.actions)-1, "cancelled", v.Counts.Cancelled-k.cancelled)
-	k.done, k.cancelled = v.Counts.Done, v.Counts.Cancelled
-	if n := v.Counts.Ended(); n != k.ended || v.Counts.InFlight > 0 {
-		k.ended, k.progress = n, now
-	}
+	k.done = v.Counts.Done
 	if v.State.Final() {
 		t.outcomes[outcomeOf(v)]++
 		delete(t.bulks, v.ID)
@@ -218,11 +225,40 @@ func (p *part) takeCensus(now int64) {
 }
 
 // stalls reports whether a bulk action stands still that should not: it runs, and
-// nothing of it has been in flight or ended for a while, nor waits for its time.
+// for a while no item has ended or finished a step. One whose calls take long, whose
+// retries wait for their time or that waits for its turn stands still for a good
+// reason, unless calls are refused or the circuit is open.
 func (t *tally) stalls(now int64, k *counted, h *partition.Held) bool {
-	if h.State != weir.BulkRunning || h.InFlight > 0 || h.Waiting > 0 || h.Counts.Ended() != k.ended {
-		k.ended, k.progress = h.Counts.Ended(), now
+	moved, refused := moves(h)
+	if h.State != weir.BulkRunning || moved != k.moved {
+		k.moved, k.refused, k.progress = moved, refused, now
+		return false
+	}
+	if refused != k.refused || slices.Contains(obstructions[:], h.Waits) {
+		k.refused, k.obstructed = refused, now
+	}
+	excused := h.InFlight > 0 || h.Waiting > 0 || slices.Contains(queued[:], h.Waits)
+	if excused && now-k.obstructed > stallsAfter {
 		return false
 	}
 	return now-k.progress > stallsAfter
+}
+
+// obstructions lists what bulk actions wait on that may never end.
+var obstructions = [...]string{"failing", sched.CauseClosed.WaitingOn(), sched.CauseCircuit.WaitingOn()}
+
+// queued lists what bulk actions wait on that get their turn.
+var queued = [...]string{
+	sched.CauseRate.WaitingOn(), sched.CauseConcurrency.WaitingOn(), sched.CauseSlots.WaitingOn(), sched.CauseFairShare.WaitingOn(),
+	sched.CausePaused.WaitingOn(), sched.CauseTenantPaused.WaitingOn(),
+}
+
+// moves returns how many times items have ended or finished a step, and how many were refused.
+func moves(h *partition.Held) (moved, refused int64) {
+	moved = h.Counts.Ended()
+	for i := range h.Steps {
+		moved += h.Steps[i].Done + h.Steps[i].LeftOut
+		refused += h.Steps[i].Refused
+	}
+	return moved, refused
 }

@@ -121,8 +121,8 @@ func (e *Engine) bounded() map[string]bool {
 
 func boundedOf(l *weir.Limits) map[string]bool {
 	out := map[string]bool{}
-	for name, t := range l.Tenants {
-		if t.MaxPending > 0 {
+	for _, name := range l.TenantNames() {
+		if l.Tenant(name).MaxPending > 0 {
 			out[name] = true
 		}
 	}

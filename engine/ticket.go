@@ -18,22 +18,28 @@ type Ticket struct {
 	// ID is one that [Engine.NewID] made: submitting it again, from whichever node, changes nothing. The
 	// idempotency key of the spec is not used then. Default: a new one is made.
 	ID weir.BulkID
-	// Expected is how many items there are at most, where that is known. A canary of some percent needs it.
+	// Expected is how many items there are before duplicates are left out, where that is known.
 	Expected int64
+	// Duplicates is how many rows were left out before, because their id came twice. They count with those left out now.
+	Duplicates int64
 	// AllowEmpty accepts a bulk action without items, which has completed at once.
 	AllowEmpty bool
 	// Notify tells Options.Events of it.
 	Notify bool
 	// KeepFor is how long it is kept after its end. Default: as long as all are.
 	KeepFor time.Duration
+	// Sole says that no other submit of the ID is under way in this process: one that is refused leaves no items.
+	// Where other processes use the store they stay until the next start, since one of them may submit the same.
+	Sole bool
 	// Extra is stored with it, and found again by [BulkAction.Extra]. JSON.
 	Extra json.RawMessage
-
-	duplicates int64 // that were left out before
 }
 
 // SubmitAs is [Submit] with a ticket, of items as they are.
 func (e *Engine) SubmitAs(ctx context.Context, t Ticket, s weir.Spec[json.RawMessage, json.RawMessage], items iter.Seq2[weir.RawItem, error]) (*BulkAction, error) {
+	if items == nil {
+		return nil, fmt.Errorf("submit: %w", errNoIterator())
+	}
 	return submit(ctx, e, t, s, entries(items))
 }
 
@@ -55,7 +61,7 @@ func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, can
 	if err != nil {
 		return nil, err
 	}
-	if canary != nil && canary.Items == 0 && t.Expected == 0 { // how many a percentage is shows when all are there
+	if canary != nil && canary.Items == 0 && (t.Expected == 0 || rule == weir.KeepFirst) { // how many a percentage is shows when all are there, without duplicates
 		e.submits.begin(c.ID, at.partition) // the sweep of a start must not take what is set aside for it
 		aside, err := e.Stage(ctx, c.ID, rule, rawItems(items))
 		if err != nil {
@@ -64,12 +70,12 @@ func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, can
 		}
 		defer func() { _ = e.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
 		t.Expected, items, rule = aside.Items, entries(e.Staged(ctx, aside)), weir.KeepAll
-		t.duplicates = aside.Duplicates
+		t.Duplicates += aside.Duplicates
 	}
 	if c.Canary = canaryOf(canary, t.Expected); t.ID != "" {
 		key = ""
 	}
-	return e.acceptAt(ctx, at, c, t, key, rule, items)
+	return e.accept(ctx, at, c, t, key, rule, items)
 }
 
 // placeOf says where a bulk action goes, and gives it its id.
@@ -169,4 +175,29 @@ func checkRates(c *partition.Created, rates map[string]weir.Rate, bad *weir.Inpu
 			c.Rates[step] = float64(rate)
 		}
 	}
+}
+
+// CheckItems says what is wrong with items that are all at hand, as a submit would, and writes nothing.
+func CheckItems(rule weir.DuplicateRule, items iter.Seq2[weir.RawItem, error]) error {
+	first, no := map[string]int64{}, int64(0)
+	for it, err := range items {
+		if err == nil {
+			err = checkItem(no, it.ID, it.Value)
+		}
+		if err == nil {
+			err = checkJSON(no, []byte(it.ID), it.Value)
+		}
+		if err != nil {
+			return err
+		}
+		no++
+		if rule != weir.RefuseDuplicates {
+			continue
+		}
+		if before := first[it.ID]; before > 0 {
+			return &weir.DuplicateError{ID: it.ID, Item: no, First: before}
+		}
+		first[it.ID] = no
+	}
+	return nil
 }

@@ -116,6 +116,8 @@ type Inbox interface {
 	// Read returns up to limit messages after seq, oldest first. It waits until
 	// there is one or ctx ends, without polling.
 	Read(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)
+	// Peek is Read without the wait: it returns no message if there is none after seq.
+	Peek(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)
 }
 
 // Row is one key and its value.
@@ -178,6 +180,7 @@ type Leases interface {
 	//
 	//  - Exclusive: returns ErrHeld while another owner's lease lasts.
 	//  - Fencing: the token is newer than every one before; from now on all others are refused.
+	//  - Patient: a store that is a [Witness] returns ErrHeld while a former owner has precedence, see [ReturnFor].
 	Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (Token, error)
 	// Renew extends the lease to ttl from now, or returns ErrFenced.
 	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) error

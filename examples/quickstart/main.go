@@ -31,10 +31,13 @@ func main() {
 	defer store.Close()
 	eng := must(engine.Open(ctx, store, engine.Options{}))
 	must(0, engine.Handle(eng, greet))
-	go func() { must(0, eng.Run(ctx)) }()
+	ended := make(chan error)
+	go func() { ended <- eng.Run(ctx) }()
 	bulk := must(engine.Submit(ctx, eng, weir.Spec[User, string]{Chain: weir.Start(greet)}, users(1000)))
 	report := must(bulk.Wait(ctx))
 	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)
+	stop() // let the engine hand over before its store is closed
+	must(0, <-ended)
 }
 
 func users(n int) func(func(weir.Item[User], error) bool) { // any iterator will do: a file, a query

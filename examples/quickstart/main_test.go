@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -16,7 +18,12 @@ func Example() {
 	if err := os.Chdir(dir); err != nil {
 		panic(err)
 	}
+	var warnings strings.Builder
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&warnings, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	defer slog.SetDefault(before)
 	main()
+	fmt.Print(warnings.String())
 	// Output: done 1000 failed 0
 }
 

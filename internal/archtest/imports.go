@@ -24,7 +24,7 @@ var Core = []string{
 	"internal/forecast", "internal/partition", "internal/coord", "internal/model", "internal/sched", "internal/limit",
 	"internal/retry", "internal/scale", "internal/flow", "internal/block", "internal/heap",
 	"internal/route", "internal/quota", "internal/filter", "internal/fault",
-	"internal/mapping", "internal/near",
+	"internal/mapping", "internal/near", "internal/jsonsize",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.

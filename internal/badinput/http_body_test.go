@@ -13,7 +13,7 @@ const steps = `"steps":[{"action":"award"}]`
 
 // head begins a request on a connection of its own.
 func head(kind, more string) string {
-	return "POST /v1/bulk-actions/{draft}/items HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\nContent-Type: " + kind + "\n" + more + "\n\n"
+	return "POST /v1/bulk-actions/{draft}/items HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\nContent-Type: " + kind + "\n" + more + "\n\n"
 }
 
 func pack(text []byte) []byte {
@@ -114,12 +114,12 @@ func bodyRows() []row {
 		{26, "headers of more than 64 KiB", onWire(withHeader(128<<10), nothing), 431, "", ""},
 		{27, "10,000 query parameters", asks("GET", bulk+"?"+strings.Repeat("a=1&", 10_000), ""), 400, "bad_query", "too many parameters"},
 		{27, "an unknown parameter", asks("GET", bulk+"?stat=draft", ""), 400, "bad_query", "stat|did you mean state?"},
-		{27, "a query that cannot be read", onWire("GET /v1/bulk-actions?a=%zz HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 400, "bad_query", "cannot be read"},
-		{28, "..", onWire("GET /v1/../v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
-		{28, "%2e%2e", onWire("GET /v1/%2e%2e/v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
-		{28, "%2f", onWire("GET /v1%2fbulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
-		{28, "%2f in an id", onWire("GET /v1/bulk-actions/..%2f..%2fetc HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 404, "", ""},
-		{28, "%00", onWire("GET /v1/bulk-actions/a%00b HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
+		{27, "a query that cannot be read", onWire("GET /v1/bulk-actions?a=%zz HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 400, "bad_query", "cannot be read"},
+		{28, "..", onWire("GET /v1/../v1/bulk-actions HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
+		{28, "%2e%2e", onWire("GET /v1/%2e%2e/v1/bulk-actions HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
+		{28, "%2f", onWire("GET /v1%2fbulk-actions HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
+		{28, "%2f in an id", onWire("GET /v1/bulk-actions/..%2f..%2fetc HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 404, "", ""},
+		{28, "%00", onWire("GET /v1/bulk-actions/a%00b HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n\n", nothing), 404, "no_such_route", ""},
 		{29, "a wrong method", allowing("GET, POST, HEAD", asks("DELETE", bulk, "")), 405, "method_not_allowed", "DELETE|GET or POST"},
 		{30, "an unknown path", asks("GET", "/v1/bulk-action", ""), 404, "no_such_route", "/v1/bulk-action|/docs"},
 	}
@@ -127,11 +127,11 @@ func bodyRows() []row {
 
 // withHeader and withHeaders are requests with that many bytes of a header, and that many headers.
 func withHeader(bytes int) string {
-	return "GET /v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\nX-Large: " + strings.Repeat("x", bytes) + "\n\n"
+	return "GET /v1/bulk-actions HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\nX-Large: " + strings.Repeat("x", bytes) + "\n\n"
 }
 
 func withHeaders(n int) string {
-	return "GET /v1/bulk-actions HTTP/1.1\nHost: weir\nAuthorization: Bearer {key}\n" + strings.Repeat("Cookie: "+strings.Repeat("x", 40)+"\n", n) + "\n"
+	return "GET /v1/bulk-actions HTTP/1.1\nHost: localhost\nAuthorization: Bearer {key}\n" + strings.Repeat("Cookie: "+strings.Repeat("x", 40)+"\n", n) + "\n"
 }
 
 // allowing wants the header Allow.

@@ -66,7 +66,7 @@ func startWithoutSocket(t *testing.T) func(method, path, body string) (int, []by
 		_ = s.Close()
 	})
 	return func(method, path, body string) (int, []byte) {
-		r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+		r := httptest.NewRequestWithContext(ctx, method, "http://localhost"+path, strings.NewReader(body))
 		if body == "" {
 			r.Body = http.NoBody
 		} else {

@@ -65,7 +65,7 @@ func stillRunning(t *testing.T) {
 	<-reached
 	second := w.call("acme", "POST", "/v1/bulk-actions", body, "Idempotency-Key", "k")
 	close(release)
-	wantLater(t, second, 409, "in_progress", "the same request is being done")
+	wantLater(t, second, 409, "in_progress", "another try of the same request is under way")
 	made := <-first
 	again := w.call("acme", "POST", "/v1/bulk-actions", body, "Idempotency-Key", "k")
 	if made.status != 201 || again.status != 201 || again.header.Get("Idempotency-Replayed") != "true" || string(made.raw) != string(again.raw) {

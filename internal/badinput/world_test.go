@@ -116,7 +116,7 @@ func (w *world) serve(e *engine.Engine) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(w.t, err)
 	w.addr = listener.Addr().String()
-	web := server.HTTP(w.Handler(), slog.New(slog.DiscardHandler))
+	web := server.HTTP(context.Background(), w.Handler(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 3)
 	go func() { ended <- e.Run(ctx) }()

@@ -49,20 +49,21 @@ type claim struct {
 	none    bool // every measured value is 0
 }
 
-// judge prints a claim with its measured values: the best first, then all of them from low to high.
+// judge prints a claim with its measured values. What was promised holds for every
+// run, so the worst one counts: the smallest of "at least", the largest of "at most".
 func (b *bench) judge(c claim, values ...float64) {
 	slices.Sort(values)
-	best, target, ok := values[len(values)/2], "", true
+	worst, target, ok := values[len(values)/2], "", true
 	switch {
 	case c.atLeast > 0:
-		best = values[len(values)-1]
-		target, ok = ">= "+number(c.atLeast), best >= c.atLeast
+		worst = values[0]
+		target, ok = ">= "+number(c.atLeast), worst >= c.atLeast
 	case c.atMost > 0:
-		best = values[0]
-		target, ok = "<= "+number(c.atMost), best <= c.atMost
+		worst = values[len(values)-1]
+		target, ok = "<= "+number(c.atMost), worst <= c.atMost
 	case c.none:
-		best = values[len(values)-1]
-		target, ok = "0", best == 0
+		worst = values[len(values)-1]
+		target, ok = "0", worst == 0
 	}
 	verdict := "ok  "
 	switch {
@@ -76,7 +77,7 @@ func (b *bench) judge(c claim, values ...float64) {
 	if len(values) > 1 {
 		spread = fmt.Sprintf("  (%s to %s of %d)", number(values[0]), number(values[len(values)-1]), len(values))
 	}
-	fmt.Fprintf(b.out, "%s %-62s %12s %-9s %-12s%s\n", verdict, c.what, number(best), c.unit, target, spread)
+	fmt.Fprintf(b.out, "%s %-62s %12s %-9s %-12s%s\n", verdict, c.what, number(worst), c.unit, target, spread)
 }
 
 // number writes three or four digits and thousands apart, as people read them.

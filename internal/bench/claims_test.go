@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestJudgeHoldsTheBestAgainstTheTarget(t *testing.T) {
+func TestJudgeHoldsTheWorstAgainstTheTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		claim  claim
@@ -14,10 +14,10 @@ func TestJudgeHoldsTheBestAgainstTheTarget(t *testing.T) {
 		missed int
 		want   []string // in the line
 	}{
-		{"at least: one that reaches it is enough", claim{atLeast: 700_000}, []float64{500_000, 800_000}, 0, []string{"ok", "800,000", ">= 700,000", "500,000 to 800,000 of 2"}},
-		{"at least: all below", claim{atLeast: 700_000}, []float64{500_000, 699_999}, 1, []string{"MISS", "699,999"}},
-		{"at most: the smallest counts", claim{atMost: 2}, []float64{3, 1.5}, 0, []string{"ok", "1.500", "<= 2"}},
-		{"at most: all above", claim{atMost: 2}, []float64{3}, 1, []string{"MISS"}},
+		{"at least: all reach it", claim{atLeast: 700_000}, []float64{900_000, 800_000}, 0, []string{"ok", "800,000", ">= 700,000", "800,000 to 900,000 of 2"}},
+		{"at least: one is below", claim{atLeast: 700_000}, []float64{800_000, 699_999}, 1, []string{"MISS", "699,999"}},
+		{"at most: the largest counts", claim{atMost: 2}, []float64{3, 1.5}, 1, []string{"MISS", "3", "<= 2"}},
+		{"at most: all below", claim{atMost: 2}, []float64{1.5, 1}, 0, []string{"ok", "1.500"}},
 		{"none: a single one is too many", claim{none: true}, []float64{1, 0}, 1, []string{"MISS"}},
 		{"none: there was none", claim{none: true}, []float64{0, 0}, 0, []string{"ok"}},
 		{"only told: the middle one", claim{}, []float64{9, 1, 5}, 0, []string{"5", "1 to 9 of 3"}},

@@ -55,6 +55,16 @@ func (s *Set) AndNot(t *Set) {
 	}
 }
 
+// Meets reports whether s and t have an item in common.
+func (s *Set) Meets(t *Set) bool {
+	for i := range s {
+		if s[i]&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Equal reports whether both sets hold the same items.
 func (s *Set) Equal(t *Set) bool { return *s == *t }
 

@@ -20,8 +20,22 @@ type Retry struct {
 	Step    uint8
 	Attempt uint8
 	Fails   uint8 // failures of the whole task
+	Crashes uint8 // processes that ended while it ran, at most MaxCrashes
+	Started bool  // marked before its start: it may be running
 	Due     int64 // when the attempt may start, unix nanoseconds
 	Items   Set
+}
+
+// MaxCrashes is the most that Retry.Crashes can hold.
+const MaxCrashes = 127
+
+// crashes packs Crashes and Started into a byte.
+func (r *Retry) crashes() byte {
+	b := min(r.Crashes, MaxCrashes) << 1
+	if r.Started {
+		b |= 1
+	}
+	return b
 }
 
 // Append appends the packed state: number of items, number of steps, the sets
@@ -43,7 +57,7 @@ func (s *State) Append(dst []byte) []byte {
 	due := int64(0)
 	for i := range s.Retries {
 		r := &s.Retries[i]
-		dst = append(dst, r.Step, r.Attempt, r.Fails)
+		dst = append(dst, r.Step, r.Attempt, r.Fails, r.crashes())
 		dst = binary.AppendVarint(dst, r.Due-due)
 		dst = r.Items.pack(dst, s.Size)
 		due = r.Due
@@ -79,6 +93,8 @@ func (s *State) retries(r *reader, steps int) {
 	for n := r.upTo(len(r.rest)); n > 0 && !r.bad; n-- {
 		s.Retries = append(s.Retries, Retry{Step: r.byte(), Attempt: r.byte(), Fails: r.byte()})
 		q := &s.Retries[len(s.Retries)-1]
+		crashes := r.byte()
+		q.Crashes, q.Started = crashes>>1, crashes&1 != 0
 		due += r.varint()
 		q.Due = due
 		q.Items.unpack(r, s.Size)

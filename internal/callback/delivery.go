@@ -8,11 +8,12 @@ import (
 // State is where a delivery is.
 type State string
 
-// The states of a delivery. Sending again leads from the last two back to the first.
+// The states of a delivery. Sending again leads from all others back to the first.
 const (
 	Pending   State = "pending"
 	Delivered State = "delivered"
-	Failed    State = "failed" // the schedule is at its end, or the endpoint is gone
+	Failed    State = "failed"    // the schedule is at its end, or the endpoint answered 410
+	Cancelled State = "cancelled" // the endpoint was switched off or removed before it was sent
 )
 
 // Kinds of endpoints.
@@ -39,6 +40,7 @@ type Delivery struct {
 	State    State  `json:"state"`
 	// Round is how often it was begun: more than 1 if it was sent again.
 	Round    int       `json:"round"`
+	Begun    time.Time `json:"begun"`        // when this round began
 	Tries    int       `json:"tries"`        // in this round
 	Due      time.Time `json:"due,omitzero"` // of the next attempt, while pending
 	Ended    time.Time `json:"ended,omitzero"`
@@ -96,18 +98,37 @@ func (d *Delivery) settle(c *claim, a Attempt, now time.Time, u float64) bool {
 	if a.Code == CodeInterrupted {
 		return true // the next one begins where this one did
 	}
-	d.Attempts = append(d.Attempts, a)
-	d.Attempts = slices.Clone(d.Attempts[max(0, len(d.Attempts)-keptAttempts):])
+	d.remember(a)
 	d.Tries++
 	after, again := rest(d.Tries, a.asked, u)
 	switch {
 	case a.Code == "":
 		d.end(Delivered, now)
+	case a.Code == CodeDisabled:
+		d.end(Cancelled, now)
 	case a.Code.final() || d.Once || !again:
 		d.end(Failed, now)
 	default:
 		d.Due = now.Add(after)
 	}
+	return true
+}
+
+// remember keeps the last attempts.
+func (d *Delivery) remember(a Attempt) {
+	d.Attempts = append(d.Attempts, a)
+	d.Attempts = slices.Clone(d.Attempts[max(0, len(d.Attempts)-keptAttempts):])
+}
+
+// cancel ends a delivery that is pending, whichever node has claimed it, and
+// reports whether it was.
+func (d *Delivery) cancel(now time.Time) bool {
+	if d.State != Pending {
+		return false
+	}
+	d.Claim = nil
+	d.remember(Attempt{At: now, Code: CodeDisabled, Error: errDisabled.Error()})
+	d.end(Cancelled, now)
 	return true
 }
 
@@ -121,6 +142,6 @@ func (d *Delivery) again(now time.Time) {
 		return
 	}
 	d.State, d.Due, d.Ended, d.Claim = Pending, now, time.Time{}, nil
-	d.Tries = 0
+	d.Tries, d.Begun = 0, now
 	d.Round++
 }

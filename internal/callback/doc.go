@@ -28,8 +28,10 @@
 //
 // A node claims a delivery for a little longer than an attempt may take. In normal
 // operation it is sent once; after a crash, or a pause longer than the claim, it
-// may be sent again. At most two attempts are under way for one host, so that a
-// host that hangs delays nobody else.
+// may be sent again. At most two attempts are under way for one endpoint, and for
+// the URLs of one tenant's events at one host, so that a receiver that hangs delays
+// no other one; and at most 16 for one host, so that a host that hangs for all tenants
+// does not delay other hosts.
 //
 // Signatures are those of package execute. Connections are made by the transport
 // and the dialer that come from outside, which have to be those of package egress.

@@ -29,12 +29,18 @@ type Endpoint struct {
 	Disabled time.Time `json:"disabled,omitzero"`
 	// PublicKey checks the signatures, if they are not made with a shared secret.
 	PublicKey string `json:"public_key,omitempty"`
+	// Set records who changed it last at run time, and when; zero for one that is as the configuration file says.
+	Set weir.Stamp `json:"set,omitzero"`
+	// File is what the configuration file says of it; nil for one that the file does not have.
+	File *FileEndpoint `json:"file,omitempty"`
 }
 
 // endpointRecord is an endpoint as it is kept.
 type endpointRecord struct {
 	Endpoint
 	Sealed string `json:"sealed,omitempty"`
+	// SealedFile is the secret of File.
+	SealedFile string `json:"sealed_file,omitempty"`
 }
 
 // wants reports whether the endpoint is to hear of an event.

@@ -16,9 +16,6 @@ import (
 
 // Types of events of a bulk action.
 const (
-	TypeStarted     = "bulk_action.started"
-	TypePaused      = "bulk_action.paused"
-	TypeResumed     = "bulk_action.resumed"
 	TypeCanaryReady = "bulk_action.canary_ready" // waits to be approved
 	TypeCompleted   = "bulk_action.completed"
 	TypeStopped     = "bulk_action.stopped" // by a rule
@@ -31,7 +28,7 @@ const TypePing = "webhook.ping"
 
 // Types lists the types that an endpoint may ask for.
 func Types() []string {
-	return []string{TypeStarted, TypePaused, TypeResumed, TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed}
+	return []string{TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed}
 }
 
 // maxData bounds what an event may carry, so that its record fits in every store.

@@ -66,7 +66,7 @@ func TestPublishedLibraryVerifiesWhatReceiversGet(t *testing.T) {
 			}
 			body[i] ^= 1
 		}
-		if ct := req.Header.Get("Content-Type"); ct != "application/json" {
+		if ct := req.Header.Get("Content-Type"); ct != contentType {
 			verdicts = append(verdicts, fmt.Errorf("content type is %q", ct))
 		}
 	})

@@ -112,6 +112,7 @@ func (n *Notifier) keepDelivery(ctx context.Context, event string, ev eventRecor
 		At: ev.At, Kind: to.kind, Endpoint: to.endpoint, URL: to.target.URL,
 		State: Pending, Round: 1, Due: wall(), Once: to.once, Claim: by,
 	}
+	d.Begun = d.Due
 	if to.target.Secret != "" {
 		var err error
 		if d.Sealed, err = n.seal(placeOfDelivery(d.ID), secrets{{Text: to.target.Secret}}); err != nil {
@@ -149,15 +150,20 @@ type notice struct {
 	// What a node has to know of a pending delivery before it claims it. Due is never
 	// later than that of the delivery.
 	Delivery string    `json:"delivery,omitempty"`
+	Tenant   string    `json:"tenant,omitempty"`
+	Endpoint string    `json:"endpoint,omitempty"`
 	Host     string    `json:"host,omitempty"`
 	Round    int       `json:"round,omitempty"`
 	Due      time.Time `json:"due,omitzero"`
+	Since    time.Time `json:"since,omitzero"` // when the delivery's round began
 }
 
 func noticeOf(d Delivery, host string) notice {
-	return notice{BulkAction: d.BulkAction, Delivery: d.ID, Host: host, Round: d.Round, Due: d.Due}
+	return notice{
+		BulkAction: d.BulkAction, Delivery: d.ID, Tenant: d.Tenant, Endpoint: d.Endpoint, Host: host, Round: d.Round, Due: d.Due, Since: d.Begun,
+	}
 }
 
 func jobOf(d Delivery, host string) job {
-	return job{pendingName(d), d.ID, d.BulkAction, host, d.Round, d.Due}
+	return job{pendingName(d), d.ID, d.BulkAction, lane{d.Tenant, d.Endpoint, host}, d.Round, d.Due}
 }

@@ -27,9 +27,13 @@ type Result string
 // The results of attempts.
 const (
 	ResultDelivered Result = "delivered"
-	ResultRetried   Result = "retried" // it failed and will be tried again
-	ResultFailed    Result = "failed"  // it failed for good
+	ResultRetried   Result = "retried"   // it failed and will be tried again
+	ResultFailed    Result = "failed"    // it failed for good
+	ResultCancelled Result = "cancelled" // the endpoint was switched off or removed
 )
+
+// Results lists all results.
+func Results() []Result { return []Result{ResultDelivered, ResultRetried, ResultFailed} }
 
 // Options configures [New]. Store, Transport and CheckURL are required.
 type Options struct {
@@ -54,7 +58,10 @@ type Options struct {
 	Topics []Topic
 	// AtOnce is how many attempts may be under way. Default 64, at least 1.
 	AtOnce int
-	// PerHost is how many of them may be for one host. Default 2, at least 1.
+	// PerEndpoint is how many of them may be of one tenant for one host, those of each registered
+	// endpoint apart. Default 2, at least 1.
+	PerEndpoint int
+	// PerHost is how many of them may be for one host, of all tenants. Default 16, at least 1.
 	PerHost int
 	// Timeout of an attempt. Default 15s.
 	Timeout time.Duration
@@ -73,7 +80,8 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Source = cmp.Or(o.Source, "/weir")
 	o.AtOnce = cmp.Or(o.AtOnce, 64)
-	o.PerHost = cmp.Or(o.PerHost, 2)
+	o.PerEndpoint = cmp.Or(o.PerEndpoint, 2)
+	o.PerHost = cmp.Or(o.PerHost, 16)
 	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
 	o.ScanEvery = cmp.Or(o.ScanEvery, 10*time.Second)
 	o.DrainFor = cmp.Or(o.DrainFor, 5*time.Second)
@@ -98,8 +106,8 @@ func (o Options) validate() error {
 		return errors.New("callback: Transport is required")
 	case o.CheckURL == nil:
 		return errors.New("callback: CheckURL is required")
-	case o.AtOnce < 1 || o.PerHost < 1:
-		return fmt.Errorf("callback: AtOnce is %d and PerHost %d, want 1 at least", o.AtOnce, o.PerHost)
+	case o.AtOnce < 1 || o.PerHost < 1 || o.PerEndpoint < 1:
+		return fmt.Errorf("callback: AtOnce is %d, PerHost %d and PerEndpoint %d, want 1 at least", o.AtOnce, o.PerHost, o.PerEndpoint)
 	case o.Timeout < 0 || o.ScanEvery < 0 || o.DrainFor < 0:
 		return errors.New("callback: a duration is negative")
 	}
@@ -128,7 +136,8 @@ type Notifier struct {
 	queue *queue
 	woken chan struct{}
 
-	scanRest atomic.Int64 // nanoseconds between the last scan and the next
+	scanRest atomic.Int64              // nanoseconds between the last scan and the next
+	oldest   atomic.Pointer[time.Time] // when the oldest pending delivery began; zero for none
 }
 
 // New returns a notifier. [Notifier.Close] it after Run has returned.
@@ -150,7 +159,7 @@ func New(o Options) (*Notifier, error) {
 		events:     records.New[eventRecord](o.Store, "event"),
 		deliveries: records.New[Delivery](o.Store, "delivery"),
 		notices:    records.New[notice](o.Store, "notice"),
-		queue:      newQueue(o.PerHost),
+		queue:      newQueue(o.PerEndpoint, o.PerHost),
 		woken:      make(chan struct{}, 1),
 	}
 	for _, t := range o.Topics {

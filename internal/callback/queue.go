@@ -6,16 +6,20 @@ import (
 	"github.com/weirhq/weir/internal/heap"
 )
 
-// maxPerHost bounds how many jobs for one host are held in memory. The others wait
-// in the store, and a host that hangs crowds nobody out.
-const maxPerHost = 256
+// maxPerLane bounds how many jobs of one lane are held in memory. The others wait
+// in the store, and a receiver that hangs crowds no other one out.
+const maxPerLane = 256
+
+// lane is what has places of its own: the deliveries of a tenant to a host, those
+// of each registered endpoint apart.
+type lane struct{ tenant, endpoint, host string }
 
 // job is a pending delivery that this node knows of.
 type job struct {
 	notice   string // name of its pending notice
 	delivery string
 	bulk     string
-	host     string
+	lane     lane
 	round    int
 	due      time.Time
 }
@@ -24,64 +28,82 @@ type job struct {
 func (j job) Before(o job) bool { return j.due.Before(o.due) }
 
 // queue tells which job is next: the one that has been due for longest, of those
-// whose host has less than limit under way. It has no clock and no lock.
+// whose lane and whose host have places left. It has no clock and no lock.
 type queue struct {
-	limit int
-	due   heap.Heap[job]
-	hosts map[string]*host
-	known map[string]bool // notices that are here or under way
+	perLane, perHost int
+	due              heap.Heap[job]
+	lanes            map[lane]*places
+	hosts            map[string]*places
+	known            map[string]bool // notices that are here or under way
 }
 
-type host struct {
+// places are those of a lane or of a host.
+type places struct {
 	jobs   int            // all of them
 	busy   int            // under way
 	parked heap.Heap[job] // were due when all places were taken
 }
 
-func newQueue(limit int) *queue {
-	return &queue{limit: limit, hosts: map[string]*host{}, known: map[string]bool{}}
+func newQueue(perLane, perHost int) *queue {
+	return &queue{perLane: perLane, perHost: perHost, lanes: map[lane]*places{}, hosts: map[string]*places{}, known: map[string]bool{}}
 }
 
-// add takes a job, unless it is known or its host has too many.
+// add takes a job, unless it is known or its lane has too many.
 func (q *queue) add(j job) bool {
-	h := q.hosts[j.host]
-	if h == nil {
-		h = &host{}
-	}
-	if q.known[j.notice] || h.jobs >= maxPerHost {
+	l := placesOf(q.lanes, j.lane)
+	if q.known[j.notice] || l.jobs >= maxPerLane {
 		return false
 	}
-	h.jobs++
-	q.hosts[j.host], q.known[j.notice] = h, true
+	l.jobs++
+	placesOf(q.hosts, j.lane.host).jobs++
+	q.known[j.notice] = true
 	q.due.Push(j)
 	return true
+}
+
+func placesOf[K comparable](all map[K]*places, k K) *places {
+	if all[k] == nil {
+		all[k] = &places{}
+	}
+	return all[k]
 }
 
 // next takes a job out that may be begun at now; done has to follow.
 func (q *queue) next(now time.Time) (job, bool) {
 	for len(q.due) > 0 && !q.due[0].due.After(now) {
 		j := q.due.Pop()
-		h := q.hosts[j.host]
-		if h.busy < q.limit {
+		l, h := q.lanes[j.lane], q.hosts[j.lane.host]
+		switch {
+		case l.busy >= q.perLane:
+			l.parked.Push(j)
+		case h.busy >= q.perHost:
+			h.parked.Push(j)
+		default:
+			l.busy++
 			h.busy++
 			return j, true
 		}
-		h.parked.Push(j)
 	}
 	return job{}, false
 }
 
-// done gives the place of a job back.
+// done gives the places of a job back.
 func (q *queue) done(j job) {
-	h := q.hosts[j.host]
-	h.busy--
-	h.jobs--
 	delete(q.known, j.notice)
-	if len(h.parked) > 0 {
-		q.due.Push(h.parked.Pop())
+	leave(q, q.lanes, j.lane)
+	leave(q, q.hosts, j.lane.host)
+}
+
+// leave gives one place back, and has the job that waited for it looked at again.
+func leave[K comparable](q *queue, all map[K]*places, k K) {
+	p := all[k]
+	p.busy--
+	p.jobs--
+	if len(p.parked) > 0 {
+		q.due.Push(p.parked.Pop())
 	}
-	if h.jobs == 0 {
-		delete(q.hosts, j.host)
+	if p.jobs == 0 {
+		delete(all, k)
 	}
 }
 

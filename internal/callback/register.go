@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -68,7 +69,7 @@ func (n *Notifier) Change(ctx context.Context, id string, change func(*Endpoint)
 		if err := change(&r.Endpoint); err != nil {
 			return err
 		}
-		r.ID, r.Created, r.PublicKey = before.ID, before.Created, before.PublicKey
+		r.ID, r.Created, r.PublicKey, r.File = before.ID, before.Created, before.PublicKey, before.File
 		if r.Enabled && !before.Enabled {
 			r.enable()
 		}
@@ -83,8 +84,8 @@ func (n *Notifier) Change(ctx context.Context, id string, change func(*Endpoint)
 }
 
 // Rotate gives an endpoint a new secret, drawn if none is given, and returns it.
-// The one before signs along for keep.
-func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.Duration) (Endpoint, string, error) {
+// The one before signs along for keep. By is who asks.
+func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.Duration, by string) (Endpoint, string, error) {
 	if secretText == "" {
 		secretText = NewSecret()
 	}
@@ -96,6 +97,7 @@ func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.
 		if err != nil {
 			return err
 		}
+		r.Set = weir.Stamp{By: by, At: wall()}
 		return n.sign(r, old.rotate(secretText, wall(), keep))
 	})
 	if err != nil {
@@ -104,10 +106,39 @@ func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.
 	return e.Value.Endpoint, secretText, nil
 }
 
-// Remove forgets an endpoint. What is pending for it fails.
+// Remove forgets an endpoint. What is pending for it is cancelled; if that fails
+// for some, or an event is noted at the same moment, at their next attempt.
 func (n *Notifier) Remove(ctx context.Context, id string) error {
 	defer n.cache.forget()
-	return n.webhooks.Delete(ctx, id)
+	if err := n.webhooks.Delete(ctx, id); err != nil {
+		return err
+	}
+	for e, err := range n.notices.All(ctx, pendingList) {
+		if err == nil && e.Value.Endpoint == id {
+			err = n.cancel(ctx, e.Name, e.Value.Delivery)
+		}
+		if err != nil {
+			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "deliveries of a removed endpoint not cancelled yet", slog.String("endpoint", id), slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// cancel ends a pending delivery whose endpoint is no more.
+func (n *Notifier) cancel(ctx context.Context, notice, id string) error {
+	cancelled := false
+	e, err := n.deliveries.Update(ctx, id, func(d *Delivery) error {
+		cancelled = d.cancel(wall())
+		return nil
+	})
+	if err != nil && !errors.Is(err, weir.ErrNotFound) {
+		return err
+	}
+	if cancelled {
+		n.opts.Counted(e.Value.Kind, ResultCancelled, 0)
+	}
+	n.drop(ctx, notice)
+	return nil
 }
 
 // Endpoint returns a registered endpoint, or [weir.ErrNotFound].

@@ -48,7 +48,7 @@ func TestSecretsAreNeverKeptInClear(t *testing.T) {
 	s := memstore.New(memstore.Options{})
 	n := open(t, s, &receiver{}, nil)
 	id, first := register(t, n, hookURL)
-	_, second, err := n.Rotate(t.Context(), id, "", time.Hour)
+	_, second, err := n.Rotate(t.Context(), id, "", time.Hour, "key_1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestSecretsRotateWithoutAGap(t *testing.T) {
 		if !accepts(old) {
 			t.Error("the old secret does not verify before the change")
 		}
-		e, fresh, err := n.Rotate(t.Context(), id, privateKey, time.Hour)
+		e, fresh, err := n.Rotate(t.Context(), id, privateKey, time.Hour, "key_1")
 		if err != nil || e.PublicKey == "" {
 			t.Fatalf("Rotate = %+v, %v, want a public key", e, err)
 		}

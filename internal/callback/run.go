@@ -187,7 +187,7 @@ func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at t
 	if a.Code == CodeInterrupted {
 		return time.Now().Add(pause), true
 	}
-	if err := n.putNotice(ctx, j.notice, noticeOf(d, j.host)); err != nil {
+	if err := n.putNotice(ctx, j.notice, noticeOf(d, j.lane.host)); err != nil {
 		n.putOff(ctx, "keep when it is due", j, err) // it will be looked at sooner than need be
 	}
 	return d.free(), true
@@ -199,6 +199,8 @@ func (d *Delivery) result() Result {
 		return ResultDelivered
 	case Failed:
 		return ResultFailed
+	case Cancelled:
+		return ResultCancelled
 	case Pending:
 	}
 	return ResultRetried

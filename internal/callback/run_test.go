@@ -140,7 +140,7 @@ func TestGoneDisablesTheEndpoint(t *testing.T) {
 	})
 }
 
-func TestWhatIsPendingForAnEndpointThatIsNoMoreFails(t *testing.T) {
+func TestWhatIsPendingForAnEndpointThatIsNoMoreIsCancelled(t *testing.T) {
 	for name, end := range map[string]func(*Notifier, context.Context, string) error{
 		"removed": (*Notifier).Remove,
 		"switched off": func(n *Notifier, ctx context.Context, id string) error {
@@ -150,8 +150,11 @@ func TestWhatIsPendingForAnEndpointThatIsNoMoreFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &receiver{say: always(500)}
-				n := open(t, memstore.New(memstore.Options{}), r, nil)
+				r, s := &receiver{say: always(500)}, memstore.New(memstore.Options{})
+				var counted []Result
+				n := open(t, s, r, func(o *Options) {
+					o.Counted = func(_ string, r Result, _ time.Duration) { counted = append(counted, r) }
+				})
 				start(t, n)
 				id, _ := register(t, n, hookURL)
 				note(t, n, completed("ba_1"), nil)
@@ -159,13 +162,47 @@ func TestWhatIsPendingForAnEndpointThatIsNoMoreFails(t *testing.T) {
 				if err := end(n, t.Context(), id); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Hour)
-				if d := only(t, n, "ba_1"); d.State != Failed || d.Attempts[1].Code != CodeDisabled || len(r.got()) != 1 {
-					t.Errorf("delivery = %+v after %d calls, want failed after 1", d, len(r.got()))
+				if name == "switched off" {
+					time.Sleep(time.Hour) // until the next attempt: it may be switched on again
+				}
+				if d := only(t, n, "ba_1"); d.State != Cancelled || d.Attempts[1].Code != CodeDisabled || len(r.got()) != 1 {
+					t.Errorf("delivery = %+v after %d calls, want cancelled after 1", d, len(r.got()))
+				}
+				if left, last := pendingNotices(t, s), counted[len(counted)-1]; left != 0 || last != ResultCancelled {
+					t.Errorf("%d notices are left, the last result counted is %s; want none, and cancelled", left, last)
 				}
 			})
 		})
 	}
+}
+
+// One tenant's receiver hangs, and another tenant has one at the same host and port.
+func TestAReceiverThatHangsDelaysNoOtherAtTheSameHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{}
+		r.say = func(no int, req *http.Request) (*http.Response, error) {
+			if req.URL.Path == "/slow" {
+				return hang(no, req)
+			}
+			return answer(200, ""), nil
+		}
+		n := open(t, memstore.New(memstore.Options{}), r, nil)
+		start(t, n)
+		ofTenant := func(tenant, bulk string) Event {
+			ev := completed(bulk)
+			ev.Tenant = tenant
+			return ev
+		}
+		for i := range 50 {
+			note(t, n, ofTenant("a", fmt.Sprintf("ba_slow%d", i)), &Target{URL: "https://hooks.example.com/slow"})
+		}
+		time.Sleep(time.Second)
+		note(t, n, ofTenant("b", "ba_other"), &Target{URL: "https://hooks.example.com/b"})
+		time.Sleep(time.Second)
+		if d := only(t, n, "ba_other"); d.State != Delivered {
+			t.Errorf("delivery of the other tenant is %s after a second, want delivered", d.State)
+		}
+	})
 }
 
 func TestAHungEndpointDelaysNoOther(t *testing.T) {

@@ -32,6 +32,7 @@ func (n *Notifier) scanOften(ctx context.Context) {
 // scan pushes the pending deliveries that this node sends and that are due soon.
 func (n *Notifier) scan(ctx context.Context) error {
 	until := time.Now().Add(n.horizon())
+	var oldest time.Time
 	for e, err := range n.notices.All(ctx, pendingList) {
 		if err != nil && e.Name == "" {
 			return err
@@ -40,9 +41,26 @@ func (n *Notifier) scan(ctx context.Context) error {
 			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "notice cannot be read", slog.Any("error", err))
 			continue
 		}
-		if v := e.Value; !v.Due.After(until) && n.opts.Owns(v.BulkAction) {
-			n.push(job{e.Name, v.Delivery, v.BulkAction, v.Host, v.Round, v.Due})
+		v := e.Value
+		if !n.opts.Owns(v.BulkAction) {
+			continue
+		}
+		if oldest.IsZero() || v.Since.Before(oldest) {
+			oldest = v.Since
+		}
+		if !v.Due.After(until) {
+			n.push(job{e.Name, v.Delivery, v.BulkAction, lane{v.Tenant, v.Endpoint, v.Host}, v.Round, v.Due})
 		}
 	}
+	n.oldest.Store(&oldest)
 	return nil
+}
+
+// Oldest returns how long the oldest delivery of this node has been pending, as of
+// the last scan; 0 if none is.
+func (n *Notifier) Oldest() time.Duration {
+	if t := n.oldest.Load(); t != nil && !t.IsZero() {
+		return max(time.Since(*t), 0)
+	}
+	return 0
 }

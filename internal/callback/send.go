@@ -16,8 +16,12 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// maxAnswer is how much of an answer is read.
-const maxAnswer = 64 << 10
+const (
+	// maxAnswer is how much of an answer is read.
+	maxAnswer = 64 << 10
+	// contentType is that of an event in the structured mode of CloudEvents.
+	contentType = "application/cloudevents+json; charset=UTF-8"
+)
 
 // send makes an attempt. An error means that none was made, for reasons of ours.
 func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
@@ -93,7 +97,7 @@ func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) 
 		return failure(ctx, err)
 	}
 	req.Header = http.Header{
-		"Content-Type":    {"application/json"},
+		"Content-Type":    {contentType},
 		"User-Agent":      {"weir"},
 		"Idempotency-Key": nil, // not sent; lets the transport call again when an idle connection turns out closed
 	}

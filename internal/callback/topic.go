@@ -12,13 +12,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Topic is a Kafka topic that gets events. It is the operator's: it gets those of
-// all tenants.
+// Topic is a Kafka topic that gets events.
 type Topic struct {
 	// Name is what the topic is called here; its endpoint's id is "topic_" and Name.
 	Name    string
 	Brokers []string
 	Topic   string
+	// Tenant is the one whose events it gets; empty for those of all tenants.
+	Tenant string
 	// Types are those of the events that it gets; none means all.
 	Types []string
 	// TLS is how to speak to brokers. Default: without TLS.
@@ -38,7 +39,9 @@ type producer struct {
 	client *kgo.Client
 }
 
-func (t Topic) wants(ev Event) bool { return len(t.Types) == 0 || slices.Contains(t.Types, ev.Type) }
+func (t Topic) wants(ev Event) bool {
+	return (t.Tenant == "" || t.Tenant == ev.Tenant) && (len(t.Types) == 0 || slices.Contains(t.Types, ev.Type))
+}
 
 // addTopic makes the client of a topic. It connects when it has something to write.
 func (n *Notifier) addTopic(t Topic) error {
@@ -95,7 +98,7 @@ func (p *producer) produce(ctx context.Context, d Delivery, body []byte) Attempt
 	p.client.Produce(ctx, &kgo.Record{
 		Key: []byte(d.BulkAction), Value: body,
 		Headers: []kgo.RecordHeader{
-			{Key: "content-type", Value: []byte("application/cloudevents+json; charset=UTF-8")},
+			{Key: "content-type", Value: []byte(contentType)},
 			{Key: "webhook-id", Value: []byte(d.Event)},
 		},
 	}, func(_ *kgo.Record, err error) { done <- err })

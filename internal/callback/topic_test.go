@@ -73,7 +73,7 @@ func TestEventsGoToATopicWithTheSameIDAndBytes(t *testing.T) {
 	})
 	start(t, n)
 	started := completed("ba_1")
-	started.ID, started.Type = EventID("ba_1", TypeStarted, 0), TypeStarted
+	started.ID, started.Type = EventID("ba_1", TypeCanaryReady, 0), TypeCanaryReady
 	note(t, n, started, nil) // not wanted
 	note(t, n, completed("ba_1"), &Target{URL: hookURL})
 	note(t, n, completed("ba_2"), nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/near"
 )
 
@@ -226,6 +227,9 @@ func chainLine(p paint, steps []weir.Step) string {
 	for _, s := range steps {
 		limits := fmt.Sprintf("batch %d", s.BatchSize)
 		if s.Resource.Rate > 0 {
+			if n := limit.Chunk(float64(s.Resource.Rate), s.BatchSize); n < s.BatchSize {
+				limits += fmt.Sprintf(" cut to %d by the rate", n)
+			}
 			limits += ", ≤" + perSecond(float64(s.Resource.Rate))
 		}
 		if s.Resource.Concurrency > 0 {

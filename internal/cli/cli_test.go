@@ -207,11 +207,12 @@ func countLines(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// resumeProposed runs the command that the last stderr proposes, word for word.
+// resumeProposed runs the command that the last stderr, or a copy of an earlier one, proposes, word for word.
 func resumeProposed(ts *testscript.TestScript, _ bool, args []string) {
-	m := regexp.MustCompile(`(?m)^ +(?:resume|next) +weir (run --resume \S+|retry \S+)( --data \S+)?`).FindStringSubmatch(ts.ReadFile("stderr"))
+	text := ts.ReadFile(append(args, "stderr")[1])
+	m := regexp.MustCompile(`(?m)^ +(?:resume|next) +weir (run --resume \S+|retry \S+)( --data \S+)?`).FindStringSubmatch(text)
 	if m == nil {
-		ts.Fatalf("no command in:\n%s", ts.ReadFile("stderr"))
+		ts.Fatalf("no command in:\n%s", text)
 	}
 	exits(ts, false, append([]string{args[0], "weir"}, strings.Fields(m[1]+m[2])...))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
@@ -136,7 +137,7 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 	n.Attach(e)
 	d := &dev{
 		worker: worker{engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
-		web: server.HTTP(n.Handler(), log),
+		web: server.HTTP(context.WithoutCancel(ctx), n.Handler(), log),
 	}
 	d.start(ctx)
 	beside, rest := context.WithCancel(context.WithoutCancel(ctx))
@@ -150,6 +151,13 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 func listenDev(ctx context.Context, address string) (net.Listener, error) {
 	var conf net.ListenConfig
 	if address != "" {
+		at := config.Address("")
+		if err := at.Set(address); err != nil {
+			return nil, badUsage("", "--listen: %v", err)
+		}
+		if !at.Local() {
+			return nil, badUsage("listen on 127.0.0.1, or use weir serve, which has keys", "--listen: %s can be reached from other machines, and the demo wants no key", address)
+		}
 		l, err := conf.Listen(ctx, "tcp", address)
 		if err != nil {
 			return nil, badUsage("choose another address with --listen", "%s: cannot listen there: %v", address, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/store"
 )
 
 const doctorLong = `Looks at everything that weir serve needs, given the same flags, variables and file: the configuration, the clock,
@@ -95,9 +96,9 @@ func examine(ctx context.Context, env *Env, o *serverSettings) []finding {
 	}
 	all = append(all, directoryChecks(c)...)
 	if len(c.Redis) > 0 {
-		return append(all, redisCheck(ctx, c))
+		return append(all, redisCheck(ctx, c)...)
 	}
-	return append(all, embeddedCheck(c))
+	return append(all, embeddedCheck(ctx, c))
 }
 
 func configCheck(path string, c *config.Server, err error) (all []finding) {
@@ -127,6 +128,25 @@ func vaultCheck(c *config.Server) finding {
 			"there is none, so no secret can be kept in a store that servers share")
 	}
 	return found(name, "%s, drawn at the first start", filepath.Join(c.Data, vault.FileName))
+}
+
+// doctorVault is why the vault cannot open what is sealed in an embedded store. It draws no key.
+func doctorVault(ctx context.Context, c *config.Server, s store.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	known, _, err := knownKeys(ctx, s)
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	file := filepath.Join(c.Data, vault.FileName)
+	if drawn(c) && !exists(file) {
+		return keyGone(file, known[0], nil)
+	}
+	v, err := c.OpenVault()
+	if err != nil {
+		return badUsage("name a file with a key of 32 bytes in vault_key_file", "vault: %v", err)
+	}
+	return checkKeys(ctx, s, v, known, file)
 }
 
 // worst is the exit code.

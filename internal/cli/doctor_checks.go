@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -14,7 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"
 )
@@ -64,7 +67,7 @@ func addressCheck(ctx context.Context, name string, a config.Address, flag strin
 		}
 		return found(name, "%s is free", a)
 	}
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if errors.Is(err, errAddressInUse) {
 		return trouble(warn, name, "if that is no server of yours, stop it or choose another address with "+flag, "%s: another process listens there", a)
 	}
 	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, innermost(err))
@@ -139,7 +142,7 @@ func spaceCheck(free, total uint64) finding {
 }
 
 // embeddedCheck opens the store if there is one, which finds damage, and closes it again.
-func embeddedCheck(c *config.Server) finding {
+func embeddedCheck(ctx context.Context, c *config.Server) finding {
 	const name = "store"
 	dir := filepath.Join(c.Data, "store")
 	if !exists(dir) {
@@ -155,11 +158,15 @@ func embeddedCheck(c *config.Server) finding {
 			}
 		},
 	})
-	if errors.Is(err, syscall.EAGAIN) {
+	if errors.Is(err, errLocked) {
 		return trouble(warn, name, "if that is no server of yours, stop it or choose another directory with --data", "another process is using this data directory")
 	}
 	if err != nil {
 		f, _ := errors.AsType[*failure](storeFailed(c, err))
+		return trouble(fail, name, f.fix, "%s", f.what)
+	}
+	if gone := doctorVault(ctx, c, s); gone != nil {
+		f, _ := errors.AsType[*failure](errors.Join(gone, s.Close()))
 		return trouble(fail, name, f.fix, "%s", f.what)
 	}
 	err = errors.Join(s.Health(), s.Close())
@@ -174,18 +181,18 @@ func embeddedCheck(c *config.Server) finding {
 }
 
 // redisCheck connects as the server would, and if that fails as one that asks for less.
-func redisCheck(ctx context.Context, c *config.Server) finding {
+func redisCheck(ctx context.Context, c *config.Server) []finding {
 	const name = "redis"
 	ctx, cancel := context.WithTimeout(ctx, 2*askFor)
 	defer cancel()
 	quiet := slog.New(slog.DiscardHandler)
 	s, err := openRedis(ctx, c, quiet)
 	if err == nil {
-		what := found(name, "%s answers, evicts nothing, and gives durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
-		if err := errors.Join(s.Health(), s.Close()); err != nil {
-			return trouble(warn, name, "", "%v", err)
+		all := append([]finding{redisHealth(ctx, c, s)}, fleetCheck(ctx, s)...)
+		if err := s.Close(); err != nil {
+			all = append(all, trouble(warn, name, "", "%v", err))
 		}
-		return what
+		return all
 	}
 	f, _ := errors.AsType[*failure](err)
 	o, bad := sharedOptions(c)
@@ -193,8 +200,45 @@ func redisCheck(ctx context.Context, c *config.Server) finding {
 		o.Mode, o.Replicas, o.Logger = redisstore.Memory, 0, quiet
 		if less, err := redisstore.Open(ctx, o); err == nil {
 			_ = less.Close() // never fails
-			return trouble(fail, name, "change the settings of Redis, or use durability memory", "%s", f.what)
+			return []finding{trouble(fail, name, "change the settings of Redis, or use durability memory", "%s", f.what)}
 		}
 	}
-	return trouble(fail, name, f.fix, "%s", f.what)
+	return []finding{trouble(fail, name, f.fix, "%s", f.what)}
+}
+
+// redisHealth tells whether the servers give what was asked for.
+func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Store) finding {
+	const name = "redis"
+	if err := s.Probe(ctx, 0); err != nil {
+		return trouble(fail, name, "correct the servers: until then work is not accepted, or can be lost", "%v", err)
+	}
+	if got := s.Durability(); got != string(c.Durability) {
+		return trouble(warn, name, "use durability replicated, or a server without replicas", "durability %s was asked for, %s is what answers say: %s",
+			c.Durability, got, "a replica may be promoted that lacks what was acknowledged")
+	}
+	return found(name, "%s answers, evicts nothing, and gives durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
+}
+
+// fleetCheck tells which partitions are stopped, as the nodes have noted in the store.
+func fleetCheck(ctx context.Context, s store.Store) (all []finding) {
+	const name = "partitions"
+	losses, err := engine.NewOperator(s).Losses(ctx)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return []finding{found(name, "no node has used the store yet")}
+	case err != nil:
+		return []finding{trouble(fail, name, "look at the store", "%v", err)}
+	}
+	for _, l := range losses {
+		what := fmt.Sprintf("partition %d lost accepted work (commits %d to %d), found %s", l.Partition, l.Have+1, l.Acked, l.Found.Format(time.RFC3339))
+		if l.Accepted.IsZero() {
+			all = append(all, trouble(fail, name, "restore the store from a copy that has them, or start a node with --accept-loss to go on with what is left", "%s: it is stopped", what))
+			continue
+		}
+		all = append(all, trouble(warn, name, "the reports concerned say so; nothing is to be done", "%s, accepted %s", what, l.Accepted.Format(time.RFC3339)))
+	}
+	if len(all) == 0 {
+		all = append(all, found(name, "none is stopped"))
+	}
+	return all
 }

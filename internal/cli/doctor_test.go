@@ -21,7 +21,7 @@ func TestTheDoctorLooksIntoTheStore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f := embeddedCheck(c); f.Level != fine {
+	if f := embeddedCheck(t.Context(), c); f.Level != fine {
 		t.Errorf("a whole store is %+v", f)
 	}
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
@@ -34,7 +34,7 @@ func TestTheDoctorLooksIntoTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := embeddedCheck(c); f.Level != fail || !strings.Contains(f.Fix, "backup") {
+	if f := embeddedCheck(t.Context(), c); f.Level != fail || !strings.Contains(f.Fix, "backup") {
 		t.Errorf("a store without its log is %+v", f)
 	}
 }

@@ -35,7 +35,7 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 			return errors.Join(err, s.close())
 		}
 		open := func(context.Context) (*engine.BulkAction, error) { return r.bulk, nil }
-		w.tracks = append(w.tracks, &track{label: r.job.Name, steps: r.steps, open: open, now: p})
+		w.tracks = append(w.tracks, &track{label: r.job.Name, steps: r.steps, open: open, now: p, since: s.began})
 	}
 	why, err := w.watch(ctx)
 	if err != nil {
@@ -51,6 +51,9 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 	}
 	if !w.settled() {
 		return errors.Join(other(errors.New("the engine stopped before the run had ended"), "go on with --resume"), s.close())
+	}
+	if err := s.end(); err != nil { // running calls have ended: the report is complete
+		return errors.Join(err, s.close())
 	}
 	ctx, cancel := s.env.untilSignal(ctx)
 	defer cancel()
@@ -91,7 +94,7 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 	if err != nil {
 		return 0, s.unwritten(ctx, err, r.job)
 	}
-	if r.over {
+	if rep.FinishedAt != nil { // it may have begun before it was watched
 		took = time.Duration(rep.Duration)
 	}
 	r.job.complete(&rep.Summary)

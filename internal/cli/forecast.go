@@ -19,7 +19,7 @@ type forecast struct {
 // resource share its rate; a tenth of the runs has a step that has to try again
 // at the very end.
 func predict(steps []weir.Step, items int64, slots int) forecast {
-	f := forecast{slots: slots}
+	f := forecast{slots: callsAtATime(steps, slots)}
 	demand := map[string]float64{}
 	for _, s := range steps {
 		if s.Resource.Rate == 0 {
@@ -40,6 +40,23 @@ func predict(steps []weir.Step, items int64, slots int) forecast {
 		f.p90 += s.Retry.Base
 	}
 	return f
+}
+
+// callsAtATime is how many calls the steps may have in flight. Steps that share a
+// resource share its bound.
+func callsAtATime(steps []weir.Step, slots int) int {
+	most, seen := 0, map[string]bool{}
+	for _, s := range steps {
+		n := s.Resource.Concurrency
+		if n == 0 {
+			return slots
+		}
+		if !seen[s.Resource.Name] {
+			seen[s.Resource.Name] = true
+			most += n
+		}
+	}
+	return min(slots, max(most, 1))
 }
 
 // line shows the forecast.

@@ -152,7 +152,7 @@ func TestAServersLogCannotBeForged(t *testing.T) {
 	defer down.Close()
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
-			h := open(t, settingsOf(t, map[string]string{"log.format": format, "log.level": "debug", "egress.allow": "loopback", "limits.requests_per_second": "10000"}), nodeParts())
+			h := open(t, settingsOf(t, map[string]string{"log.format": format, "log.level": "debug", "egress.allow": "loopback", "limits.requests_per_second": "10000"}), nodeParts(false))
 			h.provoke(t, h.address(t, format), down.URL)
 			h.stop(t)
 			text := h.log.String()

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/weirhq/weir"
@@ -31,7 +32,18 @@ type input struct {
 	repeated   atomic.Int64
 	bad        atomic.Int64
 	faults     []string
+	repeats    []string // the first rows whose id came before
+	unasked    bool     // no rule for duplicates was given: many of them refuse the input
+	resend     bool     // duplicates are passed on, for a server that leaves them out and counts them
 }
+
+// Many repeated ids mean that the id column is not one, unless the rule for
+// duplicates was given.
+const (
+	manyRepeats = 10  // more rows than this
+	manyPercent = 1.0 // and a larger part of all rows than this
+	shownRepeat = 3   // rows that an error lists
+)
 
 // rowLists takes down the rows that do not become items.
 type rowLists interface {
@@ -49,7 +61,7 @@ func openInput(env *Env, o *config.Run, lists rowLists) (*input, error) {
 	if opts.Delimiter, err = delimiter(o.Delimiter); err != nil {
 		return nil, err
 	}
-	in := &input{name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, lists: lists}
+	in := &input{name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, lists: lists, unasked: o.Duplicates == ""}
 	if in.duplicates != config.KeepAll {
 		in.keys = source.NewPlacedKeys()
 	}
@@ -156,7 +168,7 @@ func (in *input) take(it *source.Item, err error) (ok bool, _ error) {
 	if in.keys != nil {
 		if first, fresh := in.keys.AddAt(it.ID, it.Line); !fresh {
 			in.repeated.Add(1)
-			return false, in.repeat(it, first)
+			return in.resend && !in.refused(), in.repeat(it, first)
 		}
 	}
 	in.items.Add(1)
@@ -173,8 +185,12 @@ func (in *input) fault(row *source.RowError) error {
 }
 
 func (in *input) repeat(it *source.Item, first int) error {
+	shown := fmt.Sprintf("line %d: id %q came before, on line %d", it.Line, it.ID, first)
+	if len(in.repeats) < shownRepeat {
+		in.repeats = append(in.repeats, shown)
+	}
 	if len(in.faults) < shownFaults && in.duplicates == config.RefuseDuplicates {
-		in.faults = append(in.faults, fmt.Sprintf("line %d: id %q came before, on line %d", it.Line, it.ID, first))
+		in.faults = append(in.faults, shown)
 	}
 	return in.lists.duplicate(report.Duplicate{Line: it.Line, ID: it.ID, FirstLine: first})
 }
@@ -188,7 +204,7 @@ func (in *input) verdict() error {
 		return badUsage("give it at least one item", "%s has no items in it", in.name)
 	}
 	if !in.refused() {
-		return nil
+		return in.suspicion()
 	}
 	var what []string
 	if n := in.bad.Load(); n > 0 && in.invalid != config.SkipInvalid {
@@ -198,6 +214,24 @@ func (in *input) verdict() error {
 		what = append(what, plural(n, "row repeats an id", "rows repeat an id"))
 	}
 	return &failure{exitUsage, in.name + ": " + joinAnd(what) + ", so nothing was accepted" + in.listFaults(), in.waysOut()}
+}
+
+// suspicion refuses an input in which many ids repeat, unless the rule for duplicates was given.
+func (in *input) suspicion() error {
+	n, rows := in.repeated.Load(), in.rows.Load()
+	if !in.unasked || n <= manyRepeats || float64(n) <= manyPercent/100*float64(rows) {
+		return nil
+	}
+	d := in.reader.Detected()
+	text := fmt.Sprintf("%s: %s of %s repeat an id in %q, so nothing was accepted\n%s", in.name, number(n), plural(rows, "row", "rows"), d.IDColumn, strings.Join(in.repeats, "\n"))
+	if more := n - int64(len(in.repeats)); more > 0 {
+		text += fmt.Sprintf("\n… and %s more", number(more))
+	}
+	fix := "name the column that identifies an item with --id"
+	if len(d.Columns) > 0 {
+		fix += fmt.Sprintf(" (found %s)", strings.Join(d.Columns, ", "))
+	}
+	return &failure{exitUsage, text, fix + "; if ids may repeat, add --duplicates keep-first or keep-all"}
 }
 
 func (in *input) listFaults() string {
@@ -249,9 +283,6 @@ func (in *input) line(p paint) string {
 		plural(in.items.Load(), "unique id", "unique ids"), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
 	if in.keys == nil {
 		c = fmt.Sprintf("%s · %s · ids not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), number(in.bad.Load()))
-	}
-	if d := in.reader.Detected(); d.IDGuessed {
-		c += fmt.Sprintf(" · id is %q, the first column (--id takes another)", d.IDColumn)
 	}
 	return "  " + p.dim("input") + "     " + c
 }

@@ -27,6 +27,7 @@ type runOptions struct {
 	dryRun      bool
 	resume      string
 	retryFailed string
+	newKeys     bool // of weir retry
 }
 
 // newest stands for the run to go on with when --resume names none.
@@ -50,24 +51,32 @@ func (o *runOptions) bindChain(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there)")
 }
 
+// What flags do that several commands have.
+const (
+	rateHelp       = "most items per second, at every step, as in 500/s; a call has at most a hundredth of that"
+	idHelp         = "`COLUMN` that holds the item's id (default: found by its name, such as id, user_id or email)"
+	duplicatesHelp = "rows whose id came before: keep-first, refuse or keep-all (default keep-first, and refuse if they are many)"
+)
+
 func (o *runOptions) bindInput(fs *pflag.FlagSet) {
-	fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name, else the first)")
+	fs.StringVar(&o.ID, "id", "", idHelp)
 	fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
 	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
 	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
 	fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
-	fs.Var(&o.Duplicates, "duplicates", "rows whose id came before: keep-first, refuse or keep-all (default keep-first)")
+	fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
 	fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
 }
 
 func (o *runOptions) bindLimits(fs *pflag.FlagSet) {
 	fs.Var(&o.each.Batch, "batch", "most items in a call, at every step (default 100)")
-	fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
+	fs.Var(&o.each.Rate, "rate", rateHelp)
 	fs.Var(&o.each.Concurrency, "concurrency", "most calls at once, at every step")
 	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
 	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
 	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")
 	fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+	fs.BoolVar(&o.KeepTrying, "keep-trying", false, "go on although no call has ever succeeded (default: stop after 30s, or 5s if every answer says that the call itself is wrong, as 404 does)")
 	fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
 	fs.Var(&o.runTimeout, "run-timeout", "stop after this time and save the state, as in 30m")
 }
@@ -101,6 +110,9 @@ func (o *runOptions) complete(env *Env, args []string) error {
 	if len(args) == 1 {
 		o.Input = args[0]
 	}
+	if err := o.strayAgain(); err != nil {
+		return err
+	}
 	switch {
 	case o.resume != "" && len(args) > 0:
 		return badUsage("leave the file out: a resumed run has its items already", "--resume and %s do not go together", args[0])
@@ -116,6 +128,29 @@ func (o *runOptions) complete(env *Env, args []string) error {
 		return badUsage("write how many items to take", "--limit: %d is negative", o.Limit)
 	}
 	return o.checkPlaces(env)
+}
+
+// onlyNew are the flags that say what a new run does, and nothing of one that has its items already.
+var onlyNew = []string{
+	"action", "url", "secret-file", "chain", "id", "format", "delimiter", "encoding", "limit", "duplicates", "invalid",
+	"stop-failures", "deadline", "name", "tenant", "tier",
+}
+
+// strayAgain refuses flags that --resume and --retry-failed would ignore.
+func (o *runOptions) strayAgain() error {
+	again := "--resume"
+	if o.retryFailed != "" {
+		again = "--retry-failed"
+	}
+	if o.resume == "" && o.retryFailed == "" {
+		return nil
+	}
+	for _, name := range onlyNew {
+		if o.flags.Changed(name) {
+			return badUsage("leave --"+name+" out, or start a new run with it", "%s and --%s do not go together: the run keeps what it was started with", again, name)
+		}
+	}
+	return nil
 }
 
 func (o *runOptions) readSpec(env *Env) error {

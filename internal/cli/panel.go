@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/fault"
 )
 
 // track is one bulk action that is being watched.
@@ -18,7 +19,9 @@ type track struct {
 	open  func(context.Context) (*engine.BulkAction, error)
 	bulk  *engine.BulkAction // nil until open has returned it
 	now   weir.Progress
-	speed []speed // per step
+	since time.Time       // errors before it are of an earlier process
+	speed []speed         // per step
+	told  map[string]bool // kinds of errors
 	// paused is what was last asked for by key.
 	paused bool
 }
@@ -89,8 +92,25 @@ func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help strin
 	} else {
 		lines = append(lines, bulkLines(p, wide, tracks)...)
 	}
-	return append(lines, countLine(p, wide, tracks, elapsed), waitLine(p, wide, tracks, help))
+	lines = append(lines, countLine(p, wide, tracks, elapsed))
+	if e := lastError(tracks); e != nil {
+		lines = append(lines, fit("  "+p.red("last error")+"  "+errorLine(e), wide))
+	}
+	return append(lines, waitLine(p, wide, tracks, help))
 }
+
+// lastError is the newest error of the tracks that have not ended; nil: there is none.
+func lastError(tracks []*track) (last *weir.LastError) {
+	for _, t := range tracks {
+		if e := t.now.LastError; e != nil && !e.Last.Before(t.since) && !t.now.State.Final() && (last == nil || e.Last.After(last.Last)) {
+			last = e
+		}
+	}
+	return last
+}
+
+// errorLine puts an error into one line.
+func errorLine(e *weir.LastError) string { return tame(e.Step + ": " + e.String()) }
 
 func (t *track) stepLines(p paint, wide int) (lines []string) {
 	names := 0
@@ -130,11 +150,22 @@ func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 			pace = perSecond(t.speed[last].rate)
 		}
 		if t.now.State.Final() {
-			pace = p.green("✓") + " in " + span(t.now.Finished.Sub(t.now.Started))
+			pace = endMark(p, c) + " in " + span(t.now.Finished.Sub(t.now.Started))
 		}
 		lines = append(lines, bar(p, wide, pad(tame(t.label), names), c.Ended(), c.Total, counts, pace))
 	}
 	return lines
+}
+
+// endMark says whether all, some or no items were done.
+func endMark(p paint, c weir.Counts) string {
+	switch {
+	case c.Failed == 0:
+		return p.green("✓")
+	case c.Done == 0:
+		return p.red("✗")
+	}
+	return p.yellow("!")
 }
 
 // countWidth is the room for how many of so many items.
@@ -187,8 +218,9 @@ func remaining(tracks []*track) (left time.Duration) {
 // causes are the words for why a bulk action moves no faster.
 var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
-	"fair_share": "its turn", "circuit_open": "the downstream, which asked for a pause", "paused": "you: paused",
-	"retry": "the next attempt", "stopped": "you: a failure rule stopped it",
+	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment", "refused": "the downstream, which asked for a pause",
+	"failing": "the endpoint: calls fail", "paused": "you: paused",
+	"retry": "the next attempt", "stopped": "you: it was stopped",
 	"cancelling": "calls in flight; the rest is cancelled",
 }
 
@@ -201,6 +233,9 @@ func waitLine(p paint, wide int, tracks []*track, help string) string {
 		}
 	}
 	line := "  waiting on  " + on
+	if width(line)+3+width(help) > wide { // the keys are known by then
+		return fit(line, wide)
+	}
 	return line + padLeft(p.dim(help), max(3+width(help), min(wide, 90)-width(line)))
 }
 
@@ -227,10 +262,43 @@ func (t *track) waitsOn(cause string) string {
 // plainLine is the panel without a terminal.
 func plainLine(tracks []*track, elapsed time.Duration) string {
 	c := total(tracks)
-	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · waiting %s · in flight %s", clock(elapsed), number(c.Ended()), number(c.Total),
-		percent(c.Ended(), c.Total), number(c.Failed), number(c.Waiting), number(c.InFlight))
+	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · ready %s · waiting %s · in flight %s", clock(elapsed), number(c.Ended()), number(c.Total),
+		percent(c.Ended(), c.Total), number(c.Failed), number(c.Ready), number(c.Waiting), number(c.InFlight))
 	if left := remaining(tracks); left > 0 {
 		line += " · ETA " + span(left)
 	}
+	if e := lastError(tracks); e != nil {
+		line += " · last error: " + errorLine(e)
+	}
 	return line
 }
+
+// newError is a line for an error that has not been told; empty: there is none.
+func newError(tracks []*track) string {
+	e := lastError(tracks)
+	if e == nil {
+		return ""
+	}
+	for _, t := range tracks {
+		if t.now.LastError == e {
+			return t.tell(e)
+		}
+	}
+	return ""
+}
+
+// tell is a line for an error of another kind than those before.
+func (t *track) tell(e *weir.LastError) string {
+	kind := e.Step + "\x00" + e.Code + "\x00" + string(fault.AppendNormal(nil, e.Message))
+	if t.told[kind] || len(t.told) >= mostTold {
+		return ""
+	}
+	if t.told == nil {
+		t.told = map[string]bool{}
+	}
+	t.told[kind] = true
+	return "  calls fail: " + errorLine(e)
+}
+
+// mostTold bounds the lines about errors.
+const mostTold = 20

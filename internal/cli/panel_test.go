@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/report"
 )
 
 func twoSteps() []weir.Step {
@@ -129,5 +130,24 @@ func TestNumbersForPeople(t *testing.T) {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestAnErrorOfAnEarlierProcessIsNotTold(t *testing.T) {
+	began := time.Now()
+	tr := &track{since: began, now: weir.Progress{State: weir.BulkRunning, LastError: &weir.LastError{Step: "award", Code: "refused", Last: began.Add(-time.Minute)}}}
+	if line := newError([]*track{tr}); line != "" {
+		t.Errorf("told %q, want nothing: the error is older than the process", line)
+	}
+	tr.now.LastError.Last = began.Add(time.Second)
+	if newError([]*track{tr}) == "" {
+		t.Error("an error of this process was not told")
+	}
+}
+
+func TestACancelledOneIsHeadlinedSo(t *testing.T) {
+	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: report.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
+	if got, want := headline(paint(false), sum, forecast{}, 12*time.Second), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
+		t.Errorf("headline = %q, want %q", got, want)
 	}
 }

@@ -37,7 +37,18 @@ const elsewhere = "With --server, or $" + serverVariable + "\nand no --data, it 
 
 // meant says whether a server is asked, where a data directory could be, too. A login alone does not mean it.
 func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
-	return r.server != "" || env.Getenv(serverVariable) != "" && !fs.Changed("data") && !fs.Changed("redis")
+	return r.server != "" || env.hasServer() && !fs.Changed("data") && !fs.Changed("redis")
+}
+
+// hasServer reports whether commands ask a server without being told: the
+// environment names one, or weir login has kept one. If that cannot be read, it
+// does, and the command says what is wrong.
+func (e *Env) hasServer() bool {
+	if e.Getenv(serverVariable) != "" {
+		return true
+	}
+	l, err := readLogins(e)
+	return err != nil || l.Default != ""
 }
 
 // stray refuses flags that mean nothing where the command works.

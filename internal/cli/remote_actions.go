@@ -30,6 +30,7 @@ func actionView() view[api.Action] {
 			{"timeout", func(x *a) any { return x.Timeout }},
 			{"tenants", func(x *a) any { return x.Tenants }},
 			{"schema", func(x *a) any { return x.Schema }},
+			{"changed", func(x *a) any { return changedText(x.Provenance) }},
 		},
 	}
 }

@@ -85,7 +85,6 @@ func (o *againOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.again.Code, "code", "", "only items with this error `CODE`")
 		fs.StringVar(&o.again.Step, "step", "", "only items that failed at this `STEP`")
 		fs.StringVar(&o.again.Filter, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
-		fs.BoolVar(&o.again.KeepKeys, "keep-keys", false, "use the idempotency keys of the first run again")
 		fs.StringVar(&o.again.Reason, "reason", "", "`TEXT` for the audit log")
 		fs.BoolVar(&o.wait, "wait", false, waitForEnd)
 		fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")

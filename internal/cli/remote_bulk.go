@@ -3,12 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/report"
 )
 
 // bulkView shows bulk actions.
@@ -29,6 +33,7 @@ func bulkView() view[api.BulkAction] {
 		more: []column[b]{
 			{"outcome", func(x *b) any { return x.Outcome }},
 			{"reason", func(x *b) any { return x.Reason }},
+			{"last error", func(x *b) any { return lastErrorText(x) }},
 			{"steps", func(x *b) any { return stepNames(x.Steps) }},
 			{"in flight", func(x *b) any { return none(x.Counts.InFlight) }},
 			{"waiting", func(x *b) any { return none(x.Counts.Waiting) }},
@@ -45,9 +50,45 @@ func bulkView() view[api.BulkAction] {
 			{"started", func(x *b) any { return x.StartedAt }},
 			{"finished", func(x *b) any { return x.FinishedAt }},
 			{"durability", func(x *b) any { return x.Durability }},
+			{"lost work", func(x *b) any { return lossText(lossesOf(x.Losses)) }},
 			{"note", func(x *b) any { return x.Note }},
 		},
 	}
+}
+
+// lossesOf are the losses of an answer in the words of a local report.
+func lossesOf(list []api.Loss) (out []report.Loss) {
+	for _, l := range list {
+		x := report.Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, FoundAt: l.FoundAt}
+		if !l.AcceptedAt.IsZero() {
+			x.AcceptedAt = &l.AcceptedAt
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// lossText says what the store lost while a bulk action had not ended.
+func lossText(losses []report.Loss) string {
+	var all []string
+	for _, l := range losses {
+		text := fmt.Sprintf("partition %d, found %s", l.Partition, l.FoundAt.Format(time.RFC3339))
+		if l.AcceptedAt == nil {
+			all = append(all, text+": stopped")
+			continue
+		}
+		all = append(all, text+", accepted "+l.AcceptedAt.Format(time.RFC3339)+": items may have run again, results may be missing")
+	}
+	return strings.Join(all, "; ")
+}
+
+// lastErrorText is why calls failed last, and when.
+func lastErrorText(b *api.BulkAction) string {
+	if b.LastError == nil {
+		return ""
+	}
+	e := weir.LastError(*b.LastError)
+	return errorLine(&e) + ", last " + people(e.Last)
 }
 
 // none leaves a count out that is 0.

@@ -31,6 +31,15 @@ func (f *dlqFilter) bind(fs *pflag.FlagSet, expressions bool) {
 	})
 }
 
+// chosen is filter for what changes items: without any flag that chooses, --all has to be given.
+func (f *dlqFilter) chosen(all bool, verb string) (api.DLQFilter, error) {
+	want, err := f.filter()
+	if err == nil && want == (api.DLQFilter{}) && !all {
+		err = badUsage("choose with --bulk-action, --tenant, --action, --step, --code, --message, --since or --filter, or add --all", "without a filter, every failed item would be %s", verb)
+	}
+	return want, err
+}
+
 // filter reads what is left to be read.
 func (f *dlqFilter) filter() (api.DLQFilter, error) {
 	at, err := ago("--since", f.since)
@@ -107,12 +116,13 @@ func bindDLQRetry(fs *pflag.FlagSet) runner {
 	var rate config.Rate
 	var timeout config.Span
 	fs.Var(&rate, "rate", "most items per second, as in 50/s")
-	fs.BoolVar(&r.KeepKeys, "keep-keys", false, "use the idempotency keys of the first run again")
+	fs.BoolVar(&r.NewKeys, "new-keys", false, newKeysHelp)
+	fs.BoolVar(&r.All, "all", false, "every failed item")
 	fs.StringVar(&r.Reason, "reason", "", "`TEXT` for the audit log")
 	wait := fs.Bool("wait", false, waitForEnd)
 	fs.Var(&timeout, "timeout", "wait no longer than this, as in 30m")
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
-		want, err := f.filter()
+		want, err := f.chosen(r.All, "retried")
 		if err != nil {
 			return err
 		}
@@ -128,10 +138,11 @@ func bindDLQRetry(fs *pflag.FlagSet) runner {
 func bindDLQDiscard(fs *pflag.FlagSet) runner {
 	f, d := &dlqFilter{}, api.DLQDiscard{}
 	f.bind(fs, true)
+	fs.BoolVar(&d.All, "all", false, "every failed item")
 	fs.StringVar(&d.Reason, "reason", "", "`TEXT` for the audit log")
 	yes := yesFlag(fs)
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
-		want, err := f.filter()
+		want, err := f.chosen(d.All, "given up")
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ func connectionView() view[api.Connection] {
 		{"url", func(x *c) any { return x.URL }},
 		{"tenants", func(x *c) any { return x.Tenants }},
 		{"origin", func(x *c) any { return x.Origin }},
+		{"changed", func(x *c) any { return changedText(x.Provenance) }},
 	}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
@@ -27,9 +28,34 @@ func resourceView() view[api.ResourceStatus] {
 			{"allowed now", func(x *r) any { return positiveRate(x.Allowed) }},
 			{"bearable", func(x *r) any { return none(int64(x.Bearable)) }},
 			{"origin", func(x *r) any { return x.Origin }},
+			{"changed", func(x *r) any { return changedText(x.Provenance) }},
+			{"file", func(x *r) any { return fileLimits(x.File) }},
 			{"effective", func(x *r) any { return x.EffectiveAt }},
 		},
 	}
+}
+
+// fileLimits tells what the configuration file says of a resource that was changed at run time.
+func fileLimits(r *api.Resource) string {
+	if r == nil {
+		return ""
+	}
+	var parts []string
+	if r.Rate != nil {
+		parts = append(parts, fmt.Sprintf("rate %v", r.Rate))
+	}
+	if r.Concurrency != nil {
+		parts = append(parts, fmt.Sprintf("concurrency %d", *r.Concurrency))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changedText tells who set something, and when.
+func changedText(p api.Provenance) string {
+	if p.ChangedAt.IsZero() {
+		return p.ChangedBy
+	}
+	return strings.TrimSpace(clockTime(p.ChangedAt) + " " + p.ChangedBy)
 }
 
 func positiveRate(r float64) any {
@@ -40,7 +66,7 @@ func positiveRate(r float64) any {
 }
 
 func resourcesCommand() command {
-	return command{use: "resources", short: "what is downstream and must not be overrun: list, get, set", subs: []command{
+	return command{use: "resources", short: "what is downstream and must not be overrun: list, get, set, reset", subs: []command{
 		{use: "list", short: "list the resources and how they are used", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, resourceView(), l.Resources(ctx), 0)
@@ -56,6 +82,18 @@ func resourcesCommand() command {
 			})
 		}},
 		{use: "set NAME", short: "change the limits of a resource, live", args: between(1, 1, "NAME"), example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
+		{use: "reset NAME", short: "let the limits of the configuration file or of the actions hold again", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				if err := l.ResetResource(ctx, args[0]); err != nil {
+					return err
+				}
+				r, err := l.Resource(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return one(l, resourceView(), r)
+			})
+		}},
 	}}
 }
 
@@ -92,15 +130,45 @@ func tenantView() view[api.Tenant] {
 		{"max tasks", func(x *t) any { return none(int64(x.MaxTasks)) }},
 		{"max pending", func(x *t) any { return none(x.MaxPending) }},
 		{"paused", func(x *t) any { return x.Paused }},
+		{"origin", func(x *t) any { return x.Origin }},
+		{"changed", func(x *t) any { return changedText(x.Provenance) }},
+		{"file", func(x *t) any { return fileTenant(x.File) }},
 	}}
 }
 
+// fileTenant tells what the configuration file says of a tenant that was changed at run time.
+func fileTenant(t *api.Tenant) string {
+	if t == nil {
+		return ""
+	}
+	text := fmt.Sprintf("weight %g", cmp.Or(t.Weight, 1))
+	if t.MaxTasks > 0 {
+		text += fmt.Sprintf(", max tasks %d", t.MaxTasks)
+	}
+	if t.MaxPending > 0 {
+		text += fmt.Sprintf(", max pending %d", t.MaxPending)
+	}
+	return text
+}
+
 func tenantsCommand() command {
-	return command{use: "tenants", short: "how much each tenant may use: list, set", subs: []command{
+	return command{use: "tenants", short: "how much each tenant may use: list, set, reset", subs: []command{
 		{use: "list", short: "list the tenants", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, tenantView(), l.Tenants(ctx), 0) })
 		}},
 		{use: "set NAME", short: "change how much a tenant may use", args: between(1, 1, "NAME"), example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
+		{use: "reset NAME", short: "let what the configuration file says, or the default, hold again", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+			return online(fs, func(ctx context.Context, l *link, args []string) error {
+				if err := l.DeleteTenant(ctx, args[0]); err != nil {
+					return err
+				}
+				t, err := l.Tenant(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return one(l, tenantView(), t)
+			})
+		}},
 	}}
 }
 

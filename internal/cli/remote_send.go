@@ -27,8 +27,8 @@ type sender struct {
 	screen *screen
 	in     *input
 	id     string
-	skip   int64 // items that the server has
-	sent   int64 // items in parts so far, those that were skipped among them
+	skip   int64 // rows that the server has, duplicates included
+	sent   int64 // rows in parts so far, those that were skipped among them
 	part   bytes.Buffer
 	held   int64
 	shown  time.Time
@@ -85,8 +85,8 @@ func (s *sender) flush(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.Accepted != s.held {
-			return other(fmt.Errorf("the server took %d of %d items", a.Accepted, s.held), "")
+		if took := a.Accepted + a.Duplicates; took != s.held {
+			return other(fmt.Errorf("the server took %d of %d rows", took, s.held), "")
 		}
 	}
 	s.part.Reset()

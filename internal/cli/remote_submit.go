@@ -55,6 +55,7 @@ type submitOptions struct {
 	wait          bool
 	timeout       config.Span
 	resume        string
+	unasked       bool // no rule for duplicates was given
 	spec          api.NewBulkAction
 }
 
@@ -68,21 +69,22 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a parameter, as in amount=500; repeat it for more")
 	})
 	grouped(fs, "What to read", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.ID, "id", "", "`COLUMN` that holds the item's id (default: found by its name, else the first)")
+		fs.StringVar(&o.ID, "id", "", idHelp)
 		fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
 		fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
 		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
 		fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
-		fs.Var(&o.Duplicates, "duplicates", "rows whose id came before: keep-first, refuse or keep-all (default keep-first)")
+		fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
 		fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
 	})
 	grouped(fs, "How", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.Name, "name", "", "`NAME` for people (default: the file's)")
 		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default: as the key says)")
 		fs.Var(&o.Tier, "tier", "how urgent it is: critical, high, default or low")
-		fs.Var(&o.rate, "rate", "most items per second, at every step, as in 500/s")
+		fs.Var(&o.rate, "rate", rateHelp)
 		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
 		fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+		fs.BoolVar(&o.KeepTrying, "keep-trying", false, "go on although no call has ever succeeded (default: stop after 30s)")
 		fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
 		fs.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for finding it again; repeat it for more")
 	})
@@ -111,15 +113,16 @@ func (o *submitOptions) run(ctx context.Context, l *link, file string) error {
 	if err != nil {
 		return err
 	}
+	in.unasked, in.resend = o.unasked, true
 	b, err := o.begin(ctx, l, in)
 	if err != nil {
 		return errors.Join(err, in.reader.Close())
 	}
-	s := &sender{link: l, screen: newScreen(l.env), in: in, id: b.ID, skip: b.Counts.Total}
+	s := &sender{link: l, screen: newScreen(l.env), in: in, id: b.ID, skip: b.Counts.Total + b.Duplicates}
 	if err := orEnd(ctx, func() error { return errors.Join(s.all(ctx), in.reader.Close()) }); err != nil {
 		return o.stopped(ctx, l, b.ID, err)
 	}
-	sent := in.items.Load()
+	sent := s.sent
 	if b, err = l.Seal(ctx, s.id, api.Seal{ExpectedItems: &sent}); err != nil {
 		return o.stopped(ctx, l, s.id, err)
 	}
@@ -199,6 +202,14 @@ func (o *submitOptions) overrule(env *Env) {
 		r := o.StopFailures.Rule
 		n.StopOn = &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
 	}
+	if o.KeepTrying {
+		rule := api.StopOn{}
+		if n.StopOn != nil {
+			rule = *n.StopOn
+		}
+		rule.KeepTrying = true
+		n.StopOn = &rule
+	}
 	if at := o.Deadline.From(time.Now()); !at.IsZero() {
 		n.Deadline = at
 	}
@@ -219,6 +230,7 @@ func (o *submitOptions) overrule(env *Env) {
 // setDuplicates says what happens to rows whose id came before. With a template, that does: all rows are sent.
 func (o *submitOptions) setDuplicates() {
 	n := &o.spec
+	o.unasked = n.Duplicates == "" && n.Template == "" && !o.flags.Changed("duplicates")
 	if n.Duplicates == "" || o.flags.Changed("duplicates") {
 		n.Duplicates = strings.ReplaceAll(string(o.Duplicates), "-", "_")
 	}
@@ -255,9 +267,10 @@ func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err err
 	if ctx.Err() != nil {
 		out.code, out.what = exitInterrupted, "interrupted while the items were being sent"
 	}
-	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing is left of it
+	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing of it runs
 		_, err := l.Cancel(context.WithoutCancel(ctx), id, "its input was refused")
 		if err == nil {
+			out.what += fmt.Sprintf("\n%s, made for it, is cancelled", id)
 			return &out
 		}
 	}

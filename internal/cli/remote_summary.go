@@ -59,7 +59,7 @@ func (f *follower) nextSteps(r *api.Report) (next []string) {
 func summaryOf(r *api.Report) *summary {
 	c := r.Counts
 	s := &report.Summary{
-		ID: r.ID, Name: r.Name, State: string(r.State), Outcome: r.Outcome, Duplicates: int(r.Duplicates),
+		ID: r.ID, Name: r.Name, State: string(r.State), Reason: r.Reason, Outcome: r.Outcome, Duplicates: int(r.Duplicates), Losses: lossesOf(r.Losses),
 		Counts: report.Counts{
 			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled), Ready: int(c.Ready), Waiting: int(c.Waiting), InFlight: int(c.InFlight),
 		},

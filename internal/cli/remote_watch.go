@@ -108,7 +108,13 @@ func (f *follower) listen(ctx context.Context, come chan<- news, over chan<- str
 
 // settled says whether nothing more happens by itself.
 func settled(p api.Progress) bool {
-	return p.State.Final() || p.State == api.Stopped || p.State == api.Awaiting
+	return p.State.Final() || p.State == api.Awaiting || p.State == api.Stopped && p.Counts.InFlight == 0
+}
+
+// progressLine is progress as it is printed: with the bulk action that it is of.
+type progressLine struct {
+	ID string `json:"id"`
+	api.Progress
 }
 
 func (f *follower) note(p api.Progress) error {
@@ -116,10 +122,13 @@ func (f *follower) note(p api.Progress) error {
 	f.now = p
 	f.track.note(time.Now(), panelProgress(p))
 	if f.out == outJSON || f.out == outNDJSON {
-		return json.NewEncoder(f.env.Stdout).Encode(p)
+		return json.NewEncoder(f.env.Stdout).Encode(progressLine{f.id, p})
 	}
 	if first && f.screen.live() {
 		f.draw()
+	}
+	if line := newError([]*track{f.track}); line != "" && !f.screen.live() {
+		f.screen.print(line)
 	}
 	return nil
 }
@@ -184,6 +193,10 @@ func panelProgress(p api.Progress) weir.Progress {
 	if p.State.Final() {
 		out.State = weir.BulkCompleted
 	}
+	if p.LastError != nil {
+		e := weir.LastError(*p.LastError)
+		out.LastError = &e
+	}
 	for _, s := range p.Steps {
 		out.Steps = append(out.Steps, weir.StepCounts{
 			Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, Attempts: s.Attempts, Retries: s.Retries, Refused: s.Refused, Pending: s.Pending,
@@ -208,6 +221,9 @@ func causeText(c api.Cause) string {
 	}
 	if c.Resource != "" {
 		text += " (" + c.Resource + ")"
+	}
+	if c.Detail != "" && c.Reason != "failing" { // the last error has its line
+		text += ": " + c.Detail
 	}
 	return text
 }

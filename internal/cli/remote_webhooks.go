@@ -22,6 +22,8 @@ func webhookView() view[api.Webhook] {
 			{"disabled", func(x *w) any { return x.Disabled }},
 			{"reason", func(x *w) any { return x.Reason }},
 			{"note", func(x *w) any { return x.Note }},
+			{"origin", func(x *w) any { return x.Origin }},
+			{"changed", func(x *w) any { return changedText(x.Provenance) }},
 		},
 		more: []column[w]{{"secret", func(x *w) any { return x.Secret }}, {"public key", func(x *w) any { return x.PublicKey }}},
 	}

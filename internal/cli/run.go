@@ -26,7 +26,7 @@ actions over them, and writes a report. Nothing else is needed: the state is kep
 and an interrupted run goes on with --resume.
 
 Exit codes: 0 all items are done · 2 usage, configuration or input · 5 finished, some items failed ·
-6 stopped by --stop-failures · 7 --run-timeout was reached · 130 interrupted · 1 anything else`,
+6 stopped by --stop-failures, or because no call succeeded · 7 --run-timeout was reached · 130 interrupted · 1 anything else`,
 		example: `  weir run users.csv --action demo.award --action demo.message --report out/
   weir run users.csv --url https://example.com/award --secret-file award.secret --rate 500/s
   zcat events.ndjson.gz | weir run - --chain rewards.yaml --stop-failures 5%
@@ -137,8 +137,19 @@ func giveUp(s *session, err error) error {
 func (o *runOptions) engineOptions(scr *screen) engine.Options {
 	return engine.Options{
 		Slots: o.slots, Workers: o.slots, // whoever runs one file wants all of them from the start
-		Logger: slog.New(slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: slog.New(shownElsewhere{slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})}),
 	}
+}
+
+// shownElsewhere leaves out of the log what the panel and the lines of a run show anyway.
+type shownElsewhere struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h shownElsewhere) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == engine.CallsFail {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 func (o *runOptions) job(env *Env, chain config.Chain) *job {
@@ -168,7 +179,7 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 	}
 	spec := weir.Spec[json.RawMessage, json.RawMessage]{
 		Name: j.Name, Tenant: o.Tenant, Tier: weir.Tier(o.Tier), Duplicates: weir.KeepAll, // compared here, where lines are known
-		Chain: weir.Raw(j.ChainKey), StopOn: o.StopFailures.Rule, Deadline: o.Deadline.From(time.Now()),
+		Chain: weir.Raw(j.ChainKey), StopOn: o.stopRule(), Deadline: o.Deadline.From(time.Now()),
 	}
 	finish := func() error {
 		j.Rows, j.Duplicates, j.Invalid = in.rows.Load(), in.repeated.Load(), in.bad.Load()
@@ -197,6 +208,13 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 		return ba, err
 	}
 	return nil, &failure{exitInterrupted, "interrupted when the items had just been accepted", "go on with " + env.Program + " run --resume " + string(j.ID) + s.dataFlag()}
+}
+
+// stopRule is when the run is stopped early.
+func (o *runOptions) stopRule() weir.StopRule {
+	rule := o.StopFailures.Rule
+	rule.KeepTrying = o.KeepTrying
+	return rule
 }
 
 // whatNow is how a submit ended that was interrupted with err: nil if the items
@@ -278,6 +296,11 @@ func resumeRun(ctx context.Context, env *Env, o *runOptions, c catalogue) error 
 		return errors.Join(err, s.close())
 	}
 	p, err := r.bulk.Now(ctx)
+	if err == nil && o.KeepTrying && !p.State.Final() {
+		rule := r.bulk.Info().StopOn
+		rule.KeepTrying = true
+		err = r.bulk.Change(ctx, weir.Rules{StopOn: &rule}, "--keep-trying")
+	}
 	if err == nil && (p.State == weir.BulkPaused || p.State == weir.BulkStopped) {
 		err = r.bulk.Resume(ctx, "resumed from the command line")
 	}

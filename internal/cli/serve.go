@@ -26,7 +26,8 @@ Every flag is also a key of weir.yaml and a variable: --limits-body is limits: {
 A flag counts more than a variable, and that more than the file. weir config print shows each value and
 where it came from; weir doctor checks the machine.
 
-SIGTERM, or one Ctrl-C, drains: running tasks and requests finish, then the server ends with exit code 0.
+SIGTERM, SIGHUP or one Ctrl-C drains: running tasks and requests finish, then the server ends with exit code 0.
+SIGHUP does not read the configuration again.
 A second one aborts; what was in flight runs again after the next start.
 
 Exit codes: 0 told to stop · 1 something else went wrong · 2 configuration, port, directory or store not fit for
@@ -49,7 +50,7 @@ func serveCommand() command {
 				if err != nil {
 					return err
 				}
-				return serve(ctx, env, conf, nodeParts(), *acceptLoss)
+				return serve(ctx, env, conf, nodeParts(*acceptLoss), *acceptLoss)
 			}
 		},
 	}
@@ -195,7 +196,7 @@ func (s *serving) until(ctx context.Context) error {
 		s.keepers <- nil
 		why = errors.Join(why, errors.New("what runs beside the requests has stopped by itself"))
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "draining", slog.Duration("for", time.Duration(s.conf.Drain)))
+	s.log.LogAttrs(ctx, slog.LevelInfo, "draining", slog.String("for", time.Duration(s.conf.Drain).String()))
 	notify(ctx, s.env, "STOPPING=1")
 	drained := make(chan error, 1)
 	go func() { drained <- s.drain(ctx) }()

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/server"
@@ -62,7 +61,7 @@ func listenFailed(d *door, err error) error {
 		why = sys.Err
 	}
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, errAddressInUse):
 		return badUsage("stop what listens there, or choose another address with "+flag, "%s: another process listens on this address", d.address)
 	case errors.Is(err, os.ErrPermission):
 		return badUsage("choose a port from 1024 on with "+flag, "%s: this user may not listen there", d.address)
@@ -75,9 +74,7 @@ func (d *door) answer(ctx context.Context, h http.Handler, log *slog.Logger, fai
 	if o, ok := h.(operated); ok && d.operators {
 		h = o.Operators()
 	}
-	base := context.WithoutCancel(ctx)
-	d.server = server.HTTP(h, log)
-	d.server.BaseContext = func(net.Listener) context.Context { return base }
+	d.server = server.HTTP(context.WithoutCancel(ctx), h, log)
 	serve := func() error { return d.server.Serve(d.listener) }
 	if d.tls != nil {
 		d.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: d.tls.config}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/callback"
 	"github.com/weirhq/weir/internal/config"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
@@ -24,7 +25,7 @@ import (
 )
 
 // newNode makes the server of the settings, without its engine.
-func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger) (*node.Node, error) {
+func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger, acceptLoss bool) (*node.Node, error) {
 	allow, err := egress.ParseAllow("egress.allow", c.Egress.Allow)
 	if err != nil {
 		return nil, badUsage("", "%v", err)
@@ -32,38 +33,41 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	guard := egress.New(egress.Policy{Allow: allow, Refused: func(e *egress.NotAllowedError) {
 		log.LogAttrs(ctx, slog.LevelWarn, "connection not allowed", slog.String("address", e.Address.String()), slog.String("reason", e.Reason))
 	}})
-	v, err := c.OpenVault()
+	v, err := openVault(ctx, c, s, acceptLoss)
 	if err != nil {
-		return nil, badUsage("name a file with a key of 32 bytes in vault_key_file", "vault: %v", err)
+		return nil, err
 	}
 	o := node.Options{
 		Store: s, Guard: guard, Vault: v, Steps: slices.Concat(demo.Actions(demo.Options{}), env.Steps), Open: !c.Reachable() && c.AdminKey.IsZero(),
 		Alone: len(c.Redis) == 0, Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
-			MaxBody: int64(c.Limits.Body), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
+			Hosts: c.AllowedHosts, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
 			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),
 		},
-		Tenants: map[string]weir.TenantLimits{},
+	}
+	file := &node.File{Tenants: map[string]weir.TenantLimits{}}
+	if c.HasFile() {
+		o.File = file
 	}
 	if !c.AdminKey.IsZero() {
 		o.AdminKeys = []vault.Secret{c.AdminKey}
 	}
-	if o.Actions, o.Resources, err = fileActions(c); err != nil {
+	if o.Actions, file.Resources, err = fileActions(c); err != nil {
 		return nil, err
 	}
 	if o.Connections, err = fileConnections(c); err != nil {
 		return nil, err
 	}
 	for name, t := range c.Tenants {
-		o.Tenants[name] = weir.TenantLimits{Weight: float64(t.Weight), MaxTasks: t.MaxTasks, MaxPending: int64(t.MaxPending)}
+		file.Tenants[name] = weir.TenantLimits{Weight: float64(t.Weight), MaxTasks: t.MaxTasks, MaxPending: int64(t.MaxPending)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
 		w := c.Webhooks[name]
 		if w.Topic != "" {
-			o.Topics = append(o.Topics, node.Topic{Topic: w.Topic, Connection: w.Connection, Events: w.Events})
+			o.Topics = append(o.Topics, node.Topic{Topic: w.Topic, Connection: w.Connection, Tenant: w.Tenant, Events: w.Events})
 			continue
 		}
-		o.Webhooks = append(o.Webhooks, api.Webhook{URL: w.URL, Tenant: w.Tenant, Events: w.Events, Secret: w.Secret.Reveal()})
+		file.Webhooks = append(file.Webhooks, callback.FileEndpoint{Name: name, URL: w.URL, Tenant: w.Tenant, Types: w.Events, Secret: w.Secret.Reveal()})
 	}
 	n, err := node.New(ctx, o)
 	if err != nil {
@@ -107,7 +111,7 @@ func fileConnections(c *config.Server) (out []api.Connection, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Connections)) {
 		x := c.Connections[name]
 		conn := api.Connection{
-			Name: name, Kind: x.Kind, URL: x.Address, Tenants: x.Tenants, Origin: "file",
+			Name: name, Kind: x.Kind, URL: x.Address, Tenants: x.Tenants,
 			Option: map[string]string{"user": x.User, "database": x.Database, "region": x.Region, "sasl": x.SASL},
 			Secret: map[string]string{"password": x.Password.Reveal(), "token": x.Token.Reveal(), "signing": x.SigningSecret.Reveal()},
 		}
@@ -154,10 +158,10 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a answering) Operators() http.Handler { return a.Handler() }
 
 // nodeParts are the parts of a whole server.
-func nodeParts() parts {
+func nodeParts(acceptLoss bool) parts {
 	p := parts{metrics: prometheus.NewRegistry()}
 	p.node = func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*node.Node, error) {
-		return newNode(ctx, env, c, s, p.metrics, log)
+		return newNode(ctx, env, c, s, p.metrics, log, acceptLoss)
 	}
 	return p
 }

@@ -49,7 +49,7 @@ func embeddedMode(c *config.Server) pebblestore.Mode {
 func storeFailed(c *config.Server, err error) error {
 	const elsewhere = "choose another directory with --data"
 	switch {
-	case errors.Is(err, syscall.EAGAIN):
+	case errors.Is(err, errLocked):
 		return badUsage("stop that one, or "+elsewhere, "%s: another process is using this data directory", c.Data)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return badUsage("check who owns it, or "+elsewhere, "%s: this data directory cannot be written: %v", c.Data, innermost(err))

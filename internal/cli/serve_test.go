@@ -336,7 +336,7 @@ func TestTLSEndsInTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, settingsOf(t, map[string]string{"tls.cert": files.Cert, "tls.key": files.Key, "tls.client_ca": files.ClientCA, "admin_listen": "127.0.0.1:0"}), nodeParts())
+	h := open(t, settingsOf(t, map[string]string{"tls.cert": files.Cert, "tls.key": files.Key, "tls.client_ca": files.ClientCA, "admin_listen": "127.0.0.1:0"}), nodeParts(false))
 	url := h.url(t)
 	for _, tt := range []struct {
 		name string

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -27,6 +26,7 @@ type session struct {
 	data  string // as the user wrote it
 	store *pebblestore.Store
 	jobs  jobs
+	began time.Time
 	worker
 	broken chan error // the store can no longer be trusted
 }
@@ -44,7 +44,7 @@ func openSession(ctx context.Context, env *Env, data string, o engine.Options, c
 	if _, err := os.Stat(dir); !create && errors.Is(err, os.ErrNotExist) {
 		return nil, badUsage("name the data directory of the run with --data", "%s: there is no data directory here", data)
 	}
-	s := &session{env: env, data: data, jobs: jobs{filepath.Join(dir, "runs")}, broken: make(chan error, 1)}
+	s := &session{env: env, data: data, began: time.Now(), jobs: jobs{filepath.Join(dir, "runs")}, broken: make(chan error, 1)}
 	if err := os.MkdirAll(s.jobs.dir, 0o700); err != nil {
 		return nil, badUsage("choose another place with --data", "data directory: %v", err)
 	}
@@ -60,7 +60,7 @@ func openSession(ctx context.Context, env *Env, data string, o engine.Options, c
 			}
 		},
 	})
-	if errors.Is(err, syscall.EAGAIN) {
+	if errors.Is(err, errLocked) {
 		return nil, &failure{exitOther, data + ": another process is using this data directory", "wait for it to end, or choose another directory with --data"}
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *session) orphan(ctx context.Context, name string) (weir.BulkID, error) 
 
 // dataFlag is the flag that names the data directory in a command to be repeated.
 func (s *session) dataFlag() string {
-	if s.data == defaultData {
+	if s.data == defaultData && !s.env.hasServer() {
 		return ""
 	}
 	return fmt.Sprintf(" --data %s", quote(s.data))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +16,9 @@ import (
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
 )
+
+// newKeysHelp explains the flag --new-keys.
+const newKeysHelp = "give the items new idempotency keys: what was done after all is done again (default: they keep theirs)"
 
 func retryCommand() command {
 	return command{
@@ -25,7 +30,8 @@ first. What the steps before had answered is kept. ` + elsewhere,
 		args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			o, there := &runOptions{}, &againOptions{}
-			fs.Var(&o.each.Rate, "rate", "most items per second, at every step, as in 500/s")
+			fs.Var(&o.each.Rate, "rate", rateHelp)
+			fs.BoolVar(&there.again.NewKeys, "new-keys", false, newKeysHelp)
 			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) {
 				fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
 				fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
@@ -42,7 +48,7 @@ first. What the steps before had answered is kept. ` + elsewhere,
 					there.again.Rate = api.Rate(o.each.Rate)
 					return there.remote.ask(ctx, env, there.out, func(ctx context.Context, l *link) error { return there.run(ctx, l, args[0]) })
 				}
-				if err := strayHere(fs, "code", "step", "filter", "keep-keys", "reason", "wait", "timeout", "output"); err != nil {
+				if err := strayHere(fs, "code", "step", "filter", "reason", "wait", "timeout", "output"); err != nil {
 					return err
 				}
 				c, err := o.catalogue(env)
@@ -52,6 +58,7 @@ first. What the steps before had answered is kept. ` + elsewhere,
 				if err := o.checkPlaces(env); err != nil {
 					return err
 				}
+				o.newKeys = there.again.NewKeys
 				return retryRun(ctx, env, o, c, weir.BulkID(args[0]))
 			}
 		},
@@ -92,24 +99,25 @@ func (s *session) retryFailed(ctx context.Context, o *runOptions, c catalogue, i
 	if err != nil {
 		return nil, err
 	}
-	children, err := ba.RetryFailed(ctx)
+	children, err := s.unlisted(ctx, ba)
+	if err == nil && len(children) == 0 {
+		children, err = ba.Retry(ctx, engine.RetryOptions{NewKeys: o.newKeys})
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(children) == 0 {
-		return nil, badUsage("there is nothing to try again", "no item of %s failed", id)
 	}
 	var all []*running
 	for i, child := range children {
 		j := *first.job
 		j.Key, j.ID, j.RetryOf, j.Created = newKey(), child.ID(), first.job.ID, time.Now().UTC()
 		j.Rows, j.Duplicates, j.Invalid = child.Items(), 0, 0
-		j.Report = o.Report // never over the report of the first
+		j.Report, j.SummaryJSON = o.Report, o.SummaryJSON // never over those of the first
 		if len(children) > 1 {
 			j.Name = fmt.Sprintf("%s (%d)", j.Name, i+1)
 			if j.Report != "" {
 				j.Report = filepath.Join(j.Report, fmt.Sprint(i+1))
 			}
+			j.SummaryJSON = numbered(j.SummaryJSON, i+1)
 		}
 		if err := s.jobs.save(&j); err != nil {
 			return nil, err
@@ -117,6 +125,31 @@ func (s *session) retryFailed(ctx context.Context, o *runOptions, c catalogue, i
 		all = append(all, &running{job: &j, bulk: child, steps: first.steps})
 	}
 	return all, nil
+}
+
+// numbered puts a number before the extension of a file's name, as in sum-2.json. Stdout stays stdout.
+func numbered(file string, n int) string {
+	if file == "" || file == "-" {
+		return file
+	}
+	ext := filepath.Ext(file)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), n, ext)
+}
+
+// unlisted returns retries of a bulk action that no job knows: a process died
+// between accepting and listing them.
+func (s *session) unlisted(ctx context.Context, ba *engine.BulkAction) ([]*engine.BulkAction, error) {
+	made, err := ba.Retries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.jobs.all()
+	if err != nil {
+		return nil, other(err, "")
+	}
+	return slices.DeleteFunc(made, func(x *engine.BulkAction) bool {
+		return slices.ContainsFunc(all, func(j *job) bool { return j.ID == x.ID() })
+	}), nil
 }
 
 func listCommand() command {
@@ -181,9 +214,17 @@ func (s *session) list(ctx context.Context) error {
 			return err
 		}
 		c := p.Counts
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", j.ID, j.Name, p.State, c.Total, c.Done, c.Failed, j.Created.Format(time.RFC3339), j.RetryOf)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", j.ID, j.Name, idleState(p.State), c.Total, c.Done, c.Failed, j.Created.Format(time.RFC3339), j.RetryOf)
 	}
 	return w.Flush()
+}
+
+// idleState is the state of a run in a data directory that no other process uses: nothing runs there.
+func idleState(s weir.BulkState) string {
+	if s == weir.BulkRunning || s == weir.BulkCancelling {
+		return "interrupted"
+	}
+	return s.String()
 }
 
 func reportCommand() command {

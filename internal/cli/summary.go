@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ func (sum *summary) lines(p paint, f forecast, took time.Duration, files, next [
 	if e := errorText(sum.Errors); e != "" {
 		lines = append(lines, row("errors", e))
 	}
+	if len(sum.Losses) > 0 {
+		lines = append(lines, row("lost work", p.red(lossText(sum.Losses))))
+	}
 	if len(files) > 0 {
 		lines = append(lines, row("files", strings.Join(files, "  ")))
 	}
@@ -51,13 +55,17 @@ func headline(p paint, sum *report.Summary, f forecast, took time.Duration) stri
 	c := sum.Counts
 	switch {
 	case sum.State == weir.BulkStopped.String():
-		return p.red("■") + fmt.Sprintf(" stopped by its failure rule after %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
+		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(int64(c.Failed), "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
+	case sum.State == weir.BulkCancelled.String():
+		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
+	case c.Failed == c.Total && c.Total > 0:
+		return p.red("✗") + fmt.Sprintf(" finished in %s, all items failed", duration)
 	case c.Done == c.Total:
 		return p.green("✓") + fmt.Sprintf(" finished in %s, all items done", duration)
 	case c.Failed == 0:
 		return p.yellow("✓") + fmt.Sprintf(" finished in %s, %s cancelled", duration, plural(int64(c.Cancelled), "item", "items"))
 	}
-	return p.yellow("✓") + fmt.Sprintf(" finished in %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
+	return p.yellow("!") + fmt.Sprintf(" finished in %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
 }
 
 func itemsText(p paint, sum *report.Summary) string {

@@ -91,6 +91,7 @@ func (w *watcher) watch(ctx context.Context) (end, error) {
 				u.track.pause(ctx, w.paused) // the key may have been pressed before it was there
 			}
 			u.track.note(time.Now(), u.now)
+			w.tellError()
 		case <-tick.C:
 			w.tick()
 		case key := <-w.keys:
@@ -162,6 +163,16 @@ func (w *watcher) every() time.Duration {
 		return drawEvery
 	}
 	return plainEvery
+}
+
+// tellError writes a new kind of error at once where no panel shows it.
+func (w *watcher) tellError() {
+	if w.screen.live() {
+		return
+	}
+	if line := newError(w.tracks); line != "" {
+		w.screen.print(line)
+	}
 }
 
 func (w *watcher) tick() {

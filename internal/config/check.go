@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ func check(s *Server, fault faultAt) {
 	checkBounds(s, fault)
 	checkStore(s, fault)
 	checkReach(s, fault)
+	checkHosts(s, fault)
 	checkKeys(s, fault)
 	checkEgress(s, fault)
 	checkActions(s, fault)
@@ -32,7 +35,8 @@ func check(s *Server, fault faultAt) {
 func checkBounds(s *Server, fault faultAt) {
 	for _, b := range []struct {
 		key            string
-		v, low, high   int
+		v              int
+		low, high      int64
 		unsetIsAllowed bool
 	}{
 		{"partitions", s.Partitions, 1, 256, true},
@@ -46,7 +50,7 @@ func checkBounds(s *Server, fault faultAt) {
 		{"limits.streams", s.Limits.Streams, 1, 100_000, false},
 		{"limits.exports", s.Limits.Exports, 1, 1_000, false},
 	} {
-		if (b.v < b.low || b.v > b.high) && !(b.unsetIsAllowed && b.v == 0) {
+		if (int64(b.v) < b.low || int64(b.v) > b.high) && !(b.unsetIsAllowed && b.v == 0) {
 			fault(b.key, fmt.Sprintf("%d is not between %d and %d", b.v, b.low, b.high), "")
 		}
 	}
@@ -109,6 +113,18 @@ func checkReach(s *Server, fault faultAt) {
 		}
 		fault(a.key, fmt.Sprintf("%s can be reached from other machines, and without TLS everybody on the way could read the keys", a.address),
 			"set tls.cert and tls.key; or tls.proxy: true if a proxy in front ends TLS; or listen on 127.0.0.1")
+	}
+}
+
+// checkHosts wants names as they are in the header Host, without scheme and port.
+func checkHosts(s *Server, fault faultAt) {
+	for i, host := range s.AllowedHosts {
+		name := strings.TrimPrefix(host, "*.")
+		_, err := netip.ParseAddr(name)
+		if host == "*" || err == nil || name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" {
+			continue
+		}
+		fault(fmt.Sprintf("allowed_hosts[%d]", i), fmt.Sprintf("%q is not a host name", host), "write it as in weir.example.com or *.example.com, without scheme and port")
 	}
 }
 
@@ -176,6 +192,9 @@ func checkTenants(s *Server, fault faultAt) {
 	}
 }
 
+// webhookName matches names that can be part of a webhook's id.
+var webhookName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
 var connectionKinds = []string{"http", "postgres", "s3", "kafka"}
 
 func checkConnections(s *Server, fault faultAt) {
@@ -191,9 +210,15 @@ func checkConnections(s *Server, fault faultAt) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Webhooks)) {
 		w := s.Webhooks[name]
+		if !webhookName.MatchString(name) {
+			fault("webhooks."+name, "is not a valid name", "use letters, digits, '.', '-' and '_', at most 64")
+		}
 		if w.Topic != "" {
 			if s.Connections[w.Connection].Kind != "kafka" || w.URL != "" {
 				fault("webhooks."+name, "has a topic, and needs a connection of kind kafka and no url", "write connection: and the name of one under connections")
+			}
+			if w.SecretFile != "" {
+				fault("webhooks."+name+".secret_file", "events in a topic are not signed", "leave the key out; the connection signs in to the brokers")
 			}
 			continue
 		}

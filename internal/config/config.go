@@ -72,6 +72,7 @@ type Run struct {
 	Tenant       string        `yaml:"tenant"`
 	Tier         Tier          `yaml:"tier"`
 	StopFailures Stop          `yaml:"stop_failures"`
+	KeepTrying   bool          `yaml:"keep_trying"`
 	Deadline     Deadline      `yaml:"deadline"`
 	Report       string        `yaml:"report" path:"yes"`
 	ReportFormat ReportFormat  `yaml:"report_format"`

@@ -63,6 +63,7 @@ func (l *loader) fromFile(only ...string) {
 	if l.Path == "" {
 		return
 	}
+	l.server.hasFile = true
 	r := &reader{path: l.Path, name: l.Name, getenv: l.Getenv, only: only}
 	r.read(l.server)
 	l.faults = r.faults

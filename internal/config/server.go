@@ -23,7 +23,7 @@ type Server struct {
 	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
 
 	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); the last two want Redis"`
-	Partitions int      `yaml:"partitions" help:"independent queues, over all nodes (default: what the store has, 4 per core in a new one)"`
+	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; a smaller number keeps the others for what they hold (default: what the store has, 4 per core in a new one)"`
 	Slots      int      `yaml:"slots"      help:"most tasks at once on this node"`
 	Workers    int      `yaml:"workers"    help:"tasks of one lane at once, before its load is known"`
 	Lease      Duration `yaml:"lease"      help:"how long a silent node keeps its partitions"`
@@ -31,6 +31,7 @@ type Server struct {
 	Retention  Age      `yaml:"retention"  help:"how long an ended bulk action is kept, as in 30d"`
 
 	TLS                   TLS          `yaml:"tls"            heading:"Security"`
+	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"names of the server that requests may be sent to besides localhost, as in weir.example.com or *.example.com; * is every name (default: every name if other machines reach the server, else none)"`
 	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
 	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
 	Egress                Egress       `yaml:"egress"`
@@ -50,7 +51,11 @@ type Server struct {
 	Webhooks    map[string]Webhook    `yaml:"webhooks"`
 
 	origins map[string]origin
+	hasFile bool
 }
+
+// HasFile reports whether a configuration file was read.
+func (s *Server) HasFile() bool { return s.hasFile }
 
 // TLS is how clients reach the server.
 type TLS struct {
@@ -75,6 +80,7 @@ type Egress struct {
 // Limits bounds what one request, key or tenant may take.
 type Limits struct {
 	Body              Size `yaml:"body"                help:"most bytes of a JSON request"`
+	Memory            Size `yaml:"memory"              help:"most memory of JSON requests at once, with what is decoded of them; more requests wait or get 503"`
 	Upload            Size `yaml:"upload"              help:"most bytes of an upload or a body with items"`
 	ItemCount         int  `yaml:"item_count"          help:"most items of a bulk action"`
 	PendingItems      int  `yaml:"pending_items"       help:"most items accepted and not ended, over all tenants"`
@@ -88,7 +94,6 @@ type Limits struct {
 type Log struct {
 	Format LogFormat `yaml:"format" help:"json, text, or auto: text on a terminal"`
 	Level  LogLevel  `yaml:"level"  help:"debug, info, warn or error"`
-	IDs    bool      `yaml:"ids"    help:"write ids of items, which may be personal data"`
 }
 
 // Tenant is how a tenant shares.
@@ -144,7 +149,7 @@ func defaults() *Server {
 		Listen: "127.0.0.1:8080", Data: ".weir", Stage: "prod", Durability: DurableDisk, Role: RoleAll,
 		Slots: 64, Workers: 16, Lease: Duration(10 * time.Second), Drain: Duration(30 * time.Second), Retention: Age(30 * day),
 		Limits: Limits{
-			Body: 8 << 20, Upload: 16 << 30, ItemCount: 100_000_000, PendingItems: 100_000_000,
+			Body: 8 << 20, Memory: 256 << 20, Upload: 16 << 30, ItemCount: 100_000_000, PendingItems: 100_000_000,
 			RequestsPerSecond: 200, Uploads: 8, Streams: 32, Exports: 4,
 		},
 		Log:     Log{Format: LogAuto, Level: "info"},

@@ -15,10 +15,11 @@ var azureWire = netip.MustParsePrefix("168.63.129.16/32")
 type rules struct {
 	allow  []Rule
 	public *ssrf.Guardian
+	self   Self
 }
 
-func newRules(allow []Rule) rules {
-	return rules{allow, ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWire))}
+func newRules(allow []Rule, self Self) rules {
+	return rules{allow: allow, self: self, public: ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWire))}
 }
 
 // refuse tells why a connection must not be made; it is empty if it may be.
@@ -52,9 +53,12 @@ func (r rules) listed(addr netip.Addr, port uint16) bool {
 	return false
 }
 
-// special says what an address is that is not public; it is empty if it is public.
+// special says what an address is that is not public, or of this machine; it is empty otherwise.
 func (r rules) special(addr netip.Addr) string {
 	if r.public.SafeAddr(addr) == nil {
+		if r.self.has(addr) {
+			return fmt.Sprintf("%v is an address of this machine", addr)
+		}
 		return ""
 	}
 	if inner, by := embedded(addr); inner.IsValid() {

@@ -97,11 +97,11 @@ func TestAddressesThatAreNotPublic(t *testing.T) {
 		{"ff0e::1", "multicast"},
 	} {
 		t.Run(tt.addr, func(t *testing.T) {
-			got := newRules(nil).refuse(netip.AddrPortFrom(netip.MustParseAddr(tt.addr), 443))
+			got := newRules(nil, thisMachine()).refuse(netip.AddrPortFrom(netip.MustParseAddr(tt.addr), 443))
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("refuse(%s) = %q, want %q", tt.addr, got, tt.want)
 			}
-			if got := newRules(Loopback()).refuse(netip.AddrPortFrom(netip.MustParseAddr(tt.addr), 443)); got == "" && tt.want != "" && tt.want != "loopback" && tt.addr != "::ffff:127.0.0.1" {
+			if got := newRules(Loopback(), thisMachine()).refuse(netip.AddrPortFrom(netip.MustParseAddr(tt.addr), 443)); got == "" && tt.want != "" && tt.want != "loopback" && tt.addr != "::ffff:127.0.0.1" {
 				t.Errorf("refuse(%s) = \"\" where loopback alone is open", tt.addr)
 			}
 		})
@@ -141,7 +141,7 @@ func TestPortsAndTheAllowList(t *testing.T) {
 		{"port 0 cannot be opened", []string{"loopback"}, "127.0.0.1:0", "port 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := newRules(allow(t, tt.allow...)).refuse(netip.MustParseAddrPort(tt.to))
+			got := newRules(allow(t, tt.allow...), thisMachine()).refuse(netip.MustParseAddrPort(tt.to))
 			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("refuse(%s) with %v open = %q, want %q", tt.to, tt.allow, got, tt.want)
 			}
@@ -155,7 +155,7 @@ func TestNoWrappingOpensAnAddress(t *testing.T) {
 		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 		netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	}
-	r := newRules(nil)
+	r := newRules(nil, thisMachine())
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(private).Draw(t, "prefix")
 		v4 := p.Addr().As4()

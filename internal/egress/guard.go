@@ -47,7 +47,7 @@ type Guard struct {
 // New returns a guard of a policy.
 func New(p Policy) *Guard {
 	g := &Guard{
-		rules:      newRules(p.Allow),
+		rules:      newRules(p.Allow, thisMachine()),
 		dialer:     net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second, Resolver: p.Resolver},
 		refused:    p.Refused,
 		resolver:   p.Resolver,

@@ -112,6 +112,9 @@ func (g *Guard) checkHost(u *url.URL, port uint16) *weir.FieldError {
 		}
 		return nil
 	}
+	if g.rules.self.is(name) && !g.rules.opensSelf(port) {
+		return notAllowed(quote(name) + " is this machine")
+	}
 	if why := lookAlike(name); why != "" {
 		return badURL(fmt.Sprintf("host %s %s", quote(name), why), "type the name by hand; names that look like others are refused")
 	}

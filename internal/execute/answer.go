@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/jsonsize"
 )
 
 // Bounds of an answer.
@@ -44,7 +44,9 @@ func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, 
 		buf = &bytes.Buffer{}
 	}
 	defer c.keep(buf)
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1)); err != nil {
+	done, err := c.memory.read(ctx, buf, resp)
+	defer done()
+	if err != nil {
 		if failed := callFailed(ctx, err); failed.Code != CodeUnreachable {
 			return failed
 		}
@@ -82,6 +84,9 @@ func parse(body []byte) (*answer, error) {
 		return nil, fmt.Errorf("answered HTML where JSON was expected: %s", htmlTitle(text))
 	case text[0] != '{':
 		return nil, fmt.Errorf(`answered no JSON object with "results": %s`, Excerpt(text[:min(len(text), 64)], 64))
+	}
+	if jsonsize.Parts(text, maxParts) > maxParts {
+		return nil, fmt.Errorf("answer has more than %d values", maxParts)
 	}
 	a := &answer{}
 	if err := json.Unmarshal(text, a); err != nil {

@@ -21,6 +21,8 @@ type HTTPOptions struct {
 	// Transport makes the calls. Default: a [NewTransport] of the step's own;
 	// pass one to all steps to share connections and to close them at the end.
 	Transport http.RoundTripper
+	// Memory bounds what answers take at once, over all steps that share it. Default: one of the step's own.
+	Memory *Memory
 	// Counters counts what only shows in sums. Default: not counted.
 	Counters *Counters
 	// Now is the time that signatures carry and dates are compared with. Default [time.Now].
@@ -37,6 +39,7 @@ type Counters struct {
 // caller calls one endpoint.
 type caller struct {
 	transport http.RoundTripper
+	memory    *Memory
 	counters  *Counters
 	now       func() time.Time
 	template  *http.Request
@@ -64,7 +67,7 @@ func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 		return nil, err
 	}
 	c := &caller{
-		transport: o.Transport, counters: o.Counters, now: o.Now, input: step.Input, timeout: step.Timeout,
+		transport: o.Transport, memory: o.Memory, counters: o.Counters, now: o.Now, input: step.Input, timeout: step.Timeout,
 		template: &http.Request{
 			Method: http.MethodPost, URL: u, Host: u.Host, Header: head,
 			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -82,6 +85,9 @@ func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 func (c *caller) setDefaults() {
 	if c.transport == nil {
 		c.transport = NewTransport()
+	}
+	if c.memory == nil {
+		c.memory = NewMemory()
 	}
 	if c.counters == nil {
 		c.counters = &Counters{}

@@ -49,6 +49,16 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 	return &CallError{CodeServerError, status, errors.New(text)}
 }
 
+// Rejected reports whether the endpoint rejected the whole call, as by 400.
+func Rejected(t *weir.Task) bool {
+	for i := range t.Outcomes {
+		if t.Outcomes[i].Code != CodeClientError {
+			return false
+		}
+	}
+	return len(t.Outcomes) > 0
+}
+
 func describe(status int, body []byte) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %s", statusText(status), Excerpt(body, excerptBytes)), ": ")
 }

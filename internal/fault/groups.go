@@ -1,9 +1,10 @@
 // Package fault counts failures by group: those that have the same step, code
 // and, but for what differs from item to item, message.
 //
-// [AppendNormal] takes numbers, ids, addresses and quoted text out of a message.
-// [Groups] keeps exact counts of one part of a bulk action in bounded memory, and
-// [Merge] adds the counts of parts up.
+// [AppendNormal] takes numbers, ids and addresses out of a message. [Groups] counts
+// the failures of one part of a bulk action in bounded memory, by the space-saving
+// algorithm: a message that is new takes the place of the rarest one, so the most
+// frequent messages are kept whenever they come. [Merge] adds the counts of parts up.
 //
 // The package is pure. A Groups belongs to one goroutine.
 package fault
@@ -16,9 +17,12 @@ import (
 	"strings"
 )
 
-// Most is how many groups are kept apart. What comes later and fits none of them counts
-// in a group for all others, one for each step.
-const Most = 100
+// Most is how many groups are shown, and kept is how many a part counts apart. The
+// rest counts in a group for all others, one for each step.
+const (
+	Most = 100
+	kept = 256
+)
 
 const (
 	maxCode   = 128  // bytes of a code that tell groups apart
@@ -31,8 +35,9 @@ type Group struct {
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"` // without what differs from item to item
 	Other   bool   `json:"other,omitempty"`   // failures at the step that have no group of their own
-	Count   int64  `json:"count"`
-	First   int64  `json:"first"` // when the first came, unix nanoseconds; 0: not known
+	Count   int64  `json:"count"`             // exact since it was first kept
+	Missed  int64  `json:"missed,omitempty"`  // how many others of it may count in the group for all others
+	First   int64  `json:"first"`             // when the first came, unix nanoseconds; 0: not known
 	Last    int64  `json:"last"`
 	Item    int64  `json:"item"`   // position of one of the items: the lowest
 	Sample  string `json:"sample"` // its message in full
@@ -61,7 +66,11 @@ func (g *Group) add(o *Group) {
 		g.Item, g.Sample = o.Item, o.Sample
 	}
 	g.Count += o.Count
+	g.Missed += o.Missed
 }
+
+// weight is the most that the group can have.
+func (g *Group) weight() int64 { return g.Count + g.Missed }
 
 // Groups counts failures. The zero value is empty.
 type Groups struct {
@@ -71,6 +80,7 @@ type Groups struct {
 	key     []byte // reused: a failure of a known group costs no allocation
 	text    []byte // the message that came last, if it was short,
 	at      int    // and its group
+	own     int    // groups that are not for all others
 }
 
 // Restore makes groups of what [Groups.Changed] once told.
@@ -87,6 +97,9 @@ func (g *Groups) append(key string, group Group) int {
 	if g.index == nil {
 		g.index = map[string]int{}
 	}
+	if !group.Other {
+		g.own++
+	}
 	g.index[key] = len(g.list)
 	g.list = append(g.list, group)
 	g.changed = append(g.changed, true)
@@ -95,10 +108,10 @@ func (g *Groups) append(key string, group Group) int {
 
 // Add counts a failure: when, at which step, of the item at which position.
 func (g *Groups) Add(now int64, step int, code, message string, item int64) {
-	at := g.find(step, cut(code, maxCode), message)
+	at := g.find(step, Cut(code, maxCode), message)
 	x := &g.list[at]
 	if x.Count == 0 || item < x.Item {
-		x.Item, x.Sample = item, strings.Clone(cut(message, maxSample))
+		x.Item, x.Sample = item, strings.Clone(Cut(message, maxSample))
 	}
 	if x.First == 0 || now < x.First { // owners' clocks differ
 		x.First = now
@@ -128,11 +141,43 @@ func (g *Groups) find(step int, code, message string) int {
 	return at
 }
 
-// make adds a group, or finds the one for all others.
+// make adds a group. If all places are taken it gets that of the rarest.
 func (g *Groups) make(step int, code, message string) int {
-	if len(g.list) < Most {
-		return g.append(string(g.key), Group{Step: step, Code: strings.Clone(code), Message: message})
+	group, key := Group{Step: step, Code: strings.Clone(code), Message: message}, string(g.key)
+	if g.own < kept {
+		return g.append(key, group)
 	}
+	at := g.rarest()
+	old := g.list[at]
+	delete(g.index, old.key())
+	group.Missed = old.weight()
+	g.others(&old)
+	g.list[at], g.changed[at], g.index[key] = group, true, at
+	g.text = g.text[:0] // it may have been of that group
+	return at
+}
+
+// rarest returns the group with the lowest weight, the first of several.
+func (g *Groups) rarest() int {
+	best := -1
+	for i := range g.list {
+		if x := &g.list[i]; !x.Other && (best < 0 || x.weight() < g.list[best].weight()) {
+			best = i
+		}
+	}
+	return best
+}
+
+// others counts a group in that for all others at its step.
+func (g *Groups) others(old *Group) {
+	at := g.other(old.Step)
+	old.Missed = 0
+	g.list[at].add(old)
+	g.changed[at] = true
+}
+
+// other finds the group for all others at a step, or makes it.
+func (g *Groups) other(step int) int {
 	rest := string(appendKey(nil, step, true, ""))
 	if at, known := g.index[rest]; known {
 		return at
@@ -188,14 +233,8 @@ func Merge(parts ...[]Group) []Group {
 	return list
 }
 
-// order has the largest first, and what others there are last.
+// order has the largest first.
 func order(a, b *Group) int {
-	if a.Other != b.Other {
-		if a.Other {
-			return 1
-		}
-		return -1
-	}
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code),
 		cmp.Compare(a.Step, b.Step), strings.Compare(a.Message, b.Message))
 }

@@ -110,13 +110,13 @@ func TestTheLargestGroupComesFirstWithTheFirstItemAsASample(t *testing.T) {
 	}
 }
 
-func TestNoMoreThanAHundredGroupsAreKeptApart(t *testing.T) {
+func TestNoMoreThanAHundredGroupsAreShown(t *testing.T) {
 	var a, b Groups
-	for i := range 300 {
+	for i := range 1000 {
 		a.Add(1, i%2, fmt.Sprint("code-", i), "no", int64(i))
-		b.Add(1, 0, fmt.Sprint("other-code-", i), "no", int64(300+i))
+		b.Add(1, 0, fmt.Sprint("other-code-", i), "no", int64(1000+i))
 	}
-	for name, list := range map[string][]Group{"of one part": a.All(), "of two parts": Merge(a.All(), b.All())} {
+	for name, list := range map[string][]Group{"of one part": a.All(), "of two parts": Merge(a.list, b.list)} {
 		own, others, sum := 0, 0, int64(0)
 		for _, g := range list {
 			sum += g.Count
@@ -126,16 +126,38 @@ func TestNoMoreThanAHundredGroupsAreKeptApart(t *testing.T) {
 				own++
 			}
 		}
-		want := int64(300)
+		want := int64(1000)
 		if name == "of two parts" {
-			want = 600
+			want = 2000
 		}
 		if own != Most || others != 2 || sum != want {
 			t.Errorf("groups %s: %d, others of %d steps, %d failures; want %d, 2, %d", name, own, others, sum, Most, want)
 		}
 	}
-	if last := a.All()[Most]; !last.Other || last.Count != 100 || last.Item != 100 {
-		t.Errorf("others = %+v, want a hundred from item 100 on", last)
+	if len(a.list) > kept+2 {
+		t.Errorf("%d groups are kept, want %d and the others of two steps", len(a.list), kept)
+	}
+}
+
+func TestAFrequentMessageIsShownHoweverLateItComes(t *testing.T) {
+	for _, odd := range []int{200, 5000} {
+		var g Groups
+		for i := range odd {
+			g.Add(1, 0, fmt.Sprint("odd-", i), "odd", int64(i))
+		}
+		for i := range 5000 {
+			g.Add(2, 0, "closed", "account is closed", int64(odd+i))
+			if i%10 == 0 {
+				g.Add(2, 0, fmt.Sprint("late-", i), "odd", int64(odd+5000+i))
+			}
+		}
+		first := g.All()[0]
+		if first.Other { // more odd ones than closed accounts
+			first = g.All()[1]
+		}
+		if first.Code != "closed" || first.Count != 5000 {
+			t.Errorf("after %d odd ones the first group is %q with %d, want closed with exactly 5000", odd, first.Code, first.Count)
+		}
 	}
 }
 

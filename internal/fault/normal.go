@@ -13,7 +13,8 @@ const maxNormal = 300
 const maxRead = 4 << 10
 
 // AppendNormal appends message without what differs from item to item: numbers become <n>, uuids, hex and other long ids
-// <id>, quoted text <text>, e-mail addresses <email>. White space is made single.
+// <id>, e-mail addresses <email>. Quoted text stays, but for the same inside it: it often is the cause, as in a JSON
+// body or the name of a field. So does an HTTP status at the beginning or after "answered", "status" or "code". White space is made single.
 func AppendNormal(dst []byte, message string) []byte {
 	start := len(dst)
 	message = message[:min(len(message), maxRead)]
@@ -24,9 +25,6 @@ func AppendNormal(dst []byte, message string) []byte {
 				dst = append(dst, ' ')
 			}
 			i++
-		case closingQuote(message, i) > 0:
-			dst = append(dst, "<text>"...)
-			i = closingQuote(message, i)
 		case isWord(c):
 			end := wordEnd(message, i)
 			if m := mailEnd(message, i, end); m > 0 {
@@ -34,7 +32,11 @@ func AppendNormal(dst []byte, message string) []byte {
 				i = m
 				break
 			}
-			dst = appendWord(dst, message[i:end])
+			if isStatus(message, i, end) {
+				dst = append(dst, message[i:end]...)
+			} else {
+				dst = appendWord(dst, message[i:end])
+			}
 			i = end
 		default:
 			_, n := utf8.DecodeRuneInString(message[i:])
@@ -45,8 +47,8 @@ func AppendNormal(dst []byte, message string) []byte {
 	return cutText(bytes.TrimRight(dst[start:], " "), dst[:start])
 }
 
-// cut shortens text to at most n bytes, between two characters.
-func cut(text string, n int) string {
+// Cut shortens text to at most n bytes, between two characters.
+func Cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
@@ -68,21 +70,25 @@ func cutText(text, dst []byte) []byte {
 	return append(append(dst, text[:n]...), "…"...)
 }
 
-// closingQuote is the end of the quoted text that starts at i, or 0. An apostrophe inside a word opens nothing.
-func closingQuote(s string, i int) int {
-	q := s[i]
-	if q != '"' && q != '\'' && q != '`' || i > 0 && q == '\'' && isWord(s[i-1]) {
-		return 0
+// statusWords come before an HTTP status.
+var statusWords = []string{"answered", "status", "code", "http", "returned"}
+
+// isStatus reports whether message[i:end] is an HTTP status: three digits at the
+// beginning, or after a word that says so.
+func isStatus(message string, i, end int) bool {
+	if end-i != 3 || message[i] < '1' || message[i] > '5' || !isDigit(message[i+1]) || !isDigit(message[i+2]) {
+		return false
 	}
-	for j := i + 1; j < len(s); j++ {
-		switch {
-		case s[j] == '\\':
-			j++
-		case s[j] == q && (q != '\'' || j+1 == len(s) || !isWord(s[j+1])):
-			return j + 1
+	before := strings.TrimRight(message[max(0, i-20):i], " :=\"")
+	if before == "" {
+		return true
+	}
+	for _, w := range statusWords {
+		if n := len(before) - len(w); n >= 0 && strings.EqualFold(before[n:], w) {
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -21,8 +21,19 @@ func TestNormalMessage(t *testing.T) {
 		{"bulk action ba_01k9xabcdef01234", "bulk action ba_<id>"},
 		{"pointer 0x1f", "pointer <id>"},
 		{"facade decade", "facade decade"},
-		{`field "amount" has 'bad value' and ` + "`x`", "field <text> has <text> and <text>"},
-		{`"a \" b" left`, "<text> left"},
+		{`field "amount" has 'bad value' and ` + "`x`", `field "amount" has 'bad value' and ` + "`x`"},
+		{`400 Bad Request: {"error":"no such thing"}`, `400 Bad Request: {"error":"no such thing"}`},
+		{`http://host/x answered 404 Not Found`, `http://host/x answered 404 Not Found`},
+		{`402 Payment Required: {"error":{"code":"card_declined","decline_code":"insufficient_funds","charge":"ch_3MmlLrLkdIwHu7ix0snN0B15"}}`, // Stripe
+			`402 Payment Required: {"error":{"code":"card_declined","decline_code":"insufficient_funds","charge":"ch_<id>"}}`},
+		{`400 Bad Request: {"code":21211,"message":"The 'To' number +15005550001 is not a valid phone number.","status":400}`, // Twilio
+			`400 Bad Request: {"code":<n>,"message":"The 'To' number +<n> is not a valid phone number.","status":400}`},
+		{`400 Bad Request: {"error":{"code":400,"message":"The registration token is not a valid FCM registration token","status":"INVALID_ARGUMENT"}}`, // Firebase
+			`400 Bad Request: {"error":{"code":400,"message":"The registration token is not a valid FCM registration token","status":"INVALID_ARGUMENT"}}`},
+		{`{"errors":[{"message":"The from address does not match a verified Sender Identity.","field":"from","help":null}]}`, // SendGrid
+			`{"errors":[{"message":"The from address does not match a verified Sender Identity.","field":"from","help":null}]}`},
+		{`ThrottlingException: Rate exceeded (Request ID: 8f0c2e8a-1111-2222-3333-444455556666)`, `ThrottlingException: Rate exceeded (Request ID: <id>)`}, // AWS
+		{`pq: duplicate key value violates unique constraint "users_pkey"`, `pq: duplicate key value violates unique constraint "users_pkey"`},
 		{"don't and can't", "don't and can't"},
 		{`an open " quote 7`, `an open " quote <n>`},
 		{"cannot reach anna.b+tag@mail.example.com.", "cannot reach <email>."},

@@ -8,16 +8,30 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/weirhq/weir/internal/jsonsize"
 )
 
 // nextPage is what an answer says about the page behind it; both empty means that there is none.
 type nextPage struct{ cursor, link string }
 
+// Bounds of an answer before it is decoded.
+const (
+	maxLines = 200_000   // of NDJSON
+	maxParts = 1_000_000 // names, values and brackets of JSON
+)
+
 // parseAnswer cuts an answer into documents, which are not checked yet.
 func parseAnswer(h http.Header, body []byte) (docs []json.RawMessage, next nextPage, bad *PermanentError) {
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	if strings.Contains(media, "ndjson") || strings.Contains(media, "jsonl") {
+		if bytes.Count(body, []byte("\n")) > maxLines {
+			return nil, next, tooMuch(fmt.Sprintf("%d lines", maxLines))
+		}
 		return lines(body), nextInHeader(h), nil
+	}
+	if jsonsize.Parts(body, maxParts) > maxParts {
+		return nil, next, tooMuch(fmt.Sprintf("%d values", maxParts))
 	}
 	var array struct {
 		Items  json.RawMessage `json:"items"`
@@ -46,6 +60,10 @@ func parseAnswer(h http.Header, body []byte) (docs []json.RawMessage, next nextP
 		next = nextInHeader(h)
 	}
 	return docs, next, bad
+}
+
+func tooMuch(bound string) *PermanentError {
+	return permanent(CodeBadAnswer, "the answer has more than "+bound, "answer with smaller pages", nil)
 }
 
 func notJSON(body []byte, media string) *PermanentError {

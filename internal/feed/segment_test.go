@@ -186,6 +186,8 @@ func TestHostileAnswersOfASegmentArePermanent(t *testing.T) {
 		{"a next page on another server", "application/json", `{"items":[],"next":"http://127.0.0.1:9/x"}`, feed.CodeBadAnswer, "another server"},
 		{"a next page that is a file", "application/json", `{"items":[],"next":"file:///etc/passwd"}`, feed.CodeBadAnswer, "another server"},
 		{"a page without end", "application/json", `{"items":[` + strings.Repeat(endless, 9), feed.CodePageTooLarge, "page_size"},
+		{"a page of too many values", "application/json", `{"items":[` + strings.Repeat("{},", 400_000) + `{}]}`, feed.CodeBadAnswer, "1000000 values"},
+		{"a page of too many lines", "application/x-ndjson", strings.Repeat("1\n", 200_001), feed.CodeBadAnswer, "200000 lines"},
 		{"an item that is no object", "application/json", `{"items":[{"id":"a"},7]}`, feed.CodeBadItem, "page 1, item 2"},
 		{"a member twice", "application/json", `[{"id":"a","n":1,"n":2}]`, feed.CodeDuplicateKey, `"n"`},
 		{"no id", "application/json", `[{"id":"a"},{"ID":"b"}]`, feed.CodeMissingID, "item 2"},

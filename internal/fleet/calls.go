@@ -21,6 +21,16 @@ func (c Calls) Busiest() (planned, sent int) {
 		busiest(c.times(func(e *recorder.Entry) int64 { return e.Sent }), time.Second)
 }
 
+// Between is the calls that were made between two times.
+func (c Calls) Between(from, to time.Time) (some Calls) {
+	for i := range c {
+		if at := c[i].Sent; at >= from.UnixNano() && at < to.UnixNano() {
+			some = append(some, c[i])
+		}
+	}
+	return some
+}
+
 func busiest(at []int64, window time.Duration) (most int) {
 	slices.Sort(at)
 	for first, last := 0, 0; last < len(at); last++ {
@@ -34,13 +44,7 @@ func busiest(at []int64, window time.Duration) (most int) {
 
 // Rate is how many items a second were called for between two times.
 func (c Calls) Rate(from, to time.Time) float64 {
-	n := 0
-	for i := range c {
-		if at := c[i].Sent; at >= from.UnixNano() && at < to.UnixNano() {
-			n++
-		}
-	}
-	return float64(n) / to.Sub(from).Seconds()
+	return float64(len(c.Between(from, to))) / to.Sub(from).Seconds()
 }
 
 // Seconds is how many items each life called for in each second between two times.

@@ -162,12 +162,12 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c Config) chain(url string, life int) weir.Chain[recorder.Data, recorder.Answer] {
 	header := map[string]string{recorder.LifeHeader: strconv.Itoa(life)}
 	retry := weir.Backoff{MaxAttempts: maxAttempts, Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond}
-	resource := weir.Resource{Name: "downstream", Rate: weir.Rate(c.Rate)}
+	downstream := weir.Resource{Name: resource, Rate: weir.Rate(c.Rate)}
 	award := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Award, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: resource, URL: url + "/award", Header: header,
+		Name: recorder.Award, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url + "/award", Header: header,
 	}
 	message := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Message, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: resource, URL: url + "/message", Header: header,
+		Name: recorder.Message, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url + "/message", Header: header,
 	}
 	return weir.Then(weir.Start(award.Action()), message.Action(),
 		func(it weir.Item[recorder.Data], out recorder.Answer) recorder.Data {

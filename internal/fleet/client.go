@@ -43,6 +43,7 @@ const (
 	answerIn  = 3 * time.Second        // until a submit is made again
 	lookEvery = 20 * time.Millisecond  // at progress
 	tenants   = 16                     // that bulk actions belong to in turn
+	resource  = "downstream"           // that all calls use
 	retryIn   = 100 * time.Millisecond // after a submit that failed
 )
 
@@ -150,6 +151,18 @@ func (c *client) Busy(bulks, items int) (stop func()) {
 			c.t.Fatalf("submits are not acknowledged within %v; one failed with: %v", upIn, c.last)
 		}
 	}
+}
+
+// SetRate changes the rate of the downstream on all nodes, and returns when that was answered.
+func (c *client) SetRate(rate float64) (answered time.Time) {
+	c.t.Helper()
+	r := weir.Rate(rate)
+	err := c.engine.SetLimits(c.t.Context(), func(l *weir.Limits) { l.Resources[resource] = weir.ResourceLimits{Rate: &r} })
+	answered = time.Now()
+	if err != nil {
+		c.t.Fatalf("set the rate to %v: %v", rate, err)
+	}
+	return answered
 }
 
 // look reports whether a bulk action has ended. If the store does not answer, nothing is known.

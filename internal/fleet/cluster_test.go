@@ -76,7 +76,9 @@ func TestAPromotedReplicaThatLaggedIsNoticed(t *testing.T) {
 	stop()
 	until(t, "all work has ended, or a node tells why not", patience, func() bool { return told(f) != "" || f.Ended() })
 	if text := told(f); text != "" {
-		t.Logf("a node tells: %s", text)
+		if !strings.Contains(text, "the store was set back") || !strings.Contains(text, "--accept-loss") {
+			t.Errorf("a node tells %q, want that the store was set back, and what to do", text)
+		}
 		for _, n := range f.Nodes {
 			n.Stop()
 		}

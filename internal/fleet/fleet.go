@@ -107,6 +107,9 @@ func (n *Node) Start() {
 	n.name = name
 }
 
+// Number is the node's place in the fleet.
+func (n *Node) Number() int { return n.number }
+
 // Life is the number of the node's process among all that were started.
 func (n *Node) Life() int { return n.life }
 

@@ -116,10 +116,17 @@ func TestAServerThatForgotMoreThanNodesRememberStopsTheWorkOpenly(t *testing.T) 
 	if text := told(f); !strings.Contains(text, "set back") {
 		t.Errorf("health = %q, want it to say that the store was set back", text)
 	}
+	for i, n := range f.Nodes {
+		until(t, "every node tells", patience, func() bool { return strings.Contains(n.Health(), "set back") })
+		t.Logf("node %d: %s", i, n.Health())
+	}
 	stop()
 	for _, n := range f.Nodes {
 		n.Stop()
 	}
+	f.Nodes[0].Start() // it knows nothing but what the store says
+	until(t, "a node that starts later tells", patience, func() bool { return strings.Contains(f.Nodes[0].Health(), "set back") })
+	f.Nodes[0].Stop()
 }
 
 // told is what a node says is wrong, if one does.

@@ -59,6 +59,9 @@ type Breaker struct {
 	state   BreakerState
 	chance  uint64
 
+	unproven bool  // no task has succeeded, and one has to before many may start
+	first    int64 // when the first of those tasks that are in flight started
+	proven   bool  // a task has succeeded
 	opened   int   // times in a row
 	closedAt int64 // 0: never opened
 	manual   bool
@@ -111,13 +114,43 @@ func (b *Breaker) Allow(now int64, inFlight int) (ok bool, at int64) {
 			return false, Never
 		}
 	case Closed:
+		return b.allowUnproven(now, inFlight)
 	}
 	return true, now
+}
+
+// probeFor is how long the first task of an unproven breaker runs alone. A slow
+// downstream must not be taken for a dead one, so twice as many tasks may then be in
+// flight, and twice as many again each time.
+const probeFor = int64(2 * time.Second)
+
+// Probe has the first task find out whether the downstream works before many
+// are started, unless one has succeeded before.
+func (b *Breaker) Probe() { b.unproven = !b.proven }
+
+// Unproven reports whether the breaker bounds the tasks in flight until one succeeds.
+func (b *Breaker) Unproven() bool { return b.unproven }
+
+func (b *Breaker) allowUnproven(now int64, inFlight int) (ok bool, at int64) {
+	if !b.unproven {
+		return true, now
+	}
+	if inFlight == 0 {
+		b.first = now
+	}
+	step := (now - b.first) / probeFor
+	if inFlight < 1<<min(step, 30) {
+		return true, now
+	}
+	return false, b.first + (step+1)*probeFor
 }
 
 // Ended notes the end of a task that was sent at a time.
 func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 	b.expire(now)
+	if !failed {
+		b.proven, b.unproven = true, false
+	}
 	switch b.state.Phase {
 	case Open: // what was in flight when it opened
 	case HalfOpen:
@@ -146,6 +179,10 @@ func (b *Breaker) count(now int64, failed bool) {
 	}
 	x.fail++
 	if b.manual {
+		return
+	}
+	if b.unproven {
+		b.open(now, Failing, "no call has succeeded yet, and the first failed")
 		return
 	}
 	span, least := int64(quickly), quickCalls

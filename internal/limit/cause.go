@@ -12,9 +12,10 @@ const (
 	CauseClosed                   // the resource is closed for a while
 	CauseTurn                     // another lane is entitled to what is free
 	CauseBearable                 // the downstream has as many tasks in flight as it was found to bear
+	CauseCircuit                  // the downstream fails, and is not called for a while
 )
 
-var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn", "bearable"}
+var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn", "bearable", "circuit"}
 
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }

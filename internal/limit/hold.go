@@ -24,7 +24,7 @@ func (p *Pool) SetPace(now int64, r *PoolResource, rate float64) {
 // resource before a time, or with [Never] before somebody calls [Pool.Stir].
 func (p *Pool) Hold(now int64, l *Lane, cost int, express bool, at int64) int64 {
 	p.ask(now, l)
-	return p.refuse(now, l, cost, express, at, CauseClosed)
+	return p.refuse(now, l, cost, express, at, CauseCircuit)
 }
 
 // Stir makes every lane that waits for r ask again.

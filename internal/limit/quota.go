@@ -54,10 +54,11 @@ func (p *Pool) Share(r *PoolResource) {
 	}
 }
 
-// shareRate has a rate that was just set wait for its quota. What is held is a part of the one before.
+// shareRate has a rate that was just set wait for its quota. What is held, and
+// what is left of a permit, is a part of the one before.
 func (r *PoolResource) shareRate() {
 	if o := r.out; o != nil {
-		o.rated, o.quota, o.rateUntil = r.lim.Rate() > 0, 0, math.MinInt64
+		o.rated, o.quota, o.rateUntil, o.units = r.lim.Rate() > 0, 0, math.MinInt64, 0
 	}
 }
 

@@ -239,7 +239,7 @@ func (r *PoolResource) sleeper(now int64, passed bool) (best *Lane, woken int) {
 				woken++
 			}
 		case l.at != Never && !(passed && l.cause == CauseTurn):
-		case l.cause == CauseRate, l.cause == CauseClosed: // a quota or permit, or the end of what holds it, will wake it
+		case l.cause == CauseRate, l.cause == CauseClosed, l.cause == CauseCircuit: // a quota or permit, or the end of what holds it, will wake it
 		case best == nil || l.before(best):
 			best = l
 		}

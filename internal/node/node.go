@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"time"
 
@@ -40,12 +39,10 @@ type Options struct {
 	Steps       []weir.Step
 	Actions     []api.Action
 	Connections []api.Connection
-	// Resources are the limits of the configuration, where operators have set none.
-	Resources []weir.Resource
-	// Tenants and Webhooks are those of the configuration; they are set at every start.
-	Tenants  map[string]weir.TenantLimits
-	Webhooks []api.Webhook
-	// Topics get the events of all tenants.
+	// File is what the configuration file says of things that can be changed at run
+	// time, too. Default: there is no file, and what an earlier one said holds.
+	File *File
+	// Topics get events.
 	Topics []Topic
 	// AdminKeys are keys of the configuration.
 	AdminKeys []vault.Secret
@@ -69,6 +66,7 @@ type Options struct {
 type Topic struct {
 	Topic      string
 	Connection string
+	Tenant     string   // whose events; none: those of all tenants
 	Events     []string // none: all
 }
 
@@ -95,7 +93,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{opts: o, log: o.Logger, audit: access.NewAudit(o.Store), counts: newCounts(o.Metrics)}
 	var err error
 	n.service, err = service.New(ctx, service.Options{
-		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, Resources: o.Resources, MaxItems: o.MaxItems, Logger: o.Logger,
+		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, MaxItems: o.MaxItems, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -114,10 +112,12 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.counts.watch(o.Metrics, n.webhooks.Oldest)
 	n.schedules = schedule.New(schedule.Options{
 		Registry: o.Store, Create: n.fire, Running: n.running, Logger: o.Logger, Lag: n.counts.lag, Count: n.counts.fired,
 	})
 	n.survey = newSurvey(n.service, &n.opts)
+	n.counts.ready(o.Metrics, n.service.StoreProblem)
 	n.service.OnEvent(n.note)
 	return n, nil
 }
@@ -125,7 +125,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 // topics are the Kafka topics of the configuration that get events.
 func (n *Node) topics() (out []callback.Topic, err error) {
 	for _, w := range n.opts.Topics {
-		t := callback.Topic{Name: w.Topic, Topic: w.Topic, Types: w.Events}
+		t := callback.Topic{Name: w.Topic, Topic: w.Topic, Tenant: w.Tenant, Types: w.Events}
 		if t.Brokers, t.Dial, t.Options, err = n.service.Brokers(w.Connection); err != nil {
 			return nil, fmt.Errorf("events to topic %s: %w", w.Topic, err)
 		}
@@ -150,46 +150,11 @@ func (n *Node) Attach(e *engine.Engine) {
 	n.service.Attach(e)
 	o := n.opts.Server
 	o.Service, o.Keys, o.Audit, o.Schedules, o.Webhooks = n.service, n.keys, n.audit, n.schedules, n.webhooks
-	o.Alone = n.opts.Alone
+	if o.Name = e.Name(); !n.opts.Alone {
+		o.Alive = e.Alive
+	}
 	o.Open, o.Version, o.Metrics, o.Store, o.Logger = n.opts.Open, n.opts.Version, n.opts.Metrics, n.opts.Store, n.log
 	n.server = server.New(o)
-}
-
-// Configure sets what the configuration says of tenants and webhooks.
-func (n *Node) Configure(ctx context.Context) error {
-	if len(n.opts.Tenants) > 0 {
-		err := n.service.Engine().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, n.opts.Tenants) })
-		if err != nil {
-			return fmt.Errorf("tenants of the configuration: %w", err)
-		}
-	}
-	for _, w := range n.opts.Webhooks {
-		if err := n.configureWebhook(ctx, w); err != nil {
-			return fmt.Errorf("webhook %s of the configuration: %w", w.URL, err)
-		}
-	}
-	return nil
-}
-
-// configureWebhook registers a webhook of the configuration, unless it is there.
-func (n *Node) configureWebhook(ctx context.Context, w api.Webhook) error {
-	for after := ""; ; {
-		page, err := n.webhooks.Endpoints(ctx, after, 100)
-		if err != nil {
-			return err
-		}
-		for _, e := range page {
-			if e.URL == w.URL && e.Tenant == w.Tenant {
-				return nil
-			}
-			after = e.ID
-		}
-		if len(page) < 100 {
-			break
-		}
-	}
-	_, _, err := n.webhooks.Register(ctx, callback.Endpoint{URL: w.URL, Tenant: w.Tenant, Types: w.Events, Note: "of the configuration"}, w.Secret)
-	return err
 }
 
 // Drain has the server refuse new work, and end streams.

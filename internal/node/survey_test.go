@@ -35,6 +35,8 @@ type quiet struct {
 	*service.Service
 	t   *testing.T
 	reg *prometheus.Registry
+
+	keepFor api.Duration // of what is submitted; 0: as configured
 }
 
 // startQuiet runs a node in a bubble until the test ends.
@@ -68,13 +70,13 @@ func startQuiet(t *testing.T, st store.Store, steps ...weir.Step) *quiet {
 			}
 		}
 	})
-	return &quiet{n.Service(), t, reg}
+	return &quiet{Service: n.Service(), t: t, reg: reg}
 }
 
 // submit starts a bulk action.
 func (q *quiet) submit(action, rate string, items int, data string) string {
 	q.t.Helper()
-	n := api.NewBulkAction{Steps: []api.Step{{Action: action}}, Start: true}
+	n := api.NewBulkAction{Steps: []api.Step{{Action: action}}, Start: true, KeepFor: q.keepFor}
 	for i := range items {
 		n.Items = append(n.Items, api.Item{ID: fmt.Sprint(i), Data: json.RawMessage(data)})
 	}
@@ -216,6 +218,26 @@ func TestForecastsAreHeldAgainstWhatItTook(t *testing.T) {
 		}
 		if b, err := q.Get(t.Context(), paused); err != nil || b.State != api.Completed {
 			t.Errorf("the one that was paused is %s, %v", b.State, err)
+		}
+	})
+}
+
+// What retention removes is in the DLQ no more.
+func TestMetricsForgetWhatRetentionRemoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := startQuiet(t, memory(t), echo("award"))
+		q.keepFor = api.Duration(5 * time.Minute)
+		id := q.submit("award", "", 3, `{"x":"bad"}`)
+		time.Sleep(aLook)
+		if got := q.values("weir_dlq_items")["award"]; got != 3 {
+			t.Fatalf("in the DLQ are %v of award, want 3", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if _, err := q.Get(t.Context(), id); err == nil {
+			t.Fatal("the bulk action is still there after two hours")
+		}
+		if got := q.values("weir_dlq_items"); got["award"] != 0 {
+			t.Errorf("after retention there are %v, want none of award", got)
 		}
 	})
 }

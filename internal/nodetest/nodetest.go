@@ -3,6 +3,7 @@
 package nodetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -38,6 +39,13 @@ type Options struct {
 	Server server.Options
 	// Partitions is how many there are. Default 2.
 	Partitions int
+	// File is what the configuration file says, and Connections its connections. Default: there is no file.
+	File        *node.File
+	Connections []api.Connection
+	// Vault seals secrets. Default: one with a new key.
+	Vault *vault.Vault
+	// Logger takes the log. Default: none is kept.
+	Logger *slog.Logger
 	// Metrics takes what the node counts. Default: nobody does.
 	Metrics *prometheus.Registry
 }
@@ -63,17 +71,22 @@ func Start(t testing.TB, o Options) *Node {
 	if o.Partitions == 0 {
 		o.Partitions = 2
 	}
-	v, err := vault.New(vault.NewKey())
-	must(t, err)
-	log := slog.New(slog.DiscardHandler)
+	v := o.Vault
+	if v == nil {
+		var err error
+		v, err = vault.New(vault.NewKey())
+		must(t, err)
+	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
-	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Server: o.Server, Metrics: o.Metrics, Logger: log})
+	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, File: o.File, Server: o.Server, Metrics: o.Metrics, Logger: log})
 	must(t, err)
 	eo := engine.Options{Logger: log, Partitions: o.Partitions}
 	n.Prepare(&eo)
 	e, err := engine.Open(context.WithoutCancel(t.Context()), s, eo)
 	must(t, err)
 	n.Attach(e)
+	must(t, n.Configure(t.Context()))
 	r := &Node{Node: n, t: t}
 	r.run(e)
 	return r

@@ -28,8 +28,11 @@ type Tally struct {
 	LeftOut  int64             `json:"left_out"`
 	InFlight int64             `json:"in_flight"`
 	Waiting  int64             `json:"waiting"`
+	Due      int64             `json:"due,omitempty"`
 	Steps    []weir.StepCounts `json:"steps"`
 	WaitsOn  []string          `json:"waits_on,omitempty"`
+	Calls    []calls           `json:"calls,omitempty"`
+	Cause    *Cause            `json:"cause,omitempty"`
 }
 
 func (t *Tally) ended() int64 { return t.Done + t.Failed + t.LeftOut }
@@ -148,8 +151,8 @@ func (m *Machine) tallyOf(b *bulk) Tally {
 	return Tally{
 		ID: b.spec.ID, Shard: b.shard.no, From: b.spec.Shards[b.shard.no], Number: m.number,
 		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun,
-		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting,
-		Steps: s.Steps, WaitsOn: m.causes(b),
+		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(),
+		Steps: s.Steps, WaitsOn: m.causes(b), Calls: b.ownCalls(), Cause: b.lastCause(),
 	}
 }
 

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"fmt"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/fault"
@@ -26,7 +28,13 @@ type Status struct {
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
 	StartAt       int64             `json:"start_at,omitempty"`
+	Due           int64             `json:"due,omitempty"` // when the last item that waits is due; 0: none waits
 	Phase         phase             `json:"phase,omitempty"`
+	Flying        int64             `json:"flying,omitempty"`  // items in flight while it runs, over all shards
+	Waiting       int64             `json:"waiting,omitempty"` // items with a due time, over all shards
+	Calls         []calls           `json:"calls,omitempty"`   // how the calls of each step went, in this partition
+	Cause         *Cause            `json:"cause,omitempty"`   // why calls failed last
+	Lately        Lately            `json:"lately,omitzero"`
 }
 
 // bulk is one bulk action in memory.
@@ -41,8 +49,12 @@ type bulk struct {
 	opened   int64  // items of the blocks that were
 	inFlight int64  // items
 	waiting  int64  // items with a due time
+	lastDue  int64  // the latest of those times
+	risk     int64  // items that a former owner may have opened, of those that are not open
+	risky    int    // items of open blocks that may have been in flight when a process died
 	latency  []*hdrhistogram.Histogram
 	groups   *fault.Groups // its failures that a commit carries; nil: none
+	causes   []Cause       // why calls failed, the newest last
 
 	opens      *generation // carries the decision that more than the canary may run; nil: that is durable, or was never made
 	specIn     *generation // the generation that already writes its spec
@@ -51,7 +63,7 @@ type bulk struct {
 	latencyDue int64       // when the histograms are written again
 	shown      int64       // items that had ended when a commit last showed it
 	touched    *generation // the generation that already writes its status
-	problem    string      // why nothing can run, in words: unknown chain, wrong endpoint
+	problem    string      // why nothing can run, in words: unknown chain
 	waits      string      // what it waited on when last looked at
 	sampled    int64       // when that was
 }
@@ -71,6 +83,10 @@ type step struct {
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 	offered int64                 // items that the queue was last told of
 	pace    pace                  // what the bulk action itself allows here
+	wants   bool                  // its next task waits to be marked
+	marking *retryTask            // is being marked; nil: none is
+	marked  *retryTask            // is marked, and the next to be cut; nil: none is
+	calls   calls                 // how they went, in this partition
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
@@ -114,7 +130,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		return
 	}
 	for i, def := range defs {
-		lane := m.lane(now, def.Resource)
+		lane := m.laneOf(now, &def)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
 		s.setPace(b)
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
@@ -123,6 +139,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		b.steps = append(b.steps, s)
 	}
 	m.widen()
+	b.risk = m.riskOf(c)
 	m.offerAll(now, b)
 }
 
@@ -180,6 +197,7 @@ func (m *Machine) settle(now int64, b *bulk) {
 		m.judgeCanary(now, b)
 		return
 	}
+	b.cancelPending()
 	m.event(now, b)
 	b.status.Finished = now
 	m.account(now, b)
@@ -188,6 +206,17 @@ func (m *Machine) settle(now int64, b *bulk) {
 	m.leave(now, b)
 	m.gen.ended = append(m.gen.ended, b)
 	m.touch(b)
+}
+
+// cancelPending counts what has not ended as cancelled, at the step that it had reached.
+func (b *bulk) cancelPending() {
+	if b.away() { // its home counts it
+		return
+	}
+	for i := range b.status.Steps {
+		s := &b.status.Steps[i]
+		s.Cancelled, s.Pending = s.Pending, 0
+	}
 }
 
 // withdraw takes a bulk action out of the queue: nothing of it starts any more.
@@ -199,11 +228,13 @@ func (m *Machine) withdraw(now int64, b *bulk) {
 	}
 }
 
-// judge applies the failure rule after something failed.
+// judge applies the failure rule after something failed. Items that wait because
+// their endpoint does not work count as failed.
 func (m *Machine) judge(now int64, b *bulk) {
 	r := b.spec.StopOn
-	failed := b.status.Failed - b.status.Forgiven
-	ended := b.ended() - b.status.ForgivenEnded
+	held := b.heldBack(now)
+	failed := b.status.Failed - b.status.Forgiven + held
+	ended := b.ended() - b.status.ForgivenEnded + held
 	least := r.MinItems
 	if least == 0 {
 		least = 100
@@ -213,10 +244,28 @@ func (m *Machine) judge(now int64, b *bulk) {
 	if b.state != weir.BulkRunning && b.state != weir.BulkPaused || !tooMany && !tooOften || b.away() {
 		return
 	}
-	if r.Cancel {
-		m.cancel(now, b, "rule", "failure rule")
-	} else {
-		m.hold(now, b, weir.BulkStopped, "failure rule")
-		m.event(now, b)
+	reason := "failure rule"
+	if held > 0 {
+		reason = fmt.Sprintf("failure rule: %d items wait after calls that failed%s", held, b.lastCause().because())
 	}
+	m.stop(now, b, reason)
+}
+
+// heldBack returns how many waiting items count as failed, over all steps and shards.
+func (b *bulk) heldBack(now int64) (n int64) {
+	for i := range b.steps {
+		c := b.callsOf(i)
+		n += c.held(now)
+	}
+	return n
+}
+
+// stop ends a bulk action early as its failure rule says.
+func (m *Machine) stop(now int64, b *bulk, reason string) {
+	if b.spec.StopOn.Cancel {
+		m.cancel(now, b, "rule", reason)
+		return
+	}
+	m.hold(now, b, weir.BulkStopped, reason)
+	m.event(now, b)
 }

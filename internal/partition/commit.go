@@ -31,12 +31,17 @@ type generation struct {
 	retries []*retryTask // that were due before it was durable
 
 	removals []*Removal
+	marks    []*retryTask // tasks that may start once it is durable
+	tenure   *Tenure      // nil: nothing to say
 }
 
 // urgent reports whether somebody waits for it: a command, or the end of a bulk action.
-func (g *generation) urgent() bool { return g.ack != 0 || len(g.ended) > 0 }
+func (g *generation) urgent() bool { return g.ack != 0 || len(g.ended) > 0 || g.tenure != nil }
 
-func (g *generation) empty() bool {
+func (g *generation) empty() bool { return g.bare() && g.tenure == nil }
+
+// bare reports whether it carries nothing but a tenure.
+func (g *generation) bare() bool {
 	return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 && len(g.removals) == 0
 }
 
@@ -112,6 +117,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	m.writeLanes(b, g)
 	m.writeEvents(b, g)
 	m.writeRemovals(b, g)
+	m.writeTenure(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}
@@ -125,7 +131,14 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 // writeStatus adds the rows of how far a bulk action is.
 func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	m.account(now, x)
-	x.status.InFlight = 0
+	x.status.InFlight, x.status.Due = 0, x.dueLast()
+	x.status.Flying, x.status.Waiting = x.standing()
+	x.status.Calls, x.status.Cause = x.ownCalls(), x.lastCause()
+	if x.state == weir.BulkRunning {
+		x.status.Lately.note(now, x.ended())
+	} else {
+		x.status.Lately = Lately{}
+	}
 	if x.state == weir.BulkCancelling {
 		x.status.InFlight = x.flying()
 	}
@@ -175,6 +188,8 @@ func (m *Machine) Committed(now int64) {
 	m.removed(g)
 	m.events = append(m.events, g.events...)
 	m.uncommitted -= g.results
+	m.recorded(g.tenure)
+	m.markDurable(now, g)
 	m.arriveAll(now, g)
 	m.openRest(now, g)
 	for _, r := range g.retries {

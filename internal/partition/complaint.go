@@ -16,6 +16,9 @@ type Complaint struct {
 	After   time.Duration
 	// Failed: the task failed as a whole, or most of its items are to be tried again.
 	Failed bool
+	// Rejected: the endpoint rejected a call of several items as a whole. That is
+	// a failure only of an endpoint that has done nothing right yet.
+	Rejected bool
 }
 
 // Complaint tells what r says of the downstream. A refusal of one tenant alone,
@@ -24,7 +27,8 @@ func (r *Result) Complaint() (c Complaint) {
 	f := r.Failure
 	switch {
 	case f == nil:
-		return complaintOf(r.Outcomes)
+		c = complaintOf(r.Outcomes)
+		c.Rejected = r.Rejected && len(r.Outcomes) > 1
 	case f.OfTenant || f.Ours:
 		c.Silent = true
 	case f.Refused:

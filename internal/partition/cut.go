@@ -56,17 +56,27 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	s := pick.Entry.Data.(*step)
 	t := m.newTask()
 	t.at, t.pick, t.started, t.Attempt = s, pick, now, 1
-	if len(s.retries) > 0 {
-		m.cutRetry(s, t)
-	} else {
-		m.cutReady(now, s, t)
+	switch {
+	case s.marked != nil:
+		m.cutMarked(s, t)
+	case len(s.retries) > 0:
+		m.useRetry(s, t, s.popRetry())
+	default:
+		t.l = m.readyBlock(s)
+		t.Items = m.takeReady(now, s, t.l, t.Items)
+		m.handOver(s, t)
 	}
-	n := len(t.Items)
-	must(n == pick.Cost, "cut %d items where %d were picked", n, pick.Cost)
-	b := s.bulk
+	s.queued -= int64(len(t.Items))
+	m.launch(now, t)
+	return t
+}
+
+// launch counts a task in that has its items.
+func (m *Machine) launch(now int64, t *Task) {
+	s, n, b := t.at, len(t.Items), t.at.bulk
+	must(n == t.pick.Cost, "cut %d items where %d were picked", n, t.pick.Cost)
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
 	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
-	s.queued -= int64(n)
 	b.inFlight += int64(n)
 	m.spend(now, s, n)
 	t.l.steps[s.no].flying += n
@@ -75,25 +85,39 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	if s.no > 0 && !planted.Is(planted.RoomUnnoticed) {
 		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
 	}
-	return t
 }
 
-func (m *Machine) cutRetry(s *step, t *Task) {
+// popRetry takes the first retry that is due off the step, or as much of it as a task may have.
+func (s *step) popRetry() *retryTask {
 	r := s.retries.Pop()
-	if len(r.items) > s.chunk { // the limits are tighter than when it first ran
-		rest := *r
-		rest.items = r.items[s.chunk:]
-		r.items = r.items[:s.chunk:s.chunk]
-		r.l.retries = append(r.l.retries, &rest)
-		s.retries.Push(&rest)
+	if rest := r.split(s.chunk); rest != nil {
+		s.retries.Push(rest)
 	}
 	s.join()
+	return r
+}
+
+// split leaves at most n items, and returns the rest: the limits are tighter than when it first ran.
+func (r *retryTask) split(n int) *retryTask {
+	if len(r.items) <= n {
+		return nil
+	}
+	rest := *r
+	rest.items = r.items[n:]
+	r.items = r.items[:n:n]
+	r.l.retries = append(r.l.retries, &rest)
+	return &rest
+}
+
+// useRetry makes the task of a retry.
+func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
 	t.retry, t.l, t.Attempt = r, r.l, r.attempt
 	t.Items = append(t.Items, r.items...)
 	m.handOver(s, t)
 }
 
-func (m *Machine) cutReady(now int64, s *step, t *Task) {
+// readyBlock is the block from which the step is cut next.
+func (m *Machine) readyBlock(s *step) *live {
 	if s.ready.len() == 0 {
 		l := m.open(s.bulk)
 		if s.bulk.shard != nil {
@@ -103,18 +127,23 @@ func (m *Machine) cutReady(now int64, s *step, t *Task) {
 		l.steps[s.no].queued = inReady
 		s.ready.push(queued{l: l})
 	}
-	t.l = s.ready.first().l
-	at := &t.l.steps[s.no]
-	t.Items = at.ready.Take(t.Items, s.chunk)
-	m.handOver(s, t)
+	return s.ready.first().l
+}
+
+// takeReady appends the items of a task to dst, and takes the block off the
+// step's queue if it has no more.
+func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16) []uint16 {
+	at := &l.steps[s.no]
+	dst = at.ready.Take(dst, s.chunk)
 	switch left := at.ready.Len(); {
 	case left == 0:
 		at.queued = nowhere
 		s.ready.pop()
-	case left < s.chunk && t.l.upstream(s.no):
+	case left < s.chunk && l.upstream(s.no):
 		s.ready.pop()
-		m.lingerAt(now, s, t.l)
+		m.lingerAt(now, s, l)
 	}
+	return dst
 }
 
 // handOver gives the task what the step before answered.
@@ -136,13 +165,16 @@ func (m *Machine) offer(now int64, s *step) {
 	backlog := s.queued
 	if s.first() {
 		backlog += s.bulk.unopened()
-		if s.bulk.shard != nil {
-			backlog += s.bulk.shard.rest // small work goes first, and this is not small
-		}
 	}
 	s.lane.ready += backlog - s.offered
 	s.offered = backlog
+	if s.first() && s.bulk.shard != nil {
+		backlog += s.bulk.shard.rest // small work goes first, and this is not small; it is not ready here
+	}
 	head := s.head()
+	if head == 0 && s.marking == nil && s.next() > 0 {
+		m.wantMark(s)
+	}
 	m.queue.Update(now, s.entry, head, backlog-int64(head))
 }
 
@@ -152,10 +184,22 @@ func (m *Machine) offerAll(now int64, b *bulk) {
 	}
 }
 
-// head is the size of the task that cut would make, 0 if there is none now.
+// head is the size of the task that cut would make, 0 if there is none now. What
+// has to be marked is not offered before it is.
 func (s *step) head() int {
 	switch {
-	case s.crowded() || s.pace.waits:
+	case s.marked != nil && !s.crowded() && !s.pace.waits:
+		return min(s.chunk, len(s.marked.items))
+	case s.marking != nil || s.marked != nil || s.endangered():
+		return 0
+	}
+	return s.next()
+}
+
+// next is the size of the next task that is not marked, 0 if there is none now.
+func (s *step) next() int {
+	switch {
+	case s.crowded() || s.pace.waits || s.marked != nil:
 		return 0
 	case len(s.retries) > 0:
 		return min(s.chunk, len(s.retries[0].items))

@@ -125,7 +125,7 @@ func (m *Machine) tally(now int64, t *Tally) {
 	if t.Number <= h.tallies[t.Shard].Number && !planted.Is(planted.OldTallyCounts) {
 		return
 	}
-	old, failed := h.tallies[t.Shard], b.status.Failed
+	old := h.tallies[t.Shard]
 	if !planted.Is(planted.TallyAddedUp) {
 		b.count(&old, -1)
 	}
@@ -136,9 +136,8 @@ func (m *Machine) tally(now int64, t *Tally) {
 	}
 	m.touch(b)
 	m.topUp(b)
-	if b.status.Failed > failed {
-		m.judge(now, b)
-	}
+	m.judge(now, b)
+	m.judgeCalls(now, b)
 	m.settle(now, b)
 }
 

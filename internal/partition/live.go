@@ -14,7 +14,8 @@ type live struct {
 	outs    [][]byte // by item: what the step before answered, until the next one is started; nil: in the store
 	outputs int      // how many outs are set
 
-	restored bool // by a takeover: answers of earlier steps are in the store alone
+	risk     *block.Set // items that may have been in flight when a process died; nil: none
+	restored bool       // by a takeover: answers of earlier steps are in the store alone
 	results  []block.Result
 	retries  []*retryTask // waiting or due, for the row
 	dirty    *generation  // the generation that already writes this block
@@ -41,6 +42,7 @@ const (
 func (m *Machine) open(b *bulk) *live {
 	l := m.newLive(b)
 	l.steps[b.spec.FirstStep].ready.Fill(l.state.Size)
+	b.endangerOpened(l)
 	return l
 }
 

@@ -19,6 +19,9 @@ type Rows interface {
 // Load fills an empty machine with the bulk actions that have not ended, and
 // nothing else. What was in flight when the last owner died is ready again.
 func (m *Machine) Load(now int64, rows Rows) error {
+	if err := m.loadTenure(now, rows); err != nil {
+		return err
+	}
 	if err := m.loadLanes(rows); err != nil {
 		return err
 	}
@@ -41,6 +44,7 @@ func (m *Machine) Load(now int64, rows Rows) error {
 	if err := m.loadEvents(rows); err != nil {
 		return err
 	}
+	m.condemn(now)
 	return m.loadTenants(rows)
 }
 
@@ -55,6 +59,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	}
 	b := m.addBulk(now, spec, s)
 	b.status, b.state = *status, status.State
+	b.regainCalls()
 	if planted.Is(planted.CanaryForgotten) && status.InCanary() {
 		b.status.Phase = mainPhase
 	}
@@ -78,6 +83,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 		if err != nil {
 			return err
 		}
+		b.risk = m.riskOf(spec) // what was opened by now does not count
 		m.offerAll(now, b)
 	}
 	if b.shard != nil {
@@ -130,7 +136,9 @@ func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 		return fmt.Errorf("block %d: %w: there are only %d", no, store.ErrCorrupt, b.spec.Blocks())
 	}
 	for b.cursor < no && b.unopened() > 0 {
-		m.readyAgain(now, m.open(b))
+		l := m.open(b)
+		m.endangerLoaded(l)
+		m.readyAgain(now, l)
 	}
 	if b.cursor != no || b.unopened() == 0 {
 		return fmt.Errorf("block %d: %w: it belongs to another partition", no, store.ErrCorrupt)
@@ -145,6 +153,7 @@ func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 	}
 	l.restored = true
 	l.restore()
+	m.endangerLoaded(l)
 	m.readyAgain(now, l)
 	m.loadRetries(now, l)
 	return nil
@@ -182,15 +191,29 @@ func (m *Machine) loadRetries(now int64, l *live) {
 	for _, row := range l.state.Retries {
 		items := row.Items
 		r := &retryTask{
-			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), due: row.Due,
+			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0, due: row.Due,
 		}
 		if planted.Is(planted.DeathCostsAttempt) {
 			r.attempt++
 		}
 		r.items = items.Take(nil, block.Size)
-		l.retries = append(l.retries, r)
-		l.bulk.waiting += int64(len(r.items))
-		r.at.lane.waiting, r.counted = r.at.lane.waiting+int64(len(r.items)), true
-		m.waits.push(wait{due: r.due, retry: r})
+		r.crashes = int(row.Crashes)
+		if row.Started {
+			m.dirty(l) // its mark is taken back
+		}
+		for _, r := range m.examine(r, row.Started) {
+			m.holdBack(l, r)
+		}
 	}
+}
+
+// holdBack has a retry that was loaded wait until it is due, or for its trial.
+func (m *Machine) holdBack(l *live, r *retryTask) {
+	l.retries = append(l.retries, r)
+	m.enterWait(r)
+	if r.crashes > 0 {
+		m.suspects = append(m.suspects, r)
+		return
+	}
+	m.waits.push(wait{due: r.due, retry: r})
 }

@@ -27,6 +27,8 @@ type Created struct {
 	Concurrency int           `json:"concurrency,omitempty"`
 	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
 	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
+	Carries     bool          `json:"carries,omitempty"`    // carried blocks hold what its items bring along: earlier answers, and their key numbers there
+	RetryKey    string        `json:"retry_key,omitempty"`  // idempotency key of the retry
 	Submitted   int64         `json:"submitted"`
 	Again       bool          `json:"again,omitempty"`  // it was put in again after the store may have lost it: the owner looks whether it knows it
 	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
@@ -219,6 +221,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.move(weir.BulkRunning, "")
 	b.status.Forgiven = b.status.Failed
 	b.status.ForgivenEnded = b.ended()
+	b.forgiveCalls()
 	m.queue.ResumeGroup(now, b.group)
 	m.judgeCanary(now, b)
 }

@@ -40,6 +40,10 @@ type Config struct {
 	Slots int
 	// Workers is how many workers a lane has that was never told; 0: no bound.
 	Workers int
+	// Node names the process, for as long as it lives; empty: deaths of processes are not looked into.
+	Node string
+	// Trials lets one suspect run at a time on the node; nil: the machine is alone there.
+	Trials Trials
 	// Seed starts the jitter of retries.
 	Seed uint64
 	// Chain finds a registered chain's steps by its name; nil: unknown.
@@ -64,6 +68,7 @@ type Machine struct {
 	over      map[weir.BulkID]bool // shards that have ended: orders that come late do not start them again
 	tenants   map[string]tenant    // that have bulk actions here
 	lanes     lanes
+	answered  map[string]bool // actions of which a call has succeeded
 	waits     waits
 	random    *rand.Rand
 	gen       *generation // collects what the next commit writes
@@ -76,6 +81,12 @@ type Machine struct {
 	window      int  // the most of them
 	stopped     bool // starts nothing more
 	effects     Effects
+	tenure      tenure
+	wants       []*step // whose next task has to be marked
+	suspects    []*retryTask
+	condemned   []*retryTask // found guilty, until all is loaded
+	guilty      []Guilty
+	trial       trial
 	views       []weir.Progress // durable, not yet handed out
 	ended       int64           // items that ended durably, not yet handed out
 	sends       []Outgoing      // durable, not yet handed out
@@ -88,6 +99,7 @@ type Machine struct {
 // resource is a lane: one resource inside this partition.
 type resource struct {
 	lane    *sched.Resource
+	gate    sched.Gate // nil: the machine keeps the limits itself
 	limits  weir.Resource
 	plan    retry.Plan
 	refusal refusals
@@ -95,6 +107,8 @@ type resource struct {
 	ready   int64 // items
 	waiting int64 // items with a due time
 	counts  laneCounts
+	healthy int64        // when a task last ended with answers for its items
+	halves  []*retryTask // that wait for the resource to be well again
 }
 
 // Effects is what the owner has to do. It is valid until the next call of Advance.
@@ -126,6 +140,7 @@ func New(cfg Config, number uint64) *Machine {
 		bulks:     map[weir.BulkID]*bulk{},
 		over:      map[weir.BulkID]bool{},
 		tenants:   map[string]tenant{},
+		answered:  map[string]bool{},
 		lanes:     lanes{told: map[string]*Scale{}},
 		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
 		gen:       &generation{},
@@ -143,12 +158,15 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Send, m.sends = m.sends, e.Send[:0]
 	e.Events, m.events = m.events, e.Events[:0]
 	e.Removed, m.removals = m.removals, 0
-	e.Start = m.start(now, e.Start[:0])
+	m.beginTenure()
+	e.Start = m.start(now, m.tryTrial(now, e.Start[:0]))
+	m.markAll(now) // also what became the next task by a start
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.waits.next()
-	if !m.behind() {
+	if !m.behind() && m.mayStart() && !m.trial.alone() {
 		e.Wake = min(e.Wake, m.queue.Wake())
 	}
+	e.Wake = min(e.Wake, m.trial.wake)
 	if m.stopped {
 		e.Wake = Never
 	}
@@ -164,7 +182,7 @@ func (m *Machine) behind() bool { return m.uncommitted >= m.window }
 
 // start takes tasks from the queue while limits and slots allow.
 func (m *Machine) start(now int64, tasks []*Task) []*Task {
-	for !m.stopped && !m.behind() {
+	for !m.stopped && !m.behind() && m.mayStart() && !m.trial.alone() {
 		pick, ok := m.queue.Next(now)
 		if !ok {
 			break
@@ -186,8 +204,8 @@ func (m *Machine) Proceed() { m.stopped = false }
 // Settled reports whether nothing runs and everything is written.
 func (m *Machine) Settled() bool { return m.inFlight == 0 && m.Written() }
 
-// Written reports whether everything that happened is durable.
-func (m *Machine) Written() bool { return m.flying == nil && m.gen.empty() }
+// Written reports whether everything that happened is durable. Of the tenure, [Machine.Close] tells.
+func (m *Machine) Written() bool { return (m.flying == nil || m.flying.bare()) && m.gen.bare() }
 
 // Pending is the number of items that have not ended.
 func (m *Machine) Pending() (n int64) {
@@ -210,6 +228,19 @@ func (m *Machine) Wake(now int64, resource string) {
 	}
 }
 
+// Prober is a gate that can send one task ahead, to find out whether the endpoint
+// behind its resource works at all.
+type Prober interface{ Probe() }
+
+// laneOf finds or makes the lane of a step.
+func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
+	l := m.lane(now, def.Resource)
+	if p, ok := l.gate.(Prober); ok && def.Endpoint != nil && !m.answered[def.Action] {
+		p.Probe()
+	}
+	return l
+}
+
 // lane finds or makes the lane of a resource.
 func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	if have := m.resources[r.Name]; have != nil {
@@ -219,7 +250,7 @@ func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	if m.cfg.Gate != nil {
 		c.Gate = m.cfg.Gate(r)
 	}
-	made := &resource{lane: m.queue.AddResource(c), limits: r}
+	made := &resource{lane: m.queue.AddResource(c), gate: c.Gate, limits: r}
 	m.resources[r.Name] = made
 	m.lanes.all = append(m.lanes.all, made)
 	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))

@@ -19,6 +19,7 @@ type Result struct {
 	Failure  *Failure       // the whole task failed: nothing was done
 	Service  int64          // how long it ran, in nanoseconds
 	Lost     bool           // somebody may still hold the task: it is not used again
+	Rejected bool           // the endpoint rejected the call as a whole, and all outcomes say so
 }
 
 // Failure is a task that failed as a whole.
@@ -31,6 +32,8 @@ type Failure struct {
 	OfTenant bool
 	// Ours: no downstream is to blame, or none was called.
 	Ours bool
+	// Uncalled: the endpoint was not called, or the call was cut off from this side.
+	Uncalled bool
 	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
 	Misconfigured bool
 	After         time.Duration // not before this long from now
@@ -53,20 +56,30 @@ func (m *Machine) Result(now int64, r *Result) {
 	if t.retry != nil {
 		l.retries = slices.DeleteFunc(l.retries, func(x *retryTask) bool { return x == t.retry })
 	}
+	v := r.verdict()
+	if r.Failure == nil && !v.uncalled {
+		m.proveHealthy(now, s.lane)
+	}
+	l.survived(t.Items)
+	m.endTrial(t.retry)
 	m.gen.results += n
 	m.uncommitted += n
 	m.dirty(l)
 	m.touch(b)
-	b.record(s.no, r.Service)
+	if !v.uncalled {
+		b.record(s.no, r.Service)
+	}
 	failed := b.status.Failed
+	m.noteCall(now, t, &v)
 	if r.Failure != nil {
 		m.taskFailed(now, t, r.Failure)
 	} else {
 		m.itemsEnded(now, t, r.Outcomes)
 	}
 	s.lane.counts.note(now, t, r)
-	if b.status.Failed > failed {
+	if b.status.Failed > failed || s.calls.Streak > 0 {
 		m.judge(now, b)
+		m.judgeCalls(now, b)
 	}
 	m.flush(now, l, s.no+1)
 	if !r.Lost {
@@ -82,7 +95,6 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
 	counts := &t.at.bulk.status.Steps[t.at.no]
 	counts.Attempts += int64(len(t.Items))
-	t.at.bulk.problem = ""
 	t.at.lane.refusal.note(now, false)
 	var again []*retryTask
 	for i := range outcomes {
@@ -118,6 +130,9 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	l.state.Passed[s.no].Add(int(item))
 	b.status.Steps[s.no].Done++
 	b.status.Steps[s.no].Pending--
+	if o.Uncalled {
+		s.calls.Skipped++
+	}
 	if planted.Is(planted.CountedTwice) && t.Attempt > 1 {
 		b.status.Steps[s.no].Done++
 		b.status.Done++
@@ -216,8 +231,7 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	r.due = r.at.lane.plan.Reserve(now, now+int64(delay), len(r.items), float64(r.at.lane.limits.Rate))
 	r.made = m.gen
 	r.l.retries = append(r.l.retries, r)
-	b.waiting += int64(len(r.items))
-	r.at.lane.waiting, r.counted = r.at.lane.waiting+int64(len(r.items)), true
+	m.enterWait(r)
 	m.waits.push(wait{due: r.due, retry: r})
 }
 
@@ -246,22 +260,16 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
 	}
 	counts.Retries += int64(n)
 	fails := t.fails() + 1
-	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails}
+	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true}
 	if n > 1 && fails > 2 {
 		next.attempt = t.Attempt
 	}
-	delay := max(f.After, m.delay(s, max(fails, t.Attempt)))
 	if n == 1 || fails < 2 {
 		next.items = slices.Clone(t.Items)
-		m.schedule(now, &next, delay)
+		m.schedule(now, &next, max(f.After, m.delay(s, t.Attempt)))
 		return
 	}
-	first, second := next, next
-	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
-	m.schedule(now, &first, delay)
-	if !planted.Is(planted.HalfLost) {
-		m.schedule(now, &second, delay)
-	}
+	m.halve(now, t, next, f.After)
 }
 
 // taskRefused sends a whole task to waiting, at no cost to it. If the downstream
@@ -277,15 +285,17 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	}
 	hard := s.lane.refusal.note(now, !f.OfTenant)
 	if f.Misconfigured {
-		delay, hard = misconfiguredFor, true
-		s.bulk.problem = "circuit_open"
+		delay = s.calls.lookAgain()
 	}
 	s.bulk.status.Steps[s.no].Refused += int64(len(t.Items))
 	m.queue.Refund(now, t.pick)
-	if hard {
+	switch {
+	case f.Misconfigured:
+		m.queue.HoldUntil(now, s.lane.lane, now+int64(delay))
+	case hard:
 		m.queue.CloseUntil(now, s.lane.lane, now+int64(delay))
 	}
-	m.schedule(now, &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, fails: t.fails()}, delay)
+	m.schedule(now, &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, fails: t.fails(), failing: f.Misconfigured}, delay)
 }
 
 func (t *Task) fails() int {

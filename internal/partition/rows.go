@@ -30,6 +30,7 @@ import (
 //	e id commit            an event that nobody has taken yet
 //	x id                   that it was removed, and when
 //	y id                   marks one that is being removed: what it has of other rows goes, too
+//	o                      which node owns the partition, and how that ended
 //	t                      time of the last commit
 const (
 	kindActive  = 'a'
@@ -46,6 +47,7 @@ const (
 	kindEvent   = 'e'
 	kindTime    = 't'
 	kindGroup   = 'f'
+	kindTenure  = 'o'
 
 	kindTombstone = 'x'
 	kindRemoving  = 'y'
@@ -124,5 +126,6 @@ func UnsealJSON(key, row []byte, v any) error {
 func (r *retryTask) row() block.Retry {
 	return block.Retry{
 		Step: uint8(r.at.no), Attempt: uint8(min(r.attempt, 255)), Fails: uint8(min(r.fails, 255)), Due: r.due, Items: r.set(),
+		Crashes: uint8(r.crashes), Started: r.started,
 	}
 }

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"fmt"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/planted"
 )
@@ -152,15 +154,35 @@ func (m *Machine) judgeCanary(now int64, b *bulk) {
 	if b.status.Phase != canaryPhase || b.state != weir.BulkRunning || b.ended() < b.spec.Canary.Items {
 		return
 	}
-	c := b.spec.Canary
-	if c.Auto && float64(b.status.Done) >= c.Success*float64(c.Items) && b.fastEnough() {
+	reason := b.doubt()
+	if reason == "" {
 		m.runRest(now, b)
 		return
 	}
-	b.move(weir.BulkAwaiting, "canary")
+	b.move(weir.BulkAwaiting, reason)
 	m.queue.PauseGroup(now, b.group)
 	m.event(now, b)
 	m.touch(b)
+}
+
+// doubt returns why the rest does not start by itself after the canary; empty: it does.
+func (b *bulk) doubt() string {
+	c := b.spec.Canary
+	if !c.Auto || float64(b.status.Done) < c.Success*float64(c.Items) || !b.fastEnough() {
+		return "canary"
+	}
+	for i := b.spec.FirstStep; i < len(b.spec.Steps); i++ {
+		n := b.status.Steps[i]
+		done := n.Done - b.callsOf(i).Skipped
+		called := done + n.Failed + n.LeftOut
+		switch {
+		case called == 0:
+			return fmt.Sprintf("canary: step %s called nothing, because every item of the canary skipped it; approve the rest by hand, or choose a larger canary", b.spec.Steps[i])
+		case done == 0 || float64(done) < c.Success*float64(called):
+			return fmt.Sprintf("canary: of %d items that did not skip step %s, %d were done", called, b.spec.Steps[i], done)
+		}
+	}
+	return ""
 }
 
 // fastEnough reports whether tasks of the canary took no longer than they may.

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -53,6 +54,41 @@ func TestTheRestAfterACanaryWaitsForTheCommitThatSaysSo(t *testing.T) {
 			_, status, err := ReadStatus(b.rows, "ba_x")
 			if err != nil || status.State != weir.BulkCompleted {
 				t.Errorf("it ends as %+v, %v", status, err)
+			}
+		})
+	}
+}
+
+func TestACanaryIsApprovedByItsCallsAlone(t *testing.T) {
+	done, failed := weir.Outcome{Kind: weir.Done}, weir.Outcome{Kind: weir.Failed, Code: "no"}
+	skipped := weir.Outcome{Kind: weir.Done, Uncalled: true}
+	for _, tt := range []struct {
+		name    string
+		success float64
+		canary  [2]weir.Outcome
+		want    string // the beginning of the reason to wait; empty: the rest starts
+	}{
+		{"all called", 1, [2]weir.Outcome{done, done}, ""},
+		{"one skipped", 1, [2]weir.Outcome{skipped, done}, ""},
+		{"all skipped", 1, [2]weir.Outcome{skipped, skipped}, "canary: step a called nothing"},
+		{"the only call failed", 0.5, [2]weir.Outcome{skipped, failed}, "canary: of 1 items that did not skip step a, 0 were done"},
+		{"too many failed", 1, [2]weir.Outcome{done, failed}, "canary"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.chains["c"] = steps(1, 1)
+			c := tried(true)
+			c.Canary.Success = tt.success
+			b.message(envelope{Created: c})
+			for i := range tt.canary {
+				b.m.Result(b.now, &Result{Task: b.settle()[0], Outcomes: tt.canary[i : i+1]})
+				b.settle()
+				b.reload()
+			}
+			rest := len(b.settle())
+			_, s, err := ReadStatus(b.rows, "ba_x")
+			if err != nil || (tt.want == "") != (rest > 0) || (s.State == weir.BulkAwaiting) != (tt.want != "") || !strings.HasPrefix(s.Reason, tt.want) {
+				t.Errorf("after the canary it is %v, reason %q, and %d tasks start, %v; want the reason %q", s.State, s.Reason, rest, err, tt.want)
 			}
 		})
 	}

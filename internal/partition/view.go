@@ -17,6 +17,7 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	p := weir.Progress{
 		ID: b.spec.ID, State: b.state, Canary: s.Phase == canaryPhase, Reason: s.Reason, Counts: s.Counts(b.spec.Items),
 		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.causes(b),
+		LastError: b.lastCause().LastError(b.spec.Steps),
 	}
 	if b.atHome() {
 		p.WaitingOn = b.shard.home.words(p.WaitingOn)
@@ -25,18 +26,35 @@ func (m *Machine) view(b *bulk) weir.Progress {
 		p.Finished = time.Unix(0, s.Finished)
 		return p
 	}
+	p.Due = s.DueLast()
 	if b.state != weir.BulkCancelling {
 		c := &p.Counts
-		c.InFlight, c.Waiting = b.inFlight, b.waiting
-		if b.atHome() {
-			for i := range b.shard.home.tallies {
-				c.InFlight += b.shard.home.tallies[i].InFlight
-				c.Waiting += b.shard.home.tallies[i].Waiting
-			}
-		}
+		c.InFlight, c.Waiting = b.standing()
 		c.Ready -= c.InFlight + c.Waiting
 	}
 	return p
+}
+
+// standing returns how many items are in flight, and how many have a due time, over all shards.
+func (b *bulk) standing() (inFlight, waiting int64) {
+	inFlight, waiting = b.inFlight, b.waiting
+	if b.atHome() {
+		for i := range b.shard.home.tallies {
+			inFlight += b.shard.home.tallies[i].InFlight
+			waiting += b.shard.home.tallies[i].Waiting
+		}
+	}
+	return inFlight, waiting
+}
+
+// Standing is Counts with the items in flight and waiting as of the last commit.
+func (s *Status) Standing(items int64) weir.Counts {
+	c := s.Counts(items)
+	if !s.State.Final() && s.State != weir.BulkCancelling {
+		c.InFlight, c.Waiting = s.Flying, s.Waiting
+		c.Ready -= c.InFlight + c.Waiting
+	}
+	return c
 }
 
 // Counts is the durable part of a bulk action's counts. What has not ended is
@@ -49,6 +67,14 @@ func (s *Status) Counts(items int64) weir.Counts {
 	}
 	c.Ready = items - c.Ended() - c.InFlight
 	return c
+}
+
+// DueLast is when the last item that waits is due; zero: none waits, or all are being cancelled.
+func (s *Status) DueLast() (t time.Time) {
+	if s.Due != 0 && s.State != weir.BulkCancelling && !s.State.Final() {
+		t = time.Unix(0, s.Due)
+	}
+	return t
 }
 
 // account adds the time since the last look to what the bulk action waited on then.
@@ -84,6 +110,9 @@ func (m *Machine) causes(b *bulk) (words []string) {
 	}
 	for i := len(b.steps) - 1; i >= 0; i-- {
 		s := b.steps[i]
+		if w := s.calls.word(); w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
 		if s.pace.waits && s.offered > 0 && !slices.Contains(words, "rate") {
 			words = append(words, "rate")
 		}

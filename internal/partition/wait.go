@@ -15,11 +15,19 @@ type retryTask struct {
 	at      *step
 	l       *live
 	items   []uint16
-	attempt int // the one to come
-	fails   int // times that the whole task failed
+	attempt int  // the one to come
+	fails   int  // times that the whole task failed
+	failing bool // the attempt before failed as a whole
 	due     int64
 	counted bool        // in its lane's waiting items
+	crashes int         // processes that ended while it ran under a mark; see trial.go
+	started bool        // a mark says that it may be running
+	unquiet int         // times that its node did not become quiet for it
+	waited  int         // times that it got no permit while it was marked
 	made    *generation // what carries the result of the attempt before; nil: that is durable
+
+	soon   time.Duration // how long a half waits if its resource is well
+	failed int64         // when the whole task failed last
 
 	// Only while a result is applied: what decides how long it waits.
 	after   time.Duration
@@ -63,7 +71,9 @@ func (m *Machine) due(now int64) {
 	for m.waits.next() <= now {
 		switch w := m.waits.heap.Pop(); {
 		case w.retry != nil:
-			m.retryDue(now, w.retry)
+			if w.due == w.retry.due { // else it was hastened
+				m.retryDue(now, w.retry)
+			}
 		case w.step != nil:
 			m.lingerDue(now, w.step)
 		case w.paced != nil:
@@ -84,6 +94,7 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	case b.state == weir.BulkScheduled && now >= b.status.StartAt:
 		m.begin(now, b)
 	}
+	m.judgeCalls(now, b)
 	if b.atHome() {
 		m.homeAlarm(now, b)
 	}
@@ -93,10 +104,7 @@ func (m *Machine) alarm(now int64, b *bulk) {
 // when the one before is durable: the death of an owner must not undo two of them.
 func (m *Machine) retryDue(now int64, r *retryTask) {
 	b := r.at.bulk
-	if r.counted {
-		r.counted = false
-		r.at.lane.waiting -= int64(len(r.items))
-	}
+	m.uncount(r)
 	if b.state.Final() {
 		return
 	}
@@ -105,12 +113,53 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 		return
 	}
 	r.made = nil
-	b.waiting -= int64(len(r.items))
-	r.at.arrived(int64(len(r.items)))
+	m.leaveWait(r)
 	r.at.queued += int64(len(r.items))
 	r.at.retries.Push(r)
 	r.at.join()
 	m.offer(now, r.at)
+}
+
+// enterWait counts the items of a retry among those that wait.
+func (m *Machine) enterWait(r *retryTask) {
+	if r.failing {
+		r.at.calls.Failing += int64(len(r.items))
+	}
+	b, n := r.at.bulk, int64(len(r.items))
+	if b.waiting == 0 {
+		b.lastDue = 0
+	}
+	b.waiting += n
+	b.lastDue = max(b.lastDue, r.due)
+	r.at.lane.waiting, r.counted = r.at.lane.waiting+n, true
+}
+
+// dueLast is when the last item that waits is due, here or in another shard; 0: none waits.
+func (b *bulk) dueLast() (due int64) {
+	if b.waiting > 0 {
+		due = b.lastDue
+	}
+	if b.atHome() {
+		for i := range b.shard.home.tallies {
+			due = max(due, b.shard.home.tallies[i].Due)
+		}
+	}
+	return due
+}
+
+// leaveWait counts the items of a retry as arrived at their step.
+func (m *Machine) leaveWait(r *retryTask) {
+	m.uncount(r)
+	r.at.bulk.waiting -= int64(len(r.items))
+	r.at.arrived(int64(len(r.items)))
+}
+
+// uncount takes the items of a retry off those that wait in their lane.
+func (m *Machine) uncount(r *retryTask) {
+	if r.counted {
+		r.counted = false
+		r.at.lane.waiting -= int64(len(r.items))
+	}
 }
 
 // Before orders retries by their place in the bulk action.
@@ -125,7 +174,7 @@ func (s *step) join() {
 	for len(s.retries) > 1 {
 		a := s.retries.Pop()
 		b := s.retries[0] // in a statement of its own: only then is it read after the pop
-		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && len(a.items)+len(b.items) <= s.chunk
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && len(a.items)+len(b.items) <= s.chunk
 		if fits {
 			s.retries.Pop()
 			a.items = append(a.items, b.items...)

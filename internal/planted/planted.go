@@ -53,6 +53,10 @@ const (
 	NotedForgotten         // an event that was noted stays
 	TwoEvents              // a commit tells of a state that it does not show, by the number of the one that it does
 	TenantUnlimited        // what a tenant may use holds only for work that is there already
+	RiskForgotten          // after a death nothing is marked before it starts
+	CrashForgiven          // an item that ran alone when the process died runs again
+	TrialInCompany         // the last trial of a suspect is run beside other tasks
+	BlameWithoutDeath      // a mark that is found counts as a death, however the owner left
 	numBugs
 )
 
@@ -110,6 +114,10 @@ var names = [...]string{
 	NotedForgotten:     "noted forgotten",
 	TwoEvents:          "two events",
 	TenantUnlimited:    "tenant unlimited",
+	RiskForgotten:      "risk forgotten",
+	CrashForgiven:      "crash forgiven",
+	TrialInCompany:     "trial in company",
+	BlameWithoutDeath:  "blame without death",
 }
 
 // String names the bug.

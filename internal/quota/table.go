@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ type Table struct {
 type entry struct {
 	said  store.Holding
 	out   int64 // the most that any window from now on can hold of it
+	quota int64 // that it was given last
+	units int64 // the limit at that time
 	until int64 // when its quota ends, unless it asks again
 }
 
@@ -39,7 +42,8 @@ func New(l store.Limit) *Table {
 }
 
 // SetUnits changes the limit. If it is lower, what is out already stays out
-// until the nodes ask again or the permits have left the window.
+// until the nodes ask again or the permits have left the window. Nodes that ask
+// get less at once, whether or not a leader has set targets for the lower limit.
 func (t *Table) SetUnits(units int64) { t.units = units }
 
 // Learn makes the table give nothing new before until: it may have forgotten
@@ -67,22 +71,48 @@ func (t *Table) Hold(now int64, h store.Holding, ttl time.Duration) int64 {
 	case now < t.learn:
 		quota = h.Held
 	default:
-		quota = min(t.targets[h.Node], t.within(h.Node, e.out))
+		quota = min(t.target(now, h.Node), t.within(h.Node, e))
 	}
-	*e = entry{said: h, out: max(h.Held, h.Used, quota), until: now + int64(ttl)}
+	*e = entry{said: h, out: max(h.Held, h.Used, quota), quota: quota, units: t.units, until: now + int64(ttl)}
 	return quota
 }
 
-// within is the most that a node may have: what the others and the permits
-// leave, or what it has out, which is nobody else's in any case.
-func (t *Table) within(node string, out int64) int64 {
-	room := t.units - t.permits.peak()
+// target is what a node is meant to get. Targets that add up to more than the
+// limit are of a limit that was higher: each is scaled down, rounded up.
+func (t *Table) target(now int64, node string) int64 {
+	target := t.targets[node]
+	if sum := t.aimed(now, node); sum > t.units {
+		return int64(math.Ceil(float64(target) * float64(t.units) / float64(sum)))
+	}
+	return target
+}
+
+// aimed is the sum of the targets of a node and of all others whose quota has not ended.
+func (t *Table) aimed(now int64, node string) int64 {
+	sum := t.targets[node]
 	for name, e := range t.nodes { // a sum: order does not reach the output
-		if name != node {
-			room -= e.out
+		if name != node && now < e.until {
+			sum += t.targets[name]
 		}
 	}
-	return max(room, out, 0)
+	return sum
+}
+
+// within is the most that a node may have: what the others and the permits
+// leave, or the quota that it has. Permits that are booked ahead were booked beside
+// that, unless it is a part of a limit that has been lowered since.
+func (t *Table) within(node string, e *entry) int64 {
+	room := t.units
+	for name, other := range t.nodes { // a sum: order does not reach the output
+		if name != node {
+			room -= other.out
+		}
+	}
+	var kept int64
+	if e.units <= t.units {
+		kept = min(e.quota, room)
+	}
+	return max(room-t.permits.peak(), kept, 0)
 }
 
 // Draw takes units for one use. The use is to be no sooner than after from the
@@ -119,7 +149,7 @@ func (t *Table) promised(now int64) int64 {
 	var sum int64
 	for name, e := range t.nodes { // a sum: order does not reach the output
 		if now < e.until {
-			sum += max(e.out, t.targets[name])
+			sum += max(e.out, t.target(now, name))
 		} else {
 			sum += e.out
 		}

@@ -147,7 +147,7 @@ func TestPermitsLeaveNodesTheirTargets(t *testing.T) {
 }
 
 func TestWhileLearningEverybodyKeepsWhatHeHolds(t *testing.T) {
-	table := newTable(t, map[string]int64{"a": 90, "b": 90})
+	table := newTable(t, map[string]int64{"a": 30, "b": 70})
 	table.Learn(500 * ms)
 	table.Learn(400 * ms) // does not shorten it
 	wantHold(t, table, 0, store.Holding{Node: "a", Held: 30}, ttl, 30)
@@ -194,13 +194,39 @@ func TestHoldingsAreWhatTheLivingSaidLast(t *testing.T) {
 	}
 }
 
-func TestALowerLimitTakesNothingAwayByItself(t *testing.T) {
-	table := newTable(t, map[string]int64{"a": 60, "b": 60})
+// The targets are those of the old limit throughout: their leader is dead.
+func TestALowerLimitIsKeptWithoutALeader(t *testing.T) {
+	table := newTable(t, map[string]int64{"a": 60, "b": 30})
 	wantHold(t, table, 0, store.Holding{Node: "a"}, ttl, 60)
+	wantHold(t, table, 0, store.Holding{Node: "b"}, ttl, 30)
 	table.SetUnits(50)
-	wantHold(t, table, 1*ms, store.Holding{Node: "b"}, ttl, 0)
-	wantDraw(t, table, 1*ms, 1, 250*time.Millisecond, false)
-	wantHold(t, table, 2*ms, store.Holding{Node: "a", Held: 60}, ttl, 60)
+	wantDraw(t, table, ms, 1, 250*time.Millisecond, false)
+	wantHold(t, table, ms, store.Holding{Node: "b", Held: 30, Used: 30}, ttl, 0)    // a has 60 out
+	wantHold(t, table, 2*ms, store.Holding{Node: "a", Held: 60, Used: 60}, ttl, 20) // b has used 30
+	wantHold(t, table, 3*ms, store.Holding{Node: "b", Used: 30}, ttl, 0)            // a has used 60
+	wantHold(t, table, 4*ms, store.Holding{Node: "a", Held: 20, Used: 40}, ttl, 20)
+	wantHold(t, table, 5*ms, store.Holding{Node: "b", Used: 5}, ttl, 10)
+	wantHold(t, table, 6*ms, store.Holding{Node: "a", Held: 20, Used: 20}, ttl, 34) // its share, rounded up
+	wantHold(t, table, 7*ms, store.Holding{Node: "b", Held: 10}, ttl, 16)
+}
+
+func TestALowerConcurrencyWaitsForTasksInFlight(t *testing.T) {
+	table := quota.New(store.Limit{Resource: "r", Units: 30})
+	if err := table.SetTargets(1, map[string]int64{"a": 10, "b": 10, "c": 10}); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"a", "b", "c"} {
+		wantHold(t, table, 0, store.Holding{Node: node}, ttl, 10)
+	}
+	table.SetUnits(2)
+	for _, node := range []string{"a", "b", "c"} {
+		wantHold(t, table, ms, store.Holding{Node: node, Held: 10, Used: 10}, ttl, 0)
+	}
+	wantHold(t, table, 2*ms, store.Holding{Node: "a"}, ttl, 0) // b and c have 20 in flight
+	wantHold(t, table, 3*ms, store.Holding{Node: "b"}, ttl, 0)
+	wantHold(t, table, 4*ms, store.Holding{Node: "c", Used: 1}, ttl, 1)
+	wantHold(t, table, 5*ms, store.Holding{Node: "a"}, ttl, 1)
+	wantHold(t, table, 6*ms, store.Holding{Node: "b"}, ttl, 0) // nothing is left
 }
 
 // BenchmarkTable is a second of a busy resource: 100,000 permits drawn one by one.

@@ -24,6 +24,7 @@ type Row struct {
 	Reason   string   // why it waits, or was cancelled
 	No       int64    // position in the bulk action, from 0
 	KeyNo    int64    // the number in its idempotency key
+	RetryNo  int64    // its KeyNo in the bulk action that is retried; 0 if none is
 }
 
 // Invalid is a row of the input that did not become an item.

@@ -19,6 +19,7 @@ type Summary struct {
 	Name       string     `json:"name,omitempty"`
 	Tenant     string     `json:"tenant,omitempty"`
 	State      string     `json:"state"`
+	Reason     string     `json:"reason,omitempty"` // why it was stopped or cancelled
 	Outcome    string     `json:"outcome"`
 	RetryOf    string     `json:"retry_of,omitempty"`
 	StartedAt  time.Time  `json:"started_at"`
@@ -31,6 +32,7 @@ type Summary struct {
 	Steps      []Step     `json:"steps"`
 	Errors     []Group    `json:"error_groups"`
 	Waited     []Wait     `json:"waited"`
+	Losses     []Loss     `json:"losses,omitempty"`
 	Files      []File     `json:"files"` // filled in by Writer.Close
 }
 
@@ -81,6 +83,9 @@ type Step struct {
 	Refused  int     `json:"refused"` // by the action's resource, without counting an attempt
 	Latency  Latency `json:"latency"`
 	Rate     float64 `json:"rate"` // items per second
+
+	Pending   int `json:"pending,omitempty"`   // reached the step and have not ended there
+	Cancelled int `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
 }
 
 // Latency is how long tasks took, by quantile.
@@ -96,6 +101,16 @@ type Wait struct {
 	Reason   string   `json:"reason"`
 	Duration Duration `json:"duration"`
 	Share    float64  `json:"share"` // of all waiting, 0 to 1
+}
+
+// Loss is acknowledged work of a partition that the store lost while the bulk action had not ended.
+// Items may have been run again, and results may be missing.
+type Loss struct {
+	Partition  int        `json:"partition"`
+	Have       uint64     `json:"have"`  // the last commit that was left
+	Acked      uint64     `json:"acked"` // the last commit that was acknowledged
+	FoundAt    time.Time  `json:"found_at"`
+	AcceptedAt *time.Time `json:"accepted_at,omitempty"` // nil while the partition is stopped
 }
 
 // File is one file of the report.

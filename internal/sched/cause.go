@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weirhq/weir/internal/limit"
 )
@@ -21,11 +22,12 @@ const (
 	CauseTenantCap                 // the tenant has as many tasks in flight as it may
 	CauseGroupCap                  // the group has as many tasks in flight as it may
 	CauseTenantPaused              // nothing of the tenant may start
+	CauseCircuit                   // the downstream fails, and is not called for a while
 	CauseEmpty                     // it has nothing to run now
 )
 
 var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "empty",
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "circuit", "empty",
 }
 
 // String returns the cause's name in logs and metrics.
@@ -34,11 +36,21 @@ func (c Cause) String() string { return causeNames[c] }
 // waitingOn are the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
 	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
-	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "circuit_open", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
+	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
 
 // WaitingOn returns what people are told that an entry waits on; empty: that is no reason to wait.
 func (c Cause) WaitingOn() string { return waitingOn[c] }
+
+// WaitingOn lists all that [Cause.WaitingOn] can return, without the empty text.
+func WaitingOn() (all []string) {
+	for _, w := range waitingOn {
+		if w != "" && !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
 
 // Cause returns why e is not running now, as of the last Next.
 func (q *Queue) Cause(e *Entry) Cause {
@@ -82,6 +94,8 @@ func (r *Resource) gateCause(at int64) Cause {
 		return CauseSlots
 	case limit.CauseClosed:
 		return CauseClosed
+	case limit.CauseCircuit:
+		return CauseCircuit
 	case limit.CauseTurn:
 		return CauseFairShare
 	case limit.CauseRate, limit.CauseNone:

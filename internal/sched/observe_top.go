@@ -22,6 +22,9 @@ type TenantLoad struct {
 	Taken int64
 	// InFlight is the number of the tenant's tasks in flight, on all resources.
 	InFlight int
+	// Claim is the part of the resource's Weight that the tenant's share comes to,
+	// with its tier taken into account. In one tier it is the tenant's weight.
+	Claim float64
 }
 
 // top is the tenants with the most left to pick, the one with the most first.
@@ -48,12 +51,28 @@ func (r *Resource) top() (out []TenantLoad) {
 		if i := slices.IndexFunc(out, func(x TenantLoad) bool { return x.Name == t.name }); i >= 0 { // in another tier
 			out[i].Backlog += f.backlog
 			out[i].Taken += f.taken
+			out[i].Claim += r.claim(f)
 			continue
 		}
-		out = append(out, TenantLoad{Name: t.name, Backlog: f.backlog, Taken: f.taken, InFlight: int(t.inFlight)})
+		out = append(out, TenantLoad{Name: t.name, Backlog: f.backlog, Taken: f.taken, InFlight: int(t.inFlight), Claim: r.claim(f)})
 	}
 	slices.SortStableFunc(out, func(a, b TenantLoad) int { return cmp.Compare(b.Backlog, a.Backlog) })
 	return out
+}
+
+// claim returns the part of the resource's weight that a flow's share comes to: that
+// of its tier among the tiers that have work, and of the flow within its tier.
+func (r *Resource) claim(f *flow) float64 {
+	all := 0.0
+	for k := range r.tiers {
+		if t := &r.tiers[k]; t.flows > 0 {
+			all += 1 / t.perItem // the inverse of perItem is the tier's guarded weight
+		}
+	}
+	if all == 0 || f.tier.weight == 0 {
+		return float64(f.weight)
+	}
+	return float64(r.weight) / f.tier.perItem / all * float64(f.weight) / float64(f.tier.weight)
 }
 
 // Paused reports whether nothing of the tenant may start.

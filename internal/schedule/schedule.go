@@ -94,6 +94,9 @@ const (
 	Missed   Result = "missed"
 )
 
+// Results lists all results.
+func Results() []Result { return []Result{Fired, Retrying, Failed, Skipped, Missed} }
+
 // Fire is what came of one slot, or with Missed of all from Slot up to Until.
 type Fire struct {
 	Slot   time.Time `json:"slot"`

@@ -46,7 +46,8 @@ func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.Bu
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Import(ctx, in.ID, in.Body))
+	b, err := s.svc.Import(ctx, in.ID, in.Body, caller(ctx).KeyID)
+	return s.orDone(ctx, in.ID, b, err)
 }
 
 type appendInput struct {

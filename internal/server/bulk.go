@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
@@ -71,7 +72,7 @@ func (s *Server) createBulk(ctx context.Context, in *createInput) (*made[api.Bul
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.svc.Create(ctx, n, service.Made{ID: id})
+	b, err := s.svc.Create(ctx, n, service.Made{ID: id, By: caller(ctx).KeyID})
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,7 @@ func (s *Server) reserve(ctx context.Context, newID func() (string, error)) (str
 	if err != nil || name == "" {
 		return id, err
 	}
+	visitOf(ctx).begun = true
 	e, err := s.answers.Update(ctx, name, func(m *remembered) error {
 		if m.ID == "" {
 			m.ID = id
@@ -212,7 +214,7 @@ func rulesOf(c *api.Change) (weir.Rules, error) {
 		r.Tier = &tier
 	}
 	if x := c.StopOn; x != nil {
-		r.StopOn = &weir.StopRule{FailureRate: x.FailureRate, MinItems: x.MinItems, MaxFailures: x.MaxFailures, Cancel: x.Cancel}
+		r.StopOn = &weir.StopRule{FailureRate: x.FailureRate, MinItems: x.MinItems, MaxFailures: x.MaxFailures, Cancel: x.Cancel, KeepTrying: x.KeepTrying}
 	}
 	for step, rate := range c.Rates {
 		if r.Rates == nil {
@@ -263,7 +265,7 @@ func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkA
 // was cut off may find that it was carried out: that is no refusal.
 func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
 	var r *service.Refusal
-	if visitOf(ctx).again && errors.As(err, &r) && (r.Code == "wrong_state" || r.Code == "already_ended") {
+	if visitOf(ctx).again && errors.As(err, &r) && slices.Contains([]string{"wrong_state", "already_ended", "sealed"}, r.Code) {
 		return answer(s.svc.Get(ctx, id))
 	}
 	return answer(b, err)

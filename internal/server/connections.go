@@ -16,9 +16,9 @@ func (s *Server) connectionRoutes() {
 	add(s, n.get("Get a connection",
 		"Secrets are never shown: `[secret]` stands for one."), s.getConnection)
 	add(s, n.put("Make or change a connection",
-		"A secret sent as `[secret]` stays as it is. Connections of the configuration file cannot be changed. Keys for tenants make connections for one of their tenants only."), s.putConnection)
+		"A secret sent as `[secret]` stays as it is. It comes before a connection of the configuration file with the same name, also after restarts. Keys for tenants make connections for one of their tenants only."), s.putConnection)
 	add(s, n.delete("Delete a connection",
-		"Sources that need it fail from then on."), s.deleteConnection)
+		"If the configuration file has a connection of this name, that one holds again. Otherwise sources that need it fail from then on."), s.deleteConnection)
 	add(s, n.test(access.Admin, "Find out whether a connection works",
 		"With a source, its first items are read."), s.testConnection)
 }
@@ -29,12 +29,24 @@ func (s *Server) listConnections(ctx context.Context, in *struct{ Paging }) (*bo
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(c api.Connection) bool { return !seesAny(ctx, c.Tenants) })
+	for i := range all {
+		all[i].File = seenFile(ctx, all[i].File)
+	}
 	return paged(all, func(c *api.Connection) string { return c.Name }, in.Paging, "connection")
 }
 
 func (s *Server) getConnection(ctx context.Context, in *Name) (*tagged[api.Connection], error) {
 	c, version, err := s.svc.Connection(ctx, in.Name)
+	c.File = seenFile(ctx, c.File)
 	return answerTagged(c, version, seen(ctx, c.Tenants, err))
+}
+
+// seenFile returns what the file says of a connection to callers who may see that.
+func seenFile(ctx context.Context, file *api.Connection) *api.Connection {
+	if file == nil || !seesAny(ctx, file.Tenants) {
+		return nil
+	}
+	return file
 }
 
 type putConnectionInput struct {
@@ -57,7 +69,7 @@ func (s *Server) putConnection(ctx context.Context, in *putConnectionInput) (*ta
 	}
 	changed(ctx, c.Name, "")
 	noteBefore(ctx, c.Name, s.svc.Connection)
-	out, version, err := s.svc.PutConnection(ctx, c, in.match, mayChangeConnection(ctx))
+	out, version, err := s.svc.PutConnection(ctx, c, caller(ctx).KeyID, in.match, mayChangeConnection(ctx))
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/service"
@@ -109,11 +110,22 @@ func tenantOf(ctx context.Context, f api.DLQFilter) string {
 	return f.Tenant
 }
 
+// wantChoice refuses an empty filter, which means every failed item, unless all were asked for.
+func wantChoice(f api.DLQFilter, all bool) error {
+	if all || f != (api.DLQFilter{}) {
+		return nil
+	}
+	return &weir.FieldError{Code: "missing_field", Field: "filter", Problem: "is empty, which means every failed item", Fix: "say which items are meant, or set all to true"}
+}
+
 type dlqRetryInput struct {
 	Body api.DLQRetry
 }
 
 func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Linked], error) {
+	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
+		return nil, err
+	}
 	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	visitOf(ctx).before = in.Body.Filter
 	out, err := s.svc.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
@@ -125,6 +137,9 @@ type dlqDiscardInput struct {
 }
 
 func (s *Server) dlqDiscard(ctx context.Context, in *dlqDiscardInput) (*body[api.Discarded], error) {
+	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
+		return nil, err
+	}
 	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	out, err := s.svc.DLQDiscard(ctx, dlqOf(ctx, in.Body.Filter), in.Body.Reason, visitOf(ctx).idempotent)
 	visitOf(ctx).before, visitOf(ctx).after = in.Body.Filter, out

@@ -52,7 +52,7 @@ func TestTheDLQHasWhatNobodyRetriedOrDiscarded(t *testing.T) {
 		t.Errorf("discarded %d, want 10", gone.Items)
 	}
 	same(t, "groups after a discard", dlqGroups(n, ""), map[string]int64{"growth closed": 140, "growth busy": 150, "crm closed": 10, "crm busy": 10})
-	n.Call("POST", "/v1/dlq/discard", `{"filter":{}}`, 422, nil)
+	n.Call("POST", "/v1/dlq/discard", `{"filter":{},"all":true}`, 422, nil)
 	var l api.Linked
 	key := http.Header{"Idempotency-Key": {"busy-1"}}
 	n.CallWith("POST", "/v1/dlq/retry", `{"filter":{"code":"busy"},"rate":"9000/s"}`, key, 201, &l)
@@ -78,12 +78,12 @@ func TestTheDLQHasWhatNobodyRetriedOrDiscarded(t *testing.T) {
 	if strings.Join(lines[:41], "")+rest != text {
 		t.Errorf("what was had and the rest are not the whole")
 	}
-	n.Call("POST", "/v1/dlq/discard", `{"filter":{},"reason":"all of it"}`, 200, &gone)
+	n.Call("POST", "/v1/dlq/discard", `{"filter":{},"all":true,"reason":"all of it"}`, 200, &gone)
 	if gone.Items != 150 || len(dlqGroups(n, "")) != 0 || len(pages(t, n, "/v1/dlq")) != 0 {
 		t.Errorf("discarded %d, left %v; want 150 and nothing", gone.Items, dlqGroups(n, ""))
 	}
 	var p api.Problem
-	n.Call("POST", "/v1/dlq/retry", `{"filter":{}}`, 422, &p)
+	n.Call("POST", "/v1/dlq/retry", `{"filter":{},"all":true}`, 422, &p)
 	if p.Code != "no_items" {
 		t.Errorf("problem %+v, want no_items", p)
 	}
@@ -134,7 +134,14 @@ func TestManyFailuresAreFewGroupsAndOneRetry(t *testing.T) {
 	if l.Items != g.Data[0].Count {
 		t.Errorf("retried %d, want the group's %d", l.Items, g.Data[0].Count)
 	}
-	n.Call("POST", "/v1/dlq/retry", `{"filter":{}}`, 201, &l)
+	for path, body := range map[string]string{"/v1/dlq/retry": `{"filter":{}}`, "/v1/dlq/discard": `{"filter":{},"reason":"x"}`} {
+		var p api.Problem
+		n.Call("POST", path, body, 422, &p)
+		if p.Code != "missing_field" || !strings.Contains(p.Detail, "every failed item") {
+			t.Errorf("%s without a filter: %+v, want a refusal", path, p)
+		}
+	}
+	n.Call("POST", "/v1/dlq/retry", `{"filter":{},"all":true}`, 201, &l)
 	if l.Items != many-g.Data[0].Count {
 		t.Errorf("retried %d, want the rest", l.Items)
 	}
@@ -161,7 +168,7 @@ func TestItemsOfWhatStillRunsAreDiscardedOneByOneAndNotRetried(t *testing.T) {
 	}
 	before := left()
 	var gone api.Discarded
-	n.Call("POST", "/v1/dlq/discard", `{"filter":{},"reason":"so far"}`, 200, &gone)
+	n.Call("POST", "/v1/dlq/discard", `{"filter":{},"all":true,"reason":"so far"}`, 200, &gone)
 	if gone.Items != before || left() != 0 {
 		t.Errorf("discarded %d of %d, left %d", gone.Items, before, left())
 	}

@@ -112,6 +112,7 @@ var calls = map[string]func(p *place) call{
 	"resource.put": func(p *place) call {
 		return call{path: p.name("/v1/resources"), body: `{"rate":"450/s"}`, operator: true}
 	},
+	"resource.delete": func(p *place) call { return call{path: p.put("/v1/resources", `{"rate":"450/s"}`), operator: true} },
 	"resource.circuit": func(p *place) call {
 		p.w.until("use of the resource", func() bool { return p.w.ask(p.w.admin, "GET", "/v1/resources/award", "").status == http.StatusOK })
 		return call{path: "/v1/resources/award/circuit", body: `{"do":"close"}`, operator: true}

@@ -30,6 +30,7 @@ type visit struct {
 	quota  access.Quota
 	from   string
 	raw    []byte // the body, where it is JSON
+	memory claim  // what the body takes
 	tenant string // of what was changed, for the audit
 	target string
 	reason string
@@ -38,7 +39,9 @@ type visit struct {
 
 	public     bool   // the routes of operators are elsewhere
 	idempotent string // name of the record that keeps the answer; empty: there is none
-	again      bool   // somebody was at the same request before, and was cut off: it may have been done
+	again      bool   // an earlier try of the same request was undecided: it may have been done
+	begun      bool   // an id was reserved: what follows may write
+	undecided  bool   // the request failed after it may have done something
 	replayed   bool   // the answer was kept from before: nothing was changed now
 }
 
@@ -49,6 +52,9 @@ func (v *visit) tellQuota(h http.Header) {
 		h.Set("RateLimit", fmt.Sprintf(`"key";r=%d;t=%d`, q.Remaining, int(math.Ceil(q.Full.Seconds()))))
 	}
 }
+
+// workFor is how long a change may take. One that takes longer is answered with a 503, and goes on with a repeat.
+const workFor = 15 * time.Minute
 
 type visitKey struct{}
 
@@ -68,13 +74,14 @@ func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 // guarded is the way to the routes: form, route, access, idempotency, log and audit.
 func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r)}
+		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r), memory: claim{of: s.memory}}
+		defer v.memory.release()
 		began := time.Now()
 		out := &watched{ResponseWriter: w}
 		out.Header().Set("Request-Id", v.id)
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
-		defer s.done(r, v, out, began)
+		defer func() { s.done(r, v, out, began) }()
 		defer s.caught(r, v, out)
 		v.public = public
 		r.Body = s.patientBody(w, r)
@@ -94,6 +101,11 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 			s.streamed(out, r, next)
 			return
 		}
+		if v.route.change { // the request has arrived whole: whether the client waits for the answer makes no difference
+			ctx, cancel := context.WithTimeout(contextWithout(r), workFor)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
 		s.unstreamed(out, r, v, next)
 	})
 }
@@ -110,6 +122,9 @@ func (s *Server) unstreamed(w *watched, r *http.Request, v *visit, next http.Han
 // admit checks everything that can be checked before the endpoint is asked.
 func (s *Server) admit(r *http.Request, v *visit) *problem {
 	unknown := s.find(r, v)
+	if p := s.checkHost(r, v); p != nil {
+		return p
+	}
 	if access.InURL(r.URL) {
 		return newProblem("key_in_url", "the URL holds an API key: URLs end up in logs", "send it in the header Authorization, and revoke this one")
 	}
@@ -232,8 +247,11 @@ func (s *Server) readJSON(r *http.Request, v *visit) *problem {
 	if p := wantType(r, "application/json"); p != nil {
 		return p
 	}
-	raw, p := s.readAll(r)
+	raw, p := s.readAll(r, v)
 	if p != nil {
+		return p
+	}
+	if p := v.memory.build(r.Context(), raw); p != nil {
 		return p
 	}
 	if raw, p = checkJSON(raw); p != nil {
@@ -247,11 +265,11 @@ func (s *Server) readJSON(r *http.Request, v *visit) *problem {
 }
 
 // readAll reads a body that fits into memory, unpacked.
-func (s *Server) readAll(r *http.Request) ([]byte, *problem) {
+func (s *Server) readAll(r *http.Request, v *visit) ([]byte, *problem) {
 	var raw []byte
 	plain, err := unpack(r, s.opts.MaxBody)
 	if err == nil {
-		raw, err = io.ReadAll(plain)
+		raw, err = v.memory.readAll(plain)
 	}
 	var p *problem
 	switch {

@@ -20,11 +20,11 @@ func (s *Server) healthRoutes() {
 	add(s, endpoint{huma.Operation{
 		OperationID: "health.live", Method: http.MethodGet, Path: "/healthz", Summary: "Does the process live?", Tags: tags,
 		Description: "It looks at nothing else: restarting would not mend a store.",
-	}, route{}}, s.alive)
+	}, route{anyHost: true}}, s.alive)
 	add(s, endpoint{huma.Operation{
 		OperationID: "health.ready", Method: http.MethodGet, Path: "/readyz", Summary: "Can requests be sent here?", Tags: tags,
-		Description: "503 while the store does not answer, a partition has no owner or is stopped, or the server is stopping; the answer says what is wrong.",
-	}, route{}}, s.ready)
+		Description: "503 while the store does not take new work or keeps less than was promised, a partition has no owner or is stopped on any node, or the server is stopping; the answer says what is wrong.",
+	}, route{anyHost: true}}, s.ready)
 	if s.opts.Metrics != nil {
 		s.metricsRoute()
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,29 +15,13 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service"
 )
 
-// remembered is a request that was made with an Idempotency-Key, and its answer.
-type remembered struct {
-	Digest string `json:"digest"` // of method, path and body
-	// Fields tells which fields differ in another request with the same key.
-	Fields map[string]string `json:"fields,omitempty"`
-	Route  string            `json:"route"`
-	Until  time.Time         `json:"until"` // when whoever does it is given up; zero: it is done
-	By     string            `json:"by,omitempty"`
-	At     time.Time         `json:"at"`
-	// ID is what a create makes: made before anything else, so that doing it again makes the same.
-	ID     string      `json:"id,omitempty"`
-	Status int         `json:"status,omitempty"`
-	Header http.Header `json:"header,omitempty"`
-	Body   []byte      `json:"body,omitempty"`
-}
-
-const (
-	doFor    = 30 * time.Second // how long a request may be under way before another may do it
-	maxReply = 256 << 10        // answers that are longer are not kept
-)
+// maxReply is the most bytes of an answer that is kept.
+const maxReply = 256 << 10
 
 // checkKey says what is wrong with an Idempotency-Key.
 func checkKey(key string, given bool) *problem {
@@ -68,24 +51,12 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		next.ServeHTTP(w, r)
 		return
 	}
-	digest, fields, first := digestOf(r, v), noted(r, v), false
 	name := answerName(v.who.Tenants, key)
-	e, err := s.answers.Put(r.Context(), name, func(m *remembered, found bool) error {
-		switch {
-		case found && m.Digest != digest:
-			return conflict(key, m, fields)
-		case found && m.Status != 0:
-			return errAnswered
-		case found && time.Now().Before(m.Until) && (m.By == s.life || !s.opts.Alone):
-			return newProblem("in_progress", "the same request is being done", "ask again").after(time.Until(m.Until).Truncate(time.Second) + time.Second)
-		}
-		first, v.again = !found, found && !m.Until.IsZero()
-		*m = remembered{Digest: digest, Fields: fields, Route: v.route.id, ID: m.ID, By: s.life, At: time.Now().UTC(), Until: time.Now().Add(doFor).UTC()}
-		return nil
-	})
+	want := remembered{Digest: digestOf(r, v), Fields: noted(r, v), Route: v.route.id, At: time.Now().UTC()}
+	c, err := s.take(r.Context(), name, key, want)
 	if errors.Is(err, errAnswered) {
-		e, err = s.answers.Get(r.Context(), name)
-		if err == nil {
+		var e records.Entry[remembered]
+		if e, err = s.answers.Get(r.Context(), name); err == nil {
 			v.replayed = true
 			replay(w, &e.Value)
 			return
@@ -95,41 +66,44 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 		s.refuse(w, v, s.problem(r.Context(), err))
 		return
 	}
-	s.firstTime(w, r, v, name, first, next)
+	s.tried(w, r, v, c, next)
 }
 
-var errAnswered = errors.New("answered before")
-
-// firstTime does the request and keeps the answer. One that failed on our side is
-// not kept: it may be tried again. Of one that was refused nothing stays, so that
-// the corrected request may use the key; unless it was tried before, and may have
-// been done in part then.
-func (s *Server) firstTime(w *watched, r *http.Request, v *visit, name string, first bool, next http.Handler) {
-	v.idempotent = name
+// tried does the request and stores how it ended before it is answered: a repeat
+// that follows the answer finds it.
+//
+// A success is kept. A failure on our side leaves the request undecided: a repeat
+// goes on with it at once. A refusal releases the key, so that the corrected
+// request may use it, if nothing was done and nothing can still be done: not if an
+// earlier try was undecided, and not if this one had begun to work.
+func (s *Server) tried(w *watched, r *http.Request, v *visit, c *attempt, next http.Handler) {
+	defer s.working.end(c.nonce)
+	v.idempotent, v.again = c.name, !c.first
 	rec := &recording{watched: w}
+	decided := func(*remembered) error { return nil } // also what a panic leaves
+	defer func() {
+		s.settle(contextWithout(r), c, decided)
+		rec.send()
+	}()
 	next.ServeHTTP(rec, r)
-	ctx := contextWithout(r)
-	var err error
 	switch {
-	case first && w.status >= 400 && w.status < 500:
-		err = s.answers.Delete(ctx, name)
-	case w.status < 400 && !rec.long:
-		_, err = s.answers.Update(ctx, name, func(m *remembered) error {
-			m.Status, m.Body, m.Until = w.status, without(rec.body.Bytes(), v.route.once), time.Time{}
-			m.Header = http.Header{}
-			for _, h := range []string{"Content-Type", "Location", "ETag"} {
-				if x := w.Header().Get(h); x != "" {
-					m.Header.Set(h, x)
-				}
-			}
-			return nil
-		})
-	default:
-		_, err = s.answers.Update(ctx, name, func(m *remembered) error { m.Until = time.Time{}; return nil })
+	case c.first && rec.status >= 400 && rec.status < 500 && !v.undecided:
+		decided = func(*remembered) error { return errRelease }
+	case rec.status < 400 && !rec.long:
+		decided = rec.keep(v.route.once)
 	}
-	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "answer not kept for repeats", slog.String("request_id", v.id), slog.Any("error", err))
+}
+
+// undecided reports whether a request that failed may have done something, or may
+// still do it. After an id was reserved only a refusal rules that out.
+func undecided(err error, begun bool) bool {
+	var refusal *service.Refusal
+	if errors.As(err, &refusal) && refusal.Code == "in_progress" || errors.Is(err, context.Canceled) {
+		return true
 	}
+	var p *problem
+	var scope *access.MissingScopeError
+	return begun && !service.Refused(err) && !errors.As(err, &p) && !errors.As(err, &scope)
 }
 
 // without is an answer as it may be kept: what is shown once is in no store, and is
@@ -163,21 +137,58 @@ func replay(w http.ResponseWriter, m *remembered) {
 	_, _ = w.Write(m.Body) // whoever asked is gone
 }
 
-// recording keeps a copy of what is answered.
+// recording holds an answer back until it is stored. One that is too long to be
+// kept is sent as it comes.
 type recording struct {
 	*watched
-	body bytes.Buffer
-	long bool
+	status int
+	body   bytes.Buffer
+	long   bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recording) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
 }
 
 // Write implements http.ResponseWriter.
 func (w *recording) Write(b []byte) (int, error) {
-	if w.body.Len()+len(b) > maxReply {
+	if !w.long && w.body.Len()+len(b) > maxReply {
+		w.send()
 		w.long = true
-	} else {
-		w.body.Write(b)
 	}
-	return w.watched.Write(b)
+	if w.long {
+		return w.watched.Write(b)
+	}
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+// Flush implements http.Flusher: nothing is sent before it is stored.
+func (w *recording) Flush() {}
+
+// send sends what was held back.
+func (w *recording) send() {
+	if w.long || w.status == 0 { // a panic is answered elsewhere
+		return
+	}
+	w.watched.WriteHeader(w.status)
+	_, _ = w.watched.Write(w.body.Bytes()) // the client may be gone
+}
+
+// keep stores the answer in the record.
+func (w *recording) keep(once string) func(*remembered) error {
+	return func(m *remembered) error {
+		m.Status, m.Body, m.Header = w.status, without(w.body.Bytes(), once), http.Header{}
+		for _, h := range []string{"Content-Type", "Location", "ETag"} {
+			if x := w.Header().Get(h); x != "" {
+				m.Header.Set(h, x)
+			}
+		}
+		return nil
+	}
 }
 
 func digestOf(r *http.Request, v *visit) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/service"
@@ -261,6 +262,7 @@ func problemOf(err error) *problem {
 		file    *source.InputError
 		busy    *access.LimitError
 		scope   *access.MissingScopeError
+		lost    *engine.LostError
 	)
 	switch {
 	case errors.As(err, &ready):
@@ -275,6 +277,10 @@ func problemOf(err error) *problem {
 		return newProblem("tenant_quota", full.Error(), "wait for work of the tenant to end, or ask for a larger max_pending").after(full.RetryAfter)
 	case errors.As(err, &full):
 		return newProblem("backlog_full", full.Error(), "wait for work to end").after(full.RetryAfter)
+	case errors.As(err, &lost) && lost.Loss.Accepted.IsZero():
+		return newProblem("partition_stopped", lost.Error(), "ask whoever operates this server: the store has to be restored, or the loss to be accepted")
+	case errors.As(err, &lost):
+		return newProblem("lost", lost.Error(), "create it again if it is needed")
 	case errors.As(err, &scope):
 		return newProblem("missing_scope", scope.Error(), "ask for a key with the scope "+string(scope.Scope))
 	case errors.As(err, &busy):
@@ -366,7 +372,9 @@ var codes = map[string]kind{
 	"unsupported_media_type": {415, "The body is of a type that is not understood"},
 	"unsupported_encoding":   {415, "The body is packed in a way that is not understood"},
 	"body_too_large":         {413, "The body is too large"},
+	"too_many_values":        {413, "The JSON has too many values"},
 	"expands_too_far":        {413, "The body unpacks to too much"},
+	"window_too_large":       {413, "The packed data needs too much memory"},
 	"bad_gzip":               {400, "The body cannot be unpacked"},
 	"cut_body":               {400, "The body ended too early"},
 	"too_slow":               {408, "The body comes too slowly"},
@@ -381,6 +389,8 @@ var codes = map[string]kind{
 	"method_not_allowed":     {405, "The address does not take this method"},
 	"not_found":              {404, "There is no such thing"},
 	"expired":                {410, "It was removed when its time was over"},
+	"lost":                   {410, "It may be among accepted work that the store lost"},
+	"partition_stopped":      {503, "The partition is stopped because the store lost accepted work"},
 	"sealed":                 {409, "It is sealed"},
 	"not_sealed":             {409, "It is not sealed"},
 	"wrong_state":            {409, "It is not in a state for this"},
@@ -393,12 +403,14 @@ var codes = map[string]kind{
 	"no_credentials":         {401, "An API key is needed"},
 	"bad_credentials":        {401, "The API key is not valid"},
 	"missing_scope":          {403, "The API key may not do this"},
+	"unknown_host":           {421, "The request names another server"},
 	"cross_site":             {403, "Browsers may not send this from another site"},
 	"key_in_url":             {400, "The API key is in the URL"},
 	"too_many_requests":      {429, "Too many requests"},
 	"backlog_full":           {429, "As much as may be is waiting already"},
 	"tenant_quota":           {429, "The tenant has as much waiting as it may"},
 	"store_unavailable":      {503, "The store does not answer"},
+	"overloaded":             {503, "The server has no memory for this now"},
 	"draining":               {503, "The server is stopping"},
 	"storage_low":            {507, "The store is low on space"},
 	"internal":               {500, "Something went wrong"},

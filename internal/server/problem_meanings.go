@@ -26,7 +26,9 @@ var meanings = map[string]meaning{
 	"unsupported_media_type": {"The Content-Type is not one that the route reads, or says a charset other than UTF-8.", "Send application/json; items may also come as application/x-ndjson or text/csv."},
 	"unsupported_encoding":   {"The body is packed in another way than gzip or zstd, or twice.", "Send it plain, or packed once with gzip or zstd."},
 	"body_too_large":         {"The body is larger than the server reads.", "Send it in parts. Items can be added by any number of requests."},
+	"too_many_values":        {"The JSON has more than 250,000 names, values and brackets, which take far more memory than the text.", "Append items with POST …/items, which takes any number, or send the rest in further requests."},
 	"expands_too_far":        {"The packed body unpacks to more than a hundred times its size, or to more than the server reads.", "Send it unpacked, or in parts."},
+	"window_too_large":       {"The zstd data is valid, but needs a larger window in memory than the server gives: 8 MiB for a body, 128 MiB for an upload.", "Compress it without --long and --ultra, or with gzip."},
 	"bad_gzip":               {"The body says or looks as if it were packed, and cannot be unpacked.", "Pack it again, and send all of it."},
 	"cut_body":               {"The body ended before its length was reached. Nothing of it was taken.", "Send it again."},
 	"too_slow":               {"The body brought less than a kilobyte a second for too long.", "Send it again over a better connection, or as a resumable upload."},
@@ -41,7 +43,7 @@ var meanings = map[string]meaning{
 	// Repeats.
 	"bad_idempotency_key":  {"The header Idempotency-Key is empty, too long, or not printable ASCII.", "Send 1 to 255 printable ASCII characters, such as a UUID."},
 	"idempotency_conflict": {"The Idempotency-Key was used for another request. The detail names what differs.", "Use a new key for a new request, and the same key only to repeat one as it was."},
-	"in_progress":          {"The same request is being done at this moment.", "Ask again after the time in Retry-After."},
+	"in_progress":          {"A process that is alive works on the same request at this moment.", "Ask again after the time in Retry-After."},
 	// Items.
 	"no_items":          {"There are no items.", "Add at least one, or create the bulk action with allow_empty."},
 	"too_many_items":    {"There are more items than a bulk action may have here.", "Split them over several bulk actions."},
@@ -88,6 +90,8 @@ var meanings = map[string]meaning{
 	"unknown_resource":    {"There is no such resource.", "The detail names those that there are."},
 	// States.
 	"not_found":         {"There is no such thing, or it is not yours: both look alike.", "Check the id and the key."},
+	"lost":              {"The id is not in the store, and the store lost accepted work of its partition after the id was made. An operator accepted that loss. The detail has the dates.", "Create it again if it is needed; items may have been done before."},
+	"partition_stopped": {"The id is not in the store, which lost accepted work of its partition. The partition is stopped until the store is restored or the loss is accepted.", "Ask whoever operates the server; /readyz says which commits are missing."},
 	"expired":           {"It ended long ago and was removed when its time was over. The detail has the dates.", "Ask for a longer keep_for next time."},
 	"sealed":            {"The bulk action is complete: no items can be added.", "Create another bulk action."},
 	"not_sealed":        {"The bulk action is still a draft.", "Seal it first."},
@@ -102,6 +106,7 @@ var meanings = map[string]meaning{
 	"no_credentials":  {"The request has no API key.", "Send the header Authorization: Bearer wk_…"},
 	"bad_credentials": {"The API key is not valid: wrong, revoked or expired.", "Check it, or ask for another."},
 	"missing_scope":   {"The API key may not do this. The detail names the scope.", "Ask for a key with the scope."},
+	"unknown_host":    {"The header Host names a host that the server does not know as its own. This stops web pages that make their own name resolve to the server (DNS rebinding).", "Use localhost, 127.0.0.1 or the address of the server, or add the name to the setting allowed_hosts."},
 	"cross_site":      {"A browser sent this from another site.", "Use the server's own pages, or a key."},
 	"key_in_url":      {"The URL holds an API key, and URLs end up in logs.", "Send it in the header Authorization, and revoke this one."},
 	// Too much, or not now.
@@ -109,6 +114,7 @@ var meanings = map[string]meaning{
 	"backlog_full":      {"As many items as may be are accepted and not ended. Reading goes on.", "Wait for the time in Retry-After."},
 	"tenant_quota":      {"The tenant has as many items waiting as it may. Reading, and work of other tenants, goes on.", "Wait, or ask for a larger max_pending."},
 	"store_unavailable": {"The store does not answer. What was accepted is safe; this request may or may not have been done.", "Repeat it with the same Idempotency-Key."},
+	"overloaded":        {"The bodies of other requests take all the memory that bodies may (limits.memory). Nothing was done.", "Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},
 	"draining":          {"This server is stopping. Reading is still possible.", "Ask again: another one takes over."},
 	"storage_low":       {"The store is low on space. Nothing new is accepted; what was accepted goes on, and reading too.", "Free space, or delete what is no longer needed."},
 	"internal":          {"Something went wrong that should not have.", "Try again. If it stays, tell whoever operates the server the request id."},

@@ -104,7 +104,7 @@ func word(e ast.Expr) string {
 func TestPagesForPeople(t *testing.T) {
 	h := described(t).Handler()
 	get := func(path, accept string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
 		r.Header.Set("Accept", accept)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

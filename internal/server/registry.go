@@ -19,9 +19,9 @@ func (s *Server) actionRoutes() {
 		"Secrets and header values are never shown: `[secret]` stands for one."), s.getAction)
 	add(s, n.put("Make or change an HTTP action",
 		"All nodes use it within a second, also for the calls of bulk actions that run. A secret sent as `[secret]` stays as it is. "+
-			"Actions of the program and of the configuration file cannot be changed. Keys for tenants make actions for their tenants only."), s.putAction)
+			"It comes before an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys for tenants make actions for their tenants only."), s.putAction)
 	add(s, n.delete("Delete an action",
-		"Nothing new can use it; bulk actions that have it go on."), s.deleteAction)
+		"If the configuration file has an action of this name, that one holds again. Otherwise nothing new can use it; bulk actions that have it go on."), s.deleteAction)
 	add(s, n.test(access.Submit, "Send a made-up batch to an action",
 		"One signed call, a dry run unless said otherwise. The answer shows what was sent and what came back, what would become of each item, and what is wrong with the answer. "+
 			"Actions of the program are not run dry: they would do their work."), s.testAction)
@@ -131,7 +131,7 @@ func (s *Server) putAction(ctx context.Context, in *putActionInput) (*tagged[api
 	if a.Timeout == 0 && given(ctx, "timeout") {
 		return nil, &weir.FieldError{Code: "out_of_range", Field: "timeout", Problem: "0s is not between 1ms and 24h", Fix: "leave it out for 30s"}
 	}
-	out, version, err := s.svc.PutAction(ctx, a, in.match, mayChangeAction(ctx))
+	out, version, err := s.svc.PutAction(ctx, a, caller(ctx).KeyID, in.match, mayChangeAction(ctx))
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)
 }

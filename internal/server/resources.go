@@ -27,8 +27,10 @@ func (s *Server) resourceRoutes() {
 	}, route{scope: access.Read}}, s.getResource)
 	add(s, endpoint{huma.Operation{
 		OperationID: "resource.put", Method: http.MethodPut, Path: resourcePath + "/{name}", Summary: "Set the limits of a resource", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "They hold on all nodes from `effective_at` on, also for work that runs. What is left out follows the actions. A resource that nothing uses yet is accepted: its action may come later." + forAll,
+		Description: "They hold on all nodes, also for work that runs, when this is answered, and after restarts. The answer takes a few round trips to the store, and 1.2 s at most if a node does not respond: by then that node starts nothing. What is left out follows the configuration file, then the actions. A resource that nothing uses yet is accepted: its action may come later." + forAll,
 	}, route{scope: access.Control, change: true}}, s.putResource)
+	add(s, named{"resource", access.Control}.delete("Reset the limits of a resource",
+		"Those of the configuration file, or else of the actions, hold again on all nodes when this is answered."+forAll), s.deleteResource)
 	add(s, endpoint{huma.Operation{
 		OperationID: "resource.circuit", Method: http.MethodPost, Path: resourcePath + "/{name}/circuit", Summary: "Open or close a circuit by hand", Tags: tags,
 		Description: "Open: nothing starts on the resource. Closed: work starts whatever fails. Free: it follows what happens again." + forAll,
@@ -73,7 +75,16 @@ func (s *Server) putResource(ctx context.Context, in *putResourceInput) (*tagged
 		visitOf(ctx).before = api.Resource{Name: r.Name, Rate: &before.Rate, Concurrency: &before.Concurrency}
 	}
 	visitOf(ctx).after = r
-	return answerTagged(s.svc.PutResource(ctx, r, in.match))
+	return answerTagged(s.svc.PutResource(ctx, r, caller(ctx).KeyID, in.match))
+}
+
+func (s *Server) deleteResource(ctx context.Context, in *deleteNamed) (*struct{}, error) {
+	if err := overall(ctx); err != nil {
+		return nil, err
+	}
+	changed(ctx, in.Name.Name, "")
+	noteBefore(ctx, in.Name.Name, s.svc.Resource)
+	return nil, s.svc.DeleteResource(ctx, in.Name.Name, in.match)
 }
 
 type circuitInput struct {

@@ -84,7 +84,7 @@ func TestLimitsHoldWithinASecondForWorkThatRuns(t *testing.T) {
 		if d := r.EffectiveAt.Sub(before); d < 0 || d > 1100*time.Millisecond {
 			t.Fatalf("%s holds after %v, want within a second", tt.set, d)
 		}
-		items, atOnce := m.since(r.EffectiveAt, span)
+		items, atOnce := m.since(r.EffectiveAt.Add(span), span) // what ran before has left every window
 		if items < tt.least || items > tt.most || atOnce > tt.atOnce {
 			t.Errorf("%s: %d items within %v and %d calls at once; want %d to %d, and %d", tt.set, items, span, atOnce, tt.least, tt.most, tt.atOnce)
 		}

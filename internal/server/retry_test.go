@@ -59,7 +59,7 @@ func TestFailedItemsAreTriedAgainAsALinkedBulkAction(t *testing.T) {
 	}
 	closed := groups.Data[slices.IndexFunc(groups.Data, func(g api.ErrorGroup) bool { return g.Code == "closed" })]
 	var l api.Linked
-	h := n.Call("POST", path+"/retry", fmt.Sprintf(`{"message":%q,"keep_keys":true,"rate":"5000/s"}`, closed.Message), 201, &l)
+	h := n.Call("POST", path+"/retry", fmt.Sprintf(`{"message":%q,"rate":"5000/s"}`, closed.Message), 201, &l)
 	if l.Items != 200 || len(l.BulkActions) != 1 || h.Get("Location") != "/v1/bulk-actions/"+l.BulkActions[0].ID {
 		t.Fatalf("retried %+v at %q, want 200 items", l, h.Get("Location"))
 	}
@@ -80,7 +80,7 @@ func TestFailedItemsAreTriedAgainAsALinkedBulkAction(t *testing.T) {
 	if !slices.Equal(r.Retries, []string{again.ID}) || r.Combined.Done != 1800 || r.Combined.Failed != 200 || r.Counts.Failed != 400 {
 		t.Errorf("retries %v, combined %+v, counts %+v", r.Retries, r.Combined, r.Counts)
 	}
-	n.Call("POST", path+"/retry", `{"filter":"item.n < 100 and code == 'busy'"}`, 201, &l)
+	n.Call("POST", path+"/retry", `{"new_keys":true,"filter":"item.n < 100 and code == 'busy'"}`, 201, &l)
 	if l.Items != 10 {
 		t.Errorf("the filter took %d items, want 10", l.Items)
 	}

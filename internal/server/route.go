@@ -17,6 +17,8 @@ type route struct {
 	scope access.Scope
 	// known says that any key will do.
 	known bool
+	// anyHost says that it answers under every name: load balancers probe with names of their own.
+	anyHost bool
 	// change says that it changes something: it is audited.
 	change bool
 	// stream says that its body is read as it comes, and not checked as JSON beforehand.
@@ -61,6 +63,8 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
+			v := visitOf(ctx)
+			v.undecided = undecided(err, v.begun)
 			return nil, s.problem(ctx, err)
 		}
 		return out, nil

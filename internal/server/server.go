@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -27,10 +28,15 @@ type Options struct {
 	Webhooks  *callback.Notifier
 	// Open lets everybody do everything without a key: only for a server that listens on loopback.
 	Open bool
+	// Hosts are names of the server that requests may be sent to, besides those of loopback: "weir.example.com",
+	// "*.example.com" for the names below, "*" for every name. See docs/security.md for the default.
+	Hosts []string
 	// Version is that of the program.
 	Version string
 	// MaxBody is the most bytes of a JSON body. Default 32 MiB.
 	MaxBody int64
+	// Memory is the most bytes that JSON bodies take at once, with what is decoded of them. Default 256 MiB.
+	Memory int64
 	// MaxUpload is the most bytes of a body with items, unpacked. Default 16 GiB.
 	MaxUpload int64
 	// SlowBody is how long a body with items may bring less than a kilobyte a second. Default 30s.
@@ -42,9 +48,11 @@ type Options struct {
 	// Exports is how many requests that read much may run at once, and Streams how many streams of events a key may
 	// have. Default: as many as there are.
 	Exports, Streams int
-	// Alone says that no other process answers from this store: a request with an Idempotency-Key that an earlier
-	// one was at when it died can be done at once. Default: after half a minute.
-	Alone bool
+	// Name is that of this process among all that answer from the store; no other has had it. Default: a random one.
+	Name string
+	// Alive reports whether the process of a name is still a member. Default: no other process answers from this
+	// store, so those of other names have ended.
+	Alive func(ctx context.Context, name string) (bool, error)
 	// LogRequests logs every request.
 	LogRequests bool
 	// Store is where answers are kept for repeats.
@@ -66,16 +74,20 @@ type Server struct {
 	heads  *metrics
 	// answers are those of requests with an Idempotency-Key, for repeats.
 	answers *answersTable
+	memory  *memory                     // of JSON bodies
 	exports slots                       // of requests that read much
 	streams slots                       // of events, by key
 	sites   *http.CrossOriginProtection // refuses what browsers send from elsewhere
-	life    string                      // tells this server from those before it, on the same store
+	working claims                      // requests with an Idempotency-Key that this process works on
 }
 
 // New makes a server.
 func New(o Options) *Server {
 	if o.MaxBody == 0 {
 		o.MaxBody = 32 << 20
+	}
+	if o.Memory == 0 {
+		o.Memory = 256 << 20
 	}
 	if o.MaxUpload == 0 {
 		o.MaxUpload = 16 << 30
@@ -86,13 +98,14 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Name = cmp.Or(o.Name, rand.Text())
 	useProblems()
 	s := &Server{
 		opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{}),
-		exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, sites: http.NewCrossOriginProtection(),
+		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, sites: http.NewCrossOriginProtection(),
 	}
 	s.heads = newMetrics(o.Metrics, o.Version)
-	s.answers, s.life = records.New[remembered](o.Store, "answer"), rand.Text()
+	s.answers = records.New[remembered](o.Store, "answer")
 	s.api = humago.New(s.mux, s.config())
 	s.bulkRoutes()
 	s.appendRoutes()

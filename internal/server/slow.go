@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 )
@@ -19,9 +21,11 @@ const (
 // have to come within five seconds and fit into 32 KiB, and a connection without a
 // request is closed after a minute. Bodies have limits of their own. Headers of
 // more than 64 KiB are not read: net/http answers them by itself, in plain text.
-func HTTP(h http.Handler, log *slog.Logger) *http.Server {
+// Requests get ctx as their base, and know the address that the server listens on.
+func HTTP(ctx context.Context, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headersWithin, IdleTimeout: idleWithin, MaxHeaderBytes: headerBytes,
+		BaseContext: func(l net.Listener) context.Context { return withListener(ctx, l.Addr()) },
+		Handler:     h, ReadHeaderTimeout: headersWithin, IdleTimeout: idleWithin, MaxHeaderBytes: headerBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }

@@ -28,7 +28,7 @@ func (w *world) listen(patience time.Duration) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := server.HTTP(w.node.Handler(), slog.New(slog.DiscardHandler))
+	s := server.HTTP(w.t.Context(), w.node.Handler(), slog.New(slog.DiscardHandler))
 	if s.ReadHeaderTimeout != 5*time.Second || s.IdleTimeout != time.Minute {
 		w.t.Errorf("headers within %v, idle for %v", s.ReadHeaderTimeout, s.IdleTimeout)
 	}
@@ -52,7 +52,7 @@ func (w *world) crawl() net.Conn {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = c.Close() })
-	if _, err := io.WriteString(c, "GET /v1/whoami HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
+	if _, err := io.WriteString(c, "GET /v1/whoami HTTP/1.1\r\nHost: localhost\r\nX-Slow: "); err != nil {
 		w.t.Fatal(err)
 	}
 	return c
@@ -71,10 +71,14 @@ func (w *world) p99(n int) time.Duration {
 	return took[n*99/100]
 }
 
+// slowMost is what a request may take beside slow connections on a machine that is
+// busy with other things: far less than the two seconds for which one of them holds its place.
+const slowMost = time.Second
+
 func TestSlowConnectionsHoldNobodyUp(t *testing.T) {
-	conns, bigger := slowConns, false
+	conns := slowConns
 	if n, err := strconv.Atoi(os.Getenv("WEIR_SLOW_CONNECTIONS")); err == nil && n > conns {
-		conns, bigger = n, true
+		conns = n
 	}
 	w := start(t, opening{})
 	w.listen(2 * time.Second)
@@ -85,7 +89,7 @@ func TestSlowConnectionsHoldNobodyUp(t *testing.T) {
 	}
 	busy := w.p99(200)
 	t.Logf("p99 of a normal caller: %v alone, %v beside %d slow connections", idle, busy, conns)
-	if bigger && busy > 5*idle {
+	if busy > max(5*idle, slowMost) {
 		t.Errorf("p99 of a normal caller: %v alone, %v beside %d slow connections", idle, busy, conns)
 	}
 	for i, c := range open {
@@ -113,7 +117,7 @@ func TestHeadersAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { // the server does not read it all
-			_, _ = fmt.Fprintf(c, "GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nX-Long: %s\r\n\r\n", w.admin, strings.Repeat("a", tt.bytes))
+			_, _ = fmt.Fprintf(c, "GET /v1/whoami HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nX-Long: %s\r\n\r\n", w.admin, strings.Repeat("a", tt.bytes))
 		}()
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {

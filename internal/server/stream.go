@@ -206,6 +206,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, newProblem("expands_too_far", "unpacked it has more than "+size(b.most), "send it in parts")
 	case b.n > b.most:
 		return 0, newProblem("body_too_large", "the body has more than "+size(b.most), "send it in parts")
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return n, newProblem("window_too_large", "the zstd body needs a window of more than "+size(zstdWindow), "compress it without --long and --ultra, send it as gzip, or use an upload, which takes 128 MiB")
 	case err != nil && !errors.Is(err, io.EOF) && b.packed != nil && !isProblem(err):
 		return n, newProblem("bad_gzip", "the packed body is cut or damaged", "pack and send it again")
 	}

@@ -18,9 +18,9 @@ func (s *Server) tenantRoutes() {
 	add(s, n.get("Get what a tenant may use",
 		"A tenant without settings has what every tenant has. Keys for tenants see their own."), s.getTenant)
 	add(s, n.put("Set what a tenant may use",
-		"It holds on all nodes within a second, also for work that runs."+forAll), s.putTenant)
-	add(s, n.delete("Take the settings of a tenant away",
-		"Its work stays, and may use what every tenant may."+forAll), s.deleteTenant)
+		"It holds on all nodes within a second, also for work that runs, and after restarts. `file` is what the configuration file says."+forAll), s.putTenant)
+	add(s, n.delete("Reset what a tenant may use",
+		"It may use what the configuration file says, or else what every tenant may. Its work stays."+forAll), s.deleteTenant)
 	add(s, endpoint{huma.Operation{
 		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "How tenants share resources", Tags: []string{"tenants"},
 		Description: "Of each resource the tenants with the most work: the share that weights and demand entitle them to, and the one they got in the last seconds. Keys for tenants see their own.",
@@ -60,7 +60,7 @@ func (s *Server) putTenant(ctx context.Context, in *putTenantInput) (*tagged[api
 	t.Name = in.Name.Name
 	changed(ctx, t.Name, t.Name)
 	noteBefore(ctx, t.Name, s.svc.Tenant)
-	out, version, err := s.svc.PutTenant(ctx, t, in.match)
+	out, version, err := s.svc.PutTenant(ctx, t, caller(ctx).KeyID, in.match)
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)
 }

@@ -18,9 +18,8 @@ const uploadPath = "/v1/uploads"
 func (s *Server) uploadRoutes() error {
 	uploads := s.svc.Uploads(func(ctx context.Context) (tenant, key string) {
 		who := caller(ctx)
-		tenant, err := tenantFor(ctx, "tenant", "")
-		if err != nil { // a key of several tenants has uploads of its own
-			tenant = who.KeyID
+		if len(who.Tenants) == 1 {
+			tenant = who.Tenants[0]
 		}
 		return tenant, who.KeyID
 	})

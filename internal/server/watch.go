@@ -27,9 +27,10 @@ func (s *Server) watchRoutes() {
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Follow it as it moves", Tags: tag,
 		Description: "Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), " +
-			"`error_group` (an ErrorGroup, when the first failure of its kind comes up) and `ping` (every 15 seconds, without meaning). " +
+			"`error_group` (an ErrorGroup, when the first failure of its kind comes up), `ping` (every 15 seconds, without meaning) and `end` (a StateChange, the last event). " +
 			"The stream begins with the present state and ends after the final one. A progress has an id: sent back as Last-Event-ID, as browsers do, it " +
-			"has the stream go on from there. What is as it was then is not sent again, and the newest state comes at once.",
+			"has the stream go on from there. What is as it was then is not sent again, and the newest state comes at once. A reader that has had `end` and comes back is " +
+			"answered 204, at which an EventSource stops.",
 		Responses: eventResponses(s.api),
 	}, route{scope: access.Read}}, s.events)
 	add(s, endpoint{huma.Operation{
@@ -51,10 +52,11 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		{"state", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
 		{"error_group", huma.SchemaFromType(schemas, reflect.TypeFor[api.ErrorGroup]())},
 		{"ping", &huma.Schema{Type: huma.TypeObject}},
+		{"end", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
 	} {
 		kinds = append(kinds, &huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
 			"event": {Type: huma.TypeString, Enum: []any{k.name}},
-			"id":    {Type: huma.TypeString, Description: "Where the stream goes on; only progress has one"},
+			"id":    {Type: huma.TypeString, Description: "Where the stream goes on; only progress and end have one"},
 			"data":  k.data,
 		}})
 	}
@@ -63,7 +65,7 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{
 			Type: huma.TypeArray, Description: "Each event has the lines event, id and data", Items: &huma.Schema{OneOf: kinds},
 		}}},
-	}}
+	}, "204": {Description: "The reader has had the last event"}}
 }
 
 func (s *Server) getProgress(ctx context.Context, in *BulkID) (*body[api.Progress], error) {
@@ -89,6 +91,13 @@ type eventsInput struct {
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
+	}
+	ended, err := s.svc.StreamEnded(ctx, in.ID, in.Last)
+	if err != nil {
+		return nil, err
+	}
+	if ended {
+		return &huma.StreamResponse{Body: func(c huma.Context) { c.SetStatus(http.StatusNoContent) }}, nil
 	}
 	return &huma.StreamResponse{Body: func(c huma.Context) {
 		r, w := humago.Unwrap(c)

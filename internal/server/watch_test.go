@@ -104,6 +104,44 @@ func rows(n int, row func(i int) string) string {
 	return b.String()
 }
 
+// An EventSource opens the stream again after its end, with the id of the last event, until it is answered 204.
+func TestAReaderThatHasHadTheEndIsAnswered204(t *testing.T) {
+	gate := newGate()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award")}})
+	gate.open()
+	b := n.Make(`{"steps":[{"action":"award"}]}`, rows(3, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
+	n.Until(b.ID, api.Completed)
+	from, _ := follow(t, n, b.ID, "")
+	end, ok := next(t, from, "end")
+	if !ok || end.id == "" || !strings.Contains(end.data, `"completed"`) {
+		t.Fatalf("the last event is %+v, want end, with an id and the final state", end)
+	}
+	resp := n.Request(t.Context(), "GET", "/v1/bulk-actions/"+b.ID+"/events", "", http.Header{"Last-Event-ID": {end.id}})
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Errorf("opened again after the end: status %d, want 204", resp.StatusCode)
+	}
+}
+
+// Only the end of this bulk action is answered 204, and only once it has come.
+func TestAnEndThatHasNotComeIsNotAnswered204(t *testing.T) {
+	gate := newGate()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award")}})
+	b := n.Make(`{"steps":[{"action":"award"}]}`, `{"id":"u1"}`+"\n")
+	for _, last := range []string{"x.end", "3.1.0.00000000.end", b.ID + ".end"} {
+		from, _ := follow(t, n, b.ID, last)
+		if _, ok := next(t, from, "progress"); !ok {
+			t.Errorf("after %q nothing was told of a bulk action that runs", last)
+		}
+	}
+	gate.open()
+	n.Until(b.ID, api.Completed)
+	from, _ := follow(t, n, b.ID, "x.end")
+	if _, ok := next(t, from, "end"); !ok {
+		t.Error("the end was not told to a reader with the id of another stream")
+	}
+}
+
 func TestAStreamOfEventsFollowsABulkActionToItsEnd(t *testing.T) {
 	gate := newGate()
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award")}})

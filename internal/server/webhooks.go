@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/callback"
 	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service"
 )
 
 const webhookPath = "/v1/webhooks"
@@ -55,7 +56,9 @@ func (s *Server) webhookRoutes() {
 		OperationID: "webhook.change", Method: http.MethodPut, Path: one, Summary: "Change a webhook, or enable it again", Tags: tag,
 	}, route{scope: access.Control, change: true}}, s.changeWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a webhook; what waits for it fails", Tags: tag, DefaultStatus: http.StatusNoContent,
+		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a webhook; what waits for it is cancelled", Tags: tag,
+		Description:   "A webhook of the configuration file is not removed: what was changed over the API is reset, and the file holds again.",
+		DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
 	add(s, endpoint{huma.Operation{
 		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send an event of no meaning, and tell how that went", Tags: tag,
@@ -90,9 +93,19 @@ func sees(ctx context.Context, tenant string) bool {
 }
 
 func viewWebhook(e *callback.Endpoint) api.Webhook {
-	return api.Webhook{
+	out := api.Webhook{
 		ID: e.ID, Tenant: e.Tenant, URL: e.URL, Events: e.Types, Note: e.Note, PublicKey: e.PublicKey, Disabled: !e.Enabled, Reason: e.Reason, Created: e.Created,
+		Provenance: api.Provenance{Origin: "api", ChangedAt: e.Set.At, ChangedBy: e.Set.By},
 	}
+	if f := e.File; f != nil {
+		said := api.Webhook{Tenant: f.Tenant, URL: f.URL, Events: f.Types, Provenance: api.Provenance{Origin: "file", ChangedAt: f.Set.At, ChangedBy: f.Set.By}}
+		if e.Set.At.IsZero() {
+			out.Provenance = said.Provenance
+		} else {
+			out.File = &said
+		}
+	}
+	return out
 }
 
 // webhookTag is the entity tag of a webhook as it is.
@@ -125,7 +138,7 @@ func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api
 	if err != nil {
 		return nil, err
 	}
-	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note}, n.Secret)
+	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note, Set: stamp(ctx)}, n.Secret)
 	if err == nil && n.Disabled {
 		e, err = s.opts.Webhooks.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
 	}
@@ -188,7 +201,7 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*ta
 		if version != "" && version != webhookTag(e) {
 			return records.ErrChanged
 		}
-		e.URL, e.Types, e.Note, e.Enabled = n.URL, n.Events, n.Note, !n.Disabled
+		e.URL, e.Types, e.Note, e.Enabled, e.Set = n.URL, n.Events, n.Note, !n.Disabled, stamp(ctx)
 		return nil
 	})
 	visitOf(ctx).before, visitOf(ctx).after = viewWebhook(&before), viewWebhook(&after)
@@ -211,7 +224,20 @@ func (s *Server) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*no
 		return nil, records.ErrChanged
 	}
 	visitOf(ctx).before = viewWebhook(&e)
-	return &nothing{}, s.opts.Webhooks.Remove(ctx, in.ID)
+	switch {
+	case e.File == nil:
+		err = s.opts.Webhooks.Remove(ctx, in.ID)
+	case e.Set.At.IsZero():
+		err = &service.Refusal{Code: "in_use", Detail: "the webhook comes from the configuration file", Fix: "disable it, or remove it from the file and restart a node"}
+	default:
+		err = s.opts.Webhooks.Reset(ctx, in.ID)
+	}
+	return &nothing{}, err
+}
+
+// stamp records that the caller changes something now.
+func stamp(ctx context.Context) weir.Stamp {
+	return weir.Stamp{By: caller(ctx).KeyID, At: time.Now().UTC()}
 }
 
 type testWebhookInput struct {
@@ -251,7 +277,7 @@ func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.
 	case keep < 0, keep > mostKeepSecret:
 		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() + " is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
 	}
-	e, secret, err := s.opts.Webhooks.Rotate(ctx, in.ID, want.Secret, keep)
+	e, secret, err := s.opts.Webhooks.Rotate(ctx, in.ID, want.Secret, keep, caller(ctx).KeyID)
 	if err != nil {
 		return nil, err
 	}

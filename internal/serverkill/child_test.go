@@ -21,13 +21,16 @@ import (
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
+	"github.com/weirhq/weir/store/redisstore"
 	"golang.org/x/sync/errgroup"
 )
 
 // The child is this test binary again; what it shall do is in its environment.
 const (
 	envDir    = "WEIR_SERVERKILL_DIR"   // where its store is
+	envRedis  = "WEIR_SERVERKILL_REDIS" // address of the Redis that it shares; empty: its store is its own
 	envWorld  = "WEIR_SERVERKILL_WORLD" // URL of what it calls
 	childTest = "TestServerChild"
 )
@@ -49,7 +52,7 @@ func TestServerChild(*testing.T) {
 // serve runs a server until its standard input ends: its parent says so, or is no more.
 func serve(dir string) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	st, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1, MinFree: -1})
+	st, err := openStore(dir, log)
 	if err != nil {
 		return err
 	}
@@ -59,13 +62,13 @@ func serve(dir string) (err error) {
 		return err
 	}
 	n, err := node.New(context.Background(), node.Options{
-		Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: true,
+		Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: os.Getenv(envRedis) == "",
 		Actions: actions(os.Getenv(envWorld)), Logger: log, Server: server.Options{SlowBody: 5 * time.Second},
 	})
 	if err != nil {
 		return err
 	}
-	o := engine.Options{Logger: log, Partitions: 2, Slots: 8}
+	o := engine.Options{Logger: log, Partitions: 2, Slots: 8, LeaseFor: 2 * time.Second}
 	n.Prepare(&o)
 	e, err := engine.Open(context.Background(), st, o)
 	if err != nil {
@@ -73,6 +76,13 @@ func serve(dir string) (err error) {
 	}
 	n.Attach(e)
 	return answer(e, n)
+}
+
+func openStore(dir string, log *slog.Logger) (store.Store, error) {
+	if redis := os.Getenv(envRedis); redis != "" {
+		return redisstore.Open(context.Background(), redisstore.Options{Addresses: []string{redis}, Mode: redisstore.Memory, Logger: log})
+	}
+	return pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1, MinFree: -1})
 }
 
 // answer runs engine, keepers and the listener.

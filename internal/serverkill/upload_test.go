@@ -41,7 +41,6 @@ func (t *teller) upload(ctx context.Context) error {
 		}
 	}
 	n := t.spec()
-	n.Tenant = "" // as the upload has none
 	n.Start, n.Source = true, &api.Source{Upload: strings.TrimPrefix(at.Path, "/v1/uploads/")}
 	return t.create(ctx, n)
 }

@@ -30,18 +30,22 @@ type actions struct {
 	life      context.Context // of the service
 	guard     *egress.Guard
 	transport http.RoundTripper
+	answers   *execute.Memory // of all actions
 	vault     *vault.Vault
 	table     *records.Table[storedAction]
-	resources []weir.Resource // limits of the configuration
-	mu        sync.Mutex
-	fixed     map[string]*action // of program and file
-	made      map[string]*action // over the API
+	program   map[string]*action // never changes; comes before all others
+	file      map[string]*action // never changes; comes after what was made over the API
+
+	mu     sync.Mutex
+	made   map[string]*action // over the API
+	loaded bool               // made has been read from the store
 }
 
 // storedAction is an action as its record has it: secrets are sealed.
 type storedAction struct {
 	api.Action
-	Deleted bool `json:"deleted,omitempty"` // bulk actions that have it still run; new ones cannot use it
+	Deleted bool       `json:"deleted,omitempty"` // bulk actions that have it still run; new ones cannot use it
+	Set     weir.Stamp `json:"set,omitzero"`
 }
 
 // action is one action, ready to be called.
@@ -57,26 +61,27 @@ type action struct {
 
 func newActions(ctx context.Context, o Options) (*actions, error) {
 	r := &actions{
-		life: ctx, guard: o.Guard, resources: o.Resources, transport: o.Guard.Transport(egress.TLSOptions{}), vault: o.Vault,
-		table: records.New[storedAction](o.Store, "action"), fixed: map[string]*action{}, made: map[string]*action{},
+		life: ctx, guard: o.Guard, transport: o.Guard.Transport(egress.TLSOptions{}), answers: execute.NewMemory(), vault: o.Vault,
+		table: records.New[storedAction](o.Store, "action"), program: map[string]*action{}, file: map[string]*action{}, made: map[string]*action{},
 	}
 	for _, st := range o.Steps {
-		r.fixed[st.Name] = ofProgram(st)
+		r.program[st.Name] = ofProgram(st)
 	}
+	read := weir.Stamp{At: time.Now().UTC()}
 	for _, a := range o.Actions {
 		made, err := r.prepare(a)
 		if err != nil {
 			return nil, fmt.Errorf("action %q: %w", a.Name, err)
 		}
-		made.Origin = "file"
-		r.fixed[a.Name] = made
+		made.Provenance = provenance("file", read)
+		r.file[a.Name] = made
 	}
 	return r, nil
 }
 
 func ofProgram(st weir.Step) *action {
 	a := &action{base: st, do: st.Handle, undo: st.Undo, Action: api.Action{
-		Name: st.Name, Kind: "go", Origin: "program", Undo: st.Undo != nil, Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
+		Name: st.Name, Kind: "go", Provenance: api.Provenance{Origin: "program"}, Undo: st.Undo != nil, Batch: st.BatchSize, Timeout: api.Duration(st.Timeout), Resource: st.Resource.Name,
 		Retry: &api.Retry{MaxAttempts: st.Retry.MaxAttempts, Base: api.Duration(st.Retry.Base), Cap: api.Duration(st.Retry.Cap)},
 	}}
 	if strings.HasPrefix(st.Name, "demo.") {
@@ -94,9 +99,6 @@ func (r *actions) prepare(a api.Action) (*action, error) {
 	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{
 		Name: a.Name, URL: a.URL, Secret: a.Secret, Header: a.Header, BatchSize: a.Batch, Timeout: time.Duration(a.Timeout),
 		Resource: weir.Resource{Name: cmp.Or(a.Resource, a.Name)},
-	}
-	if i := slices.IndexFunc(r.resources, func(x weir.Resource) bool { return x.Name == h.Resource.Name }); i >= 0 {
-		h.Resource = r.resources[i]
 	}
 	if a.Retry != nil {
 		h.Retry = weir.Backoff{MaxAttempts: a.Retry.MaxAttempts, Base: time.Duration(a.Retry.Base), Cap: time.Duration(a.Retry.Cap)}
@@ -139,7 +141,7 @@ func (r *actions) caller(st weir.Step, field, url string, bad *weir.InputError) 
 		addFault(bad, err, egress.CodeBadURL, field)
 		return nil
 	}
-	h, err := execute.HTTP(st, execute.HTTPOptions{Transport: r.transport})
+	h, err := execute.HTTP(st, execute.HTTPOptions{Transport: r.transport, Memory: r.answers})
 	if err != nil {
 		addFault(bad, err, "bad_url", field)
 	}
@@ -184,22 +186,37 @@ func (a *action) mayUse(tenant string) bool {
 
 // find returns an action, also one that was deleted: what runs goes on.
 func (r *actions) find(name string) (*action, error) {
-	r.mu.Lock()
-	a := r.fixed[name]
-	if a == nil {
-		a = r.made[name]
-	}
-	r.mu.Unlock()
-	if a != nil {
+	if a := r.known(name); a != nil {
 		return a, nil
 	}
 	ctx, cancel := context.WithTimeout(r.life, 5*time.Second) // made a moment ago, by another node
 	defer cancel()
 	e, err := r.table.Get(ctx, name)
+	if file := r.file[name]; file != nil && (errors.Is(err, weir.ErrNotFound) || err == nil && e.Value.Deleted) {
+		return file, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return r.take(e)
+}
+
+// known returns the action that holds, as far as memory tells: that of the program,
+// else that of the API, else that of the file, else one that was deleted.
+func (r *actions) known(name string) *action {
+	if a := r.program[name]; a != nil {
+		return a
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	made, file := r.made[name], r.file[name]
+	switch {
+	case made != nil && !made.deleted || file == nil:
+		return made
+	case made != nil || r.loaded:
+		return file
+	}
+	return nil // the store may have one
 }
 
 // take makes a record of the registry callable.
@@ -218,7 +235,7 @@ func (r *actions) take(e records.Entry[storedAction]) (*action, error) {
 	if err != nil {
 		return nil, fmt.Errorf("action %q: %w", e.Name, err)
 	}
-	a.version, a.deleted, a.Origin = e.Version, e.Value.Deleted, "api"
+	a.version, a.deleted, a.Provenance = e.Version, e.Value.Deleted, provenance("api", e.Value.Set)
 	r.mu.Lock()
 	r.made[e.Name] = a
 	r.mu.Unlock()
@@ -294,6 +311,11 @@ func (r *actions) refresh(ctx context.Context) error {
 		}
 		failed = errors.Join(failed, err)
 	}
+	if failed == nil {
+		r.mu.Lock()
+		r.loaded = true
+		r.mu.Unlock()
+	}
 	return failed
 }
 
@@ -301,12 +323,12 @@ func (r *actions) refresh(ctx context.Context) error {
 func (r *actions) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names := slices.Collect(maps.Keys(r.fixed))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(r.program)), maps.Keys(r.file))
 	for n, a := range r.made {
 		if !a.deleted {
 			names = append(names, n)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"iter"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/store"
 )
 
 // Rows are items on their way in. Items yields them, or what is wrong with one;
@@ -36,6 +38,8 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Ap
 	if err != nil {
 		return api.Appended{}, err
 	}
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor) // all has arrived: whether the client waits makes no difference
+	defer end()
 	p := part{Stage: stage, BadLines: rows.Bad(), Key: key}
 	if key != "" && rows.Digest != nil {
 		p.Digest = hex.EncodeToString(rows.Digest.Sum(nil))
@@ -49,8 +53,8 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Ap
 		}
 		return s.roomFor(l, stage.Items)
 	})
-	if err != nil {
-		_ = s.engine.DropStage(context.WithoutCancel(ctx), stage) // else the next start does it
+	if err != nil && !maybe(err) {
+		_ = s.engine.DropStage(ctx, stage) // else the next start does it
 	}
 	switch {
 	case before != nil && before.Digest != p.Digest:
@@ -98,8 +102,8 @@ func (s *Service) roomFor(l *draftLog, items int64) error {
 		return &Refusal{Code: "sealed", Detail: "it was sealed meanwhile: no items can be added", Fix: "create another bulk action"}
 	case l.next >= maxParts:
 		return &Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("there were %d appends already", l.next), Fix: "send more items in each append"}
-	case l.items+items > s.opts.MaxItems:
-		return s.tooMany(l.items + items)
+	case l.tally.items+items > s.opts.MaxItems:
+		return s.tooMany(l.tally.items + items)
 	}
 	return nil
 }
@@ -131,6 +135,14 @@ func (s *Service) notDraft(ctx context.Context, id string, err error) error {
 		return sealedAlready(id)
 	}
 	return err
+}
+
+// writeFor bounds how long an entry takes to be written.
+const writeFor = time.Minute
+
+// maybe reports whether a write that failed may have been made.
+func maybe(err error) bool {
+	return errors.Is(err, store.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // touch notes now and then that a draft is in use.

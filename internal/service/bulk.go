@@ -31,6 +31,9 @@ func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
 				return s.view(ctx, b)
 			}
 		}
+		if lost, ok := errors.AsType[*engine.LostError](err); ok && errors.Is(other, weir.ErrNotFound) {
+			return api.BulkAction{}, lost
+		}
 		return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", id, other)
 	}
 	return s.viewDraft(ctx, id, &d)
@@ -67,7 +70,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 		},
 		Counts: api.Counts(p.Counts), Duplicates: b.Duplicates(), BadLines: x.BadLines, RetryOf: string(info.RetryOf), UndoOf: x.UndoOf,
 		Schedule: x.Schedule, Template: x.From, StartAt: info.StartAt, Note: x.Note, CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
-		Durability: s.opts.Store.Durability(), Links: links(string(b.ID())),
+		LastError: lastError(p.LastError), Durability: s.opts.Store.Durability(), Losses: lossesOf(b), Links: links(string(b.ID())),
 	}
 	for step, r := range info.Rates {
 		if out.Rates == nil {
@@ -96,6 +99,14 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 	return out, nil
 }
 
+// lossesOf lists the losses that concern a bulk action.
+func lossesOf(b *engine.BulkAction) (out []api.Loss) {
+	for _, l := range b.Losses() {
+		out = append(out, api.Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, FoundAt: l.Found, AcceptedAt: l.Accepted})
+	}
+	return out
+}
+
 // StateOf is a state's word in the API.
 func StateOf(s weir.BulkState) api.State { return api.State(s.String()) }
 
@@ -113,7 +124,7 @@ func stopOn(r weir.StopRule) *api.StopOn {
 	if r == (weir.StopRule{}) {
 		return nil
 	}
-	return &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
+	return &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel, KeepTrying: r.KeepTrying}
 }
 
 // viewDraft is a draft as the API shows it.
@@ -125,7 +136,7 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 	n := &d.Spec
 	out := api.BulkAction{
 		ID: id, Name: cmp.Or(n.Name, chainName(n.Steps)), Tenant: d.Tenant, State: api.State(d.State), Reason: d.Reason, Steps: n.Steps, Params: n.Params,
-		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, BadLines: sum.badLines,
+		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, Duplicates: sum.duplicates, BadLines: sum.badLines,
 		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: d.From, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
 	}
 	switch {

@@ -17,8 +17,14 @@ import (
 	"github.com/weirhq/weir/internal/vault"
 )
 
-func (s *Service) connections() *records.Table[api.Connection] {
-	return records.New[api.Connection](s.opts.Store, "connection")
+// storedConnection is a connection as its record has it: secrets are sealed.
+type storedConnection struct {
+	api.Connection
+	Set weir.Stamp `json:"set,omitzero"`
+}
+
+func (s *Service) connections() *records.Table[storedConnection] {
+	return records.New[storedConnection](s.opts.Store, "connection")
 }
 
 // connection finds connections that a tenant may use, secrets opened.
@@ -36,16 +42,16 @@ func (s *Service) connection(tenant string) feed.Lookup {
 }
 
 func (s *Service) findConnection(name string) (api.Connection, error) {
-	if i := slices.IndexFunc(s.opts.Connections, func(c api.Connection) bool { return c.Name == name }); i >= 0 {
-		return s.opts.Connections[i], nil
-	}
 	ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
 	defer cancel()
 	e, err := s.connections().Get(ctx, name)
+	if file := s.fileConnection(name); file != nil && errors.Is(err, weir.ErrNotFound) {
+		return *file, nil
+	}
 	if err != nil {
 		return api.Connection{}, err
 	}
-	c := e.Value
+	c := e.Value.Connection
 	for k, v := range c.Secret {
 		if vault.IsSealed(v) {
 			plain, err := s.opts.Vault.Open("connection/"+name+"/"+k, v)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/schedule"
 )
@@ -20,6 +22,8 @@ type Made struct {
 	// Schedule and Slot say which schedule makes it, and for when.
 	Schedule string
 	Slot     time.Time
+	// By is the id of the API key that makes it: uploads of a key without one tenant are the key's own.
+	By string
 	// From is the template of the bulk action that it is a clone of.
 	From *api.MadeFrom
 }
@@ -30,7 +34,8 @@ func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
 	return string(id), err
 }
 
-// Create makes a draft, and seals it at once if the items are in the request.
+// Create makes a draft, or submits the bulk action at once if the items are in
+// the request. If it fails, nothing is left, unless the error is one of the store.
 func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (api.BulkAction, error) {
 	tenant := cmp.Or(n.Tenant, "default")
 	n, from, err := s.resolve(ctx, n, tenant, made)
@@ -39,8 +44,8 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	}
 	now := time.Now().UTC()
 	d := draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: isDraft, Schedule: made.Schedule, Slot: made.Slot, Start: n.Start, From: from}
-	if err := s.checkDraft(&d, now); err != nil {
-		return api.BulkAction{}, err
+	if err := s.checkDraft(&d, made.By, now); err != nil {
+		return s.orMade(ctx, made.ID, err) // its upload is gone when it was made
 	}
 	if err := s.checkNames(ctx, n.Callback); err != nil {
 		return api.BulkAction{}, err
@@ -60,21 +65,21 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	if d.Spec.Callback, err = s.sealCallback(id, n.Callback); err != nil {
 		return api.BulkAction{}, err
 	}
-	items := d.Spec.Items
-	d.Spec.Items = nil
+	if items := d.Spec.Items; len(items) > 0 {
+		d.Spec.Items = nil
+		return s.submitAtOnce(ctx, id, &d, items)
+	}
 	if n.Source != nil && (n.Start || !d.StartAt.IsZero()) {
 		d.State = isScheduled
 	}
-	_, err = s.drafts.Insert(ctx, id, d)
-	again := errors.Is(err, records.ErrExists) // a try before got so far, or another node is at it
-	if err != nil && !again {
+	if err := s.useUpload(ctx, id, d.Spec.Source); err != nil {
+		return s.orMade(ctx, made.ID, err)
+	}
+	if _, err = s.drafts.Insert(ctx, id, d); err != nil && !errors.Is(err, records.ErrExists) { // by an earlier try
 		return api.BulkAction{}, fmt.Errorf("create: %w", err)
 	}
 	if d.State == isScheduled {
 		s.look()
-	}
-	if len(items) > 0 {
-		return s.fillAtOnce(ctx, id, items, again)
 	}
 	return s.Get(ctx, id)
 }
@@ -91,10 +96,24 @@ func (s *Service) orMade(ctx context.Context, id string, err error) (api.BulkAct
 	return s.view(ctx, b)
 }
 
-// fillAtOnce adds the items of the request and seals; a request that is refused
-// leaves nothing. What is done again may find any part of that done.
-func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item, again bool) (api.BulkAction, error) {
-	rows := Rows{Bad: func() int64 { return 0 }, Items: func(yield func(weir.RawItem, error) bool) {
+// submitAtOnce submits a bulk action whose items are in the request. There is no
+// draft in between: it is accepted whole, or nothing of it is.
+func (s *Service) submitAtOnce(ctx context.Context, id string, d *draft, items []api.Item) (api.BulkAction, error) {
+	all := s.atMost(inline(items))
+	if err := engine.CheckItems(duplicateRule(d.Spec.Duplicates), all); err != nil { // before anything is written
+		return api.BulkAction{}, err
+	}
+	sum := draftSum{tally: tally{items: int64(len(items))}, sealed: &seal{Start: d.Start}}
+	b, err := s.submit(ctx, id, d, sum, all)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	return s.view(ctx, b)
+}
+
+// inline yields the items of a request.
+func inline(items []api.Item) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
 		for _, it := range items {
 			data := it.Data
 			if len(data) == 0 {
@@ -104,19 +123,13 @@ func (s *Service) fillAtOnce(ctx context.Context, id string, items []api.Item, a
 				return
 			}
 		}
-	}}
-	_, err := s.Append(ctx, id, "inline", rows)
-	var sealed *Refusal
-	if err == nil || again && errors.As(err, &sealed) && sealed.Code == "sealed" {
-		_, err = s.Seal(ctx, id, api.Seal{})
 	}
-	if err != nil {
-		if refused(err) || !again && refusedAtAll(err) { // another node's draft is not ours to remove
-			err = errors.Join(err, s.removeDraft(context.WithoutCancel(ctx), id))
-		}
-		return api.BulkAction{}, err
-	}
-	return s.Get(ctx, id)
+}
+
+// Refused reports whether an error says that nothing was done, and nothing will be.
+func Refused(err error) bool {
+	var full *weir.BacklogError
+	return refusedAtAll(err) || errors.As(err, &full)
 }
 
 func refusedAtAll(err error) bool {
@@ -124,8 +137,8 @@ func refusedAtAll(err error) bool {
 	return refused(err) || errors.As(err, &r)
 }
 
-// checkDraft says everything that is wrong with a request.
-func (s *Service) checkDraft(d *draft, now time.Time) error {
+// checkDraft says everything that is wrong with a request of an API key.
+func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 	n := &d.Spec
 	var bad weir.InputError
 	checkText(&bad, "name", n.Name)
@@ -142,7 +155,7 @@ func (s *Service) checkDraft(d *draft, now time.Time) error {
 		bad.Add("bad_request", "source", "is there together with items", "leave one of them out")
 	}
 	if n.Source != nil {
-		if err := s.checkSource(n, d.Tenant); err != nil {
+		if err := s.checkSource(n, d.Tenant, by); err != nil {
 			addFault(&bad, err, "bad_source", "source")
 		}
 	}

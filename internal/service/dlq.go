@@ -14,7 +14,7 @@ import (
 )
 
 // DLQ says whose failed items are meant, and which. The DLQ is all failed items
-// that nobody has retried or discarded.
+// that were not retried or discarded, of bulk actions that were not undone.
 type DLQ struct {
 	Sees   func(tenant string) bool
 	Filter api.DLQFilter
@@ -73,7 +73,7 @@ func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 	if !d.Sees(l.info.Tenant) || f.Tenant != "" && f.Tenant != l.info.Tenant || !f.Since.IsZero() && !l.info.Submitted.After(f.Since) {
 		return nil, nil
 	}
-	p, err := b.Now(ctx)
+	p, err := b.Found(ctx)
 	if err != nil || p.Counts.Failed == 0 {
 		return nil, err
 	}
@@ -81,14 +81,10 @@ func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 	if l.extra, err = extraIn(l.info.Extra); err != nil {
 		return nil, err
 	}
-	if err := s.finishBegun(ctx, l.id); err != nil {
-		return nil, err
+	l.noted, err = s.finishBegun(ctx, l.id)
+	if err == nil && l.noted.UndoneBy != "" {
+		return nil, nil // its failed items are done with
 	}
-	e, err := s.handlings().Get(ctx, l.id)
-	if errors.Is(err, weir.ErrNotFound) {
-		return l, nil
-	}
-	l.noted = e.Value
 	return l, err
 }
 

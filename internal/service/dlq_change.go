@@ -16,7 +16,7 @@ func (s *Service) DLQRetry(ctx context.Context, d DLQ, want api.DLQRetry, key st
 	out := api.Linked{BulkActions: []api.BulkAction{}}
 	err := s.eachLot(ctx, d, func(l *lot) error {
 		h := handling{
-			Key: key, Kind: linkRetry, Which: d.selector(), Rate: want.Rate, KeepKeys: want.KeepKeys, At: time.Now().UTC(), Pending: true,
+			Key: key, Kind: linkRetry, Which: d.selector(), Rate: want.Rate, NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
 		}
 		if !l.state.Final() && l.state != weir.BulkStopped {
 			err := s.count(ctx, l.id, l.noted.Entries, &h)

@@ -24,6 +24,8 @@ type handled struct {
 	Entries []handling `json:"entries"`
 	// Taken is how many items of each group of errors were taken by entries that are not pending.
 	Taken []taken `json:"taken,omitempty"`
+	// UndoneBy is the bulk action that takes all of it back: nothing can be retried any more.
+	UndoneBy string `json:"undone_by,omitempty"`
 }
 
 // handling is one retry or discard.
@@ -34,10 +36,10 @@ type handling struct {
 	At    time.Time `json:"at"`
 	Items int64     `json:"items"`
 	// Only are the numbers of the items, packed, where the bulk action had not ended: what fails later is not meant.
-	Only     []byte   `json:"only,omitempty"`
-	Rate     api.Rate `json:"rate,omitempty"`
-	KeepKeys bool     `json:"keep_keys,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
+	Only    []byte   `json:"only,omitempty"`
+	Rate    api.Rate `json:"rate,omitempty"`
+	NewKeys bool     `json:"new_keys,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
 	// Pending is set until the bulk actions of a retry were made; then Made has them. Groups is what it adds to Taken.
 	Pending bool     `json:"pending,omitempty"`
 	Groups  []taken  `json:"groups,omitempty"`
@@ -173,7 +175,7 @@ func (s *selection) means(r *report.Row) (bool, error) {
 // begin notes an entry, unless there is one of its key, and returns the key. What
 // it takes is counted before; nothing to take is an error.
 func (s *Service) begin(ctx context.Context, id string, h *handling) (string, error) {
-	if err := s.finishBegun(ctx, id); err != nil {
+	if _, err := s.finishBegun(ctx, id); err != nil {
 		return "", err
 	}
 	for {
@@ -187,12 +189,15 @@ func (s *Service) begin(ctx context.Context, id string, h *handling) (string, er
 			}
 			return h.Key, nil
 		}
+		if by := e.Value.UndoneBy; by != "" {
+			return "", &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is undone by %s", id, by), Fix: "submit the items as a new bulk action"}
+		}
 		if err := s.count(ctx, id, e.Value.Entries, h); err != nil {
 			return "", err
 		}
 		seen := e.Value.keys()
 		_, err = s.handlings().Put(ctx, id, func(v *handled, _ bool) error {
-			if v.keys() != seen {
+			if v.keys() != seen || v.UndoneBy != "" {
 				return errMoved
 			}
 			next := *h
@@ -325,21 +330,30 @@ func (s *Service) takeBack(ctx context.Context, id, key string) error {
 // begunFor is how long a retry may be under way before another carries it out.
 const begunFor = time.Minute
 
-// finishBegun carries out retries that somebody noted and did not end, as when a node crashed.
-func (s *Service) finishBegun(ctx context.Context, id string) error {
+// finishBegun carries out retries that were noted and did not end, as when a node crashed, and returns what is noted.
+func (s *Service) finishBegun(ctx context.Context, id string) (handled, error) {
 	e, err := s.handlings().Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {
-		return nil
+		return handled{}, nil
 	}
 	if err != nil {
-		return err
+		return handled{}, err
 	}
+	late := false
 	for i := range e.Value.Entries {
 		if h := &e.Value.Entries[i]; h.Pending && time.Since(h.At) > begunFor {
+			late = true
 			if _, err := s.carryOut(ctx, id, h.Key); err != nil && !refused(err) {
-				return err
+				return handled{}, err
 			}
 		}
 	}
-	return nil
+	if !late {
+		return e.Value, nil
+	}
+	e, err = s.handlings().Get(ctx, id)
+	if errors.Is(err, weir.ErrNotFound) {
+		err = nil
+	}
+	return e.Value, err
 }

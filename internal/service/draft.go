@@ -22,7 +22,6 @@ type draft struct {
 	Touched time.Time         `json:"touched"` // by the last append; nearly, it is not written each time
 	StartAt time.Time         `json:"start_at,omitzero"`
 	Note    string            `json:"note,omitempty"`
-	Key     string            `json:"key,omitempty"` // what it was made by
 	RetryOf string            `json:"retry_of,omitempty"`
 	// Schedule and Slot say which schedule made it, and for when.
 	Schedule string    `json:"schedule,omitempty"`
@@ -76,15 +75,30 @@ const maxParts = 100_000
 
 // draftLog is what this process has read of a draft's log. The log itself decides.
 type draftLog struct {
-	mu       sync.Mutex // one append of this process at a time writes an entry
-	next     int        // number of the first entry that was not read
-	items    int64
-	badLines int64
-	byKey    map[string]part
-	last     part // the newest entry
-	sealed   *seal
-	used     time.Time
+	mu     sync.Mutex // one append of this process at a time writes an entry
+	next   int        // number of the first entry that was not read
+	tally  tally
+	byKey  map[string]part
+	last   part // the newest entry
+	sealed *seal
+	used   time.Time
 }
+
+// tally counts the rows that were added to a draft. Every row is in one of them.
+type tally struct {
+	items      int64 // set aside; ids of different entries are not compared yet
+	duplicates int64 // left out because their id came before in the same entry
+	badLines   int64 // left out because they cannot be used
+}
+
+func (t *tally) add(p *part) {
+	t.items += p.Stage.Items
+	t.duplicates += p.Stage.Duplicates
+	t.badLines += p.BadLines
+}
+
+// rows is how many rows were sent.
+func (t *tally) rows() int64 { return t.items + t.duplicates + t.badLines }
 
 // draftLogs are the logs that were looked at lately.
 type draftLogs struct {
@@ -124,7 +138,7 @@ func (l *draftLogs) forget(id string) {
 // catchUp reads the entries that others have written. The caller holds the log.
 func (s *Service) catchUp(ctx context.Context, id string, l *draftLog) error {
 	if l.sealed != nil { // a seal may have been taken back
-		l.next, l.items, l.badLines, l.byKey, l.last, l.sealed = 0, 0, 0, map[string]part{}, part{}, nil
+		l.next, l.tally, l.byKey, l.last, l.sealed = 0, tally{}, map[string]part{}, part{}, nil
 	}
 	for {
 		after := ""
@@ -146,8 +160,7 @@ func (s *Service) catchUp(ctx context.Context, id string, l *draftLog) error {
 
 func (l *draftLog) add(p part) {
 	l.next++
-	l.items += p.Stage.Items
-	l.badLines += p.BadLines
+	l.tally.add(&p)
 	l.last, l.sealed = p, p.Seal
 	if p.Key != "" {
 		l.byKey[p.Key] = p
@@ -190,14 +203,13 @@ func (s *Service) readLog(ctx context.Context, id string) (sum draftSum, err err
 
 // draftSum is a draft's log at one moment.
 type draftSum struct {
-	parts    int
-	items    int64
-	badLines int64
-	last     part
-	sealed   *seal
+	parts int
+	tally
+	last   part
+	sealed *seal
 }
 
-func (l *draftLog) sum() draftSum { return draftSum{l.next, l.items, l.badLines, l.last, l.sealed} }
+func (l *draftLog) sum() draftSum { return draftSum{l.next, l.tally, l.last, l.sealed} }
 
 // getDraft finds a draft, or returns weir.ErrNotFound.
 func (s *Service) getDraft(ctx context.Context, id string) (draft, error) {
@@ -217,6 +229,9 @@ func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
 // removeDraft removes a draft with all that was set aside for it. The record goes
 // last: as long as it is there, the rest is found.
 func (s *Service) removeDraft(ctx context.Context, id string) error {
+	if err := s.releaseUpload(ctx, id); err != nil {
+		return err
+	}
 	for e, err := range s.parts.All(ctx, id+"/") {
 		if err != nil {
 			return err

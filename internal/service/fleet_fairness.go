@@ -21,7 +21,7 @@ func (s *Service) Fairness(ctx context.Context) ([]api.TenantShare, error) {
 	if err != nil {
 		return nil, err
 	}
-	weight := func(tenant string) float64 { return cmp.Or(limits.Tenants[tenant].Weight, 1) }
+	weight := func(tenant string) float64 { return cmp.Or(limits.Tenant(tenant).Weight, 1) }
 	var lanes []weir.Lane
 	for i := range nodes {
 		lanes = append(lanes, nodes[i].Lanes...)

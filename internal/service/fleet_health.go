@@ -8,12 +8,15 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// Health adds to h how this node is: whether its store answers, and whether the
-// partitions have owners that can run them.
+// Health adds to h how this node is: whether its store takes what a submit needs, and
+// whether the partitions have owners that can run them.
 func (s *Service) Health(ctx context.Context, h *api.Health) {
 	h.Node, h.Durability = s.engine.Name(), s.opts.Store.Durability()
 	if _, err := s.engine.Partitions(ctx); err != nil {
 		h.Problems = append(h.Problems, "the store does not answer") // why is in the log: whoever asks here need not know addresses
+	}
+	if problem := s.StoreProblem(); problem != "" && len(h.Problems) == 0 {
+		h.Problems = append(h.Problems, problem)
 	}
 	if err := s.engine.Health(); err != nil {
 		h.Problems = append(h.Problems, strings.Split(err.Error(), "\n")...)

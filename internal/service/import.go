@@ -214,6 +214,12 @@ func (s *Service) readSource(ctx context.Context, id string, d *draft) error {
 		if err := s.readPart(ctx, id, d, f, sum); err != nil {
 			return s.readFailed(ctx, id, err)
 		}
+		if d.Reason != "" { // it answers again
+			if err := s.tellSource(ctx, id, ""); err != nil {
+				return err
+			}
+			d.Reason = ""
+		}
 	}
 	_, err = s.finish(ctx, id)
 	if refusedAtAll(err) {
@@ -261,7 +267,7 @@ func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed
 		}
 		return s.roomFor(l, stage.Items)
 	})
-	if err != nil {
+	if err != nil && !maybe(err) {
 		_ = s.engine.DropStage(context.WithoutCancel(ctx), stage) // else the next start does it
 	}
 	if errors.Is(err, errOvertaken) {
@@ -294,12 +300,31 @@ func (s *Service) stretch(ctx context.Context, f feed.Feed, p *part) iter.Seq2[w
 	}
 }
 
-// readFailed ends a draft whose source is bad for good, and waits before the next
-// try where it is not.
+// tellSource keeps why a source cannot be read for now; empty: it can. A reason
+// that is there already is not written again.
+func (s *Service) tellSource(ctx context.Context, id, why string) error {
+	d, err := s.getDraft(ctx, id)
+	if err != nil || d.State != isImporting || d.Reason == why {
+		return ignoreGone(err)
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
+		if d.State == isImporting {
+			d.Reason = why
+		}
+		return nil
+	})
+	return ignoreGone(err)
+}
+
+// readFailed ends a draft whose source is bad for good. Where it is not, it keeps
+// the reason for readers and waits before the next try.
 func (s *Service) readFailed(ctx context.Context, id string, err error) error {
 	var forever *feed.PermanentError
 	if errors.As(err, &forever) || refusedAtAll(err) {
 		return s.failDraft(ctx, id, err)
+	}
+	if told := s.tellSource(ctx, id, "the source cannot be read, will be tried again: "+err.Error()); told != nil {
+		err = errors.Join(err, told)
 	}
 	wait := lookEvery
 	if later := (*feed.TransientError)(nil); errors.As(err, &later) && later.Wait > 0 {
@@ -334,7 +359,8 @@ func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 }
 
 // Import has an empty draft read its items from a source now, and then sealed. It is not started by that.
-func (s *Service) Import(ctx context.Context, id string, from api.Source) (api.BulkAction, error) {
+// The parameter by is the id of the caller's API key.
+func (s *Service) Import(ctx context.Context, id string, from api.Source, by string) (api.BulkAction, error) {
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
 		return api.BulkAction{}, err
@@ -349,10 +375,13 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source) (api.B
 		return api.BulkAction{}, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s has %d items already", id, sum.items), Fix: "import into a draft without items"}
 	default:
 		var bad weir.InputError
-		if err := s.checkSource(&d.Spec, d.Tenant); err != nil {
+		if err := s.checkSource(&d.Spec, d.Tenant, by); err != nil {
 			addFault(&bad, err, "bad_source", "source")
 			return api.BulkAction{}, &bad
 		}
+	}
+	if err := s.useUpload(ctx, id, &from); err != nil {
+		return api.BulkAction{}, err
 	}
 	_, err = s.drafts.Update(ctx, id, func(d *draft) error {
 		if d.State != isDraft || d.Spec.Source != nil {
@@ -369,11 +398,11 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source) (api.B
 }
 
 // checkSource says what is wrong with a source, without reaching out.
-func (s *Service) checkSource(n *api.NewBulkAction, tenant string) error {
+func (s *Service) checkSource(n *api.NewBulkAction, tenant, by string) error {
 	if n.Source.Upload != "" {
 		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
 		defer cancel()
-		return s.checkUpload(ctx, n.Source.Upload, tenant)
+		return s.checkUpload(ctx, n.Source.Upload, tenant, by)
 	}
 	spec, err := feedSpec(n)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Service) Actions(ctx context.Context) ([]api.Action, error) {
 	var out []api.Action
 	for _, name := range s.actions.names() {
 		if a, err := s.actions.find(name); err == nil && !a.deleted {
-			out = append(out, a.shown())
+			out = append(out, s.actions.shown(a))
 		}
 	}
 	return out, nil
@@ -90,12 +90,15 @@ func (s *Service) Actions(ctx context.Context) ([]api.Action, error) {
 
 // Action returns one action, secrets hidden, and its version. Those of program and file have none.
 func (s *Service) Action(ctx context.Context, name string) (a api.Action, version string, err error) {
-	if fixed := s.actions.fixed[name]; fixed != nil {
-		return fixed.shown(), "", nil
+	if fixed := s.actions.program[name]; fixed != nil {
+		return s.actions.shown(fixed), "", nil
 	}
 	e, err := s.actions.table.Get(ctx, name)
 	if err == nil && e.Value.Deleted {
 		err = weir.ErrNotFound
+	}
+	if file := s.actions.file[name]; file != nil && errors.Is(err, weir.ErrNotFound) {
+		return s.actions.shown(file), "", nil
 	}
 	if err != nil {
 		return a, "", err
@@ -104,7 +107,17 @@ func (s *Service) Action(ctx context.Context, name string) (a api.Action, versio
 	if err != nil {
 		return a, "", err
 	}
-	return made.shown(), e.Version, nil
+	return s.actions.shown(made), e.Version, nil
+}
+
+// shown returns an action as answers have it, beside what the file says if that is another.
+func (r *actions) shown(a *action) api.Action {
+	out := a.shown()
+	if file := r.file[a.Name]; file != nil && file != a && r.program[a.Name] == nil {
+		said := file.shown()
+		out.File = &said
+	}
+	return out
 }
 
 // shown is the action as answers have it.
@@ -131,18 +144,22 @@ func hideAll(secrets map[string]string) map[string]string {
 }
 
 // PutAction makes or changes an HTTP action. All nodes follow within a second,
-// also with bulk actions that run. May is asked whether the caller may change
-// the action that is there.
-func (s *Service) PutAction(ctx context.Context, a api.Action, match Match, may func(api.Action) error) (out api.Action, version string, err error) {
+// also with bulk actions that run, and restarts keep it, whatever the configuration
+// file says. May is asked whether the caller may change the action that is there.
+func (s *Service) PutAction(ctx context.Context, a api.Action, by string, match Match, may func(api.Action) error) (out api.Action, version string, err error) {
 	if err := checkName("name", a.Name); err != nil {
 		return out, "", err
 	}
-	if err := s.unfixed(a.Name); err != nil {
+	if err := s.notProgram(a.Name); err != nil {
 		return out, "", err
 	}
-	a.Kind, a.Origin, a.Undo = "", "", false
+	a.Kind, a.Provenance, a.File, a.Undo = "", api.Provenance{}, nil, false
 	e, err := putRecord(ctx, s.actions.table, a.Name, match, (*storedAction).there, func(v *storedAction, found bool) error {
-		return s.replaceAction(v, found, a, may)
+		if err := s.replaceAction(v, found, a, may); err != nil {
+			return err
+		}
+		v.Set = stampOf(by)
+		return nil
 	})
 	if err != nil {
 		return out, "", err
@@ -151,15 +168,21 @@ func (s *Service) PutAction(ctx context.Context, a api.Action, match Match, may 
 	if err != nil {
 		return out, "", err
 	}
-	return made.shown(), e.Version, nil
+	s.engine.KnowActions(a.Name)
+	return s.actions.shown(made), e.Version, nil
 }
 
 // replaceAction makes the record of an action that takes the place of another.
 func (s *Service) replaceAction(v *storedAction, found bool, a api.Action, may func(api.Action) error) error {
 	before := api.Action{Name: a.Name}
-	if found {
+	switch file := s.actions.file[a.Name]; {
+	case found:
 		before = v.Action
 		if err := may(before); err != nil {
+			return err
+		}
+	case file != nil:
+		if err := may(file.Action); err != nil {
 			return err
 		}
 	}
@@ -212,25 +235,25 @@ func noSealed(value, before, field string) error {
 	return nil
 }
 
-// unfixed refuses to change what program or file brings.
-func (s *Service) unfixed(name string) error {
-	a := s.actions.fixed[name]
-	if a == nil {
+// notProgram refuses to change what the program brings.
+func (s *Service) notProgram(name string) error {
+	if s.actions.program[name] == nil {
 		return nil
 	}
-	fix := "change the program"
-	if a.Origin == "file" {
-		fix = "change the configuration file and restart"
-	}
-	return &Refusal{Code: "in_use", Detail: fmt.Sprintf("action %q comes from the %s", name, a.Origin), Fix: fix + ", or choose another name"}
+	return &Refusal{Code: "in_use", Detail: fmt.Sprintf("action %q comes from the program", name), Fix: "change the program, or choose another name"}
 }
 
-// DeleteAction takes an action away: nothing new can use it, and what runs goes on with it.
+// DeleteAction removes an action that was made over the API. If the configuration
+// file has one of this name, that one holds again; else nothing new can use the
+// action, and what runs goes on with it.
 func (s *Service) DeleteAction(ctx context.Context, name string, match Match, may func(api.Action) error) error {
-	if err := s.unfixed(name); err != nil {
+	if err := s.notProgram(name); err != nil {
 		return err
 	}
 	e, err := putRecord(ctx, s.actions.table, name, match, (*storedAction).there, func(v *storedAction, found bool) error {
+		if !found && s.actions.file[name] != nil {
+			return fromFile("the settings of action", name)
+		}
 		if !found {
 			return weir.ErrNotFound
 		}

@@ -20,23 +20,36 @@ import (
 // Connections lists the connections that there are, by name, secrets hidden.
 func (s *Service) Connections(ctx context.Context) ([]api.Connection, error) {
 	var out []api.Connection
-	for _, c := range s.opts.Connections {
-		out = append(out, shownConnection(c, "file"))
-	}
+	made := map[string]bool{}
 	for e, err := range s.connections().All(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
-		if s.fileConnection(e.Name) == nil { // else that of the file holds
-			out = append(out, shownConnection(e.Value, "api"))
+		made[e.Name] = true
+		out = append(out, s.shownConnection(&e.Value))
+	}
+	for _, c := range s.opts.Connections {
+		if !made[c.Name] {
+			out = append(out, s.shownFile(c))
 		}
 	}
 	slices.SortFunc(out, func(a, b api.Connection) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func shownConnection(c api.Connection, origin string) api.Connection {
-	c.Secret, c.Origin = hideAll(c.Secret), origin
+// shownConnection returns a connection of the API as answers have it, beside what the file says.
+func (s *Service) shownConnection(stored *storedConnection) api.Connection {
+	c := stored.Connection
+	c.Secret, c.Provenance = hideAll(c.Secret), provenance("api", stored.Set)
+	if file := s.fileConnection(c.Name); file != nil {
+		said := s.shownFile(*file)
+		c.File = &said
+	}
+	return c
+}
+
+func (s *Service) shownFile(c api.Connection) api.Connection {
+	c.Secret, c.Provenance = hideAll(c.Secret), provenance("file", weir.Stamp{At: s.began})
 	return c
 }
 
@@ -50,33 +63,41 @@ func (s *Service) fileConnection(name string) *api.Connection {
 
 // Connection returns one connection, secrets hidden, and its version. Those of the file have none.
 func (s *Service) Connection(ctx context.Context, name string) (api.Connection, string, error) {
-	if c := s.fileConnection(name); c != nil {
-		return shownConnection(*c, "file"), "", nil
-	}
 	e, err := s.connections().Get(ctx, name)
-	return shownConnection(e.Value, "api"), e.Version, err
+	if c := s.fileConnection(name); c != nil && errors.Is(err, weir.ErrNotFound) {
+		return s.shownFile(*c), "", nil
+	}
+	if err != nil {
+		return api.Connection{}, "", err
+	}
+	return s.shownConnection(&e.Value), e.Version, nil
 }
 
 // PutConnection makes or changes a connection. Sources that are read use it from
-// their next page on. May is asked whether the caller may change what is there.
-func (s *Service) PutConnection(ctx context.Context, c api.Connection, match Match, may func(api.Connection) error) (api.Connection, string, error) {
+// their next page on, and restarts keep it, whatever the configuration file says.
+// May is asked whether the caller may change what is there.
+func (s *Service) PutConnection(ctx context.Context, c api.Connection, by string, match Match, may func(api.Connection) error) (api.Connection, string, error) {
 	if err := s.checkConnection(&c); err != nil {
 		return c, "", err
 	}
-	c.Origin = ""
-	e, err := putRecord(ctx, s.connections(), c.Name, match, func(*api.Connection) bool { return true }, func(v *api.Connection, found bool) error {
+	c.Provenance, c.File = api.Provenance{}, nil
+	e, err := putRecord(ctx, s.connections(), c.Name, match, func(*storedConnection) bool { return true }, func(v *storedConnection, found bool) error {
+		before := v.Connection
+		if file := s.fileConnection(c.Name); !found && file != nil {
+			before, found = *file, true
+		}
 		if found {
-			if err := may(*v); err != nil {
+			if err := may(before); err != nil {
 				return err
 			}
 		}
 		sealed, err := s.sealConnection(c, v.Secret)
 		if err == nil {
-			*v = sealed
+			*v = storedConnection{sealed, stampOf(by)}
 		}
 		return err
 	})
-	return shownConnection(e.Value, "api"), e.Version, err
+	return s.shownConnection(&e.Value), e.Version, err
 }
 
 // sealConnection seals the secrets of a connection, and takes over those that are only said to be there.
@@ -114,9 +135,6 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	if err := checkName("name", c.Name); err != nil {
 		addFault(&bad, err, "bad_name", "name")
 	}
-	if s.fileConnection(c.Name) != nil {
-		return &Refusal{Code: "in_use", Detail: fmt.Sprintf("connection %q comes from the file", c.Name), Fix: "change the configuration file and restart, or choose another name"}
-	}
 	if c.URL == "" {
 		bad.Add("missing_field", "url", "is empty", "say where it is")
 	}
@@ -143,14 +161,16 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	return bad.OrNil()
 }
 
-// DeleteConnection removes a connection. Sources that need it fail from then on.
+// DeleteConnection removes a connection that was made over the API. If the
+// configuration file has one of this name, that one holds again; else sources that
+// need it fail from then on.
 func (s *Service) DeleteConnection(ctx context.Context, name string, match Match, may func(api.Connection) error) error {
-	if s.fileConnection(name) != nil {
-		return &Refusal{Code: "in_use", Detail: fmt.Sprintf("connection %q comes from the file", name), Fix: "change the configuration file and restart"}
-	}
 	e, err := s.connections().Get(ctx, name)
+	if s.fileConnection(name) != nil && errors.Is(err, weir.ErrNotFound) {
+		return fromFile("the settings of connection", name)
+	}
 	if err == nil {
-		err = may(e.Value)
+		err = may(e.Value.Connection)
 	}
 	if err == nil {
 		err = match(e.Version)

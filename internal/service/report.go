@@ -24,9 +24,9 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 		return api.Report{}, err
 	}
 	out := api.Report{
-		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Outcome: view.Outcome, RetryOf: view.RetryOf, Counts: view.Counts,
+		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Reason: view.Reason, Outcome: view.Outcome, RetryOf: view.RetryOf, Counts: view.Counts,
 		Duplicates: view.Duplicates, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
-		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Files: filesOf(id),
+		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Losses: view.Losses, Files: filesOf(id),
 	}
 	if out.Errors, err = s.ErrorGroups(ctx, id); err != nil {
 		return out, err
@@ -52,6 +52,7 @@ func stepReports(b *api.BulkAction, sum *report.Summary) []api.StepReport {
 			StepProgress: api.StepProgress{
 				Step: st.Name, Action: st.Action, Done: int64(st.Done), Failed: int64(st.Failed), LeftOut: int64(st.LeftOut),
 				Attempts: int64(st.Attempts), Retries: int64(st.Retries), Refused: int64(st.Refused),
+				Pending: int64(st.Pending), Cancelled: int64(st.Cancelled),
 			},
 			Rate: st.Rate, P50: api.Duration(st.Latency.P50), P95: api.Duration(st.Latency.P95), P99: api.Duration(st.Latency.P99),
 		}
@@ -85,7 +86,7 @@ func accuracy(told *toldBefore, r *api.Report) *api.Accuracy {
 func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]string, *api.Counts, error) {
 	var made []string
 	sum := c
-	if err := s.finishBegun(ctx, id); err != nil {
+	if _, err := s.finishBegun(ctx, id); err != nil {
 		return nil, nil, err
 	}
 	for e, err := range s.links.All(ctx, id+"/") {

@@ -38,14 +38,14 @@ func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 		return nil, err
 	}
 	all := map[string]*api.ResourceStatus{}
-	for name := range limits.Resources {
+	for _, name := range limits.ResourceNames() {
 		all[name] = newStatus(name)
 	}
 	for i := range nodes {
 		addUse(all, &nodes[i])
 	}
-	for name, l := range limits.Resources {
-		setOver(all[name], l)
+	for _, name := range limits.ResourceNames() {
+		setOver(all[name], &limits)
 	}
 	out := make([]api.ResourceStatus, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -55,17 +55,33 @@ func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 }
 
 func newStatus(name string) *api.ResourceStatus {
-	return &api.ResourceStatus{Name: name, Circuit: "closed", Origin: "program"}
+	return &api.ResourceStatus{Name: name, Circuit: "closed", Provenance: api.Provenance{Origin: "program"}}
 }
 
-// setOver puts what operators have set over what actions say.
-func setOver(r *api.ResourceStatus, l weir.ResourceLimits) {
+// setOver puts what the file says and what was set at run time over what actions say.
+func setOver(r *api.ResourceStatus, l *weir.Limits) {
+	set, file := l.Resources[r.Name], l.File.Resources[r.Name]
+	with := l.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency})
+	r.Rate, r.Concurrency = api.Rate(with.Rate), with.Concurrency
+	switch {
+	case !set.Empty():
+		r.Provenance = provenance("api", set.Set)
+		if !file.Empty() {
+			r.File = resourceOf(file)
+		}
+	case !file.Empty():
+		r.Provenance = provenance("file", file.Set)
+	}
+}
+
+// resourceOf returns limits as answers have them.
+func resourceOf(l weir.ResourceLimits) *api.Resource {
+	out := &api.Resource{Concurrency: l.Concurrency}
 	if l.Rate != nil {
-		r.Rate, r.Origin = api.Rate(*l.Rate), "api"
+		rate := api.Rate(*l.Rate)
+		out.Rate = &rate
 	}
-	if l.Concurrency != nil {
-		r.Concurrency, r.Origin = *l.Concurrency, "api"
-	}
+	return out
 }
 
 // circuits says which state is told of a resource whose nodes do not agree.
@@ -115,9 +131,9 @@ func (s *Service) Resource(ctx context.Context, name string) (r api.ResourceStat
 }
 
 // PutResource sets the limits of a resource on all nodes, also for work that
-// runs. What is left out follows the actions. One that nothing uses yet is
-// accepted: its action may come later.
-func (s *Service) PutResource(ctx context.Context, r api.Resource, match Match) (out api.ResourceStatus, version string, err error) {
+// runs, and beyond restarts. When it returns they are in force. What is left out follows the configuration file, then
+// the actions. A resource that nothing uses yet is accepted: its action may come later.
+func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, match Match) (out api.ResourceStatus, version string, err error) {
 	if err := checkName("name", r.Name); err != nil {
 		return out, "", err
 	}
@@ -132,35 +148,56 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, match Match) 
 		}
 		l.Concurrency = c
 	}
-	var at time.Time // of the write
+	var after weir.Limits
 	err = s.engine.ChangeLimits(ctx, func(all *weir.Limits) error {
 		set, there := all.Resources[r.Name]
 		if err := match(versionOf(set, there)); err != nil {
 			return err
 		}
-		at = time.Now()
-		if all.Resources[r.Name] = l; l == (weir.ResourceLimits{}) {
+		l.Set = stampOf(by)
+		if all.Resources[r.Name] = l; l.Empty() {
 			delete(all.Resources, r.Name)
 		}
+		after = *all
 		return nil
 	})
 	if err != nil {
 		return out, "", err
 	}
-	return s.changedResource(ctx, r.Name, l, at)
+	return s.changedResource(ctx, r.Name, &after)
 }
 
-// changedResource is the answer to a change: what holds from effective_at on.
-func (s *Service) changedResource(ctx context.Context, name string, l weir.ResourceLimits, at time.Time) (api.ResourceStatus, string, error) {
-	out := *newStatus(name)
+// DeleteResource removes the limits that were set at run time: those of the
+// configuration file or of the actions hold again.
+func (s *Service) DeleteResource(ctx context.Context, name string, match Match) error {
+	return s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+		set, there := l.Resources[name]
+		if _, inFile := l.File.Resources[name]; !there && inFile {
+			return fromFile("the limits of resource", name)
+		}
+		if !there {
+			return fmt.Errorf("limits of resource %q: %w", name, weir.ErrNotFound)
+		}
+		if err := match(versionOf(set, there)); err != nil {
+			return err
+		}
+		delete(l.Resources, name)
+		return nil
+	})
+}
+
+// changedResource is the answer to a change, which is in force on all nodes by now.
+func (s *Service) changedResource(ctx context.Context, name string, l *weir.Limits) (api.ResourceStatus, string, error) {
+	out, inForce := *newStatus(name), time.Now().UTC()
 	if all, err := s.Resources(ctx); err == nil { // it is set in any case
 		if i := slices.IndexFunc(all, func(r api.ResourceStatus) bool { return r.Name == name }); i >= 0 {
 			out = all[i]
 		}
 	}
 	setOver(&out, l)
-	out.EffectiveAt = at.Add(engine.LimitsWithin).UTC()
-	return out, versionOf(l, l != (weir.ResourceLimits{})), nil
+	out.EffectiveAt = inForce
+	set, there := l.Resources[name]
+	return out, versionOf(set, there), nil
 }
 
 const (

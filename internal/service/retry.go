@@ -44,7 +44,7 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 	}
 	h := handling{
 		Key: key, Kind: linkRetry, Which: selector{Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},
-		Rate: want.Rate, KeepKeys: want.KeepKeys, At: time.Now().UTC(), Pending: true,
+		Rate: want.Rate, NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
 	}
 	return s.retry(ctx, id, &h)
 }
@@ -127,14 +127,14 @@ func (s *Service) submitRetry(ctx context.Context, id string, before []handling,
 		return nil, err
 	}
 	extra, err := json.Marshal(Extra{ // without what is of this moment: doing it again must submit the same
-		Steps: x.Steps, Params: x.Params, Labels: x.Labels, UndoOf: x.UndoOf, Created: h.At,
+		Steps: x.Steps, Params: x.Params, Labels: x.Labels, KeepFor: x.KeepFor, UndoOf: x.UndoOf, Created: h.At,
 	})
 	if err != nil {
 		return nil, err
 	}
 	var failed error
 	list, err := b.Retry(ctx, engine.RetryOptions{
-		Step: h.Which.Step, Rate: weir.Rate(h.Rate), KeepKeys: h.KeepKeys, IdempotencyKey: h.Key, Ticket: engine.Ticket{Notify: true, Extra: extra},
+		Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, IdempotencyKey: h.Key, Ticket: engine.Ticket{Notify: true, Extra: extra},
 		Match: func(r *report.Row) bool {
 			yes, err := meant.takes(r)
 			if err != nil && failed == nil {

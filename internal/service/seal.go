@@ -58,17 +58,24 @@ func (s *Service) sealedBefore(ctx context.Context, id string, want api.Seal) (*
 	if err != nil {
 		return nil, err
 	}
-	if got := b.Items() + b.Duplicates(); want.ExpectedItems != nil && *want.ExpectedItems != got {
+	x, err := extraIn(b.Info().Extra)
+	if err != nil {
+		return nil, err
+	}
+	got := tally{items: b.Items(), duplicates: b.Duplicates(), badLines: x.BadLines}
+	if want.ExpectedItems != nil && *want.ExpectedItems != got.rows() {
 		return nil, mismatch(id, *want.ExpectedItems, got)
 	}
 	return b, nil
 }
 
-func mismatch(id string, want, got int64) error {
-	return &Refusal{
-		Code: "count_mismatch", Detail: fmt.Sprintf("%s has %d items, not the %d that were expected", id, got, want),
-		Fix: "add what is missing, or seal it with the true number",
+func mismatch(id string, want int64, got tally) error {
+	text := fmt.Sprintf("%s has %d items, not the %d that were expected", id, got.items, want)
+	if got.items != got.rows() {
+		text = fmt.Sprintf("%s has %d rows, not the %d that were expected (%d items, %d duplicates, %d bad lines)",
+			id, got.rows(), want, got.items, got.duplicates, got.badLines)
 	}
+	return &Refusal{Code: "count_mismatch", Detail: text, Fix: "add what is missing, or seal it with the true number"}
 }
 
 // writeSeal ends the log, unless it is ended already.
@@ -87,9 +94,9 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 		switch {
 		case l.sealed != nil:
 			return errSealed
-		case want.ExpectedItems != nil && *want.ExpectedItems != l.items+l.badLines:
-			return mismatch(id, *want.ExpectedItems, l.items)
-		case l.items == 0 && !d.Spec.AllowEmpty:
+		case want.ExpectedItems != nil && *want.ExpectedItems != l.tally.rows():
+			return mismatch(id, *want.ExpectedItems, l.tally)
+		case l.tally.items == 0 && !d.Spec.AllowEmpty:
 			return &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "add at least one, or create it with allow_empty"}
 		}
 		return nil
@@ -147,7 +154,7 @@ func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, er
 	if sum.sealed == nil {
 		return nil, &Refusal{Code: "in_progress", Detail: id + " is being sealed or was opened again", Fix: "ask again", RetryAfter: time.Second}
 	}
-	b, err := s.submit(ctx, id, &d, sum)
+	b, err := s.submit(ctx, id, &d, sum, s.itemsOf(ctx, id))
 	if err == nil {
 		return s.submitted(context.WithoutCancel(ctx), id, b)
 	}
@@ -213,8 +220,8 @@ func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error
 	return err
 }
 
-// submit hands all items of a draft to the engine.
-func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum) (*engine.BulkAction, error) {
+// submit hands a bulk action to the engine, with its items.
+func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum, items iter.Seq2[weir.RawItem, error]) (*engine.BulkAction, error) {
 	spec, err := s.spec(d)
 	if err != nil {
 		return nil, err
@@ -230,10 +237,10 @@ func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum)
 		return nil, err
 	}
 	t := engine.Ticket{
-		ID: weir.BulkID(id), Expected: sum.items, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
-		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra,
+		ID: weir.BulkID(id), Expected: sum.items, Duplicates: sum.duplicates, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
+		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra, Sole: sum.parts == 0, // its items are in the request
 	}
-	return s.engine.SubmitAs(ctx, t, spec, s.itemsOf(ctx, id))
+	return s.engine.SubmitAs(ctx, t, spec, items)
 }
 
 // itemsOf yields all items of a draft, in the order of its log.
@@ -304,7 +311,7 @@ func (s *Service) spec(d *draft) (weir.Spec[json.RawMessage, json.RawMessage], e
 		}
 	}
 	if r := n.StopOn; r != nil {
-		spec.StopOn = weir.StopRule{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
+		spec.StopOn = weir.StopRule{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel, KeepTrying: r.KeepTrying}
 	}
 	if c := n.Canary; c != nil {
 		spec.Canary = &weir.Canary{Percent: c.Percent, Items: c.Items, Auto: c.Approve == "auto", SuccessRate: c.SuccessRate, P95: time.Duration(c.P95)}

@@ -30,8 +30,6 @@ type Options struct {
 	Actions []api.Action
 	// Connections are those of the configuration file, secrets included.
 	Connections []api.Connection
-	// Resources are the limits of the configuration file.
-	Resources []weir.Resource
 	// MaxItems is the most items in a bulk action. Default 100 million.
 	MaxItems int64
 	// DraftFor is how long a draft that nobody touches is kept. Default 7 days.
@@ -44,6 +42,7 @@ type Options struct {
 // Describe, Event and IsDraft to the engine's options, and then Attach the engine.
 type Service struct {
 	life    context.Context // see New
+	began   time.Time
 	opts    Options
 	log     *slog.Logger
 	engine  *engine.Engine
@@ -57,6 +56,7 @@ type Service struct {
 	// finishing are the drafts that are being submitted by this process.
 	finishing inHand
 	notify    func(context.Context, Happening) error
+	probed    probe
 }
 
 // New makes a service on a store. The engine asks it for steps without a context:
@@ -72,7 +72,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		o.DraftFor = 7 * 24 * time.Hour
 	}
 	s := &Service{
-		life: ctx, opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),
+		life: ctx, began: time.Now().UTC(), opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),
 		links: records.New[linked](o.Store, "link"), wake: make(chan struct{}, 1),
 	}
 	s.world = feed.World{Client: o.Guard.Client(30 * time.Second), Dial: o.Guard.DialContext, Now: time.Now}
@@ -96,6 +96,7 @@ func (s *Service) OnEvent(tell func(context.Context, Happening) error) { s.notif
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { s.keepDrafts(ctx); return nil })
+	g.Go(func() error { s.keepProbing(ctx); return nil })
 	g.Go(func() error { s.actions.keep(ctx, s.log); return nil })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -72,15 +72,15 @@ func input(st *planStep, prog *mapping.Program, in mapping.Item) ([]byte, weir.O
 	yes, err := prog.When(in)
 	switch {
 	case err != nil:
-		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error()}
+		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
 	case !yes && st.Otherwise == "skip":
-		return nil, weir.Outcome{Kind: weir.Done}
+		return nil, weir.Outcome{Kind: weir.Done, Uncalled: true}
 	case !yes:
-		return nil, weir.Outcome{Kind: weir.LeftOut, Code: "condition"}
+		return nil, weir.Outcome{Kind: weir.LeftOut, Code: "condition", Uncalled: true}
 	}
 	data, err := prog.Input(in)
 	if err != nil {
-		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error()}
+		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
 	}
 	return data, weir.Outcome{}
 }

@@ -13,11 +13,11 @@ import (
 // sweepEvery is how often records are looked for whose bulk action is gone.
 const sweepEvery = time.Hour
 
-// sweep removes uploads that nobody has touched for long, and what was noted of
+// sweep removes uploads that were not touched for long and are not waited for, and what was noted of
 // bulk actions that were removed when their time was over.
 func (s *Service) sweep(ctx context.Context) error {
 	return errors.Join(
-		s.files().Sweep(ctx, time.Now().Add(-uploadsFor)),
+		s.files().Sweep(ctx, time.Now().Add(-uploadsFor), s.waitsFor),
 		sweepOf(ctx, s, s.links),
 		sweepOf(ctx, s, s.toldBefore()),
 		sweepOf(ctx, s, s.handlings()),

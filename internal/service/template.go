@@ -13,10 +13,19 @@ import (
 	"github.com/weirhq/weir/internal/execute"
 )
 
-// CheckNew says everything that is wrong with a bulk action of a tenant that is to be created.
+// CheckNew says everything that is wrong with a bulk action that is created for a
+// tenant again and again, by a schedule or from a template.
 func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string) error {
+	var bad weir.InputError
+	if n.Source != nil && n.Source.Upload != "" {
+		bad.Add("bad_value", "source.upload", "is read once, and its data is removed then", "name the upload in each request, or use a source that can be read again")
+		n.Source = nil
+	}
 	now := time.Now().UTC()
-	return s.checkDraft(&draft{Spec: n, Tenant: tenant, Created: now}, now)
+	if err := s.checkDraft(&draft{Spec: n, Tenant: tenant, Created: now}, "", now); err != nil && !AddUnder(&bad, "", err) {
+		return err
+	}
+	return bad.OrNil()
 }
 
 // NewTemplate makes the text of a bulk action that a schedule of a tenant will

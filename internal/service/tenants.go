@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -18,15 +17,37 @@ func (s *Service) Tenants(ctx context.Context) ([]api.Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Tenant, 0, len(l.Tenants))
-	for _, name := range slices.Sorted(maps.Keys(l.Tenants)) {
-		out = append(out, tenantOf(name, l.Tenants[name]))
+	names := l.TenantNames()
+	slices.Sort(names)
+	out := make([]api.Tenant, 0, len(names))
+	for _, name := range names {
+		out = append(out, tenantIn(&l, name))
 	}
 	return out, nil
 }
 
-func tenantOf(name string, l weir.TenantLimits) api.Tenant {
-	return api.Tenant{Name: name, Weight: cmp.Or(l.Weight, 1), MaxTasks: l.MaxTasks, MaxPending: l.MaxPending, Paused: l.Paused}
+// tenantIn returns what a tenant may use, and where that comes from.
+func tenantIn(l *weir.Limits, name string) api.Tenant {
+	set, changed := l.Tenants[name]
+	file, inFile := l.File.Tenants[name]
+	switch {
+	case changed && inFile:
+		out, said := tenantOf(name, set, "api"), tenantOf("", file, "file")
+		out.File = &said
+		return out
+	case changed:
+		return tenantOf(name, set, "api")
+	case inFile:
+		return tenantOf(name, file, "file")
+	}
+	return tenantOf(name, weir.TenantLimits{}, "default")
+}
+
+func tenantOf(name string, l weir.TenantLimits, origin string) api.Tenant {
+	return api.Tenant{
+		Name: name, Weight: cmp.Or(l.Weight, 1), MaxTasks: l.MaxTasks, MaxPending: l.MaxPending, Paused: l.Paused,
+		Provenance: provenance(origin, l.Set),
+	}
 }
 
 // Tenant returns what a tenant may use, and the version of that. Every tenant
@@ -40,11 +61,12 @@ func (s *Service) Tenant(ctx context.Context, name string) (api.Tenant, string, 
 		return api.Tenant{}, "", err
 	}
 	set, there := l.Tenants[name]
-	return tenantOf(name, set), versionOf(set, there), nil
+	return tenantIn(&l, name), versionOf(set, there), nil
 }
 
 // PutTenant sets what a tenant may use, on all nodes and also for work that runs.
-func (s *Service) PutTenant(ctx context.Context, t api.Tenant, match Match) (api.Tenant, string, error) {
+// The change survives restarts, whatever the configuration file says.
+func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match Match) (api.Tenant, string, error) {
 	var bad weir.InputError
 	if err := checkTenant("name", t.Name); err != nil {
 		addFault(&bad, err, "bad_text", "name")
@@ -61,22 +83,28 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, match Match) (api
 	if err := bad.OrNil(); err != nil {
 		return t, "", err
 	}
-	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused}
+	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused, Set: stampOf(by)}
+	var out api.Tenant
 	err := s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[t.Name]
 		if err := match(versionOf(before, there)); err != nil {
 			return err
 		}
 		l.Tenants[t.Name] = set
+		out = tenantIn(l, t.Name)
 		return nil
 	})
-	return tenantOf(t.Name, set), versionOf(set, true), err
+	return out, versionOf(set, true), err
 }
 
-// DeleteTenant takes the settings of a tenant away: it may use what every tenant may.
+// DeleteTenant removes what was set of a tenant at run time: it may use what the
+// configuration file says, or what every tenant may.
 func (s *Service) DeleteTenant(ctx context.Context, name string, match Match) error {
 	return s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[name]
+		if _, inFile := l.File.Tenants[name]; !there && inFile {
+			return fromFile("the settings of tenant", name)
+		}
 		if !there {
 			return fmt.Errorf("settings of tenant %q: %w", name, weir.ErrNotFound)
 		}

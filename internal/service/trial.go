@@ -57,7 +57,7 @@ func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskIte
 	seen := &eavesdrop{to: s.actions.transport}
 	call, counters := a.do, &execute.Counters{}
 	if a.base.Endpoint != nil {
-		h, err := execute.HTTP(a.base, execute.HTTPOptions{Transport: seen, Counters: counters})
+		h, err := execute.HTTP(a.base, execute.HTTPOptions{Transport: seen, Memory: s.actions.answers, Counters: counters})
 		if err != nil {
 			return api.TrialStep{Step: a.Name, Action: a.Name, Error: err.Error(), Items: []api.ItemResult{}}
 		}

@@ -21,10 +21,12 @@ type undoing struct {
 	At time.Time `json:"at"`
 }
 
-// Undo takes back what a bulk action has done, the newest step first, by a new
-// bulk action of the id newID, which [Service.NewID] made. Items that went only a
-// part of the way are taken back for that part. It is done once: asked for again,
-// also after a crash, it ends what was begun.
+// Undo takes back what a bulk action and all its retries have done, the newest
+// step of each item first, by a new bulk action of the id newID, which
+// [Service.NewID] made. Items that went only a part of the way are taken back for
+// that part. It is refused while a retry has not ended, and nothing of what is
+// undone can be retried. It is done once: asked for again, also after a crash, it
+// ends what was begun.
 func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -48,9 +50,14 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 			return api.Linked{}, &Refusal{Code: "exists", Detail: fmt.Sprintf("%s is undone by %s", id, e.Value.ID), Fix: "retry what failed there"}
 		}
 	}
-	if err := s.submitUndo(ctx, b, &x, e.Value); err != nil {
-		if refused(err) {
-			err = errors.Join(err, table.Delete(context.WithoutCancel(ctx), id))
+	err = s.closeFamily(ctx, b, e.Value.ID)
+	if err == nil {
+		err = s.submitUndo(ctx, b, &x, e.Value)
+	}
+	if err != nil {
+		if refusedAtAll(err) {
+			after := context.WithoutCancel(ctx)
+			err = errors.Join(err, s.openFamily(after, b), table.Delete(after, id))
 		}
 		return api.Linked{}, err
 	}
@@ -63,18 +70,25 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 
 // mayUndo says why a bulk action cannot be undone.
 func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) error {
-	p, err := b.Now(ctx)
 	switch {
-	case err != nil:
-		return err
-	case !p.State.Final():
-		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", b.ID(), StateOf(p.State)), Fix: "wait for its end, or cancel it first"}
 	case x.UndoOf != "":
 		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", b.ID(), x.UndoOf), Fix: "what it took back can be done again by a new bulk action"}
 	case len(x.Steps) == 0:
 		return &Refusal{Code: "no_undo", Detail: fmt.Sprintf("the steps of %s were not given over the API", b.ID())}
 	}
-	did, err := doneBy(ctx, b, x, p.Steps)
+	if err := s.firstOfFamily(ctx, b); err != nil {
+		return err
+	}
+	all, err := family(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, member := range all {
+		if err := s.restsFor(ctx, b, member); err != nil {
+			return err
+		}
+	}
+	did, err := doneBy(ctx, all, x)
 	if err != nil {
 		return err
 	}
@@ -92,19 +106,43 @@ func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) e
 	return bad.OrNil()
 }
 
-// doneBy is how many items each step was done to. An item that a step's condition
-// let pass was not; only where there may be such items are all of them looked at.
-func doneBy(ctx context.Context, b *engine.BulkAction, x *Extra, counted []weir.StepCounts) ([]int64, error) {
+// firstOfFamily refuses the undo of a retry as long as what it retries is kept: an
+// item is undone with all that was done to it.
+func (s *Service) firstOfFamily(ctx context.Context, b *engine.BulkAction) error {
+	of := b.Info().RetryOf
+	if of == "" {
+		return nil
+	}
+	_, err := s.engine.Get(ctx, of)
+	switch {
+	case errors.Is(err, weir.ErrNotFound), errors.Is(err, weir.ErrExpired):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is a retry of %s", b.ID(), of), Fix: fmt.Sprintf("undo %s: that takes back what both have done", of)}
+}
+
+// doneBy is how many items each step was done to, in a bulk action and its retries.
+// An item that a step's condition let pass was not; only where there may be such
+// items are all of them looked at.
+func doneBy(ctx context.Context, all []*engine.BulkAction, x *Extra) ([]int64, error) {
 	did, skips := make([]int64, len(x.Steps)), false
-	for i := range min(len(did), len(counted)) {
-		did[i] = counted[i].Done
-		skips = skips || did[i] > 0 && x.Steps[i].When != "" && x.Steps[i].Otherwise == "skip"
+	for _, b := range all {
+		p, err := b.Now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range min(len(did), len(p.Steps)) {
+			did[i] += p.Steps[i].Done
+			skips = skips || did[i] > 0 && x.Steps[i].When != "" && x.Steps[i].Otherwise == "skip"
+		}
 	}
 	if !skips {
 		return did, nil
 	}
 	truly := map[string]int64{}
-	for u, err := range undone(ctx, b, x) {
+	for u, err := range undone(ctx, all[0], x) {
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +200,9 @@ func (s *Service) Clone(ctx context.Context, id, newID string) (api.BulkAction, 
 		return api.BulkAction{}, err
 	}
 	n.Items, n.Start, n.StartAt, n.Zone = nil, false, "", ""
+	if n.Source != nil && n.Source.Upload != "" { // its data is the items, and may be removed
+		n.Source = nil
+	}
 	if !n.Deadline.IsZero() && n.Deadline.Before(time.Now()) {
 		n.Deadline = time.Time{}
 	}

@@ -57,7 +57,7 @@ func undoItems(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[we
 	}
 }
 
-// undone yields the items that a bulk action has done something to.
+// undone yields the items that a bulk action or its retries have done something to.
 func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUndo, error] {
 	return func(yield func(toUndo, error) bool) {
 		p := undoPlan(x)
@@ -66,10 +66,10 @@ func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUnd
 			yield(toUndo{}, err)
 			return
 		}
-		for row, err := range b.Rows(ctx, engine.RowOptions{}) {
-			u := toUndo{id: row.ID}
+		for p, err := range history(ctx, b) {
+			u := toUndo{id: p.row.ID}
 			if err == nil {
-				u.doc = c.undoOf(&row, b.Passed(&row))
+				u.doc = c.undoOf(&p.row, p.passed)
 			}
 			if err == nil && len(u.doc.Done) == 0 {
 				continue

@@ -80,11 +80,11 @@ func undo(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handle
 	for i, it := range t.Items {
 		var doc undoItem
 		if err := json.Unmarshal(it.Data, &doc); err != nil {
-			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error()}
+			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error(), Uncalled: true}
 			continue
 		}
 		if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, doc.about(it.ID)) {
-			t.Outcomes[i] = weir.Outcome{Kind: weir.Done}
+			t.Outcomes[i] = weir.Outcome{Kind: weir.Done, Uncalled: true}
 			continue
 		}
 		answers[it.No] = doc.Outputs[c.names[no]]

@@ -3,17 +3,19 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/feed"
 	"github.com/weirhq/weir/internal/source"
 	"github.com/weirhq/weir/internal/upload"
 )
 
-// Uploads are the resumable uploads; who tells on whose behalf a request is made.
+// Uploads are the resumable uploads; see [upload.New] for who.
 func (s *Service) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
 	return upload.New(s.opts.Store, s.engine, who)
 }
@@ -23,16 +25,54 @@ func (s *Service) files() *upload.Uploads {
 	return s.Uploads(func(context.Context) (string, string) { return "", "" })
 }
 
-// checkUpload says whether an upload can be read for a tenant.
-func (s *Service) checkUpload(ctx context.Context, id, tenant string) error {
+// checkUpload says whether an API key can have an upload read for a tenant.
+func (s *Service) checkUpload(ctx context.Context, id, tenant, by string) error {
 	f, err := s.files().Get(ctx, id)
 	switch {
-	case err != nil || f.Tenant != tenant:
-		return &weir.FieldError{Code: "unknown_upload", Field: "source.upload", Problem: fmt.Sprintf("there is no upload %q", id), Fix: "begin one with POST /v1/uploads"}
+	case err != nil || !f.For(tenant, by):
+		return unknownUpload(id)
 	case !f.Done():
 		return &weir.FieldError{Code: "upload_incomplete", Field: "source.upload", Problem: fmt.Sprintf("%d of %d bytes of %s have arrived", f.Offset, f.Size, id), Fix: "send the rest first"}
 	}
 	return nil
+}
+
+func unknownUpload(id string) error {
+	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload", Problem: fmt.Sprintf("there is no upload %q, or its items were taken", id), Fix: "begin one with POST /v1/uploads"}
+}
+
+// useUpload keeps the upload that a source names, if it names one, for a draft.
+func (s *Service) useUpload(ctx context.Context, id string, from *api.Source) error {
+	if from == nil || from.Upload == "" {
+		return nil
+	}
+	err := s.files().Use(ctx, from.Upload, id)
+	switch {
+	case errors.Is(err, weir.ErrNotFound): // removed meanwhile
+		return unknownUpload(from.Upload)
+	case errors.Is(err, upload.ErrTooManyUses):
+		return &Refusal{Code: "wrong_state", Detail: err.Error(), Fix: "start or delete one of them first"}
+	}
+	return err
+}
+
+// releaseUpload removes the upload of a draft that does not need it any more,
+// unless other drafts do.
+func (s *Service) releaseUpload(ctx context.Context, id string) error {
+	d, err := s.getDraft(ctx, id)
+	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
+		return ignoreGone(err)
+	}
+	return s.files().Release(ctx, d.Spec.Source.Upload, id)
+}
+
+// waitsFor reports whether a draft still has to read an upload.
+func (s *Service) waitsFor(ctx context.Context, file, id string) (bool, error) {
+	d, err := s.getDraft(ctx, id)
+	if err != nil {
+		return false, ignoreGone(err)
+	}
+	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
 }
 
 // uploadFeed reads an upload as a source. Its cursor is how many items were read:

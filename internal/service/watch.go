@@ -22,10 +22,6 @@ func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error)
 	if err != nil {
 		return api.Progress{}, err
 	}
-	if took := time.Since(p.Started).Seconds(); !p.State.Final() && took > 0 && p.Counts.Ended() > 0 {
-		p.Rate = float64(p.Counts.Ended()) / took // what it was on an average; who follows it is told how it is lately
-		p.Remaining = time.Duration(float64(p.Counts.Total-p.Counts.Ended()) / p.Rate * float64(time.Second))
-	}
 	l, err := s.lanes(ctx)
 	if err != nil {
 		return api.Progress{}, err
@@ -47,7 +43,10 @@ func (s *Service) draftProgress(ctx context.Context, id string, why error) (api.
 	for _, st := range d.Steps {
 		p.Steps = append(p.Steps, api.StepProgress{Step: stepID(st), Action: st.Action})
 	}
-	if !d.State.Final() {
+	switch {
+	case d.State == api.Importing && d.Reason != "":
+		p.WaitingOn = append(p.WaitingOn, api.Cause{Reason: "source"})
+	case !d.State.Final():
 		p.WaitingOn = append(p.WaitingOn, api.Cause{Reason: string(d.State)})
 	}
 	return p, nil
@@ -68,11 +67,21 @@ func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api
 		st := stepAt(&x, info.Steps, i)
 		out.Steps = append(out.Steps, api.StepProgress{
 			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts,
-			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending,
+			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled,
 		})
 	}
+	out.LastError = lastError(p.LastError)
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
 	return out, nil
+}
+
+// lastError is why calls failed last, as the API shows it.
+func lastError(e *weir.LastError) *api.LastError {
+	if e == nil {
+		return nil
+	}
+	x := api.LastError(*e)
+	return &x
 }
 
 // extraIn reads what the service keeps with a bulk action; one that was not submitted over the API has nothing.
@@ -190,7 +199,7 @@ func (s *Service) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup,
 
 func errorGroup(id string, x *Extra, g *weir.ErrorGroup) api.ErrorGroup {
 	out := api.ErrorGroup{
-		Step: g.Step, Action: actionOf(x, g.Step), Code: g.Code, Message: g.Message, Count: g.Count, First: g.First, Last: g.Last, Sample: ItemName(id, g.Item),
+		Step: g.Step, Action: actionOf(x, g.Step), Code: g.Code, Message: g.Message, Count: g.Count, Missed: g.Missed, Example: g.Sample, First: g.First, Last: g.Last, Sample: ItemName(id, g.Item),
 	}
 	if g.Other {
 		out.Code, out.Message = otherCode, "failures that have no group of their own"

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,13 +11,14 @@ import (
 	"github.com/weirhq/weir/engine"
 )
 
-// lanes is what holds resources up now, by resource: the words of waiting_on.
-type lanes map[string]string
+// lanes is what holds resources up now, by resource: the words of waiting_on, and
+// what nodes say of it.
+type lanes map[string]api.Cause
 
 // laneWords are the words of the API for what nodes say that a lane waits on.
 var laneWords = map[string]string{
 	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
-	"paused": "paused", "closed": "circuit_open", "tenant_cap": "concurrency", "group_cap": "concurrency",
+	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "tenant_cap": "concurrency", "group_cap": "concurrency",
 }
 
 // lanes asks all nodes what their lanes wait on.
@@ -29,15 +31,25 @@ func (s *Service) lanes(ctx context.Context) (lanes, error) {
 	for i := range nodes {
 		for k := range nodes[i].Lanes {
 			lane := &nodes[i].Lanes[k]
-			if w := laneWords[lane.Cause]; w != "" && l[lane.ID.Resource] == "" {
-				l[lane.ID.Resource] = w
-			}
-			if lane.Closed && lane.Ready > 0 {
-				l[lane.ID.Resource] = "circuit_open"
+			name := lane.ID.Resource
+			if w := laneWords[lane.Cause]; w != "" && l[name].Reason == "" {
+				l[name] = api.Cause{Reason: w, Resource: name}
 			}
 		}
+		l.explain(nodes[i].Resources)
 	}
 	return l, nil
+}
+
+// explain adds what a node knows of resources that it does not call now.
+func (l lanes) explain(uses []weir.ResourceUse) {
+	for i := range uses {
+		u := &uses[i]
+		if c := l[u.Name]; c.Reason == "circuit_open" || c.Reason == "refused" {
+			c.Detail = cmp.Or(c.Detail, u.Text)
+			l[u.Name] = c
+		}
+	}
 }
 
 // causes says why a bulk action moves no faster: in the words of its owner where
@@ -53,30 +65,50 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 	case s.engine.TenantPaused(info.Tenant):
 		return []api.Cause{{Reason: "paused_tenant"}}
 	}
-	held := s.held(info, out, l)
-	if len(p.WaitingOn) == 0 {
-		if len(held) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
-			held = append(held, api.Cause{Reason: "retry"})
-		}
-		return held
+	held := s.held(out, l)
+	list := []api.Cause{}
+	if p.Failing() {
+		list = append(list, s.failing(p.LastError, out))
 	}
-	list := make([]api.Cause, 0, len(p.WaitingOn))
 	for _, word := range p.WaitingOn {
-		list = append(list, s.placed(word, info, out, held))
+		if !p.Failing() || word != list[0].Reason {
+			list = append(list, s.placed(word, info, out, held))
+		}
+	}
+	if len(p.WaitingOn) == 0 {
+		list = append(list, held...)
+	}
+	if len(list) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
+		list = append(list, api.Cause{Reason: "retry"})
 	}
 	return list
 }
 
+// failing says which calls fail, and why.
+func (s *Service) failing(e *weir.LastError, out *api.Progress) api.Cause {
+	c := api.Cause{Reason: "failing", Step: e.Step, Detail: e.String()}
+	if e.Code == "refused" {
+		c.Reason = e.Code
+	}
+	for _, st := range out.Steps {
+		if st.Step == e.Step {
+			c.Resource = s.resourceOf(st.Action)
+		}
+	}
+	return c
+}
+
 // held are the steps whose lanes are held up, the last step first: what is in front of them is held up by them.
-func (s *Service) held(info *engine.Info, out *api.Progress, l lanes) []api.Cause {
+func (s *Service) held(out *api.Progress, l lanes) []api.Cause {
 	list := []api.Cause{}
 	for _, st := range slices.Backward(out.Steps) {
 		if st.Pending == 0 {
 			continue
 		}
 		resource := s.resourceOf(st.Action)
-		if w := l[resource]; w != "" {
-			list = append(list, api.Cause{Reason: w, Resource: resource, Step: st.Step})
+		if c := l[resource]; c.Reason != "" {
+			c.Step = st.Step
+			list = append(list, c)
 		}
 	}
 	return list

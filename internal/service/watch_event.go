@@ -25,12 +25,29 @@ type Notice struct {
 // Stream tells what happens to a bulk action until it has ended: its state when
 // it changes, each new group of errors, and its progress at most four times a
 // second, and only what changed. With the id of the last notice that the reader
-// had, it goes on from there: what is as it was then is not told again.
+// had, it goes on from there: what is as it was then is not told again. The last notice is
+// of the kind "end".
 func (s *Service) Stream(ctx context.Context, id, last string, tell func(Notice) error) error {
 	st := &stream{s: s, bulk: id, tell: tell}
 	st.seen, st.known = parseMark(last)
 	st.resumed = st.known
-	return s.Follow(ctx, id, func(p api.Progress) error { return st.next(ctx, &p) })
+	if err := s.Follow(ctx, id, func(p api.Progress) error { return st.next(ctx, &p) }); err != nil {
+		return err
+	}
+	return tell(Notice{ID: id + endMark, Kind: "end", Data: st.state})
+}
+
+// endMark follows the bulk action's id in the id of the last notice.
+const endMark = ".end"
+
+// StreamEnded reports whether the bulk action has ended and last is the id of the
+// last notice of its stream.
+func (s *Service) StreamEnded(ctx context.Context, id, last string) (bool, error) {
+	if last != id+endMark {
+		return false, nil
+	}
+	p, err := s.Progress(ctx, id)
+	return err == nil && p.State.Final(), err
 }
 
 // stream is what one reader has been told.

@@ -27,6 +27,7 @@ func (w *World) dispatched(c *call, previous [][]byte) {
 		w.checkCalls(c, at, valid)
 	}
 	w.checkCanary(c)
+	w.checkTrial(c)
 	w.checkTenant(c)
 	w.checkLimits(c)
 	w.checkOwnLimits(c)

@@ -127,6 +127,10 @@ func (w *World) appliedResults(b *truth, r store.Row) {
 			w.must(st.output == 0, "P4", b, at, "%s item %d step %d: a second output was committed", b.spec.ID, at, x.Step)
 			st.output = n
 		case block.Failure:
+			if x.Code == partition.CodeCrashedNode {
+				w.checkCrashed(b, at)
+				return nil
+			}
 			w.must(st.codes&codeBit(x.Code) != 0, "I2", b, at, "%s item %d step %d: failed as %q, which nobody answered", b.spec.ID, at, x.Step, x.Code)
 			w.must(x.Code != "poison" || at == b.poison || b.steps[x.Step].Retry.MaxAttempts == 1, "P11", b, at,
 				"%s item %d: failed because of item %d", b.spec.ID, at, b.poison)
@@ -170,6 +174,7 @@ func (w *World) appliedBlock(o *owner, b *truth, r store.Row, number uint64) {
 	for i := range s.Retries {
 		s.Retries[i].Items.Each(func(item int) {
 			w.checkDue(o, b, b.index(no, uint16(item)), &s.Retries[i], number)
+			w.checkBlame(o, b, no, item, &s.Retries[i])
 		})
 	}
 	b.blocks[no] = s

@@ -35,6 +35,10 @@ func (o *owner) start(t *partition.Task) {
 	o.ofTenant[t.Tenant]++
 	w.dispatched(c, o.previous(t))
 	took := w.respond(c)
+	if c.deadly() {
+		o.node.after(took/2, func() { w.dies(c) })
+		return
+	}
 	o.node.after(took, func() { o.ended(c) })
 }
 
@@ -183,7 +187,8 @@ func (w *World) learned(o *owner, c *call) {
 		switch {
 		case f != nil && f.Misconfigured:
 			st.refused++
-			it.known.wait(w.now, 10*time.Second, 0)
+			it.known.wait(w.now, 5*time.Second/3, 0)                     // the first calls decide whether it is stopped,
+			it.known.notAfter += int64(10*time.Second - 5*time.Second/3) // later ones are made less often
 		case f != nil && f.Refused:
 			st.refused++
 			it.known.wait(w.now, minRefused(f.After), 0)
@@ -192,6 +197,9 @@ func (w *World) learned(o *owner, c *call) {
 			it.known.high++
 			it.known.wait(w.now, 0, backoff(t.Step.Retry, t.Attempt))
 			it.known.notAfter = w.now + int64(t.Step.Retry.Cap) // doubled by halvings too
+			if len(t.Items) > 1 {
+				it.known.notBefore = w.now + int64(t.Step.Retry.Base)/16 // halves are hastened where others get through
+			}
 			if most := t.Step.Retry.MaxAttempts; t.Attempt >= most && (len(t.Items) == 1 || most == 1) {
 				it.known.waits = false
 			}

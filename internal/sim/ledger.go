@@ -31,6 +31,7 @@ type account struct {
 	acked    uint64
 	by       []int     // owner of each commit, by number - 1
 	bereaved bool      // its last owner left calls behind
+	closed   bool      // its last owner handed it over
 	inbox    []inboxed // every message ever, by sequence number - 1
 	lanes    orders    // that were acknowledged
 }

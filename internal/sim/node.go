@@ -23,6 +23,7 @@ type node struct {
 	running int               // tasks in flight
 	meters  map[string]*meter // by resource, of the pool
 	parts   []*owner
+	trials  trials
 	knowing bool // knows every chain
 }
 
@@ -38,6 +39,7 @@ func (n *node) start() {
 	n.w.trace.add(event{what: evStart, node: n.no, partition: -1, a: int64(n.life)})
 	n.pool, n.meters = limit.NewPool(n.w.plan.slots), map[string]*meter{}
 	n.parts = make([]*owner, n.w.plan.partitions)
+	n.trials = trials{}
 	n.knowing = n.w.healed || n.w.plan.stale != n.no
 	for p := range n.parts {
 		n.after(between(n.random, 0, 50*millis), func() { n.seek(p) })
@@ -127,6 +129,7 @@ func (n *node) pause(d int64) {
 		return
 	}
 	n.w.trace.add(event{what: evPause, node: n.no, partition: -1, a: d})
+	n.w.outlived++
 	n.paused = true
 	life := n.life
 	n.w.after(d, func() {
@@ -182,7 +185,7 @@ func (w *World) planFaults() {
 		do    func(n *node)
 	}
 	for _, a := range []act{
-		{w.plan.node.crash, func(n *node) { n.crash(between(w.faults, 100*millis, 5*second)) }},
+		{w.plan.node.crash, func(n *node) { w.otherDeaths++; n.crash(between(w.faults, 100*millis, 5*second)) }},
 		{w.plan.node.pause, func(n *node) { n.pause(between(w.faults, 0, 3*w.plan.lease)) }},
 		{w.plan.node.drain, func(n *node) { n.drain(between(w.faults, 0, 2*second)) }},
 	} {

@@ -32,6 +32,8 @@ type owner struct {
 	running   int
 	stopped   bool
 	doubted   bool // the lease may be lost
+	inherited bool // the owner before handed the partition over
+	hushed    bool // another's suspect is to run alone on the node
 	abandoned bool
 	gone      bool
 	clean     bool              // handed over with nothing in flight
@@ -63,7 +65,7 @@ func (o *owner) load() error {
 	if err != nil {
 		return err
 	}
-	cfg := partition.Config{Slots: w.plan.slots, Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec}
+	cfg := partition.Config{Slots: w.plan.slots, Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec, Node: o.node.name(), Trials: turns{o}}
 	if w.plan.shared {
 		cfg.Gate = o.gate
 	}
@@ -87,6 +89,8 @@ func (o *owner) load() error {
 func (o *owner) begin() {
 	o.w.trace.add(event{what: evOwn, node: o.node.no, partition: o.partition, a: int64(o.id), b: int64(o.token.Epoch)})
 	o.w.tookOver(o)
+	a := &o.w.ledger.parts[o.partition]
+	o.inherited, a.closed = a.closed, false
 	o.put(func() {})
 	o.readInbox()
 	o.node.after(o.w.plan.lease/3, o.keepLease)
@@ -118,6 +122,7 @@ func (o *owner) turn() {
 	if o.gone {
 		return
 	}
+	o.hush()
 	do := o.machine.Advance(o.w.now)
 	o.w.shown(o, do.Views)
 	o.tell(do.Events)
@@ -132,8 +137,11 @@ func (o *owner) turn() {
 		o.start(t)
 	}
 	if o.stopped && (o.machine.Settled() || o.abandoned && o.machine.Written()) {
-		o.handOver()
-		return
+		if o.machine.Close() {
+			o.handOver()
+			return
+		}
+		o.wake(o.w.now + millis)
 	}
 	o.wake(do.Wake)
 }
@@ -280,6 +288,10 @@ func (o *owner) stop() {
 // handOver gives the lease back.
 func (o *owner) handOver() {
 	o.clean = o.machine.InFlight() == 0
+	o.w.ledger.parts[o.partition].closed = true
+	if !o.clean {
+		o.w.outlived++
+	}
 	o.w.trace.add(event{what: evHandOver, node: o.node.no, partition: o.partition, a: int64(o.machine.InFlight())})
 	if o.clean {
 		o.w.met[HandedOver]++
@@ -294,12 +306,14 @@ func (o *owner) handOver() {
 // drop forgets a partition that somebody else owns.
 func (o *owner) drop() {
 	o.w.trace.add(event{what: evDrop, node: o.node.no, partition: o.partition})
+	o.w.outlived++
 	o.leave()
 }
 
 func (o *owner) leave() {
 	o.gone = true
 	o.w.bereave(o)
+	o.node.leaveTrials(o)
 	for _, name := range o.w.resourceNames() {
 		if g := o.gates[name]; g != nil {
 			o.node.pool.Drop(o.w.now, g.lane)

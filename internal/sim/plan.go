@@ -27,6 +27,7 @@ type plan struct {
 	store             storeFaults
 	node              nodeFaults
 	down              downFaults
+	deadly            int  // how many bulk actions have an item that ends the process
 	starts            bool // bulk actions can be held, scheduled, tried on a canary, paced, changed and told of
 }
 
@@ -71,7 +72,10 @@ func drawPlan(seed uint64) plan {
 		p.stale = r.IntN(p.nodes)
 	}
 	p.starts = !chance(stream(seed, "canaries", 0), 0.5)
-	p.bound = p.ideal() + 30*second
+	if r := stream(seed, "deadly", -1); chance(r, 0.15) {
+		p.deadly = 1 + r.IntN(2)
+	}
+	p.bound = p.ideal() + 30*second + int64(p.deadly)*2*mostDeaths*40*second // starts, takeovers, and trials one after the other
 	if p.starts {
 		p.bound += 30*second + int64(p.items)*second // times to come, and stops that a changed rule makes
 	}

@@ -46,6 +46,8 @@ const (
 	EventRetold                        // an event was told again by another owner
 	TenantFull                         // a tenant had all the tasks that it may have
 	LimitsChanged                      // a task was started under limits that were changed while work ran
+	PoisonContained                    // an item that ends its process failed for it
+	SuspectTried                       // a suspect was run under a mark
 	numSituations
 )
 
@@ -55,7 +57,7 @@ var situationNames = [...]string{
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
-	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed",
+	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed", "poison contained", "suspect tried",
 }
 
 // String says the situation in words.

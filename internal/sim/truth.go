@@ -22,6 +22,8 @@ type truth struct {
 	starts    []int // index of the first item of each block
 	items     []itemTruth
 	poison    int  // item that makes every task fail; -1: none
+	deadly    int  // item that ends the process; -1: none
+	deaths    int  // processes that it ended
 	acked     bool // the submitter was told that it is accepted
 
 	created  bool // by a commit
@@ -92,7 +94,7 @@ type again struct {
 
 func newTruth(no, part int, c partition.Created, steps []weir.Step) *truth {
 	b := &truth{
-		no: no, partition: part, spec: c, steps: steps, items: make([]itemTruth, c.Items), poison: -1,
+		no: no, partition: part, spec: c, steps: steps, items: make([]itemTruth, c.Items), poison: -1, deadly: -1,
 		blocks: make([]block.State, len(c.Sizes)), running: map[int]int{},
 	}
 	at := 0
@@ -149,7 +151,7 @@ func (b *truth) callOf(step, item int, out []byte) (uint32, bool) {
 }
 
 // The failures that a task or an item can show, as bits.
-var codes = []string{"no", "gave_up", "no_result", "poison", "boom", "timeout"}
+var codes = []string{"no", "gave_up", "no_result", "poison", "boom", "timeout", partition.CodeCrashedNode}
 
 func codeBit(code string) uint16 {
 	for i, c := range codes {

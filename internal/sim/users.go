@@ -64,6 +64,10 @@ func (w *World) drawBulk(items int) *truth {
 	if poisoned {
 		b.poison = r.IntN(items)
 	}
+	if r := stream(w.seed, "deadly", no); w.plan.deadly > 0 && chance(r, 0.5) {
+		w.plan.deadly--
+		b.deadly = r.IntN(items)
+	}
 	w.bulks = append(w.bulks, b)
 	w.byID[c.ID] = b
 	return b

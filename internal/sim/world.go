@@ -39,8 +39,10 @@ type World struct {
 	owners int // numbers the owners
 	calls  uint32
 	healed bool
-	met    Met
-	trace  trace
+	// Deaths of processes that no item caused, and partitions that were lost or left by a process that lived on.
+	otherDeaths, outlived int
+	met                   Met
+	trace                 trace
 
 	tenants tenantLimits
 	limits  map[string]weir.Resource // those that were changed

@@ -19,7 +19,6 @@ type csvRows struct {
 	delim      byte
 	columns    []string
 	idCol      int
-	idGuessed  bool
 	transcoded bool
 	skip       bool // the line before was too long to hold, and is not read to its end
 

@@ -41,6 +41,9 @@ func (r *Reader) open() error {
 	return r.openRows(r.decode(text))
 }
 
+// maxWindow is how far back zstd data may refer, and so the memory that it takes: what zstd --long writes.
+const maxWindow = 128 << 20
+
 // decompress puts a decompressor in front of data that starts like gzip or zstd.
 func (r *Reader) decompress(in *bufio.Reader) (io.Reader, error) {
 	magic, err := in.Peek(4)
@@ -53,7 +56,7 @@ func (r *Reader) decompress(in *bufio.Reader) (io.Reader, error) {
 		return gzip.NewReader(in)
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		r.found.Compression = "zstd"
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1)) // decodes as it is read, no goroutine
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)) // decodes as it is read, no goroutine
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"path"
 	"strconv"
@@ -28,7 +29,7 @@ func (r *Reader) openRows(text io.Reader) error {
 		}
 		r.rows = c
 		r.found.Delimiter, r.found.Columns = rune(c.delim), c.columns
-		r.found.IDColumn, r.found.IDGuessed = c.columns[c.idCol], c.idGuessed
+		r.found.IDColumn = c.columns[c.idCol]
 	case JSON:
 		r.rows = &elements{w: w, docs: doc}
 	default:
@@ -140,19 +141,37 @@ func evenWidth(sample []byte, delim byte) int {
 	return width
 }
 
-// idNames are the columns taken for the id, the likelier first.
-var idNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid", "email"}
+// IDNames lists the names by which an id column or member is known, the likelier
+// first. Letter case, spaces, "_" and "-" do not count: "User ID" is user_id.
+var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid", "email"}
 
-// detectID chooses the id column by name, else the first one.
-func detectID(columns []string) (index int, byName bool) {
-	for _, want := range idNames {
+// detectID chooses the id column by its name; -1: none has the name of an id.
+// It never goes by position: a first column that is not an id repeats, and all
+// rows but a few would be lost as duplicates.
+func detectID(columns []string) int {
+	for _, want := range IDNames {
 		for i, c := range columns {
-			if strings.EqualFold(c, want) || strings.EqualFold(strings.ReplaceAll(want, "_", ""), c) {
-				return i, true
+			if plainName(c) == plainName(want) {
+				return i
 			}
 		}
 	}
-	return 0, false
+	return -1
+}
+
+var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "")
+
+// plainName is a name without what does not count.
+func plainName(name string) string { return strings.ToLower(nameMarks.Replace(name)) }
+
+// noID says that nothing has the name of an id. kind is column or member.
+func noID(line int, code, kind string, names []string) *RowError {
+	found := shorten(strings.Join(names, ", "))
+	return &RowError{
+		Line: line, Code: code, Value: found,
+		Problem: fmt.Sprintf("no %s has the name of an id (%s); found %s", kind, strings.Join(IDNames[:], ", "), found),
+		Fix:     fmt.Sprintf("name the %s that identifies an item: item_id in the API, --id on the command line", kind),
+	}
 }
 
 // looksLikeData reports whether a cell of the first line is no column name: a number or an address.

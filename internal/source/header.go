@@ -111,16 +111,14 @@ func (c *csvRows) chooseID() error {
 		}
 		return nil
 	}
-	i, byName := detectID(c.columns)
-	c.idCol, c.idGuessed = i, !byName
-	if byName || len(c.opts.Columns) > 0 {
+	if c.idCol = detectID(c.columns); c.idCol >= 0 {
 		return nil
 	}
-	if i := slices.IndexFunc(c.columns, looksLikeData); i >= 0 {
+	if i := slices.IndexFunc(c.columns, looksLikeData); i >= 0 && len(c.opts.Columns) == 0 {
 		return headerError(c.columns[i], fmt.Sprintf("the first line looks like data, not like column names: %q", shorten(c.columns[i])),
 			"write a line with the column names first, or name the columns and the id column")
 	}
-	return nil
+	return noID(1, CodeBadCSV, "column", c.columns)
 }
 
 // label prepares the parts of every document that are the same.

@@ -30,7 +30,9 @@ func (d *docs) item(doc []byte, line, col int, it *Item) error {
 		return d.diagnose(doc, line, col)
 	}
 	if d.id == "" {
-		d.id = chooseMember(doc, d.opts.IDColumn)
+		if err := d.chooseMember(doc, line); err != nil {
+			return err
+		}
 	}
 	value, at := member(doc, d.id)
 	id, err := d.idOf(value)
@@ -45,20 +47,21 @@ func (d *docs) item(doc []byte, line, col int, it *Item) error {
 	return nil
 }
 
-// chooseMember names the id member for the whole file after its first good object.
-func chooseMember(doc []byte, want string) string {
-	if want != "" {
-		return want
+// chooseMember names the id member for the whole file after the first good object that has one.
+func (d *docs) chooseMember(doc []byte, line int) error {
+	if d.id = d.opts.IDColumn; d.id != "" {
+		return nil
 	}
 	var names []string
 	for name := range members(doc) {
 		names = append(names, unquote(name))
 	}
-	if len(names) == 0 {
-		return ""
+	i := detectID(names)
+	if i < 0 {
+		return noID(line, CodeMissingID, "member", names)
 	}
-	i, _ := detectID(names)
-	return names[i]
+	d.id = names[i]
+	return nil
 }
 
 // idOf reads an id: text, or a whole number as it is written.

@@ -45,7 +45,7 @@ func (k *Keys) AddAt(id string, line int) (first int, fresh bool) {
 	if !fresh {
 		return int(t.lines[at]), false
 	}
-	if line <= math.MaxUint32 {
+	if uint64(line) <= math.MaxUint32 {
 		t.lines[at] = uint32(line)
 	}
 	return line, true

@@ -58,14 +58,14 @@ func TestDetected(t *testing.T) {
 		{"gzip by its first bytes", "x.csv.gz", gzipped(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "gzip" })},
 		{"zstd by its first bytes", "x", zstded(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "zstd" })},
 		{"a UTF-8 mark is taken off", "x.csv", "\uFEFF" + rows, Options{}, csv},
-		{"the first column is the id when no name says so", "x.csv", "phone,city\n1,2\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "phone", IDGuessed: true, Columns: []string{"phone", "city"}}},
+		{"the id is known by its name, however it is written", "x.csv", "phone,User ID\n1,2\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "User ID", Columns: []string{"phone", "User ID"}}},
 		{"options win", "x.csv", "a,b\n1,2\n", Options{Columns: []string{"x", "y"}, IDColumn: "y"}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "y", Columns: []string{"x", "y"}}},
 		{"NDJSON by its content", "-", lines, Options{}, Detected{Format: NDJSON, Encoding: "utf-8", IDColumn: "email"}},
 		{"NDJSON in spite of the name", "x.json", lines, Options{}, Detected{Format: NDJSON, Encoding: "utf-8", IDColumn: "email"}},
 		{"a broken first line does not make it JSON", "-", "{\"id\":\n{\"id\":2}\n", Options{}, Detected{Format: NDJSON, Encoding: "utf-8"}},
 		{"an array by its content", "-", "\n[" + lines + "]", Options{}, Detected{Format: JSON, Encoding: "utf-8", IDColumn: "email"}},
 		{"printed objects by their content", "-", "{\n  \"uuid\": 1\n}\n", Options{}, Detected{Format: JSON, Encoding: "utf-8", IDColumn: "uuid"}},
-		{"an array over one member", "-", `[{"phone":1,"city":2}]`, Options{}, Detected{Format: JSON, Encoding: "utf-8", IDColumn: "phone"}},
+		{"no member has the name of an id", "-", `[{"phone":1,"city":2}]`, Options{}, Detected{Format: JSON, Encoding: "utf-8"}},
 		{"nothing at all", "-", "", Options{}, Detected{Format: NDJSON, Encoding: "utf-8"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

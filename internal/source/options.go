@@ -27,9 +27,8 @@ type Options struct {
 	// Encoding names the text encoding. Default: by byte order mark (UTF-8, UTF-16), else UTF-8, and
 	// for CSV that is not UTF-8 windows-1252.
 	Encoding string
-	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of id,
-	// item_id, user_id, customer_id, account_id, key, uuid, email that is there in any letter case, else the
-	// first column.
+	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of [IDNames] that
+	// is there. If none is, it has to be named: the file is refused.
 	IDColumn string
 	// Columns names the columns of a CSV file that has no header line. Default: the first line.
 	Columns []string

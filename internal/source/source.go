@@ -2,10 +2,13 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
 	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // Item is one target of a bulk action.
@@ -24,8 +27,7 @@ type Detected struct {
 	Compression string   // gzip, zstd or empty
 	Encoding    string   // utf-8, utf-16le, windows-1252, ...
 	Delimiter   rune     // CSV alone
-	IDColumn    string   // column or member; empty for JSON without a single good object
-	IDGuessed   bool     // no column has the name of an id, so the first one is taken; CSV alone
+	IDColumn    string   // column or member; empty for JSON whose first object has none
 	Columns     []string // CSV alone
 }
 
@@ -170,6 +172,9 @@ func (r *Reader) named(err error) error {
 		return e
 	}
 	e.Code, e.Problem, e.Fix = CodeCorrupt, "the "+r.found.Compression+" data is damaged", "make the file again"
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		e.Code, e.Problem, e.Fix = CodeWindow, fmt.Sprintf("the zstd data needs a window of more than %d MiB", maxWindow>>20), "compress it again without --long, or with --long=27 at most"
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Code, e.Problem, e.Fix = CodeCutShort, "the "+r.found.Compression+" data ends too early", "the file is not whole: copy it again"
 	}

@@ -36,8 +36,8 @@ type Blocks interface {
 
 // File is the record of an upload.
 type File struct {
-	Tenant  string            `json:"tenant"`
-	Key     string            `json:"key"` // id of the API key that began it
+	Tenant  string            `json:"tenant,omitempty"` // that of the key; empty: the key has several, or all
+	Key     string            `json:"key"`              // id of the API key that began it
 	Size    int64             `json:"size"`
 	Open    bool              `json:"open,omitempty"` // its size is not known yet
 	Offset  int64             `json:"offset"`
@@ -45,6 +45,8 @@ type File struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 	Created time.Time         `json:"created"`
 	Touched time.Time         `json:"touched"`
+	// Used lists the bulk actions that have not taken all items of it yet.
+	Used []string `json:"used,omitempty"`
 	// Gone: it is being removed. Some of its blocks may be gone already.
 	Gone bool `json:"gone,omitempty"`
 }
@@ -57,6 +59,14 @@ type piece struct {
 // Done reports whether all of it is there.
 func (f *File) Done() bool { return !f.Open && f.Offset == f.Size }
 
+// For reports whether a key may read an upload for a tenant.
+func (f *File) For(tenant, key string) bool {
+	if f.Tenant == "" {
+		return f.Key == key
+	}
+	return f.Tenant == tenant
+}
+
 // Uploads are the files of a store. It is a data store of package tusd.
 type Uploads struct {
 	files  *records.Table[File]
@@ -64,7 +74,8 @@ type Uploads struct {
 	who    func(context.Context) (tenant, key string)
 }
 
-// New returns the uploads of a store; who tells on whose behalf a request is made.
+// New returns the uploads of a store. The function who returns the key of a request
+// and its tenant, which is empty unless the key has exactly one.
 func New(k records.Keeper, b Blocks, who func(context.Context) (tenant, key string)) *Uploads {
 	return &Uploads{records.New[File](k, "upload"), b, who}
 }
@@ -96,33 +107,6 @@ func (u *Uploads) Get(ctx context.Context, id string) (File, error) {
 		return File{}, fmt.Errorf("upload %q: %w", id, weir.ErrNotFound)
 	}
 	return e.Value, err
-}
-
-// Sweep removes uploads that nobody has touched since before, and what is left of those whose removal was cut short.
-func (u *Uploads) Sweep(ctx context.Context, before time.Time) error {
-	for e, err := range u.files.All(ctx, "") {
-		if err != nil {
-			return err
-		}
-		if e.Value.Gone || e.Value.Touched.Before(before) {
-			if err := u.Remove(ctx, e.Name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Remove removes an upload. It is gone for everybody before its first block is,
-// so nobody reads half of it. The record goes last: until then its blocks are found.
-func (u *Uploads) Remove(ctx context.Context, id string) error {
-	if _, err := u.files.Update(ctx, id, func(f *File) error { f.Gone = true; return nil }); err != nil {
-		return err
-	}
-	if err := u.blocks.DropPieces(ctx, blocksOf(id)); err != nil {
-		return err
-	}
-	return u.files.Delete(ctx, id)
 }
 
 // Reader reads an upload from its beginning.
@@ -178,10 +162,10 @@ func (u *Uploads) NewUpload(ctx context.Context, info handler.FileInfo) (handler
 	return &one{u, name}, nil
 }
 
-// GetUpload implements handler.DataStore. Another tenant's is as if there were none.
+// GetUpload implements handler.DataStore. It does not find uploads of other tenants.
 func (u *Uploads) GetUpload(ctx context.Context, id string) (handler.Upload, error) {
 	f, err := u.Get(ctx, id)
-	if tenant, _ := u.who(ctx); errors.Is(err, weir.ErrNotFound) || err == nil && tenant != f.Tenant {
+	if tenant, key := u.who(ctx); errors.Is(err, weir.ErrNotFound) || err == nil && !f.For(tenant, key) {
 		return nil, handler.ErrNotFound
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package upload_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/tus/tusd/v2/pkg/handler"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/upload"
 	"github.com/weirhq/weir/store"
 )
 
@@ -204,11 +206,11 @@ func TestUploadsThatNobodyTouchesExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	young := r.begin(10)
-	if err := r.Sweep(t.Context(), f.Touched); err != nil {
+	if err := r.Sweep(t.Context(), f.Touched, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.wantOffset(old, 10) // touched just then
-	if err := r.Sweep(t.Context(), f.Touched.Add(time.Nanosecond)); err != nil {
+	if err := r.Sweep(t.Context(), f.Touched.Add(time.Nanosecond), nil); err != nil {
 		t.Fatal(err)
 	}
 	r.call("HEAD", old, nil, 404)
@@ -243,10 +245,75 @@ func TestARemovalThatWasCutShortShowsNothingAndIsFinishedLater(t *testing.T) {
 		t.Errorf("Has = %t, %v: nobody knows any more whose blocks these are", has, err)
 	}
 	r.shelf.drop = nil
-	if err := r.Sweep(t.Context(), time.Time{}); err != nil {
+	if err := r.Sweep(t.Context(), time.Time{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if has, _ := r.Has(t.Context(), blocks(id)); has || r.shelf.kept(blocks(id)) != 0 {
 		t.Errorf("after the sweep there is a record: %t, and %d blocks", has, r.shelf.kept(blocks(id)))
+	}
+}
+
+func TestTheLastUseRemovesAnUpload(t *testing.T) {
+	r := newRig(t)
+	raw := content(10 << 20)
+	id := r.begin(len(raw))
+	r.send(id, 0, bytes.NewReader(raw), 204)
+	for _, bulk := range []string{"ba_1", "ba_2", "ba_1"} {
+		if err := r.Use(t.Context(), id, bulk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bulk := range []string{"ba_1", "ba_1", "ba_other"} {
+		if err := r.Release(t.Context(), id, bulk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.wantWhole(id, raw)
+	r.shelf.drop = store.ErrUnavailable
+	if err := r.Release(t.Context(), id, "ba_2"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Release = %v, want that the blocks are not removed", err)
+	}
+	if err := r.Use(t.Context(), id, "ba_3"); !errors.Is(err, weir.ErrNotFound) {
+		t.Errorf("Use of what is half removed = %v, want ErrNotFound", err)
+	}
+	r.shelf.drop = nil
+	if err := r.Release(t.Context(), id, "ba_2"); err != nil {
+		t.Errorf("Release again = %v", err)
+	}
+	if has, err := r.Has(t.Context(), blocks(id)); has || err != nil || r.shelf.kept(blocks(id)) != 0 {
+		t.Errorf("after the last use there is a record: %t, %v, and %d blocks", has, err, r.shelf.kept(blocks(id)))
+	}
+}
+
+func TestAnOldUploadStaysWhileABulkActionWaitsForIt(t *testing.T) {
+	r := newRig(t)
+	id := r.begin(10)
+	r.send(id, 0, strings.NewReader("0123456789"), 204)
+	if err := r.Use(t.Context(), id, "ba_1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, waits := range []bool{true, false} {
+		err := r.Sweep(t.Context(), time.Now().Add(time.Hour), func(_ context.Context, file, bulk string) (bool, error) {
+			return waits && file == id && bulk == "ba_1", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has, err := r.Has(t.Context(), blocks(id)); has != waits || err != nil {
+			t.Errorf("the upload is there: %t, %v; want %t", has, err, waits)
+		}
+	}
+}
+
+func TestAnUploadHasABoundOfUses(t *testing.T) {
+	r := newRig(t)
+	id := r.begin(10)
+	for i := range 100 {
+		if err := r.Use(t.Context(), id, "ba_"+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Use(t.Context(), id, "ba_more"); !errors.Is(err, upload.ErrTooManyUses) {
+		t.Errorf("Use = %v, want ErrTooManyUses", err)
 	}
 }

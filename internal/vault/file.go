@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -62,8 +63,8 @@ func readKeys(name string) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A group may read: that is how orchestrators hand secrets to a process.
-	if mode := info.Mode().Perm(); mode&0o037 != 0 {
+	// A group may read: that is how orchestrators hand secrets to a process. Windows has no such modes.
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
 		return nil, fmt.Errorf("its mode is %04o, so others can read or change it; run: chmod 600 %s", mode, name)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
@@ -126,7 +127,11 @@ func writeKeys(name string, keys []Key, put func(from, to string) error) error {
 	return syncDir(filepath.Dir(name))
 }
 
+// syncDir makes new names durable. Windows cannot sync a directory.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -53,6 +54,11 @@ func New(newest Key, older ...Key) (*Vault, error) {
 		v.ids = append(v.ids, k.id)
 	}
 	return v, nil
+}
+
+// SealedWith reports whether a text holds a secret that was sealed with a key.
+func SealedWith(text []byte, keyID string) bool {
+	return bytes.Contains(text, []byte(prefix+keyID+"."))
 }
 
 // prefix begins every sealed secret; another way to seal gets another.

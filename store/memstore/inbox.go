@@ -77,6 +77,17 @@ func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int
 	}
 }
 
+// Peek implements [store.Inbox].
+func (s *Store) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	defer p.mu.Unlock()
+	found, _ := p.read(after, limit)
+	return found, nil
+}
+
 // read returns copies of up to limit messages, at least one if there are any,
 // or else the channel that tells of the next.
 func (p *partition) read(after uint64, limit int) ([]store.Message, <-chan struct{}) {

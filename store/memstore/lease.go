@@ -12,7 +12,9 @@ import (
 type lease struct {
 	token store.Token // Nonce 0: none is valid
 	owner string
-	until int64 // nanoseconds; 0: free
+	until int64  // nanoseconds; 0: free
+	life  uint64 // of the store when it was granted or renewed last
+	grace int64  // until when the owner has precedence although the lease has run out
 }
 
 // valid reports whether tok is the newest granted and has not been given back.
@@ -23,15 +25,24 @@ func (l *lease) valid(tok store.Token) bool {
 	return tok.Nonce != 0 && tok == l.token
 }
 
-// Acquire grants the lease, unless another owner's lasts.
+// Acquire grants the lease, unless another owner's lasts, or that owner has precedence.
 func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.acquire(ctx, partition, owner, ttl, false)
+}
+
+// Reclaim grants the lease, unless another owner's lasts.
+func (s *Store) Reclaim(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.acquire(ctx, partition, owner, ttl, true)
+}
+
+func (s *Store) acquire(ctx context.Context, partition int, owner string, ttl time.Duration, reclaim bool) (store.Token, error) {
 	p, err := s.lock(ctx, partition)
 	if err != nil {
 		return store.Token{}, err
 	}
 	defer p.mu.Unlock()
 	now, l := s.now(), &p.lease
-	if l.owner != owner && now < l.until {
+	if l.owner != owner && (now < l.until || !reclaim && l.awaited(now, ttl, s.Lives())) {
 		return store.Token{}, store.ErrHeld
 	}
 	epoch := max(l.token.Epoch+1, uint64(max(now, 0)/int64(time.Millisecond)))
@@ -39,8 +50,17 @@ func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl ti
 		token: store.Token{Epoch: epoch, Nonce: nonce(partition, epoch, s.Lives())},
 		owner: owner,
 		until: now + int64(ttl),
+		life:  s.Lives(),
 	}
 	return l.token, nil
+}
+
+// awaited reports whether the owner of a lease that has run out has precedence; see [store.ReturnFor].
+func (l *lease) awaited(now int64, ttl time.Duration, life uint64) bool {
+	if l.owner != "" && l.life != life {
+		l.life, l.grace = life, now+int64(max(ttl, store.ReturnFor))
+	}
+	return now < l.grace
 }
 
 // nonce is repeatable, unlike that of other stores: a seed must replay. That the
@@ -62,7 +82,7 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 	if !p.lease.valid(tok) {
 		return store.ErrFenced
 	}
-	p.lease.until = s.now() + int64(ttl)
+	p.lease.until, p.lease.life = s.now()+int64(ttl), s.Lives()
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (s *Store) GetBlock(ctx context.Context, partition int, id weir.BulkID, no 
 	return s.get(binary.BigEndian.AppendUint32(key, no))
 }
 
-// DeleteBlocks removes a bulk action's blocks with one range tombstone.
+// DeleteBlocks removes a bulk action's blocks.
 func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID)
 		return err
 	}
 	b := s.db.NewBatch()
-	if err := b.DeleteRange(from, after(to), nil); err != nil {
+	if err := s.removeRange(b, from, after(to)); err != nil {
 		return err
 	}
 	return s.lazily(b)

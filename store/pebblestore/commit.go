@@ -68,7 +68,7 @@ func (s *Store) encode(p *partition, tok store.Token, b *store.Batch, acked uint
 		err = errors.Join(err, batch.Set(append(key, r.Key...), r.Value, nil))
 	}
 	if acked > p.acked {
-		err = errors.Join(err, batch.DeleteRange(inboxKey(p.no, p.acked+1), inboxKey(p.no, acked+1), nil))
+		err = errors.Join(err, removeMessages(batch, p.no, p.acked+1, acked))
 	}
 	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodeMeta(b.Number, acked, tok), nil))
 }

@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -52,66 +51,60 @@ func (f failStop) OpenDir(name string) (vfs.File, error) {
 	return safeFile{d, f}, nil
 }
 
-// Create does not fail for a log, and notes that there is one.
+// Create does not fail for a log or a marker, and notes that there is one.
 func (f failStop) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
-	log, isLog := f.logOf(name)
-	if !isLog {
+	if !f.vital(name) {
 		return file, err
 	}
-	f.must("create a log", err)
-	f.begin(log)
+	f.must("create a log or a marker", err)
+	f.begin(name)
 	return safeFile{file, f}, nil
 }
 
 // ReuseForWrite does not fail for a log, and notes that one has become another.
 func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if log, isLog := f.logOf(old); isLog {
-		f.must("note the logs", f.end(log))
+	if f.vital(old) {
+		f.must("note the files", f.end(old))
 	}
 	file, err := f.FS.ReuseForWrite(old, name, category)
-	log, isLog := f.logOf(name)
-	if !isLog {
+	if !f.vital(name) {
 		return file, err
 	}
 	f.must("reuse a log", err)
-	f.begin(log)
+	f.begin(name)
 	return safeFile{file, f}, nil
 }
 
-// Remove notes that a log is obsolete before it goes.
+// Remove notes that a log or a marker is obsolete before it goes.
 func (f failStop) Remove(name string) error {
-	if log, isLog := f.logOf(name); isLog {
-		if err := f.end(log); err != nil {
+	if f.vital(name) {
+		if err := f.end(name); err != nil {
 			return err
 		}
 	}
 	return f.FS.Remove(name)
 }
 
-// begin notes a log once it is there for good, so that none is missed that never was.
-func (f failStop) begin(log uint64) {
+// begin notes a file once it is there for good, so that none is missed that never was.
+func (f failStop) begin(name string) {
 	f.must("sync the directory", syncDir(f.s.fs, f.s.dir))
-	f.must("note the logs", f.s.writeNote(func(n *note) { n.logs[log] = true }))
+	f.must("note the files", f.s.writeNote(func(n *note) { n.files[f.PathBase(name)] = true }))
 }
 
-func (f failStop) end(log uint64) error {
-	return f.s.writeNote(func(n *note) { delete(n.logs, log) })
+func (f failStop) end(name string) error {
+	return f.s.writeNote(func(n *note) { delete(n.files, f.PathBase(name)) })
 }
 
-const logSuffix = ".log"
+const (
+	logSuffix    = ".log"
+	markerPrefix = "marker."
+)
 
-// logName is how Pebble calls its logs.
-func logName(log uint64) string { return fmt.Sprintf("%06d%s", log, logSuffix) }
-
-// logOf returns the number of a log.
-func (f failStop) logOf(name string) (log uint64, ok bool) {
-	base, ok := strings.CutSuffix(f.PathBase(name), logSuffix)
-	if !ok {
-		return 0, false
-	}
-	log, err := strconv.ParseUint(base, 10, 64)
-	return log, err == nil
+// vital reports whether Pebble would open the store without a file, and without what is in it: a log, or a marker.
+func (f failStop) vital(name string) bool {
+	base := f.PathBase(name)
+	return strings.HasSuffix(base, logSuffix) || strings.HasPrefix(base, markerPrefix)
 }
 
 // safeFile returns from no write that fails.

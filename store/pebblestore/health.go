@@ -1,9 +1,13 @@
 package pebblestore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/weirhq/weir/store"
 )
 
 // stuckAfter is how long a write may take before the store counts as ill. On a
@@ -35,6 +39,17 @@ func (p *pulse) stuck() time.Duration {
 	}
 	return time.Duration(time.Now().UnixNano() - p.beat.Load())
 }
+
+// Probe implements [store.Prober]: it fails where a message that brings new work would.
+func (s *Store) Probe(ctx context.Context, _ int) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	return errors.Join(s.Health(), s.space.allow(s, bigMessage))
+}
+
+var _ store.Prober = (*Store)(nil)
 
 // Health is nil while the store does its work. It never waits.
 func (s *Store) Health() error {

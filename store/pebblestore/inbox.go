@@ -182,6 +182,12 @@ func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int
 	}
 }
 
+// Peek implements [store.Inbox].
+func (s *Store) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	found, _, err := s.read(ctx, partition, after, limit)
+	return found, err
+}
+
 func (s *Store) read(ctx context.Context, no int, after uint64, limit int) ([]store.Message, <-chan struct{}, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, nil, err

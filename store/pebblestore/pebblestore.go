@@ -31,6 +31,8 @@ type Store struct {
 	noteMu sync.Mutex
 	note   note // what the watermark says
 
+	lost []store.Loss // accepted when the store was opened
+
 	mu         sync.Mutex
 	partitions map[int]*partition
 
@@ -81,7 +83,7 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	marks := s.note.marks // Pebble's opening changes the rest
-	if err := s.missLogs(); err != nil {
+	if err := s.missFiles(); err != nil {
 		return err
 	}
 	if s.db, err = s.openLog(marks); err != nil {

@@ -110,16 +110,16 @@ func (s *Store) openLog(m marks) (*pebble.DB, error) {
 	return db, nil
 }
 
-// missLogs looks for logs that should be there: Pebble replays those it finds,
-// and one that is missing altogether looks like one that was not needed any more.
-func (s *Store) missLogs() error {
+// missFiles looks for files that should be there. Pebble replays the logs that it finds, and one that is missing
+// altogether looks like one that was not needed any more; without its newest marker an older manifest holds.
+func (s *Store) missFiles() error {
 	loss := &LossError{}
-	for _, log := range slices.Sorted(maps.Keys(s.note.logs)) {
-		_, err := s.fs.Stat(s.fs.PathJoin(s.dir, logName(log)))
+	for _, name := range slices.Sorted(maps.Keys(s.note.files)) {
+		_, err := s.fs.Stat(s.fs.PathJoin(s.dir, name))
 		switch {
 		case oserror.IsNotExist(err):
-			loss.Missing = append(loss.Missing, logName(log))
-			delete(s.note.logs, log)
+			loss.Missing = append(loss.Missing, name)
+			delete(s.note.files, name)
 		case err != nil:
 			return err
 		}
@@ -145,7 +145,7 @@ var errNewer = errors.New("written by a newer version of weir: open it with that
 // damaged marks Pebble's errors about files that are not as it left them.
 func damaged(err error) error {
 	switch {
-	case pebble.IsCorruptionError(err):
+	case pebble.IsCorruptionError(err), oserror.IsNotExist(err):
 		return fmt.Errorf("%w: %w. Put the whole directory back from a backup", store.ErrCorrupt, err)
 	case strings.Contains(err.Error(), "unknown format major version"): // Pebble has no error to compare with
 		return fmt.Errorf("%w (%w)", errNewer, err)
@@ -170,7 +170,21 @@ func (s *Store) recover(m marks) error {
 	if err := s.accept(loss); err != nil {
 		return err
 	}
+	s.lost = losses(m, have)
 	return s.writeNote(func(n *note) { n.marks = have }) // or the next Open would find it again
+}
+
+// Losses implements [store.Lossy].
+func (s *Store) Losses() []store.Loss { return s.lost }
+
+// losses lists what an accepted loss has cost.
+func losses(had, have marks) (all []store.Loss) {
+	for _, no := range had.sorted() {
+		if is, was := have[no], had[no]; is.number < was.number || is.seq < was.seq {
+			all = append(all, store.Loss{Partition: no, Have: is.number, Acked: was.number})
+		}
+	}
+	return all
 }
 
 // lossOf returns a *LossError if any partition has less than it had. It is of

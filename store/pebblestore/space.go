@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/errors/oserror"
@@ -18,20 +19,25 @@ const (
 
 	defaultMinFree = 2 << 30
 	defaultBallast = 256 << 20
-	// openFree is what opening needs: the log's records become a table.
-	openFree    = memtableBytes
-	ballastFile = "BALLAST"
+	ballastFile    = "BALLAST"
+	// leastMemtable is the size of a memtable on a disk of less than memtableShare times as much.
+	leastMemtable = 1 << 20
+	memtableShare = 64
 )
 
 // space watches the free bytes of the disk.
 type space struct {
 	free    atomic.Int64
 	minFree int64 // 0: not looked at
+	// memtable is the size of a memtable. A small disk has small ones, and so small logs: what is in the logs is
+	// written to tables when the store is opened, and has to fit into the space that is kept free.
+	memtable int64
 }
 
 // prepare looks at the disk before anything is written to it: opening Pebble on
 // a full disk does not fail, it hangs.
 func (sp *space) prepare(s *Store) error {
+	sp.memtable = memtableBytes
 	u, err := s.fs.GetDiskUsage(s.dir)
 	if err != nil || u.TotalBytes == 0 || s.opts.MinFree < 0 {
 		return nil //nolint:nilerr // a file system that cannot tell is not watched
@@ -41,8 +47,12 @@ func (sp *space) prepare(s *Store) error {
 	if sp.minFree == 0 {
 		sp.minFree = min(total/10, defaultMinFree)
 	}
+	sp.memtable = min(max(total/memtableShare, leastMemtable), memtableBytes)
 	sp.look(s)
-	need := min(openFree, sp.minFree/2)
+	need, err := sp.toOpen(s)
+	if err != nil {
+		return err
+	}
 	if sp.free.Load() < need {
 		s.releaseBallast()
 		sp.look(s)
@@ -52,6 +62,26 @@ func (sp *space) prepare(s *Store) error {
 			store.ErrFull, free>>20, need>>20)
 	}
 	return sp.keepBallast(s, total)
+}
+
+// toOpen is how much space opening takes: the logs become tables. Pebble waits for
+// ever for space that it does not find then.
+func (sp *space) toOpen(s *Store) (need int64, err error) {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, logSuffix) {
+			continue
+		}
+		log, err := s.fs.Stat(s.fs.PathJoin(s.dir, name))
+		if err != nil {
+			return 0, err
+		}
+		need += log.Size()
+	}
+	return max(need, min(sp.memtable, sp.minFree/2)), nil
 }
 
 // keepBallast creates the ballast if it is not there and there is room to spare.

@@ -86,6 +86,55 @@ func TestAFullDiskIsNotOpened(t *testing.T) {
 	}
 }
 
+// A store whose logs do not fit into the free space once more is not opened: Pebble would wait for ever.
+func TestAStoreIsNotOpenedWithoutRoomForItsLogs(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	disk := &smallDisk{FS: mem}
+	disk.free.Store(9 * gib)
+	s := openMem(t, disk, Options{MinFree: 8 << 20})
+	defer s.Close()
+	if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{make([]byte, 12<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), 0, []byte("created"), store.Claim{}); err != nil {
+		t.Fatal(err)
+	}
+	left := &smallDisk{FS: crashed(mem, 0, 1)}
+	left.free.Store(10 << 20)
+	_, err := Open("data/weir", Options{FS: left, MinFree: 8 << 20, Logger: quiet()})
+	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), "opening takes up to 12 MiB") {
+		t.Fatalf("Open with 10 MiB free = %v, want ErrFull and how much it takes", err)
+	}
+	left.free.Store(14 << 20)
+	if err := openMem(t, left, Options{MinFree: 8 << 20}).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The logs of a small disk stay so small that the space that is kept free suffices to open the store again.
+func TestASmallDiskHasSmallMemtables(t *testing.T) {
+	for _, tt := range []struct{ disk, want int64 }{{64 << 20, 1 << 20}, {512 << 20, 8 << 20}, {100 << 30, memtableBytes}} {
+		var sp space
+		s := &Store{dir: "d", fs: sizedDisk{vfs.NewMem(), uint64(tt.disk)}, opts: Options{Ballast: -1}}
+		if err := s.fs.MkdirAll("d", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := sp.prepare(s); err != nil || sp.memtable != tt.want {
+			t.Errorf("disk of %d MiB: memtables of %d bytes, %v; want %d", tt.disk>>20, sp.memtable, err, tt.want)
+		}
+	}
+}
+
+// sizedDisk is empty and of a size.
+type sizedDisk struct {
+	vfs.FS
+	size uint64
+}
+
+func (d sizedDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.size, TotalBytes: d.size}, nil
+}
+
 func TestTheBallastTakesSpaceAndGivesItBack(t *testing.T) {
 	dir := t.TempDir()
 	const size = 4 << 20

@@ -29,7 +29,7 @@ func (s *Store) tuned(fs vfs.FS) *pebble.Options {
 		EventListener:      s.events(),
 		FormatMajorVersion: pebble.FormatNewest, // logs whose damage is found: see openLog
 
-		MemTableSize:                memtableBytes,
+		MemTableSize:                uint64(s.space.memtable),
 		MemTableStopWritesThreshold: memtables,
 		CacheSize:                   cacheBytes,
 		BytesPerSync:                1 << 20,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -21,8 +22,9 @@ import (
 type note struct {
 	generation uint64
 	marks      marks
-	// logs are the numbers of logs that are not obsolete. Pebble would not miss one.
-	logs map[uint64]bool
+	// files are the names of files that Pebble would not miss: logs that are not obsolete, and the markers that
+	// say which manifest holds.
+	files map[string]bool
 }
 
 // marks says how far each partition was when it was last noted down.
@@ -32,28 +34,29 @@ type mark struct{ number, seq uint64 }
 
 func (m marks) sorted() []int { return slices.Sorted(maps.Keys(m)) }
 
-// The two copies are written in turn: whatever happens to one while it is written, the other is whole.
+// Both copies are written, one after the other: whatever happens to one, the other says the same.
 var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 
 // A watermark of any version begins with markName and ends with the checksum.
 const (
 	markName  = "weirmk"
-	markMagic = markName + "01"
-	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of logs
-	markLog   = 8
-	markEntry = 4 + 8 + 8 // partition, number, sequence number
-	markTail  = 4         // CRC32C of all before
+	markMagic = markName + "02"
+	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of files: each has one byte for the length of its name
+	markEntry = 4 + 8 + 8              // partition, number, sequence number
+	markTail  = 4                      // CRC32C of all before
 )
+
+var errLength = fmt.Errorf("%w: watermark of a wrong length", store.ErrCorrupt)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (n *note) encode() []byte {
-	b := make([]byte, 0, markHead+len(n.logs)*markLog+len(n.marks)*markEntry+markTail)
+	b := make([]byte, 0, markHead+len(n.files)*64+len(n.marks)*markEntry+markTail)
 	b = append(b, markMagic...)
 	b = binary.BigEndian.AppendUint64(b, n.generation)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(n.logs)))
-	for _, log := range slices.Sorted(maps.Keys(n.logs)) {
-		b = binary.BigEndian.AppendUint64(b, log)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(n.files)))
+	for _, name := range slices.Sorted(maps.Keys(n.files)) {
+		b = append(append(b, byte(len(name))), name...)
 	}
 	for _, no := range n.marks.sorted() {
 		b = binary.BigEndian.AppendUint32(b, uint32(no))
@@ -74,14 +77,17 @@ func decodeNote(b []byte) (note, error) {
 	if string(b[:len(markMagic)]) != markMagic {
 		return note{}, errNewer
 	}
-	logs := int64(binary.BigEndian.Uint32(b[markHead-4:])) * markLog
+	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}, files: map[string]bool{}}
 	e := b[markHead:sum]
-	if logs > int64(len(e)) || (int64(len(e))-logs)%markEntry != 0 {
-		return note{}, fmt.Errorf("%w: watermark of a wrong length", store.ErrCorrupt)
+	for files := binary.BigEndian.Uint32(b[markHead-4:]); files > 0; files-- {
+		if len(e) == 0 || int(e[0]) > len(e)-1 {
+			return note{}, errLength
+		}
+		n.files[string(e[1:1+int(e[0])])] = true
+		e = e[1+int(e[0]):]
 	}
-	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}, logs: map[uint64]bool{}}
-	for ; logs > 0; logs, e = logs-markLog, e[markLog:] {
-		n.logs[binary.BigEndian.Uint64(e)] = true
+	if len(e)%markEntry != 0 {
+		return note{}, errLength
 	}
 	for ; len(e) > 0; e = e[markEntry:] {
 		n.marks[int(binary.BigEndian.Uint32(e))] = mark{binary.BigEndian.Uint64(e[4:]), binary.BigEndian.Uint64(e[12:])}
@@ -92,7 +98,7 @@ func decodeNote(b []byte) (note, error) {
 // readNote returns the newer copy of the watermark, an empty one for a new
 // store. One damaged copy is survived, two are not: then nothing vouches for the store.
 func (s *Store) readNote() (note, error) {
-	newest := note{logs: map[uint64]bool{}}
+	newest := note{files: map[string]bool{}}
 	var bad error
 	for _, name := range markFiles {
 		b, err := readFile(s.fs, s.fs.PathJoin(s.dir, name))
@@ -112,28 +118,52 @@ func (s *Store) readNote() (note, error) {
 			newest = n
 		}
 	}
+	if bad == nil && newest.generation == 0 {
+		bad = s.missNote()
+	}
 	if bad == nil || newest.generation > 0 {
 		return newest, nil
 	}
 	if s.opts.AcceptLoss {
-		s.logError("damaged watermark accepted", bad)
+		s.logError("damaged or missing watermark accepted", bad)
 		return newest, nil
 	}
 	return note{}, fmt.Errorf("%w. Put the whole directory back from a backup, or open it with AcceptLoss to go on unchecked", bad)
 }
 
-// writeNote changes the watermark and replaces its older copy. The rename makes it whole or not there.
+// missNote is an error if there is no watermark although the store holds something. A store that crashed before its
+// first log was noted holds nothing.
+func (s *Store) missNote() error {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		info, err := s.fs.Stat(s.fs.PathJoin(s.dir, name))
+		if err != nil {
+			return err
+		}
+		if held := strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, logSuffix); held && info.Size() > 0 {
+			return &LossError{Missing: markFiles[:]}
+		}
+	}
+	return nil
+}
+
+// writeNote changes the watermark and replaces both copies. A rename makes each whole or not there.
 func (s *Store) writeNote(change func(*note)) error {
 	s.noteMu.Lock()
 	defer s.noteMu.Unlock()
 	change(&s.note)
 	s.note.generation++
-	name := s.fs.PathJoin(s.dir, markFiles[s.note.generation%2])
-	if err := writeFile(s.fs, name+".new", s.note.encode()); err != nil {
-		return err
-	}
-	if err := s.fs.Rename(name+".new", name); err != nil {
-		return err
+	for _, file := range markFiles {
+		name := s.fs.PathJoin(s.dir, file)
+		if err := writeFile(s.fs, name+".new", s.note.encode()); err != nil {
+			return err
+		}
+		if err := s.fs.Rename(name+".new", name); err != nil {
+			return err
+		}
 	}
 	return syncDir(s.fs, s.dir)
 }

@@ -46,6 +46,16 @@ func (e *DegradedError) Error() string {
 	return strings.Join(all, "; ")
 }
 
+// Reason is empty while work is accepted.
+func (e *DegradedError) Reason() string {
+	for _, s := range e.Servers {
+		if s.Waits {
+			return fmt.Sprintf("the store acknowledges nothing: a server has %d of %d replicas", s.Have, s.Want)
+		}
+	}
+	return ""
+}
+
 // guard knows how many replicas each primary needs. It looks at the servers
 // often while something is amiss, and seldom while nothing is.
 type guard struct {

@@ -109,6 +109,20 @@ func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int
 	}
 }
 
+// Peek implements [store.Inbox].
+func (s *Store) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	inbox := s.keysOf(partition).inbox
+	read := s.client.B().Xread().Count(int64(max(limit, 1))).Streams().Key(inbox).Id(messageID(after)).Build()
+	streams, err := s.client.Do(ctx, read).AsXRead()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return nil, s.failed(ctx, "read the inbox", partition, err)
+	}
+	return messages(partition, streams[inbox])
+}
+
 func (s *Store) xread(ctx context.Context, inbox, after string, limit int) ([]rueidis.XRangeEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, blockFor+blockGrace)
 	defer cancel()

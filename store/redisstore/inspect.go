@@ -21,6 +21,7 @@ type inspection struct {
 	replicas        []string // addresses that the servers tell of
 	refused, silent []error
 	syncs           bool // all servers can tell of disks
+	failsOver       bool // there are replicas, one of which may be promoted
 }
 
 // inspect holds every server against the mode. One that does not answer is
@@ -42,6 +43,9 @@ func (s *Store) inspect(ctx context.Context) error {
 		i.others(ctx, nodes)
 	}
 	s.waitsForDisks.Store(i.syncs)
+	if len(i.silent) == 0 || i.failsOver {
+		s.failsOver.Store(i.failsOver)
+	}
 	for _, err := range i.silent {
 		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "server not inspected", slog.Any("error", err))
 	}
@@ -63,8 +67,9 @@ func (i *inspection) one(ctx context.Context, address string, c rueidis.Client) 
 	i.syncs = i.syncs && f.syncs()
 	i.replicas = append(i.replicas, f.at...)
 	if bad := f.check(o.Mode, o.Replicas); bad != nil {
-		i.refused = append(i.refused, fmt.Errorf("server %s: %w", address, bad))
+		i.refused = append(i.refused, &SettingsError{address, bad})
 	}
+	i.failsOver = i.failsOver || f.replicas > 0 || !f.primary
 }
 
 // others inspects replicas of which only their primary tells: what is

@@ -12,13 +12,22 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Acquire grants the lease, unless another owner's lasts. The server's clock decides.
+// Acquire grants the lease, unless another owner's lasts, or that owner has precedence. The server's clock decides.
 func (s *Store) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.acquire(ctx, partition, owner, ttl, millis(max(ttl, store.ReturnFor)))
+}
+
+// Reclaim grants the lease, unless another owner's lasts.
+func (s *Store) Reclaim(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.acquire(ctx, partition, owner, ttl, "0")
+}
+
+func (s *Store) acquire(ctx context.Context, partition int, owner string, ttl time.Duration, grace string) (store.Token, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Token{}, err
 	}
 	nonce := newNonce()
-	epoch, err := s.exec(ctx, s.scripts.acquire, s.keysOf(partition).forLease, owner, millis(ttl), decimal(nonce)).AsUint64()
+	epoch, err := s.exec(ctx, s.scripts.acquire, s.keysOf(partition).forLease, owner, millis(ttl), decimal(nonce), grace).AsUint64()
 	switch {
 	case rueidis.IsRedisNil(err):
 		return store.Token{}, store.ErrHeld

@@ -116,7 +116,7 @@ func (s *Store) admit(ctx context.Context) error {
 }
 
 // inspectEvery is how soon a server whose settings were changed is noticed.
-const inspectEvery = time.Minute
+const inspectEvery = 5 * time.Second
 
 // illness is what the last inspection found.
 type illness struct {

@@ -87,13 +87,16 @@ func (p *pair) tell() {
 func (p *pair) step() {
 	p.now += rapid.Int64Range(0, 60_000).Draw(p.T, "µs")
 	p.tell()
-	switch rapid.SampledFrom([]string{"hold", "hold", "hold", "draw", "draw", "draw", "targets", "holdings", "failover"}).Draw(p.T, "call") {
+	switch rapid.SampledFrom([]string{"hold", "hold", "hold", "draw", "draw", "draw", "targets", "units", "holdings", "failover"}).Draw(p.T, "call") {
 	case "hold":
 		p.hold(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 300}).Draw(p.T, "ttl")) * time.Millisecond)
 	case "draw":
 		p.draw()
 	case "targets":
 		p.setTargets()
+	case "units":
+		p.limit.Units = rapid.Int64Range(1, 100).Draw(p.T, "limit")
+		p.table.SetUnits(p.limit.Units)
 	case "holdings":
 		p.holdings()
 	case "failover":

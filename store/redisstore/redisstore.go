@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type Store struct {
 	guard         *guard      // in mode Replicated
 	sentinels     *sentinels  // if there are some
 	waitsForDisks atomic.Bool // all servers can tell what is on the disks of replicas
+	failsOver     atomic.Bool // a server has replicas, one of which may be promoted
 }
 
 var _ store.Store = (*Store)(nil)
@@ -64,6 +66,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		_ = s.Close() // never fails
 		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	if o.Mode == Disk && s.mayFailOver() {
+		o.Logger.LogAttrs(ctx, slog.LevelWarn, "mode disk gives no more than memory here: a replica may be promoted that lacks what was acknowledged; use mode replicated")
 	}
 	s.done.Go(s.watch)
 	if o.Mode == Replicated {
@@ -111,8 +116,22 @@ func retryDelay(attempts int, _ rueidis.Completed, _ error) time.Duration {
 	return time.Millisecond << attempts
 }
 
-// Durability is the mode that was asked for, which the servers were found to give.
-func (s *Store) Durability() string { return s.opts.Mode.String() }
+// Durability is what an acknowledged write survives, as of the last look at the
+// servers: the mode that was asked for, or less. Mode [Disk] gives no more than
+// [Memory] where a replica may be promoted: nobody waits until it has the write. So
+// does mode [Replicated] while replicas are missing, and each mode while the
+// settings of a server keep less.
+func (s *Store) Durability() string {
+	switch m := s.opts.Mode; {
+	case s.ill.get() != nil, m == Disk && s.mayFailOver(), m == Replicated && s.guard.short() != nil:
+		return Memory.String()
+	default:
+		return m.String()
+	}
+}
+
+// mayFailOver reports whether another server may take the place of one.
+func (s *Store) mayFailOver() bool { return s.opts.Primary != "" || s.failsOver.Load() }
 
 // Close ends all calls, also those that wait. What is on the servers stays.
 func (s *Store) Close() error {

@@ -84,14 +84,14 @@ func newScripts() scripts {
 		commit:      newScript(commitLua),
 		closeClaims: newScript(closeClaimsLua),
 		append:      newScript(appendLua),
-		acquire:     rueidis.NewLuaScript(acquireLua),
-		renew:       rueidis.NewLuaScript(renewLua),
+		acquire:     rueidis.NewLuaScript(serverLua + acquireLua),
+		renew:       rueidis.NewLuaScript(serverLua + renewLua),
 		release:     rueidis.NewLuaScript(releaseLua),
 		scan:        rueidis.NewLuaScriptReadOnly(scanLua),
 		swap:        newScript(swapLua),
 		announce:    rueidis.NewLuaScript(announceLua),
 		announced:   rueidis.NewLuaScript(announcedLua),
-		incarnation: rueidis.NewLuaScript(incarnationLua),
+		incarnation: rueidis.NewLuaScript(serverLua + incarnationLua),
 
 		quotaScripts: newQuotaScripts(serverLua),
 	}

@@ -29,7 +29,7 @@ func (s *Spread) of(partition int) *Store { return s.stores[partition%len(s.stor
 // Durability is the least that one of them gives.
 func (s *Spread) Durability() string {
 	for _, m := range []Mode{Memory, Disk} {
-		if slices.ContainsFunc(s.stores, func(one *Store) bool { return one.opts.Mode == m }) {
+		if slices.ContainsFunc(s.stores, func(one *Store) bool { return one.Durability() == m.String() }) {
 			return m.String()
 		}
 	}
@@ -97,6 +97,11 @@ func (s *Spread) Read(ctx context.Context, partition int, after uint64, limit in
 	return s.of(partition).Read(ctx, partition, after, limit)
 }
 
+// Peek implements [store.Inbox].
+func (s *Spread) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	return s.of(partition).Peek(ctx, partition, after, limit)
+}
+
 // Commit implements [store.State].
 func (s *Spread) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
 	return s.of(partition).Commit(ctx, partition, tok, b)
@@ -120,6 +125,11 @@ func (s *Spread) Scan(ctx context.Context, partition int, prefix []byte, yield f
 // Acquire implements [store.Leases].
 func (s *Spread) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
 	return s.of(partition).Acquire(ctx, partition, owner, ttl)
+}
+
+// Reclaim implements [store.Witness].
+func (s *Spread) Reclaim(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
+	return s.of(partition).Reclaim(ctx, partition, owner, ttl)
 }
 
 // Renew implements [store.Leases].

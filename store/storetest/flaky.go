@@ -155,6 +155,13 @@ func (f *Flaky) Read(ctx context.Context, partition int, after uint64, limit int
 	})
 }
 
+// Peek may fail as Read does.
+func (f *Flaky) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	return asked(ctx, f, OpRead, partition, func() ([]store.Message, error) {
+		return f.Store.Peek(ctx, partition, after, limit)
+	})
+}
+
 // Commit may fail.
 func (f *Flaky) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
 	return f.around(ctx, OpCommit, partition, func() error {

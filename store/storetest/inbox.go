@@ -25,6 +25,25 @@ var inboxCases = []testCase{
 			}
 		}
 	}},
+	{"a peek shows what there is, and does not wait", func(t *testing.T, s store.Store) {
+		m, err := s.Peek(t.Context(), part, 0, 10)
+		must(t, err)
+		want(t, "messages of an empty inbox", len(m), 0)
+		for _, b := range []string{"one", "two", "three"} {
+			appendMessage(t, s, part, b)
+		}
+		m, err = s.Peek(t.Context(), part, 0, 2)
+		must(t, err)
+		want(t, "messages", len(m), 2)
+		want(t, "body", string(m[1].Body), "two")
+		m, err = s.Peek(t.Context(), part, m[1].Seq, 2)
+		must(t, err)
+		want(t, "messages behind them", len(m), 1)
+		want(t, "body", string(m[0].Body), "three")
+		m, err = s.Peek(t.Context(), part, m[0].Seq, 2)
+		must(t, err)
+		want(t, "messages behind the last", len(m), 0)
+	}},
 	{"claims of a generation that is over are refused, and those made before stay", func(t *testing.T, s store.Store) {
 		must(t, s.Append(t.Context(), part, []byte("one"), store.Claim{Key: "k", Value: []byte("1"), Generation: 3}))
 		must(t, s.CloseClaims(t.Context(), part, 4))

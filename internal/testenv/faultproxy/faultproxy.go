@@ -50,12 +50,12 @@ type Proxy struct {
 	// Addr is where it listens, as host:port.
 	Addr string
 
-	server string
 	listen *net.TCPListener
 	end    context.Context // of the proxy
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
+	server  string
 	faults  Faults
 	changed chan struct{} // closed when faults is replaced
 	links   map[*link]struct{}
@@ -108,6 +108,21 @@ func (p *Proxy) Reset() {
 	for l := range p.links {
 		l.reset()
 	}
+}
+
+// Redirect forwards to another server from now on, and cuts the connections to the former one.
+func (p *Proxy) Redirect(server string) {
+	p.mu.Lock()
+	p.server = server
+	p.mu.Unlock()
+	p.Reset()
+}
+
+// target is the server to forward to.
+func (p *Proxy) target() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server
 }
 
 // Connections is how many are open now.

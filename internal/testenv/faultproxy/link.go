@@ -54,7 +54,7 @@ func (l *link) connect() bool {
 		return false
 	}
 	d := net.Dialer{Timeout: dialIn}
-	c, err := d.DialContext(l.proxy.end, "tcp", l.proxy.server)
+	c, err := d.DialContext(l.proxy.end, "tcp", l.proxy.target())
 	if err != nil {
 		return false
 	}

@@ -1,7 +1,7 @@
 -- books: the books of one limit, as package quota has them. It is put before hold and draw, behind server.
 -- KEYS[1]  weir:{stage:q:RESOURCE:WINDOW}:meta     hash  run: server that keeps the books, learn: when it begins to give, ttl: longest yet,
 --                                                        sum: of the permits, last: time of the newest, epoch: of the targets
--- KEYS[2]  weir:{stage:q:RESOURCE:WINDOW}:nodes    hash  node -> until, out, client, call, held, used, want, weight, drawn
+-- KEYS[2]  weir:{stage:q:RESOURCE:WINDOW}:nodes    hash  node -> until, out, client, call, held, used, want, weight, drawn, quota, limit
 -- KEYS[3]  weir:{stage:q:RESOURCE:WINDOW}:targets  hash  node -> target
 -- KEYS[4]  weir:{stage:q:RESOURCE:WINDOW}:permits  list  time:units, oldest first
 -- ARGV[1]  units    ARGV[2]  window    ARGV[3]  how long a permit counts    ARGV[4]  grain of the permits' times

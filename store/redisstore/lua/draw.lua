@@ -7,14 +7,19 @@ if now < learn then
   save()
   return { 0, learn - now }
 end
-local targets, promised = {}, 0
+local targets, aimed, promised = {}, 0, 0
 local list = redis.call('HGETALL', KEYS[3])
 for i = 1, #list, 2 do targets[list[i]] = tonumber(list[i + 1]) end
 list = redis.call('HGETALL', KEYS[2])
 for i = 1, #list, 2 do
+  if now < tonumber(string.match(list[i + 1], '^%d+')) then aimed = aimed + (targets[list[i]] or 0) end
+end
+for i = 1, #list, 2 do
   local ends, out = string.match(list[i + 1], '^(%d+) (%d+)')
   if now < tonumber(ends) then
-    promised = promised + math.max(out, targets[list[i]] or 0)
+    local target = targets[list[i]] or 0
+    if aimed > units then target = math.ceil(target * units / aimed) end -- targets of a limit that was higher
+    promised = promised + math.max(out, target)
   elseif now < ends + window then
     promised = promised + out
   end

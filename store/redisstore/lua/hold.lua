@@ -2,18 +2,24 @@
 -- KEYS, ARGV[1] to ARGV[7]  see books
 -- ARGV[8]  node    ARGV[9]  client    ARGV[10]  number of its call    ARGV[11]  held    ARGV[12]  used    ARGV[13]  want    ARGV[14]  weight    ARGV[15]  drawn
 -- returns  the quota, nil when the same client's later call was here before
-local room, own = units, 0
+local room, own, targets = units, 0, {}
+local list = redis.call('HGETALL', KEYS[3])
+for i = 1, #list, 2 do targets[list[i]] = tonumber(list[i + 1]) end
+local target = targets[ARGV[8]] or 0
+local aimed = target -- at by this node and all others whose quota has not ended
 local nodes = redis.call('HGETALL', KEYS[2])
 for i = 1, #nodes, 2 do
   local ends, out = string.match(nodes[i + 1], '^(%d+) (%d+)')
   if nodes[i] == ARGV[8] then
     local client, call = string.match(nodes[i + 1], '^%d+ %d+ (%S+) (%d+)')
     if client == ARGV[9] and tonumber(call) > tonumber(ARGV[10]) then return false end
-    if ends + window > now then own = tonumber(out) end
+    local given, limit = string.match(nodes[i + 1], '(%d+) (%d+)$')
+    if ends + window > now and tonumber(limit) <= units then own = tonumber(given) end -- else it is a part of a limit that was lowered
   elseif ends + window <= now then
     redis.call('HDEL', KEYS[2], nodes[i])
   else
     room = room - out
+    if now < tonumber(ends) then aimed = aimed + (targets[nodes[i]] or 0) end
   end
 end
 
@@ -39,10 +45,11 @@ if ttl == 0 then
 elseif now < learn then
   quota = held
 else
-  local target = tonumber(redis.call('HGET', KEYS[3], ARGV[8]) or 0)
-  quota = math.min(target, math.max(room - peak(), own, 0))
+  if aimed > units then target = math.ceil(target * units / aimed) end -- targets of a limit that was higher
+  quota = math.min(target, math.max(room - peak(), math.min(own, room), 0))
 end
 local said = { whole(now + ttl), whole(math.max(held, used, quota)), ARGV[9], ARGV[10], whole(held), unpack(ARGV, 12, 15) }
+said[#said + 1], said[#said + 2] = whole(quota), ARGV[1]
 redis.call('HSET', KEYS[2], ARGV[8], table.concat(said, ' '))
 save()
 return whole(quota)

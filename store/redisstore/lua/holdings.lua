@@ -1,5 +1,5 @@
 -- holdings: list what the nodes said last whose quota has not ended.
--- KEYS[1]  weir:{stage:q:RESOURCE:WINDOW}:nodes  hash  node -> until, out, client, call, held, used, want, weight, drawn
+-- KEYS[1]  weir:{stage:q:RESOURCE:WINDOW}:nodes  hash  node -> until, out, client, call, held, used, want, weight, drawn, quota, limit
 -- returns  node, held, used, want, weight, drawn, node, ...
 local live, nodes = {}, redis.call('HGETALL', KEYS[1])
 for i = 1, #nodes, 2 do

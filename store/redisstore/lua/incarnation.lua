@@ -3,4 +3,4 @@
 -- ARGV[1]  a fresh name
 -- returns  run id of the server, ':', name
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
-return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. ':' .. redis.call('GET', KEYS[1])
+return run .. ':' .. redis.call('GET', KEYS[1])

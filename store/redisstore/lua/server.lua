@@ -1,4 +1,4 @@
--- server: what the scripts of quotas ask of the server they run on. It is put before each of them.
+-- server: what scripts about leases, incarnations and quotas ask of the server they run on. It is put before each of them.
 -- gives  now, in microseconds    run, the server's identity    began, when it started at the latest
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -1,0 +1,42 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Bounds of what answers take in memory.
+const (
+	smallAnswer  = 256 << 10 // bytes that every call may read
+	largeAnswers = 8         // answers beyond that which are read and decoded at once
+	maxParts     = 250_000   // names, values and brackets of an answer
+)
+
+// Memory bounds what the answers of endpoints take at once. Steps that share one
+// share the bound: a large answer waits until others have been read.
+type Memory struct{ large *semaphore.Weighted }
+
+// NewMemory returns the memory of one process.
+func NewMemory() *Memory { return &Memory{semaphore.NewWeighted(largeAnswers)} }
+
+// read reads an answer. It waits for its turn if the answer is large, within the
+// time that the call has. The function tells when the answer is no longer needed.
+func (m *Memory) read(ctx context.Context, buf *bytes.Buffer, resp *http.Response) (done func(), err error) {
+	done = func() {}
+	if _, err := io.CopyN(buf, resp.Body, smallAnswer); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return done, err
+	}
+	if err := m.large.Acquire(ctx, 1); err != nil {
+		return done, err
+	}
+	_, err = buf.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1-smallAnswer))
+	return func() { m.large.Release(1) }, err
+}

@@ -1,0 +1,72 @@
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/internal/planted"
+)
+
+// hasten is by how much a halving is sooner where the resource is known to be well.
+const hasten = 8
+
+// halve has both halves of a task that failed as a whole tried again. If another
+// task of the resource has ended well since the failure before, the items are to
+// blame and not the resource: the halves need not wait long. If none has, they
+// wait as the backoff says, or until one does.
+func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration) {
+	s, n := t.at, len(t.Items)
+	slow := max(after, m.delay(s, max(next.fails, t.Attempt)))
+	next.soon = max(after, m.delay(s, 1)/hasten)
+	next.failed = now
+	healthy := s.lane.healthy > t.failed()
+	first, second := next, next
+	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
+	halves := []*retryTask{&first, &second}
+	if planted.Is(planted.HalfLost) {
+		halves = halves[:1]
+	}
+	for _, h := range halves {
+		if healthy {
+			m.schedule(now, h, next.soon)
+			continue
+		}
+		m.schedule(now, h, slow)
+		s.lane.await(h)
+	}
+}
+
+// await has a half tried as soon as the resource is known to be well. Those that
+// have been tried without that are forgotten when they are many.
+func (lane *resource) await(h *retryTask) {
+	if len(lane.halves) == cap(lane.halves) {
+		lane.halves = slices.DeleteFunc(lane.halves, func(h *retryTask) bool { return !h.counted })
+	}
+	lane.halves = append(lane.halves, h)
+}
+
+// failed is when the task failed before, or when it was first started.
+func (t *Task) failed() int64 {
+	if t.retry == nil {
+		return t.started
+	}
+	return t.retry.failed
+}
+
+// proveHealthy takes note that a task of the lane has ended with answers for its
+// items: halves that wait for the resource to recover wait no longer.
+func (m *Machine) proveHealthy(now int64, lane *resource) {
+	lane.healthy = now
+	for _, h := range lane.halves {
+		h.at.bulk.lastDue = now // the others of them are hastened, too
+	}
+	for _, h := range lane.halves {
+		if soon := now + int64(h.soon); h.counted && soon < h.due {
+			h.due = min(h.due, lane.plan.Reserve(now, soon, len(h.items), float64(lane.limits.Rate)))
+			h.at.bulk.lastDue = max(h.at.bulk.lastDue, h.due)
+			m.waits.push(wait{due: h.due, retry: h})
+		}
+	}
+	clear(lane.halves)
+	lane.halves = lane.halves[:0]
+}

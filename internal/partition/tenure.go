@@ -1,0 +1,99 @@
+package partition
+
+import (
+	"errors"
+
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/store"
+)
+
+// Tenure records that a node owns the partition, and how that ended. It is
+// written before the first task of an owner starts, and again when the owner
+// hands the partition over. An owner that finds a tenure which has not ended
+// knows that the one before died, and may have died of a task; see risk.go.
+type Tenure struct {
+	Node  string `json:"node"`
+	Ended bool   `json:"ended,omitempty"`
+	// AtRisk says that items were left that may have been in flight when a process
+	// died, or whose tasks did not end in time: the next owner marks them, too.
+	AtRisk bool `json:"at_risk,omitempty"`
+}
+
+// tenure is how far the machine is with the record of its own.
+type tenure struct {
+	stage   tenureStage
+	crashed bool  // the owner before did not hand the partition over
+	risky   bool  // items may have been in flight when a process died
+	since   int64 // when the partition was loaded
+}
+
+type tenureStage uint8
+
+const (
+	tenureNone    tenureStage = iota // not recorded: nothing may start
+	tenureWriting                    // being recorded, or its end is
+	tenureHeld                       // recorded
+	tenureEnded                      // its end is recorded
+)
+
+func tenureKey() []byte { return []byte{kindTenure} }
+
+// loadTenure reads how the owner before ended.
+func (m *Machine) loadTenure(now int64, rows Rows) error {
+	m.tenure.since = now
+	var t Tenure
+	err := readJSON(rows, tenureKey(), &t)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own has not died
+	m.tenure.crashed = m.tenure.crashed || planted.Is(planted.BlameWithoutDeath)
+	m.tenure.risky = m.cfg.Node != "" && (!t.Ended || t.AtRisk)
+	return nil
+}
+
+// beginTenure records the tenure once there is something to run.
+func (m *Machine) beginTenure() {
+	if m.tenure.stage == tenureNone && len(m.bulks) > 0 && m.cfg.Node != "" {
+		m.tenure.stage = tenureWriting
+		m.gen.tenure = &Tenure{Node: m.cfg.Node}
+	}
+}
+
+// mayStart reports whether a death from now on would be noticed.
+func (m *Machine) mayStart() bool { return m.cfg.Node == "" || m.tenure.stage == tenureHeld }
+
+// Close has the end of the tenure recorded, and reports whether that is durable.
+// The owner calls it when it has nothing left to do, until it returns true.
+func (m *Machine) Close() bool {
+	switch m.tenure.stage {
+	case tenureHeld:
+		m.tenure.stage = tenureWriting
+		m.gen.tenure = &Tenure{Node: m.cfg.Node, Ended: true, AtRisk: m.atRisk()}
+		return false
+	case tenureWriting:
+		return false
+	default:
+		return true
+	}
+}
+
+// recorded takes note that a tenure, or its end, is durable.
+func (m *Machine) recorded(t *Tenure) {
+	switch {
+	case t == nil:
+	case t.Ended:
+		m.tenure.stage = tenureEnded
+	default:
+		m.tenure.stage = tenureHeld
+	}
+}
+
+func (m *Machine) writeTenure(b *store.Batch, g *generation) {
+	if g.tenure != nil {
+		b.Set = append(b.Set, SealJSON(tenureKey(), g.tenure))
+	}
+}

@@ -1,0 +1,295 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
+)
+
+// CodeCrashedNode is the code of an item that fails because it ends its process.
+const CodeCrashedNode = "crashed_node"
+
+const crashedMessage = "the process ended each time this item ran, at last with nothing else running"
+
+// Trials lets one suspect at a time run on a node, whatever partition it is of:
+// if the process dies then, no other suspect can be blamed for it.
+type Trials interface {
+	// Take asks for the node's turn. If it is false the machine is advanced again when it is worth asking.
+	Take() bool
+	// Quiet asks for the rest of the node to start nothing, and reports whether nothing else runs. It is for
+	// the one that has the turn.
+	Quiet() bool
+	// Give ends the turn, and lets the rest of the node go on.
+	Give()
+}
+
+// How a suspect is run, by the deaths that it is suspected of. Each death with a
+// mark leads to the next; there is no way back but to survive.
+const (
+	suspectTask  = 1 // a whole task, beside whatever is not suspect
+	suspectItem  = 2 // one item, beside whatever is not suspect
+	suspectAlone = 3 // one item, and nothing else on the node
+	suspectAgain = 4 // the same once more: a process can also be killed from outside
+	guilty       = 5 // it ran alone twice, and the process died both times
+)
+
+const (
+	limitsFor  = int64(5 * time.Second)        // waiting for what limits allow, without a mark
+	markedFor  = int64(50 * time.Millisecond)  // a mark without a start; twice as long each time
+	quietFor   = int64(time.Minute)            // waiting for the rest of the node to be quiet
+	quietAgain = int64(30 * time.Second)       // between two of those
+	trialLook  = int64(100 * time.Millisecond) // between looks at what cannot start
+)
+
+// trial is the suspect that runs, or is about to.
+type trial struct {
+	task  *retryTask // nil: none
+	stage trialStage
+	until int64 // when to give up waiting
+	wake  int64 // when to look again
+}
+
+type trialStage uint8
+
+const (
+	trialAsking  trialStage = iota // for the node's turn
+	trialQuiet                     // for the rest of the node to be quiet
+	trialOpen                      // for its lane to be open
+	trialMarking                   // until its mark is durable
+	trialMarked                    // for a permit
+	trialRunning
+)
+
+// alone reports whether nothing but the suspect may start.
+func (t *trial) alone() bool {
+	return t.task != nil && t.task.crashes >= suspectAlone && t.stage > trialAsking && !planted.Is(planted.TrialInCompany)
+}
+
+// examine says what a task that was loaded is suspected of. If a process died
+// after its mark was written it is one step closer to being guilty.
+func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
+	if !started || !m.tenure.crashed {
+		return []*retryTask{r}
+	}
+	was := r.crashes
+	switch {
+	case was == 0:
+		r.crashes = suspectTask
+	case len(r.items) > 1:
+		r.crashes = suspectItem
+		return r.singles()
+	case was < suspectAlone:
+		r.crashes = suspectAlone
+	case was < suspectAgain:
+		r.crashes = suspectAgain
+	case !planted.Is(planted.CrashForgiven):
+		r.crashes = guilty
+		m.condemned = append(m.condemned, r)
+		return nil
+	}
+	return []*retryTask{r}
+}
+
+// singles makes a task of each item.
+func (r *retryTask) singles() (all []*retryTask) {
+	for i := range r.items {
+		one := *r
+		one.items = r.items[i : i+1 : i+1]
+		all = append(all, &one)
+	}
+	return all
+}
+
+// condemn fails the items that were found guilty, and has the worst suspects run first.
+func (m *Machine) condemn(now int64) {
+	for _, r := range m.condemned {
+		b := r.at.bulk
+		t := &Task{at: r.at, l: r.l, Items: r.items, Attempt: r.attempt}
+		for _, item := range r.items {
+			m.itemFailed(t, item, CodeCrashedNode, crashedMessage)
+			m.guilty = append(m.guilty, Guilty{b.spec.ID, r.at.def.Name, r.l.base + int64(item)})
+		}
+		r.l.survived(r.items)
+		m.dirty(r.l)
+		m.touch(b)
+		m.judge(now, b)
+		m.settle(now, b)
+	}
+	m.condemned = nil
+	slices.SortStableFunc(m.suspects, func(a, b *retryTask) int { return cmp.Compare(b.crashes, a.crashes) })
+}
+
+// tryTrial takes the next suspect a step further, and appends its task if it starts.
+func (m *Machine) tryTrial(now int64, tasks []*Task) []*Task {
+	t := &m.trial
+	t.wake = Never
+	if len(m.suspects) == 0 && t.task == nil || t.stage == trialRunning || m.stopped || m.behind() || !m.mayStart() {
+		return tasks
+	}
+	if t.task != nil && t.task.at.bulk.state != weir.BulkRunning {
+		m.putBack(now, 0)
+	}
+	if t.task == nil && !m.nextSuspect(now) {
+		return tasks
+	}
+	if t.stage == trialAsking {
+		m.askTrial(now)
+	}
+	if t.stage == trialQuiet {
+		m.awaitQuiet(now)
+	}
+	if t.stage == trialOpen {
+		m.awaitOpen(now)
+	}
+	if t.stage == trialMarked {
+		tasks = m.startTrial(now, tasks)
+	}
+	return tasks
+}
+
+// nextSuspect chooses the first that may run. What has ended or is being cancelled is forgotten.
+func (m *Machine) nextSuspect(now int64) bool {
+	m.suspects = slices.DeleteFunc(m.suspects, func(r *retryTask) bool { return r.at.bulk.stopping() })
+	i := slices.IndexFunc(m.suspects, func(r *retryTask) bool { return r.due <= now && r.at.bulk.state == weir.BulkRunning })
+	if i < 0 {
+		m.trial.wake = now + trialLook
+		return false
+	}
+	r := m.suspects[i]
+	m.suspects = slices.Delete(m.suspects, i, i+1)
+	if rest := r.split(r.at.chunk); rest != nil {
+		m.suspects = append(m.suspects, rest)
+	}
+	m.trial = trial{task: r, wake: Never}
+	return true
+}
+
+func (m *Machine) askTrial(now int64) {
+	t := &m.trial
+	if m.cfg.Trials != nil && !m.cfg.Trials.Take() {
+		return // it is woken
+	}
+	if t.task.crashes >= suspectAlone {
+		t.stage, t.until = trialQuiet, now+quietFor
+		return
+	}
+	t.stage, t.until = trialOpen, now+limitsFor
+}
+
+// awaitQuiet lets a suspect that is to run alone go on once nothing else runs. Tasks
+// that run for longer than that has to wait let it run in their company at last.
+func (m *Machine) awaitQuiet(now int64) {
+	t := &m.trial
+	switch {
+	case planted.Is(planted.TrialInCompany), m.inFlight == 0 && (m.cfg.Trials == nil || m.cfg.Trials.Quiet()):
+		t.stage, t.until = trialOpen, now+limitsFor
+	case now >= t.until:
+		if t.task.unquiet++; t.task.unquiet%3 == 0 {
+			t.task.crashes = suspectItem
+		}
+		m.putBack(now, quietAgain)
+	default:
+		t.wake = now + trialLook
+	}
+}
+
+// awaitOpen marks the suspect when its lane is open. It is marked no sooner: a
+// process that is killed while a mark waits counts against an item that did not run.
+func (m *Machine) awaitOpen(now int64) {
+	t, r := &m.trial, m.trial.task
+	s := r.at
+	at, open := m.queue.Open(now, s.entry)
+	switch {
+	case open && !s.crowded() && !s.pace.waits:
+		t.stage, t.until = trialMarking, now+markedFor<<min(r.waited, 7)
+		m.noteStart(r)
+	case now >= t.until:
+		m.putBack(now, int64(time.Second))
+		m.trial.wake = now
+	default:
+		t.wake = min(at, now+trialLook)
+	}
+}
+
+// startTrial starts the suspect as soon as it gets a permit. One that waits for
+// too long gives its mark back, and tries for longer the next time.
+func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
+	t, r := &m.trial, m.trial.task
+	s := r.at
+	at := now + trialLook
+	if !s.crowded() && !s.pace.waits {
+		pick, next, ok := m.queue.Take(now, s.entry, len(r.items))
+		if ok {
+			k := m.newTask()
+			k.at, k.pick, k.started = s, pick, now
+			m.useRetry(s, k, r)
+			m.leaveWait(r)
+			m.launch(now, k)
+			s.lane.counts.started++
+			t.stage = trialRunning
+			return append(tasks, k)
+		}
+		at = min(at, next)
+	}
+	if t.wake = min(at, t.until); now >= t.until {
+		r.waited++
+		m.putBack(now, at-now)
+		m.trial.wake = now
+	}
+	return tasks
+}
+
+// putBack takes the mark of a suspect that did not start back, and lets others go first.
+func (m *Machine) putBack(now, after int64) {
+	t := &m.trial
+	r := t.task
+	r.started, r.due = false, now+after
+	m.dirty(r.l)
+	m.suspects = append(m.suspects, r)
+	m.giveTurn()
+}
+
+// endTrial lets the next suspect run, now that this one has ended without ending the process.
+func (m *Machine) endTrial(r *retryTask) {
+	if r != nil && r == m.trial.task {
+		m.giveTurn()
+	}
+}
+
+func (m *Machine) giveTurn() {
+	had := m.trial.stage > trialAsking
+	m.trial = trial{wake: Never}
+	if had && m.cfg.Trials != nil {
+		m.cfg.Trials.Give()
+	}
+}
+
+// Suspects is the number of items that may have ended a process and have not been tried since.
+func (m *Machine) Suspects() (items int) {
+	for _, r := range m.suspects {
+		items += len(r.items)
+	}
+	if r := m.trial.task; r != nil {
+		items += len(r.items)
+	}
+	return items
+}
+
+// Trying reports whether a suspect runs.
+func (m *Machine) Trying() bool { return m.trial.stage == trialRunning }
+
+// Guilty is an item that was found to end its process.
+type Guilty struct {
+	Bulk weir.BulkID
+	Step string
+	Item int64 // its place in the bulk action
+}
+
+// Guilty lists the items that failed when the partition was loaded.
+func (m *Machine) Guilty() []Guilty { return m.guilty }
+
+// Crashed reports whether the owner before died.
+func (m *Machine) Crashed() bool { return m.tenure.crashed }

@@ -1,0 +1,37 @@
+package sched
+
+import "math"
+
+// Take reserves what a task of e needs, out of turn: for the rare task that has
+// to run at a certain moment. Limits and caps hold, and the tenant is not
+// charged. A refusal says when asking again makes sense, math.MaxInt64 if that
+// is not known.
+func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) {
+	if at, ok := q.Open(now, e); !ok {
+		return Pick{}, at, false
+	}
+	g, r := e.group, e.flow.tier.r
+	if at, ok := r.gate.Take(now, cost, max(r.weight, 1), false); !ok {
+		return Pick{}, at, false
+	}
+	r.countBusy(now)
+	q.inFlight++
+	r.inFlight++
+	g.tenant.inFlight++
+	g.inFlight++
+	return Pick{Entry: e, Cost: cost, Lane: LaneTier}, now, true
+}
+
+// Open reports whether a task of e could be taken now, but for rates and
+// concurrency. If not it says when asking again makes sense, as Take does.
+func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
+	g, f := e.group, e.flow
+	r := f.tier.r
+	switch {
+	case r.closed > now:
+		return r.closed, false
+	case q.full(), r.paused, g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
+		return math.MaxInt64, false
+	}
+	return now, true
+}
