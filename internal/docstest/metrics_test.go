@@ -80,8 +80,9 @@ func running(t *testing.T) (all []*prometheus.Desc) {
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+	last := func(d *prometheus.Desc) bool { return strings.Contains(d.String(), `"weir_item_attempts_total"`) } // of the collector that is registered last
 	for range 2000 {
-		if all = descriptions(reg); slices.ContainsFunc(all, func(d *prometheus.Desc) bool { return strings.Contains(d.String(), `"weir_nodes"`) }) {
+		if all = descriptions(reg); slices.ContainsFunc(all, last) {
 			return all
 		}
 		<-tick.C

@@ -56,7 +56,7 @@ type bulk struct {
 	groups   *fault.Groups // its failures that a commit carries; nil: none
 	causes   []Cause       // why calls failed, the newest last
 
-	opens      *generation // carries the decision that more than the canary may run; nil: that is durable, or was never made
+	opens      *generation // carries what has to be durable before more may run: see runRest, confirmFirst; nil: it is
 	specIn     *generation // the generation that already writes its spec
 	tells      *generation // the generation that already has an event of it
 	tellsAt    int         // where that is
@@ -169,7 +169,7 @@ func (b *bulk) unopened() int64 {
 	switch {
 	case b.shard != nil:
 		return b.shard.given - b.opened
-	case b.status.Phase == canaryPhase || b.opens != nil:
+	case b.status.Phase == canaryPhase || b.status.Phase == mainPhase && b.opens != nil:
 		return b.spec.Canary.Items - b.opened
 	}
 	return b.spec.Items - b.opened

@@ -191,7 +191,7 @@ func (m *Machine) Committed(now int64) {
 	m.recorded(g.tenure)
 	m.markDurable(now, g)
 	m.arriveAll(now, g)
-	m.openRest(now, g)
+	m.openConfirmed(now, g)
 	for _, r := range g.retries {
 		m.retryDue(now, r)
 	}

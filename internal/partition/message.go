@@ -163,6 +163,7 @@ func (m *Machine) create(now int64, c *Created) {
 	m.writeSpec(b)
 	m.touch(b)
 	m.await(now, b)
+	m.confirmFirst(now, b)
 	if b.atHome() {
 		m.topUp(b)
 	} else if b.steps != nil {

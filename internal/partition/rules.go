@@ -42,6 +42,18 @@ func (m *Machine) spend(now int64, s *step, items int) {
 	m.waits.push(wait{due: p.next, paced: s})
 }
 
+// confirmFirst keeps a new bulk action with a rate of its own back until the commit that
+// creates it is confirmed: until then a takeover would create it anew, and start its first
+// task again without knowing of the one that its rate had room for.
+func (m *Machine) confirmFirst(now int64, b *bulk) {
+	for _, s := range b.steps {
+		if s.pace.rate > 0 {
+			s.pace.waits, b.opens = true, m.gen
+			m.offer(now, s)
+		}
+	}
+}
+
 // repace has a step that its own rate holds up wait as long as the new rate
 // says: one that was all but stopped must not stay so.
 func (m *Machine) repace(now int64, s *step, was float64) {

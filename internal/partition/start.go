@@ -139,11 +139,14 @@ func (m *Machine) runRest(now int64, b *bulk) {
 	m.goAhead(now, b)
 }
 
-// openRest lets the rest run of what the confirmed commit approves of.
-func (m *Machine) openRest(now int64, g *generation) {
+// openConfirmed lets run what waited for the commit that has now been confirmed.
+func (m *Machine) openConfirmed(now int64, g *generation) {
 	for _, b := range g.touched {
 		if b.opens == g {
 			b.opens = nil
+			for _, s := range b.steps {
+				m.paceDue(now, s)
+			}
 			m.offerAll(now, b)
 		}
 	}

@@ -179,8 +179,12 @@ func TestAnOwnRateHoldsOverATakeover(t *testing.T) {
 	c := tried(false)
 	c.Canary, c.Rates = nil, map[string]float64{"a": 10}
 	b.message(envelope{Created: c})
+	if do := b.advance(); len(do.Start) != 0 {
+		t.Fatalf("%d tasks start before it is stored, want none: the next owner would not know of them", len(do.Start))
+	}
+	b.commit()
 	if got := b.settle(); len(got) != 1 {
-		t.Fatalf("%d tasks start at once, want 1", len(got))
+		t.Fatalf("%d tasks start then, want 1", len(got))
 	}
 	b.reload()
 	if got := b.settle(); len(got) != 0 {

@@ -243,12 +243,13 @@ func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 }
 
 // putBack takes the mark of a suspect that did not start back, and lets others go first.
+// One whose bulk action is being cancelled, or has ended, is forgotten.
 func (m *Machine) putBack(now, after int64) {
-	t := &m.trial
-	r := t.task
-	r.started, r.due = false, now+after
-	m.dirty(r.l)
-	m.suspects = append(m.suspects, r)
+	if r := m.trial.task; !r.at.bulk.stopping() {
+		r.started, r.due = false, now+after
+		m.dirty(r.l)
+		m.suspects = append(m.suspects, r)
+	}
 	m.giveTurn()
 }
 
