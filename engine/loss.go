@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -119,6 +120,25 @@ func (b *lossBook) of(partition int) (storedLoss, bool) {
 	return b.list[i], true
 }
 
+// without returns those of the partitions that are not stopped.
+func (b *lossBook) without(partitions []int) []int {
+	return slices.DeleteFunc(partitions, func(p int) bool {
+		_, stopped := b.of(p)
+		return stopped
+	})
+}
+
+// any returns a loss for which a partition is stopped.
+func (b *lossBook) any() (storedLoss, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.list, storedLoss.open)
+	if i < 0 {
+		return storedLoss{}, false
+	}
+	return b.list[i], true
+}
+
 // stop notes a loss, unless the partition is stopped already.
 func (b *lossBook) stop(e *LossError) {
 	if _, stopped := b.of(e.Partition); !stopped {
@@ -197,6 +217,35 @@ func (e *Engine) noteStoreLosses(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// KeysLost returns an error that wraps a *[LossError] while a partition is stopped:
+// an idempotency key that is not in the store may be among what the store lost.
+func (e *Engine) KeysLost() error {
+	if l, stopped := e.losses.any(); stopped {
+		return fmt.Errorf("the idempotency key is not in the store, and may be among what it lost: %w", l.error())
+	}
+	return nil
+}
+
+// takesWork returns an error that wraps a *[LossError] if a bulk action must not be
+// accepted in a partition: it is stopped, or the idempotency key may have been
+// lost. One that has the claim already was accepted before, and is found by it.
+func (e *Engine) takesWork(ctx context.Context, p int, claim string, keyed bool) error {
+	var refused error
+	if l, stopped := e.losses.of(p); stopped {
+		refused = l.error()
+	} else if keyed {
+		refused = e.KeysLost()
+	}
+	if refused == nil || claim == "" {
+		return refused
+	}
+	_, err := e.store.Claimed(ctx, p, claim)
+	if errors.Is(err, store.ErrNotFound) {
+		return refused
+	}
+	return err
 }
 
 // Losses lists the losses of all partitions that the store remembers, oldest first.

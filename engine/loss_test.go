@@ -21,12 +21,17 @@ type lossy struct {
 	whole *memstore.Moment   // before the loss
 }
 
+// underKey is the idempotency key of what was under way.
+const underKey = "under way"
+
 // loseWork has a node run for half a minute, and sets the store back to a moment that it does not remember.
 func loseWork(t *testing.T) *lossy {
 	t.Helper()
 	l := &lossy{timeMachine: newTimeMachine()}
 	r := start(t, l.timeMachine, one, action(paced(&l.calls)))
-	l.under = submit(t, r, spec(paced(&l.calls)), numbers(5000))
+	long := spec(paced(&l.calls))
+	long.IdempotencyKey = underKey
+	l.under = submit(t, r, long, numbers(5000))
 	time.Sleep(3 * time.Second)
 	moment := l.Save()
 	quick := spec(paced(&l.calls))

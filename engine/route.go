@@ -63,11 +63,11 @@ func (e *Engine) lookAgain(ctx context.Context) error {
 
 // choose takes one of a tenant's two partitions: where it is at work already, so
 // that it is in one queue and gains nothing by being in two, or else the one with
-// less to do.
+// less to do. A stopped partition is never chosen.
 func (e *Engine) choose(ctx context.Context, t *route.Table, tenant string) (int, error) {
-	a, b := t.Candidates(tenant)
-	if a == b {
-		return a, nil
+	a, b, err := e.candidates(t, tenant)
+	if err != nil || a == b {
+		return a, err
 	}
 	if p := e.placed.find(tenant); p == a || p == b {
 		return p, nil
@@ -89,6 +89,28 @@ func (e *Engine) choose(ctx context.Context, t *route.Table, tenant string) (int
 	}
 	e.placed.note(tenant, p)
 	return p, nil
+}
+
+// candidates returns the partitions that a tenant's bulk action may go to. If one of
+// its two is stopped, that is the other alone; if both are, the first of the
+// others that runs. It returns a *[LossError] if all partitions are stopped.
+func (e *Engine) candidates(t *route.Table, tenant string) (a, b int, err error) {
+	a, b = t.Candidates(tenant)
+	lossA, stoppedA := e.losses.of(a)
+	_, stoppedB := e.losses.of(b)
+	switch {
+	case !stoppedA && !stoppedB:
+		return a, b, nil
+	case !stoppedA:
+		return a, a, nil
+	case !stoppedB:
+		return b, b, nil
+	}
+	others := e.losses.without(route.Shards(tenant, a, t.Partitions(), t.Partitions()))
+	if len(others) == 0 {
+		return a, a, lossA.error()
+	}
+	return others[0], others[0], nil
 }
 
 // backlog is how many items a partition has to do, as far as is known.
@@ -146,5 +168,10 @@ func (e *Engine) shardsFor(c *partition.Created, home int) []int {
 	if n < 2 {
 		return nil
 	}
-	return route.Shards(c.Tenant, home, partitions, n)
+	shards := e.losses.without(route.Shards(c.Tenant, home, partitions, partitions)[1:])
+	shards = append([]int{home}, shards...)
+	if n = min(n, len(shards)); n < 2 {
+		return nil
+	}
+	return shards[:n]
 }

@@ -139,6 +139,9 @@ func (e *Engine) accept(ctx context.Context, at place, c *partition.Created, t T
 		return nil, err
 	}
 	p := at.partition
+	if err := e.takesWork(ctx, p, claimOf(c, t.ID != "", key), key != ""); err != nil {
+		return nil, err
+	}
 	e.submits.begin(c.ID, p)
 	w := e.newIngest(ctx, p, c, rule)
 	w.drafted, w.sole = t.ID != "", t.Sole && !e.shared()
@@ -227,9 +230,9 @@ func (e *Engine) announce(ctx context.Context, at place, c *partition.Created, k
 	p, claim := at.partition, store.Claim{Generation: at.generation}
 	switch {
 	case w.drafted: // of several nodes that submit the same draft one is heard; where it lies does not depend on the map
-		claim = store.Claim{Key: claimKey("", string(c.ID)), Value: []byte(c.ID), Generation: math.MaxUint64}
+		claim = store.Claim{Key: claimOf(c, true, key), Value: []byte(c.ID), Generation: math.MaxUint64}
 	case key != "":
-		claim.Key = claimKey(c.Tenant, key)
+		claim.Key = claimOf(c, false, key)
 		claim.Value = append([]byte(c.ID), fingerprint(c, w.digest)...)
 	}
 	err = e.store.Append(ctx, p, body, claim)
@@ -244,6 +247,17 @@ func (e *Engine) announce(ctx context.Context, at place, c *partition.Created, k
 		e.watchOver(ctx, &sent{partition: p, at: time.Now(), created: c, claim: claim, kept: w.kept, life: w.kept.life})
 	}
 	return nil
+}
+
+// claimOf names what a submit claims; empty: nothing.
+func claimOf(c *partition.Created, drafted bool, key string) string {
+	switch {
+	case drafted:
+		return claimKey("", string(c.ID))
+	case key != "":
+		return claimKey(c.Tenant, key)
+	}
+	return ""
 }
 
 func claimKey(tenant, key string) string { return tenant + "\x00" + key }

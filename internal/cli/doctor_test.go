@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 
@@ -78,5 +80,41 @@ func TestOneFailureFailsTheMachine(t *testing.T) {
 	}
 	if got := worst([]finding{{Level: fail}, {Level: fine}}); got != exitOther {
 		t.Errorf("a failure exits with %d", got)
+	}
+}
+
+// Losses that the nodes have noted fail the doctor until they are accepted.
+func TestTheDoctorTellsOfLosses(t *testing.T) {
+	for _, tt := range []struct {
+		name, losses string
+		want         []level
+		says         string
+	}{
+		{"none", `[]`, []level{fine}, "none is stopped"},
+		{"stopped", `[{"partition":3,"have":3,"acked":9,"found":1}]`, []level{fail}, "partition 3 lost accepted work (commits 4 to 9)"},
+		{"accepted", `[{"partition":3,"have":3,"acked":9,"found":1,"accepted":2}]`, []level{warn}, "accepted 1970"},
+		{"restored", `[{"partition":3,"have":3,"acked":9,"found":1,"restored":2}]`, []level{fine}, "none is stopped"},
+		{"both", `[{"partition":3,"have":3,"acked":9,"found":1,"accepted":2},{"partition":4,"have":0,"acked":9,"found":1}]`, []level{warn, fail}, "partition 4 lost accepted work (commits 1 to 9)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := memstore.New(memstore.Options{})
+			if got := fleetCheck(t.Context(), s); len(got) != 1 || got[0].Level != fine {
+				t.Errorf("a new store is %+v", got)
+			}
+			if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"generation":1,"partitions":8,"most":8,"losses":`+tt.losses+`}`)); err != nil {
+				t.Fatal(err)
+			}
+			var levels []level
+			said := ""
+			for _, f := range fleetCheck(t.Context(), s) {
+				levels, said = append(levels, f.Level), said+f.What+"\n"
+				if f.Level != fine && f.Fix == "" {
+					t.Errorf("%+v does not say what to do", f)
+				}
+			}
+			if !slices.Equal(levels, tt.want) || !strings.Contains(said, tt.says) {
+				t.Errorf("levels %v, want %v; it says %q, want %q", levels, tt.want, said, tt.says)
+			}
+		})
 	}
 }

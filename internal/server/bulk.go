@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -89,13 +90,14 @@ func (s *Server) reserve(ctx context.Context, newID func() (string, error)) (str
 		return id, err
 	}
 	visitOf(ctx).begun = true
+	var lost error
 	e, err := s.answers.Update(ctx, name, func(m *remembered) error {
-		if m.ID == "" {
-			m.ID = id
+		if lost = nil; m.ID == "" {
+			m.ID, lost = id, s.svc.KeysLost()
 		}
-		return nil
+		return lost
 	})
-	return e.Value.ID, err
+	return e.Value.ID, cmp.Or(lost, err)
 }
 
 // tenantFor says whose something is: the key's own tenant if it has one, and one that the key sees in any case.

@@ -250,6 +250,9 @@ func (s *Server) problem(ctx context.Context, err error) *problem {
 	return p
 }
 
+// restoreOrAccept is what can be done about a partition that is stopped.
+const restoreOrAccept = "ask whoever operates this server: the store has to be restored, or the loss to be accepted"
+
 func problemOf(err error) *problem {
 	var (
 		ready   *problem
@@ -263,6 +266,7 @@ func problemOf(err error) *problem {
 		busy    *access.LimitError
 		scope   *access.MissingScopeError
 		lost    *engine.LostError
+		loss    *engine.LossError
 	)
 	switch {
 	case errors.As(err, &ready):
@@ -278,7 +282,9 @@ func problemOf(err error) *problem {
 	case errors.As(err, &full):
 		return newProblem("backlog_full", full.Error(), "wait for work to end").after(full.RetryAfter)
 	case errors.As(err, &lost) && lost.Loss.Accepted.IsZero():
-		return newProblem("partition_stopped", lost.Error(), "ask whoever operates this server: the store has to be restored, or the loss to be accepted")
+		return newProblem("partition_stopped", lost.Error(), restoreOrAccept)
+	case errors.As(err, &loss):
+		return newProblem("partition_stopped", err.Error(), restoreOrAccept)
 	case errors.As(err, &lost):
 		return newProblem("lost", lost.Error(), "create it again if it is needed")
 	case errors.As(err, &scope):

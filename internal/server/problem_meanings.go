@@ -91,7 +91,7 @@ var meanings = map[string]meaning{
 	// States.
 	"not_found":         {"There is no such thing, or it is not yours: both look alike.", "Check the id and the key."},
 	"lost":              {"The id is not in the store, and the store lost accepted work of its partition after the id was made. An operator accepted that loss. The detail has the dates.", "Create it again if it is needed; items may have been done before."},
-	"partition_stopped": {"The id is not in the store, which lost accepted work of its partition. The partition is stopped until the store is restored or the loss is accepted.", "Ask whoever operates the server; /readyz says which commits are missing."},
+	"partition_stopped": {"The store lost accepted work of a partition, which is stopped until the store is restored or the loss is accepted. The id is not in the store, or a bulk action cannot be accepted: all partitions are stopped, or the Idempotency-Key may be among what was lost.", "Ask whoever operates the server; /readyz says which commits are missing."},
 	"expired":           {"It ended long ago and was removed when its time was over. The detail has the dates.", "Ask for a longer keep_for next time."},
 	"sealed":            {"The bulk action is complete: no items can be added.", "Create another bulk action."},
 	"not_sealed":        {"The bulk action is still a draft.", "Seal it first."},

@@ -34,6 +34,10 @@ func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
 	return string(id), err
 }
 
+// KeysLost says why a request whose Idempotency-Key is not in the store must not be
+// done: the store has lost accepted work, and the key may be part of it.
+func (s *Service) KeysLost() error { return s.engine.KeysLost() }
+
 // Create makes a draft, or submits the bulk action at once if the items are in
 // the request. If it fails, nothing is left, unless the error is one of the store.
 func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (api.BulkAction, error) {
@@ -241,7 +245,12 @@ func (s *Service) CreateOnce(ctx context.Context, key string, n api.NewBulkActio
 	if err != nil {
 		return "", err
 	}
-	e, err := table.Insert(ctx, key, once{ID: id})
+	e, err := table.Get(ctx, key)
+	if errors.Is(err, weir.ErrNotFound) {
+		if err = s.KeysLost(); err == nil {
+			e, err = table.Insert(ctx, key, once{ID: id})
+		}
+	}
 	if err != nil && !errors.Is(err, records.ErrExists) {
 		return "", err
 	}
