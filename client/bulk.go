@@ -160,7 +160,7 @@ func (c *Client) Clone(ctx context.Context, id, reason string) (api.BulkAction, 
 	return c.verb(ctx, id, "clone", reason)
 }
 
-// Delete removes a bulk action that has ended, and all that is known of it.
+// Delete removes a draft. Others are cancelled, and removed when the time for which they are kept is over.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.Do(ctx, "DELETE", route(bulkActions, id), nil, nil)
 }

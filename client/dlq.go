@@ -15,7 +15,7 @@ func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter) ([]api.DLQGroup
 	return out.Data, err
 }
 
-// DLQ yields failed items that nobody has retried or discarded. Expressions are for retry and discard alone.
+// DLQ yields failed items that nobody has retried or discarded. The server refuses expressions here: they are for retry and discard.
 func (c *Client) DLQ(ctx context.Context, f api.DLQFilter) iter.Seq2[api.ItemResult, error] {
 	return list[api.ItemResult](ctx, c, filtered(route("dlq"), f))
 }
@@ -26,7 +26,7 @@ func filtered(path string, f api.DLQFilter) string {
 		since = f.Since.UTC().Format(time.RFC3339)
 	}
 	return with(path, "bulk_action", f.BulkAction, "tenant", f.Tenant, "action", f.Action, "step", f.Step,
-		"code", f.Code, "message", f.Message, "since", since)
+		"code", f.Code, "message", f.Message, "since", since, "expression", f.Expression)
 }
 
 // DLQResults streams such items as csv or ndjson. The caller closes it.

@@ -31,7 +31,7 @@ type Ticket struct {
 	// Sole says that no other submit of the ID is under way in this process: one that is refused leaves no items.
 	// Where other processes use the store they stay until the next start, since one of them may submit the same.
 	Sole bool
-	// Extra is stored with it, and found again by [BulkAction.Extra]. JSON.
+	// Extra is stored with it, and found again in [Info.Extra]. JSON.
 	Extra json.RawMessage
 }
 

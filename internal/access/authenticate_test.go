@@ -103,7 +103,8 @@ func TestExpiryHoldsAtOnceAlthoughTheKeyIsRemembered(t *testing.T) {
 
 func TestBootstrapKeyIsAcceptedAndNotLookedUp(t *testing.T) {
 	s := newCounted()
-	a, b := NewBootstrap(), vault.NewSecret(strings.Repeat("0123456789abcdef", 4))
+	_, a := newText()
+	b := vault.NewSecret(strings.Repeat("0123456789abcdef", 4))
 	k := newKeys(t, s, Options{Bootstrap: []vault.Secret{a, b}})
 	for _, text := range []string{a.Reveal(), b.Reveal()} {
 		p, err := k.Authenticate(t.Context(), text)

@@ -19,7 +19,7 @@ import (
 
 func TestStoreNeverHoldsAKey(t *testing.T) {
 	s := memstore.New(memstore.Options{})
-	bootstrap := NewBootstrap()
+	_, bootstrap := newText()
 	k := newKeys(t, s, Options{Bootstrap: []vault.Secret{bootstrap}})
 	texts := []string{bootstrap.Reveal()}
 	for range 20 {

@@ -34,24 +34,12 @@ const (
 // NewID makes the id of a key to be created.
 func NewID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
 
-// newText draws a key.
-func newText() (id string, text vault.Secret) {
-	id = NewID()
-	return id, textOf(id)
-}
-
 // textOf draws the text of a key, each time another.
 func textOf(id string) vault.Secret {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
 	body := textPrefix + strings.TrimPrefix(id, idPrefix) + base62(new(big.Int).SetBytes(secret), secretChars)
 	return vault.NewSecret(body + checksum(body))
-}
-
-// NewBootstrap draws a key for the configuration, see [Options].
-func NewBootstrap() vault.Secret {
-	_, text := newText()
-	return text
 }
 
 func base62(n *big.Int, width int) string {

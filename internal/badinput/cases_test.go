@@ -30,9 +30,11 @@ func elsewheres() []elsewhere {
 		{100, "internal/config", "TestMistakesAreNamedWithLineAndFix TestMistakesInSettings TestMistakesInVariablesAndFlags", "what is in the file"},
 		{100, "internal/cli", "TestServerScripts TestAStoreThatDoesNotOpenIsExplained TestStartMatrix", "ports, directories, formats, Redis"},
 		{101, "internal/cli", "TestScripts TestStdinThatIsATerminal TestInterruptWhileReadingAcceptsNothing TestTheReportThatCannotBeWrittenLosesNothing", ""},
-		{102, "", "", "the dashboard is not there yet: its own tests will show it"},
 	}
 }
+
+// cases is how many there are. One more, 102, is about a dashboard, which weir does not have.
+const cases = 101
 
 func TestEveryCaseHasATest(t *testing.T) {
 	covered := map[int]bool{}
@@ -44,8 +46,8 @@ func TestEveryCaseHasATest(t *testing.T) {
 	}
 	for _, e := range elsewheres() {
 		covered[e.no] = true
-		if e.where == "" {
-			continue
+		if e.tests == "" {
+			t.Errorf("case %d: no test is named", e.no)
 		}
 		there := testsIn(t, filepath.Join("../..", e.where))
 		for name := range strings.FieldsSeq(e.tests) {
@@ -54,7 +56,7 @@ func TestEveryCaseHasATest(t *testing.T) {
 			}
 		}
 	}
-	for no := 1; no <= 102; no++ {
+	for no := 1; no <= cases; no++ {
 		if !covered[no] {
 			t.Errorf("case %d has no test", no)
 		}

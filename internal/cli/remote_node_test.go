@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/demo"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
@@ -189,7 +189,7 @@ func seenLane(ts *testscript.TestScript, _ bool, args []string) {
 
 // locked starts a server at $LOCKED that wants a key, which is in key.txt.
 func locked(ts *testscript.TestScript, _ bool, _ []string) {
-	key := access.NewBootstrap()
+	key := vault.NewSecret(rand.Text() + rand.Text())
 	url, stop, err := startNode(ts.Value("ctx").(context.Context), node.Options{AdminKeys: []vault.Secret{key}})
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(stop()) })

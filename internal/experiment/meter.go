@@ -10,6 +10,7 @@ type meter struct {
 	old    int
 	within int64
 	most   int64
+	over   int64 // cost that a downstream with this rate in any second would have refused
 }
 
 // start is cost that began at a time.
@@ -34,6 +35,7 @@ func (m *meter) count(at, cost int64) {
 		m.old = 0
 	}
 	m.most = max(m.most, m.within)
+	m.over += max(0, min(cost, m.within-int64(m.rate)))
 }
 
 // peak is the fullest second in terms of the rate, 0 if there is none.

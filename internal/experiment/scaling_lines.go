@@ -55,37 +55,3 @@ func (s scalingShape) judge(p scale.Policy, size Size) []float64 {
 	}
 	return out
 }
-
-// Comparison is one figure of E13 under every policy.
-type Comparison struct {
-	// What names the figure as the lines of E13 do; Unit is written behind it.
-	What, Unit string
-	// Want is the target of the default policy, at most or at least; the others have none.
-	Want    float64
-	AtLeast bool
-	// Got is the figure of each policy, in the order of [scale.Names].
-	Got []float64
-}
-
-// CompareScaling measures every load of E13 under every policy, for information.
-func CompareScaling(size Size) ([]Comparison, error) { return compareScaling(size, scalingShapes()) }
-
-func compareScaling(size Size, shapes []scalingShape) ([]Comparison, error) {
-	var out []Comparison
-	for _, s := range shapes {
-		from := len(out)
-		for _, f := range s.figures {
-			out = append(out, Comparison{What: s.name + ": " + f.what, Unit: f.unit, Want: f.want, AtLeast: f.atLeast})
-		}
-		for _, name := range scale.Names() {
-			p, err := scale.ByName(name)
-			if err != nil {
-				return nil, err
-			}
-			for i, got := range s.judge(p, size) {
-				out[from+i].Got = append(out[from+i].Got, got)
-			}
-		}
-	}
-	return out, nil
-}

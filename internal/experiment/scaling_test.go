@@ -59,18 +59,16 @@ func TestBulksAreDoneNearlyAsFastAsTheyCouldBe(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreComparedUnderTheSameLoad(t *testing.T) {
-	found, err := compareScaling(Small, []scalingShape{stepShape()})
+func TestTheDefaultPolicyIsNoWorseThanTheDepthRule(t *testing.T) {
+	s := stepShape()
+	depth, err := scale.ByName("depth")
 	if err != nil {
 		t.Fatal(err)
 	}
-	depth := slices.Index(scale.Names(), "depth")
-	for _, c := range found {
-		if len(c.Got) != len(scale.Names()) {
-			t.Fatalf("%s: %d figures, want one for each of %v", c.What, len(c.Got), scale.Names())
-		}
-		if c.Got[0] > c.Got[depth] {
-			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", c.What, c.Got[0], c.Got[depth])
+	byDepth := s.judge(depth, Small)
+	for i, got := range s.judge(scale.Decide, Small) {
+		if got > byDepth[i] {
+			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", s.figures[i].what, got, byDepth[i])
 		}
 	}
 }

@@ -245,12 +245,6 @@ func (p *Pool) Wakes(dst []*Lane) []*Lane {
 	return dst
 }
 
-// SetSlots changes the number of slots. Tasks above a lowered number run to their end.
-func (p *Pool) SetSlots(now int64, n int) {
-	p.slots = n
-	p.settle(now, true)
-}
-
 // SetWorkers changes how many tasks of the lane may be in flight; below 0 means
 // unbounded. Tasks above a lowered number run to their end.
 func (p *Pool) SetWorkers(now int64, l *Lane, n int) {

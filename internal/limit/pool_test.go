@@ -194,10 +194,6 @@ func (w *world) disturb(t *rapid.T, rs []*PoolResource) {
 		w.p.SetConcurrency(w.now, r, rapid.IntRange(0, 3).Draw(t, "concurrency"))
 	case 2:
 		w.p.CloseUntil(w.now, r, w.now+rapid.Int64Range(0, sec).Draw(t, "closed"))
-	case 3:
-		if w.p.slots > 0 {
-			w.p.SetSlots(w.now, rapid.IntRange(1, 4).Draw(t, "slots"))
-		}
 	case 4:
 		x := rapid.SampledFrom(w.lanes).Draw(t, "scaled")
 		w.p.SetWorkers(w.now, x.l, rapid.SampledFrom([]int{-1, 1, 2, 4}).Draw(t, "workers"))

@@ -144,11 +144,10 @@ func (c *check) member(n *ast.MemberNode) {
 			} else {
 				c.fault(n, "the name of a step must be written out", `write it as in steps["send-message"].output`)
 			}
-		case nameItem, nameRow:
+		case nameItem:
 			if written {
 				c.bound[base] = true
 				c.uses.members[name.Value] = true
-				c.column(n, base.Value, name.Value)
 			}
 		}
 	case *ast.MemberNode:
@@ -195,19 +194,6 @@ func (c *check) stepMember(n, step *ast.MemberNode, name *ast.StringNode) {
 	}
 }
 
-// column checks a member of a row whose columns are known.
-func (c *check) column(n ast.Node, base, name string) {
-	if base != nameRow || c.scope.columns == nil {
-		return
-	}
-	for _, k := range c.scope.columns {
-		if k == name {
-			return
-		}
-	}
-	c.fault(n, fmt.Sprintf("there is no column %q", name), nearest(name, c.scope.columns))
-}
-
 // ident checks a name that stands by itself, or is the left side of a member.
 func (c *check) ident(n *ast.IdentifierNode) {
 	switch {
@@ -217,7 +203,7 @@ func (c *check) ident(n *ast.IdentifierNode) {
 		c.fault(n, "there is no name "+n.Value, nearest(n.Value, c.scope.known()))
 	case n.Value == nameSteps && !c.bound[n]:
 		c.fault(n, "steps is no value by itself", `write it as in steps["send-message"].output`)
-	case n.Value == nameItem || n.Value == nameRow:
+	case n.Value == nameItem:
 		c.uses.whole = c.uses.whole || !c.bound[n]
 	case n.Value == nameParams:
 		c.uses.params = true

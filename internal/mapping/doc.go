@@ -1,7 +1,6 @@
 // Package mapping turns items into what an action is given, by expressions that
-// users write: the input of a step, its `when` condition, filters over the items
-// of a report, and the columns of an import. It checks items against the JSON
-// schema of an action as well.
+// users write: the input of a step, its `when` condition, and filters over the
+// items of a report. It checks items against the JSON schema of an action as well.
 //
 // An expression sees only what it was given: no clock, no environment, no chance.
 // The same item gives the same input at every attempt.

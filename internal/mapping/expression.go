@@ -215,7 +215,7 @@ func pathOf(n ast.Node) *path {
 // from ends a path at its root, if that is a document.
 func (p *path) from(root string) *path {
 	switch root {
-	case nameItem, nameRow, nameParams, "output":
+	case nameItem, nameParams, "output":
 		p.root = root
 		return p
 	case nameSteps:

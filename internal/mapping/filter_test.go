@@ -60,25 +60,3 @@ func TestBadFiltersSayWhere(t *testing.T) {
 		}
 	}
 }
-
-func TestColumnsBecomeMembers(t *testing.T) {
-	columns := []string{"User ID", "amount", "name"}
-	m, err := CompileColumns("map", map[string]string{"id": `row["User ID"]`, "cents": `int(float(row.amount) * 100)`, "name": `trim(row.name)`}, columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := m.Map([]byte(`{"User ID":"u1","amount":"12.5","name":" Ann "}`))
-	if want := `{"cents":1250,"id":"u1","name":"Ann"}`; err != nil || string(got) != want {
-		t.Errorf("Map = %s, %v, want %s", got, err, want)
-	}
-	if _, err := m.Map([]byte(`{"User ID":"u1","amount":"abc","name":""}`)); err == nil || !strings.HasPrefix(err.Error(), "map.cents: ") {
-		t.Errorf("an amount that is no number: %v", err)
-	}
-	_, err = CompileColumns("map", map[string]string{"id": `row["UserID"]`, "x": `item.a`}, columns)
-	if err == nil || !strings.Contains(err.Error(), `there is no column "UserID"; did you mean User ID?`) || !strings.Contains(err.Error(), "map.x: column 1: there is no name item") {
-		t.Errorf("a column that is not there: %v", err)
-	}
-	if _, err := CompileColumns("map", map[string]string{"id": "row.anything"}, nil); err != nil {
-		t.Errorf("columns that are not known yet: %v", err)
-	}
-}

@@ -13,7 +13,6 @@ const (
 	nameID     = "id"
 	nameSteps  = "steps"
 	nameParams = "params"
-	nameRow    = "row"
 	nameRun    = "$run"
 )
 
@@ -21,19 +20,13 @@ const (
 type scope struct {
 	code  string
 	names map[string]types.Type
-	// steps are the earlier steps; columns those of the row, nil if nobody knows.
-	steps   []string
-	columns []string
+	steps []string // the earlier ones
 }
 
 func stepScope(earlier []string) *scope {
 	return &scope{code: BadExpression, steps: earlier, names: map[string]types.Type{
 		nameItem: types.Any, nameID: types.String, nameSteps: types.Any, nameParams: types.Any,
 	}}
-}
-
-func rowScope(columns []string) *scope {
-	return &scope{code: BadExpression, columns: columns, names: map[string]types.Type{nameRow: types.Any}}
 }
 
 func filterScope() *scope {

@@ -15,13 +15,12 @@ type Canary struct {
 	P95     int64   `json:"p95,omitempty"`     // auto: nanoseconds that a task may take in 95 of 100 cases; 0: no bound
 }
 
-// phase says which items of a bulk action may run.
+// phase says which items of a bulk action may run. 0: all, and there never was a canary.
 type phase uint8
 
 const (
-	wholePhase  phase = iota // all, and there never was a canary
-	canaryPhase              // only the canary
-	mainPhase                // all, after the canary
+	canaryPhase phase = iota + 1 // only the canary
+	mainPhase                    // all, after the canary
 )
 
 // InCanary reports whether only the canary may run.

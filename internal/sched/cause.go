@@ -17,7 +17,7 @@ const (
 	CauseConcurrency               // the resource has as many tasks in flight as it may
 	CauseSlots                     // no worker slot is free
 	CauseFairShare                 // it is the turn of others
-	CausePaused                    // the group or the resource is paused
+	CausePaused                    // the group is paused
 	CauseClosed                    // the downstream asked to be left alone for a while
 	CauseTenantCap                 // the tenant has as many tasks in flight as it may
 	CauseGroupCap                  // the group has as many tasks in flight as it may
@@ -58,7 +58,7 @@ func (q *Queue) Cause(e *Entry) Cause {
 	switch t := g.tenant; {
 	case g.state == groupRemoved || e.head == 0:
 		return CauseEmpty
-	case g.state == groupPaused || r.paused:
+	case g.state == groupPaused:
 		return CausePaused
 	case t.paused:
 		return CauseTenantPaused

@@ -46,11 +46,11 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-func TestRemovedGroupsDoNotWaitForAPausedResource(t *testing.T) {
+func TestRemovedGroupsDoNotWaitForAClosedResource(t *testing.T) {
 	s := newSim(t, Options{})
 	r := s.q.AddResource(ResourceConfig{Name: "r"})
 	s.add(job{tenant: "stays", tier: 2, r: r, items: 100, chunk: 10})
-	s.q.PauseResource(s.now, r)
+	s.q.CloseUntil(s.now, r, s.now+sec)
 	for i := range 1000 {
 		j := s.add(job{tenant: fmt.Sprint(i), tier: 2, r: r, items: 10, chunk: 10})
 		s.q.RemoveGroup(s.now, j.e.Group())
@@ -68,7 +68,7 @@ func TestGoingIdleAndBackLeavesNothingInTheHeap(t *testing.T) {
 	r := s.q.AddResource(ResourceConfig{Name: "r"})
 	stays := s.add(job{tenant: "stays", tier: 2, r: r, items: 100, chunk: 10})
 	j := s.add(job{tenant: "wavers", tier: 2, r: r, items: 100, chunk: 10})
-	s.q.PauseResource(s.now, r)
+	s.q.CloseUntil(s.now, r, s.now+sec)
 	for range 1000 {
 		s.q.Update(s.now, j.e, 0, 100)
 		s.update(j)
@@ -76,7 +76,7 @@ func TestGoingIdleAndBackLeavesNothingInTheHeap(t *testing.T) {
 	if n := len(r.tiers[2].main.s); n > 100 {
 		t.Errorf("items of two flows in the tier's heap = %d, want few", n)
 	}
-	s.q.ResumeResource(s.now, r)
+	s.q.CloseUntil(s.now, r, 0)
 	for stays.left+j.left > 0 {
 		s.serve()
 	}

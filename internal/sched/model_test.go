@@ -127,7 +127,7 @@ func (m *model) ineligible(e *modelEntry) string {
 		return "nothing to run"
 	case e.g.removed:
 		return "removed"
-	case e.g.paused || e.g.t.paused || e.r.paused:
+	case e.g.paused || e.g.t.paused:
 		return "paused"
 	case e.g.cap > 0 && e.g.inFlight >= e.g.cap:
 		return "group at its cap"
@@ -222,12 +222,6 @@ func (m *model) command(o op) {
 	case 1:
 		t.paused = false
 		m.q.ResumeTenant(m.now, m.q.Tenant(t.name))
-	case 2:
-		r.paused = true
-		m.q.PauseResource(m.now, r.r)
-	case 3:
-		r.paused = false
-		m.q.ResumeResource(m.now, r.r)
 	case 4:
 		t.cap = o.n % 4
 		m.q.SetTenant(m.now, m.q.Tenant(t.name), int64(100+o.n*50), t.cap)
@@ -267,8 +261,7 @@ func (m *model) commandGroup(o op) {
 // drain lifts all pauses and caps and runs what is left.
 func (m *model) drain() {
 	for _, r := range m.rs {
-		r.paused, r.closed = false, 0
-		m.q.ResumeResource(m.now, r.r)
+		r.closed = 0
 		m.q.CloseUntil(m.now, r.r, 0)
 	}
 	for _, t := range m.tenants {

@@ -91,8 +91,6 @@ func (r *Resource) inTheWay() Cause {
 	switch {
 	case r.slotSince != 0:
 		return CauseSlots
-	case r.paused:
-		return CausePaused
 	case r.state == resourceSleeping || r.state == resourceWaiting:
 		return r.cause
 	}

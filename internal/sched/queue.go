@@ -50,10 +50,6 @@ func New(o Options) *Queue {
 	return &Queue{opt: o, slots: o.Slots, tenants: make(map[string]*Tenant)}
 }
 
-// SetSlots changes the number of tasks that may be in flight; 0 means unbounded.
-// Tasks above a lowered number run to their end.
-func (q *Queue) SetSlots(n int) { q.slots = n }
-
 // InFlight returns the number of picks that are not done.
 func (q *Queue) InFlight() int { return q.inFlight }
 

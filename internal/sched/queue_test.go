@@ -47,11 +47,10 @@ func TestCausesAreTold(t *testing.T) {
 		{"nothing to run", func(q *Queue, _ *Resource, e *Entry) { q.Update(0, e, 0, 10) }, CauseEmpty},
 		{"group paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseGroup(0, e.Group()) }, CausePaused},
 		{"tenant paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseTenant(0, e.Group().Tenant()) }, CauseTenantPaused},
-		{"resource paused", func(q *Queue, r *Resource, _ *Entry) { q.PauseResource(0, r) }, CausePaused},
 		{"group cap", func(q *Queue, _ *Resource, e *Entry) { e.Group().cap = 1; q.Next(0) }, CauseGroupCap},
 		{"tenant cap", func(q *Queue, _ *Resource, e *Entry) { q.SetTenant(0, e.Group().Tenant(), Unit, 1); q.Next(0) }, CauseTenantCap},
 		{"concurrency", func(q *Queue, r *Resource, _ *Entry) { q.SetConcurrency(0, r, 1); q.Next(0) }, CauseConcurrency},
-		{"slots", func(q *Queue, _ *Resource, _ *Entry) { q.SetSlots(1); q.Next(0) }, CauseSlots},
+		{"slots", func(q *Queue, _ *Resource, _ *Entry) { q.slots = 1; q.Next(0) }, CauseSlots},
 		{"rate", func(q *Queue, r *Resource, _ *Entry) { q.SetRate(0, r, 1); q.Next(0) }, CauseRate},
 		{"closed", func(q *Queue, r *Resource, _ *Entry) { q.CloseUntil(0, r, sec) }, CauseClosed},
 		{"others' turn", func(q *Queue, r *Resource, _ *Entry) {

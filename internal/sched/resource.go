@@ -21,7 +21,7 @@ type ResourceConfig struct {
 type resourceState uint8
 
 const (
-	resourceEmpty    resourceState = iota // nothing to run, or paused
+	resourceEmpty    resourceState = iota // nothing to run
 	resourceReady                         // in Queue.ready
 	resourceSleeping                      // in Queue.sleeping
 	resourceWaiting                       // its gate said never: WakeResource or Done wakes it
@@ -64,7 +64,6 @@ type Resource struct {
 	slotTag   int64
 	index     int // in ready or sleeping
 	state     resourceState
-	paused    bool
 	recheck   bool // was blocked: peek before a flow is chosen
 	asExpress bool // was refused as express
 	blockedAs int32
@@ -163,26 +162,7 @@ func (q *Queue) WakeResource(_ int64, r *Resource) {
 	}
 }
 
-// PauseResource lets nothing start on r until it is resumed.
-func (q *Queue) PauseResource(now int64, r *Resource) {
-	if r.paused {
-		return
-	}
-	r.paused = true
-	r.waitForWorker(now, false)
-	q.setEmpty(r)
-	r.gate.Idle(now)
-}
-
-// ResumeResource ends a pause.
-func (q *Queue) ResumeResource(_ int64, r *Resource) {
-	r.paused = false
-	if r.runnable() {
-		q.setReady(r)
-	}
-}
-
-func (r *Resource) runnable() bool { return r.active > 0 && !r.paused }
+func (r *Resource) runnable() bool { return r.active > 0 }
 
 // leave takes r out of the heap that it is in.
 func (q *Queue) leave(r *Resource) {

@@ -90,7 +90,7 @@ func (s *script) do(command string, a args) string {
 	q, now := s.sim.q, s.sim.now
 	switch command {
 	case "slots":
-		q.SetSlots(int(a.int("n", 0)))
+		q.slots = int(a.int("n", 0))
 	case "resource":
 		s.rs[a["name"]] = q.AddResource(ResourceConfig{Name: a["name"], Rate: float64(a.int("rate", 0)), Concurrency: int(a.int("concurrency", 0))})
 	case "tenant":
@@ -182,7 +182,5 @@ func (s *script) control(command string, a args) {
 		map[string]func(int64, *Group){"pause": q.PauseGroup, "resume": q.ResumeGroup, "cancel": q.RemoveGroup}[command](now, g)
 	case a["tenant"] != "":
 		map[string]func(int64, *Tenant){"pause": q.PauseTenant, "resume": q.ResumeTenant}[command](now, q.Tenant(a["tenant"]))
-	default:
-		map[string]func(int64, *Resource){"pause": q.PauseResource, "resume": q.ResumeResource}[command](now, s.rs[a["resource"]])
 	}
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,7 +18,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
@@ -106,7 +106,7 @@ type opening struct {
 // start makes a server without anything in it.
 func start(t *testing.T, o opening) *world {
 	t.Helper()
-	w := &world{t: t, log: &safeBuffer{}, admin: access.NewBootstrap().Reveal()}
+	w := &world{t: t, log: &safeBuffer{}, admin: rand.Text() + rand.Text()}
 	if o.store == nil {
 		o.store = memstore.New(memstore.Options{})
 	}

@@ -20,6 +20,7 @@ const (
 	importItems = 20_000
 	importFor   = 2 * time.Second
 	lookEvery   = 2 * time.Second
+	draftFor    = 7 * 24 * time.Hour // how long a draft that nobody touches is kept
 )
 
 // look has the keeper look at the drafts now.
@@ -99,7 +100,7 @@ func (s *Service) due(d *draft) bool {
 			return true
 		}
 	}
-	return time.Since(d.Touched) > s.opts.DraftFor
+	return time.Since(d.Touched) > draftFor
 }
 
 // advance does what a draft is due for, and reports whether it has got on.

@@ -32,8 +32,6 @@ type Options struct {
 	Connections []api.Connection
 	// MaxItems is the most items in a bulk action. Default 100 million.
 	MaxItems int64
-	// DraftFor is how long a draft that nobody touches is kept. Default 7 days.
-	DraftFor time.Duration
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -67,9 +65,6 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	if o.MaxItems == 0 {
 		o.MaxItems = 100_000_000
-	}
-	if o.DraftFor == 0 {
-		o.DraftFor = 7 * 24 * time.Hour
 	}
 	s := &Service{
 		life: ctx, began: time.Now().UTC(), opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),

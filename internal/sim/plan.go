@@ -49,10 +49,7 @@ type downFaults struct {
 	poison                                      float64 // share of bulk actions that have a poisonous item
 }
 
-const (
-	faultTime = 20 * second
-	wholeTime = faultTime * 10 / 6
-)
+const faultTime = 20 * second
 
 // drawPlan lets the seed choose.
 func drawPlan(seed uint64) plan {

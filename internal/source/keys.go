@@ -54,9 +54,6 @@ func (k *Keys) AddAt(id string, line int) (first int, fresh bool) {
 // Add puts id in the set and reports whether it is fresh, that is, was not there before.
 func (k *Keys) Add(id string) (fresh bool) { return k.add(xxh3.HashString128Seed(id, k.seed)) }
 
-// AddBytes is [Keys.Add] for an id that is not a string yet.
-func (k *Keys) AddBytes(id []byte) (fresh bool) { return k.add(xxh3.Hash128Seed(id, k.seed)) }
-
 // AddAll is [Keys.Add] for many ids at once, which in a large set takes less than half the time: fresh[i]
 // tells about ids[i]. An id that is there twice in ids is fresh once. fresh must be as long as ids.
 func (k *Keys) AddAll(ids []string, fresh []bool) {

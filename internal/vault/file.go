@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // FileName is the key file of a data directory.
@@ -37,25 +36,11 @@ func LoadOrCreate(dir string) (*Vault, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("vault: %w", err)
 		}
-		if err := writeKeys(name, []Key{NewKey()}, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := writeKey(name, NewKey()); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("key file %s: %w", name, err)
 		}
 	}
 	return LoadFile(name)
-}
-
-// AddKey draws a key and puts it before those in a key file, which must be text.
-// Vaults that are loaded from then on seal with it.
-func AddKey(name string) (Key, error) {
-	keys, err := readKeys(name)
-	if err != nil {
-		return Key{}, fmt.Errorf("key file %s: %w", name, err)
-	}
-	k := NewKey()
-	if err := writeKeys(name, append([]Key{k}, keys...), os.Rename); err != nil {
-		return Key{}, fmt.Errorf("key file %s: %w", name, err)
-	}
-	return k, nil
 }
 
 func readKeys(name string) ([]Key, error) {
@@ -104,24 +89,19 @@ func parseKeys(text []byte) ([]Key, error) {
 	return keys, nil
 }
 
-// writeKeys writes a key file so that it is there whole or not at all, also after a
-// crash. put moves the finished file to its name.
-func writeKeys(name string, keys []Key, put func(from, to string) error) error {
-	var text strings.Builder
-	text.WriteString("# Keys that seal secrets, newest first. Whoever has this file can open them; without it nobody can.\n")
-	for _, k := range keys {
-		text.WriteString(k.text() + "\n")
-	}
+// writeKey writes a key file so that it is there whole or not at all, also after a
+// crash. It does not replace one.
+func writeKey(name string, k Key) error {
 	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // gone already if it was renamed
-	_, err = f.WriteString(text.String())
+	defer os.Remove(f.Name()) //nolint:errcheck // the key file is another name of it
+	_, err = f.WriteString("# Keys that seal secrets, newest first. Whoever has this file can open them; without it nobody can.\n" + k.text() + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := put(f.Name(), name); err != nil {
+	if err := os.Link(f.Name(), name); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(name))

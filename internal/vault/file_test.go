@@ -127,32 +127,3 @@ func TestKeyFileForms(t *testing.T) {
 		t.Error("LoadFile of a directory = nil")
 	}
 }
-
-func TestAddedKeySealsAndOldOnesOpen(t *testing.T) {
-	dir := t.TempDir()
-	first, err := LoadOrCreate(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := seal(t, first, here, planted)
-	k, err := AddKey(filepath.Join(dir, FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := LoadOrCreate(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{k.ID(), first.KeyIDs()[0]}; !slices.Equal(second.KeyIDs(), want) {
-		t.Errorf("keys are %v, want %v", second.KeyIDs(), want)
-	}
-	if again, changed, err := second.Rotate(here, sealed); err != nil || !changed || !strings.Contains(again, k.ID()) {
-		t.Errorf("Rotate = %s, %v, %v, want it sealed with %s", again, changed, err, k.ID())
-	}
-	if info, err := os.Stat(filepath.Join(dir, FileName)); err != nil || info.Mode() != 0o600 {
-		t.Errorf("key file has mode %v, %v, want 0600", info.Mode(), err)
-	}
-	if _, err := AddKey(filepath.Join(dir, "none")); err == nil {
-		t.Error("AddKey to no file = nil")
-	}
-}

@@ -117,23 +117,5 @@ func IsSealed(text string) bool {
 	return err == nil
 }
 
-// Rotate seals a secret anew if it was sealed with an older key. When all are
-// rotated, the older keys may go.
-func (v *Vault) Rotate(where, sealed string) (again string, changed bool, err error) {
-	plain, err := v.Open(where, sealed)
-	if err != nil {
-		return "", false, err
-	}
-	if strings.HasPrefix(sealed, prefix+v.newest.id+".") {
-		return sealed, false, nil
-	}
-	again, err = v.Seal(where, plain)
-	return again, err == nil, err
-}
-
-// Derive returns a key of 32 bytes for a purpose of its own, such as signing page
-// cursors. It is another one as soon as there is a newer key.
-func (v *Vault) Derive(purpose string) []byte { return v.newest.derive("other: " + purpose) }
-
 // KeyIDs lists the keys, newest first.
 func (v *Vault) KeyIDs() []string { return v.ids }

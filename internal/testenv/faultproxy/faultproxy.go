@@ -30,10 +30,6 @@ type Faults struct {
 	Jitter time.Duration
 	// Seed makes the chance repeatable: a connection draws from it by its number.
 	Seed uint64
-	// BytesPerSecond bounds each way of each connection. 0: no bound.
-	BytesPerSecond int
-	// Slice is the most bytes that are written at once. 0: no bound.
-	Slice int
 	// Drop loses what goes these ways, a close included, while the connection
 	// stays. A connection that has lost something is of no use afterwards, so
 	// it is reset when the way is good again.

@@ -193,26 +193,6 @@ func TestJitterKeepsTheOrderAndFollowsTheSeed(t *testing.T) {
 	}
 }
 
-func TestBandwidthBoundsTheSpeed(t *testing.T) {
-	w := newWorld(t)
-	w.proxy.Set(faultproxy.Faults{BytesPerSecond: 10_000})
-	text := string(bytes.Repeat([]byte("x"), 3000))
-	send(t, w.conn, text)
-	if took := hear(t, w.conn, text, soon); took < 250*time.Millisecond || took > time.Second {
-		t.Errorf("3,000 bytes at 10,000/s took %v, want some 300ms", took)
-	}
-}
-
-func TestSlicesComeOneByOne(t *testing.T) {
-	w := newWorld(t)
-	w.proxy.Set(faultproxy.Faults{Slice: 1, BytesPerSecond: 1000})
-	send(t, w.conn, "abc")
-	_ = w.conn.SetReadDeadline(time.Now().Add(soon))
-	if n, err := w.conn.Read(make([]byte, 3)); n != 1 || err != nil {
-		t.Errorf("read %d bytes, %v; want the first slice alone", n, err)
-	}
-}
-
 func TestWhatIsDroppedUpIsNeverSeen(t *testing.T) {
 	w := newWorld(t)
 	send(t, w.conn, "a")

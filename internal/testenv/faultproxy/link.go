@@ -140,7 +140,7 @@ func (l *link) write(dst *net.TCPConn, dir Direction, queue <-chan piece) {
 			_ = dst.CloseWrite() // if it is gone already, its reader knows
 			return
 		}
-		if !l.send(dst, p.bytes) {
+		if _, err := dst.Write(p.bytes); err != nil {
 			l.cut()
 			return
 		}
@@ -162,31 +162,6 @@ func (l *link) cut() {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
 	l.reset()
-}
-
-// send writes in slices and at the speed that the faults of the moment allow.
-func (l *link) send(dst *net.TCPConn, b []byte) bool {
-	var free time.Time // when the way is free again
-	for len(b) > 0 {
-		f, ok := l.clear(free)
-		if !ok {
-			return false
-		}
-		n := len(b)
-		if f.Slice > 0 {
-			n = min(n, f.Slice)
-		}
-		if f.BytesPerSecond > 0 {
-			n = min(n, max(1, f.BytesPerSecond/100)) // so that a change is felt soon
-			free = time.Now().Add(time.Duration(n) * time.Second / time.Duration(f.BytesPerSecond))
-		}
-		if _, err := dst.Write(b[:n]); err != nil {
-			return false
-		}
-		b = b[n:]
-	}
-	_, ok := l.clear(free)
-	return ok
 }
 
 // clear waits until a time has come and nothing is stalled. It returns the

@@ -1,0 +1,67 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+)
+
+// draftOf makes a draft with an item that was touched so long ago.
+func draftOf(t *testing.T, s *Service, ago time.Duration) string {
+	t.Helper()
+	b, err := s.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}}, Made{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := func(yield func(weir.RawItem, error) bool) { yield(weir.RawItem{ID: "a", Value: []byte(`{}`)}, nil) }
+	if _, err := s.Append(t.Context(), b.ID, "k", Rows{Items: items, Bad: func() int64 { return 0 }, Digest: sha256.New()}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.drafts.Update(t.Context(), b.ID, func(d *draft) error { d.Touched = time.Now().Add(-ago); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return b.ID
+}
+
+func TestADraftThatNobodyTouchesForAWeekIsRemoved(t *testing.T) {
+	s := crashed(t)
+	young, old := draftOf(t, s, draftFor-time.Hour), draftOf(t, s, draftFor+time.Minute)
+	runs(t, s.Run)
+	for end := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		if _, err := s.getDraft(t.Context(), old); errors.Is(err, weir.ErrNotFound) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the draft is still there")
+		}
+	}
+	if _, err := s.Get(t.Context(), old); !errors.Is(err, weir.ErrNotFound) {
+		t.Errorf("Get of what was removed = %v, want not found", err)
+	}
+	if n := entriesOf(t, s, old); n != 0 {
+		t.Errorf("%d entries of its log are left", n)
+	}
+	if now, err := s.Get(t.Context(), young); err != nil || now.State != api.Draft || now.Counts.Total != 1 {
+		t.Errorf("Get of the younger one = %+v, %v", now, err)
+	}
+	if n := entriesOf(t, s, young); n != 1 {
+		t.Errorf("the younger one has %d entries in its log, want 1", n)
+	}
+}
+
+// entriesOf counts what the log of a draft has.
+func entriesOf(t *testing.T, s *Service, id string) (n int) {
+	t.Helper()
+	for _, err := range s.parts.All(context.WithoutCancel(t.Context()), id+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
