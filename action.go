@@ -78,6 +78,9 @@ type Step struct {
 	Retry     Backoff
 	Endpoint  *Endpoint // nil: Handle is set
 	Handle    Handler   // nil: Endpoint is set
+	// Remote says that an endpoint does the work, also where Handle calls it: as long
+	// as no call has succeeded, one goes ahead of the others.
+	Remote bool
 	// Undo takes the step's work back; its items are documents as of [Undone]. nil: it cannot be undone.
 	Undo Handler
 	// Input makes the JSON that an endpoint is sent for an item; nil: its data as it is.
@@ -92,7 +95,7 @@ type decoder[In any] func(*TaskItem) (In, error)
 func (a Action[In, Out]) step(decode decoder[In]) Step {
 	s := Step{
 		Name: a.Name, Action: a.Name, BatchSize: a.BatchSize, Timeout: a.Timeout,
-		Resource: a.Resource, Retry: a.Retry.WithDefaults(), Endpoint: a.endpoint,
+		Resource: a.Resource, Retry: a.Retry.WithDefaults(), Endpoint: a.endpoint, Remote: a.endpoint != nil,
 	}
 	if s.BatchSize == 0 {
 		s.BatchSize = 100

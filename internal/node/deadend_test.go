@@ -50,20 +50,19 @@ func TestADeadEndpointIsNamedEverywhere(t *testing.T) {
 	for _, tt := range deadEnds {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var calls, most atomic.Int64
+			var calls atomic.Int64
 			url := "http://" + unused(t)
 			if tt.answer != nil {
 				down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					most.Store(max(most.Load(), calls.Add(1)))
-					defer calls.Add(-1)
+					calls.Add(1)
 					tt.answer(w, r)
 				}))
 				t.Cleanup(down.Close)
 				url = down.URL
 			}
 			log := &logLines{}
-			n := nodetest.Start(t, nodetest.Options{Actions: []api.Action{{Name: "award", URL: url, Batch: 1}}, Logger: slog.New(slog.NewJSONHandler(log, nil))})
-			b := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, rows(200))
+			n := nodetest.Start(t, nodetest.Options{Partitions: 8, Actions: []api.Action{{Name: "award", URL: url, Batch: 1}}, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+			b := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, rows(5000))
 			n.Eventually("the bulk action names its last error", func() bool {
 				n.Call("GET", "/v1/bulk-actions/"+b.ID, "", 200, &b)
 				return b.LastError != nil
@@ -82,8 +81,8 @@ func TestADeadEndpointIsNamedEverywhere(t *testing.T) {
 			if got := log.count(engine.CallsFail); got != 1 {
 				t.Errorf("the log has %d lines of the one cause, want 1", got)
 			}
-			if got := most.Load(); got > 2 {
-				t.Errorf("%d calls at a time to an endpoint that never answered, want one of each of the two partitions", got)
+			if got := calls.Load(); got > 8 { // one, and a few more where the test takes seconds
+				t.Errorf("%d calls before one succeeded, want one that goes ahead", got)
 			}
 		})
 	}

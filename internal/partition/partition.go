@@ -235,7 +235,7 @@ type Prober interface{ Probe() }
 // laneOf finds or makes the lane of a step.
 func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
 	l := m.lane(now, def.Resource)
-	if p, ok := l.gate.(Prober); ok && def.Endpoint != nil && !m.answered[def.Action] {
+	if p, ok := l.gate.(Prober); ok && def.Remote && !m.answered[def.Action] {
 		p.Probe()
 	}
 	return l
