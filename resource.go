@@ -35,15 +35,16 @@ func (r Rate) String() string {
 	return strconv.FormatFloat(float64(r), 'f', -1, 64) + "/s"
 }
 
-// ParseRate reads "500/s", "30/m", "1000/h" or a bare number per second.
+// ParseRate reads "500/s", "30/m" or "1000/h". A number without a unit is refused: nobody can tell what it is per.
 func ParseRate(s string) (Rate, error) {
-	num, per, found := strings.Cut(strings.TrimSpace(s), "/")
-	n, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+	num, per, found := strings.Cut(s, "/")
+	num = strings.TrimSpace(num)
+	n, err := strconv.ParseFloat(num, 64)
 	if err != nil || !(n > 0) || n > 1e9 {
 		return 0, fmt.Errorf("rate %q: want a number above 0 and at most 1e9, as in 500/s or 30/m", s)
 	}
 	if !found {
-		return Rate(n), nil
+		return 0, fmt.Errorf("rate %q: missing unit; write %s/s or %s/m", s, num, num)
 	}
 	switch strings.TrimSpace(per) {
 	case "s", "sec", "second":

@@ -65,7 +65,6 @@ func TestRatesAreReadAndWrittenAsPeopleDo(t *testing.T) {
 		want weir.Rate
 	}{
 		{"500/s", 500},
-		{"500", 500},
 		{" 500 / sec ", 500},
 		{"0.5/second", 0.5},
 		{"30/m", 0.5},
@@ -74,13 +73,13 @@ func TestRatesAreReadAndWrittenAsPeopleDo(t *testing.T) {
 		{"3600/h", 1},
 		{"7200/hour", 2},
 		{"1e3/s", 1000},
-		{"1e9", 1e9},
+		{"1e9/s", 1e9},
 	} {
 		if got, err := weir.ParseRate(tt.in); err != nil || got != tt.want {
 			t.Errorf("ParseRate(%q) = %v, %v; want %v", tt.in, got, err, tt.want)
 		}
 	}
-	for _, bad := range []string{"", "x", "0", "-1/s", "NaN", "Inf", "1e10/s", "5/day", "5/", "/s", "5/s/s", "5 s"} {
+	for _, bad := range []string{"", "x", "0", "300", "1e9", "-1/s", "NaN", "Inf", "1e10/s", "5/day", "5/", "/s", "5/s/s", "5 s"} {
 		if got, err := weir.ParseRate(bad); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("ParseRate(%q) = %v, %v; want an error that repeats it", bad, got, err)
 		}

@@ -35,7 +35,7 @@ type NewBulkAction struct {
 	Steps      []Step          `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"What is done to each item, in order. They have to be there, unless a template has them"`
 	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params; the parameters of the template, if there is one"`
 	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default: known by its name, such as id, user_id or email; see Limits to know" example:"user_id"`
-	Items      []Item          `json:"items,omitempty" doc:"The items themselves, if they are few: the bulk action is sealed at once"`
+	Items      []Item          `json:"items,omitempty" nullable:"false" doc:"The items themselves, if they are few: the bulk action is sealed at once"`
 	Source     *Source         `json:"source,omitempty" doc:"Where the items are read from when it starts"`
 	Duplicates string          `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What happens when an id comes twice. Default refuse"`
 	OnBadLine  string          `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What happens to a row that cannot be read or does not fit the action's schema. Default refuse"`
@@ -92,7 +92,7 @@ type Canary struct {
 type Callback struct {
 	URL    string   `json:"url" maxLength:"2048"`
 	Secret string   `json:"secret,omitempty" doc:"Signs by Standard Webhooks: whsec_ and base64. It is never shown again"`
-	Events []string `json:"events,omitempty" doc:"Default: completed, cancelled, stopped, failed, canary_ready"`
+	Events []string `json:"events,omitempty" nullable:"false" doc:"Default: completed, cancelled, stopped, failed, canary_ready"`
 }
 
 // BulkAction is a bulk action and how far it is.
@@ -123,7 +123,7 @@ type BulkAction struct {
 	FinishedAt time.Time  `json:"finished_at,omitzero"`
 	LastError  *LastError `json:"last_error,omitempty"`
 	Durability string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What the acknowledgement survives"`
-	Losses     []Loss     `json:"losses,omitempty" doc:"Accepted work that the store lost while this had not ended"`
+	Losses     []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost while this had not ended"`
 	Links      Links      `json:"links"`
 }
 

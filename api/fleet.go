@@ -156,5 +156,5 @@ type Health struct {
 	Version    string   `json:"version"`
 	Node       string   `json:"node,omitempty"`
 	Durability string   `json:"durability,omitempty"`
-	Problems   []string `json:"problems,omitempty"`
+	Problems   []string `json:"problems,omitempty" nullable:"false"`
 }

@@ -35,7 +35,7 @@ type ItemResult struct {
 	Attempts   int             `json:"attempts"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
-	History    []ItemEvent     `json:"history,omitempty"`
+	History    []ItemEvent     `json:"history,omitempty" nullable:"false"`
 }
 
 // ItemEvent is what happened to an item at one step.
@@ -85,7 +85,7 @@ type ErrorGroups struct {
 // Preview shows the first items as the first step would get them.
 type Preview struct {
 	Items  []PreviewItem `json:"items" nullable:"false"`
-	Faults []Fault       `json:"faults,omitempty"`
+	Faults []Fault       `json:"faults,omitempty" nullable:"false"`
 }
 
 // PreviewItem is one item, and what its first step would be sent.
@@ -93,12 +93,12 @@ type PreviewItem struct {
 	ID     string          `json:"id"`
 	Data   json.RawMessage `json:"data"`
 	Input  json.RawMessage `json:"input,omitempty"`
-	Faults []Fault         `json:"faults,omitempty"`
+	Faults []Fault         `json:"faults,omitempty" nullable:"false"`
 }
 
 // Trial sends a few items through before anything starts.
 type Trial struct {
-	Items  []string `json:"items,omitempty" maxItems:"20" doc:"Ids of the items to send. Default: the first one"`
+	Items  []string `json:"items,omitempty" nullable:"false" maxItems:"20" doc:"Ids of the items to send. Default: the first one"`
 	First  int      `json:"first,omitempty" minimum:"0" maximum:"20" doc:"Send so many from the beginning"`
 	Step   string   `json:"step,omitempty" doc:"Only this step. Default: the whole chain"`
 	DryRun *bool    `json:"dry_run,omitempty" doc:"Tell the endpoint that it is only a trial. Default true"`

@@ -10,7 +10,7 @@ type Problem struct {
 	Code      string  `json:"code" example:"unknown_action" doc:"What programs branch on; it does not change"`
 	Detail    string  `json:"detail,omitempty" doc:"What is wrong with this request"`
 	Fix       string  `json:"fix,omitempty" doc:"What to do about it"`
-	Errors    []Fault `json:"errors,omitempty" doc:"All faults of the request, up to 20"`
+	Errors    []Fault `json:"errors,omitempty" nullable:"false" doc:"All faults of the request, up to 20"`
 	RequestID string  `json:"request_id,omitempty" doc:"The request's id, as in the server's log"`
 }
 

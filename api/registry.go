@@ -18,7 +18,7 @@ type Action struct {
 	Retry    *Retry            `json:"retry,omitempty"`
 	Resource string            `json:"resource,omitempty" doc:"What it uses. Default: one of its own name"`
 	Schema   json.RawMessage   `json:"schema,omitempty" doc:"JSON schema that items have to fit"`
-	Tenants  []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
+	Tenants  []string          `json:"tenants,omitempty" nullable:"false" doc:"Who may use it. Default: all"`
 	Disabled bool              `json:"disabled,omitempty"`
 	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Its work can be undone"`
 	Provenance
@@ -42,7 +42,7 @@ type Retry struct {
 
 // ActionTest sends a made-up batch to an action.
 type ActionTest struct {
-	Items  []Item `json:"items" minItems:"1" maxItems:"20"`
+	Items  []Item `json:"items" nullable:"false" minItems:"1" maxItems:"20"`
 	DryRun *bool  `json:"dry_run,omitempty" doc:"Default true"`
 }
 
@@ -93,7 +93,7 @@ type Connection struct {
 	Name    string            `json:"name,omitempty"`
 	Kind    string            `json:"kind" enum:"postgres,s3,kafka,http"`
 	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Where it is, without secrets"`
-	Tenants []string          `json:"tenants,omitempty" doc:"Who may use it. Default: all"`
+	Tenants []string          `json:"tenants,omitempty" nullable:"false" doc:"Who may use it. Default: all"`
 	Secret  map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
 	Option  map[string]string `json:"option,omitempty"`
 	Provenance
@@ -111,7 +111,7 @@ type ConnectionResult struct {
 	Took   Duration `json:"took"`
 	Detail string   `json:"detail,omitempty" doc:"What happened"`
 	Code   string   `json:"code,omitempty" doc:"Why it failed"`
-	Items  []Item   `json:"items,omitempty" doc:"The first items, if a source was given"`
+	Items  []Item   `json:"items,omitempty" nullable:"false" doc:"The first items, if a source was given"`
 }
 
 // Source is where items are read from when a bulk action starts. One member is set.
@@ -173,9 +173,9 @@ type Schedule struct {
 	Until      time.Time       `json:"until,omitzero" doc:"The last moment at which it may fire"`
 	Paused     bool            `json:"paused,omitempty" readOnly:"true" doc:"See pause and resume"`
 	Note       string          `json:"note,omitempty" readOnly:"true" doc:"What the caller should know, as of a time that comes twice on that day"`
-	Next       []time.Time     `json:"next,omitempty" readOnly:"true" doc:"The next five times"`
-	Waiting    []time.Time     `json:"waiting,omitempty" readOnly:"true" doc:"Times that have come and wait for the one before to end, or to be backfilled"`
-	History    []ScheduledFire `json:"history,omitempty" readOnly:"true" doc:"The newest first"`
+	Next       []time.Time     `json:"next,omitempty" nullable:"false" readOnly:"true" doc:"The next five times"`
+	Waiting    []time.Time     `json:"waiting,omitempty" nullable:"false" readOnly:"true" doc:"Times that have come and wait for the one before to end, or to be backfilled"`
+	History    []ScheduledFire `json:"history,omitempty" nullable:"false" readOnly:"true" doc:"The newest first"`
 	CreatedAt  time.Time       `json:"created_at,omitzero" readOnly:"true"`
 	ChangedAt  time.Time       `json:"changed_at,omitzero" readOnly:"true"`
 }
@@ -209,7 +209,7 @@ type Webhook struct {
 	ID        string    `json:"id,omitempty" readOnly:"true"`
 	Tenant    string    `json:"tenant,omitempty" maxLength:"128" doc:"Whose events it gets. Default: those of the key's only tenant, else of all"`
 	URL       string    `json:"url" maxLength:"2048"`
-	Events    []string  `json:"events,omitempty" doc:"Default: all" example:"[\"bulk_action.completed\"]"`
+	Events    []string  `json:"events,omitempty" nullable:"false" doc:"Default: all" example:"[\"bulk_action.completed\"]"`
 	Note      string    `json:"note,omitempty" maxLength:"200" doc:"For people"`
 	Secret    string    `json:"secret,omitempty" maxLength:"512" doc:"whsec_ and base64, or whsk_ for ed25519; made up if left out, and shown in the first answer to its creation only. Changed by rotate"`
 	PublicKey string    `json:"public_key,omitempty" readOnly:"true" doc:"Checks ed25519 signatures"`
@@ -258,8 +258,8 @@ type DeliveryAttempt struct {
 type Key struct {
 	ID        string    `json:"id,omitempty" readOnly:"true"`
 	Name      string    `json:"name" maxLength:"128"`
-	Scopes    []string  `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,control,approve,admin"`
-	Tenants   []string  `json:"tenants,omitempty" maxItems:"1000" doc:"Whose things it sees. Default: those of all, or as the key that makes it"`
+	Scopes    []string  `json:"scopes" nullable:"false" minItems:"1" maxItems:"5" enum:"read,submit,control,approve,admin"`
+	Tenants   []string  `json:"tenants,omitempty" nullable:"false" maxItems:"1000" doc:"Whose things it sees. Default: those of all, or as the key that makes it"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true" doc:"Right to a minute"`
 	CreatedAt time.Time `json:"created_at,omitzero" readOnly:"true"`
@@ -274,7 +274,7 @@ type Whoami struct {
 	Key     string   `json:"key" doc:"The key's id"`
 	Name    string   `json:"name"`
 	Scopes  []string `json:"scopes" nullable:"false"`
-	Tenants []string `json:"tenants,omitempty" doc:"Whose things it sees; none: those of all"`
+	Tenants []string `json:"tenants,omitempty" nullable:"false" doc:"Whose things it sees; none: those of all"`
 }
 
 // AuditEntry is one change: who, what, when, from where.

@@ -11,7 +11,7 @@ type Report struct {
 	Reason     string       `json:"reason,omitempty" doc:"Why it was stopped or cancelled"`
 	Outcome    string       `json:"outcome,omitempty"`
 	RetryOf    string       `json:"retry_of,omitempty"`
-	Retries    []string     `json:"retries,omitempty" doc:"Bulk actions that tried failed items of this one again"`
+	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again"`
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts with the retries taken into account"`
 	Counts     Counts       `json:"counts"`
 	Duplicates int64        `json:"duplicates"`
@@ -19,7 +19,7 @@ type Report struct {
 	Errors     []ErrorGroup `json:"error_groups" nullable:"false"`
 	Waited     []Waited     `json:"waited" nullable:"false"`
 	Forecast   *Accuracy    `json:"forecast,omitempty"`
-	Losses     []Loss       `json:"losses,omitempty" doc:"Accepted work that the store lost while this had not ended"`
+	Losses     []Loss       `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost while this had not ended"`
 	StartedAt  time.Time    `json:"started_at,omitzero"`
 	FinishedAt time.Time    `json:"finished_at,omitzero"`
 	Duration   Duration     `json:"duration"`

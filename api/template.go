@@ -11,7 +11,7 @@ type Template struct {
 	Tenant      string          `json:"tenant,omitempty" maxLength:"128" doc:"Whose it is. Default: the key's only tenant; of a key without tenants: everybody's"`
 	Title       string          `json:"title,omitempty" maxLength:"128" doc:"What it is called where people choose one" example:"Spring reward"`
 	Description string          `json:"description,omitempty" maxLength:"4096" doc:"What it does, for those who use it"`
-	Params      []TemplateParam `json:"params,omitempty" maxItems:"64" doc:"What those who use it have to say, or may"`
+	Params      []TemplateParam `json:"params,omitempty" nullable:"false" maxItems:"64" doc:"What those who use it have to say, or may"`
 	BulkAction  NewBulkAction   `json:"bulk_action" doc:"What is made, without items and without when it starts"`
 	Version     string          `json:"version,omitempty" readOnly:"true" doc:"Another after each change, as the ETag"`
 	CreatedAt   time.Time       `json:"created_at,omitzero" readOnly:"true"`
@@ -25,7 +25,7 @@ type TemplateParam struct {
 	Title    string            `json:"title,omitempty" maxLength:"128" doc:"What it is called where people fill it in"`
 	Required bool              `json:"required,omitempty" doc:"It has to be given"`
 	Default  json.RawMessage   `json:"default,omitempty" doc:"What it is if it is not given"`
-	Allowed  []json.RawMessage `json:"allowed,omitempty" maxItems:"256" doc:"The only values that it may have"`
+	Allowed  []json.RawMessage `json:"allowed,omitempty" nullable:"false" maxItems:"256" doc:"The only values that it may have"`
 	Min      json.RawMessage   `json:"min,omitempty" doc:"The smallest number, the first date, or the fewest characters of a string"`
 	Max      json.RawMessage   `json:"max,omitempty" doc:"The largest number, the last date, or the most characters of a string"`
 }

@@ -202,7 +202,7 @@ func (t devTenant) submit(s *service.Service) func(context.Context) (*engine.Bul
 			return nil, err
 		}
 		rows := service.Rows{Items: noErrors(demo.Items(t.items, uint64(len(t.name)))), Bad: func() int64 { return 0 }}
-		if _, err := s.Append(ctx, b.ID, "", rows); err != nil {
+		if _, _, err := s.Append(ctx, b.ID, "", rows); err != nil {
 			return nil, err
 		}
 		return s.Seal(ctx, b.ID, api.Seal{Start: true})

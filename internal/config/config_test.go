@@ -59,7 +59,7 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 	const start = "actions:\n  a:\n    url: http://h/\n"
 	for _, tt := range []struct{ name, content, want string }{
 		{"a number without a unit", start + "    timeout: 5\n", ":4: timeout: 5 has no unit; write 5s"},
-		{"a rate without a unit", start + "    rate: 500\n", ":4: rate: 500 has no unit; write 500/s"},
+		{"a rate without a unit", start + "    rate: 500\n", ":4: rate: rate \"500\": missing unit; write 500/s or 500/m"},
 		{"a rate per fortnight", start + "    rate: 5/fortnight\n", `:4: rate: rate "5/fortnight": unknown unit "fortnight"; write /s, /m or /h`},
 		{"a span of ten days", start + "    timeout: 240h\n", ":4: timeout: 240h is not above 0s and at most 24h"},
 		{"a negative span", start + "    timeout: -5s\n", ":4: timeout: -5s is not above 0s and at most 24h"},

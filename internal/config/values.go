@@ -146,9 +146,6 @@ type Rate weir.Rate
 
 // Set reads it.
 func (r *Rate) Set(s string) error {
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return fmt.Errorf("%s has no unit; write %s/s", s, s)
-	}
 	v, err := weir.ParseRate(s)
 	*r = Rate(v)
 	return err

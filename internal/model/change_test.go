@@ -46,7 +46,7 @@ func TestChangesThatCannotBeMadeSayWhy(t *testing.T) {
 		{"push.", "1/s", "names no field"},
 		{"psuh.rate", "1/s", `there is no resource, bulk action or tenant "psuh"; the resources are push, mail; the bulk actions are push-news, mail-news`},
 		{"push.rte", "1/s", `push has no field "rte"; known are attempts, capacity, concurrency, failures`},
-		{"push.rate", "1", "push.rate: 1 has no unit; write 1/s"},
+		{"push.rate", "1", "push.rate: rate \"1\": missing unit; write 1/s or 1/m"},
 		{"push.concurrency", "many", `push.concurrency: "many" is no whole number`},
 		{"push-news.weight", "heavy", `"heavy" is no number; 1 is what other tenants have`},
 	} {

@@ -70,7 +70,7 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 		{new(Rate), "450/s", Rate(450)},
 		{new(Rate), "30/m", Rate(0.5)},
 		{new(Rate), "unlimited", Rate(0)},
-		{new(Rate), "450", "450 has no unit; write 450/s"},
+		{new(Rate), "450", "rate \"450\": missing unit; write 450/s or 450/m"},
 		{new(Rate), "much/s", "want a number above 0"},
 		{new(Share), "60%", Share(0.6)},
 		{new(Share), "0", Share(0)},

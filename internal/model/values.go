@@ -39,12 +39,9 @@ type Rate float64
 // UnmarshalText reads it.
 func (r *Rate) UnmarshalText(text []byte) error {
 	t := string(text)
-	switch {
-	case t == "unlimited":
+	if t == "unlimited" {
 		*r = 0
 		return nil
-	case bare(t):
-		return fmt.Errorf("%s has no unit; write %s/s", t, t)
 	}
 	v, err := weir.ParseRate(t)
 	*r = Rate(v)

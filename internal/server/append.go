@@ -65,7 +65,7 @@ func (in *appendInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (s *Server) appendItems(ctx context.Context, in *appendInput) (*body[api.Appended], error) {
+func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, error) {
 	if p := wantType(in.request, "application/json", "application/x-ndjson", "text/csv"); p != nil {
 		return nil, p
 	}
@@ -87,12 +87,25 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*body[api.Ap
 		return nil, err
 	}
 	defer end()
-	out, err := s.svc.Append(ctx, in.ID, in.Key, rows)
+	out, again, err := s.svc.Append(ctx, in.ID, in.Key, rows)
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
 		return nil, ofTwiceAt(twice, &at)
 	}
+	if err != nil {
+		return nil, err
+	}
 	changed(ctx, in.ID, b.Tenant)
-	return answer(out, err)
+	if again {
+		visitOf(ctx).replayed = true
+		return &appended{Replayed: "true", Body: out}, nil
+	}
+	return &appended{Body: out}, nil
+}
+
+// appended is the answer to an append. A repeat is known by its own record, not by a kept answer.
+type appended struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true in the answer to a repeat"`
+	Body     api.Appended
 }
 
 // rows reads the items of a body.

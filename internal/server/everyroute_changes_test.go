@@ -73,7 +73,7 @@ func TestEveryChangeIsAuditedOnce(t *testing.T) {
 func TestEveryKeyedRouteIsDoneOncePerKey(t *testing.T) {
 	w := twoTenants(t, opening{})
 	for _, r := range w.routes() {
-		if !r.Keyed || calls[r.ID] == nil {
+		if !r.Keyed && r.ID != "bulk_action.append" || calls[r.ID] == nil { // an append is a stream, and knows repeats by itself
 			continue
 		}
 		t.Run(r.ID, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestEveryKeyedRouteIsDoneOncePerKey(t *testing.T) {
 				t.Errorf("first %s\nagain %s", want, got)
 			}
 			other := c
-			other.body = strings.TrimSuffix(c.body, "}") + " }"
+			other.body = strings.Replace(c.body, "{", "{ ", 1)
 			if a := p.do(r, other, "Idempotency-Key", key); a.status != 409 || a.problem().Code != "idempotency_conflict" {
 				t.Errorf("the same key for something else: %d %s", a.status, a.body)
 			}

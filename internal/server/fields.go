@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -8,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/near"
 )
 
@@ -59,6 +63,53 @@ func (s *Server) resolved(schema *huma.Schema) *huma.Schema {
 	return s.api.OpenAPI().Components.Schemas.SchemaFromRef(schema.Ref)
 }
 
+// checkNulls refuses null in every field of a route but those that hold JSON of the user's own: it could mean
+// "as it is" or "none", and neither is what whoever wrote the other one wants.
+func (s *Server) checkNulls(r *route, raw []byte) *problem {
+	item := s.api.OpenAPI().Paths[r.path]
+	if item == nil || !bytes.Contains(raw, []byte("null")) {
+		return nil
+	}
+	op := operations(item)[r.method]
+	if op == nil || op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
+	}
+	var bad weir.InputError
+	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	for {
+		tok, err := dec.ReadToken()
+		if err != nil { // its end: it was checked
+			break
+		}
+		if where := dec.StackPointer(); tok.Kind() == 'n' && s.typed(op.RequestBody.Content["application/json"].Schema, where) {
+			bad.Add("bad_value", fieldOf(where), "it is null", cmp.Or(r.instead, "leave it out, or give it a value"))
+		}
+	}
+	if len(bad.Fields) == 0 {
+		return nil
+	}
+	return problemOf(&bad)
+}
+
+// typed reports whether a place in a body is a field that the route knows the type of.
+func (s *Server) typed(at *huma.Schema, where jsontext.Pointer) bool {
+	for name := range where.Tokens() {
+		at = s.resolved(at)
+		switch {
+		case at == nil:
+			return false
+		case at.Items != nil:
+			at = at.Items
+		case at.Properties[name] != nil:
+			at = at.Properties[name]
+		default:
+			at, _ = at.AdditionalProperties.(*huma.Schema)
+		}
+	}
+	at = s.resolved(at)
+	return at != nil && at.Type != ""
+}
+
 // meant says which field somebody may have meant who wrote an unknown one.
 func meant(location string, known []string) string {
 	name := location[strings.LastIndexByte(location, '.')+1:]
@@ -88,6 +139,6 @@ func shownValue(field string, value any) string {
 func given(ctx context.Context, field string) bool {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(visitOf(ctx).raw, &members) // it was checked
-	raw, ok := members[field]
-	return ok && string(raw) != "null"
+	_, ok := members[field]
+	return ok
 }

@@ -257,6 +257,9 @@ func (s *Server) readJSON(r *http.Request, v *visit) *problem {
 	if raw, p = checkJSON(raw); p != nil {
 		return p
 	}
+	if p := s.checkNulls(v.route, raw); p != nil {
+		return p
+	}
 	v.raw = raw
 	r.Body = io.NopCloser(bytes.NewReader(raw))
 	r.ContentLength = int64(len(raw))

@@ -137,6 +137,34 @@ func TestResourcesAreSetByThoseWhoMay(t *testing.T) {
 	}
 }
 
+// TestALimitThatIsNotNamedStays: whoever sets the rate does not know what another set of the concurrency.
+func TestALimitThatIsNotNamedStays(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	var r api.ResourceStatus
+	n.Call("PUT", "/v1/resources/mail", `{"concurrency":8}`, 200, nil)
+	n.Call("PUT", "/v1/resources/mail", `{"rate":"5/s"}`, 200, &r)
+	if r.Rate != 5 || r.Concurrency != 8 {
+		t.Errorf("after the rate: %+v", r)
+	}
+	for _, body := range []string{`{}`, `{"rate":null}`, `{"rate":null,"concurrency":3}`} {
+		var p api.Problem
+		n.Call("PUT", "/v1/resources/mail", body, 422, &p)
+		if len(p.Errors) == 0 || p.Errors[0].Field != "rate" || !strings.Contains(p.Errors[0].Fix, "DELETE /v1/resources/") {
+			t.Errorf("%s: %+v; want one that names DELETE", body, p)
+		}
+	}
+	n.Call("GET", "/v1/resources/mail", "", 200, &r)
+	if r.Rate != 5 || r.Concurrency != 8 {
+		t.Errorf("after what was refused: %+v", r)
+	}
+	n.Call("PUT", "/v1/resources/mail", `{"rate":"unlimited"}`, 200, &r)
+	if r.Rate != 0 || r.Concurrency != 8 {
+		t.Errorf("after the rate was taken away: %+v", r)
+	}
+	n.Call("DELETE", "/v1/resources/mail", "", 204, nil)
+	n.Call("GET", "/v1/resources/mail", "", 404, nil)
+}
+
 func TestBadLimitsAreRefused(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})
 	for _, tt := range []struct {
@@ -146,6 +174,8 @@ func TestBadLimitsAreRefused(t *testing.T) {
 	}{
 		{"/v1/resources/mail", `{"rate":"-5/s"}`, 422, "rate"},
 		{"/v1/resources/mail", `{"rate":"fast"}`, 422, "rate"},
+		{"/v1/resources/mail", `{"rate":"300"}`, 422, "missing unit; write 300/s or 300/m"},
+		{"/v1/resources/mail", `{"rate":300}`, 422, "rate"},
 		{"/v1/resources/mail", `{"concurrency":-1}`, 422, "concurrency"},
 		{"/v1/resources/mail", `{"concurrency":1.5}`, 400, "concurrency"},
 		{"/v1/resources/ma%2Fil", `{}`, 422, "name"},

@@ -27,6 +27,8 @@ type route struct {
 	keyed bool
 	// once is the member of its answer that is shown once: the answer is kept for repeats without it.
 	once string
+	// instead says what to write where somebody wrote null.
+	instead string
 }
 
 // endpoint describes a route.

@@ -25,18 +25,18 @@ type Rows struct {
 }
 
 // Append adds items to a draft: all of them, durably, or none. A second append
-// with the same key and content changes nothing.
-func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Appended, error) {
+// with the same key and content changes nothing: again is true, and the answer is about the first.
+func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out api.Appended, again bool, err error) {
 	d, err := s.getDraft(ctx, id)
 	if err != nil {
-		return api.Appended{}, s.notDraft(ctx, id, err)
+		return out, false, s.notDraft(ctx, id, err)
 	}
 	if err := s.mayAppend(ctx, id, &d); err != nil {
-		return api.Appended{}, err
+		return out, false, err
 	}
 	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.atMost(rows.Items))
 	if err != nil {
-		return api.Appended{}, err
+		return out, false, err
 	}
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor) // all has arrived: whether the client waits makes no difference
 	defer end()
@@ -58,17 +58,17 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (api.Ap
 	}
 	switch {
 	case before != nil && before.Digest != p.Digest:
-		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", key), Fix: "use another key for other items"}
+		return out, false, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", key), Fix: "use another key for other items"}
 	case before != nil:
 		p = *before
 	case err != nil:
-		return api.Appended{}, err
+		return out, false, err
 	}
 	s.touch(ctx, id, &d)
 	sum, err := s.readLog(ctx, id)
 	return api.Appended{
 		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.items, Durability: s.opts.Store.Durability(),
-	}, err
+	}, before != nil, err
 }
 
 var errBefore = &Refusal{Code: "idempotency_conflict"}

@@ -76,7 +76,7 @@ func TestWhatACrashLeavesOfASubmittedDraftIsRemoved(t *testing.T) {
 	if _, err := s.drafts.Insert(t.Context(), b.ID, left); err != nil { // its log is gone already
 		t.Fatal(err)
 	}
-	_, err := s.Append(t.Context(), b.ID, "k", Rows{Bad: func() int64 { return 0 }})
+	_, _, err := s.Append(t.Context(), b.ID, "k", Rows{Bad: func() int64 { return 0 }})
 	if !isCode(err, "sealed") {
 		t.Errorf("Append = %v, want sealed", err)
 	}

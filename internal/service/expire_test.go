@@ -19,7 +19,7 @@ func draftOf(t *testing.T, s *Service, ago time.Duration) string {
 		t.Fatal(err)
 	}
 	items := func(yield func(weir.RawItem, error) bool) { yield(weir.RawItem{ID: "a", Value: []byte(`{}`)}, nil) }
-	if _, err := s.Append(t.Context(), b.ID, "k", Rows{Items: items, Bad: func() int64 { return 0 }, Digest: sha256.New()}); err != nil {
+	if _, _, err := s.Append(t.Context(), b.ID, "k", Rows{Items: items, Bad: func() int64 { return 0 }, Digest: sha256.New()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.drafts.Update(t.Context(), b.ID, func(d *draft) error { d.Touched = time.Now().Add(-ago); return nil }); err != nil {

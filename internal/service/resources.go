@@ -130,23 +130,21 @@ func (s *Service) Resource(ctx context.Context, name string) (r api.ResourceStat
 	return all[i], versionOf(set, there), err
 }
 
-// PutResource sets the limits of a resource on all nodes, also for work that
-// runs, and beyond restarts. When it returns they are in force. What is left out follows the configuration file, then
-// the actions. A resource that nothing uses yet is accepted: its action may come later.
+// PutResource sets limits of a resource on all nodes, also for work that
+// runs, and beyond restarts. When it returns they are in force. A limit that is left out stays as it is. A resource that nothing uses yet is accepted: its action may come later.
 func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, match Match) (out api.ResourceStatus, version string, err error) {
 	if err := checkName("name", r.Name); err != nil {
 		return out, "", err
 	}
-	var l weir.ResourceLimits
-	if r.Rate != nil {
-		l.Rate = new(weir.Rate)
-		*l.Rate = weir.Rate(*r.Rate)
+	c := r.Concurrency
+	if c != nil && (*c < 0 || *c > 1_000_000) {
+		return out, "", &weir.FieldError{Code: "out_of_range", Field: "concurrency", Problem: fmt.Sprintf("%d is not between 0 and 1000000", *c), Fix: "0 is no bound"}
 	}
-	if c := r.Concurrency; c != nil {
-		if *c < 0 || *c > 1_000_000 {
-			return out, "", &weir.FieldError{Code: "out_of_range", Field: "concurrency", Problem: fmt.Sprintf("%d is not between 0 and 1000000", *c), Fix: "0 is no bound"}
+	if c == nil && r.Rate == nil {
+		return out, "", &weir.FieldError{
+			Code: "missing_field", Field: "rate", Problem: "there is neither rate nor concurrency: nothing to set",
+			Fix: "name one of them; DELETE /v1/resources/" + r.Name + " (weir resources reset) removes what was set",
 		}
-		l.Concurrency = c
 	}
 	var after weir.Limits
 	err = s.engine.ChangeLimits(ctx, func(all *weir.Limits) error {
@@ -154,10 +152,14 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 		if err := match(versionOf(set, there)); err != nil {
 			return err
 		}
-		l.Set = stampOf(by)
-		if all.Resources[r.Name] = l; l.Empty() {
-			delete(all.Resources, r.Name)
+		if r.Rate != nil {
+			set.Rate = (*weir.Rate)(r.Rate)
 		}
+		if c != nil {
+			set.Concurrency = c
+		}
+		set.Set = stampOf(by)
+		all.Resources[r.Name] = set
 		after = *all
 		return nil
 	})
