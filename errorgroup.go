@@ -13,7 +13,7 @@ type ErrorGroup struct {
 	Other bool
 	Count int64
 	// Missed is how many more may count in the group for all others; 0: Count is
-	// exact. It is above 0 only where a partition had more than 256 groups.
+	// exact. It is above 0 only while the bulk action runs, where a partition had more than 256 groups.
 	Missed int64
 	// First and Last are when failures of the group became durable. They are zero
 	// for what older versions wrote.

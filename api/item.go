@@ -70,7 +70,7 @@ type ErrorGroup struct {
 	Code    string    `json:"code"`
 	Message string    `json:"message" doc:"With numbers and ids replaced" example:"account <id> is closed"`
 	Count   int64     `json:"count" doc:"Exact where missed is 0"`
-	Missed  int64     `json:"missed,omitempty" doc:"How many more may count as other; above 0 only beyond 256 groups"`
+	Missed  int64     `json:"missed,omitempty" doc:"How many more may count as other: above 0 only while it runs, or in the groups of many bulk actions, and only beyond 256 groups"`
 	Example string    `json:"example,omitempty" doc:"Message of the sample in full, up to 1,000 bytes"`
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`

@@ -12,16 +12,33 @@ import (
 	"github.com/weirhq/weir/internal/report"
 )
 
-// ErrorGroups tells why items failed, the largest group first. Its cost depends on the
-// number of groups alone, but for bulk actions that an older version has worked on.
+// ErrorGroups tells why items failed, the largest group first. Counts of a bulk
+// action that has ended are exact. While it runs, Missed is how many more there may
+// be of a group. The cost depends on the number of groups alone, unless messages
+// are of more kinds than are counted apart: then the failures of an ended one are read.
 func (b *BulkAction) ErrorGroups(ctx context.Context) ([]weir.ErrorGroup, error) {
 	r, err := b.outline(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("error groups of %s: %w", b.id, err)
 	}
 	groups, err := r.groups(ctx)
+	return r.public(groups, err)
+}
+
+// FoundGroups is [BulkAction.ErrorGroups] as of when [Engine.Get] found it: it reads
+// the groups as they were counted, and nothing else, so Missed may be set of one that has ended, too.
+func (b *BulkAction) FoundGroups(ctx context.Context) ([]weir.ErrorGroup, error) {
+	if b.status == nil {
+		return b.ErrorGroups(ctx)
+	}
+	r := &Report{bulk: b, status: b.status}
+	parts, err := r.partGroups(ctx)
+	return r.public(fault.Merge(parts...), err)
+}
+
+func (r *Report) public(groups []fault.Group, err error) ([]weir.ErrorGroup, error) {
 	if err != nil {
-		return nil, fmt.Errorf("error groups of %s: %w", b.id, err)
+		return nil, fmt.Errorf("error groups of %s: %w", r.bulk.id, err)
 	}
 	list := make([]weir.ErrorGroup, len(groups))
 	for i, g := range groups {
@@ -40,13 +57,24 @@ func moment(at int64) time.Time {
 	return time.Unix(0, at).UTC()
 }
 
-// groups adds up the failures that the partitions have counted. Where an older
-// version has worked they are fewer than there are, and the results are looked through.
+// groups adds up the failures that the partitions have counted. If a partition
+// had more kinds than it counts apart, those of an ended bulk action are counted again.
 func (r *Report) groups(ctx context.Context) ([]fault.Group, error) {
+	parts, err := r.partGroups(ctx)
+	if err != nil || !r.status.State.Final() || !fault.Inexact(parts...) {
+		return fault.Merge(parts...), err
+	}
+	exact := fault.Recount(parts...)
+	err = r.countFailures(ctx, exact)
+	return exact.All(), err
+}
+
+// partGroups returns what the partitions have counted. Where an older version has
+// worked that is fewer than there are, and the results are looked through.
+func (r *Report) partGroups(ctx context.Context) (parts [][]fault.Group, err error) {
 	if r.status.Failed == 0 {
 		return nil, nil
 	}
-	var parts [][]fault.Group
 	counted := int64(0)
 	for _, p := range r.bulk.places() {
 		list, err := partition.ReadGroups(rows{ctx, r.bulk.engine.store, p}, r.bulk.id)
@@ -61,17 +89,18 @@ func (r *Report) groups(ctx context.Context) ([]fault.Group, error) {
 		}
 		parts = append(parts, list)
 	}
-	if counted < r.status.Failed { // more than that has become durable since
-		return r.scanFailures(ctx)
+	if counted >= r.status.Failed { // more than that has become durable since
+		return parts, nil
 	}
-	return fault.Merge(parts...), nil
+	var g fault.Groups
+	err = r.countFailures(ctx, &g)
+	return [][]fault.Group{g.List()}, err
 }
 
-// scanFailures counts the failures of all blocks in which something failed.
-func (r *Report) scanFailures(ctx context.Context) ([]fault.Group, error) {
-	var g fault.Groups
+// countFailures counts the failures of all blocks in which something failed.
+func (r *Report) countFailures(ctx context.Context, g *fault.Groups) error {
 	b := r.bulk
-	err := r.eachBlock(ctx, func(at blockState) error {
+	return r.eachBlock(ctx, func(at blockState) error {
 		if at.state.Failed.Empty() {
 			return nil
 		}
@@ -83,7 +112,6 @@ func (r *Report) scanFailures(ctx context.Context) ([]fault.Group, error) {
 			return nil
 		})
 	})
-	return g.All(), err
 }
 
 // groupErrors puts the groups into the report, each with the id of an item.

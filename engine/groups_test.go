@@ -126,3 +126,79 @@ func TestErrorGroupsOfABulkActionInWhichNothingFailed(t *testing.T) {
 		t.Errorf("ErrorGroups = %+v, %v; want none", got, err)
 	}
 }
+
+// word is a text that differs for each number, and has nothing in it that groups leave out.
+func word(n int) string {
+	text := []byte{}
+	for range 5 {
+		text, n = append(text, byte('a'+n%26)), n/26
+	}
+	return string(text)
+}
+
+// mixed fails items for one frequent reason, for forty reasons that come now and
+// then, and for thousands that come once. The ones that come once push the others out.
+func mixed(items int) weir.Action[int, string] {
+	return weir.Action[int, string]{Name: "mixed", BatchSize: 500, Handle: func(_ context.Context, b *weir.Batch[int, string]) error {
+		for i, it := range b.Items() {
+			switch v := it.Value; {
+			case v < 200 || v%(items/2000) == 0:
+				b.Fail(i, "odd", errors.New("odd one "+word(v)))
+			case v%(items/5000) == 1:
+				b.Fail(i, "closed", errors.New("account is closed"))
+			case v%(items/800) == 2:
+				b.Fail(i, "kind", errors.New("of kind "+word(v/(items/800)%40)))
+			default:
+				b.Done(i, "")
+			}
+		}
+		return nil
+	}}
+}
+
+// Counts that are shown at the end are those of the rows, however many kinds of
+// messages there were, in several partitions.
+func TestCountsOfErrorGroupsAreThoseOfTheRows(t *testing.T) {
+	for name, items := range map[string]int{"one partition": 50_000, "several shards": 210_000} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memory()
+				r := start(t, s, sharedOptions, action(mixed(items)))
+				b := submit(t, r, spec(mixed(items)), numbers(items))
+				rep := wait(t, b)
+				if n := len(workers(t, s, b.ID())); (n > 1) != (items > 200_000) {
+					t.Fatalf("%d partitions have worked on it", n)
+				}
+				rows, failed := map[string]int64{}, int64(0)
+				for row, err := range rep.Rows(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if row.State == report.Failed {
+						rows[row.Code+row.Message]++
+						failed++
+					}
+				}
+				groups, err := b.ErrorGroups(t.Context())
+				if err != nil || len(groups) != 101 {
+					t.Fatalf("%d groups, %v; want a hundred and the others", len(groups), err)
+				}
+				sum, kinds := int64(0), 0
+				for i, g := range groups {
+					if sum += g.Count; !g.Other && (g.Count != rows[g.Code+g.Message] || g.Missed != 0) {
+						t.Errorf("group %q has %d and %d missed, the rows have %d", g.Message, g.Count, g.Missed, rows[g.Code+g.Message])
+					}
+					if g.Code == "kind" {
+						kinds++
+					}
+					if int64(rep.Errors[i].Count) != g.Count {
+						t.Errorf("group %q has %d in the report, want %d", g.Message, rep.Errors[i].Count, g.Count)
+					}
+				}
+				if sum != failed || kinds != 40 || groups[0].Code != "closed" {
+					t.Errorf("the groups have %d items and %d kinds, want %d and 40; the first is %q", sum, kinds, failed, groups[0].Code)
+				}
+			})
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -81,6 +82,7 @@ type Groups struct {
 	text    []byte // the message that came last, if it was short,
 	at      int    // and its group
 	own     int    // groups that are not for all others
+	fixed   bool   // no more groups are made: what has none counts in that for all others
 }
 
 // Restore makes groups of what [Groups.Changed] once told.
@@ -144,6 +146,9 @@ func (g *Groups) find(step int, code, message string) int {
 // make adds a group. If all places are taken it gets that of the rarest.
 func (g *Groups) make(step int, code, message string) int {
 	group, key := Group{Step: step, Code: strings.Clone(code), Message: message}, string(g.key)
+	if g.fixed {
+		return g.other(step)
+	}
 	if g.own < kept {
 		return g.append(key, group)
 	}
@@ -195,8 +200,37 @@ func (g *Groups) Changed(yield func(no int, group *Group)) {
 	clear(g.changed)
 }
 
+// List returns the groups as they are counted, in no order.
+func (g *Groups) List() []Group { return g.list }
+
 // All lists the groups, the largest first.
 func (g *Groups) All() []Group { return Merge(g.list) }
+
+// Inexact reports whether a part had more kinds of failures than it counts apart:
+// counts of groups may be too low then, by as much as Missed says.
+func Inexact(parts ...[]Group) bool {
+	return slices.ContainsFunc(parts, func(list []Group) bool {
+		return slices.ContainsFunc(list, func(g Group) bool { return g.Other })
+	})
+}
+
+// Recount returns empty groups for all that the parts counted apart. Adding every
+// failure again makes their counts exact; what has no group counts as others.
+func Recount(parts ...[]Group) *Groups {
+	g := &Groups{}
+	for _, list := range parts {
+		for i := range list {
+			x := &list[i]
+			if key := x.key(); !x.Other {
+				if _, known := g.index[key]; !known {
+					g.append(key, Group{Step: x.Step, Code: x.Code, Message: x.Message})
+				}
+			}
+		}
+	}
+	g.fixed = true
+	return g
+}
 
 // Merge adds up what several parts of a bulk action have counted, the largest
 // group first, then by code, step and message. If there are more than Most, the
@@ -215,6 +249,9 @@ func Merge(parts ...[]Group) []Group {
 			count(x)
 		}
 	}
+	for _, list := range parts {
+		missed(sums, list)
+	}
 	all := slices.SortedFunc(maps.Values(sums), order)
 	own := 0
 	for _, x := range all {
@@ -231,6 +268,28 @@ func Merge(parts ...[]Group) []Group {
 		list = append(list, *x)
 	}
 	return list
+}
+
+// missed adds to each group that a part does not have how many of it the part may
+// have counted with others: no more than it has of its rarest group.
+func missed(sums map[string]*Group, part []Group) {
+	others, has, rarest := map[int]int64{}, map[string]bool{}, int64(math.MaxInt64)
+	for i := range part {
+		x := &part[i]
+		if has[x.key()] = true; x.Other {
+			others[x.Step] = x.Count
+		} else {
+			rarest = min(rarest, x.weight())
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	for key, x := range sums {
+		if !x.Other && !has[key] {
+			x.Missed += min(rarest, others[x.Step])
+		}
+	}
 }
 
 // order has the largest first.

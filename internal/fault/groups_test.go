@@ -190,3 +190,39 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 }
+
+// Whatever is evicted where, a group has no fewer failures than its count, and no
+// more than its count and what it may have missed. Counted again, the count is exact.
+func TestMissedBoundsWhatACountLacks(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		parts, truth := make([]Groups, 3), map[string]int64{}
+		var all []failure
+		for i := range 4000 {
+			kind := int(r.ExpFloat64() * 150) // some kinds come often, most seldom
+			f := failure{at: 1, step: kind % 2, code: fmt.Sprint("code-", kind), item: int64(i)}
+			all = append(all, f)
+			truth[f.code]++
+			parts[(kind+r.IntN(2))%3].count(f)
+		}
+		lists := [][]Group{parts[0].List(), parts[1].List(), parts[2].List()}
+		if !Inexact(lists...) {
+			t.Fatal("no part had too many kinds: the test shows nothing")
+		}
+		again, sum := Recount(lists...), int64(0)
+		again.count(all...)
+		for _, g := range again.All() {
+			if sum += g.Count; !g.Other && (g.Count != truth[g.Code] || g.Missed != 0) {
+				t.Fatalf("seed %d: counted again %s has %d and %d missed, want exactly %d", seed, g.Code, g.Count, g.Missed, truth[g.Code])
+			}
+		}
+		if sum != int64(len(all)) {
+			t.Fatalf("seed %d: counted again there are %d, want %d", seed, sum, len(all))
+		}
+		for _, g := range Merge(lists...) {
+			if has := truth[g.Code]; !g.Other && (has < g.Count || has > g.Count+g.Missed) {
+				t.Fatalf("seed %d: %s has %d, want between %d and %d", seed, g.Code, has, g.Count, g.Count+g.Missed)
+			}
+		}
+	}
+}

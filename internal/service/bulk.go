@@ -53,7 +53,7 @@ func (s *Service) Bulk(ctx context.Context, id string) (*engine.BulkAction, erro
 // view is a submitted bulk action as the API shows it.
 func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkAction, error) {
 	info := b.Info()
-	p, err := b.Now(ctx)
+	p, err := b.Found(ctx)
 	if err != nil {
 		return api.BulkAction{}, err
 	}

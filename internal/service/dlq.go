@@ -90,7 +90,7 @@ func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 
 // left are the groups of errors of a lot, less what was taken.
 func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
-	groups, err := l.bulk.ErrorGroups(ctx)
+	groups, err := l.bulk.FoundGroups(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,27 +98,42 @@ func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
 	for i := range groups {
 		list = append(list, errorGroup(l.id, &l.extra, &groups[i]))
 	}
-	less(list, l.noted.Taken)
-	for i := range l.noted.Entries {
-		less(list, l.noted.Entries[i].Groups)
-	}
+	less(list, l.noted)
 	return slices.DeleteFunc(list, func(g api.ErrorGroup) bool { return g.Count <= 0 }), nil
 }
 
-// less takes items from the groups that they are in: their own, and what that does not have from the others at the step.
-func less(list []api.ErrorGroup, out []taken) {
-	for _, t := range out {
+// less takes the items that were retried or discarded from the groups that they are
+// in: their own, and what that does not have from the others at the step.
+func less(list []api.ErrorGroup, noted handled) {
+	if len(noted.Taken)+len(noted.Entries) == 0 {
+		return
+	}
+	own, others := map[taken]int{}, map[string]int{}
+	for i := range list {
+		g := &list[i]
+		own[taken{Step: g.Step, Code: g.Code, Message: g.Message}] = i
+		if g.Code == otherCode && g.Message == otherMessage {
+			others[g.Step] = i
+		}
+	}
+	take := func(t taken) {
 		n := t.Items
-		for _, own := range []bool{true, false} {
-			for i := range list {
-				g := &list[i]
-				if g.Step != t.Step || own && (g.Code != t.Code || g.Message != t.Message) || !own && g.Code != otherCode {
-					continue
-				}
-				some := min(n, g.Count)
-				g.Count -= some
-				n -= some
-			}
+		t.Items = 0
+		if i, ok := own[t]; ok {
+			some := min(n, list[i].Count)
+			list[i].Count -= some
+			n -= some
+		}
+		if i, ok := others[t.Step]; ok {
+			list[i].Count -= min(n, list[i].Count)
+		}
+	}
+	for _, t := range noted.Taken {
+		take(t)
+	}
+	for i := range noted.Entries {
+		for _, t := range noted.Entries[i].Groups {
+			take(t)
 		}
 	}
 }
@@ -147,6 +162,7 @@ func (s *Service) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) 
 			}
 			have.BulkActions++
 			have.Count += g.Count
+			have.Missed += g.Missed
 			if !g.First.IsZero() && (have.First.IsZero() || g.First.Before(have.First)) {
 				have.First = g.First
 			}

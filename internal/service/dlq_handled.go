@@ -89,9 +89,15 @@ func (h *handled) keys() string {
 
 // take adds up what an entry took.
 func (h *handled) take(groups []taken) {
+	known := map[taken]int{}
+	kind := func(t taken) taken { t.Items = 0; return t }
+	for i, t := range h.Taken {
+		known[kind(t)] = i
+	}
 	for _, g := range groups {
-		at := slices.IndexFunc(h.Taken, func(t taken) bool { return t.Step == g.Step && t.Code == g.Code && t.Message == g.Message })
-		if at < 0 {
+		at, ok := known[kind(g)]
+		if !ok {
+			known[kind(g)] = len(h.Taken)
 			h.Taken = append(h.Taken, g)
 			continue
 		}

@@ -19,6 +19,9 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	if err != nil {
 		return api.Report{}, err
 	}
+	if b, err = s.Bulk(ctx, id); err != nil { // after the report: one that has ended is shown as ended
+		return api.Report{}, err
+	}
 	view, err := s.view(ctx, b)
 	if err != nil {
 		return api.Report{}, err

@@ -202,13 +202,16 @@ func errorGroup(id string, x *Extra, g *weir.ErrorGroup) api.ErrorGroup {
 		Step: g.Step, Action: actionOf(x, g.Step), Code: g.Code, Message: g.Message, Count: g.Count, Missed: g.Missed, Example: g.Sample, First: g.First, Last: g.Last, Sample: ItemName(id, g.Item),
 	}
 	if g.Other {
-		out.Code, out.Message = otherCode, "failures that have no group of their own"
+		out.Code, out.Message = otherCode, otherMessage
 	}
 	return out
 }
 
-// otherCode is that of failures at a step that have no group of their own.
-const otherCode = "other"
+// otherCode and otherMessage are those of failures at a step that have no group of their own.
+const (
+	otherCode    = "other"
+	otherMessage = "failures that have no group of their own"
+)
 
 func actionOf(x *Extra, step string) string {
 	for _, st := range x.Steps {
