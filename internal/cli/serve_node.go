@@ -37,8 +37,12 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	if err != nil {
 		return nil, err
 	}
+	steps, err := programSteps(env, c)
+	if err != nil {
+		return nil, err
+	}
 	o := node.Options{
-		Store: s, Guard: guard, Vault: v, Steps: slices.Concat(demo.Actions(demo.Options{}), env.Steps), Open: !c.Reachable() && c.AdminKey.IsZero(),
+		Store: s, Guard: guard, Vault: v, Steps: steps, Open: !c.Reachable() && c.AdminKey.IsZero(),
 		Alone: len(c.Redis) == 0, Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
 			Hosts: c.AllowedHosts, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
@@ -74,6 +78,18 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 		return nil, badUsage("", "%v", err)
 	}
 	return n, nil
+}
+
+// programSteps are the actions of the program itself. Those for demonstrations give
+// way to actions of the file with their names.
+func programSteps(env *Env, c *config.Server) ([]weir.Step, error) {
+	for _, st := range env.Steps {
+		if _, twice := c.Actions[st.Name]; twice {
+			return nil, badUsage("", "actions.%s: the program has an action of this name; give the one in the file another name", st.Name)
+		}
+	}
+	demos := slices.DeleteFunc(demo.Actions(demo.Options{}), func(st weir.Step) bool { _, own := c.Actions[st.Name]; return own })
+	return slices.Concat(demos, env.Steps), nil
 }
 
 // fileActions are the actions of weir.yaml, and the resources that they use.

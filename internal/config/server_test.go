@@ -255,6 +255,7 @@ func TestMistakesInSettings(t *testing.T) {
 		{"another database", "redis: [redis://h, redis://h/3]\n", `weir.yaml:1: redis[1]: weir uses database 0, not "/3"`},
 		{"servers that differ", "redis:\n - redis://h\n - rediss://h\n", "weir.yaml:3: redis[1]: differs from the first in more than its address"},
 		{"a password in a URL", "redis: redis://u:planted@h\n", "weir.yaml:1: redis: holds a password; leave it out, put it into a file that only you can read, and name that with redis_password_file"},
+		{"a topic with a secret", "connections: {b: {kind: kafka, address: \"b:9092\"}}\nwebhooks: {w: {topic: t, connection: b, secret_file: vault.key}}\n", "weir.yaml:2: webhooks.w.secret_file: events in a topic are not signed; leave the key out"},
 		{"a secret as it is", "admin_key: planted\n", "weir.yaml:1: admin_key is a secret, and this file is not the place for it; put it into a file that only you can read, and name that with admin_key_file: PATH"},
 		{"a password of a connection", "connections: {a: {kind: s3, password: planted}}\n", "weir.yaml:1: password is a secret"},
 		{"a secret that everybody can read", "admin_key_file: open.key\n", "open.key: can be read by everybody (-rw-r--r--); chmod 600 "},

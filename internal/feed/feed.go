@@ -34,6 +34,8 @@ type Page struct {
 	Last bool
 	// Skipped counts what is no item and was passed over: tombstones of a Kafka topic.
 	Skipped int64
+	// Bad counts items that cannot be used and were passed over, where [Spec.SkipBad] says so.
+	Bad int64
 }
 
 // Feed reads items page by page. It is called from one goroutine. Reading the

@@ -155,6 +155,10 @@ func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
 			continue
 		}
 		it, bad := f.item(r)
+		if bad != nil && f.spec.SkipBad {
+			p.Bad++
+			continue
+		}
 		if bad != nil {
 			bad.Where = fmt.Sprintf("partition %d, offset %d", r.Partition, r.Offset)
 			return Page{}, bad

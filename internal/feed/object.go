@@ -91,7 +91,7 @@ func (f *object) Read(ctx context.Context, from Cursor) (Page, error) {
 	}
 	if f.stream == nil || f.at != from {
 		f.drop()
-		f.stream = newObjectStream(ctx, at)
+		f.stream = newObjectStream(ctx, at, f.spec.SkipBad)
 	}
 	done := f.stream.watch(ctx, time.Duration(f.spec.Timeout))
 	p, err := f.page(f.stream)
@@ -121,7 +121,8 @@ func (f *object) page(s *objectStream) (Page, error) {
 			return Page{}, err
 		}
 	}
-	p.Next, p.Last = encode(KindS3, s.at), s.at.Done
+	p.Next, p.Last, p.Bad = encode(KindS3, s.at), s.at.Done, s.bad
+	s.bad = 0
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package feed
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -29,10 +30,13 @@ type objectStream struct {
 	marks *marks
 	wire  wire
 	shift int // from a line of rows to a line of the object
+
+	skipBad bool
+	bad     int64 // rows that were passed over before ahead, and are in no page yet
 }
 
-func newObjectStream(ctx context.Context, at objectPlace) *objectStream {
-	s := &objectStream{at: at}
+func newObjectStream(ctx context.Context, at objectPlace, skipBad bool) *objectStream {
+	s := &objectStream{at: at, skipBad: skipBad}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // outlives the read that opens it
 	return s
 }
@@ -72,7 +76,9 @@ func (s *objectStream) open(f *object) error {
 		return s.begin(begin.Items)
 	}
 	s.shift = begin.Line - 1 - bytes.Count(begin.Head, []byte("\n"))
-	return s.read()
+	err = s.read()
+	s.bad = 0 // those in the head were counted when it was read first
+	return err
 }
 
 // get asks for the object, or for the rest of it, and makes sure that it is the same as before.
@@ -150,6 +156,9 @@ func (s *objectStream) begin(skip int64) error {
 		}
 		s.alive()
 	}
+	if skip > 0 {
+		s.bad = 0 // they were counted when they were read first
+	}
 	return nil
 }
 
@@ -176,6 +185,9 @@ func (s *objectStream) item() (line int, err error) {
 		if bad, ok := err.(*source.RowError); ok { //nolint:errorlint // Items yields it unwrapped, and its line is changed here
 			bad.Line += s.shift
 		}
+		if s.passes(err) {
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -183,6 +195,9 @@ func (s *objectStream) item() (line int, err error) {
 			return 0, permanent(source.CodeNotText, "there are zero bytes in the text", "save it as UTF-8", nil)
 		}
 		if bad := checkID(it.ID, s.at.ID); bad != nil {
+			if s.passes(bad) {
+				continue
+			}
 			bad.Where = fmt.Sprintf("line %d", it.Line+s.shift)
 			return 0, bad
 		}
@@ -191,4 +206,17 @@ func (s *objectStream) item() (line int, err error) {
 	}
 	s.at.Done = true
 	return 0, nil
+}
+
+// passes reports whether a row that cannot be used is passed over, and counts it.
+// Half a row, where the download broke, is not.
+func (s *objectStream) passes(err error) bool {
+	var row *source.RowError
+	var bad *PermanentError
+	if !s.skipBad || s.wire.err != nil || !errors.As(err, &row) && !errors.As(err, &bad) {
+		return false
+	}
+	s.bad++
+	s.alive()
+	return true
 }

@@ -187,25 +187,31 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 			}
 			rank = r
 		}
+		key := string(row[colKey])
 		it, bad := f.item(row)
+		if bad != nil && f.spec.SkipBad {
+			p.Bad++
+			at.Key = &key
+			continue
+		}
 		if bad == nil && (len(p.Items) >= f.spec.PageSize+MaxPageSize || size > 4*PageBytes) {
 			bad = permanent(CodePageTooLarge, fmt.Sprintf("more rows have the same key %q than fit into a page", f.spec.Postgres.Key), "use a key with fewer rows for each value", nil)
 		}
 		if bad != nil {
-			bad.Where = fmt.Sprintf("row %d, key %s", at.Rows+int64(len(p.Items))+1, excerpt(row[colKey]))
+			bad.Where = fmt.Sprintf("row %d, key %s", at.Rows+int64(len(p.Items))+p.Bad+1, excerpt(row[colKey]))
 			_, _ = res.Close() // the row's fault is the one to tell
 			return Page{}, bad
 		}
 		p.Items = append(p.Items, it)
 		size += len(it.Value)
-		key := string(row[colKey])
 		at.Key = &key
 	}
 	if _, err := res.Close(); err != nil {
 		return Page{}, err
 	}
-	at.Rows += int64(len(p.Items))
-	at.Done = !full && len(p.Items) < f.spec.PageSize
+	read := int64(len(p.Items)) + p.Bad
+	at.Rows += read
+	at.Done = !full && read < int64(f.spec.PageSize)
 	p.Next, p.Last = encode(KindPostgres, at), at.Done
 	return p, nil
 }

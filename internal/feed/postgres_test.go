@@ -34,6 +34,7 @@ func TestPostgres(t *testing.T) {
 		{"columns become members", columns},
 		{"bad queries are permanent", badQueries},
 		{"bad rows are permanent and named", badRows},
+		{"bad rows are passed over where that is wanted", passedRows},
 		{"a wrong sign-in is permanent", wrongSignIn},
 		{"a slow query is given up", slowQuery},
 		{"what TLS cannot protect is not read", noTLS},

@@ -134,6 +134,10 @@ func (g *segment) page(at segmentPlace, from *url.URL, h http.Header, body []byt
 	var p Page
 	for i, doc := range docs {
 		it, bad := item(doc, g.spec.ID)
+		if bad != nil && g.spec.SkipBad {
+			p.Bad++
+			continue
+		}
 		if bad != nil {
 			bad.Where = fmt.Sprintf("item %d", i+1)
 			return Page{}, at.where(bad)

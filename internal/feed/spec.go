@@ -20,6 +20,8 @@ type Spec struct {
 	// ID names the member or column that holds the item's id. Default: "id" for a segment and a
 	// topic, the key for a query; for an object it is found out as for an upload.
 	ID string `json:"id,omitempty"`
+	// SkipBad passes over items that cannot be used and counts them. Default: the first one ends the reading.
+	SkipBad bool `json:"-"`
 	// PageSize is how many items a page asks for. Default 1000, at most 10,000.
 	PageSize int `json:"page_size,omitempty"`
 	// Timeout is how long one page may take. Default 30s, at most 10m.

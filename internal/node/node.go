@@ -193,6 +193,7 @@ func (n *Node) Run(ctx context.Context) error {
 		g.Go(func() error { n.survey.run(gctx); return nil })
 	}
 	err := g.Wait()
+	n.webhooks.Close() // connections to topics
 	n.opts.Guard.CloseIdleConnections()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

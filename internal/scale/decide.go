@@ -37,7 +37,7 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 		return d, st
 	}
 	st = st.see(now, s, c.Min)
-	st.Waiting = streak(st.Waiting, s.SlotWait > c.SlotWait && s.Busy > 0.9)
+	st.Waiting = streak(st.Waiting, s.SlotWait > slotWait && s.Busy > 0.9)
 	w := want(now, s, st, c)
 	band := growAbove
 	if now-st.RaisedAt < int64(correct) {
@@ -47,7 +47,7 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	if st.Above > 0 && s.depth() > deep && w.why == Grew && !st.learning(now) {
 		st.Above = max(st.Above, confirm) // such a queue is no chance
 	}
-	st, most := st.wish(now, c.Window, w.desired)
+	st, most := st.wish(now, window, w.desired)
 
 	d, ok := byHand(now, s, c)
 	if !ok {
@@ -97,21 +97,21 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 // release lets workers go that the whole window did not need, or holds.
 func release(now int64, s Signals, st State, c Config, w wanted, most float64) Decision {
 	n := s.Workers
-	cooldown := time.Duration(float64(c.Cooldown) * st.patience(now))
+	rest := time.Duration(float64(cooldown) * st.patience(now))
 	switch limit := dropBelow * float64(n); {
 	case w.desired >= limit && n == c.Max && w.need > float64(n):
 		return decided(n, AtMax, "held at %d, the maximum: the load needs %.1f.", n, w.need)
 	case w.desired >= limit:
 		return Decision{Workers: n, Reason: Steady, Text: steadyText(n, w.desired)}
-	case most >= limit || math.Ceil(most) >= float64(n) || now-st.Since < int64(c.Window):
-		return decided(n, Watching, "held at %d: %.1f wanted, but up to %.1f during the last %v.", n, w.desired, most, c.Window)
-	case now-st.RaisedAt < int64(cooldown):
-		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.RaisedAt+int64(cooldown)-now))
+	case most >= limit || math.Ceil(most) >= float64(n) || now-st.Since < int64(window):
+		return decided(n, Watching, "held at %d: %.1f wanted, but up to %.1f during the last %v.", n, w.desired, most, window)
+	case now-st.RaisedAt < int64(rest):
+		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.RaisedAt+int64(rest)-now))
 	case now-st.LoweredAt < int64(step):
 		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.LoweredAt+int64(step)-now))
 	}
 	decay := math.Pow(0.5, step.Seconds()/halfLife.Seconds())
 	enough := max(math.Ceil(most), math.Round(landing*most))
 	m := min(int(math.Ceil(max(enough, float64(n)*decay))), n-1)
-	return decided(m, Released, "released from %d to %d: at most %.1f were wanted during the last %v.", n, m, most, c.Window)
+	return decided(m, Released, "released from %d to %d: at most %.1f were wanted during the last %v.", n, m, most, window)
 }

@@ -122,7 +122,7 @@ func depth(_ int64, s Signals, st State, _ Config) (Decision, State) {
 
 // waitTime grows by half when tasks wait too long for a worker.
 func waitTime(_ int64, s Signals, st State, c Config) (Decision, State) {
-	return pressed(s, st, s.SlotWait > c.SlotWait, s.SlotWait < c.SlotWait/4, 1.5, 0.8,
+	return pressed(s, st, s.SlotWait > slotWait, s.SlotWait < slotWait/4, 1.5, 0.8,
 		fmt.Sprintf("the slot wait is %v", s.SlotWait.Round(time.Millisecond)))
 }
 
@@ -132,7 +132,7 @@ func multiSignal(_ int64, s Signals, st State, c Config) (Decision, State) {
 	high, low := 0, 0
 	for _, x := range []struct{ is, high, low float64 }{
 		{s.depth(), 2, 0.5},
-		{s.SlotWait.Seconds(), c.SlotWait.Seconds(), c.SlotWait.Seconds() / 4},
+		{s.SlotWait.Seconds(), slotWait.Seconds(), slotWait.Seconds() / 4},
 		{s.Busy, 0.85, 0.6},
 	} {
 		switch {
@@ -160,12 +160,12 @@ func utilisation(now int64, s Signals, st State, c Config) (Decision, State) {
 	const goal, tolerance = 0.7, 0.1
 	n := s.Workers
 	desired := float64(n) * s.Busy / goal
-	st, most := st.wish(now, c.Window, desired)
+	st, most := st.wish(now, window, desired)
 	m := int(math.Ceil(desired))
 	switch low := int(math.Ceil(most)); {
 	case s.Busy > goal*(1+tolerance) && m > n:
 		return decided(m, Grew, "grew from %d to %d: workers are %.0f %% busy.", n, m, 100*s.Busy), st
-	case most < float64(n)*(1-tolerance) && low < n && now-st.Since >= int64(c.Window):
+	case most < float64(n)*(1-tolerance) && low < n && now-st.Since >= int64(window):
 		return decided(low, Released, "released from %d to %d: workers are %.0f %% busy.", n, low, 100*s.Busy), st
 	}
 	return decided(n, Steady, "steady at %d: workers are %.0f %% busy.", n, 100*s.Busy), st

@@ -28,7 +28,7 @@ func want(now int64, s Signals, st State, c Config) wanted {
 		}
 		arrivals := t.arriving()
 		rate := min(arrivals+drained(float64(l.Backlog), arrivals, c.Drain.Seconds(), st.healthy(now)), usable)
-		w.need += staff(rate*t.Service, c.Target)
+		w.need += staff(rate*t.Service, target)
 		if t.Service > 0 {
 			usable *= t.Service / mostBusy
 		}

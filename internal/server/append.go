@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"mime"
@@ -169,7 +170,7 @@ func good(r *source.Reader, how service.HowToAppend, at *places, bad *int64) ite
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range r.Items() {
 			if err == nil && how.Check != nil {
-				err = how.Check(it.Line, it.Data)
+				err = how.Check(fmt.Sprintf("line %d", it.Line), it.ID, it.Data)
 			}
 			var row *source.RowError
 			var field *weir.FieldError

@@ -103,11 +103,16 @@ func (s *Service) orMade(ctx context.Context, id string, err error) (api.BulkAct
 // submitAtOnce submits a bulk action whose items are in the request. There is no
 // draft in between: it is accepted whole, or nothing of it is.
 func (s *Service) submitAtOnce(ctx context.Context, id string, d *draft, items []api.Item) (api.BulkAction, error) {
+	how := s.howTo(d)
+	items, bad, err := how.fitting(items)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
 	all := s.atMost(inline(items))
 	if err := engine.CheckItems(duplicateRule(d.Spec.Duplicates), all); err != nil { // before anything is written
 		return api.BulkAction{}, err
 	}
-	sum := draftSum{tally: tally{items: int64(len(items))}, sealed: &seal{Start: d.Start}}
+	sum := draftSum{tally: tally{items: int64(len(items)), badLines: bad}, sealed: &seal{Start: d.Start}}
 	b, err := s.submit(ctx, id, d, sum, all)
 	if err != nil {
 		return api.BulkAction{}, err
@@ -119,15 +124,19 @@ func (s *Service) submitAtOnce(ctx context.Context, id string, d *draft, items [
 func inline(items []api.Item) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for _, it := range items {
-			data := it.Data
-			if len(data) == 0 {
-				data = []byte("{}")
-			}
-			if !yield(weir.RawItem{ID: it.ID, Value: data}, nil) {
+			if !yield(weir.RawItem{ID: it.ID, Value: orObject(it.Data)}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// orObject is a document, or an empty one if there is none.
+func orObject(data []byte) []byte {
+	if len(data) == 0 {
+		return []byte("{}")
+	}
+	return data
 }
 
 // Refused reports whether an error says that nothing was done, and nothing will be.

@@ -5,14 +5,17 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/mapping"
 )
 
 // HowToAppend is how the items of a body are read for a draft.
 type HowToAppend struct {
 	ItemID string // member or column that is the id; empty: it is found out
 	Record bool   // rows that cannot be used are counted, and refuse nothing
-	// Check says what is wrong with an item of a line; nil: nothing can be.
-	Check func(line int, doc []byte) error
+	// Check says what is wrong with an item; where is its place, as in "line 3". Nil: nothing can be.
+	Check func(where, id string, doc []byte) error
 }
 
 // HowToAppend tells how to read items for a draft. It refuses what cannot take any.
@@ -24,21 +27,82 @@ func (s *Service) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 	if err := s.mayAppend(ctx, id, &d); err != nil {
 		return HowToAppend{}, err
 	}
-	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.itemCheck(&d)}, nil
+	return s.howTo(&d), nil
 }
 
-// itemCheck checks items by the schema of the first action, if that gets them as they are.
-func (s *Service) itemCheck(d *draft) func(int, []byte) error {
+func (s *Service) howTo(d *draft) HowToAppend {
+	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.itemCheck(d)}
+}
+
+// itemCheck checks by the schema of the first action what that gets of an item.
+// Items that it does not get, and those whose expressions fail, the step answers for.
+func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	first := d.Spec.Steps[0]
 	a, err := s.actions.find(first.Action)
-	if err != nil || a.schema == nil || len(first.Input) > 0 || first.When != "" {
+	if err != nil || a.schema == nil {
 		return nil
 	}
-	return func(line int, doc []byte) error {
-		faults := a.schema.Check(fmt.Sprintf("line %d", line), doc)
+	prog, err := mapping.Compile(mapping.Step{Field: "steps[0]", Input: first.Input, When: first.When}, nil)
+	if err != nil {
+		return nil // the draft was checked
+	}
+	return func(where, id string, doc []byte) error {
+		it := mapping.Item{ID: id, Data: doc, Params: d.Spec.Params}
+		if yes, err := prog.When(it); err != nil || !yes {
+			return nil
+		}
+		in, err := prog.Input(it)
+		if err != nil {
+			return nil
+		}
+		if len(first.Input) > 0 {
+			where += ", input"
+		}
+		faults := a.schema.Check(where, in)
 		if len(faults) == 0 {
 			return nil
 		}
 		return &weir.FieldError{Code: faults[0].Code, Field: faults[0].Field, Problem: faults[0].Problem, Fix: faults[0].Fix}
 	}
+}
+
+// fitting are the items of a request that the first step can get, and how many it cannot.
+func (h *HowToAppend) fitting(items []api.Item) (_ []api.Item, bad int64, _ error) {
+	if h.Check == nil {
+		return items, 0, nil
+	}
+	out := make([]api.Item, 0, len(items))
+	for i, it := range items {
+		err := h.Check(fmt.Sprintf("items[%d]", i), it.ID, orObject(it.Data))
+		switch {
+		case err == nil:
+			out = append(out, it)
+		case h.Record:
+			bad++
+		default:
+			return nil, 0, err
+		}
+	}
+	return out, bad, nil
+}
+
+// pick takes the items that the first step cannot get from a page of a source.
+func (h *HowToAppend) pick(page *feed.Page) error {
+	if h.Check == nil {
+		return nil
+	}
+	good := page.Items[:0]
+	for _, it := range page.Items {
+		err := h.Check("data", it.ID, it.Value)
+		switch {
+		case err == nil:
+			good = append(good, it)
+		case h.Record:
+			page.Bad++
+		default:
+			return &feed.PermanentError{Code: mapping.SchemaMismatch, Where: fmt.Sprintf("item %.128q", it.ID), Problem: err.Error()}
+		}
+	}
+	page.Items = good
+	return nil
 }

@@ -257,7 +257,7 @@ func (s *Service) stillOpen(sum draftSum) func(*draftLog) error {
 // the items and the place to go on from as one entry.
 func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed, sum draftSum) error {
 	p := part{Cursor: sum.last.Cursor}
-	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.stretch(ctx, f, &p))
+	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.stretch(ctx, f, s.howTo(d), &p))
 	if err != nil {
 		return err
 	}
@@ -279,11 +279,14 @@ func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed
 
 // stretch yields the items of some pages, and leaves in p where they end. An error
 // after the first page is left for the next stretch to meet again.
-func (s *Service) stretch(ctx context.Context, f feed.Feed, p *part) iter.Seq2[weir.RawItem, error] {
+func (s *Service) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *part) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		began, n := time.Now(), 0
 		for n < importItems && time.Since(began) < importFor && !p.Last {
 			page, err := f.Read(ctx, feed.Cursor(p.Cursor))
+			if err == nil {
+				err = how.pick(&page) // before any of it is yielded: a page is taken whole
+			}
 			if err != nil {
 				if n == 0 {
 					yield(weir.RawItem{}, err)
@@ -296,6 +299,7 @@ func (s *Service) stretch(ctx context.Context, f feed.Feed, p *part) iter.Seq2[w
 				}
 			}
 			n += len(page.Items)
+			p.BadLines += page.Bad
 			p.Cursor, p.Last = string(page.Next), page.Last
 		}
 	}
@@ -423,7 +427,7 @@ func (s *Service) checkSource(n *api.NewBulkAction, tenant, by string) error {
 
 func (s *Service) open(d *draft) (feed.Feed, error) {
 	if id := d.Spec.Source.Upload; id != "" {
-		return &uploadFeed{all: s.files(), id: id, itemID: d.Spec.ItemID}, nil
+		return &uploadFeed{all: s.files(), id: id, itemID: d.Spec.ItemID, skipBad: d.Spec.OnBadLine == "record"}, nil
 	}
 	spec, err := feedSpec(&d.Spec)
 	if err != nil {
@@ -441,6 +445,6 @@ func feedSpec(n *api.NewBulkAction) (spec feed.Spec, err error) {
 	if err != nil {
 		return spec, fmt.Errorf("source: %w", err)
 	}
-	spec.ID = n.ItemID
+	spec.ID, spec.SkipBad = n.ItemID, n.OnBadLine == "record"
 	return spec, nil
 }

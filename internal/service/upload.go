@@ -81,9 +81,11 @@ type uploadFeed struct {
 	all    *upload.Uploads
 	id     string
 	itemID string
-	at     uploadCursor
-	next   func() (source.Item, error, bool)
-	stop   func()
+	// skipBad counts rows that cannot be used, and goes on.
+	skipBad bool
+	at      uploadCursor
+	next    func() (source.Item, error, bool)
+	stop    func()
 }
 
 type uploadCursor struct {
@@ -112,8 +114,12 @@ func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, err
 			page.Last = true
 			break
 		}
+		if f.passes(err) {
+			page.Bad++
+			continue
+		}
 		if err != nil {
-			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
+			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error()}
 		}
 		page.Items = append(page.Items, weir.RawItem{ID: it.ID, Value: append([]byte(nil), it.Data...)})
 	}
@@ -121,6 +127,12 @@ func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, err
 	raw, err := json.Marshal(f.at)
 	page.Next = feed.Cursor(raw)
 	return page, err
+}
+
+// passes reports whether a row that cannot be used is passed over.
+func (f *uploadFeed) passes(err error) bool {
+	var row *source.RowError
+	return f.skipBad && errors.As(err, &row)
 }
 
 // seek begins anew and passes over what was read before.
@@ -141,7 +153,11 @@ func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 	next, stop := iter.Pull2(rd.Items())
 	f.next, f.stop, f.at = next, func() { stop(); _ = rd.Close() }, uploadCursor{}
 	for f.at.Items < to.Items {
-		if _, err, more := next(); err != nil || !more {
+		_, err, more := next()
+		if f.passes(err) {
+			continue
+		}
+		if err != nil || !more {
 			return &feed.PermanentError{Code: feed.CodeChanged, Problem: "the upload is not what it was", Err: err}
 		}
 		f.at.Items++
