@@ -60,6 +60,9 @@ func (c catalogue) resolve(chain config.Chain) (config.Chain, error) {
 }
 
 func (c catalogue) resolveStep(s *config.Step) error {
+	if s.UndoURL != "" {
+		return badUsage("leave it out, or put the action under actions in "+config.FileName+" and submit to a server", "undo_url: weir run cannot undo")
+	}
 	if s.URL != "" {
 		if s.Action == "" {
 			s.Action = urlName(s.URL)
@@ -73,7 +76,7 @@ func (c catalogue) resolveStep(s *config.Step) error {
 	if !ok {
 		return c.unknown(s.Action)
 	}
-	known.Name, known.Action = s.Name, s.Action
+	known.Name, known.Action, known.UndoURL = s.Name, s.Action, ""
 	if r, ok := c.file.Resources[known.Resource]; ok {
 		known.Rate, known.Concurrency = r.Rate, r.Concurrency
 	}

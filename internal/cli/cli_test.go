@@ -79,9 +79,13 @@ func setup(env *testscript.Env) error {
 }
 
 // terminate asks everything in the background to end, by the signal that kill does not know.
-func terminate(ts *testscript.TestScript, _ bool, _ []string) {
+func terminate(ts *testscript.TestScript, _ bool, args []string) {
+	sig := syscall.SIGTERM
+	if len(args) > 0 && args[0] == "hup" {
+		sig = syscall.SIGHUP
+	}
 	for _, c := range ts.BackgroundCmds() {
-		ts.Check(c.Process.Signal(syscall.SIGTERM))
+		ts.Check(c.Process.Signal(sig))
 	}
 }
 

@@ -97,7 +97,7 @@ func fileActions(c *config.Server) (actions []api.Action, resources []weir.Resou
 	for _, name := range slices.Sorted(maps.Keys(c.Actions)) {
 		s := c.Actions[name]
 		a := api.Action{
-			Name: name, URL: s.URL, Batch: int(s.Batch), Timeout: api.Duration(s.Timeout), Resource: s.Resource,
+			Name: name, URL: s.URL, UndoURL: s.UndoURL, Batch: int(s.Batch), Timeout: api.Duration(s.Timeout), Resource: s.Resource,
 		}
 		if a.Header, err = s.Headers(); err != nil {
 			return nil, nil, badUsage("", "actions.%s: %v", name, err)

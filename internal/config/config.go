@@ -33,6 +33,7 @@ type Step struct {
 	Name        string            `yaml:"name"        json:"name,omitempty"`
 	Action      string            `yaml:"action"      json:"action,omitempty"`
 	URL         string            `yaml:"url"         json:"url,omitempty"`
+	UndoURL     string            `yaml:"undo_url"    json:"undo_url,omitempty"`
 	SecretFile  string            `yaml:"secret_file" json:"secret_file,omitempty" path:"yes" secret:"-"`
 	Header      map[string]string `yaml:"header"      json:"header,omitempty" plain:"header_file"`
 	HeaderFile  map[string]string `yaml:"header_file" json:"header_file,omitempty" path:"yes" secret:"-"`
