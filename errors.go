@@ -33,7 +33,7 @@ type FieldError struct {
 
 // Error names field, problem and fix in one line.
 func (e *FieldError) Error() string {
-	s := e.Field + ": " + e.Problem
+	s := strings.TrimPrefix(e.Field+": "+e.Problem, ": ") // some are about no field
 	if e.Fix != "" {
 		s += "; " + e.Fix
 	}

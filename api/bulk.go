@@ -114,6 +114,8 @@ type BulkAction struct {
 	BadLines   int64      `json:"bad_lines,omitempty" doc:"Rows that could not be used, where on_bad_line is record"`
 	RetryOf    string     `json:"retry_of,omitempty"`
 	UndoOf     string     `json:"undo_of,omitempty"`
+	Retries    []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again; not in lists"`
+	UndoneBy   string     `json:"undone_by,omitempty" doc:"The bulk action that takes back what this one has done; not in lists"`
 	Schedule   string     `json:"schedule,omitempty" doc:"The schedule that made it"`
 	Template   *MadeFrom  `json:"template,omitempty" doc:"The template that it was made from; changes of that do not change it"`
 	StartAt    time.Time  `json:"start_at,omitzero"`

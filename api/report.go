@@ -12,6 +12,8 @@ type Report struct {
 	Outcome    string       `json:"outcome,omitempty"`
 	RetryOf    string       `json:"retry_of,omitempty"`
 	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again"`
+	UndoOf     string       `json:"undo_of,omitempty"`
+	UndoneBy   string       `json:"undone_by,omitempty" doc:"The bulk action that takes back what this one has done"`
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts with the retries taken into account"`
 	Counts     Counts       `json:"counts"`
 	Duplicates int64        `json:"duplicates"`

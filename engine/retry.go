@@ -112,7 +112,7 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 
 // nothingToRetry says why no failed item is left.
 func (b *BulkAction) nothingToRetry(before []*BulkAction) error {
-	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no item failed that is meant, of %s", b.id), Fix: "see its error groups for what failed"}
+	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no failed item of %s is meant", b.id), Fix: "see its error groups for what failed"}
 	if len(before) > 0 {
 		last := before[len(before)-1].id
 		e.Problem = fmt.Sprintf("the failed items of %s that are meant were retried before, by %s", b.id, last)

@@ -41,7 +41,7 @@ func commandRows() []commandRow {
 		{65, "a timeout of nothing", "id\na\n", run + "--timeout 0s", "--timeout|above 0s and at most 24h"},
 		{65, "a timeout of ten days", "id\na\n", run + "--timeout 240h", "at most 24h"},
 		{66, "a million retries", "id\na\n", run + "--retries 1000000", "between 0 and 249"},
-		{68, "a failure rate of 120%", "id\na\n", run + "--stop-failures 120%", "not between 0% and 100%"},
+		{68, "a failure rate of 120%", "id\na\n", run + "--stop-failures 120%", "not above 0% and below 100%"},
 		{70, "ftp", "id\na\n", "run in --url ftp://example.com --data data", "scheme \"ftp\" is not supported"},
 		{101, "an unknown command", "", "rnu", "there is no command \"rnu\"|did you mean weir run?"},
 		{101, "an unknown flag", "", run + "--actoin x", "there is no flag --actoin|did you mean --action?"},

@@ -95,7 +95,16 @@ func newRoot(env *Env) *cobra.Command {
 		root.AddCommand(c.cobra(env))
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, as --help does", RunE: func(_ *cobra.Command, args []string) error {
+		c, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = noSuchCommand(c, rest)
+		}
+		if err != nil {
+			return err
+		}
+		return c.Help()
+	}})
 	return root
 }
 

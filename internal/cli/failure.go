@@ -88,7 +88,7 @@ func explain(err error) *failure {
 	case errors.As(err, &many):
 		return &failure{exitUsage, many.Error(), ""}
 	case errors.As(err, &field):
-		return &failure{exitUsage, field.Field + ": " + field.Problem, field.Fix}
+		return &failure{exitUsage, strings.TrimPrefix(field.Field+": "+field.Problem, ": "), field.Fix}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{exitOther, err.Error(), "check who owns it, or choose another place"}
 	}
@@ -153,9 +153,25 @@ func flagError(cmd *cobra.Command, err error) error {
 		return badUsage(help, "there is no flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
 	}
 	if m := badFlag.FindStringSubmatch(text); m != nil {
-		return badUsage("", "%s: %s", m[2], m[3])
+		return badUsage("", "%s: %s", m[2], plainNumber(m[1], m[3]))
 	}
 	return badUsage(help, "%s", text)
+}
+
+// plainNumber says in words what strconv says of a value in its own.
+func plainNumber(value, problem string) string {
+	kind, ok := strings.CutPrefix(problem, "strconv.Parse")
+	switch {
+	case !ok:
+		return problem
+	case strings.Contains(problem, "out of range"):
+		return value + " is too large"
+	case strings.HasPrefix(kind, "Bool"):
+		return fmt.Sprintf("%q is neither true nor false", value)
+	case strings.HasPrefix(kind, "Float"):
+		return fmt.Sprintf("%q is not a number", value)
+	}
+	return fmt.Sprintf("%q is not a whole number", value)
 }
 
 // between wants so many arguments.

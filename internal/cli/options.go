@@ -124,8 +124,8 @@ func (o *runOptions) complete(env *Env, args []string) error {
 		return o.checkPlaces(env)
 	case o.Input == "":
 		return badUsage("usage: "+env.Program+" run FILE --action NAME; - reads stdin", "the input file is missing")
-	case o.Limit < 0:
-		return badUsage("write how many items to take", "--limit: %d is negative", o.Limit)
+	case o.Limit < 0, o.Limit == 0 && o.flags.Changed("limit"):
+		return badUsage("write 1 or more, or leave it out for all", "--limit: %d takes no item", o.Limit)
 	}
 	return o.checkPlaces(env)
 }

@@ -33,9 +33,9 @@ func (r *remote) bind(fs *pflag.FlagSet) {
 const programName = "weir"
 
 // elsewhere tells when a command that works on a data directory asks a server instead.
-const elsewhere = "With --server, or $" + serverVariable + "\nand no --data, it asks a server; otherwise it looks into a data directory of weir run."
+const elsewhere = "It asks a server if --server,\n$" + serverVariable + " or weir login names one. Otherwise, and with --data DIR, it looks into a data directory of weir run."
 
-// meant says whether a server is asked, where a data directory could be, too. A login alone does not mean it.
+// meant says whether a server is asked, where a data directory could be, too.
 func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
 	return r.server != "" || env.hasServer() && !fs.Changed("data") && !fs.Changed("redis")
 }
@@ -55,6 +55,9 @@ func (e *Env) hasServer() bool {
 func stray(fs *pflag.FlagSet, fix, where string, names ...string) error {
 	for _, n := range names {
 		if fs.Changed(n) {
+			if n == "data" || n == "server" {
+				fix = "keep one of --server and --data"
+			}
 			return badUsage(fix, "--%s is for %s", n, where)
 		}
 	}

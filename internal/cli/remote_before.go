@@ -176,7 +176,11 @@ func trialVerdict(steps []api.TrialStep) error {
 	code := exitOK
 	for i := range steps {
 		if steps[i].Error != "" {
-			return &failure{exitOther, steps[i].Error, "look at what the endpoint answered"}
+			fix := "look at what the endpoint answered"
+			if steps[i].Status == 0 {
+				fix = "check the URL of the action " + cell(steps[i].Action) + ", and that its endpoint is up"
+			}
+			return &failure{exitOther, fmt.Sprintf("the call of step %s failed: %s", cell(steps[i].Step), steps[i].Error), fix}
 		}
 		for _, x := range steps[i].Items {
 			if x.State != "done" {

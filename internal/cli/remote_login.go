@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 )
 
@@ -85,7 +86,8 @@ func loginCommand() command {
 	return command{
 		use: "login [URL]", short: "keep the key to a server, and ask that server from now on",
 		long: `Reads an API key from WEIR_API_KEY_FILE, WEIR_API_KEY, the first line of stdin, or the keyboard, asks the server
-whether it is good, and keeps both in a file that only you can read. The key is never an argument.`,
+whether it is good, and keeps both in a file that only you can read. The key is never an argument. A server that asks
+for no key is kept without one.`,
 		example: `  weir login https://weir.example.com
   weir login https://weir.example.com < key.txt
   weir login --forget`,
@@ -132,28 +134,45 @@ func login(ctx context.Context, env *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Options{Server: at, Key: key})
-	if err != nil {
-		return badUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
+	who, err := whoAmI(ctx, at, key)
+	if key == "" && client.IsCode(err, "no_credentials") {
+		return badUsage("pipe it in, or set "+keyFileVariable, "the key is missing")
 	}
-	defer c.Close()
-	who, err := c.WhoAmI(ctx)
 	if err != nil {
 		return err
 	}
 	if kept.Keys == nil {
 		kept.Keys = map[string]string{}
 	}
-	kept.Default, kept.Keys[trimmed(at)] = trimmed(at), key
+	kept.Default = trimmed(at)
+	delete(kept.Keys, trimmed(at))
+	if key != "" {
+		kept.Keys[trimmed(at)] = key
+	}
 	path, err := kept.write(env)
 	if err != nil {
 		return err
+	}
+	if key == "" {
+		newScreen(env).print(fmt.Sprintf("  %s asks for no key; it is kept in %s, and commands ask it from now on", trimmed(at), path))
+		return nil
 	}
 	newScreen(env).print(fmt.Sprintf("  logged in to %s as %s (%s); kept in %s", trimmed(at), who.Name, strings.Join(who.Scopes, ", "), path))
 	return nil
 }
 
-// askKey gets the key from where nobody else sees it.
+// whoAmI asks the server at an address whom it takes the owner of a key for; an empty key is none.
+func whoAmI(ctx context.Context, at, key string) (api.Whoami, error) {
+	c, err := client.New(client.Options{Server: at, Key: key})
+	if err != nil {
+		return api.Whoami{}, badUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
+	}
+	defer c.Close()
+	return c.WhoAmI(ctx)
+}
+
+// askKey gets the key from where nobody else sees it; empty: none was given. A person is asked only if the server
+// wants a key.
 func askKey(ctx context.Context, env *Env, at string) (string, error) {
 	key, err := apiKey(env)
 	if key != "" || err != nil {
@@ -161,6 +180,9 @@ func askKey(ctx context.Context, env *Env, at string) (string, error) {
 	}
 	read := env.readLine
 	if env.StdinTerminal {
+		if _, err := whoAmI(ctx, at, ""); !client.IsCode(err, "no_credentials") {
+			return "", err
+		}
 		if env.Secret == nil {
 			return "", badUsage("pipe it in, or set "+keyFileVariable, "no key is there, and nobody can be asked")
 		}
@@ -171,10 +193,7 @@ func askKey(ctx context.Context, env *Env, at string) (string, error) {
 	if key, err = read(ctx); err != nil {
 		return "", err
 	}
-	if key = strings.TrimSpace(key); key == "" {
-		return "", badUsage("pipe it in, or set "+keyFileVariable, "the key is missing")
-	}
-	return key, nil
+	return strings.TrimSpace(key), nil
 }
 
 // firstLine reads no more than one line of a file that nobody else reads.

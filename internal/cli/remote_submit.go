@@ -164,6 +164,10 @@ func (o *submitOptions) complete(env *Env) error {
 		return badUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -", "stdin is a terminal, and there is no input in it")
 	case o.resume != "" && o.Input == "-":
 		return badUsage("send all of it anew", "--resume reads the file again, and stdin cannot be read again")
+	case o.start && o.startAt != "":
+		return badUsage("keep one of --start and --start-at", "it cannot start at once and at %s", o.startAt)
+	case o.flags.Changed("limit") && o.Limit < 1:
+		return badUsage("write 1 or more, or leave it out for all", "--limit: %d takes no item", o.Limit)
 	case o.wait && !o.start && o.startAt == "" && !n.Start:
 		return badUsage("add --start", "--wait waits for an end that comes only after a start")
 	case o.watch && !o.start && o.startAt == "" && !n.Start:
@@ -297,6 +301,9 @@ func (o *submitOptions) sealed(ctx context.Context, l *link, b api.BulkAction) e
 	} else if ctx.Err() == nil {
 		l.say("no forecast: %v", err)
 	}
+	if b.Note != "" {
+		scr.print("  " + scr.paint.dim("note") + "      " + tame(b.Note))
+	}
 	var err error
 	if o.start && o.spec.StartAt == "" {
 		b, err = l.Start(ctx, b.ID, api.Start{})
@@ -338,8 +345,11 @@ func (o *submitOptions) setCanary() error {
 		return nil
 	}
 	var s config.Stop // the same two forms
-	if err := s.Set(o.canary); err != nil || s.Rule.MaxFailures < 0 {
-		return badUsage("write a part or a number of items, as in 1% or 500", "--canary: %q is neither", o.canary)
+	if err := s.Set(o.canary); err != nil {
+		return badUsage("write a part or a number of items, as in 1% or 500", "--canary: %v", err)
+	}
+	if s.Rule.MaxFailures < 0 {
+		return badUsage("write 1 or more, or leave it out", "--canary: of 0 items nothing can be learned")
 	}
 	c := api.Canary{Percent: s.Rule.FailureRate * 100, Items: s.Rule.MaxFailures}
 	if before := o.spec.Canary; before != nil {

@@ -108,7 +108,7 @@ func (s *Stop) Set(text string) error {
 	if part, ok := strings.CutSuffix(text, "%"); ok {
 		p, err := strconv.ParseFloat(part, 64)
 		if err != nil || !(p > 0 && p < 100) {
-			return fmt.Errorf("%s is not between 0%% and 100%%", text)
+			return fmt.Errorf("%s is not above 0%% and below 100%%", text)
 		}
 		*s = Stop{weir.StopRule{FailureRate: p / 100}, text}
 		return nil

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
@@ -244,12 +245,18 @@ func (m *Machine) judge(now int64, b *bulk) {
 	if b.state != weir.BulkRunning && b.state != weir.BulkPaused || !tooMany && !tooOften || b.away() {
 		return
 	}
-	reason := "failure rule"
-	if held > 0 {
+	reason := fmt.Sprintf("failure rule: %d items failed, more than %d", failed, max(r.MaxFailures, 0))
+	switch {
+	case held > 0:
 		reason = fmt.Sprintf("failure rule: %d items wait after calls that failed%s", held, b.lastCause().because())
+	case !tooMany:
+		reason = fmt.Sprintf("failure rule: %d of %d ended items failed, more than %g%%", failed, ended, percent(r.FailureRate))
 	}
 	m.stop(now, b, reason)
 }
+
+// percent is a part of a whole as people write it, without the digits that halves and tenths lack in binary.
+func percent(part float64) float64 { return math.Round(part*1e6) / 1e4 }
 
 // heldBack returns how many waiting items count as failed, over all steps and shards.
 func (b *bulk) heldBack(now int64) (n int64) {

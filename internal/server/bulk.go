@@ -167,7 +167,11 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 }
 
 func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkAction], error) {
-	return taggedBulk(s.mine(ctx, in.ID))
+	b, err := s.mine(ctx, in.ID)
+	if err == nil {
+		err = s.svc.AddLinks(ctx, &b)
+	}
+	return taggedBulk(b, err)
 }
 
 // taggedBulk is an answer with the version of the rules.

@@ -316,7 +316,7 @@ func ofFile(e *source.InputError) *problem {
 
 func ofFields(fields []*weir.FieldError) *problem {
 	first := fields[0]
-	p := newProblem(first.Code, first.Field+": "+first.Problem, first.Fix)
+	p := newProblem(first.Code, strings.TrimPrefix(first.Field+": "+first.Problem, ": "), first.Fix)
 	for _, f := range fields[:min(len(fields), maxFaults)] {
 		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(f.Fix)})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/limit"
 )
 
 // Get finds a bulk action, whether it is a draft or was submitted.
@@ -86,6 +87,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 	if p.Finished.IsZero() {
 		out.FinishedAt = time.Time{}
 	}
+	s.noteCuts(&out)
 	out.State, out.Phase = StateOf(p.State), phaseOf(&p, x.Canary != nil)
 	if out.State != api.Sealed && out.State != api.Scheduled {
 		out.StartedAt = p.Started.UTC()
@@ -97,6 +99,26 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 		}
 	}
 	return out, nil
+}
+
+// noteCuts tells where a rate makes calls smaller than the action's batch.
+func (s *Service) noteCuts(b *api.BulkAction) {
+	for _, st := range b.Steps {
+		a, err := s.actions.find(st.Action)
+		rate := b.Rates[stepID(st)]
+		if err != nil || rate == 0 {
+			continue
+		}
+		batch := a.step(false).BatchSize
+		n := limit.Chunk(float64(rate), batch)
+		if n == batch {
+			continue
+		}
+		if b.Note != "" {
+			b.Note += "; "
+		}
+		b.Note += fmt.Sprintf("at %v, calls of %s will carry %d items instead of the batch of %d", rate, stepID(st), n, batch)
+	}
 }
 
 // lossesOf lists the losses that concern a bulk action.
@@ -139,6 +161,7 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, Duplicates: sum.duplicates, BadLines: sum.badLines,
 		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: d.From, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
 	}
+	s.noteCuts(&out)
 	switch {
 	case d.State == isSealing:
 		out.State = api.Draft

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -150,9 +151,18 @@ func (s *Service) alive(ctx context.Context, id string, from ...api.State) (*eng
 	case now.State == api.Cancelling:
 		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it ends with its last running task, and takes no more commands"}
 	case len(from) > 0 && !slices.Contains(from, now.State):
-		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: fmt.Sprintf("it has to be %v for this", from)}
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it has to be " + orOf(from) + " for this"}
 	}
 	return b, now, err
+}
+
+// orOf lists states as people do.
+func orOf(states []api.State) string {
+	words := make([]string, len(states))
+	for i, st := range states {
+		words[i] = string(st)
+	}
+	return strings.Join(words, " or ")
 }
 
 const (

@@ -74,7 +74,7 @@ func (s *Service) eachLot(ctx context.Context, d DLQ, do func(*lot) error) error
 }
 
 func nothingLeft(skipped int64) error {
-	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: "no failed item is meant that was not retried or discarded before", Fix: "see /v1/dlq/groups for what there is"}
+	e := &weir.FieldError{Code: "no_items", Problem: "no failed item is meant that was not retried or discarded before", Fix: "see /v1/dlq/groups for what there is"}
 	if skipped > 0 {
 		e.Problem = fmt.Sprintf("the %d items that are meant are of bulk actions that still run", skipped)
 		e.Fix = "wait for their end, or cancel them first"

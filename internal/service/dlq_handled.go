@@ -272,10 +272,10 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 }
 
 func noneLeft(id string, before []handling) error {
-	e := &weir.FieldError{Code: "no_items", Field: "filter", Problem: fmt.Sprintf("no failed item of %s is meant", id), Fix: "see its error groups for what failed"}
+	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no failed item of %s is meant", id), Fix: "see its error groups for what failed"}
 	if len(before) > 0 {
-		e.Problem += " that was not retried or discarded before"
-		e.Fix = "see what became of them in its report; what failed again can be retried there"
+		e.Problem = fmt.Sprintf("all failed items of %s that are meant were retried or discarded before", id)
+		e.Fix = "its report names the retries; what failed there can be retried there"
 	}
 	return e
 }

@@ -27,7 +27,7 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 		return api.Report{}, err
 	}
 	out := api.Report{
-		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Reason: view.Reason, Outcome: view.Outcome, RetryOf: view.RetryOf, Counts: view.Counts,
+		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Reason: view.Reason, Outcome: view.Outcome, RetryOf: view.RetryOf, UndoOf: view.UndoOf, Counts: view.Counts,
 		Duplicates: view.Duplicates, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
 		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Losses: view.Losses, Files: filesOf(id),
 	}
@@ -37,6 +37,10 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	if out.Retries, out.Combined, err = s.withRetries(ctx, id, view.Counts); err != nil {
 		return out, err
 	}
+	if err := s.AddLinks(ctx, &view); err != nil {
+		return out, err
+	}
+	out.UndoneBy = view.UndoneBy
 	told, err := s.toldBefore().Get(ctx, id)
 	out.Forecast = accuracy(&told.Value, &out)
 	return out, ignoreGone(err)

@@ -31,6 +31,25 @@ func (s *Service) link(ctx context.Context, of, id, kind string, at time.Time) e
 	return err
 }
 
+// AddLinks tells which bulk actions retry and undo one. There can be some once it has ended or was stopped.
+func (s *Service) AddLinks(ctx context.Context, b *api.BulkAction) error {
+	if !b.State.Final() && b.State != api.Stopped {
+		return nil
+	}
+	for e, err := range s.links.All(ctx, b.ID+"/") {
+		if err != nil {
+			return err
+		}
+		switch by := e.Name[len(b.ID)+1:]; e.Value.Kind {
+		case linkRetry:
+			b.Retries = append(b.Retries, by)
+		case linkUndo:
+			b.UndoneBy = by
+		}
+	}
+	return nil
+}
+
 // Retry tries failed items of a bulk action again, as new ones that are linked to
 // it. Items that were retried or discarded before are left alone. With the same
 // key it makes nothing new, whatever crashed; an empty key is one of its own.

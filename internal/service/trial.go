@@ -26,13 +26,13 @@ const (
 	trialGrace = time.Second
 )
 
-// Trial calls an action once with a few items, and tells what was sent, what
+// Trial calls an action once with a few items as a step does, and tells what was sent, what
 // came back and what would become of each item. A dry run tells the endpoint not
 // to do anything; Go actions of the program are not asked for one, since nothing
 // says that they look at it.
 //
 // What a handler answers badly is no error of Trial: it is in the step's Error.
-func (s *Service) Trial(ctx context.Context, name string, items []weir.TaskItem, dryRun bool) (api.TrialStep, error) {
+func (s *Service) Trial(ctx context.Context, step, name string, items []weir.TaskItem, dryRun bool) (api.TrialStep, error) {
 	a, err := s.actions.find(name)
 	if err != nil || a.deleted {
 		return api.TrialStep{}, s.unknownAction("action", name)
@@ -46,11 +46,11 @@ func (s *Service) Trial(ctx context.Context, name string, items []weir.TaskItem,
 			Fix: `send "dry_run": false if that is what you want`,
 		}
 	}
-	return s.tryAction(ctx, a, items, dryRun), nil
+	return s.tryAction(ctx, step, a, items, dryRun), nil
 }
 
 // tryAction makes the call.
-func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskItem, dryRun bool) api.TrialStep {
+func (s *Service) tryAction(ctx context.Context, step string, a *action, items []weir.TaskItem, dryRun bool) api.TrialStep {
 	timeout := a.base.Timeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -59,12 +59,12 @@ func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskIte
 	if a.base.Endpoint != nil {
 		h, err := execute.HTTP(a.base, execute.HTTPOptions{Transport: seen, Memory: s.actions.answers, Counters: counters})
 		if err != nil {
-			return api.TrialStep{Step: a.Name, Action: a.Name, Error: err.Error(), Items: []api.ItemResult{}}
+			return api.TrialStep{Step: step, Action: a.Name, Error: err.Error(), Items: []api.ItemResult{}}
 		}
 		call = h
 	}
 	t := &weir.Task{
-		ID: "tsk_trial." + strings.ToLower(ulid.Make().String()), Bulk: weir.BulkID("trial_" + strings.ToLower(ulid.Make().String())), Tenant: "trial", Step: a.Name, Action: a.Name,
+		ID: "tsk_trial." + strings.ToLower(ulid.Make().String()), Bulk: weir.BulkID("trial_" + strings.ToLower(ulid.Make().String())), Tenant: "trial", Step: step, Action: a.Name,
 		Attempt: 1, Deadline: time.Now().Add(timeout), Items: items, Outcomes: make([]weir.Outcome, len(items)), DryRun: dryRun, Heartbeat: func() {},
 	}
 	began := time.Now()
@@ -74,7 +74,7 @@ func (s *Service) tryAction(ctx context.Context, a *action, items []weir.TaskIte
 		seen = &eavesdrop{}
 	}
 	out := api.TrialStep{
-		Step: a.Name, Action: a.Name, Request: seen.request, Status: seen.status, Response: seen.response, Took: api.Duration(time.Since(began)),
+		Step: step, Action: a.Name, Request: seen.request, Status: seen.status, Response: seen.response, Took: api.Duration(time.Since(began)),
 		Items: trialResults(t, err),
 	}
 	out.Error = trialFault(t, err, counters)
@@ -225,7 +225,7 @@ func (s *Service) TestAction(ctx context.Context, name string, in api.ActionTest
 		return api.TrialStep{}, err
 	}
 	dry := in.DryRun == nil || *in.DryRun
-	out, err := s.Trial(ctx, name, items, dry)
+	out, err := s.Trial(ctx, name, name, items, dry)
 	if unknown := (*weir.FieldError)(nil); errors.As(err, &unknown) && unknown.Code == "unknown_action" {
 		return out, weir.ErrNotFound
 	}

@@ -109,13 +109,11 @@ func (s *Service) tryStep(ctx context.Context, c *course, no int, items []trialI
 	}
 	res = api.TrialStep{Step: c.names[no], Action: c.steps[no].Action, Items: []api.ItemResult{}}
 	if len(tasks) > 0 {
-		if res, err = s.Trial(ctx, c.steps[no].Action, tasks, dryRun); err != nil {
+		if res, err = s.Trial(ctx, c.names[no], c.steps[no].Action, tasks, dryRun); err != nil {
 			return res, nil, err
 		}
-		res.Step = c.names[no]
 	}
 	for i := range res.Items {
-		res.Items[i].Step = c.names[no]
 		if res.Items[i].State == "done" {
 			sent[i].outputs[c.names[no]] = res.Items[i].Output
 			left = append(left, sent[i])
