@@ -10,7 +10,6 @@ import (
 	"iter"
 	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -70,8 +69,7 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, e
 	if p := wantType(in.request, "application/json", "application/x-ndjson", "text/csv"); p != nil {
 		return nil, p
 	}
-	values, given := in.request.Header["Idempotency-Key"]
-	if p := checkKey(strings.Join(values, ""), given); p != nil {
+	if _, p := idempotencyKey(in.request.Header); p != nil {
 		return nil, p
 	}
 	b, err := s.mine(ctx, in.ID)

@@ -77,7 +77,7 @@ func (s *Server) take(ctx context.Context, name, key string, want remembered) (c
 		if !errors.Is(err, errClaimed) {
 			return c, err
 		}
-		if err := s.underWay(ctx, &other); err != nil {
+		if err := s.underWay(ctx, name, &other); err != nil {
 			return nil, err
 		}
 		over = other.Claim
@@ -86,11 +86,18 @@ func (s *Server) take(ctx context.Context, name, key string, want remembered) (c
 
 // underWay refuses a request while a try of it is under way. A process knows its
 // own tries. A try of another process ends with the membership of that process,
-// which the store keeps by its own clock.
-func (s *Server) underWay(ctx context.Context, m *remembered) error {
+// which the store keeps by its own clock. If the store is full, a try that has
+// ended could not say so, and the answer is that the store is full.
+func (s *Server) underWay(ctx context.Context, name string, m *remembered) error {
 	busy, err := s.working.has(m.Claim), error(nil)
 	if m.By != s.opts.Name && s.opts.Alive != nil {
 		busy, err = s.opts.Alive(ctx, m.By)
+		if err == nil && busy {
+			_, full := s.answers.Update(ctx, name, func(m *remembered) error { m.At = time.Now().UTC(); return nil })
+			if errors.Is(full, store.ErrFull) {
+				return full
+			}
+		}
 	}
 	if err == nil && busy {
 		err = newProblem("in_progress", "another try of the same request is under way", "ask again").after(time.Second)

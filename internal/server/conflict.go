@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,10 +20,17 @@ func noted(r *http.Request, v *visit) map[string]string {
 	_ = json.Unmarshal(v.raw, &members) // a request without a body has no fields
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(members))[:min(len(members), maxNoted)] {
-		out[name] = hash(string(members[name]))[:16]
+		out[name] = hash(compact(members[name]))[:16]
 	}
 	out[" path"] = hash(r.Method + r.URL.Path)[:16]
 	return out
+}
+
+// compact is a JSON value without the spaces between its parts: they make no difference to what a field says.
+func compact(value json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, value) // it came from JSON
+	return b.String()
 }
 
 // conflict is the answer to a key that was used for another request.

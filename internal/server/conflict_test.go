@@ -27,6 +27,7 @@ func TestAConflictSaysInASentenceWhichFieldsDiffer(t *testing.T) {
 		{"three", spec("b", all[:2]...), `with another body: name, priority and tenant differ`},
 		{"as many as are named", spec("a", all...), `: allow_empty, concurrency, duplicates, item_id, on_bad_line, priority, tenant and tier differ`},
 		{"more than are named", spec("b", append(all, `"start":true`)...), `: allow_empty, concurrency, duplicates, item_id, name, on_bad_line, priority, start and 2 more differ`},
+		{"only spaces in a field", strings.Replace(spec("a"), `:"award"`, `: "award" `, 1), `was used before, and the body is not the same byte for byte`},
 		{"only spaces", " " + spec("a"), `was used before, and the body is not the same byte for byte`},
 	} {
 		var p api.Problem

@@ -75,6 +75,8 @@ func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r), memory: claim{of: s.memory}}
+		body := s.patientBody(w, r)
+		defer body.drain() // after everything: it holds no memory of the others
 		defer v.memory.release()
 		began := time.Now()
 		out := &watched{ResponseWriter: w}
@@ -84,7 +86,9 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		defer func() { s.done(r, v, out, began) }()
 		defer s.caught(r, v, out)
 		v.public = public
-		r.Body = s.patientBody(w, r)
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = body
+		}
 		p := s.admit(r, v)
 		v.tellQuota(out.Header())
 		if p != nil {

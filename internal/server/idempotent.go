@@ -23,27 +23,36 @@ import (
 // maxReply is the most bytes of an answer that is kept.
 const maxReply = 256 << 10
 
-// checkKey says what is wrong with an Idempotency-Key.
-func checkKey(key string, given bool) *problem {
+// idempotencyKey returns the Idempotency-Key of a request, empty if it has none, or says what is wrong with it.
+func idempotencyKey(h http.Header) (string, *problem) {
+	bad := func(what, fix string) (string, *problem) {
+		return "", newProblem("bad_idempotency_key", "the header Idempotency-Key "+what, fix)
+	}
+	values := h["Idempotency-Key"]
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
 	switch {
-	case given && key == "":
-		return newProblem("bad_idempotency_key", "it is empty", "leave the header out, or send 1 to 255 printable ASCII characters")
+	case len(values) > 1:
+		return bad(fmt.Sprintf("is there %d times", len(values)), "send it once")
+	case key == "":
+		return bad("is empty", "leave it out, or send 1 to 255 printable ASCII characters")
 	case len(key) > 255:
-		return newProblem("bad_idempotency_key", fmt.Sprintf("it has %d characters, more than 255", len(key)), "shorten it")
+		return bad(fmt.Sprintf("has %d characters, more than 255", len(key)), "shorten it")
 	}
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
-			return newProblem("bad_idempotency_key", fmt.Sprintf("character %d is not printable ASCII", i+1), "use letters, digits and punctuation")
+			return bad(fmt.Sprintf("has a character that is not printable ASCII, at position %d", i+1), "use letters, digits and punctuation")
 		}
 	}
-	return nil
+	return key, nil
 }
 
 // keyed does a request once, however often it comes with the same key.
 func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler) {
-	values, given := r.Header["Idempotency-Key"]
-	key := strings.Join(values, "")
-	if p := checkKey(key, given); p != nil {
+	key, p := idempotencyKey(r.Header)
+	if p != nil {
 		s.refuse(w, v, p)
 		return
 	}

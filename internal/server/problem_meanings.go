@@ -41,7 +41,7 @@ var meanings = map[string]meaning{
 	"no_such_route":          {"The server has nothing at this address.", "/docs lists the routes."},
 	"method_not_allowed":     {"There is something at this address, but not for this method.", "The header Allow names the methods."},
 	// Repeats.
-	"bad_idempotency_key":  {"The header Idempotency-Key is empty, too long, or not printable ASCII.", "Send 1 to 255 printable ASCII characters, such as a UUID."},
+	"bad_idempotency_key":  {"The header Idempotency-Key is empty, too long, not printable ASCII, or there more than once.", "Send one of 1 to 255 printable ASCII characters, such as a UUID."},
 	"idempotency_conflict": {"The Idempotency-Key was used for another request. The detail names what differs.", "Use a new key for a new request, and the same key only to repeat one as it was."},
 	"in_progress":          {"A process that is alive works on the same request at this moment.", "Ask again after the time in Retry-After."},
 	// Items.

@@ -40,11 +40,11 @@ func (s *Server) streamed(w *watched, r *http.Request, next http.Handler) {
 }
 
 // patientBody puts an end to a body that comes too slowly.
-func (s *Server) patientBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r.Body
+func (s *Server) patientBody(w http.ResponseWriter, r *http.Request) *slowBody {
+	return &slowBody{
+		body: r.Body, control: http.NewResponseController(w), patience: s.opts.SlowBody,
+		length: r.ContentLength, waits: r.Header.Get("Expect") != "",
 	}
-	return &slowBody{body: r.Body, control: http.NewResponseController(w), patience: s.opts.SlowBody}
 }
 
 // slowBody gives up on a body that brings less than a kilobyte a second for too long.
@@ -55,6 +55,9 @@ type slowBody struct {
 	slow     time.Duration // for how long it has been slow
 	waited   time.Duration // for what has come lately; what we do with it meanwhile does not count
 	came     int64
+	length   int64 // as announced; -1: not
+	waits    bool  // the client sends nothing until something is read
+	ended    bool  // there is no more of it
 	failed   error // once it has failed it stays so: whoever peeks does not always tell
 }
 
@@ -63,11 +66,30 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	if b.failed != nil {
 		return 0, b.failed
 	}
+	b.waits = false
 	n, err := b.read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	b.ended = errors.Is(err, io.EOF)
+	if err != nil && !b.ended {
 		b.failed = err
 	}
 	return n, err
+}
+
+// How much of a body that nobody wants is read, and for how long.
+const (
+	drainMost = 64 << 20
+	drainFor  = 5 * time.Second
+)
+
+// drain reads what is left of a body and drops it. Many clients send all of a body
+// before they read the answer, and see a broken connection instead of it otherwise.
+func (b *slowBody) drain() {
+	if b.ended || b.waits || b.failed != nil || b.length == 0 || b.length > drainMost {
+		return
+	}
+	_ = b.control.SetReadDeadline(time.Now().Add(drainFor)) // a connection without deadlines is one of a test
+	_, _ = io.CopyN(io.Discard, b.body, drainMost)          // else the connection is closed
+	_ = b.control.SetReadDeadline(time.Time{})
 }
 
 func (b *slowBody) read(p []byte) (int, error) {
