@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/testenv"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/pebblestore"
 )
@@ -116,5 +118,25 @@ func TestTheDoctorTellsOfLosses(t *testing.T) {
 				t.Errorf("levels %v, want %v; it says %q, want %q", levels, tt.want, said, tt.says)
 			}
 		})
+	}
+}
+
+// A loss that is noted in Redis makes the command exit with 1.
+func TestTheDoctorReadsLossesFromRedis(t *testing.T) {
+	c := settingsOf(t, map[string]string{"redis": "redis://" + testenv.Redis(t).Addr})
+	s, err := openRedis(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := redisCheck(t.Context(), c); worst(got) != exitOK {
+		t.Errorf("a new Redis is %+v", got)
+	}
+	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"generation":1,"partitions":8,"most":8,"losses":[{"partition":3,"have":3,"acked":9,"found":1}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := redisCheck(t.Context(), c)
+	if last := got[len(got)-1]; worst(got) != exitOther || last.Name != "partitions" || !strings.Contains(last.What, "it is stopped") || !strings.Contains(last.Fix, "--accept-loss") {
+		t.Errorf("a Redis that lost work is %+v", got)
 	}
 }

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/store/pebblestore"
+)
+
+// smallDisk is a disk of ten gigabytes in memory that says how much of it is free.
+type smallDisk struct {
+	vfs.FS
+	free atomic.Uint64
+}
+
+// GetDiskUsage implements vfs.FS.
+func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: 10 << 30}, nil
+}
+
+// While the disk of the embedded store is full, the server is not ready and says
+// why. It is ready again when there is room, without a restart.
+func TestAServerWhoseDiskIsFullIsNotReady(t *testing.T) {
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.free.Store(5 << 30)
+	s, err := pebblestore.Open("data", pebblestore.Options{FS: disk, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{raw("award", award)}, Store: s})
+	ready := func(status int, says string) {
+		t.Helper()
+		n.Eventually("/readyz is what the disk is", func() bool {
+			resp := n.Request(t.Context(), "GET", "/readyz", "", nil)
+			defer resp.Body.Close()
+			var h api.Health
+			return json.NewDecoder(resp.Body).Decode(&h) == nil && resp.StatusCode == status && strings.Contains(strings.Join(h.Problems, "; "), says)
+		})
+	}
+	const body = `{"steps":[{"action":"award"}],"start":true,"items":[{"id":"u1"}]}`
+	ready(200, "")
+	disk.free.Store(100 << 20)
+	ready(503, "low on space")
+	var p api.Problem
+	n.Call("POST", "/v1/bulk-actions", body, 507, &p)
+	if p.Code != "storage_low" {
+		t.Errorf("a create is answered with %+v, want storage_low", p)
+	}
+	n.Call("GET", "/healthz", "", 200, nil)
+	disk.free.Store(5 << 30)
+	ready(200, "")
+	var b api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", body, 201, &b)
+	n.Until(b.ID, api.Completed)
+}
