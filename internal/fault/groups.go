@@ -273,6 +273,9 @@ func Merge(parts ...[]Group) []Group {
 // missed adds to each group that a part does not have how many of it the part may
 // have counted with others: no more than it has of its rarest group.
 func missed(sums map[string]*Group, part []Group) {
+	if !Inexact(part) {
+		return
+	}
 	others, has, rarest := map[int]int64{}, map[string]bool{}, int64(math.MaxInt64)
 	for i := range part {
 		x := &part[i]
@@ -282,10 +285,7 @@ func missed(sums map[string]*Group, part []Group) {
 			rarest = min(rarest, x.weight())
 		}
 	}
-	if len(others) == 0 {
-		return
-	}
-	for key, x := range sums {
+	for key, x := range sums { // each is changed alone: the order does not reach the result
 		if !x.Other && !has[key] {
 			x.Missed += min(rarest, others[x.Step])
 		}
