@@ -50,6 +50,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/config", May: join(base, middle, []string{"api", "internal/egress", "internal/near", "internal/vault"})},
 	// A server without the listening: it brings the parts together.
 	{Dir: "internal/node", May: join(base, middle, Core, surface, []string{"api"})},
+	{Dir: "internal/alerttest", May: []string{"..."}},
 	{Dir: "internal/nodetest", May: []string{"..."}},
 	{Dir: "internal/serverkill", May: []string{"..."}},
 	{Dir: "internal/badinput", StdlibOnly: true},
