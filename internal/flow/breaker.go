@@ -148,6 +148,7 @@ func (b *Breaker) allowUnproven(now int64, inFlight int) (ok bool, at int64) {
 // Ended notes the end of a task that was sent at a time.
 func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 	b.expire(now)
+	first := !failed && b.unproven
 	if !failed {
 		b.proven, b.unproven = true, false
 	}
@@ -156,6 +157,11 @@ func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 	case HalfOpen:
 		if sentAt < b.from {
 			b.stale = max(b.stale-1, 0)
+			return
+		}
+		if first { // the calls before were wrong, perhaps, and not the downstream
+			b.opened = 0
+			b.close(now, Recovered, "closed: a first call succeeded.")
 			return
 		}
 		b.probed(now, failed)

@@ -41,6 +41,22 @@ func TestAFirstTaskThatFailsOpensTheBreaker(t *testing.T) {
 	}
 }
 
+func TestAFirstSuccessClosesTheBreakerWhateverFailedBefore(t *testing.T) {
+	b := NewBreaker(1)
+	b.Probe()
+	b.Allow(0, 0)
+	b.Ended(1, 0, true)
+	now := b.State().Until
+	b.Allow(now, 0)
+	b.Ended(now, now, false)
+	for range 9 { // halves of a batch with a poisonous item
+		b.Ended(now, now, true)
+	}
+	if s := b.State(); s.Phase != Closed {
+		t.Errorf("state = %+v, want closed: few calls tell too little", s)
+	}
+}
+
 func TestASlowFirstTaskDoesNotHoldOthersUpForLong(t *testing.T) {
 	b := NewBreaker(1)
 	b.Probe()

@@ -59,7 +59,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	switch {
 	case s.marked != nil:
 		m.cutMarked(s, t)
-	case len(s.retries) > 0:
+	case s.retryNext():
 		m.useRetry(s, t, s.popRetry())
 	default:
 		t.l = m.readyBlock(s)
@@ -201,7 +201,7 @@ func (s *step) next() int {
 	switch {
 	case s.crowded() || s.pace.waits || s.marked != nil:
 		return 0
-	case len(s.retries) > 0:
+	case s.retryNext():
 		return min(s.chunk, len(s.retries[0].items))
 	case s.ready.len() > 0:
 		return min(s.chunk, s.ready.first().l.steps[s.no].ready.Len())
@@ -209,6 +209,14 @@ func (s *step) next() int {
 		return min(s.chunk, s.bulk.spec.BlockSize(s.bulk.cursor))
 	}
 	return 0
+}
+
+// retryNext reports whether the next task is a retry. As long as no call of the step
+// has succeeded, other items go first: one that makes its batch fail must not keep
+// them from showing that the endpoint works.
+func (s *step) retryNext() bool {
+	fresh := s.ready.len() > 0 || s.first() && s.bulk.unopened() > 0
+	return len(s.retries) > 0 && (s.calls.Succeeded || !fresh)
 }
 
 // first reports whether the bulk action's items start at this step.

@@ -101,7 +101,7 @@ func (m *Machine) atRisk() bool {
 // endangered reports whether the next task of the step has to be marked.
 func (s *step) endangered() bool {
 	switch {
-	case len(s.retries) > 0:
+	case s.retryNext():
 		r := s.retries[0]
 		return r.l.risk != nil && slices.ContainsFunc(r.items, func(i uint16) bool { return r.l.risk.Has(int(i)) })
 	case s.ready.len() > 0:
@@ -139,7 +139,7 @@ func (m *Machine) markAll(now int64) {
 // mark writes the next task of the step down. It can be cut once that is durable.
 func (m *Machine) mark(now int64, s *step) {
 	var r *retryTask
-	if len(s.retries) > 0 {
+	if s.retryNext() {
 		r = s.popRetry()
 	} else {
 		r = &retryTask{at: s, attempt: 1, due: now}

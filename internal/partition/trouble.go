@@ -177,7 +177,10 @@ func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 	case v.uncalled:
 	case !v.failed:
 		s.calls.restart()
-		s.calls.Succeeded = true
+		if !s.calls.Succeeded {
+			s.calls.Succeeded = true
+			m.offer(now, s) // now retries go first
+		}
 		m.answered[s.def.Action] = true
 	default:
 		s.calls.Known = s.calls.Known || m.answered[s.def.Action]

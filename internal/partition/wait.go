@@ -162,8 +162,12 @@ func (m *Machine) uncount(r *retryTask) {
 	}
 }
 
-// Before orders retries by their place in the bulk action.
+// Before orders retries by how often they failed as a whole, and then by their place
+// in the bulk action: what may be poisonous comes last.
 func (r *retryTask) Before(x *retryTask) bool {
+	if r.fails != x.fails {
+		return r.fails < x.fails
+	}
 	return r.l.no < x.l.no || r.l.no == x.l.no && r.items[0] < x.items[0]
 }
 
