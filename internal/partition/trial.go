@@ -107,6 +107,9 @@ func (r *retryTask) singles() (all []*retryTask) {
 func (m *Machine) condemn(now int64) {
 	for _, r := range m.condemned {
 		b := r.at.bulk
+		if b.state.Final() { // it was being cancelled, and the item with it
+			continue
+		}
 		t := &Task{at: r.at, l: r.l, Items: r.items, Attempt: r.attempt}
 		for _, item := range r.items {
 			m.itemFailed(t, item, CodeCrashedNode, crashedMessage)
