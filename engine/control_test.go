@@ -54,7 +54,7 @@ func TestAPauseLetsTheRunningTaskFinishAndStartsNoOther(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		do(t, b.Pause)
 		do(t, b.Pause) // repeating it changes nothing
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute)
 		if p := wantState(t, b, weir.BulkPaused); p.Counts.Done != 30 || calls.sum() != 30 {
 			t.Errorf("an hour after the pause %d are done and %d were called, want 30", p.Counts.Done, calls.sum())
 		}
@@ -78,7 +78,7 @@ func TestAPauseSurvivesARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		r = start(t, s, engine.Options{}, action(a))
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute)
 		b, err := r.Get(t.Context(), b.ID())
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestCommandsBeforeTheOwnerKnowsTheBulkActionAreKept(t *testing.T) {
 		do(t, paused.Pause)
 		r.run(t)
 		wantCounts(t, wait(t, cancelled), 0, 0, 50)
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute)
 		wantState(t, paused, weir.BulkPaused)
 		if calls.sum() != 0 {
 			t.Errorf("%d items were called, want none", calls.sum())

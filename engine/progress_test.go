@@ -121,12 +121,12 @@ func TestProgressShowsStepsThatMoveWhileTheCountsStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := weir.Then(weir.Start(oddsFail("one")), relay("two", func(b *weir.Batch[string, string], i int, _ weir.Item[string]) {
 			if i == 0 {
-				time.Sleep(time.Hour / 2)
+				time.Sleep(5 * time.Minute)
 			}
 			b.Done(i, "")
 		}), joined)
 		for i := range c.Steps() {
-			c.Steps()[i].Timeout = time.Hour
+			c.Steps()[i].Timeout = 10 * time.Minute
 		}
 		b := submit(t, start(t, memory(), engine.Options{}, chain(c)), weir.Spec[int, string]{Chain: c}, numbers(300))
 		began := time.Now()
