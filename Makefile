@@ -15,14 +15,14 @@ FUZZ    ?= 5s
 CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # Packages whose tests run under the race detector: those with goroutines. The
 # pure core has none, and the simulation is single-threaded and slow under it.
-# What plays whole stories with what is raced here (commands, nodes as processes, examples,
+# What plays whole stories with what is raced here (the client, whole nodes, commands, nodes as processes, examples,
 # the pages of the documentation, bad input), and the tools of tests, run without it, below.
 # They run with -short, which makes a test smaller and never skips one.
 # LONG names tests of those packages that play minutes of fake time, kill processes or go through every
 # operation of a file system one by one: what they use others race, and they run without it, below.
 PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
-STORIES := alerttest cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
-LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce
+STORIES := alerttest client node service cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
+LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|MissingFilesAreNeverSilent
 RACE    ?= $(filter-out $(addprefix %/,$(PURE) $(STORIES)),$(shell $(GO) list ./...))
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
 WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
@@ -30,7 +30,7 @@ WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test check fmt fmt-check vet lint race examples bench sim plots fuzz cross vuln tools
+.PHONY: help deps test check fmt lint race examples bench sim plots fuzz cross vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,21 +48,12 @@ test: deps ## run all tests; starts and cleans up whatever they need
 	@echo "== deliberate bugs, which the simulation has to find"
 	$(GO) test -timeout $(TIMEOUT) -tags planted -run Planted ./internal/sim
 
-check: fmt-check vet lint race examples ## all that a change must pass besides make test
+check: lint race examples ## all that a change must pass besides make test
 
 fmt: ## format every Go file
-	$(TOOL) gofumpt -w .
+	$(TOOL) golangci-lint fmt
 
-fmt-check: ## fail if a Go file is not formatted
-	@echo "== format"
-	@files=$$($(TOOL) gofumpt -l .) || exit 1; \
-	if [ -n "$$files" ]; then echo "not formatted (make fmt):"; echo "$$files"; exit 1; fi
-
-vet: ## go vet
-	@echo "== vet"
-	$(GO) vet ./...
-
-lint: ## golangci-lint, staticcheck included; see .golangci.yml
+lint: ## golangci-lint: format, go vet, staticcheck and more; see .golangci.yml
 	@echo "== lint"
 	$(TOOL) golangci-lint run
 
@@ -109,6 +100,5 @@ vuln: ## known vulnerabilities in what we depend on; needs the network
 	$(TOOL) govulncheck ./...
 
 tools: ## build the pinned tools now instead of on first use
-	$(TOOL) gofumpt -version
 	$(TOOL) golangci-lint version
 	$(TOOL) govulncheck -version

@@ -9,7 +9,6 @@ go 1.26.0
 tool (
 	github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	golang.org/x/vuln/cmd/govulncheck
-	mvdan.cc/gofumpt
 )
 
 require (
