@@ -28,7 +28,6 @@ type modelResource struct {
 	r           *Resource
 	concurrency int
 	inFlight    int
-	paused      bool
 	closed      int64
 	rate        int64
 	starts      []taken

@@ -82,7 +82,7 @@ func TestAnIDThatMayBeLostIsToldSo(t *testing.T) {
 	st.note(t, 2, time.Now().UnixNano())
 	n.Eventually("the node is ready", func() bool {
 		resp := n.Request(t.Context(), "GET", "/readyz", "", nil)
-		return resp.Body.Close() == nil && resp.StatusCode == 200
+		return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 	})
 	n.Call("GET", "/v1/bulk-actions/"+b.ID, "", 410, &p)
 	wantCode(t, p, "lost")
@@ -114,7 +114,7 @@ func TestCreatesWhileAPartitionIsStopped(t *testing.T) {
 	n.Eventually("the key can be used", func() bool {
 		resp := n.Request(t.Context(), "POST", "/v1/bulk-actions", fmt.Sprintf(stoppedBody, "acme"), key)
 		defer resp.Body.Close()
-		return resp.StatusCode == 201 && json.NewDecoder(resp.Body).Decode(&made) == nil
+		return resp.StatusCode == http.StatusCreated && json.NewDecoder(resp.Body).Decode(&made) == nil
 	})
 	n.CallWith("POST", "/v1/bulk-actions", fmt.Sprintf(stoppedBody, "acme"), key, 201, &again)
 	if made.ID != again.ID {

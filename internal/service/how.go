@@ -46,13 +46,17 @@ func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	if err != nil {
 		return nil // the draft was checked
 	}
-	return func(where, id string, doc []byte) error {
-		it := mapping.Item{ID: id, Data: doc, Params: d.Spec.Params}
+	// gets is what the step gets of an item; none if it gets nothing.
+	gets := func(it mapping.Item) (in []byte, ok bool) {
 		if yes, err := prog.When(it); err != nil || !yes {
-			return nil
+			return nil, false
 		}
 		in, err := prog.Input(it)
-		if err != nil {
+		return in, err == nil
+	}
+	return func(where, id string, doc []byte) error {
+		in, ok := gets(mapping.Item{ID: id, Data: doc, Params: d.Spec.Params})
+		if !ok {
 			return nil
 		}
 		if len(first.Input) > 0 {
