@@ -73,7 +73,8 @@ type Forecast struct {
 	Invalid     int64          `json:"invalid"`
 	Steps       []ForecastStep `json:"steps" nullable:"false"`
 	Takes       Quantiles      `json:"takes"`
-	Finish      Finish         `json:"finish"`
+	Finish      Finish         `json:"finish,omitzero"`
+	NoEnd       bool           `json:"no_end,omitempty" doc:"Nothing of it would succeed as things are, because calls fail: takes is 0, and there is no finish"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Clashes     []Clash        `json:"clashes" nullable:"false"`
 	Deadline    *bool          `json:"deadline_holds,omitempty"`

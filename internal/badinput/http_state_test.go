@@ -24,7 +24,7 @@ func stateRows() []row {
 		{81, "cancelling what has ended", asks("POST", bulk+"/{ended}/cancel", `{}`), 409, "already_ended", "completed"},
 		{81, "cancelling twice", asks("POST", bulk+"/{cancelled}/cancel", `{}`), 200, good, `"state":"cancelled"`},
 		// The promise of case 82 is a conflict: of the codes named with it, none is about something that has not ended.
-		{82, "resuming what runs", asks("POST", bulk+"/{running}/resume", `{}`), 409, "wrong_state", "is running|paused stopped"},
+		{82, "resuming what runs", asks("POST", bulk+"/{running}/resume", `{}`), 409, "wrong_state", "is running|paused or stopped"},
 		{83, "items after the seal", asks("POST", bulk+"/{sealed}/items", "id\nc\n", "Content-Type", "text/csv"), 409, "sealed", "no items can be added"},
 		{84, "sealing twice with another count", asks("POST", bulk+"/{sealed}/seal", `{"expected_items":7}`), 409, "count_mismatch", "has 2 items, not the 7"},
 		{84, "sealing twice with the same count", asks("POST", bulk+"/{sealed}/seal", `{"expected_items":2}`), 200, good, `"state":"sealed"`},

@@ -387,6 +387,9 @@ func (o *submitOptions) setMaps() error {
 // forecastLine is how it would go, as weir run says it.
 func forecastLine(p paint, f *api.Forecast) string {
 	head := "  " + p.dim("forecast") + "  "
+	if f.NoEnd {
+		return head + p.yellow("no end: calls fail as things are, and nothing of it would be done")
+	}
 	text := head + "under 1s"
 	if time.Duration(f.Takes.P90) >= time.Second {
 		text = head + fmt.Sprintf("%s (p90 %s)", span(time.Duration(f.Takes.P50)), span(time.Duration(f.Takes.P90)))

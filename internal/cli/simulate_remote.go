@@ -99,7 +99,11 @@ func printSimulated(env *Env, s *api.Simulated, set []string) {
 	if len(set) > 0 {
 		row("with", strings.Join(set, ", "))
 	}
-	row("takes", fmt.Sprintf("%s (p90 %s)", span(time.Duration(s.Takes.P50)), span(time.Duration(s.Takes.P90))))
+	if takes := s.Takes; takes == (api.Quantiles{}) && !s.Finished {
+		row("takes", "no end: calls fail as things are, and nothing of it would be done")
+	} else {
+		row("takes", fmt.Sprintf("%s (p90 %s)", span(time.Duration(takes.P50)), span(time.Duration(takes.P90))))
+	}
 	if s.Finish != nil {
 		row("done by", fmt.Sprintf("%s (p90 %s)", people(s.Finish.P50), people(s.Finish.P90)))
 	}

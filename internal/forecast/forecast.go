@@ -12,7 +12,9 @@ type Forecast struct {
 	Steps []StepForecast
 	// P50 and P90 are from the start to the end: half of all times it is done by
 	// P50, nine times of ten by P90.
-	P50, P90   time.Duration
+	P50, P90 time.Duration
+	// NoEnd says that nothing of it would be done as things are: there are no times then.
+	NoEnd      bool
 	Bottleneck Bottleneck
 	// Clashes are the resources that it shares with work of others, most crowded first.
 	Clashes []Clash
@@ -83,14 +85,32 @@ func Of(w Work, l Load) (Forecast, error) {
 		return Forecast{}, err
 	}
 	f := Forecast{Items: w.Items}
+	f.NoEnd = p.hopeless() || expected.drawn() >= never
 	f.P50, f.P90 = p.finish(expected, worse)
 	f.Clashes = p.clashes(expected)
 	f.Steps = p.steps(f.Clashes)
 	f.Bottleneck = p.bottleneck(expected.large.runs)
 	f.Workers, f.Curve = p.workers(expected.large.runs), p.curve(expected)
 	f.Deadline = deadline(w.Deadline, f.P50, f.P90)
+	if f.NoEnd {
+		f.P50, f.P90, f.Deadline = 0, 0, deadline(w.Deadline, never*time.Second, never*time.Second)
+		for i := range f.Steps {
+			f.Steps[i].Rate, f.Steps[i].Duration = 0, 0
+		}
+	}
 	f.Assumptions = p.says
 	return f, nil
+}
+
+// hopeless reports whether no call of a step succeeds as things are, and says so.
+func (p *plan) hopeless() (yes bool) {
+	for _, s := range p.w.Steps {
+		if p.l.resource(s.Resource).Failures >= 1 {
+			p.say("No call of %s has succeeded: how long it would take cannot be told.", s.Resource)
+			yes = true
+		}
+	}
+	return yes
 }
 
 func deadline(at, p50, p90 time.Duration) Deadline {

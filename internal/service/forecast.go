@@ -198,7 +198,10 @@ func viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.
 	out := api.Forecast{
 		Items: f.Items, Duplicates: b.Duplicates, Invalid: b.BadLines, Assumptions: f.Assumptions, Clashes: []api.Clash{},
 		Takes:  api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
-		Finish: api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()},
+		NoEnd:  f.NoEnd,
+	}
+	if !f.NoEnd {
+		out.Finish = api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()}
 	}
 	if f.Bottleneck.Kind != "" {
 		out.Bottleneck = &api.Bottleneck{Kind: string(f.Bottleneck.Kind), Resource: f.Bottleneck.Resource, Value: f.Bottleneck.Value}

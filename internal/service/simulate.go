@@ -34,8 +34,11 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	}
 	view := viewForecast(&b, &f, time.Now().UTC())
 	out := api.Simulated{
-		Takes: view.Takes, Finish: &view.Finish, Finished: true, Steps: view.Steps, BulkActions: []api.SimulatedBulk{}, Bottleneck: view.Bottleneck,
+		Takes: view.Takes, Finished: !view.NoEnd, Steps: view.Steps, BulkActions: []api.SimulatedBulk{}, Bottleneck: view.Bottleneck,
 		Workers: []api.PeakWorkers{}, Shares: shareCurve(f.Curve.Every, f.Curve.Tenants, f.Curve.Points, sees), Assumptions: view.Assumptions,
+	}
+	if !view.NoEnd {
+		out.Finish = &view.Finish
 	}
 	for _, w := range f.Workers {
 		out.Workers = append(out.Workers, api.PeakWorkers(w))
