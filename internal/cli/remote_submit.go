@@ -272,9 +272,8 @@ func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err err
 		out.code, out.what = exitInterrupted, "interrupted while the items were being sent"
 	}
 	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing of it runs
-		_, err := l.Cancel(context.WithoutCancel(ctx), id, "its input was refused")
-		if err == nil {
-			out.what += fmt.Sprintf("\n%s, made for it, is cancelled", id)
+		if l.Delete(context.WithoutCancel(ctx), id) == nil {
+			out.what += fmt.Sprintf("\n%s, made for it, is removed", id)
 			return &out
 		}
 	}
