@@ -14,6 +14,8 @@ import (
 // not handed out yet.
 func TestLanesCountASharedBulkActionOnce(t *testing.T) {
 	var calls atomic.Int64
+	goOn := make(chan struct{})
+	defer close(goOn)
 	a := weir.Action[int, string]{Name: "hold", BatchSize: 500, Handle: func(ctx context.Context, b *weir.Batch[int, string]) error {
 		if calls.Add(1) == 1 {
 			for i := range b.Len() {
@@ -21,8 +23,12 @@ func TestLanesCountASharedBulkActionOnce(t *testing.T) {
 			}
 			return nil
 		}
-		<-ctx.Done()
-		return ctx.Err()
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		b.DoneRest()
+		return nil
 	}}
 	r := start(t, memory(), sharedOptions, action(a))
 	b := submit(t, r, spec(a), numbers(sharedItems))
