@@ -39,7 +39,7 @@ func TestMistakesNameTheFieldAndTheFix(t *testing.T) {
 		{"a node without slots", func(w *World) { w.Nodes = []Node{{}} }, "nodes[0].slots: 0 is not between 1 and"},
 		{"more than a day", func(w *World) { w.Length = Span(25 * time.Hour) }, "length: 25h0m0s is not between 0s and 24h"},
 		{"a call of days", func(w *World) { w.Resources[0].Downstream.Latency = Span(1000 * time.Hour) }, "resources.api.downstream.latency: 1000h0m0s is not between 0s and 24h"},
-		{"a priority beyond all", func(w *World) { w.BulkActions[0].Priority = 1 << 40 }, "bulk_actions.bulk.priority: 1099511627776 is not between -1000 and 1000"},
+		{"a priority beyond all", func(w *World) { w.BulkActions[0].Priority = 1 << 30 }, "bulk_actions.bulk.priority: 1073741824 is not between -1000 and 1000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := simple(1000, Resource{})

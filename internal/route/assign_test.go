@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"fmt"
 	"maps"
 	"slices"
@@ -299,7 +300,7 @@ func TestOddInputs(t *testing.T) {
 		{"more nodes than partitions: the biggest owns", []int{7}, []Node{{"a", 1}, {"b", 2}}, nil, owners{7: "b"}},
 		{"a partition that is not asked for stays out", []int{7}, []Node{{"a", 1}}, owners{8: "a"}, owners{7: "a"}},
 		{"a partition unheld is not held by a node without a name", []int{1, 2}, []Node{{"", 1}, {"a", 1}}, owners{1: "", 2: "a"}, owners{1: "", 2: "a"}},
-		{"absurd slots do not overflow", []int{1, 2}, []Node{{"a", 1 << 62}, {"b", -1 << 62}}, owners{1: "a", 2: "a"}, owners{1: "b", 2: "a"}},
+		{"absurd slots do not overflow", []int{1, 2}, []Node{{"a", math.MaxInt}, {"b", math.MinInt}}, owners{1: "a", 2: "a"}, owners{1: "b", 2: "a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := Assign(tt.partitions, tt.nodes, tt.held); !maps.Equal(got, tt.want) {
