@@ -1,9 +1,9 @@
 package route
 
 import (
-	"math"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
