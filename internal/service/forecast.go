@@ -197,8 +197,8 @@ func (s *Service) others(ctx context.Context, except string, limits weir.Limits)
 func viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.Forecast {
 	out := api.Forecast{
 		Items: f.Items, Duplicates: b.Duplicates, Invalid: b.BadLines, Assumptions: f.Assumptions, Clashes: []api.Clash{},
-		Takes:  api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
-		NoEnd:  f.NoEnd,
+		Takes: api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
+		NoEnd: f.NoEnd,
 	}
 	if !f.NoEnd {
 		out.Finish = api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()}
