@@ -66,7 +66,7 @@ func TestAClientWithoutMemoryForItsBodySeesTheAnswer(t *testing.T) {
 	part := `{"name":"` + strings.Repeat("x", 15<<20)
 	for range 2 { // bodies that do not end
 		r, w := io.Pipe()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", n.URL+"/v1/bulk-actions", r)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.URL+"/v1/bulk-actions", r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func TestAFullStoreIsToldByAllNodes(t *testing.T) {
 	for _, n := range []*nodetest.Node{a, b} {
 		n.Eventually("the node is ready", func() bool {
 			resp := n.Request(t.Context(), "GET", "/readyz", "", nil)
-			return resp.Body.Close() == nil && resp.StatusCode == 200
+			return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 		})
 	}
 	key := http.Header{"Idempotency-Key": {"one"}}
@@ -68,7 +68,7 @@ func TestAFullStoreIsToldByAllNodes(t *testing.T) {
 	s.full.Store(false)
 	b.Eventually("the request is done", func() bool {
 		resp := b.Request(t.Context(), "POST", "/v1/bulk-actions", body, key)
-		return resp.Body.Close() == nil && resp.StatusCode == 201
+		return resp.Body.Close() == nil && resp.StatusCode == http.StatusCreated
 	})
 	var all api.Page[api.BulkAction]
 	b.Call("GET", "/v1/bulk-actions", "", 200, &all)
