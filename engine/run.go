@@ -40,7 +40,7 @@ type run struct {
 func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
 	r := &run{part: p, cut: t, started: now, at: len(p.running)}
 	r.block = p.block(blockKey{t.Bulk, t.Block})
-	r.ctx.Context = ctx //nolint:fatcontext // one level per task, not nested
+	r.ctx.Context = ctx // one level per task, not nested
 	r.ctx.timeout = t.Step.Timeout
 	r.ctx.deadline.Store(now + int64(t.Step.Timeout))
 	p.running = append(p.running, r)

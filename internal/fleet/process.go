@@ -42,7 +42,7 @@ func spawn(o order, log string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(self), gone: make(chan struct{}), said: map[string]string{}, heard: make(chan struct{})} //nolint:noctx // it may outlive any context, until it is killed
+	p := &process{cmd: exec.Command(self), gone: make(chan struct{}), said: map[string]string{}, heard: make(chan struct{})} // it may outlive any context, until it is killed
 	p.cmd.Env = append(os.Environ(), envOrder+"="+string(raw))
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stderr, err = os.Create(log); err != nil {

@@ -40,7 +40,7 @@ func (sp *space) prepare(s *Store) error {
 	sp.memtable = memtableBytes
 	u, err := s.fs.GetDiskUsage(s.dir)
 	if err != nil || u.TotalBytes == 0 || s.opts.MinFree < 0 {
-		return nil //nolint:nilerr // a file system that cannot tell is not watched
+		return nil // a file system that cannot tell is not watched
 	}
 	total := int64(min(u.TotalBytes, math.MaxInt64))
 	sp.minFree = s.opts.MinFree

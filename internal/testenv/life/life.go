@@ -55,7 +55,7 @@ func (p *Process) Stderr() string {
 // Start starts a process that runs the named test, with more in its environment. It is killed when the test ends.
 func Start(t testing.TB, test string, env ...string) *Process {
 	t.Helper()
-	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^"+test+"$"), lines: make(chan string, 16)} //nolint:noctx // it is killed by the test
+	p := &Process{cmd: exec.Command(os.Args[0], "-test.run=^"+test+"$"), lines: make(chan string, 16)} // it is killed by the test
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Stderr = &p.stderr
