@@ -65,7 +65,7 @@ func (p *past) remember(now time.Time, no int, b *store.Batch, by store.Token) {
 	p.with(no, func(w *window) { w.add(now, b, by) })
 }
 
-// confirm tells that a commit was acknowledged. Only then something is forgotten:
+// confirm tells that a commit was acknowledged. Only then, and by age, something is forgotten:
 // while the store does not answer nothing becomes old. What is too much goes first
 // where it is old, and then from the same partition: the busiest gives way.
 func (p *past) confirm(now time.Time, no int, number uint64) {
@@ -83,6 +83,13 @@ func (p *past) confirm(now time.Time, no int, number uint64) {
 	if over := p.bytes.Load() - rememberBytes; over > 0 {
 		p.with(no, func(w *window) { w.trim(old, w.bytes-over) })
 	}
+}
+
+// age forgets what is old of a partition whose commits the store was seen to have.
+// Submits and claims are remembered no longer, either: commits alone would put a bulk
+// action back without its items, and as if no idempotency key were lost.
+func (p *past) age(no int, now time.Time) {
+	p.with(no, func(w *window) { w.trim(now.Add(-rememberFor), rememberBytes) })
 }
 
 // acked is the newest commit of a partition that is known to have been acknowledged.

@@ -165,6 +165,28 @@ func TestALossStopsThePartitionAloneAndOpenly(t *testing.T) {
 	})
 }
 
+// What is put back must be whole: submits and keys are remembered for ten seconds,
+// and commits of a partition in which nothing has happened since for no longer.
+func TestAStoreThatIsEmptiedWhenAllIsQuietStopsOpenly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a := newTimeMachine(), noop("noop")
+		r := start(t, s, one, action(a))
+		keyed := spec(a)
+		keyed.IdempotencyKey = "monday"
+		wantCounts(t, wait(t, submit(t, r, keyed, numbers(5))), 5, 0, 0)
+		time.Sleep(15 * time.Second)
+		s.Restore(nil)
+		time.Sleep(5 * time.Second)
+		var loss *engine.LossError
+		if err := r.Health(); !errors.As(err, &loss) || loss.Have != 0 {
+			t.Fatalf("Health() = %v, want a *LossError of everything", err)
+		}
+		if _, err := engine.Submit(t.Context(), r.Engine, keyed, engine.Items(numbers(5))); !errors.As(err, &loss) {
+			t.Errorf("a repeat with the same key: %v, want a *LossError", err)
+		}
+	})
+}
+
 // TestAStoreThatWasAwayAndIsSetBackIsRepaired has it be away for longer than a commit is remembered.
 func TestAStoreThatWasAwayAndIsSetBackIsRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

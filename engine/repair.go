@@ -94,8 +94,12 @@ func (p *part) lookBack(ctx context.Context) {
 	e := p.engine
 	acked := e.past.acked(p.no) // before the look: what is acknowledged after it may not be there yet
 	last, err := e.store.Last(ctx, p.no)
-	if err != nil || last.Number >= acked {
+	switch {
+	case err != nil:
 		return // what does not answer is asked again
+	case last.Number >= acked:
+		e.past.age(p.no, time.Now())
+		return
 	}
 	past := &e.past.parts[p.no]
 	past.writing.Lock()
