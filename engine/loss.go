@@ -219,11 +219,11 @@ func (e *Engine) noteStoreLosses(ctx context.Context) error {
 	return nil
 }
 
-// KeysLost returns an error that wraps a *[LossError] while a partition is stopped:
-// an idempotency key that is not in the store may be among what the store lost.
-func (e *Engine) KeysLost() error {
+// Lost returns an error that wraps a *[LossError] while a partition is stopped: what is
+// not in the store, an idempotency key or an item, may be among what the store lost.
+func (e *Engine) Lost(what string) error {
 	if l, stopped := e.losses.any(); stopped {
-		return fmt.Errorf("the idempotency key is not in the store, and may be among what it lost: %w", l.error())
+		return fmt.Errorf("%s is not in the store, and may be among what it lost: %w", what, l.error())
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (e *Engine) takesWork(ctx context.Context, p int, claim string, keyed bool)
 	if l, stopped := e.losses.of(p); stopped {
 		refused = l.error()
 	} else if keyed {
-		refused = e.KeysLost()
+		refused = e.Lost("the idempotency key")
 	}
 	if refused == nil || claim == "" {
 		return refused

@@ -74,6 +74,8 @@ func TestAnIDThatMayBeLostIsToldSo(t *testing.T) {
 	var p api.Problem
 	n.Call("GET", "/v1/bulk-actions/"+b.ID, "", 503, &p)
 	wantCode(t, p, "partition_stopped")
+	n.Call("POST", "/v1/items/lookup", `{"id":"u1"}`, 503, &p)
+	wantCode(t, p, "partition_stopped")
 	var ready string
 	n.Call("GET", "/readyz", "", 503, &ready)
 	if !strings.Contains(ready, "commits 4 to 9") {

@@ -36,7 +36,7 @@ func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
 
 // KeysLost says why a request whose Idempotency-Key is not in the store must not be
 // done: the store has lost accepted work, and the key may be part of it.
-func (s *Service) KeysLost() error { return s.engine.KeysLost() }
+func (s *Service) KeysLost() error { return s.engine.Lost("the idempotency key") }
 
 // Create makes a draft, or submits the bulk action at once if the items are in
 // the request. If it fails, nothing is left, unless the error is one of the store.

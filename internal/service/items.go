@@ -132,6 +132,9 @@ func (s *Service) Lookup(ctx context.Context, l api.Lookup, tenants []string) (a
 		}
 		out.History = append(out.History, x)
 	}
+	if len(out.History) == 0 {
+		return out, s.engine.Lost("the item")
+	}
 	return out, nil
 }
 
