@@ -221,11 +221,20 @@ type Change struct {
 	Priority    *int            `json:"priority,omitempty" minimum:"-100" maximum:"100"`
 	Concurrency *int            `json:"concurrency,omitempty" minimum:"0"`
 	Rates       map[string]Rate `json:"rates,omitempty" doc:"By step; unlimited takes a rate away. Steps that are not named keep theirs"`
-	StopOn      *StopOn         `json:"stop_on,omitempty"`
+	StopOn      *StopOnChange   `json:"stop_on,omitempty" doc:"{} takes the rule away"`
 	Reason      string          `json:"reason,omitempty" maxLength:"256"`
 }
 
 // Verb goes with start, pause, resume, cancel and approve.
+// StopOnChange changes the members of [StopOn] that it names. What is left out stays; without any, the rule is taken away.
+type StopOnChange struct {
+	FailureRate *float64 `json:"failure_rate,omitempty" minimum:"0" maximum:"1" doc:"0 takes it away"`
+	MinItems    *int64   `json:"min_items,omitempty" minimum:"0" doc:"0 goes back to the default"`
+	MaxFailures *int64   `json:"max_failures,omitempty" minimum:"-1" doc:"0 takes it away"`
+	Cancel      *bool    `json:"cancel,omitempty"`
+	KeepTrying  *bool    `json:"keep_trying,omitempty"`
+}
+
 type Verb struct {
 	Reason string `json:"reason,omitempty" maxLength:"256" doc:"For the audit log and for whoever looks later"`
 }

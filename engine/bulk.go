@@ -171,7 +171,7 @@ func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Com
 		c.Concurrency = *r.Concurrency
 	}
 	if r.StopOn != nil {
-		c.StopOn = *r.StopOn
+		checkStopOn(r.StopOn, &bad)
 	}
 	checkLimits(&c, "", &bad)
 	set := map[string]weir.Rate{} // without those that are taken away

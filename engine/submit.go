@@ -95,6 +95,7 @@ func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created
 		}
 	}
 	checkLimits(c, s.IdempotencyKey, &bad)
+	checkStopOn(&c.StopOn, &bad)
 	return c, bad.OrNil()
 }
 
@@ -113,8 +114,14 @@ func checkLimits(c *partition.Created, key string, bad *weir.InputError) {
 	if c.Concurrency < 0 {
 		bad.Add("out_of_range", "concurrency", fmt.Sprintf("%d is negative", c.Concurrency), "leave it 0 for unlimited")
 	}
-	if r := c.StopOn; math.IsNaN(r.FailureRate) || r.FailureRate < 0 || r.FailureRate > 1 || r.MinItems < 0 || r.MaxFailures < -1 {
-		bad.Add("out_of_range", "stop_on", fmt.Sprintf("%+v", r), "want a failure rate between 0 and 1, min items of at least 0, max failures of at least -1")
+}
+
+func checkStopOn(r *weir.StopRule, bad *weir.InputError) {
+	if math.IsNaN(r.FailureRate) || r.FailureRate < 0 || r.FailureRate > 1 || r.MinItems < 0 || r.MaxFailures < -1 {
+		bad.Add("out_of_range", "stop_on", fmt.Sprintf("%+v", *r), "want a failure rate between 0 and 1, min items of at least 0, max failures of at least -1")
+	}
+	if r.MinItems > 0 && r.FailureRate == 0 {
+		bad.Add("bad_value", "stop_on.min_items", "min_items without failure_rate never stops anything", "add failure_rate")
 	}
 }
 

@@ -197,38 +197,13 @@ func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*tagged[api.B
 	if err != nil {
 		return nil, err
 	}
-	r, err := rulesOf(&in.Body)
-	if err != nil {
-		return nil, err
-	}
 	var match service.Match
 	if in.IfMatch.IfMatch != "" {
 		match = Conditions{IfMatch: in.IfMatch.IfMatch}.match
 	}
-	after, err := s.svc.Change(ctx, in.ID, r, in.Body.Reason, match)
+	after, err := s.svc.Change(ctx, in.ID, &in.Body, match)
 	visitOf(ctx).before, visitOf(ctx).after = before.Rules, after.Rules
 	return taggedBulk(after, err)
-}
-
-func rulesOf(c *api.Change) (weir.Rules, error) {
-	r := weir.Rules{Priority: c.Priority, Concurrency: c.Concurrency}
-	if c.Tier != nil {
-		tier, err := weir.ParseTier(*c.Tier)
-		if err != nil {
-			return r, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error()}
-		}
-		r.Tier = &tier
-	}
-	if x := c.StopOn; x != nil {
-		r.StopOn = &weir.StopRule{FailureRate: x.FailureRate, MinItems: x.MinItems, MaxFailures: x.MaxFailures, Cancel: x.Cancel, KeepTrying: x.KeepTrying}
-	}
-	for step, rate := range c.Rates {
-		if r.Rates == nil {
-			r.Rates = map[string]weir.Rate{}
-		}
-		r.Rates[step] = weir.Rate(rate)
-	}
-	return r, nil
 }
 
 type sealInput struct {

@@ -45,6 +45,35 @@ func TestTheTagOfABulkActionIsThatOfItsRules(t *testing.T) {
 	}
 }
 
+func TestAChangeOfTheFailureRuleLeavesTheMembersAloneThatItDoesNotName(t *testing.T) {
+	n, _, _, path := underWay(t, 30)
+	for _, tt := range []struct {
+		change string
+		status int
+		want   api.StopOn
+	}{
+		{`{"stop_on":{"failure_rate":0.05}}`, 200, api.StopOn{FailureRate: 0.05}},
+		{`{"stop_on":{"min_items":50}}`, 200, api.StopOn{FailureRate: 0.05, MinItems: 50}},
+		{`{"stop_on":{"max_failures":20,"cancel":true}}`, 200, api.StopOn{FailureRate: 0.05, MinItems: 50, MaxFailures: 20, Cancel: true}},
+		{`{"stop_on":{"cancel":false}}`, 200, api.StopOn{FailureRate: 0.05, MinItems: 50, MaxFailures: 20}},
+		{`{"stop_on":{"failure_rate":0}}`, 422, api.StopOn{FailureRate: 0.05, MinItems: 50, MaxFailures: 20}},
+		{`{"stop_on":{"failure_rate":0,"min_items":0}}`, 200, api.StopOn{MaxFailures: 20}},
+		{`{"stop_on":{}}`, 200, api.StopOn{}},
+		{`{"stop_on":{"min_items":50}}`, 422, api.StopOn{}},
+	} {
+		n.Call("PATCH", path, tt.change, tt.status, nil)
+		var b api.BulkAction
+		n.Call("GET", path, "", 200, &b)
+		var got api.StopOn
+		if b.StopOn != nil {
+			got = *b.StopOn
+		}
+		if got != tt.want {
+			t.Errorf("after %s the rule is %+v, want %+v", tt.change, got, tt.want)
+		}
+	}
+}
+
 func TestAChangeIsMadeOnlyToTheRulesThatWereRead(t *testing.T) {
 	n, _, _, path := underWay(t, 30)
 	old := n.Call("GET", path, "", 200, nil).Get("ETag")

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/records"
 )
 
-func priority(n int) weir.Rules { return weir.Rules{Priority: &n} }
+func priority(n int) *api.Change { return &api.Change{Priority: &n} }
 
 // only agrees to one version.
 func only(version string) Match {
@@ -26,8 +26,8 @@ func TestAChangeThatWasOvertakenIsRefused(t *testing.T) {
 	s := crashed(t)
 	b := sealedBulk(t, s)
 	version := RulesVersion(&b)
-	_, err := s.Change(t.Context(), b.ID, priority(4), "", func(v string) error { // it agrees, and is overtaken then
-		if _, err := s.Change(t.Context(), b.ID, priority(5), "", nil); err != nil {
+	_, err := s.Change(t.Context(), b.ID, priority(4), func(v string) error { // it agrees, and is overtaken then
+		if _, err := s.Change(t.Context(), b.ID, priority(5), nil); err != nil {
 			t.Error(err)
 		}
 		return only(version)(v)
@@ -42,11 +42,11 @@ func TestABadChangeChangesNothing(t *testing.T) {
 	s := crashed(t)
 	b := sealedBulk(t, s)
 	version := RulesVersion(&b)
-	_, err := s.Change(t.Context(), b.ID, weir.Rules{Rates: map[string]weir.Rate{"nope": 5}}, "", only(version))
+	_, err := s.Change(t.Context(), b.ID, &api.Change{Rates: map[string]api.Rate{"nope": 5}}, only(version))
 	if bad := (*weir.InputError)(nil); !errors.As(err, &bad) {
 		t.Fatalf("Change = %v, want that there is no such step", err)
 	}
-	if after, err := s.Change(t.Context(), b.ID, priority(4), "", only(version)); err != nil || after.Priority != 4 {
+	if after, err := s.Change(t.Context(), b.ID, priority(4), only(version)); err != nil || after.Priority != 4 {
 		t.Errorf("Change = priority %d, %v", after.Priority, err)
 	}
 }
