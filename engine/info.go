@@ -60,6 +60,11 @@ func (b *BulkAction) startAt() int64 {
 	return b.spec.StartAt
 }
 
+// Chain returns the name of its chain, and whether this engine has the steps of it. Chains that come with their text are known.
+func (b *BulkAction) Chain() (name string, known bool) {
+	return b.spec.Chain, b.spec.Text != nil || b.engine.steps(b.spec.Chain) != nil
+}
+
 // CheckSpec says what is wrong with a spec, without submitting anything.
 func (e *Engine) CheckSpec(s weir.Spec[json.RawMessage, json.RawMessage]) error {
 	_, err := checkSpec(e, s)

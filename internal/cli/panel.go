@@ -220,7 +220,8 @@ var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
 	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment", "refused": "the downstream, which asked for a pause",
 	"failing": "the endpoint: calls fail", "paused": "you: paused",
-	"retry": "the next attempt", "stopped": "you: it was stopped",
+	"unknown_action": "a program that has its actions",
+	"retry":          "the next attempt", "stopped": "you: it was stopped",
 	"cancelling": "calls in flight; the rest is cancelled",
 }
 

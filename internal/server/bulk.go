@@ -262,7 +262,7 @@ type verb struct {
 
 var verbs = []verb{
 	{"pause", "Start no more tasks; running ones finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
-	{"resume", "Go on after a pause or a stop", access.Control, []api.State{api.Paused, api.Stopped}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Resume(ctx, reason) }},
+	{"resume", "Go on after a pause or a stop", access.Control, nil, nil},
 	{"cancel", "End every item that is not running; it is `cancelling` until those have ended", access.Control, nil, nil},
 	{"approve", "Run the rest after the canary", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
 	{"unschedule", "Take back when it starts", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
@@ -282,8 +282,12 @@ func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkA
 		if in.Body != nil {
 			reason = in.Body.Reason
 		}
-		if v.do == nil {
+		switch v.name {
+		case "cancel":
 			return answer(s.svc.Cancel(ctx, in.ID, reason))
+		case "resume":
+			b, err := s.svc.Resume(ctx, in.ID, reason)
+			return s.orDone(ctx, in.ID, b, err)
 		}
 		b, err := s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...)
 		return s.orDone(ctx, in.ID, b, err)

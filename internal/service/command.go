@@ -51,6 +51,18 @@ func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api
 	return s.Get(ctx, id)
 }
 
+// Resume goes on after a pause or a stop.
+func (s *Service) Resume(ctx context.Context, id, reason string) (api.BulkAction, error) {
+	b, now, err := s.alive(ctx, id)
+	if err == nil {
+		err = s.refuseUnknown(b)
+	}
+	if err != nil {
+		return now, err
+	}
+	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Resume(ctx, reason) }, api.Paused, api.Stopped)
+}
+
 // Cancel ends a bulk action; a draft is thrown away. One that is being cancelled, or was, stays as it is.
 func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
 	e, err := s.drafts.Update(ctx, id, func(d *draft) error {

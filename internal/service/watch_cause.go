@@ -65,6 +65,9 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 	case s.engine.TenantPaused(info.Tenant):
 		return []api.Cause{{Reason: "paused_tenant"}}
 	}
+	if why := s.unknownChain(b); why != "" {
+		return []api.Cause{{Reason: "unknown_action", Detail: why}}
+	}
 	held := s.held(out, l)
 	list := []api.Cause{}
 	if p.Failing() {

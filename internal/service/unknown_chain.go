@@ -1,0 +1,40 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir/engine"
+)
+
+// unknownChain says why a bulk action cannot run here and what to do; empty: it can, or another node may know its chain.
+func (s *Service) unknownChain(b *engine.BulkAction) string {
+	name, known := b.Chain()
+	switch {
+	case known:
+		return ""
+	case ofRun(name):
+		return "started by weir run; go on with weir run --resume"
+	case s.engine.Owns(b.ID()):
+		return fmt.Sprintf("chain %q is not registered here; start the program that registers it", name)
+	}
+	return ""
+}
+
+// ofRun reports whether a chain has a name that weir run gives: only weir run has the steps of it, in the data directory.
+func ofRun(chain string) bool {
+	id, ok := strings.CutPrefix(chain, "run-")
+	_, err := ulid.ParseStrict(strings.ToUpper(id))
+	return ok && err == nil
+}
+
+// refuseUnknown refuses to resume a bulk action that would not run.
+func (s *Service) refuseUnknown(b *engine.BulkAction) error {
+	why := s.unknownChain(b)
+	if why == "" {
+		return nil
+	}
+	detail, fix, _ := strings.Cut(why, "; ")
+	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s cannot run on this server: %s", b.ID(), detail), Fix: fix}
+}

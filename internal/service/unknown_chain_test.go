@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+)
+
+func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {
+	const hint = "weir run --resume"
+	s := crashed(t)
+	other, err := engine.Open(t.Context(), s.opts.Store, engine.Options{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "run-" + strings.ToLower(ulid.Make().String())
+	nothing := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{
+		Name: "award", Handle: func(context.Context, *weir.Batch[json.RawMessage, json.RawMessage]) error { return nil },
+	})
+	chain := weir.Raw(name, nothing)
+	if err := engine.HandleChain(other, chain); err != nil {
+		t.Fatal(err)
+	}
+	b, err := engine.Submit(t.Context(), other, weir.Spec[json.RawMessage, json.RawMessage]{Chain: chain},
+		engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Progress(t.Context(), string(b.ID()))
+	for end := time.Now().Add(20 * time.Second); errors.Is(err, weir.ErrNotFound) && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		p, err = s.Progress(t.Context(), string(b.ID())) // its owner has not read of it
+	}
+	if err != nil || len(p.WaitingOn) != 1 || p.WaitingOn[0].Reason != "unknown_action" || !strings.Contains(p.WaitingOn[0].Detail, hint) {
+		t.Errorf("Progress = waits on %+v, %v; want that it goes on with %s", p.WaitingOn, err, hint)
+	}
+	_, err = s.Resume(t.Context(), string(b.ID()), "")
+	if r := (*Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, hint) {
+		t.Errorf("Resume = %v, want that it goes on with %s", err, hint)
+	}
+}
