@@ -150,6 +150,7 @@ type StepCounts struct {
 	Pending  int64 `json:"pending"`  // reached the step and have not ended there
 
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
+	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 }
 
 // LastError is why calls of a bulk action failed last, and how many failed for the same reason.

@@ -173,6 +173,7 @@ type StepProgress struct {
 	Pending  int64  `json:"pending" doc:"Reached the step and have not ended there"`
 
 	Cancelled int64 `json:"cancelled,omitempty" doc:"Reached the step and were there when the bulk action was cancelled"`
+	Skipped   int64 `json:"skipped,omitempty" doc:"Of those done: they passed the step without a call"`
 }
 
 // Cause is why a bulk action moves no faster.
@@ -225,7 +226,6 @@ type Change struct {
 	Reason      string          `json:"reason,omitempty" maxLength:"256"`
 }
 
-// Verb goes with start, pause, resume, cancel and approve.
 // StopOnChange changes the members of [StopOn] that it names. What is left out stays; without any, the rule is taken away.
 type StopOnChange struct {
 	FailureRate *float64 `json:"failure_rate,omitempty" minimum:"0" maximum:"1" doc:"0 takes it away"`
@@ -235,6 +235,7 @@ type StopOnChange struct {
 	KeepTrying  *bool    `json:"keep_trying,omitempty"`
 }
 
+// Verb goes with start, pause, resume, cancel and approve.
 type Verb struct {
 	Reason string `json:"reason,omitempty" maxLength:"256" doc:"For the audit log and for whoever looks later"`
 }

@@ -31,7 +31,7 @@ type ItemResult struct {
 	Step       string          `json:"step,omitempty" doc:"Where it ended or stands"`
 	Code       string          `json:"code,omitempty"`
 	Message    string          `json:"message,omitempty"`
-	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled"`
+	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled; skipped: it was done without a call at its last step"`
 	Attempts   int             `json:"attempts"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
@@ -41,7 +41,7 @@ type ItemResult struct {
 // ItemEvent is what happened to an item at one step.
 type ItemEvent struct {
 	Step     string          `json:"step"`
-	Result   string          `json:"result" enum:"done,failed,left_out,pending"`
+	Result   string          `json:"result" enum:"done,skipped,failed,left_out,pending" doc:"skipped: it passed the step without a call"`
 	At       time.Time       `json:"at,omitzero" doc:"When the result became durable, where that is known"`
 	Attempts int             `json:"attempts,omitempty"`
 	Key      string          `json:"idempotency_key"`

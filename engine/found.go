@@ -26,7 +26,7 @@ type Found struct {
 // StepResult is what became of an item at one step.
 type StepResult struct {
 	Step     string
-	State    string // as in a row: done, failed, cancelled; ready or waiting at the step where it stands
+	State    string // as in a row: done, failed, cancelled; skipped: it passed without a call; ready or waiting at the step where it stands
 	Attempts int
 	Code     string
 	Message  string
@@ -81,6 +81,9 @@ func (f *Found) visit(c *partition.Created, s *block.State, i int) {
 // fillIn adds what the action answered.
 func (s *StepResult) fillIn(x block.Result) {
 	s.Attempts, s.Code, s.Message, s.Output = int(x.Attempts), x.Code, x.Message, slices.Clone(x.Output)
+	if skipped(&x) {
+		s.State = report.Skipped
+	}
 	if x.At != 0 {
 		s.At = time.Unix(0, x.At).UTC()
 	}

@@ -80,7 +80,7 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		step := report.Step{
 			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
 			Attempts: int(st.Attempts), Retries: int(st.Retries), Refused: int(st.Refused),
-			Pending: int(st.Pending), Cancelled: int(st.Cancelled),
+			Pending: int(st.Pending), Cancelled: int(st.Cancelled), Skipped: int(st.Skipped),
 		}
 		if i < len(defs) {
 			step.Action = defs[i].Action

@@ -73,7 +73,11 @@ func waits(row *report.Row, s *block.State, i int) {
 
 // fillIn adds to a row what an action answered at a step. Attempts are those at the step that the row names.
 func fillIn(row *report.Row, x block.Result, step string) {
-	if step == row.Step {
+	switch {
+	case step != row.Step:
+	case skipped(&x):
+		row.Reason, row.Attempts = report.Skipped, 0
+	default:
 		row.Attempts = max(row.Attempts, int(x.Attempts))
 	}
 	switch x.Kind {
@@ -87,6 +91,9 @@ func fillIn(row *report.Row, x block.Result, step string) {
 		row.Reason, row.Attempts = x.Code, int(x.Attempts)
 	}
 }
+
+// skipped reports whether an item passed a step without a call.
+func skipped(x *block.Result) bool { return x.Kind == block.Output && x.Attempts == 0 }
 
 // answered notes the answer of a step.
 func answered(row *report.Row, step int, output []byte) {

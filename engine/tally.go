@@ -166,7 +166,7 @@ func outcomeOf(v *weir.Progress) string {
 // attempts counts how attempts ended between two looks at a step.
 func (a *actionCounts) attempts(is, was *weir.StepCounts) {
 	for i, n := range [len(resultNames)]int64{
-		is.Done - was.Done, is.Failed - was.Failed, is.LeftOut - was.LeftOut, is.Retries - was.Retries, is.Refused - was.Refused,
+		is.Done - is.Skipped - was.Done + was.Skipped, is.Failed - was.Failed, is.LeftOut - was.LeftOut, is.Retries - was.Retries, is.Refused - was.Refused,
 	} {
 		a.results[i] += max(n, 0)
 	}

@@ -199,7 +199,7 @@ func panelProgress(p api.Progress) weir.Progress {
 	}
 	for _, s := range p.Steps {
 		out.Steps = append(out.Steps, weir.StepCounts{
-			Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, Attempts: s.Attempts, Retries: s.Retries, Refused: s.Refused, Pending: s.Pending,
+			Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, Attempts: s.Attempts, Retries: s.Retries, Refused: s.Refused, Pending: s.Pending, Skipped: s.Skipped,
 		})
 	}
 	for _, c := range p.WaitingOn {

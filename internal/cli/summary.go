@@ -100,10 +100,15 @@ func exactPercent(part, whole int) string {
 }
 
 func stepText(s report.Step) string {
-	if s.Attempts == 0 {
-		return fmt.Sprintf("done %s   failed %s   no attempts", number(s.Done), number(s.Failed))
+	text := "done " + number(s.Done)
+	if s.Skipped > 0 {
+		text += "   of them skipped " + number(s.Skipped)
 	}
-	text := fmt.Sprintf("done %s   failed %s   attempts %s", number(s.Done), number(s.Failed), number(s.Attempts))
+	text += "   failed " + number(s.Failed)
+	if s.Attempts == 0 {
+		return text + "   no attempts"
+	}
+	text += "   attempts " + number(s.Attempts)
 	if s.Refused > 0 {
 		text += "   refused " + number(s.Refused)
 	}

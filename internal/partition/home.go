@@ -156,6 +156,7 @@ func (b *bulk) count(t *Tally, sign int64) {
 		to.Retries += sign * from.Retries
 		to.Refused += sign * from.Refused
 		to.Pending += sign * from.Pending
+		to.Skipped += sign * from.Skipped
 	}
 }
 

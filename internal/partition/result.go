@@ -94,16 +94,18 @@ func (m *Machine) Result(now int64, r *Result) {
 func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
 	counts := &t.at.bulk.status.Steps[t.at.no]
-	counts.Attempts += int64(len(t.Items))
 	t.at.lane.refusal.note(now, false)
 	var again []*retryTask
 	for i := range outcomes {
 		o, item := &outcomes[i], t.Items[i]
+		if !o.Uncalled {
+			counts.Attempts++
+		}
 		switch o.Kind {
 		case weir.Done:
 			m.itemPassed(t, item, o)
 		case weir.Failed:
-			m.itemFailed(t, item, o.Code, o.Message)
+			m.itemFailed(t, item, attempts(t, o.Uncalled), o.Code, o.Message)
 		case weir.LeftOut:
 			m.itemLeftOut(t, item, o)
 		default:
@@ -131,14 +133,14 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	b.status.Steps[s.no].Done++
 	b.status.Steps[s.no].Pending--
 	if o.Uncalled {
-		s.calls.Skipped++
+		b.status.Steps[s.no].Skipped++
 	}
 	if planted.Is(planted.CountedTwice) && t.Attempt > 1 {
 		b.status.Steps[s.no].Done++
 		b.status.Done++
 	}
-	if len(o.Output) > 0 || t.Attempt > 1 { // no answer and one attempt is what is assumed
-		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t), Output: o.Output})
+	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt is what is assumed
+		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t, o.Uncalled), Output: o.Output})
 	}
 	if s.no == len(b.steps)-1 {
 		b.status.Done++
@@ -153,12 +155,12 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	}
 }
 
-func (m *Machine) itemFailed(t *Task, item uint16, code, message string) {
+func (m *Machine) itemFailed(t *Task, item uint16, attempts uint8, code, message string) {
 	s, l, b := t.at, t.l, t.at.bulk
 	l.state.Failed.Add(int(item))
 	l.left--
 	l.results = append(l.results, block.Result{
-		Item: item, Step: uint8(s.no), Kind: block.Failure, Attempts: attempts(t), Code: code, Message: message,
+		Item: item, Step: uint8(s.no), Kind: block.Failure, Attempts: attempts, Code: code, Message: message,
 	})
 	b.status.Failed++
 	b.status.Steps[s.no].Failed++
@@ -170,7 +172,7 @@ func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
 	l.state.LeftOut.Add(int(item))
 	l.left--
 	l.results = append(l.results, block.Result{
-		Item: item, Step: uint8(s.no), Kind: block.LeftOut, Attempts: attempts(t), Code: o.Code, Message: o.Message,
+		Item: item, Step: uint8(s.no), Kind: block.LeftOut, Attempts: attempts(t, o.Uncalled), Code: o.Code, Message: o.Message,
 	})
 	b.status.LeftOut++
 	b.status.Steps[s.no].LeftOut++
@@ -189,7 +191,7 @@ func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retr
 		counts.Attempts--
 		next.after = max(next.after, refusedFor)
 	case t.Attempt >= s.def.Retry.MaxAttempts:
-		m.itemFailed(t, item, exhausted(o), o.Message)
+		m.itemFailed(t, item, attempts(t, o.Uncalled), exhausted(o), o.Message)
 		return again
 	default:
 		counts.Retries++
@@ -254,7 +256,7 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
 	most := s.def.Retry.MaxAttempts
 	if t.Attempt >= most && (n == 1 || most == 1) {
 		for _, item := range t.Items {
-			m.itemFailed(t, item, f.Code, f.Message)
+			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
 		}
 		return
 	}
@@ -305,7 +307,13 @@ func (t *Task) fails() int {
 	return t.retry.fails
 }
 
-func attempts(t *Task) uint8 { return uint8(min(t.Attempt, 255)) }
+// attempts is how often an item of a task was tried. One that ended without a call never was: calls of its task were for others.
+func attempts(t *Task, uncalled bool) uint8 {
+	if uncalled {
+		return 0
+	}
+	return uint8(min(t.Attempt, 255))
+}
 
 // flush sends on what lingers at later steps for company that will not come.
 func (m *Machine) flush(now int64, l *live, from int) {

@@ -175,7 +175,7 @@ func (b *bulk) doubt() string {
 	}
 	for i := b.spec.FirstStep; i < len(b.spec.Steps); i++ {
 		n := b.status.Steps[i]
-		done := n.Done - b.callsOf(i).Skipped
+		done := n.Done - n.Skipped
 		called := done + n.Failed + n.LeftOut
 		switch {
 		case called == 0:

@@ -112,7 +112,7 @@ func (m *Machine) condemn(now int64) {
 		}
 		t := &Task{at: r.at, l: r.l, Items: r.items, Attempt: r.attempt}
 		for _, item := range r.items {
-			m.itemFailed(t, item, CodeCrashedNode, crashedMessage)
+			m.itemFailed(t, item, attempts(t, false), CodeCrashedNode, crashedMessage)
 			m.guilty = append(m.guilty, Guilty{b.spec.ID, r.at.def.Name, r.l.base + int64(item)})
 		}
 		r.l.survived(r.items)

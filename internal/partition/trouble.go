@@ -35,7 +35,6 @@ type calls struct {
 	Rejected  int64 `json:"rejected,omitempty"` // items of them that were rejected one by one
 	Since     int64 `json:"since,omitempty"`    // when the first of them ended
 	Failing   int64 `json:"failing,omitempty"`  // items whose newest call failed, and that are to be tried again
-	Skipped   int64 `json:"skipped,omitempty"`  // items that passed the step without a call
 	Known     bool  `json:"known,omitempty"`    // the action has answered other bulk actions of the partition
 }
 
@@ -71,7 +70,6 @@ func (c *calls) add(o *calls) {
 	c.Refused += o.Refused
 	c.Rejected += o.Rejected
 	c.Failing += o.Failing
-	c.Skipped += o.Skipped
 }
 
 // patience returns how long the calls may fail.
@@ -227,12 +225,12 @@ func (b *bulk) ownCalls() (list []calls) {
 	return list
 }
 
-// regainCalls has a loaded bulk action remember what succeeded, what was skipped and
+// regainCalls has a loaded bulk action remember what succeeded and
 // why calls failed last. How long they have failed counts from the takeover.
 func (b *bulk) regainCalls() {
 	for i, s := range b.steps {
 		if i < len(b.status.Calls) {
-			s.calls.Succeeded, s.calls.Skipped = b.status.Calls[i].Succeeded, b.status.Calls[i].Skipped
+			s.calls.Succeeded = b.status.Calls[i].Succeeded
 		}
 	}
 	if c := b.status.Cause; c != nil {

@@ -10,6 +10,9 @@ const (
 	InFlight  = "in_flight"
 )
 
+// Skipped is the reason of a row that passed its last step without a call, and what became of an item at such a step.
+const Skipped = "skipped"
+
 // Row is how one item ended, or where it stands.
 type Row struct {
 	ID       string
@@ -21,7 +24,7 @@ type Row struct {
 	Attempts int
 	Output   []byte   // JSON that the last action returned, if any
 	Outputs  [][]byte // the same by step; nil: none answered anything
-	Reason   string   // why it waits, or was cancelled
+	Reason   string   // why it waits, or was cancelled; skipped: it was done without a call at its last step
 	No       int64    // position in the bulk action, from 0
 	KeyNo    int64    // the number in its idempotency key
 	RetryNo  int64    // its KeyNo in the bulk action that is retried; 0 if none is

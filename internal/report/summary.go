@@ -86,6 +86,7 @@ type Step struct {
 
 	Pending   int `json:"pending,omitempty"`   // reached the step and have not ended there
 	Cancelled int `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
+	Skipped   int `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 }
 
 // Latency is how long tasks took, by quantile.

@@ -70,6 +70,60 @@ func TestAChainIsUndoneTheNewestStepFirst(t *testing.T) {
 	}
 }
 
+func TestItemsThatSkipAStepAreNoAttempts(t *testing.T) {
+	gate := newGate()
+	gate.open()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award"), gate.step("notify")}})
+	b := n.Make(`{"steps":[{"action":"award"},{"action":"notify","when":"item.n > 1","otherwise":"skip"}]}`,
+		rows(5, func(i int) string { return fmt.Sprintf(`{"id":"u%d","n":%d}`, i, i) }))
+	n.Until(b.ID, api.Completed)
+	// as the endpoint was called
+	called := func(of map[string]string, action string) (calls int64) {
+		gate.mu.Lock()
+		defer gate.mu.Unlock()
+		for key := range of {
+			if strings.HasPrefix(key, action+" ") {
+				calls++
+			}
+		}
+		return calls
+	}
+	check := func(id, first string, of map[string]string) {
+		t.Helper()
+		var r api.Report
+		n.Call("GET", "/v1/bulk-actions/"+id+"/report", "", 200, &r)
+		for _, st := range r.Steps {
+			calls := called(of, st.Action)
+			if st.Attempts != calls || st.Done != 5 || st.Skipped != 5-calls {
+				t.Errorf("step %s has %+v, and the endpoint got %d items", st.Step, st.StepProgress, calls)
+			}
+		}
+		var found api.Found
+		n.Call("POST", "/v1/items/lookup", `{"id":"u1"}`, 200, &found)
+		for _, e := range found.History[0].History {
+			if skipped := e.Step == first; skipped != (e.Result == "skipped") || skipped != (e.Attempts == 0) {
+				t.Errorf("at step %s u1 is %s after %d attempts", e.Step, e.Result, e.Attempts)
+			}
+		}
+	}
+	check(b.ID, "notify", gate.given)
+	var page api.Page[api.ItemResult]
+	n.Call("GET", "/v1/bulk-actions/"+b.ID+"/items", "", 200, &page)
+	for i, x := range page.Data {
+		want := api.ItemResult{State: "done", Attempts: 1}
+		if i < 2 {
+			want.Attempts, want.Reason = 0, "skipped"
+		}
+		if x.State != want.State || x.Attempts != want.Attempts || x.Reason != want.Reason {
+			t.Errorf("%s is %s, reason %q, after %d attempts; want %+v", x.ID, x.State, x.Reason, x.Attempts, want)
+		}
+	}
+	var l api.Linked
+	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/undo", `{}`, 201, &l)
+	u := n.Until(l.BulkActions[0].ID, api.Completed)
+	check(u.ID, "undo-notify", gate.undone)
+}
+
 func TestAnUndoIsDoneOnceAndOnlyWhereThereIsAWayBack(t *testing.T) {
 	gate := newGate()
 	gate.open()

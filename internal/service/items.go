@@ -156,7 +156,7 @@ func (s *Service) found(ctx context.Context, f *engine.Found) (api.ItemResult, e
 
 func resultWord(state string) string {
 	switch state {
-	case report.Done, report.Failed:
+	case report.Done, report.Failed, report.Skipped:
 		return state
 	case report.Cancelled:
 		return "left_out"

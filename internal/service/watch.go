@@ -67,7 +67,7 @@ func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api
 		st := stepAt(&x, info.Steps, i)
 		out.Steps = append(out.Steps, api.StepProgress{
 			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts,
-			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled,
+			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
 		})
 	}
 	out.LastError = lastError(p.LastError)
