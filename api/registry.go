@@ -68,6 +68,7 @@ type ResourceStatus struct {
 	Provenance
 	File        *Resource `json:"file,omitempty" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
 	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the answer to a change: since when, or from when on, all nodes keep to it"`
+	Note        string    `json:"note,omitempty" doc:"In the answer to a change: that no action uses the resource, and which name was probably meant"`
 }
 
 // CircuitChange opens or closes a circuit by hand.

@@ -118,6 +118,9 @@ func bindResourceSet(fs *pflag.FlagSet) runner {
 		if err != nil {
 			return err
 		}
+		if s.Note != "" {
+			l.say("note: %s", tame(s.Note))
+		}
 		return one(l, resourceView(), s)
 	})
 }

@@ -219,7 +219,11 @@ func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAct
 	if in.Body != nil {
 		want = *in.Body
 	}
-	if _, err := s.svc.Seal(ctx, in.ID, want); err != nil {
+	_, err := s.svc.Seal(ctx, in.ID, want)
+	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
+		return nil, ofTwice(twice, newDraft)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return answer(s.svc.Get(ctx, in.ID))

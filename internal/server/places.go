@@ -46,15 +46,19 @@ func (p *places) line(item int64) int64 {
 	return p.runs[i].line + item - p.runs[i].item
 }
 
-const keepOne = "set duplicates to keep_first or keep_all to accept it"
+// What to do about two items with the same id: the rule of a draft cannot be changed.
+const (
+	keepOne  = "set duplicates to keep_first or keep_all to accept it"
+	newDraft = "send it without the repeated item, or to a new draft that has duplicates keep_first or keep_all: the rule of a draft cannot be changed"
+)
 
 // ofTwice tells of two items with the same id in a request.
-func ofTwice(e *weir.DuplicateError) *problem {
+func ofTwice(e *weir.DuplicateError, fix string) *problem {
 	detail := fmt.Sprintf("items[%d].id: %q came before", e.Item-1, shorten(e.ID))
 	if e.First > 0 {
 		detail += fmt.Sprintf(", as items[%d]", e.First-1)
 	}
-	p := newProblem("duplicate_item", detail, keepOne)
+	p := newProblem("duplicate_item", detail, fix)
 	p.Errors = []api.Fault{{Code: p.Code, Field: fmt.Sprintf("items[%d].id", e.Item-1), Value: shorten(e.ID), Message: detail, Fix: p.Fix}}
 	return p
 }
@@ -63,13 +67,13 @@ func ofTwice(e *weir.DuplicateError) *problem {
 func ofTwiceAt(e *weir.DuplicateError, at *places) *problem {
 	line, first := at.line(e.Item), at.line(e.First)
 	if line == 0 {
-		return ofTwice(e)
+		return ofTwice(e, newDraft)
 	}
 	detail := fmt.Sprintf("line %d: the id %q came before", line, shorten(e.ID))
 	if first > 0 {
 		detail += fmt.Sprintf(", on line %d", first)
 	}
-	p := newProblem("duplicate_item", detail, keepOne)
+	p := newProblem("duplicate_item", detail, newDraft)
 	p.Errors = []api.Fault{{Code: p.Code, Line: line, Value: shorten(e.ID), Message: detail, Fix: p.Fix}}
 	return p
 }

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"encoding"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
@@ -117,6 +120,9 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	if !errors.As(err, &d) {
 		return api.Fault{Code: "bad_request", Message: err.Error()}
 	}
+	if f, ok := textFault(d); ok {
+		return f
+	}
 	f := api.Fault{Field: strings.TrimPrefix(d.Location, "body."), Message: d.Message, Value: shorten(d.Value)}
 	f.Field = strings.TrimPrefix(strings.TrimPrefix(f.Field, "query."), "path.")
 	if maySecret(f.Field) {
@@ -136,7 +142,7 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	case strings.HasPrefix(d.Message, "expected length <=") && isURL(f.Field):
 		f.Code = "bad_url"
 	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
-		f.Code = "out_of_range"
+		f.Code, f.Fix = "out_of_range", withinBound(d.Message)
 		if d.Message == "expected number" {
 			f.Code = "bad_number"
 		}
@@ -152,6 +158,41 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 		f.Code = "bad_value"
 	}
 	return f
+}
+
+// textFault is the fault of a body that has a rate or a duration which cannot be read.
+// The decoder says what is wrong with it but not where it is: the body is looked through for it.
+func textFault(d *huma.ErrorDetail) (api.Fault, bool) {
+	raw, ok := d.Value.(string)
+	if !ok || d.Location != "body" {
+		return api.Fault{}, false
+	}
+	for dec := jsontext.NewDecoder(strings.NewReader(raw)); ; {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return api.Fault{}, false
+		}
+		if where := dec.StackPointer(); tok.Kind() == '"' && !isUsers(where) {
+			for _, v := range []encoding.TextUnmarshaler{new(api.Rate), new(api.Duration)} {
+				if err := v.UnmarshalText([]byte(tok.String())); err != nil && strings.HasSuffix(d.Message, err.Error()) {
+					problem, fix, _ := strings.Cut(err.Error(), "; ")
+					fix = cmp.Or(fix, "write it as in 500/s or 30/m, or unlimited")
+					return api.Fault{Code: "bad_value", Field: fieldOf(where), Value: shorten(tok.String()), Message: problem, Fix: fix}, true
+				}
+			}
+		}
+	}
+}
+
+// withinBound is the fix of a number beyond a bound.
+func withinBound(message string) string {
+	if least, ok := strings.CutPrefix(message, "expected number >= "); ok {
+		return "write " + least + " or more"
+	}
+	if most, ok := strings.CutPrefix(message, "expected number <= "); ok {
+		return "write " + most + " or less"
+	}
+	return ""
 }
 
 // isURL reports whether a field is one for a URL: what is wrong with it is told by one code, its length too.
@@ -292,7 +333,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &busy):
 		return newProblem("too_many_requests", busy.Error(), "slow down").after(busy.RetryAfter)
 	case errors.As(err, &twice):
-		return ofTwice(twice)
+		return ofTwice(twice, keepOne)
 	case errors.As(err, &row):
 		p := newProblem(row.Code, row.Problem, row.Fix)
 		p.Detail = fmt.Sprintf("line %d: %s", row.Line, row.Problem)

@@ -164,6 +164,9 @@ func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 		}
 		d.StartAt, d.Note = at.UTC(), note
 	}
+	if n.Start && n.StartAt != "" {
+		bad.Add("bad_value", "start_at", "it cannot start at once and at "+n.StartAt, "keep one of start and start_at")
+	}
 	if len(n.Items) > 0 && n.Source != nil {
 		bad.Add("bad_request", "source", "is there together with items", "leave one of them out")
 	}

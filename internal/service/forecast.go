@@ -48,11 +48,11 @@ func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulat
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
-	w, err := s.work(b, &load, delay)
+	w, err := s.work(b, &load, &limits, delay)
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
-	w.Weight = limits.Tenants[b.Tenant].Weight
+	w.Weight = limits.Tenant(b.Tenant).Weight
 	if err := change(&w, &load, what); err != nil {
 		return forecast.Forecast{}, err
 	}
@@ -69,8 +69,8 @@ func (s *Service) toldBefore() *records.Table[toldBefore] {
 	return records.New[toldBefore](s.opts.Store, "forecast")
 }
 
-// work is the bulk action as a forecast sees it. Resources that nobody has used yet are added to the load.
-func (s *Service) work(b *api.BulkAction, load *forecast.Load, delay time.Duration) (forecast.Work, error) {
+// work is the bulk action as a forecast sees it. Resources that nobody has used yet are added to the load, with their limits.
+func (s *Service) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limits, delay time.Duration) (forecast.Work, error) {
 	tier, err := weir.ParseTier(b.Tier)
 	if err != nil {
 		tier = weir.TierDefault
@@ -88,8 +88,9 @@ func (s *Service) work(b *api.BulkAction, load *forecast.Load, delay time.Durati
 		base := a.step(false)
 		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Rate: weir.Rate(b.Rates[stepID(st)]), Conditional: st.When != ""})
 		if !slices.ContainsFunc(load.Resources, func(r forecast.Resource) bool { return r.Name == base.Resource.Name }) {
+			r := limits.Resource(base.Resource)
 			load.Resources = append(load.Resources, forecast.Resource{
-				Name: base.Resource.Name, Rate: base.Resource.Rate, Concurrency: base.Resource.Concurrency, Timeout: base.Timeout, Attempts: base.Retry.MaxAttempts,
+				Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency, Timeout: base.Timeout, Attempts: base.Retry.MaxAttempts,
 			})
 		}
 	}
@@ -119,9 +120,8 @@ func (s *Service) load(ctx context.Context, except string) (load forecast.Load, 
 	}
 	for i := range load.Resources {
 		r := &load.Resources[i]
-		if set := limits.Resources[r.Name].Rate; set != nil {
-			r.Rate = *set
-		}
+		with := limits.Resource(weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency})
+		r.Rate, r.Concurrency = with.Rate, with.Concurrency
 	}
 	load.Others, err = s.others(ctx, except, limits)
 	return load, limits, err
@@ -179,7 +179,7 @@ func (s *Service) others(ctx context.Context, except string, limits weir.Limits)
 		info := b.Info()
 		o := forecast.Other{
 			Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
-			Weight: limits.Tenants[info.Tenant].Weight,
+			Weight: limits.Tenant(info.Tenant).Weight,
 		}
 		for _, st := range v.Steps {
 			if a, err := s.actions.find(st.Action); err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/nodetest"
 )
 
@@ -70,6 +71,19 @@ func TestAForecastKeepsToTheRatesOfBulkActions(t *testing.T) {
 	r.Call("PATCH", "/v1/bulk-actions/"+other.ID, `{"rates":{"send":"99/s"}}`, 200, nil)
 	if got, _ = takes(free); got < 40*time.Second {
 		t.Errorf("beside one that takes its share it is forecast to take %v, want much more than 30s", got)
+	}
+}
+
+func TestTheFirstForecastKnowsTheLimitsOfAResourceThatNobodyHasUsed(t *testing.T) {
+	r := nodetest.Start(t, nodetest.Options{
+		Actions: []api.Action{{Name: "mail", URL: "http://127.0.0.1:1/"}},
+		File:    &node.File{Resources: []weir.Resource{{Name: "mail", Rate: weir.PerSecond(10)}}},
+	})
+	b := many(r, 3000, `"tenant":"a"`)
+	var f api.Forecast
+	r.Call("POST", "/v1/bulk-actions/"+b.ID+"/forecast", `{}`, 200, &f)
+	if f.Bottleneck == nil || *f.Bottleneck != (api.Bottleneck{Kind: "rate", Resource: "mail", Value: "10/s"}) {
+		t.Errorf("the bottleneck is %+v, want 10/s of mail", f.Bottleneck)
 	}
 }
 

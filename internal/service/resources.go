@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/near"
 )
 
 // versionOf is the version of a setting that has no record of its own; empty for one that is not set.
@@ -166,7 +167,27 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 	if err != nil {
 		return out, "", err
 	}
-	return s.changedResource(ctx, r.Name, &after)
+	out, version, err = s.changedResource(ctx, r.Name, &after)
+	out.Note = s.noteUnused(r.Name)
+	return out, version, err
+}
+
+// noteUnused tells of a resource that no action uses, and which one was probably meant; empty: one does.
+func (s *Service) noteUnused(name string) string {
+	var used []string
+	for _, action := range s.actions.names() {
+		if a, err := s.actions.find(action); err == nil {
+			used = append(used, a.base.Resource.Name)
+		}
+	}
+	if slices.Contains(used, name) {
+		return ""
+	}
+	note := "no action uses a resource named " + name
+	if meant := near.Word(name, used); meant != "" {
+		note += "; did you mean " + meant + "?"
+	}
+	return note
 }
 
 // DeleteResource removes the limits that were set at run time: those of the

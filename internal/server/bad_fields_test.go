@@ -1,0 +1,62 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/nodetest"
+)
+
+func TestABadFieldIsNamedWithItsFix(t *testing.T) {
+	gate := newGate()
+	gate.open()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award")}})
+	const create = "/v1/bulk-actions"
+	for _, tt := range []struct{ method, path, body, field, fix string }{
+		{"PUT", "/v1/resources/award", `{"rate":"800"}`, "rate", "write 800/s or 800/m"},
+		{"PUT", "/v1/resources/award", `{"rate":"fast"}`, "rate", "500/s"},
+		{"PUT", "/v1/resources/award", `{"concurrency":-1}`, "concurrency", "0 or more"},
+		{"POST", create, `{"steps":[{"action":"award"}],"rates":{"award":"300"}}`, "rates.award", "write 300/s or 300/m"},
+		{"POST", create, `{"steps":[{"action":"award"}],"concurrency":-1}`, "concurrency", "0 or more"},
+		{"POST", create, `{"steps":[{"action":"award"}],"keep_for":"3 days"}`, "keep_for", "1h30m"},
+		{"POST", create, `{"steps":[{"action":"award"}],"start":true,"start_at":"2036-01-31T18:00:00Z"}`, "start_at", "keep one of start and start_at"},
+	} {
+		var p api.Problem
+		n.Call(tt.method, tt.path, tt.body, 422, &p)
+		if len(p.Errors) != 1 || p.Errors[0].Field != tt.field || !strings.Contains(p.Fix, tt.fix) || strings.Contains(p.Detail, "{") {
+			t.Errorf("%s: %+v, want field %s and fix %s", tt.body, p, tt.field, tt.fix)
+		}
+	}
+}
+
+func TestLimitsOfAResourceThatNoActionUsesGetANote(t *testing.T) {
+	gate := newGate()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("msg")}})
+	for name, want := range map[string]string{
+		"msg": "", "mgs": "no action uses a resource named mgs; did you mean msg?", "warehouse": "no action uses a resource named warehouse",
+	} {
+		var r api.ResourceStatus
+		n.Call("PUT", "/v1/resources/"+name, `{"concurrency":3}`, 200, &r)
+		if r.Note != want || r.Concurrency != 3 {
+			t.Errorf("%s: %+v, want the note %q", name, r, want)
+		}
+	}
+}
+
+func TestARepeatedItemOfADraftNeedsANewDraft(t *testing.T) {
+	gate := newGate()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award")}})
+	var b api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}]}`, 201, &b)
+	path := "/v1/bulk-actions/" + b.ID
+	for range 2 {
+		n.Call("POST", path+"/items", `[{"id":"a"}]`, 202, nil)
+	}
+	var p api.Problem
+	n.Call("POST", path+"/seal", `{}`, 422, &p)
+	if p.Code != "duplicate_item" || !strings.Contains(p.Fix, "new draft") {
+		t.Errorf("%+v, want that it takes a new draft", p)
+	}
+}
