@@ -203,6 +203,9 @@ func httpStep(s config.Step) (weir.Step, error) {
 			return weir.Step{}, err
 		}
 	}
+	if !strings.Contains(s.URL, "://") && !strings.ContainsAny(s.URL, "@?") { // those may hold a secret
+		return weir.Step{}, badUsage("write http://"+s.URL+" or https://"+s.URL, "url: %s does not begin with http:// or https://", s.URL)
+	}
 	step := weir.RawStep(h.Action())
 	_, err = execute.HTTP(step, execute.HTTPOptions{}) // says what is wrong with URL, header or secret before anything is read
 	return step, err

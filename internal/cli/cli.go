@@ -59,7 +59,20 @@ func Main(ctx context.Context, env Env) int {
 	env.fill()
 	root := newRoot(&env)
 	root.SetArgs(env.Args)
+	var unknown error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c.HasSubCommands() { // --help after a word that is not a command
+			unknown = noSuchCommand(c, c.Flags().Args())
+		}
+		if unknown == nil {
+			help(c, args)
+		}
+	})
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = unknown
+	}
 	var f *failure
 	if err != nil && !errors.As(err, &f) {
 		f = explain(err)

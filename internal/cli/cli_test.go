@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -54,12 +55,13 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget,
+			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget, "once": once,
 		},
 	})
 }
 
-// setup gives each script a service to call at $SERVICE, with a path /hang that never answers.
+// setup gives each script a service to call at $SERVICE, with a path /hang that never answers, and paths
+// /seen/… that remember their calls.
 func setup(env *testscript.Env) error {
 	mux, called, over := http.NewServeMux(), make(chan struct{}, 1), make(chan struct{})
 	mux.Handle("/", demo.Server(demo.Options{NoLatency: true, NoFaults: true}))
@@ -70,6 +72,9 @@ func setup(env *testscript.Env) error {
 		}
 		<-over
 	})
+	seen := &recorder{calls: map[string]map[string][]string{}}
+	mux.Handle("/seen/", seen)
+	env.Values["seen"] = seen
 	mux.HandleFunc("/hook", func(http.ResponseWriter, *http.Request) {}) // takes what webhooks send
 	s := httptest.NewServer(mux)
 	env.Defer(func() { close(over); s.Close() })
@@ -105,6 +110,65 @@ func called(ts *testscript.TestScript, _ bool, _ []string) {
 	case <-ts.Value("called").(chan struct{}):
 	case <-time.After(30 * time.Second):
 		ts.Fatalf("nobody called")
+	}
+}
+
+// recorder remembers the idempotency keys of calls, by path and item. Paths that end in wrong answer 404.
+type recorder struct {
+	mu    sync.Mutex
+	calls map[string]map[string][]string
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var in struct {
+		Items []struct {
+			ID  string `json:"id"`
+			Key string `json:"idempotency_key"`
+		} `json:"items"`
+	}
+	if err := json.NewDecoder(req.Body).Decode(&in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	type result struct {
+		ID     string `json:"id"`
+		Status string `json:"status"`
+	}
+	var results []result
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[req.URL.Path] == nil {
+		r.calls[req.URL.Path] = map[string][]string{}
+	}
+	for _, it := range in.Items {
+		r.calls[req.URL.Path][it.ID] = append(r.calls[req.URL.Path][it.ID], it.Key)
+		results = append(results, result{it.ID, "done"})
+	}
+	if strings.HasSuffix(req.URL.Path, "wrong") {
+		http.NotFound(w, req)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"results": results}) // a caller that hung up asks again
+}
+
+// once wants so many items to have been called once each at a path, with the keys
+// that they had at an earlier one, if that is named: once 3 /seen/message /seen/wrong
+func once(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	r := ts.Value("seen").(*recorder)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if got := len(r.calls[args[1]]); got != want {
+		ts.Fatalf("%s was called for %d items, want %d", args[1], got, want)
+	}
+	for id, keys := range r.calls[args[1]] {
+		if len(keys) != 1 {
+			ts.Fatalf("item %s was called %d times at %s, want once", id, len(keys), args[1])
+		}
+		if len(args) > 2 && (len(r.calls[args[2]][id]) == 0 || r.calls[args[2]][id][0] != keys[0]) {
+			ts.Fatalf("item %s has the key %s, want %v as at %s", id, keys[0], r.calls[args[2]][id], args[2])
+		}
 	}
 }
 

@@ -187,6 +187,17 @@ func between(low, high int, what string) cobra.PositionalArgs {
 	}
 }
 
+// bulkID wants the id of a bulk action, and says so to whoever gives its name.
+func bulkID(cmd *cobra.Command, args []string) error {
+	if err := between(1, 1, "ID")(cmd, args); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(args[0], "ba_") {
+		return badUsage(cmd.Root().Name()+" list shows the ids", "%q is not the id of a bulk action: ids begin with ba_", args[0])
+	}
+	return nil
+}
+
 // noSuchCommand refuses words that are no command.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

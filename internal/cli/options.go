@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/config"
@@ -18,7 +19,7 @@ type runOptions struct {
 	spec        string
 	config      string
 	chainFile   string
-	urls        []string
+	steps       stepList // of --action and --url, in the order of the command line
 	secretFile  string
 	each        config.Step // what flags say about every step
 	data        string
@@ -43,12 +44,12 @@ func (o *runOptions) bind(fs *pflag.FlagSet) {
 }
 
 func (o *runOptions) bindChain(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat it for a chain")
-	fs.StringArrayVar(&o.urls, "url", nil, "`URL` of an HTTP batch action; repeat it for a chain")
+	fs.Var(actionFlag{&o.steps}, "action", "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat it for a chain")
+	fs.Var(urlFlag{&o.steps}, "url", "`URL` of an HTTP batch action; repeat it for a chain. With --resume: the right URL of each step that has one")
 	fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
 	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
 	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags win over it")
-	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there)")
+	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there). With --resume: take URLs, headers and secrets from it")
 }
 
 // What flags do that several commands have.
@@ -126,13 +127,15 @@ func (o *runOptions) complete(env *Env, args []string) error {
 		return badUsage("usage: "+env.Program+" run FILE --action NAME; - reads stdin", "the input file is missing")
 	case o.Limit < 0, o.Limit == 0 && o.flags.Changed("limit"):
 		return badUsage("write 1 or more, or leave it out for all", "--limit: %d takes no item", o.Limit)
+	case o.Deadline.Past(time.Now()):
+		return badUsage("choose a later time", "--deadline: %s is in the past", o.Deadline.String())
 	}
 	return o.checkPlaces(env)
 }
 
 // onlyNew are the flags that say what a new run does, and nothing of one that has its items already.
 var onlyNew = []string{
-	"action", "url", "secret-file", "chain", "id", "format", "delimiter", "encoding", "limit", "duplicates", "invalid",
+	"action", "secret-file", "chain", "id", "format", "delimiter", "encoding", "limit", "duplicates", "invalid",
 	"stop-failures", "deadline", "name", "tenant", "tier",
 }
 
@@ -145,7 +148,11 @@ func (o *runOptions) strayAgain() error {
 	if o.resume == "" && o.retryFailed == "" {
 		return nil
 	}
-	for _, name := range onlyNew {
+	refused := onlyNew
+	if o.retryFailed != "" {
+		refused = append([]string{"url", "config"}, onlyNew...)
+	}
+	for _, name := range refused {
 		if o.flags.Changed(name) {
 			return badUsage("leave --"+name+" out, or start a new run with it", "%s and --%s do not go together: the run keeps what it was started with", again, name)
 		}
@@ -161,11 +168,7 @@ func (o *runOptions) readSpec(env *Env) error {
 		return nil
 	}
 	given := map[*pflag.Flag]string{}
-	var actions []string
 	o.flags.Visit(func(f *pflag.Flag) { given[f] = f.Value.String() })
-	if o.flags.Changed("action") {
-		actions = o.Actions
-	}
 	if err := config.LoadRun(env.path(o.spec), &o.Run); err != nil {
 		return asWritten(err, o.spec)
 	}
@@ -177,8 +180,8 @@ func (o *runOptions) readSpec(env *Env) error {
 			return err
 		}
 	}
-	if actions != nil {
-		o.Actions, o.Chain = actions, config.Chain{}
+	if len(o.steps) > 0 {
+		o.Actions, o.Chain = nil, config.Chain{}
 	}
 	return nil
 }
@@ -199,7 +202,7 @@ func (o *runOptions) chain(env *Env, c catalogue) (config.Chain, error) {
 		ways++
 		chain = o.Chain
 	}
-	if len(o.Actions)+len(o.urls) > 0 {
+	if len(o.Actions)+len(o.steps) > 0 {
 		ways++
 		chain = config.Chain{Steps: o.stepsFromFlags(env)}
 	}
@@ -226,11 +229,14 @@ func (o *runOptions) overridden(c catalogue, chain config.Chain) (config.Chain, 
 }
 
 func (o *runOptions) stepsFromFlags(env *Env) (steps []config.Step) {
-	for _, a := range o.Actions {
+	for _, a := range o.Actions { // of the spec file
 		steps = append(steps, config.Step{Action: a})
 	}
-	for _, u := range o.urls {
-		steps = append(steps, config.Step{URL: u, SecretFile: env.path(o.secretFile)})
+	for _, s := range o.steps {
+		if s.URL != "" {
+			s.SecretFile = env.path(o.secretFile)
+		}
+		steps = append(steps, s)
 	}
 	return steps
 }

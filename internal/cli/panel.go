@@ -99,10 +99,10 @@ func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help strin
 	return append(lines, waitLine(p, wide, tracks, help))
 }
 
-// lastError is the newest error of the tracks that have not ended; nil: there is none.
+// lastError is the newest error of the tracks whose calls fail now; nil: there is none.
 func lastError(tracks []*track) (last *weir.LastError) {
 	for _, t := range tracks {
-		if e := t.now.LastError; e != nil && !e.Last.Before(t.since) && !t.now.State.Final() && (last == nil || e.Last.After(last.Last)) {
+		if e := t.now.LastError; t.now.Failing() && !e.Last.Before(t.since) && !t.now.State.Final() && (last == nil || e.Last.After(last.Last)) {
 			last = e
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/report"
 )
 
@@ -135,13 +136,38 @@ func TestNumbersForPeople(t *testing.T) {
 
 func TestAnErrorOfAnEarlierProcessIsNotTold(t *testing.T) {
 	began := time.Now()
-	tr := &track{since: began, now: weir.Progress{State: weir.BulkRunning, LastError: &weir.LastError{Step: "award", Code: "refused", Last: began.Add(-time.Minute)}}}
+	tr := &track{since: began, now: weir.Progress{State: weir.BulkRunning, LastError: &weir.LastError{Step: "award", Code: "refused", Last: began.Add(-time.Minute), Failing: true}}}
 	if line := newError([]*track{tr}); line != "" {
 		t.Errorf("told %q, want nothing: the error is older than the process", line)
 	}
 	tr.now.LastError.Last = began.Add(time.Second)
 	if newError([]*track{tr}) == "" {
 		t.Error("an error of this process was not told")
+	}
+}
+
+func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
+	e := &weir.LastError{Step: "message", Code: "http_404", Message: "http_404: answered 404", Count: 3, Last: time.Date(2030, 1, 31, 12, 3, 4, 0, time.UTC), Failing: true}
+	tracks := []*track{{now: weir.Progress{State: weir.BulkRunning, LastError: e}}}
+	shown := func() string {
+		return newError(tracks) + plainLine(tracks, time.Second) + strings.Join(panel(paint(false), 100, tracks, time.Second, ""), "\n")
+	}
+	got := func() string {
+		x := api.LastError(*e)
+		return lastErrorText(&api.BulkAction{LastError: &x})
+	}
+	if text := shown(); !strings.Contains(text, "calls fail: message: http_404") || strings.Count(text, "last error") != 2 {
+		t.Errorf("while calls fail, shows\n%s", text)
+	}
+	if want := "message: http_404: answered 404 (3 calls failed), last 2030-01-31 12:03:04Z"; got() != want {
+		t.Errorf("while calls fail, get says %q, want %q", got(), want)
+	}
+	e.Failing, tracks[0].told = false, nil
+	if text := shown(); strings.Contains(text, "404") {
+		t.Errorf("after calls have succeeded, shows\n%s", text)
+	}
+	if want := "at 2030-01-31 12:03:04Z: message: http_404: answered 404 (3 calls failed); none has failed since"; got() != want {
+		t.Errorf("after calls have succeeded, get says %q, want %q", got(), want)
 	}
 }
 

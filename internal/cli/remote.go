@@ -90,7 +90,8 @@ func (r *remote) open(env *Env) (*link, error) {
 	}
 	at := cmp.Or(r.server, env.Getenv(serverVariable), logins.Default)
 	if at == "" {
-		return nil, badUsage("add --server URL, set "+serverVariable+", or keep one with "+env.Program+" login URL", "no server is named")
+		return nil, badUsage(fmt.Sprintf("add --server URL, set %s, or keep one with %[2]s login URL.\nRuns of %[2]s run have no server: see the files of --report, %[2]s list, %[2]s report and %[2]s retry",
+			serverVariable, env.Program), "no server is named: this command is for what a server runs")
 	}
 	key, err := apiKey(env)
 	if err != nil {

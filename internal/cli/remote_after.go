@@ -131,7 +131,7 @@ func (l *link) linked(ctx context.Context, made api.Linked, wait bool, timeout c
 
 func undoCommand() command {
 	return command{
-		use: "undo ID", short: "take back what a bulk action has done, where its actions can", args: between(1, 1, "ID"),
+		use: "undo ID", short: "take back what a bulk action has done, where its actions can", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &verbOptions{}
 			o.bind(fs, waitForEnd)

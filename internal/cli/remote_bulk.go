@@ -84,12 +84,15 @@ func lossText(losses []report.Loss) string {
 	return strings.Join(all, "; ")
 }
 
-// lastErrorText is why calls failed last, and when.
+// lastErrorText is why calls fail or, where they no longer do, why and when one failed last.
 func lastErrorText(b *api.BulkAction) string {
 	if b.LastError == nil {
 		return ""
 	}
 	e := weir.LastError(*b.LastError)
+	if !e.Failing {
+		return "at " + people(e.Last) + ": " + errorLine(&e) + "; none has failed since"
+	}
 	return errorLine(&e) + ", last " + people(e.Last)
 }
 
@@ -154,7 +157,7 @@ func (o *listOptions) run(ctx context.Context, l *link) error {
 
 func getCommand() command {
 	return command{
-		use: "get ID", short: "show a bulk action", args: between(1, 1, "ID"),
+		use: "get ID", short: "show a bulk action", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				b, err := l.Get(ctx, args[0])
@@ -183,7 +186,7 @@ func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
 // verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
 func verbCommand(name, short, wait string, danger bool, do func(context.Context, *link, string, *verbOptions) (api.BulkAction, error), until func(context.Context, *link, string) error) command {
 	return command{
-		use: name + " ID", short: short, args: between(1, 1, "ID"),
+		use: name + " ID", short: short, args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &verbOptions{}
 			o.bind(fs, wait)
@@ -292,7 +295,7 @@ Without a terminal there is one line every 10 seconds; -o json or ndjson prints 
 
 Exit codes: 0 all items are done · 5 finished, some items failed or were cancelled · 6 stopped by a rule, or its canary waits
 for approval · 7 --timeout was reached · 130 interrupted, and the work goes on`,
-		args: between(1, 1, "ID"),
+		args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			var timeout config.Span
 			fs.Var(&timeout, "timeout", "watch no longer than this, as in 30m")

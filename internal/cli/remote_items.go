@@ -29,7 +29,7 @@ func itemView() view[api.ItemResult] {
 
 func itemsCommand() command {
 	return command{
-		use: "items ID", short: "list the items of a bulk action and what became of them", args: between(1, 1, "ID"),
+		use: "items ID", short: "list the items of a bulk action and what became of them", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			var f client.ItemFilter
 			fs.StringVar(&f.State, "state", "", "only those in this `STATE`: ready, waiting, done, failed or cancelled")
@@ -121,7 +121,7 @@ func eventText(p paint, e *api.ItemEvent) string {
 
 func errorsCommand() command {
 	return command{
-		use: "errors ID", short: "tell why items of a bulk action failed, the largest group first", args: between(1, 1, "ID"),
+		use: "errors ID", short: "tell why items of a bulk action failed, the largest group first", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				groups, err := l.ErrorGroups(ctx, args[0])

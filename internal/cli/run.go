@@ -23,7 +23,8 @@ func runCommand() command {
 		use: "run FILE|-", short: "run actions over the items of a file, and write a report",
 		long: `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), runs a chain of
 actions over them, and writes a report. Nothing else is needed: the state is kept in the folder .weir,
-and an interrupted run goes on with --resume.
+and an interrupted run goes on with --resume. If a URL was wrong, correct it there, with --url or --config:
+what is done stays done, and items keep their idempotency keys.
 
 Exit codes: 0 all items are done · 2 usage, configuration or input · 5 finished, some items failed ·
 6 stopped by --stop-failures, or because no call succeeded · 7 --run-timeout was reached · 130 interrupted · 1 anything else`,
@@ -341,14 +342,22 @@ func (s *session) pickUp(ctx context.Context, o *runOptions, c catalogue) (*runn
 	return r, err
 }
 
-// load puts the flags over a job and makes its chain known.
+// load puts the flags over a job and makes its chain known. Corrected endpoints
+// are kept: a later process needs them, too.
 func (s *session) load(c catalogue, o *runOptions, j *job) (*running, error) {
+	kept := *j
 	var err error
-	if j.Chain, err = o.overridden(c, j.Chain); err != nil {
+	if kept.Chain, err = o.corrected(c, j.Chain); err != nil {
+		return nil, err
+	}
+	if j.Chain, err = o.overridden(c, kept.Chain); err != nil {
 		return nil, err
 	}
 	o.redirect(j)
 	steps, err := s.register(c, j)
+	if err == nil && o.corrects() {
+		err = s.jobs.save(&kept)
+	}
 	return &running{job: j, steps: steps}, err
 }
 

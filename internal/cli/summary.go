@@ -145,6 +145,9 @@ func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
 	program, data := s.env.Program, s.dataFlag()
 	if sum.State == weir.BulkStopped.String() {
 		next = append(next, fmt.Sprintf("%s run --resume %s%s   (goes on with the %s left)", program, j.ID, data, number(sum.Counts.Pending())))
+		if len(endpointsOf(j.Chain)) > 0 {
+			next = append(next, "if a URL is wrong: "+correction(j.Chain))
+		}
 	} else if sum.Counts.Failed > 0 {
 		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, j.ID, data, number(sum.Counts.Failed)))
 	}

@@ -165,6 +165,9 @@ func (d *Deadline) From(now time.Time) time.Time {
 	return d.at
 }
 
+// Past reports whether the deadline is a time that has passed at now.
+func (d *Deadline) Past(now time.Time) bool { return !d.at.IsZero() && !d.at.After(now) }
+
 // String writes it.
 func (d *Deadline) String() string { return d.text }
 
