@@ -62,7 +62,7 @@ race: deps ## tests of the packages with goroutines, under the race detector
 	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
 		echo "left out: the race detector needs a C compiler, and there is none"; \
 	else \
-		$(GO) test -race -short -p 3 -skip '$(LONG)' -timeout $(TIMEOUT) $(RACE); \
+		$(GO) test -race -short -p 3 -skip '$(LONG)' -timeout $(TIMEOUT) ./store/redisstore $(RACE); \
 	fi
 
 examples: ## build every example and run those in the documentation
