@@ -13,11 +13,12 @@ import (
 // adds up to what its progress says, and they have no more ready than it has: each has its own part, and some of it is
 // not handed out yet.
 func TestLanesCountASharedBulkActionOnce(t *testing.T) {
-	var calls atomic.Int64
+	var calls, again atomic.Int64 // calls, and items of the first, which are to be tried again
 	goOn := make(chan struct{})
 	defer close(goOn)
 	a := weir.Action[int, string]{Name: "hold", BatchSize: 500, Handle: func(ctx context.Context, b *weir.Batch[int, string]) error {
 		if calls.Add(1) == 1 {
+			again.Store(int64(b.Len()))
 			for i := range b.Len() {
 				b.Retry(i, errDown, time.Hour)
 			}
@@ -52,7 +53,7 @@ func TestLanesCountASharedBulkActionOnce(t *testing.T) {
 				}
 			}
 		}
-		if lanes > 1 && waiting == 500 && p.Counts.Waiting == waiting && 0 < ready && ready <= p.Counts.Ready {
+		if lanes > 1 && waiting > 0 && waiting == again.Load() && p.Counts.Waiting == waiting && 0 < ready && ready <= p.Counts.Ready {
 			return
 		}
 		last = []any{lanes, ready, waiting, p.Counts}

@@ -167,24 +167,35 @@ func holdAtOnce(t *testing.T, s store.Store) {
 	}
 	aim(t, s, shared, 1, targets)
 	got := make([]int64, nodes)
+	ask := func(i int) {
+		q, err := s.Hold(t.Context(), shared, store.Holding{Node: fmt.Sprint(i), Held: got[i]}, long)
+		if err != nil {
+			t.Errorf("Hold() = %v", err)
+		}
+		got[i] = q
+	}
 	var wg sync.WaitGroup
 	for i := range nodes {
 		wg.Go(func() {
 			for range 5 {
-				q, err := s.Hold(t.Context(), shared, store.Holding{Node: fmt.Sprint(i), Held: got[i]}, long)
-				if err != nil {
-					t.Errorf("Hold() = %v", err)
-				}
-				got[i] = q
+				ask(i)
 			}
 		})
 	}
 	wg.Wait()
-	var sum int64
-	for _, q := range got {
-		sum += q
+	sum := func() (n int64) {
+		for _, q := range got {
+			n += q
+		}
+		return n
 	}
-	want(t, "sum of all quotas", sum, shared.Units)
+	if n := sum(); n > shared.Units {
+		t.Errorf("sum of all quotas = %d, the limit is %d", n, shared.Units)
+	}
+	for i := range 10 * nodes { // what one has given up at last, another gets when it asks again
+		ask(i % nodes)
+	}
+	want(t, "sum of all quotas", sum(), shared.Units)
 }
 
 // permit is the time of a permit as far as it can be known from outside.
