@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,6 +41,9 @@ func (l leakFree) Run() int {
 	if err := flag.Set("test.parallel", "4"); err != nil { // scripts mostly wait: more of them than there are cores
 		panic(err)
 	}
+	hangUp := make(chan os.Signal, 1)
+	signal.Notify(hangUp, syscall.SIGHUP) // so that scripts' processes do not inherit that it is ignored, as under nohup
+	defer signal.Stop(hangUp)
 	code := l.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
