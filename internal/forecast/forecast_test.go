@@ -266,7 +266,7 @@ func TestForecastsAreQuick(t *testing.T) {
 			tt.change(&w, &l)
 			began := time.Now()
 			f := of(t, w, l)
-			if f.P50 <= 0 {
+			if f.P50 <= 0 && !f.NoEnd { // what only fails has no end
 				t.Errorf("%+v", f)
 			}
 			if took := time.Since(began); took > 30*time.Second { // half a second on a machine with nothing else to do
