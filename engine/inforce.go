@@ -16,8 +16,8 @@ import (
 //   - A node that shares its store announces itself, and reads the limits after
 //     that, four times a second. What it has read is good for limitsFor from the
 //     announcement on; after that it starts nothing before it has read them again.
-//   - Whoever changes limits waits until every announced node has said that it
-//     keeps to this version or a newer one, and at most for limitsFor.
+//   - A change of limits is answered when every announced node has said that it
+//     keeps to this version or a newer one, or limitsFor after it was written.
 //
 // A node that joins meanwhile is either on the list, or it reads the limits
 // after they were written.

@@ -71,14 +71,10 @@ func sent(r *nodetest.Node, raw string) (at, id string) {
 // untilGone waits until an upload is not found.
 func untilGone(t *testing.T, r *nodetest.Node, at string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	r.Eventually("the upload is gone", func() bool {
 		resp := r.Request(t.Context(), "HEAD", at, "", http.Header{"Tus-Resumable": {"1.0.0"}})
-		_ = resp.Body.Close()
-		if resp.StatusCode == http.StatusNotFound {
-			return
-		}
-	}
-	t.Fatal("the upload is still there")
+		return resp.Body.Close() == nil && resp.StatusCode == http.StatusNotFound
+	})
 }
 
 const fewRows = "id,amount\na,1\nb,2\n"

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -29,19 +30,15 @@ const maxCause = 512
 
 // blame counts the cause of a failed call. The newest cause is the last.
 func (b *bulk) blame(now int64, step int, v *verdict) {
-	kind := string(fault.AppendNormal(nil, v.message))
-	x := Cause{Step: step, Code: v.code, First: now, kind: kind}
-	for i := range b.causes {
-		if c := &b.causes[i]; c.Step == step && c.Code == v.code && c.kind == kind {
-			x = *c
-			b.causes = append(b.causes[:i], b.causes[i+1:]...)
-			break
-		}
+	x := Cause{Step: step, Code: v.code, First: now, kind: string(fault.AppendNormal(nil, v.message))}
+	if i := slices.IndexFunc(b.causes, func(c Cause) bool { return c.same(&x) }); i >= 0 {
+		x = b.causes[i]
+		b.causes = slices.Delete(b.causes, i, i+1)
 	}
 	x.Count++
 	x.Last, x.Message = now, fault.Cut(v.message, maxCause)
 	if len(b.causes) == mostCauses {
-		b.causes = append(b.causes[:0], b.causes[1:]...)
+		b.causes = slices.Delete(b.causes, 0, 1)
 	}
 	b.causes = append(b.causes, x)
 }
