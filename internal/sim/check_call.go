@@ -133,14 +133,13 @@ func (w *World) checkCalls(c *call, at int, valid bool) {
 	}
 	if valid {
 		st.loose++
-		st.lastOwner = c.owner
+		st.lastOwner, st.last = c.owner, c.number
 	} else {
 		st.losses++ // a zombie may repeat what it had
 	}
 	st.calls++
 	most := maxCalls(b.steps[t.StepNo]) + st.refused + st.losses
 	w.must(st.calls <= most, "I7", b, at, "%s item %d step %d: %d calls, at most %d allowed", b.spec.ID, at, t.StepNo, st.calls, most)
-	st.last = c.number
 }
 
 // checkLimits: no second above the quota (I11), no more in flight than allowed (I12).

@@ -76,7 +76,7 @@ type stepTruth struct {
 	codes     uint16 // set of failures that somebody saw
 	output    uint32 // number of the call whose output is committed; 0: none
 	lastOwner *owner
-	last      uint32 // number of the last call
+	last      uint32 // number of the last call of a rightful owner
 	loose     int    // calls whose results no commit has
 }
 
