@@ -102,10 +102,8 @@ func (e *Engine) lookupOne(ctx context.Context, id string, bulk weir.BulkID, ten
 	}
 	b := &BulkAction{engine: e, id: bulk, partition: p, spec: spec}
 	found, err := b.withID(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		if _, gone := partition.ReadSpec(from, bulk); errors.Is(gone, store.ErrNotFound) {
-			return nil, nil
-		}
+	if err = b.orGone(ctx, err); errors.Is(err, weir.ErrExpired) || errors.Is(err, store.ErrNotFound) {
+		return nil, nil
 	}
 	return found, err
 }

@@ -255,3 +255,39 @@ func wantFoundInShards(t *testing.T, r *rig) {
 		}
 	}
 }
+
+// holed has lost the items of one bulk action.
+type holed struct {
+	store.Store
+	of weir.BulkID
+}
+
+func (s *holed) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
+	if id == s.of && no < filterBlocks {
+		return nil, store.ErrNotFound
+	}
+	return s.Store.GetBlock(ctx, partition, id, no)
+}
+
+func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &holed{Store: memory()}
+		r := start(t, s, engine.Options{}, action(noop("step")))
+		ids := thirds(t, r, 100)
+		s.of = ids[1]
+		b, err := r.Get(t.Context(), ids[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, item := b.Item(t.Context(), 7)
+		_, byID := b.ItemByID(t.Context(), id(7))
+		var lookup error
+		for _, lookup = range r.Lookup(t.Context(), id(7), engine.LookupOptions{}) {
+		}
+		for name, err := range map[string]error{"an item": item, "an item by its id": byID, "a lookup": lookup} {
+			if !errors.Is(err, store.ErrCorrupt) || errors.Is(err, weir.ErrNotFound) {
+				t.Errorf("%s of a bulk action whose blocks are missing: %v, want store.ErrCorrupt", name, err)
+			}
+		}
+	})
+}

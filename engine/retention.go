@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -121,12 +122,17 @@ func (p *part) carryOut(ctx context.Context, r *partition.Removal) error {
 	}
 }
 
-// orGone is err, or that the bulk action was removed meanwhile if that is the reason.
+// orGone is err. If something of the bulk action was not found, it is why: the
+// bulk action was removed meanwhile, or the store is damaged.
 func (b *BulkAction) orGone(ctx context.Context, err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		if gone := b.engine.gone(ctx, b.partition, b.id); gone != nil {
-			return gone
-		}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if gone := b.engine.gone(ctx, b.partition, b.id); gone != nil {
+		return gone
+	}
+	if _, there := partition.ReadSpec(rows{ctx, b.engine.store, b.partition}, b.id); there == nil {
+		return fmt.Errorf("%w: %v", store.ErrCorrupt, err) //nolint:errorlint // it is there, and parts of it are not
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func (r *result) outcome(o *weir.Outcome, now func() time.Time) error {
 	default:
 		return fmt.Errorf(`status %q is none of "done", "retry", "failed", "left_out"`, Excerpt([]byte(r.Status), maxCode))
 	}
-	if o.Code == "" {
+	if o.Code == "" && o.Kind != weir.Retry { // an item whose last attempt asks for another ends as gave_up
 		o.Code = r.Status
 	}
 	return nil

@@ -42,7 +42,7 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 		},
 		{
 			"default alone is an answer", `{"default":"retry"}`,
-			slices.Repeat([]weir.Outcome{{Kind: weir.Retry, Code: "retry"}}, 3),
+			slices.Repeat([]weir.Outcome{{Kind: weir.Retry}}, 3),
 		},
 		{"no results and no default is no outcome", `{"results":[]}`, make([]weir.Outcome, 3)},
 		{
@@ -61,18 +61,18 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 			"retry_after takes seconds and dates", `{"results":[{"id":"u1","status":"retry","retry_after":1.5},
 			{"id":"u2","status":"retry","retry_after":"Sun, 01 Mar 2026 12:02:00 GMT"},{"id":"u3","status":"retry","retry_after":"7"}]}`,
 			[]weir.Outcome{
-				{Kind: weir.Retry, Code: "retry", After: 1500 * time.Millisecond},
-				{Kind: weir.Retry, Code: "retry", After: 2 * time.Minute},
-				{Kind: weir.Retry, Code: "retry", After: 7 * time.Second},
+				{Kind: weir.Retry, After: 1500 * time.Millisecond},
+				{Kind: weir.Retry, After: 2 * time.Minute},
+				{Kind: weir.Retry, After: 7 * time.Second},
 			},
 		},
 		{
 			"retry_after that is no time leaves it to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
 			{"id":"u2","status":"retry","retry_after":null},{"id":"u3","status":"retry","retry_after":1e300}]}`,
 			[]weir.Outcome{
-				{Kind: weir.Retry, Code: "retry"},
-				{Kind: weir.Retry, Code: "retry"},
-				{Kind: weir.Retry, Code: "retry", After: 24 * time.Hour},
+				{Kind: weir.Retry},
+				{Kind: weir.Retry},
+				{Kind: weir.Retry, After: 24 * time.Hour},
 			},
 		},
 	} {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/access"

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -164,8 +165,14 @@ func checkQuery(u *url.URL) *problem {
 	if len(u.RawQuery) > 16<<10 || strings.Count(u.RawQuery, "&") > 100 {
 		return newProblem("bad_query", "there are too many parameters", "see /docs for those there are")
 	}
-	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+	all, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
 		return newProblem("bad_query", "the query cannot be read", "escape % as %25 and ; as %3B")
+	}
+	for name, values := range all {
+		if len(values) > 1 {
+			return newProblem("bad_query", "the parameter "+clip(name)+" is there "+strconv.Itoa(len(values))+" times", "send it once")
+		}
 	}
 	return nil
 }

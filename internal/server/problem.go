@@ -160,7 +160,7 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	return f
 }
 
-// textFault is the fault of a body that has a rate or a duration which cannot be read.
+// textFault is the fault of a body that has a rate, a duration or a whole number which cannot be read.
 // The decoder says what is wrong with it but not where it is: the body is looked through for it.
 func textFault(d *huma.ErrorDetail) (api.Fault, bool) {
 	raw, ok := d.Value.(string)
@@ -172,7 +172,11 @@ func textFault(d *huma.ErrorDetail) (api.Fault, bool) {
 		if err != nil {
 			return api.Fault{}, false
 		}
-		if where := dec.StackPointer(); tok.Kind() == '"' && !isUsers(where) {
+		where := dec.StackPointer()
+		if tok.Kind() == '0' && !isUsers(where) && strings.Contains(d.Message, "cannot unmarshal number "+tok.String()+" into") {
+			return api.Fault{Code: "bad_number", Field: fieldOf(where), Value: shorten(tok.String()), Message: "is not a whole number", Fix: "write it in digits alone, as in 1000"}, true
+		}
+		if tok.Kind() == '"' && !isUsers(where) {
 			for _, v := range []encoding.TextUnmarshaler{new(api.Rate), new(api.Duration)} {
 				if err := v.UnmarshalText([]byte(tok.String())); err != nil && strings.HasSuffix(d.Message, err.Error()) {
 					problem, fix, _ := strings.Cut(err.Error(), "; ")
@@ -285,7 +289,7 @@ func (p *problem) after(d time.Duration) *problem {
 func (s *Server) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
 	p.RequestID = requestID(ctx)
-	if p.Code == "internal" {
+	if p.Code == "internal" || p.Code == "damaged" {
 		s.log.LogAttrs(ctx, slog.LevelError, "request failed", slog.Any("error", err), slog.String("request_id", p.RequestID))
 	}
 	return p
@@ -371,6 +375,8 @@ func ofKind(err error) *problem {
 		return newProblem("expired", err.Error(), "")
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return newProblem("not_found", "there is no such thing, or it is not yours", "check the id")
+	case errors.Is(err, store.ErrCorrupt):
+		return newProblem("damaged", "parts of it are missing in the store, or cannot be read", "ask whoever operates this server: the log names the parts, weir doctor looks for more")
 	case errors.Is(err, weir.ErrConflict):
 		return newProblem("idempotency_conflict", err.Error(), "use another key for other content")
 	case errors.Is(err, weir.ErrEnded):
@@ -460,5 +466,6 @@ var codes = map[string]kind{
 	"overloaded":             {503, "The server has no memory for this now"},
 	"draining":               {503, "The server is stopping"},
 	"storage_low":            {507, "The store is low on space"},
+	"damaged":                {500, "The store is damaged"},
 	"internal":               {500, "Something went wrong"},
 }

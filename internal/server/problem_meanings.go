@@ -33,7 +33,7 @@ var meanings = map[string]meaning{
 	"cut_body":               {"The body ended before its length was reached. Nothing of it was taken.", "Send it again."},
 	"too_slow":               {"The body brought less than a kilobyte a second for too long.", "Send it again over a better connection, or as a resumable upload."},
 	"headers_too_large":      {"The headers have more than 32 KiB.", "Send fewer or shorter headers."},
-	"bad_query":              {"The query of the URL has unknown or too many parameters, or cannot be read.", "/docs lists the parameters of each route."},
+	"bad_query":              {"The query of the URL has unknown or too many parameters, or one twice, or cannot be read.", "/docs lists the parameters of each route."},
 	"bad_cursor":             {"The cursor was changed, or is one of another list or of other filters.", "Begin without a cursor, and pass next_cursor on as it is."},
 	"bad_filter":             {"A filter cannot be understood. The detail names the place.", "Correct it. Filters compare fields such as item.country == 'DE'."},
 	"bad_expression":         {"An expression of a step does not compile. The detail names the place.", "Correct it. Expressions see id, item, params and the answers of earlier steps."},
@@ -117,5 +117,6 @@ var meanings = map[string]meaning{
 	"overloaded":        {"The bodies of other requests take all the memory that bodies may (limits.memory). Nothing was done.", "Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},
 	"draining":          {"This server is stopping. Reading is still possible.", "Ask again: another one takes over."},
 	"storage_low":       {"The store is low on space. Nothing new is accepted; what was accepted goes on, and reading too.", "Free space, or delete what is no longer needed."},
+	"damaged":           {"Parts of it are missing in the store, or cannot be read.", "Ask whoever operates the server: its log names the parts, and `weir doctor` looks for more."},
 	"internal":          {"Something went wrong that should not have.", "Try again. If it stays, tell whoever operates the server the request id."},
 }

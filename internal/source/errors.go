@@ -47,11 +47,11 @@ func (e *RowError) Error() string {
 // Codes of an [InputError], besides those of a RowError.
 const (
 	CodeUnreadable = "unreadable"       // the operating system refused
-	CodeCutShort   = "cut_short"        // a compressed file or a JSON array ends too early
+	CodeCutShort   = "cut_short"        // a compressed file ends too early
 	CodeCorrupt    = "corrupt"          // compressed data that does not decompress
 	CodeWindow     = "window_too_large" // zstd data that needs more memory than it gets
 	CodeNotText    = "not_text"         // a spreadsheet, an archive or another binary file
-	CodeBadJSON    = "bad_json"         // a JSON file whose elements cannot be told apart
+	CodeBadJSON    = "bad_json"         // a JSON file whose elements cannot be told apart, or that ends too early
 )
 
 // InputError says why a file cannot be read, or not any further.

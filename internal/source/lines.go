@@ -161,7 +161,7 @@ func (e *elements) cut() error {
 		return e.w.err
 	}
 	return &InputError{
-		Line: e.w.line, Column: e.w.col + 1, Code: CodeCutShort,
+		Line: e.w.line, Column: e.w.col + 1, Code: CodeBadJSON,
 		Problem: "the JSON ends too early", Fix: "the file is not whole: copy it again",
 	}
 }
