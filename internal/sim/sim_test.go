@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	seeds     = flag.Int("seeds", 4000, "number of seeds to simulate")
+	seeds     = flag.Int("seeds", 2000, "number of seeds to simulate")
 	from      = flag.Uint64("from", fromEnv(), "first seed; default: WEIR_SIM_FROM, or 1")
 	oneSeed   = flag.Uint64("seed", 0, "simulate this seed alone")
 	showTrace = flag.Bool("show", false, "with -seed: print the whole trace")
