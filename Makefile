@@ -13,27 +13,19 @@ SEED    ?=
 FUZZ    ?= 5s
 # Systems of make cross.
 CROSS   ?= linux/386 windows/amd64 darwin/arm64
-# Every test runs once: under the race detector in packages with goroutines, without it elsewhere. The pure core
-# has no goroutines, and the simulation is single-threaded and slow under it. What plays whole stories with what is
-# raced (the client, whole nodes, commands, nodes as processes, examples, the pages of the documentation, bad input)
-# and the tools of tests run without it, and so do the tests of LONG: they play minutes of fake time, kill
-# processes or go through every operation of a file system one by one, with what other tests race.
-PURE    := archtest bench block coord experiment experiment/all fault filter flow forecast heap limit mapping model near partition planted quota retry route scale sched sim
-STORIES := alerttest client node service cli cli/ansisvg fleet serverkill badinput docstest recorder testenv testenv/faultproxy examples/cluster examples/quickstart examples/rewards examples/server examples/webhook
-LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent
-ALL     = $(shell $(GO) list ./...)
-PLAIN   = $(filter $(addprefix %/,$(PURE) $(STORIES)),$(ALL))
-RACE    = $(filter-out $(PLAIN),$(ALL))
-LONGIN  = $(sort $(dir $(shell grep -lE 'func Test[A-Za-z]*($(LONG))' $(patsubst github.com/weirhq/weir%,.%/*_test.go,$(RACE)) 2>/dev/null)))
-# The race detector needs cgo and a C compiler. pebblegozstd is zstd in Go instead of a C library that takes half a minute to compile.
-RACING  := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race -tags pebblegozstd)
-# Tests that mostly wait, for servers to fail over and leases to run out, begin first, beside others.
-WAITING := ./internal/fleet ./internal/alerttest
+# Packages whose tests CI also runs under the race detector: the engine, the stores, and what calls endpoints. To race
+# the others, too (make race RACE=./...), takes four times as long. They run with -short, which makes a test
+# smaller and never skips one. LONG names tests of theirs that play minutes of fake time, kill processes or go
+# through every operation of a file system one by one: what they use others race.
+RACE    ?= ./engine ./store/... ./internal/execute
+LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent|ReduceAndRetryOfAShared|HugeBulkActionIsShared
+# Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
+WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test check fmt lint examples bench sim plots fuzz cross vuln tools
+.PHONY: help deps test race check fmt lint examples bench sim plots fuzz cross vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,19 +33,10 @@ help: ## print this list
 deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql, chromium
 	@sh tools/deps.sh
 
-test: deps test-plain test-race test-more ## run all tests; starts and cleans up whatever they need
-
-.PHONY: test-plain test-race test-more
-test-plain:
-	@echo "== tests of what has no goroutines, and whole stories (limit $(TIMEOUT))"
-	CGO_ENABLED=0 $(GO) test -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) $(PLAIN)
-
-test-race:
-	@echo "== tests of packages with goroutines$(if $(RACING),, (without the race detector: it needs a C compiler))"
-	$(GO) test -p 3 -vet=all -timeout $(TIMEOUT) $(RACING) -skip '$(LONG)' ./store/redisstore $(RACE)
-	CGO_ENABLED=0 $(GO) test -p 3 -vet=off -timeout $(TIMEOUT) -run '$(LONG)' $(LONGIN)
-
-test-more:
+# CGO_ENABLED=0 spares a C library for zstd that takes half a minute to compile.
+test: deps ## run go vet and all tests; starts and cleans up whatever they need
+	@echo "== all tests (limit $(TIMEOUT))"
+	CGO_ENABLED=0 $(GO) test -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) ./...
 	@echo "== plots"
 	$(GO) test -C tools/plots -timeout $(TIMEOUT) ./...
 	@echo "== a client that another project's generator makes from the served OpenAPI document"
@@ -69,6 +52,14 @@ fmt: ## format every Go file
 lint: ## golangci-lint: format, go vet, staticcheck and more; see .golangci.yml
 	@echo "== lint"
 	$(TOOL) golangci-lint run
+
+race: deps ## tests of the packages of RACE under the race detector
+	@echo "== race"
+	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
+		echo "left out: the race detector needs a C compiler, and there is none"; \
+	else \
+		$(GO) test -race -tags pebblegozstd -short -p 3 -vet=off -skip '$(LONG)' -timeout $(TIMEOUT) $(RACE); \
+	fi
 
 examples: ## build every example and run those in the documentation
 	@echo "== examples"

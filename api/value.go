@@ -51,4 +51,5 @@ type Page[T any] struct {
 	Data       []T    `json:"data" nullable:"false"`
 	NextCursor string `json:"next_cursor,omitempty" doc:"Give it as cursor to get the next page; the other parameters must stay as they are"`
 	HasMore    bool   `json:"has_more"`
+	Note       string `json:"note,omitempty" doc:"That the list may be incomplete, because the store lost accepted work"`
 }

@@ -315,3 +315,17 @@ func TestAReaderMayLeaveAReportInTheMiddle(t *testing.T) {
 		}
 	})
 }
+
+func TestARunIsAsLongAsItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := slow("step", 2*time.Millisecond)
+		r := start(t, memory(), engine.Options{}, action(a))
+		for _, n := range []int{1, 10} {
+			rep := wait(t, submit(t, r, spec(a), numbers(n)))
+			// A percentile is the upper end of its class, which is up to a 32nd above the time itself.
+			if p99 := rep.Steps[0].Latency.P99; rep.Duration < p99*32/33 || p99 < report.Duration(2*time.Millisecond) {
+				t.Errorf("%d items took %v, and a call %v", n, rep.Duration, p99)
+			}
+		}
+	})
+}

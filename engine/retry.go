@@ -164,8 +164,8 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	if c.KeysOf = cmp.Or(r.bulk.spec.KeysOf, b.id); o.NewKeys {
 		c.KeysOf = ""
 	}
-	if b.engine.stepsOf(&c) == nil {
-		return nil, fmt.Errorf("chain %q is not registered", c.Chain)
+	if _, err := b.engine.chainOf(&c); err != nil {
+		return nil, err
 	}
 	if o.Rate > 0 {
 		c.Rates = map[string]float64{c.Steps[step]: float64(o.Rate)}

@@ -159,7 +159,7 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
-	page := api.Page[api.BulkAction]{Data: orEmpty(list), HasMore: more}
+	page := api.Page[api.BulkAction]{Data: orEmpty(list), HasMore: more, Note: s.svc.ListNote()}
 	if more {
 		page.NextCursor = sealCursor(list[len(list)-1].ID, in.filters()...)
 	}

@@ -100,6 +100,10 @@ func TestCreatesWhileAPartitionIsStopped(t *testing.T) {
 		n.Call("POST", "/v1/bulk-actions", fmt.Sprintf(stoppedBody, fmt.Sprint("t", i)), 201, &last)
 		n.Until(last.ID, api.Completed)
 	}
+	var list api.Page[api.BulkAction]
+	if n.Call("GET", "/v1/bulk-actions", "", 200, &list); !strings.Contains(list.Note, "may lack") {
+		t.Errorf("the list's note %q does not say that something may be missing", list.Note)
+	}
 	key := http.Header{"Idempotency-Key": {"spring"}}
 	for range 2 {
 		var p api.Problem
@@ -121,6 +125,10 @@ func TestCreatesWhileAPartitionIsStopped(t *testing.T) {
 	n.CallWith("POST", "/v1/bulk-actions", fmt.Sprintf(stoppedBody, "acme"), key, 201, &again)
 	if made.ID != again.ID {
 		t.Errorf("one key made %s and %s", made.ID, again.ID)
+	}
+	list = api.Page[api.BulkAction]{}
+	if n.Call("GET", "/v1/bulk-actions", "", 200, &list); list.Note != "" {
+		t.Errorf("after the loss was accepted, the list's note is %q", list.Note)
 	}
 }
 

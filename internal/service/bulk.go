@@ -204,6 +204,15 @@ type Filter struct {
 	Template string
 }
 
+// ListNote says that lists may be incomplete; empty: they are not.
+func (s *Service) ListNote() string {
+	l, ok := errors.AsType[*engine.LossError](s.engine.Lost("a bulk action"))
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the store lost accepted work, and partition %d is stopped: this list may lack bulk actions", l.Partition)
+}
+
 // List returns bulk actions, the newest first, that are older than before.
 func (s *Service) List(ctx context.Context, f Filter, before string, limit int) (list []api.BulkAction, more bool, err error) {
 	ids, err := s.ids(ctx)

@@ -78,6 +78,9 @@ func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, err
 	if err == nil && !p.State.Final() && p.State != weir.BulkStopped {
 		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", id, StateOf(p.State)), Fix: "wait for its end, or cancel it first"}
 	}
+	if err == nil {
+		err = refuseRetry(b)
+	}
 	return b, err
 }
 

@@ -38,3 +38,20 @@ func (s *Service) refuseUnknown(b *engine.BulkAction) error {
 	detail, fix, _ := strings.Cut(why, "; ")
 	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s cannot run on this server: %s", b.ID(), detail), Fix: fix}
 }
+
+// refuseRetry refuses to retry a bulk action whose steps only the program has that ran it.
+func refuseRetry(b *engine.BulkAction) error {
+	name, known := b.Chain()
+	if known {
+		return nil
+	}
+	r := &Refusal{
+		Code: "wrong_state", Detail: fmt.Sprintf("%s cannot be retried on this server: chain %q is not registered here", b.ID(), name),
+		Fix: "retry it with the program that registers the chain",
+	}
+	if ofRun(name) {
+		r.Detail = fmt.Sprintf("%s cannot be retried on this server: its steps are those of a weir run", b.ID())
+		r.Fix = fmt.Sprintf("stop the server, and retry it with weir retry %s --data DIR", b.ID())
+	}
+	return r
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
 )
 
@@ -43,5 +44,13 @@ func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {
 	_, err = s.Resume(t.Context(), string(b.ID()), "")
 	if r := (*Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, hint) {
 		t.Errorf("Resume = %v, want that it goes on with %s", err, hint)
+	}
+	_, err = s.Cancel(t.Context(), string(b.ID()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Retry(t.Context(), string(b.ID()), api.Again{}, "")
+	if r := (*Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, "weir retry "+string(b.ID())) {
+		t.Errorf("Retry = %v, want that it is retried with weir retry", err)
 	}
 }

@@ -82,10 +82,11 @@ func (s *Store) Claimed(ctx context.Context, partition int, key string) ([]byte,
 
 const (
 	// blockFor is how long a read waits in the server before it asks again, which
-	// finds out about a connection that is dead and does not know it.
-	blockFor = 10 * time.Second
+	// finds out about a connection that is dead and does not know it: a partition
+	// that was taken over such a connection stands still for as long.
+	blockFor = 2 * time.Second
 	// blockGrace is how much longer the answer may take.
-	blockGrace = 5 * time.Second
+	blockGrace = 2 * time.Second
 )
 
 // Read returns the messages after a sequence number. It waits in the server, on a connection of its own.

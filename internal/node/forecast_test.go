@@ -1,4 +1,4 @@
-package service_test
+package node_test
 
 import (
 	"context"
