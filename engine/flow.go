@@ -27,6 +27,8 @@ type control struct {
 	rate     flow.RateState
 	bearable int           // as last set
 	blocked  int64         // until when the downstream asked to be left alone
+	failing  string        // code of the last call that failed; empty: one has succeeded since
+	wrong    bool          // every call will fail like the last one until somebody mends the setup
 	byHand   *weir.Circuit // what a person has set; nil: nothing
 	told     holds         // what was logged last
 }
@@ -100,7 +102,11 @@ func (s *share) learn(now int64, c *control, x *ending) {
 	}
 	before := c.freely()
 	if x.Refused < x.items && !x.Silent {
-		c.breaker.Ended(now, x.sent, x.Failed || c.breaker.Unproven() && x.Rejected)
+		failed := x.Failed || c.breaker.Unproven() && x.Rejected
+		c.breaker.Ended(now, x.sent, failed)
+		if c.failing, c.wrong = "", x.Misconfigured; failed {
+			c.failing = x.Code
+		}
 	}
 	if !before || !c.freely() {
 		s.pool.Stir(now, c.pooled)
@@ -194,14 +200,29 @@ type holds struct {
 }
 
 func (c *control) holds() holds {
-	return holds{c.breaker.State().Phase, c.blocked != 0, c.rate.Limited, c.bearable != 0}
+	return holds{c.circuit(), c.blocked != 0, c.rate.Limited, c.bearable != 0}
+}
+
+// circuit is the breaker's phase as people are shown it. Where the setup is wrong, lanes
+// make a call now and then, as with a half-open breaker, and the breaker sees too few to open.
+func (c *control) circuit() flow.Phase {
+	if phase := c.breaker.State().Phase; phase != flow.Closed || !c.wrong {
+		return phase
+	}
+	return flow.HalfOpen
 }
 
 // text is why the resource is held down, in one sentence; empty: it is not.
 func (c *control) text() string {
 	switch b := c.breaker.State(); {
-	case b.Phase != flow.Closed || b.Reason == flow.ByHand:
+	case b.Reason == flow.ByHand:
 		return b.Text
+	case b.Phase != flow.Closed && c.failing != "":
+		return b.Text + " The last call failed with " + c.failing + "."
+	case b.Phase != flow.Closed:
+		return b.Text
+	case c.circuit() != flow.Closed:
+		return "half-open: calls fail with " + c.failing + ", which only a change of the setup mends; one is made every few seconds."
 	case c.blocked != 0:
 		return "the downstream asked to be left alone until " + time.Unix(0, c.blocked).UTC().Format(time.TimeOnly) + "."
 	case c.rate.Limited:
@@ -234,7 +255,7 @@ func (c *control) use(now int64) weir.ResourceUse {
 	u := weir.ResourceUse{
 		Name: c.resource.Name, Rate: float64(c.resource.Rate), Allowed: c.pooled.Rate(), Limited: c.rate.Limited,
 		Concurrency: c.resource.Concurrency, Bearable: c.bearable, InFlight: c.pooled.InFlight(),
-		Circuit: string(b.Phase), Text: c.text(),
+		Circuit: string(c.circuit()), Text: c.text(),
 	}
 	if b.Phase == flow.Open || b.Reason == flow.ByHand {
 		u.CircuitUntil = time.Unix(0, b.Until).UTC()

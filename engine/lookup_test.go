@@ -259,11 +259,11 @@ func wantFoundInShards(t *testing.T, r *rig) {
 // holed has lost the items of one bulk action.
 type holed struct {
 	store.Store
-	of weir.BulkID
+	of atomic.Value // weir.BulkID
 }
 
 func (s *holed) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
-	if id == s.of && no < filterBlocks {
+	if s.of.Load() == id && no < filterBlocks {
 		return nil, store.ErrNotFound
 	}
 	return s.Store.GetBlock(ctx, partition, id, no)
@@ -274,7 +274,7 @@ func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
 		s := &holed{Store: memory()}
 		r := start(t, s, engine.Options{}, action(noop("step")))
 		ids := thirds(t, r, 100)
-		s.of = ids[1]
+		s.of.Store(ids[1])
 		b, err := r.Get(t.Context(), ids[1])
 		if err != nil {
 			t.Fatal(err)

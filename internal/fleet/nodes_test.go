@@ -81,7 +81,9 @@ func TestARollingRestartRepeatsNothing(t *testing.T) {
 	if v.Stats.Repeats != 0 {
 		t.Errorf("%d repeats", v.Stats.Repeats)
 	}
-	if longest := gaps[0].Long; longest > lease/2 { // on an idle machine it is 100 ms at the most
+	// A lease is renewed every third of it: one that is not given back lasts two thirds more at least.
+	// On an idle machine the longest pause is 100 ms.
+	if longest := gaps[0].Long; longest >= lease*2/3 {
 		t.Errorf("a partition stood still for %v: it was not handed over", longest)
 	}
 }

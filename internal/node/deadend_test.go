@@ -88,10 +88,11 @@ func TestADeadEndpointIsNamedEverywhere(t *testing.T) {
 	}
 }
 
-func TestABulkActionWithTheWrongAddressStopsAndGoesOnWhenItIsMended(t *testing.T) {
-	var mended atomic.Bool
+// mendable is an endpoint that is at the wrong address until works is true.
+func mendable(t *testing.T, works *atomic.Bool) *httptest.Server {
+	t.Helper()
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !mended.Load() {
+		if !works.Load() {
 			http.NotFound(w, r)
 			return
 		}
@@ -107,7 +108,42 @@ func TestABulkActionWithTheWrongAddressStopsAndGoesOnWhenItIsMended(t *testing.T
 		}
 		fmt.Fprintf(w, `{"results":[%s]}`, &out)
 	}))
-	defer down.Close()
+	t.Cleanup(down.Close)
+	return down
+}
+
+func TestAnEndpointThatWasWellIsNamedByAllThatUseIt(t *testing.T) {
+	var works atomic.Bool
+	works.Store(true)
+	down := mendable(t, &works)
+	n := nodetest.Start(t, nodetest.Options{Partitions: 1, Actions: []api.Action{{Name: "award", URL: down.URL, Batch: 10}}})
+	const steps = `{"steps":[{"action":"award"}],"item_id":"id"}`
+	n.Until(n.Make(steps, rows(20)).ID, api.Completed)
+	works.Store(false)
+	for _, name := range []string{"the first", "the second"} {
+		b := n.Make(steps, rows(20))
+		p := firstProgress(t, n, b.ID, func(p *api.Progress) bool { return p.LastError != nil && len(p.WaitingOn) > 0 })
+		if w := p.WaitingOn[0]; w.Reason != "failing" || !strings.Contains(w.Detail, "404") {
+			t.Errorf("%s waits on %+v, want failing, with 404 in its detail", name, p.WaitingOn)
+		}
+	}
+	resource := func() (r api.ResourceStatus) { // there is none before the node has announced it
+		resp := n.Request(t.Context(), "GET", "/v1/resources/award", "", nil)
+		defer resp.Body.Close()
+		_ = json.NewDecoder(resp.Body).Decode(&r) // then its fields are empty
+		return r
+	}
+	n.Eventually("the resource names the error", func() bool {
+		r := resource()
+		return strings.Contains(r.Reason, "http_404") && r.Circuit != "closed"
+	})
+	works.Store(true)
+	n.Eventually("it is well again", func() bool { return resource().Circuit == "closed" })
+}
+
+func TestABulkActionWithTheWrongAddressStopsAndGoesOnWhenItIsMended(t *testing.T) {
+	var mended atomic.Bool
+	down := mendable(t, &mended)
 	n := nodetest.Start(t, nodetest.Options{Actions: []api.Action{{Name: "award", URL: down.URL, Batch: 10}}})
 	b := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, rows(200))
 	b = n.Until(b.ID, api.Stopped)

@@ -84,6 +84,7 @@ type step struct {
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 	offered int64                 // items that the queue was last told of
 	pace    pace                  // what the bulk action itself allows here
+	held    int64                 // no call before this time: the endpoint is wrong; 0: it is not
 	wants   bool                  // its next task waits to be marked
 	marking *retryTask            // is being marked; nil: none is
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -19,6 +20,10 @@ type Complaint struct {
 	// Rejected: the endpoint rejected a call of several items as a whole. That is
 	// a failure only of an endpoint that has done nothing right yet.
 	Rejected bool
+	// Misconfigured: it failed, and every call will until somebody mends the setup.
+	Misconfigured bool
+	// Code of the failure, if it failed or was rejected.
+	Code string
 }
 
 // Complaint tells what r says of the downstream. A refusal of one tenant alone,
@@ -34,9 +39,25 @@ func (r *Result) Complaint() (c Complaint) {
 	case f.Refused:
 		c.Refused, c.After = len(r.Task.Items), f.After
 	default:
-		c.Failed = true
+		c.Failed, c.Misconfigured = true, f.Misconfigured
+	}
+	if c.Failed || c.Rejected {
+		c.Code = r.code()
 	}
 	return c
+}
+
+// code is why the task failed, or the first of its items that did not succeed.
+func (r *Result) code() string {
+	if r.Failure != nil {
+		return r.Failure.Code
+	}
+	for i := range r.Outcomes {
+		if o := &r.Outcomes[i]; o.Kind != weir.Done {
+			return cmp.Or(o.Code, o.Kind.String())
+		}
+	}
+	return ""
 }
 
 func complaintOf(outcomes []weir.Outcome) (c Complaint) {

@@ -188,7 +188,7 @@ func (m *Machine) offerAll(now int64, b *bulk) {
 // has to be marked is not offered before it is.
 func (s *step) head() int {
 	switch {
-	case s.marked != nil && !s.crowded() && !s.pace.waits:
+	case s.marked != nil && !s.crowded() && !s.waits():
 		return min(s.chunk, len(s.marked.items))
 	case s.marking != nil || s.marked != nil || s.endangered():
 		return 0
@@ -199,7 +199,7 @@ func (s *step) head() int {
 // next is the size of the next task that is not marked, 0 if there is none now.
 func (s *step) next() int {
 	switch {
-	case s.crowded() || s.pace.waits || s.marked != nil:
+	case s.crowded() || s.waits() || s.marked != nil:
 		return 0
 	case s.retryNext():
 		return min(s.chunk, len(s.retries[0].items))

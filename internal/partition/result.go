@@ -293,7 +293,7 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	m.queue.Refund(now, t.pick)
 	switch {
 	case f.Misconfigured:
-		m.queue.HoldUntil(now, s.lane.lane, now+int64(delay))
+		m.holdStep(now, s, now+int64(delay))
 	case hard:
 		m.queue.CloseUntil(now, s.lane.lane, now+int64(delay))
 	}

@@ -67,10 +67,27 @@ func (m *Machine) repace(now int64, s *step, was float64) {
 	}
 }
 
-// paceDue lets a step go on that its own rate held up.
-func (m *Machine) paceDue(now int64, s *step) {
-	if s.pace.waits && now >= s.pace.next {
+// waits reports whether nothing of the step may start now, whatever is ready.
+func (s *step) waits() bool { return s.pace.waits || s.held != 0 }
+
+// holdStep has no call of a step start before a time. Others of the resource go on: they
+// may have another endpoint, or other credentials.
+func (m *Machine) holdStep(now int64, s *step, until int64) {
+	s.held = until
+	m.waits.push(wait{due: until, paced: s})
+	m.offer(now, s)
+}
+
+// stepDue lets a step go on that its own rate or a wrong endpoint held up.
+func (m *Machine) stepDue(now int64, s *step) {
+	waited := s.waits()
+	if now >= s.pace.next {
 		s.pace.waits = false
+	}
+	if now >= s.held {
+		s.held = 0
+	}
+	if waited && !s.waits() {
 		m.offer(now, s)
 	}
 }

@@ -144,7 +144,7 @@ func (m *Machine) openConfirmed(now int64, g *generation) {
 		if b.opens == g {
 			b.opens = nil
 			for _, s := range b.steps {
-				m.paceDue(now, s)
+				m.stepDue(now, s)
 			}
 			m.offerAll(now, b)
 		}

@@ -206,7 +206,7 @@ func (m *Machine) awaitOpen(now int64) {
 	s := r.at
 	at, open := m.queue.Open(now, s.entry)
 	switch {
-	case open && !s.crowded() && !s.pace.waits:
+	case open && !s.crowded() && !s.waits():
 		t.stage, t.until = trialMarking, now+markedFor<<min(r.waited, 7)
 		m.noteStart(r)
 	case now >= t.until:
@@ -223,7 +223,7 @@ func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 	t, r := &m.trial, m.trial.task
 	s := r.at
 	at := now + trialLook
-	if !s.crowded() && !s.pace.waits {
+	if !s.crowded() && !s.waits() {
 		pick, next, ok := m.queue.Take(now, s.entry, len(r.items))
 		if ok {
 			k := m.newTask()

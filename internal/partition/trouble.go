@@ -175,8 +175,8 @@ func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 	case v.uncalled:
 	case !v.failed:
 		s.calls.restart()
-		if !s.calls.Succeeded {
-			s.calls.Succeeded = true
+		if !s.calls.Succeeded || s.held != 0 {
+			s.calls.Succeeded, s.held = true, 0
 			m.offer(now, s) // now retries go first
 		}
 		m.answered[s.def.Action] = true
@@ -214,6 +214,7 @@ func (b *bulk) callsOf(step int) calls {
 func (b *bulk) forgiveCalls() {
 	for _, s := range b.steps {
 		s.calls.restart()
+		s.held = 0
 	}
 }
 

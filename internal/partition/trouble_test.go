@@ -179,3 +179,26 @@ func TestTheLastErrorCountsCallsThatFailedForTheSameReason(t *testing.T) {
 		t.Errorf("last error = %+v, want two, the newest of which is the third", c)
 	}
 }
+
+func TestAWrongEndpointHoldsUpItsBulkActionAlone(t *testing.T) {
+	b := dead(t, weir.StopRule{KeepTrying: true})
+	b.message(envelope{Created: &Created{ID: "B", Tenant: "t", Chain: "c", Steps: []string{"award"}, Items: 1000, Submitted: b.now}})
+	calls := map[weir.BulkID]int{}
+	for end := b.now + int64(time.Minute); b.now < end; b.now += int64(100 * time.Millisecond) {
+		for tasks := b.settle(); len(tasks) > 0; tasks = b.tasksUntil(end) {
+			for _, t := range tasks {
+				r := &Result{Task: t, Service: 1e6}
+				for range t.Items {
+					r.Outcomes = append(r.Outcomes, weir.Outcome{Kind: weir.Done})
+				}
+				if calls[t.Bulk]++; t.Bulk == "A" {
+					r.Failure = notFound
+				}
+				b.m.Result(b.now, r)
+			}
+		}
+	}
+	if calls["A"] < 5 || calls["A"] > 10 || calls["B"] != 100 {
+		t.Errorf("in a minute %d calls of the one whose endpoint is wrong, want one every ten seconds; %d of the other, want 100", calls["A"], calls["B"])
+	}
+}

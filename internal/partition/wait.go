@@ -40,7 +40,7 @@ type wait struct {
 	seq   uint64 // order of equal times
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
-	paced *step       // its own rate lets it go on
+	paced *step       // its own rate, or a wrong endpoint, lets it go on
 	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept
 }
 
@@ -77,7 +77,7 @@ func (m *Machine) due(now int64) {
 		case w.step != nil:
 			m.lingerDue(now, w.step)
 		case w.paced != nil:
-			m.paceDue(now, w.paced)
+			m.stepDue(now, w.paced)
 		case m.bulks[w.bulk] != nil:
 			m.alarm(now, m.bulks[w.bulk])
 		}

@@ -3,7 +3,7 @@ package sched
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	if r.closed > now {
-		q.block(now, r, r.closed, false, r.closedBy)
+		q.block(now, r, r.closed, false, CauseClosed)
 		r.gate.Idle(now) // what it was woken for is for others
 		return Pick{}, false
 	}

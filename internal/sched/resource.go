@@ -69,7 +69,6 @@ type Resource struct {
 	blockedAs int32
 	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
-	closedBy  Cause            // why
 	closures  map[string]int64 // tenants that were refused by name, and until when
 	cause     Cause
 
@@ -144,13 +143,7 @@ func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
 // CloseUntil lets nothing start on r before until, because its downstream asked
 // for that; a time in the past opens it.
 func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
-	r.closed, r.closedBy = until, CauseClosed
-	q.WakeResource(now, r)
-}
-
-// HoldUntil is CloseUntil for a downstream that fails.
-func (q *Queue) HoldUntil(now int64, r *Resource, until int64) {
-	r.closed, r.closedBy = until, CauseCircuit
+	r.closed = until
 	q.WakeResource(now, r)
 }
 
