@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -219,25 +220,30 @@ func remaining(tracks []*track) (left time.Duration) {
 var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
 	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment", "refused": "the downstream, which asked for a pause",
-	"failing": "the endpoint: calls fail", "paused": "you: paused",
+	"failing": "the endpoint: calls fail", "paused": "you: paused", "paused_tenant": "an operator: the tenant is paused",
 	"unknown_action": "a program that has its actions",
-	"retry":          "the next attempt", "stopped": "you: it was stopped",
+	"retry":          "the next attempt", "stopped": "you: it was stopped", "approval": "you: the canary waits for approval",
 	"cancelling": "calls in flight; the rest is cancelled",
+	"draft":      "you: it is not sealed yet", "sealed": "you: it is not started yet", "scheduled": "the time at which it starts",
+	"importing": "its source, which is being read", "source": "its source, which cannot be read now",
 }
 
 func waitLine(p paint, wide int, tracks []*track, help string) string {
-	on := "nothing"
-	for _, t := range tracks {
-		if !t.now.State.Final() && len(t.now.WaitingOn) > 0 {
-			on = t.waitsOn(t.now.WaitingOn[0])
-			break
-		}
-	}
-	line := "  waiting on  " + on
+	line := "  waiting on  " + cmp.Or(firstCause(tracks), "nothing")
 	if width(line)+3+width(help) > wide { // the keys are known by then
 		return fit(line, wide)
 	}
 	return line + padLeft(p.dim(help), max(3+width(help), min(wide, 90)-width(line)))
+}
+
+// firstCause says what holds up the first track that waits; empty: none does.
+func firstCause(tracks []*track) string {
+	for _, t := range tracks {
+		if !t.now.State.Final() && len(t.now.WaitingOn) > 0 {
+			return t.waitsOn(t.now.WaitingOn[0])
+		}
+	}
+	return ""
 }
 
 // waitsOn puts a cause into words, with the name of the resource where only one can be meant.
@@ -269,7 +275,10 @@ func plainLine(tracks []*track, elapsed time.Duration) string {
 		line += " · ETA " + span(left)
 	}
 	if e := lastError(tracks); e != nil {
-		line += " · last error: " + errorLine(e)
+		return line + " · last error: " + errorLine(e)
+	}
+	if on := firstCause(tracks); on != "" && c.InFlight == 0 { // nothing else shows why it stands still
+		line += " · waiting on " + on
 	}
 	return line
 }

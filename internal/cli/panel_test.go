@@ -8,6 +8,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/service"
 )
 
 func twoSteps() []weir.Step {
@@ -175,5 +176,32 @@ func TestACancelledOneIsHeadlinedSo(t *testing.T) {
 	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: report.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
 	if got, want := headline(paint(false), sum, forecast{}, 12*time.Second), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
 		t.Errorf("headline = %q, want %q", got, want)
+	}
+}
+
+func TestEveryReasonOfTheAPIHasWords(t *testing.T) {
+	for _, reason := range service.Reasons() {
+		if got := causeText(api.Cause{Reason: reason}); got == reason {
+			t.Errorf("%q has no words", reason)
+		}
+	}
+}
+
+func TestALineSaysWhyItStandsStill(t *testing.T) {
+	still := api.Progress{State: api.Running, Counts: api.Counts{Total: 100, Ready: 100}, WaitingOn: []api.Cause{{Reason: "paused_tenant"}}}
+	moving := still
+	moving.Counts.Ready, moving.Counts.InFlight = 99, 1
+	failing := still
+	failing.LastError = &api.LastError{Step: "award", Code: "unreachable", Failing: true, Last: time.Now()}
+	const cause = " · waiting on an operator: the tenant is paused"
+	for _, tt := range []struct {
+		name string
+		now  api.Progress
+		want bool
+	}{{"nothing is in flight", still, true}, {"a call is in flight", moving, false}, {"the last error says more", failing, false}} {
+		got := plainLine([]*track{{now: panelProgress(tt.now)}}, time.Second)
+		if strings.HasSuffix(got, cause) != tt.want {
+			t.Errorf("%s: %q; ends with the cause: want %v", tt.name, got, tt.want)
+		}
 	}
 }

@@ -164,9 +164,30 @@ func getCommand() command {
 				if err != nil {
 					return err
 				}
-				return one(l, bulkView(), b)
+				v := bulkView()
+				if l.out == outTable && !b.State.Final() {
+					v.more = append(l.pace(ctx, b.ID), v.more...)
+				}
+				return one(l, v, b)
 			})
 		},
+	}
+}
+
+// pace returns what people are shown of the progress of a bulk action that has not ended.
+func (l *link) pace(ctx context.Context, id string) []column[api.BulkAction] {
+	p, err := l.Progress(ctx, id)
+	if err != nil {
+		l.say("why it moves no faster is not known: %v", err) // all else is
+		return nil
+	}
+	on := ""
+	if len(p.WaitingOn) > 0 {
+		on = causeText(p.WaitingOn[0])
+	}
+	return []column[api.BulkAction]{
+		{"waiting on", func(*api.BulkAction) any { return on }},
+		{"ETA", func(*api.BulkAction) any { return p.ETA }},
 	}
 }
 

@@ -214,8 +214,6 @@ func causeText(c api.Cause) string {
 	switch {
 	case c.Reason == "rate" && c.Resource != "":
 		return "rate of " + c.Resource
-	case c.Reason == "approval":
-		return "you: the canary waits for approval"
 	case !ok:
 		text = c.Reason
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/sched"
 )
 
 // lanes is what holds resources up now, by resource: the words of waiting_on, and
@@ -19,6 +20,15 @@ type lanes map[string]api.Cause
 var laneWords = map[string]string{
 	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
 	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "tenant_cap": "concurrency", "group_cap": "concurrency",
+}
+
+// Reasons lists every reason that waiting_on can have.
+func Reasons() []string {
+	all := append(sched.WaitingOn(), "failing", "retry", "approval", "unknown_action", "source")
+	for _, s := range []api.State{api.Draft, api.Importing, api.Sealed, api.Scheduled, api.Stopped, api.Cancelling} { // nothing starts in these
+		all = append(all, string(s))
+	}
+	return all
 }
 
 // lanes asks all nodes what their lanes wait on.
