@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -114,9 +115,15 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 func (b *BulkAction) nothingToRetry(before []*BulkAction) error {
 	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no failed item of %s is meant", b.id), Fix: "see its error groups for what failed"}
 	if len(before) > 0 {
-		last := before[len(before)-1].id
-		e.Problem = fmt.Sprintf("the failed items of %s that are meant were retried before, by %s", b.id, last)
-		e.Fix = fmt.Sprintf("when %s has ended, retry what failed there", last)
+		ids := make([]string, len(before))
+		for i, x := range before {
+			ids[i] = string(x.id)
+		}
+		e.Problem = fmt.Sprintf("the failed items of %s that are meant were retried before, by %s", b.id, strings.Join(ids, ", "))
+		e.Fix = fmt.Sprintf("when %s has ended, retry what failed there", ids[0])
+		if len(ids) > 1 {
+			e.Fix = "when those have ended, retry what failed in each of them"
+		}
 	}
 	return e
 }

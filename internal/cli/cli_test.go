@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget, "once": once,
+			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget, "once": once, "firstid": firstID,
 		},
 	})
 }
@@ -277,6 +277,15 @@ func countLines(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("%v have %d lines, want %d", args[1:], got, want)
 	}
+}
+
+// firstID puts the first id of a bulk action on the last stdout into a variable.
+func firstID(ts *testscript.TestScript, _ bool, args []string) {
+	id := regexp.MustCompile(`ba_[0-9a-z]{26}`).FindString(ts.ReadFile("stdout"))
+	if id == "" {
+		ts.Fatalf("no id of a bulk action is on stdout")
+	}
+	ts.Setenv(args[0], id)
 }
 
 // resumeProposed runs the command that the last stderr, or a copy of an earlier one, proposes, word for word.

@@ -97,7 +97,9 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 	if rep.FinishedAt != nil { // it may have begun before it was watched
 		took = time.Duration(rep.Duration)
 	}
-	r.job.complete(&rep.Summary)
+	if err := r.job.complete(ctx, r.bulk, &rep.Summary); err != nil {
+		return 0, s.unwritten(ctx, err, r.job)
+	}
 	files, err := s.writeReport(ctx, rep, r.job)
 	if err != nil {
 		return 0, err
@@ -112,9 +114,14 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 	return exitOK, nil
 }
 
-// complete adds what only the job knows to a summary.
-func (j *job) complete(s *report.Summary) {
+// complete adds what the summary of a bulk action does not have by itself: what only the job knows, and the retries.
+func (j *job) complete(ctx context.Context, ba *engine.BulkAction, s *report.Summary) error {
 	s.Name, s.Duplicates, s.Invalid = j.Name, int(j.Duplicates), int(j.Invalid)
+	retries, err := ba.Retries(ctx)
+	for _, x := range retries {
+		s.Retries = append(s.Retries, string(x.ID()))
+	}
+	return err
 }
 
 // writeReport writes the folder and the summary file that a job asked for, and lists what was written.

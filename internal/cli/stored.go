@@ -273,7 +273,9 @@ func (s *session) report(ctx context.Context, id weir.BulkID, dir string, format
 	if err != nil {
 		return s.unwritten(ctx, err, j)
 	}
-	j.complete(&rep.Summary)
+	if err := j.complete(ctx, ba, &rep.Summary); err != nil {
+		return s.unwritten(ctx, err, j)
+	}
 	j.Report, j.ReportFormat, j.SummaryJSON = dir, format, ""
 	if dir == "" {
 		j.SummaryJSON = "-"

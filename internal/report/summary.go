@@ -22,6 +22,7 @@ type Summary struct {
 	Reason     string     `json:"reason,omitempty"` // why it was stopped or cancelled
 	Outcome    string     `json:"outcome"`
 	RetryOf    string     `json:"retry_of,omitempty"`
+	Retries    []string   `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
 	StartedAt  time.Time  `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"` // nil while it runs
 	Duration   Duration   `json:"duration"`
