@@ -255,7 +255,7 @@ func (b *BulkAction) progress(spec *partition.Created, status *partition.Status)
 		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Standing(spec.Items), Steps: status.Steps,
 		Started: time.Unix(0, status.Started), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
 	}
-	if status.State == weir.BulkRunning {
+	if status.State == weir.BulkRunning && !b.engine.TenantPaused(spec.Tenant) {
 		p.Rate = status.Lately.Now(time.Now().UnixNano())
 		p.Estimate(time.Now())
 	}
@@ -300,7 +300,7 @@ func (b *BulkAction) follow(ctx context.Context, yield func(weir.Progress) bool)
 	var pace pace
 	p, resuming, err := b.now(ctx)
 	for err == nil {
-		pace.fill(&p)
+		pace.fill(&p, b.engine.TenantPaused(b.spec.Tenant))
 		if !yield(p) || p.State.Final() || settled(&p) && !resuming {
 			return nil
 		}
@@ -335,7 +335,7 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 			waited = true
 		case <-look.C:
 			stored, _, err := b.now(ctx)
-			changed := elsewhere && tellsMore(&stored, p)
+			changed := elsewhere && (tellsMore(&stored, p) || (stored.Rate == 0) != (p.Rate == 0))
 			if err == nil && (changed || settled(&stored) && (stored.State != p.State || !settled(p))) {
 				*p = stored
 				return nil
@@ -350,7 +350,7 @@ func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error
 // ended is older than what the store said at first.
 func tellsMore(p, was *weir.Progress) bool {
 	return p.Counts.Ended() >= was.Counts.Ended() &&
-		(p.State != was.State || p.Counts != was.Counts || !slices.Equal(p.Steps, was.Steps))
+		(p.State != was.State || p.Counts != was.Counts || !slices.Equal(p.Steps, was.Steps) || !slices.Equal(p.WaitingOn, was.WaitingOn))
 }
 
 // last looks once more when the engine has stopped: the end may have become
@@ -381,28 +381,20 @@ func (b *BulkAction) Wait(ctx context.Context) (*Report, error) {
 }
 
 // pace estimates speed and remaining time from what went by.
-type pace struct {
-	at    time.Time
-	ended int64
-	rate  float64
-}
+type pace struct{ lately partition.Lately }
 
-func (q *pace) fill(p *weir.Progress) {
-	now, ended := time.Now(), p.Counts.Ended()
-	if q.at.IsZero() {
-		q.at, q.ended = now, ended
-		p.Estimate(now) // of the rate nothing is known yet
+// fill sets them. A bulk action that does not run, or whose tenant is paused, has
+// neither, and that time does not count afterwards.
+func (q *pace) fill(p *weir.Progress, paused bool) {
+	if p.State != weir.BulkRunning || paused {
+		*q, p.Rate, p.Remaining = pace{}, 0, 0
 		return
 	}
-	if took := now.Sub(q.at).Seconds(); took > 0.05 {
-		lately := float64(ended-q.ended) / took
-		if q.rate == 0 {
-			q.rate = lately
-		} else { // about the last five seconds
-			q.rate += (lately - q.rate) * min(1, took/5)
-		}
-		q.at, q.ended = now, ended
+	now := time.Now()
+	if q.lately.At == 0 { // goes on from what the store says
+		q.lately = partition.Lately{Rate: p.Rate, At: now.UnixNano(), Ended: p.Counts.Ended()}
 	}
-	p.Rate = q.rate
+	q.lately.Note(now.UnixNano(), p.Counts.Ended())
+	p.Rate = q.lately.Rate
 	p.Estimate(now)
 }

@@ -224,6 +224,11 @@ func (e *Engine) limited(s weir.Step) weir.Step {
 	return s
 }
 
+// InForce returns a resource with the limits that this node keeps to now.
+func (e *Engine) InForce(r weir.Resource) weir.Resource {
+	return e.limited(weir.Step{Resource: r}).Resource
+}
+
 // tenantLimits is what a tenant may use.
 func (e *Engine) tenantLimits(name string) weir.TenantLimits {
 	e.limits.mu.Lock()

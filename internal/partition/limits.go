@@ -29,6 +29,7 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 				s.def.Resource = r
 				s.setPace(b)
 				have.chunk = max(have.chunk, s.chunk)
+				b.status.Lately = Lately{} // what was seen before says nothing of the rate from now on
 			}
 		}
 	}

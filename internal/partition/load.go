@@ -59,6 +59,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
 	}
 	b := m.addBulk(now, spec, s)
 	b.status, b.state = *status, status.State
+	b.status.Lately.GoOn(now)
 	b.regainCalls()
 	if planted.Is(planted.CanaryForgotten) && status.InCanary() {
 		b.status.Phase = mainPhase

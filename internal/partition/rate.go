@@ -14,23 +14,31 @@ type Lately struct {
 	Rate  float64 `json:"rate"`
 	At    int64   `json:"at"`
 	Ended int64   `json:"ended"` // items, then
+	Since int64   `json:"since,omitempty"`
 }
 
-// note takes into account how many items have ended.
-func (l *Lately) note(now, ended int64) {
+// Note takes into account how many items have ended. The first looks count by their
+// length, so that a burst or a gap at the start is not taken for the rate.
+func (l *Lately) Note(now, ended int64) {
 	took := now - l.At
 	switch {
 	case l.At == 0:
-		*l = Lately{At: now, Ended: ended}
+		*l = Lately{At: now, Ended: ended, Since: now}
 		return
 	case took < rateEvery:
 		return
+	case l.Rate == 0:
+		l.Since = l.At
 	}
-	rate, weight := float64(ended-l.Ended)/(float64(took)/1e9), min(1, float64(took)/float64(rateMemory))
-	if l.Rate == 0 {
-		weight = 1
+	rate, weight := float64(ended-l.Ended)/(float64(took)/1e9), min(1, float64(took)/float64(min(int64(rateMemory), now-l.Since)))
+	*l = Lately{Rate: l.Rate + (rate-l.Rate)*weight, At: now, Ended: ended, Since: l.Since}
+}
+
+// GoOn leaves out the time since the last look, in which nobody worked.
+func (l *Lately) GoOn(now int64) {
+	if l.At != 0 {
+		l.At, l.Since = now, now-(l.At-l.Since)
 	}
-	*l = Lately{Rate: l.Rate + (rate-l.Rate)*weight, At: now, Ended: ended}
 }
 
 // Now returns the rate as of now. It falls while nothing ends.

@@ -155,6 +155,9 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	for _, s := range b.steps {
 		was := s.pace.rate
 		s.setPace(b)
+		if s.pace.rate != was {
+			b.status.Lately = Lately{}
+		}
 		m.repace(now, s, was)
 	}
 	m.offerAll(now, b)

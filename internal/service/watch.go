@@ -70,9 +70,32 @@ func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api
 			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
 		})
 	}
+	if out.ETA > 0 {
+		out.ETA = max(out.ETA, api.Duration(s.leastLeft(&x, &info, &out).Round(time.Second)))
+	}
 	out.LastError = lastError(p.LastError)
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
 	return out, nil
+}
+
+// leastLeft is how long the items that have not started take at the rates that are
+// set by now, whatever rate was seen before. Steps that some items may pass without
+// a call say nothing.
+func (s *Service) leastLeft(x *Extra, info *engine.Info, out *api.Progress) (least time.Duration) {
+	left := -out.Counts.InFlight
+	for i, st := range out.Steps {
+		left += st.Pending
+		a, err := s.actions.find(st.Action)
+		if err != nil || left <= 0 || stepAt(x, info.Steps, i).When != "" {
+			continue
+		}
+		for _, rate := range []weir.Rate{s.engine.InForce(a.base.Resource).Rate, info.Rates[st.Step]} {
+			if rate > 0 {
+				least = max(least, time.Duration(float64(left)/float64(rate)*float64(time.Second)))
+			}
+		}
+	}
+	return least
 }
 
 // lastError is why calls failed last, as the API shows it.
