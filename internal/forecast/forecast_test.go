@@ -179,6 +179,26 @@ func TestBacklogIsGoneAtALaterStart(t *testing.T) {
 	}
 }
 
+// TestSmallWorkOfTomorrowIsForecastAsOfThen: the wait is too long to be played, and what others have is less by then.
+func TestSmallWorkOfTomorrowIsForecastAsOfThen(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		backlog int64
+		want    time.Duration
+	}{
+		{"alone", 0, 10 * time.Second},
+		{"beside what is done by then", 300_000, 10 * time.Second},
+		{"beside what is half done by then", 2 * 300 * 36 * 3600, 20 * time.Second},
+	} {
+		w, l := chain(3_000)
+		w.Delay = 36 * time.Hour
+		if tt.backlog > 0 {
+			l.Others = []Other{{Name: "x", Tenant: "crm", Items: tt.backlog, Steps: []string{"send-message"}}}
+		}
+		near(t, tt.name, of(t, w, l).P50, tt.want, 0.15)
+	}
+}
+
 func TestDeadlines(t *testing.T) {
 	for _, tt := range []struct {
 		at, p50, p90 time.Duration

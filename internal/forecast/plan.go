@@ -60,6 +60,7 @@ func newPlan(w Work, l Load) (*plan, error) {
 		p.settle(r)
 	}
 	p.choose(l.Others)
+	p.skipWait()
 	whole, err := p.whole()
 	if p.shrink, p.tasks = 1, fewTasks; err == nil && !whole {
 		p.size()
@@ -99,6 +100,46 @@ func (p *plan) choose(all []Other) {
 	if len(p.others) > mostOthers {
 		p.merge()
 	}
+}
+
+// skipWait reckons what others have left at a start that is too far away to be
+// played up to: all of them are taken to go on evenly until then.
+func (p *plan) skipWait() {
+	wait := p.w.Delay
+	if wait <= mostTime {
+		return
+	}
+	p.w.Delay = 0
+	busy := p.backlog()
+	for i := range p.others {
+		o := &p.others[i]
+		takes := busy
+		for k := range o.Steps {
+			if own := float64(o.rate(k)); own > 0 {
+				takes = max(takes, float64(o.Items)/own)
+			}
+		}
+		o.Items = int64(float64(o.Items) * max(0, 1-wait.Seconds()/takes))
+	}
+	had := len(p.others)
+	p.others = slices.DeleteFunc(p.others, func(o Other) bool { return o.Items == 0 })
+	if had > 0 {
+		p.say("Work of others is taken to go on evenly until the start: of %d bulk actions that run now, %d have items left then.", had, len(p.others))
+	}
+}
+
+// backlog is how long the work of others keeps the busiest resource busy, in seconds.
+func (p *plan) backlog() (longest float64) {
+	for _, r := range p.used {
+		busy := 0.0
+		for _, o := range p.others {
+			if slices.Contains(o.Steps, r.Name) {
+				busy += float64(o.Items) / p.speed(r, o.Batch, 0)
+			}
+		}
+		longest = max(longest, busy)
+	}
+	return longest
 }
 
 // shared is another bulk action with only those of its steps whose resources the work uses.

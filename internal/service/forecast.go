@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,8 +25,11 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 		return api.Forecast{}, err
 	}
 	start := time.Now().UTC()
+	if b.StartedAt.IsZero() && b.StartAt.After(start) {
+		start = b.StartAt
+	}
 	if req.StartAt != "" {
-		if start, _, err = schedule.ParseStart("start_at", req.StartAt, req.Zone, start); err != nil {
+		if start, _, err = schedule.ParseStart("start_at", req.StartAt, req.Zone, time.Now()); err != nil {
 			return api.Forecast{}, err
 		}
 	}
@@ -39,7 +43,7 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 			return api.Forecast{}, err
 		}
 	}
-	return viewForecast(&b, &f, start), nil
+	return s.viewForecast(&b, &f, start), nil
 }
 
 // play runs the scheduler on a bulk action that starts after a delay, with the present load but for what is different.
@@ -169,7 +173,7 @@ func (s *Service) others(ctx context.Context, except string, limits weir.Limits)
 		if err != nil {
 			return nil, err
 		}
-		if string(id) == except || p.State != weir.BulkRunning {
+		if string(id) == except || p.State != weir.BulkRunning || limits.Tenant(b.Info().Tenant).Paused {
 			continue
 		}
 		v, err := s.view(ctx, b)
@@ -194,7 +198,7 @@ func (s *Service) others(ctx context.Context, except string, limits weir.Limits)
 	return out, nil
 }
 
-func viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.Forecast {
+func (s *Service) viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.Forecast {
 	out := api.Forecast{
 		Items: f.Items, Duplicates: b.Duplicates, Invalid: b.BadLines, Assumptions: f.Assumptions, Clashes: []api.Clash{},
 		Takes: api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
@@ -219,5 +223,28 @@ func viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.
 	if out.Assumptions == nil {
 		out.Assumptions = []string{}
 	}
+	s.qualify(b, &out)
 	return out
+}
+
+// qualify says what the times do not include because it is up to people. While
+// nothing may start, there is no time of the end.
+func (s *Service) qualify(b *api.BulkAction, f *api.Forecast) {
+	held := ""
+	switch {
+	case b.State.Final():
+		return
+	case b.State == api.Paused || b.State == api.Stopped:
+		held = fmt.Sprintf("It is %s", b.State)
+	case s.engine.TenantPaused(b.Tenant):
+		held = fmt.Sprintf("The tenant %.64q is paused", b.Tenant)
+	}
+	if held != "" {
+		f.Finish, f.Deadline = api.Finish{}, nil
+		f.Assumptions = append(f.Assumptions, held+": nothing starts before it is resumed, and the times count from then on.")
+	}
+	approved := b.Phase == "main" || b.State == api.Stopped
+	if b.Canary != nil && b.Canary.Approve != "auto" && !approved {
+		f.Assumptions = append(f.Assumptions, "The canary waits for approval: the time until then is not included.")
+	}
 }

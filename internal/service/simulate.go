@@ -32,12 +32,12 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	if ended {
 		f.Assumptions = append(f.Assumptions, "It has ended: it is played anew, with all of its items.")
 	}
-	view := viewForecast(&b, &f, time.Now().UTC())
+	view := s.viewForecast(&b, &f, time.Now().UTC())
 	out := api.Simulated{
 		Takes: view.Takes, Finished: !view.NoEnd, Steps: view.Steps, BulkActions: []api.SimulatedBulk{}, Bottleneck: view.Bottleneck,
 		Workers: []api.PeakWorkers{}, Shares: shareCurve(f.Curve.Every, f.Curve.Tenants, f.Curve.Points, sees), Assumptions: view.Assumptions,
 	}
-	if !view.NoEnd {
+	if view.Finish != (api.Finish{}) {
 		out.Finish = &view.Finish
 	}
 	for _, w := range f.Workers {
