@@ -12,8 +12,11 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/store/memstore"
 )
 
 // meter is a downstream that notes when items came, and how many calls there were at once.
@@ -203,4 +206,54 @@ func TestBadLimitsAreRefused(t *testing.T) {
 	n.Call("PUT", "/v1/lanes/p99/mail/pin", `{"workers":3,"until":"2001-01-01T00:00:00Z","reason":"x"}`, 404, nil)
 	n.Call("GET", "/v1/resources/mail", "", 404, nil)
 	n.Call("POST", "/v1/resources/mail/circuit", `{"do":"open"}`, 404, nil)
+}
+
+// TestAResetIsShownAtOnce: what nodes have told of the resource may be from before it.
+func TestAResetIsShownAtOnce(t *testing.T) {
+	limited := operated("award")
+	limited.Resource.Rate = weir.PerSecond(300)
+	m := memstore.New(memstore.Options{})
+	t.Cleanup(func() { _ = m.Close() })
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{limited}, Store: m})
+	n.Call("PUT", "/v1/actions/push", `{"url":"https://example.com/push"}`, 200, nil)
+	for _, tt := range []struct {
+		name, origin string
+		rate         api.Rate
+	}{{"award", "program", 300}, {"push", "default", 0}} {
+		var r api.ResourceStatus
+		n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"`+tt.name+`"}],"items":[{"id":"a","data":{}}],"start":true}`, 201, nil)
+		n.Call("PUT", "/v1/resources/"+tt.name, `{"rate":"51/s"}`, 200, nil)
+		n.Eventually("the nodes tell of the limit", func() bool {
+			nodes, err := engine.NewOperator(m).Nodes(t.Context())
+			return err == nil && slices.ContainsFunc(nodes, func(x weir.Node) bool {
+				return slices.ContainsFunc(x.Resources, func(u weir.ResourceUse) bool { return u.Name == tt.name && u.Rate == 51 })
+			})
+		})
+		n.Call("DELETE", "/v1/resources/"+tt.name, "", 204, nil)
+		n.Call("GET", "/v1/resources/"+tt.name, "", 200, &r)
+		if r.Rate != tt.rate || r.Origin != tt.origin {
+			t.Errorf("%s after the reset: rate %v, origin %s; want %v, %s", tt.name, r.Rate, r.Origin, tt.rate, tt.origin)
+		}
+	}
+}
+
+// TestLimitsOfAnActionThatAnotherNodeMadeHaveNoNote: this node may not have read of it yet.
+func TestLimitsOfAnActionThatAnotherNodeMadeHaveNoNote(t *testing.T) {
+	m := memstore.New(memstore.Options{})
+	t.Cleanup(func() { _ = m.Close() })
+	v, err := vault.New(vault.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := nodetest.Options{Store: &filling{Store: m}, Vault: v}
+	one, two := nodetest.Start(t, o), nodetest.Start(t, o)
+	for i := range 3 {
+		var r api.ResourceStatus
+		name := fmt.Sprintf("push%d", i)
+		one.Call("PUT", "/v1/actions/"+name, `{"url":"https://example.com/push"}`, 200, nil)
+		two.Call("PUT", "/v1/resources/"+name, `{"rate":"5/s"}`, 200, &r)
+		if r.Note != "" {
+			t.Errorf("the note is %q", r.Note)
+		}
+	}
 }

@@ -122,9 +122,14 @@ func (s *Service) load(ctx context.Context, except string) (load forecast.Load, 
 			addLane(load.Resources, &n.Lanes[i])
 		}
 	}
+	used := s.usedResources()
 	for i := range load.Resources {
 		r := &load.Resources[i]
-		with := limits.Resource(weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency})
+		with, known := used[r.Name]
+		if !known {
+			with = weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency}
+		}
+		with = limits.Resource(with)
 		r.Rate, r.Concurrency = with.Rate, with.Concurrency
 	}
 	load.Others, err = s.others(ctx, except, limits)

@@ -45,8 +45,10 @@ func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 	for i := range nodes {
 		addUse(all, &nodes[i])
 	}
-	for _, name := range limits.ResourceNames() {
-		setOver(all[name], &limits)
+	used := s.usedResources()
+	for _, r := range all {
+		unset(r, used)
+		setOver(r, &limits)
 	}
 	out := make([]api.ResourceStatus, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -56,7 +58,35 @@ func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 }
 
 func newStatus(name string) *api.ResourceStatus {
-	return &api.ResourceStatus{Name: name, Circuit: "closed", Provenance: api.Provenance{Origin: "program"}}
+	return &api.ResourceStatus{Name: name, Circuit: "closed", Provenance: api.Provenance{Origin: "default"}}
+}
+
+// usedResources are those that actions use, with the limits that the program gives
+// them: other actions give none.
+func (s *Service) usedResources() map[string]weir.Resource {
+	used := map[string]weir.Resource{}
+	for _, name := range s.actions.names() {
+		a, err := s.actions.find(name)
+		if err != nil {
+			continue
+		}
+		r := a.base.Resource
+		if had, ok := used[r.Name]; !ok || had.Rate == 0 && had.Concurrency == 0 {
+			used[r.Name] = r
+		}
+	}
+	return used
+}
+
+// unset gives a resource the limits that hold where none are set. What nodes have
+// told of it may be from before the last change.
+func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
+	if u, ok := used[r.Name]; ok {
+		r.Rate, r.Concurrency = api.Rate(u.Rate), u.Concurrency
+	}
+	if r.Rate > 0 || r.Concurrency > 0 {
+		r.Provenance = api.Provenance{Origin: "program"}
+	}
 }
 
 // setOver puts what the file says and what was set at run time over what actions say.
@@ -168,23 +198,21 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 		return out, "", err
 	}
 	out, version, err = s.changedResource(ctx, r.Name, &after)
-	out.Note = s.noteUnused(r.Name)
+	out.Note = s.noteUnused(ctx, r.Name)
 	return out, version, err
 }
 
 // noteUnused tells of a resource that no action uses, and which one was probably meant; empty: one does.
-func (s *Service) noteUnused(name string) string {
-	var used []string
-	for _, action := range s.actions.names() {
-		if a, err := s.actions.find(action); err == nil {
-			used = append(used, a.base.Resource.Name)
-		}
+func (s *Service) noteUnused(ctx context.Context, name string) string {
+	used := s.usedResources()
+	if _, ok := used[name]; !ok && s.actions.refresh(ctx) == nil { // another node may have made one a moment ago
+		used = s.usedResources()
 	}
-	if slices.Contains(used, name) {
+	if _, ok := used[name]; ok {
 		return ""
 	}
 	note := "no action uses a resource named " + name
-	if meant := near.Word(name, used); meant != "" {
+	if meant := near.Word(name, slices.Sorted(maps.Keys(used))); meant != "" {
 		note += "; did you mean " + meant + "?"
 	}
 	return note
