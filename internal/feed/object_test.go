@@ -217,7 +217,7 @@ func TestBadObjectsArePermanentAndSayWhere(t *testing.T) {
 		{"twice.csv", "id,id\n1,2\n", source.CodeBadCSV, "both named"},
 		{"empty.csv", "", source.CodeBadCSV, "empty"},
 		{"sheet.csv", "PK\x03\x04 and so on", source.CodeNotText, "spreadsheet"},
-		{"cut.json", `[{"id":"a"},`, source.CodeCutShort, "too early"},
+		{"cut.json", `[{"id":"a"},`, source.CodeBadJSON, "too early"},
 		{"cut.ndjson.gz", string(cut[:len(cut)-9]), source.CodeCutShort, "gzip"},
 		{"huge.ndjson", `{"id":"a","x":"` + strings.Repeat("x", 300_000) + "\"}\n", source.CodeItemTooLarge, "line 1"},
 	} {

@@ -195,8 +195,8 @@ func TestBrokenJSONEndsTheStream(t *testing.T) {
 	}{
 		{"cut inside an element", `[{"id":1},{"id":`, CodeBadJSON, 1},
 		{"cut after an element", `[{"id":1}`, CodeBadJSON, 1},
-		{"cut after a comma", `[{"id":1},`, CodeCutShort, 1},
-		{"cut inside a large element", `[{"id":1},{"id":"` + strings.Repeat("x", 900), CodeCutShort, 1},
+		{"cut after a comma", `[{"id":1},`, CodeBadJSON, 1},
+		{"cut inside a large element", `[{"id":1},{"id":"` + strings.Repeat("x", 900), CodeBadJSON, 1},
 		{"no comma", `[{"id":1} {"id":2}]`, CodeBadJSON, 1},
 		{"a comma too many", `[{"id":1},]`, CodeBadJSON, 1},
 		{"two commas", `[{"id":1},,{"id":2}]`, CodeBadJSON, 1},
