@@ -20,6 +20,29 @@ type running struct {
 	steps    []weir.Step
 	forecast forecast
 	over     bool // it had ended before this process began
+	resumed  *resumption
+}
+
+// resumption is where a bulk action stood when this process went on with it.
+type resumption struct {
+	at    time.Time
+	steps []weir.StepCounts
+}
+
+// only makes the rates of a summary those since the resumption, and returns how long ago that is.
+func (r *resumption) only(sum *report.Summary) time.Duration {
+	end := time.Now()
+	if sum.FinishedAt != nil {
+		end = *sum.FinishedAt
+	}
+	took := end.Sub(r.at)
+	for i := range min(len(sum.Steps), len(r.steps)) {
+		sum.Steps[i].Rate = 0
+		if took > 0 {
+			sum.Steps[i].Rate = float64(int64(sum.Steps[i].Done)-r.steps[i].Done) / took.Seconds()
+		}
+	}
+	return took
 }
 
 // finish watches bulk actions to their end, writes their reports, prints the

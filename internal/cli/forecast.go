@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -19,13 +20,32 @@ type forecast struct {
 // resource share its rate; a tenth of the runs has a step that has to try again
 // at the very end.
 func predict(steps []weir.Step, items int64, slots int) forecast {
+	return predictEach(steps, slices.Repeat([]int64{items}, len(steps)), slots)
+}
+
+// leftAt is how many items have yet to pass each step.
+func leftAt(p *weir.Progress) []int64 {
+	before := p.Counts.Total - p.Counts.Ended() // what has not been counted at a step is before the first
+	for _, s := range p.Steps {
+		before -= s.Pending
+	}
+	left := make([]int64, len(p.Steps))
+	for i, s := range p.Steps {
+		before += s.Pending
+		left[i] = before
+	}
+	return left
+}
+
+// predictEach is predict with the number of items for each step.
+func predictEach(steps []weir.Step, items []int64, slots int) forecast {
 	f := forecast{slots: callsAtATime(steps, slots)}
 	demand := map[string]float64{}
-	for _, s := range steps {
+	for i, s := range steps {
 		if s.Resource.Rate == 0 {
 			continue
 		}
-		demand[s.Resource.Name] += float64(items)
+		demand[s.Resource.Name] += float64(items[i])
 		took := time.Duration(demand[s.Resource.Name] / float64(s.Resource.Rate) * float64(time.Second))
 		if took > f.p50 {
 			f.p50 = took

@@ -174,7 +174,7 @@ func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
 
 func TestACancelledOneIsHeadlinedSo(t *testing.T) {
 	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: report.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
-	if got, want := headline(paint(false), sum, forecast{}, 12*time.Second), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
+	if got, want := headline(paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
 		t.Errorf("headline = %q, want %q", got, want)
 	}
 }

@@ -40,7 +40,8 @@ func (f *follower) summary(r *api.Report) []string {
 	if r.Forecast != nil {
 		fc.p50 = time.Duration(r.Forecast.P50)
 	}
-	return sum.lines(p, fc, time.Duration(r.Duration), nil, f.nextSteps(r))
+	took := time.Duration(r.Duration)
+	return sum.lines(p, headline(p, (*report.Summary)(sum), span(took)+fc.compare(took)), "", nil, f.nextSteps(r))
 }
 
 // nextSteps are the commands that make sense now.

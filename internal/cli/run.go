@@ -26,7 +26,7 @@ actions over them, and writes a report. Nothing else is needed: the state is kep
 and an interrupted run goes on with --resume. If a URL was wrong, correct it there, with --url or --config:
 what is done stays done, and items keep their idempotency keys.
 
-Exit codes: 0 all items are done · 2 usage, configuration or input · 5 finished, some items failed ·
+Exit codes: 0 all items are done, or there is nothing to resume · 2 usage, configuration or input · 5 finished, some items failed ·
 6 stopped by --stop-failures, or because no call succeeded · 7 --run-timeout was reached · 130 interrupted · 1 anything else`,
 		example: `  weir run users.csv --action demo.award --action demo.message --report out/
   weir run users.csv --url https://example.com/award --secret-file award.secret --rate 500/s
@@ -297,7 +297,10 @@ func resumeRun(ctx context.Context, env *Env, o *runOptions, c catalogue) error 
 		return errors.Join(err, s.close())
 	}
 	p, err := r.bulk.Now(ctx)
-	if err == nil && o.KeepTrying && !p.State.Final() {
+	if err == nil && p.State.Final() {
+		return s.nothingToResume(ctx, scr, r)
+	}
+	if err == nil && o.KeepTrying {
 		rule := r.bulk.Info().StopOn
 		rule.KeepTrying = true
 		err = r.bulk.Change(ctx, weir.Rules{StopOn: &rule}, "--keep-trying")
@@ -309,11 +312,25 @@ func resumeRun(ctx context.Context, env *Env, o *runOptions, c catalogue) error 
 		return errors.Join(err, s.close())
 	}
 	left := p.Counts.Total - p.Counts.Ended()
-	r.forecast, r.over = predict(r.steps, left, o.slots), p.State.Final()
+	r.resumed = &resumption{time.Now(), p.Steps}
+	r.forecast = predictEach(r.steps, leftAt(&p), o.slots)
 	scr.print(
 		fmt.Sprintf("  %s    %s · %s of %s items to go", scr.paint.dim("resume"), r.job.ID, number(left), number(p.Counts.Total)),
 		chainLine(scr.paint, r.steps), r.forecast.line(scr.paint))
 	return s.finish(ctx, scr, time.Duration(o.runTimeout), []*running{r})
+}
+
+// nothingToResume says how a run ended that goes no further. Its report is written
+// again: the process that ended it may have died before that.
+func (s *session) nothingToResume(ctx context.Context, scr *screen, r *running) error {
+	r.over = true
+	if err := s.end(); err != nil {
+		return errors.Join(err, s.close())
+	}
+	ctx, cancel := s.env.untilSignal(ctx)
+	defer cancel()
+	_, err := s.conclude(ctx, scr, r, 0)
+	return errors.Join(err, s.close())
 }
 
 // pickUp finds the run to go on with and starts the engine.

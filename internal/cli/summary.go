@@ -15,22 +15,31 @@ const shownGroups = 5
 
 // summaryLines is what is printed at the end of a run.
 func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []string, took time.Duration) []string {
-	return (*summary)(sum).lines(p, r.forecast, took, files, s.nextSteps(sum, r.job))
+	note := ""
+	if r.resumed != nil {
+		took, note = r.resumed.only(sum), " since the resume"
+	}
+	head := headline(p, sum, span(took)+note+r.forecast.compare(took))
+	if r.over {
+		mark, words := verdict(p, sum.Counts)
+		head = fmt.Sprintf("%s nothing to resume: %s is %s, %s", mark, sum.ID, sum.State, words)
+	}
+	return (*summary)(sum).lines(p, head, note, files, s.nextSteps(sum, r.job))
 }
 
 // summary is what became of a bulk action, as people get to see it.
 type summary report.Summary
 
-func (sum *summary) lines(p paint, f forecast, took time.Duration, files, next []string) []string {
+func (sum *summary) lines(p paint, head, rateNote string, files, next []string) []string {
 	name := len("duplicates")
 	for _, st := range sum.Steps {
 		name = max(name, len(st.Name))
 	}
 	row := func(head, text string) string { return "    " + pad(p.dim(head), name) + "   " + text }
 	whole := (*report.Summary)(sum)
-	lines := []string{"", "  " + headline(p, whole, f, took), "", row("items", itemsText(p, whole))}
+	lines := []string{"", "  " + head, "", row("items", itemsText(p, whole))}
 	for _, st := range sum.Steps {
-		lines = append(lines, row(st.Name, stepText(st)))
+		lines = append(lines, row(st.Name, stepText(st, rateNote)))
 	}
 	if w := waitText(sum.Waited); w != "" {
 		lines = append(lines, row("waited on", w))
@@ -50,22 +59,30 @@ func (sum *summary) lines(p paint, f forecast, took time.Duration, files, next [
 	return lines
 }
 
-func headline(p paint, sum *report.Summary, f forecast, took time.Duration) string {
-	duration := span(took) + f.compare(took)
+// headline says how a bulk action ended, or that it was stopped, and how long that took.
+func headline(p paint, sum *report.Summary, duration string) string {
 	c := sum.Counts
-	switch {
-	case sum.State == weir.BulkStopped.String():
+	switch sum.State {
+	case weir.BulkStopped.String():
 		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(int64(c.Failed), "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
-	case sum.State == weir.BulkCancelled.String():
+	case weir.BulkCancelled.String():
 		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
-	case c.Failed == c.Total && c.Total > 0:
-		return p.red("✗") + fmt.Sprintf(" finished in %s, all items failed", duration)
-	case c.Done == c.Total:
-		return p.green("✓") + fmt.Sprintf(" finished in %s, all items done", duration)
-	case c.Failed == 0:
-		return p.yellow("✓") + fmt.Sprintf(" finished in %s, %s cancelled", duration, plural(int64(c.Cancelled), "item", "items"))
 	}
-	return p.yellow("!") + fmt.Sprintf(" finished in %s, %s failed", duration, plural(int64(c.Failed), "item", "items"))
+	mark, words := verdict(p, c)
+	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
+}
+
+// verdict says what became of the items of a bulk action that has ended. Only a success is ticked.
+func verdict(p paint, c report.Counts) (mark, words string) {
+	switch {
+	case c.Failed == c.Total && c.Total > 0:
+		return p.red("✗"), "all items failed"
+	case c.Done == c.Total:
+		return p.green("✓"), "all items done"
+	case c.Failed == 0:
+		return p.yellow("✓"), plural(int64(c.Cancelled), "item", "items") + " cancelled"
+	}
+	return p.yellow("!"), plural(int64(c.Failed), "item", "items") + " failed"
 }
 
 func itemsText(p paint, sum *report.Summary) string {
@@ -99,7 +116,7 @@ func exactPercent(part, whole int) string {
 	return fmt.Sprintf("%.2f%%", float64(part*10000/max(whole, 1))/100)
 }
 
-func stepText(s report.Step) string {
+func stepText(s report.Step, rateNote string) string {
 	text := "done " + number(s.Done)
 	if s.Skipped > 0 {
 		text += "   of them skipped " + number(s.Skipped)
@@ -115,7 +132,7 @@ func stepText(s report.Step) string {
 	if l := s.Latency; l.Max > 0 { // known once it has ended
 		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)))
 	}
-	return text + "   " + perSecond(s.Rate)
+	return text + "   " + perSecond(s.Rate) + rateNote
 }
 
 func waitText(ws []report.Wait) string {
@@ -148,6 +165,8 @@ func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
 		if len(endpointsOf(j.Chain)) > 0 {
 			next = append(next, "if a URL is wrong: "+correction(j.Chain))
 		}
+	} else if len(sum.Retries) > 0 {
+		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
 	} else if sum.Counts.Failed > 0 {
 		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, j.ID, data, number(sum.Counts.Failed)))
 	}

@@ -21,7 +21,7 @@ func TestOnlyASuccessIsTicked(t *testing.T) {
 		{report.Counts{Total: 300, Done: 1, Failed: 299}, "!"},
 	} {
 		sum := &report.Summary{State: weir.BulkCompleted.String(), Counts: tt.counts}
-		if got := headline(paint(false), sum, forecast{}, time.Second); !strings.HasPrefix(got, tt.mark+" ") {
+		if got := headline(paint(false), sum, "1s"); !strings.HasPrefix(got, tt.mark+" ") {
 			t.Errorf("%+v: %s, want %s", tt.counts, got, tt.mark)
 		}
 	}
@@ -41,6 +41,44 @@ func TestCallsAtATimeFollowTheConcurrencyOfResources(t *testing.T) {
 	} {
 		if got := predict(tt.steps, 100, 64).slots; got != tt.want {
 			t.Errorf("%s: %d calls at a time, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// halfResumed is a run that went on with 600 items at its second step, a minute before its end.
+func halfResumed() (*running, *report.Summary) {
+	end := time.Unix(1000, 0)
+	p := weir.Progress{
+		Counts: weir.Counts{Total: 1000, Done: 400, Ready: 600},
+		Steps:  []weir.StepCounts{{Done: 1000}, {Done: 400, Pending: 600}},
+	}
+	r := &running{resumed: &resumption{end.Add(-time.Minute), p.Steps}, forecast: predictEach(twoSteps(), leftAt(&p), 64)}
+	return r, &report.Summary{
+		State: weir.BulkCompleted.String(), FinishedAt: &end, Duration: report.Duration(time.Hour), Counts: report.Counts{Total: 1000, Done: 1000},
+		Steps: []report.Step{{Name: "award", Done: 1000, Attempts: 1000, Rate: 0.3}, {Name: "send-message", Done: 1000, Attempts: 1000, Rate: 0.3}},
+	}
+}
+
+func TestTheForecastOfAResumeGoesByWhatEachStepHasLeft(t *testing.T) {
+	steps := twoSteps()
+	steps[0].Resource.Rate = 1 // the bottleneck, if it had anything left to do
+	p := weir.Progress{Counts: weir.Counts{Total: 1000, Done: 400, Ready: 600}, Steps: []weir.StepCounts{{Done: 1000}, {Done: 400, Pending: 600}}}
+	if f := predictEach(steps, leftAt(&p), 64); f.p50 != 2*time.Second || f.bottleneck != "send-message 300/s" {
+		t.Errorf("600 items left at the second step: %v, bottleneck %s; want 2s, send-message 300/s", f.p50, f.bottleneck)
+	}
+	p = weir.Progress{Counts: weir.Counts{Total: 1000, Ready: 1000}, Steps: make([]weir.StepCounts, 2)} // accepted, and not read yet
+	if f := predictEach(steps, leftAt(&p), 64); f.p50 != 1000*time.Second {
+		t.Errorf("nothing was done yet: %v, want 1000s", f.p50)
+	}
+}
+
+func TestAResumedRunTellsOfTheTimeSinceTheResume(t *testing.T) {
+	r, sum := halfResumed()
+	r.job = &job{Report: "out"}
+	text := strings.Join(summaryLines(paint(false), &session{env: &Env{}}, r, sum, nil, time.Hour), "\n")
+	for _, want := range []string{"finished in 1m0s since the resume (forecast +2900.0%), all items done", "10/s since the resume"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
 	}
 }
