@@ -279,12 +279,24 @@ func joinAnd(words []string) string {
 
 // line is the first line of a run: what was read.
 func (in *input) line(p paint) string {
-	c := fmt.Sprintf("%s · %s · %s · %s · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"),
-		plural(in.items.Load(), "unique id", "unique ids"), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
+	c := fmt.Sprintf("%s · %s · %s%s · %s · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"),
+		plural(in.items.Load(), "unique id", "unique ids"), in.idsFrom(), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
 	if in.keys == nil {
-		c = fmt.Sprintf("%s · %s · ids not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), number(in.bad.Load()))
+		c = fmt.Sprintf("%s · %s · ids%s not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), in.idsFrom(), number(in.bad.Load()))
 	}
 	return "  " + p.dim("input") + "     " + c
+}
+
+// idsFrom names the column or member that ids were read from: it may have been chosen by its name, and wrongly.
+func (in *input) idsFrom() string {
+	d := in.reader.Detected()
+	switch {
+	case d.IDColumn == "":
+		return ""
+	case len(d.Columns) > 0:
+		return " from column " + tame(d.IDColumn)
+	}
+	return " from member " + tame(d.IDColumn)
 }
 
 // reading is the line shown while the input is being read.
