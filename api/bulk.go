@@ -102,7 +102,7 @@ type BulkAction struct {
 	Tenant  string            `json:"tenant"`
 	State   State             `json:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Phase   string            `json:"phase,omitempty" enum:"canary,main" doc:"While it runs"`
-	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed" doc:"When it has completed"`
+	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed" doc:"When it has completed: some_failed if any item is not done. One that was stopped or cancelled has none"`
 	Reason  string            `json:"reason,omitempty" doc:"Why it is paused, stopped, being cancelled, cancelled or failed"`
 	Steps   []Step            `json:"steps" nullable:"false"`
 	Params  json.RawMessage   `json:"params,omitempty"`

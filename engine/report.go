@@ -68,7 +68,10 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 			Ready: int(c.Ready), InFlight: int(c.InFlight),
 		},
 	}
-	sum.Outcome, sum.Losses = sum.Counts.Outcome(), b.reportLosses()
+	sum.Losses = b.reportLosses()
+	if s.State == weir.BulkCompleted {
+		sum.Outcome = sum.Counts.Outcome()
+	}
 	ended := time.Now().UTC()
 	if s.Finished != 0 {
 		ended = time.Unix(0, s.Finished).UTC()

@@ -131,7 +131,7 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 	switch {
 	case rep.State == weir.BulkStopped.String():
 		return exitStopped, nil
-	case rep.Outcome != report.AllDone:
+	case rep.Counts.Done != rep.Counts.Total:
 		return exitSomeFailed, nil
 	}
 	return exitOK, nil

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Outcomes of a bulk action.
+// Outcomes of a bulk action that has completed. One that has not has none.
 const (
 	AllDone    = "all_done"
-	SomeFailed = "some_failed"
+	SomeFailed = "some_failed" // some items failed, or were left out
 )
 
 // Summary is the content of report.json.
@@ -20,7 +20,7 @@ type Summary struct {
 	Tenant     string     `json:"tenant,omitempty"`
 	State      string     `json:"state"`
 	Reason     string     `json:"reason,omitempty"` // why it was stopped or cancelled
-	Outcome    string     `json:"outcome"`
+	Outcome    string     `json:"outcome,omitempty"` // empty unless it has completed
 	RetryOf    string     `json:"retry_of,omitempty"`
 	Retries    []string   `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
 	StartedAt  time.Time  `json:"started_at"`
@@ -48,7 +48,7 @@ type Counts struct {
 	InFlight  int `json:"in_flight"`
 }
 
-// Outcome is AllDone only if every item is done.
+// Outcome is how a bulk action with these counts has completed: AllDone only if every item is done.
 func (c Counts) Outcome() string {
 	if c.Done == c.Total {
 		return AllDone
