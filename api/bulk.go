@@ -76,7 +76,7 @@ type StopOn struct {
 	MinItems    int64   `json:"min_items,omitempty" minimum:"0" doc:"How many must have ended before failure_rate counts. Default 100"`
 	MaxFailures int64   `json:"max_failures,omitempty" minimum:"-1" doc:"Stop when more items than this failed; -1: at the first"`
 	Cancel      bool    `json:"cancel,omitempty" doc:"Cancel the rest. Default: it stays, and can be resumed"`
-	KeepTrying  bool    `json:"keep_trying,omitempty" doc:"Go on although no call of a step has ever succeeded. Default: stop after 3 failed calls or more in 30 seconds"`
+	KeepTrying  bool    `json:"keep_trying,omitempty" doc:"Go on although no call of a step has ever succeeded. Default: stop after 3 failed calls or more in 30 seconds; in 5 seconds if every answer says that the call itself is wrong, as 404 does; in 2 minutes if the action has answered other bulk actions"`
 }
 
 // Canary runs a part of the items first.
@@ -169,7 +169,7 @@ type StepProgress struct {
 	LeftOut  int64  `json:"left_out"`
 	Attempts int64  `json:"attempts"`
 	Retries  int64  `json:"retries"`
-	Refused  int64  `json:"refused" doc:"Sent back by a busy downstream; no attempt was counted"`
+	Refused  int64  `json:"refused" doc:"Sent back by a downstream that was busy (429) or said that the call is wrong (404); no attempt was counted"`
 	Pending  int64  `json:"pending" doc:"Reached the step and have not ended there"`
 
 	Cancelled int64 `json:"cancelled,omitempty" doc:"Reached the step and were there when the bulk action was cancelled"`

@@ -77,7 +77,7 @@ func (o *runOptions) bindLimits(fs *pflag.FlagSet) {
 	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
 	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")
 	fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
-	fs.BoolVar(&o.KeepTrying, "keep-trying", false, "go on although no call has ever succeeded (default: stop after 30s, or 5s if every answer says that the call itself is wrong, as 404 does)")
+	fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
 	fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
 	fs.Var(&o.runTimeout, "run-timeout", "stop after this time and save the state, as in 30m")
 }

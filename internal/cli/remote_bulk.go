@@ -29,6 +29,7 @@ func bulkView() view[api.BulkAction] {
 			{"done", func(x *b) any { return x.Counts.Done }},
 			{"failed", func(x *b) any { return x.Counts.Failed }},
 			{"created", func(x *b) any { return x.CreatedAt }},
+			{"retry of", func(x *b) any { return x.RetryOf }},
 		},
 		more: []column[b]{
 			{"outcome", func(x *b) any { return x.Outcome }},
@@ -42,7 +43,6 @@ func bulkView() view[api.BulkAction] {
 			{"duplicates", func(x *b) any { return none(x.Duplicates) }},
 			{"bad lines", func(x *b) any { return none(x.BadLines) }},
 			{"tier", func(x *b) any { return x.Tier }},
-			{"retry of", func(x *b) any { return x.RetryOf }},
 			{"retried by", func(x *b) any { return strings.Join(x.Retries, ", ") }},
 			{"undo of", func(x *b) any { return x.UndoOf }},
 			{"undone by", func(x *b) any { return x.UndoneBy }},

@@ -100,7 +100,7 @@ func itemState(p paint, x *api.ItemResult) string {
 	case "failed":
 		return p.red(x.State)
 	case "cancelled":
-		return strings.TrimSuffix(p.yellow("left out: "+x.Reason), ": ")
+		return strings.TrimSuffix(p.yellow(x.State+": "+x.Reason), ": ")
 	}
 	return x.State
 }

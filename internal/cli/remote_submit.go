@@ -84,7 +84,7 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 		fs.Var(&o.rate, "rate", rateHelp)
 		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
 		fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
-		fs.BoolVar(&o.KeepTrying, "keep-trying", false, "go on although no call has ever succeeded (default: stop after 30s)")
+		fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
 		fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
 		fs.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for finding it again; repeat it for more")
 	})

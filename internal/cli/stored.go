@@ -20,6 +20,9 @@ import (
 // newKeysHelp explains the flag --new-keys.
 const newKeysHelp = "give the items new idempotency keys: what was done after all is done again (default: they keep theirs)"
 
+// keepTryingHelp explains the flag --keep-trying.
+const keepTryingHelp = "go on although no call of a step has ever succeeded (default: stop after 30s; 5s if every answer says that the call itself is wrong, as 404 does; 2m if the action has answered other bulk actions)"
+
 func retryCommand() command {
 	return command{
 		use: "retry ID", short: "run only the failed items of a run or a bulk action again",

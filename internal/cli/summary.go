@@ -122,12 +122,12 @@ func stepText(s report.Step, rateNote string) string {
 		text += "   of them skipped " + number(s.Skipped)
 	}
 	text += "   failed " + number(s.Failed)
-	if s.Attempts == 0 {
+	if s.Attempts == 0 && s.Refused == 0 {
 		return text + "   no attempts"
 	}
 	text += "   attempts " + number(s.Attempts)
-	if s.Refused > 0 {
-		text += "   refused " + number(s.Refused)
+	if s.Refused > 0 { // by a busy downstream, or one that said that the call itself is wrong
+		text += "   sent back " + number(s.Refused)
 	}
 	if l := s.Latency; l.Max > 0 { // known once it has ended
 		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)))

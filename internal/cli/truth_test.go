@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/report"
 )
 
@@ -80,5 +81,25 @@ func TestAResumedRunTellsOfTheTimeSinceTheResume(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+func TestCallsThatWereSentBackAreCalls(t *testing.T) {
+	for _, tt := range []struct {
+		step report.Step
+		want string
+	}{
+		{report.Step{}, "done 0   failed 0   no attempts"},
+		{report.Step{Refused: 15}, "done 0   failed 0   attempts 0   sent back 15   0/s"},
+	} {
+		if got := stepText(tt.step, ""); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.step, got, tt.want)
+		}
+	}
+}
+
+func TestACancelledItemIsCalledSo(t *testing.T) {
+	if got := itemState(paint(false), &api.ItemResult{State: "cancelled", Reason: "user"}); got != "cancelled: user" {
+		t.Errorf("itemState = %q, want cancelled: user", got)
 	}
 }

@@ -19,7 +19,7 @@ type Summary struct {
 	Name       string     `json:"name,omitempty"`
 	Tenant     string     `json:"tenant,omitempty"`
 	State      string     `json:"state"`
-	Reason     string     `json:"reason,omitempty"` // why it was stopped or cancelled
+	Reason     string     `json:"reason,omitempty"`  // why it was stopped or cancelled
 	Outcome    string     `json:"outcome,omitempty"` // empty unless it has completed
 	RetryOf    string     `json:"retry_of,omitempty"`
 	Retries    []string   `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
