@@ -153,9 +153,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		return badUsage(help, "there is no flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
 	}
 	if m := badFlag.FindStringSubmatch(text); m != nil {
-		return badUsage("", "%s: %s", m[2], plainNumber(m[1], m[3]))
+		what, fix := whatToWrite(plainNumber(m[1], m[3]))
+		return badUsage(cmp.Or(fix, help), "%s: %s", m[2], what)
 	}
 	return badUsage(help, "%s", text)
+}
+
+// whatToWrite splits what is wrong with a value from what to write instead; empty: it does not say.
+func whatToWrite(problem string) (what, fix string) {
+	if what, write, ok := strings.Cut(problem, "; write "); ok {
+		return what, "write " + write
+	}
+	if what, write, ok := strings.Cut(problem, ", as in "); ok {
+		return what, "write it as in " + write
+	}
+	return problem, ""
 }
 
 // plainNumber says in words what strconv says of a value in its own.

@@ -108,7 +108,7 @@ func (s *Stop) Set(text string) error {
 	if part, ok := strings.CutSuffix(text, "%"); ok {
 		p, err := strconv.ParseFloat(part, 64)
 		if err != nil || !(p > 0 && p < 100) {
-			return fmt.Errorf("%s is not above 0%% and below 100%%", text)
+			return fmt.Errorf("%s is not above 0%% and below 100%%; write it as in 5%%, or a number of items", text)
 		}
 		*s = Stop{weir.StopRule{FailureRate: p / 100}, text}
 		return nil
@@ -151,7 +151,7 @@ func (d *Deadline) Set(s string) error {
 		return err
 	}
 	if after <= 0 {
-		return fmt.Errorf("%s is not above 0s", s)
+		return fmt.Errorf("%s is not above 0s; write it as in 2h or 2030-01-31T18:00:00Z", s)
 	}
 	*d = Deadline{after: after, text: s}
 	return nil

@@ -93,7 +93,7 @@ func (d *Duration) Set(s string) error {
 		return err
 	}
 	if t <= 0 || t > 24*time.Hour {
-		return fmt.Errorf("%s is not above 0s and at most 24h", s)
+		return fmt.Errorf("%s is not above 0s and at most 24h; write it as in 5s, 2m or 1h30m", s)
 	}
 	*d = Duration(t)
 	return nil
@@ -129,7 +129,7 @@ type Span time.Duration
 func (d *Span) Set(s string) error {
 	t, err := parseDuration(s)
 	if err == nil && t <= 0 {
-		err = fmt.Errorf("%s is not above 0s", s)
+		err = fmt.Errorf("%s is not above 0s; write it as in 5s, 2m or 1h30m", s)
 	}
 	*d = Span(t)
 	return err
