@@ -25,6 +25,7 @@ type bench struct {
 	acked  uint64
 	flying *store.Batch
 	number uint64 // of the last commit written
+	node   string // whose machine it is; empty: deaths are not noticed
 }
 
 func newBench(t testing.TB) *bench {
@@ -39,7 +40,7 @@ func newBench(t testing.TB) *bench {
 }
 
 func (b *bench) config() Config {
-	return Config{Slots: 8, Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec}
+	return Config{Slots: 8, Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec, Node: b.node}
 }
 
 // message gives the machine a message of the inbox.

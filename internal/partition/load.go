@@ -208,10 +208,16 @@ func (m *Machine) loadRetries(now int64, l *live) {
 	}
 }
 
-// holdBack has a retry that was loaded wait until it is due, or for its trial.
+// holdBack has a retry that was loaded wait until it is due, or for its trial. A
+// suspect that is to run alone does so when its process has lived for a while: where
+// processes are killed from outside again and again, they die before, and it is not
+// blamed for that.
 func (m *Machine) holdBack(l *live, r *retryTask) {
 	l.retries = append(l.retries, r)
 	m.enterWait(r)
+	if r.crashes >= suspectAlone {
+		r.due = max(r.due, m.tenure.since+calmFor<<(r.crashes-suspectAlone))
+	}
 	if r.crashes > 0 {
 		m.suspects = append(m.suspects, r)
 		return

@@ -39,7 +39,7 @@ const (
 const (
 	limitsFor  = int64(5 * time.Second)        // waiting for what limits allow, without a mark
 	markedFor  = int64(50 * time.Millisecond)  // a mark without a start; twice as long each time
-	calmFor    = int64(2 * time.Second)        // from a takeover to a suspect that runs alone; see examine
+	calmFor    = int64(2 * time.Second)        // from a takeover to a suspect that runs alone; see holdBack
 	quietFor   = int64(time.Minute)            // waiting for the rest of the node to be quiet
 	quietAgain = int64(30 * time.Second)       // between two of those
 	trialLook  = int64(100 * time.Millisecond) // between looks at what cannot start
@@ -70,9 +70,7 @@ func (t *trial) alone() bool {
 }
 
 // examine says what a task that was loaded is suspected of. If a process died
-// after its mark was written it is one step closer to being guilty. One that is to
-// run alone waits a while: where processes are killed from outside again and again,
-// they die before it starts, and it is not blamed for that.
+// after its mark was written it is one step closer to being guilty.
 func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
 	if !started || !m.tenure.crashed {
 		return []*retryTask{r}
@@ -86,10 +84,8 @@ func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
 		return r.singles()
 	case was < suspectAlone:
 		r.crashes = suspectAlone
-		r.due = max(r.due, m.tenure.since+calmFor)
 	case was < suspectAgain:
 		r.crashes = suspectAgain
-		r.due = max(r.due, m.tenure.since+2*calmFor)
 	case !planted.Is(planted.CrashForgiven):
 		r.crashes = guilty
 		m.condemned = append(m.condemned, r)
