@@ -11,7 +11,7 @@ func Word(word string, known []string) string {
 	if len(word) > maxWord {
 		return ""
 	}
-	best, least := "", max(2, len(word)/3)+1
+	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		if d := Distance(strings.ToLower(word), strings.ToLower(k)); d < least {
 			best, least = k, d

@@ -3,13 +3,14 @@ package near
 import "testing"
 
 func TestTheWordThatWasMeant(t *testing.T) {
-	known := []string{"award-reward", "send-message", "tier", "timeout"}
+	known := []string{"award-reward", "send-message", "tier", "timeout", "name"}
 	for _, tt := range []struct{ word, want string }{
 		{"send-mesage", "send-message"},
 		{"Send-Message", "send-message"},
 		{"teir", "tier"},
 		{"time_out", "timeout"},
 		{"banana", ""},
+		{"rate", ""}, // half of name
 		{"", ""},
 	} {
 		if got := Word(tt.word, known); got != tt.want {

@@ -156,7 +156,7 @@ func TestSpecIsCheckedWhole(t *testing.T) {
 		{"window", func(s *Spec) { s.CatchUp.Window = time.Second }, "out_of_range", "catch_up.window", "1s is not between 1m0s and 720h0m0s"},
 		{"no times", func(s *Spec) { s.Cron = "" }, "bad_time", "cron", "is missing, and at as well; write one of them"},
 		{"both", func(s *Spec) { s.At = now }, "bad_time", "at", "is there as well as cron; write one of them"},
-		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; now it is 2026-01-10T11:30:00Z; write a time to come, or leave it out to start now"},
+		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; now it is 2026-01-10T11:30:00Z; write a time to come"},
 		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_time", "cron", "minute 61 is not between 0 and 59"},
 		{"end before the start", func(s *Spec) { s.End = now.Add(time.Hour) }, "out_of_range", "end", "2026-01-10T12:30:00Z is before the first time, 2026-01-11T09:00:00Z; write a later end, or none"},
 	} {

@@ -87,11 +87,13 @@ func nextWall(asked, at time.Time) string {
 
 // checkStart refuses a moment that has passed or is too far away.
 func checkStart(field string, at, now time.Time) error {
-	latest := now.AddDate(FutureYears, 0, 0)
+	latest, fix := now.AddDate(FutureYears, 0, 0), "write a time to come"
+	if field != "at" { // a schedule needs a time, a bulk action does not
+		fix += ", or leave it out to start now"
+	}
 	switch {
 	case now.Sub(at) > PastGrace:
-		return badTime(field, fmt.Sprintf("%s is in the past; now it is %s", at.Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
-			"write a time to come, or leave it out to start now")
+		return badTime(field, fmt.Sprintf("%s is in the past; now it is %s", at.Format(time.RFC3339), now.UTC().Format(time.RFC3339)), fix)
 	case at.After(latest):
 		return badTime(field, fmt.Sprintf("%s is more than %d years away", at.Format(time.RFC3339), FutureYears),
 			fmt.Sprintf("write a time before %s", latest.UTC().Format(time.RFC3339)))

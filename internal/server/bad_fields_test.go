@@ -31,6 +31,33 @@ func TestABadFieldIsNamedWithItsFix(t *testing.T) {
 	}
 }
 
+// TestAFieldInTheWrongPlaceOrOfTheWrongTypeSaysWhatToWrite: and names another field only if that is near.
+func TestAFieldInTheWrongPlaceOrOfTheWrongTypeSaysWhatToWrite(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
+	b := n.Make(`{"steps":[{"action":"award"}]}`, `{"id":"a"}`+"\n")
+	at := "/v1/bulk-actions/" + b.ID
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		fix                string
+	}{
+		{"PUT", "/v1/actions/push", `{"url":"https://example.com","rate":"500/s"}`, 400, "PUT /v1/resources/{name}"},
+		{"PUT", "/v1/actions/push", `{"url":"https://example.com","concurrency":3}`, 400, "PUT /v1/resources/{name}"},
+		{"PUT", "/v1/actions/push", `{"url":"https://example.com","bach":3}`, 400, "did you mean batch?"},
+		{"PUT", "/v1/tenants/acme", `{"rate":3}`, 400, "there are "},
+		{"POST", at + "/trial", `{"items":2}`, 422, `write the ids of the items, as in ["u1", "u2"]; first says how many`},
+		{"POST", at + "/trial", `{"dry_run":"no"}`, 422, "write true or false"},
+		{"POST", at + "/trial", `{"first":"2"}`, 400, "write a whole number"},
+		{"PUT", "/v1/schedules/late", `{"at":"2001-01-01T00:00:00Z","template":{"steps":[{"action":"award"}]}}`, 422, "write a time to come"},
+	} {
+		var p api.Problem
+		n.Call(tt.method, tt.path, tt.body, tt.status, &p)
+		if !strings.Contains(p.Fix, tt.fix) || strings.Contains(p.Fix, "start now") {
+			t.Errorf("%s %s: fix %q, want %q", tt.path, tt.body, p.Fix, tt.fix)
+		}
+	}
+}
+
 func TestLimitsOfAResourceThatNoActionUsesGetANote(t *testing.T) {
 	gate := newGate()
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("msg")}})

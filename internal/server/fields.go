@@ -110,8 +110,55 @@ func (s *Server) typed(at *huma.Schema, where jsontext.Pointer) bool {
 	return at != nil && at.Type != ""
 }
 
-// meant says which field somebody may have meant who wrote an unknown one.
-func meant(location string, known []string) string {
+// hints knows what may have been meant by a field that an operation does not have,
+// or not like this.
+type hints struct {
+	server *Server // nil: nothing is known
+	op     *huma.Operation
+}
+
+var noHints hints // for requests that no operation has
+
+// setWithResource is said of limits where an action was expected to have them.
+const setWithResource = "limits are those of the action's resource: PUT /v1/resources/{name} (weir resources set)"
+
+// fieldFixes are the fixes of fields that people look for in the wrong place, by operation and field.
+var fieldFixes = map[string]string{
+	"action.put rate": setWithResource, "action.put rates": setWithResource, "action.put concurrency": setWithResource,
+	"bulk_action.create rate":  "write rates with the step's id, as in {\"rates\": {\"notify\": \"50/s\"}}",
+	"bulk_action.trial items":  "write the ids of the items, as in [\"u1\", \"u2\"]; first says how many from the beginning",
+	"bulk_action.create items": "write a list, as in [{\"id\": \"u1\", \"data\": {}}]",
+}
+
+// typeFixes say what to write instead of a value of another type.
+var typeFixes = map[string]string{
+	"expected array": "write a list, as in [ … ]", "expected object": "write an object, as in { … }",
+	"expected string": "write a text in quotes", "expected boolean": "write true or false",
+	"expected number": "write a number, without quotes", "expected integer": "write a whole number, without quotes",
+}
+
+// special is the fix of a field that has one of its own.
+func (h hints) special(location string) string {
+	if h.op == nil {
+		return ""
+	}
+	return fieldFixes[h.op.OperationID+" "+strings.TrimPrefix(location, "body.")]
+}
+
+// mistyped says what to write where a value has the wrong type.
+func (h hints) mistyped(d *huma.ErrorDetail) string {
+	return cmp.Or(h.special(d.Location), typeFixes[d.Message])
+}
+
+// unknown says which field somebody may have meant who wrote one that is not there.
+func (h hints) unknown(location string) string {
+	if fix := h.special(location); fix != "" {
+		return fix
+	}
+	var known []string
+	if h.server != nil {
+		known = h.server.knownFields(h.op, location)
+	}
 	name := location[strings.LastIndexByte(location, '.')+1:]
 	for _, k := range known {
 		if strings.EqualFold(k, name) {

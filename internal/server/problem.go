@@ -48,19 +48,14 @@ func useProblems() {
 	useProblemsOnce.Do(func() {
 		huma.ValidateStrictCasing = true
 		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
-			return ofHuma(status, msg, errs, noneKnown)
+			return ofHuma(status, msg, errs, noHints)
 		}
 		huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 			if ctx == nil {
-				return ofHuma(status, msg, errs, noneKnown)
+				return ofHuma(status, msg, errs, noHints)
 			}
 			v := visitOf(ctx.Context())
-			p := ofHuma(status, msg, errs, func(location string) []string {
-				if v.server == nil {
-					return nil
-				}
-				return v.server.knownFields(ctx.Operation(), location)
-			})
+			p := ofHuma(status, msg, errs, hints{v.server, ctx.Operation()})
 			p.RequestID = v.id
 			return p
 		}
@@ -70,11 +65,8 @@ func useProblems() {
 // maxFaults is how many faults of a request are told at once.
 const maxFaults = 20
 
-func noneKnown(string) []string { return nil }
-
-// ofHuma turns what huma found wrong with a request into a problem. Known lists
-// the fields that there are where an unknown one is.
-func ofHuma(status int, msg string, errs []error, known func(location string) []string) *problem {
+// ofHuma turns what huma found wrong with a request into a problem.
+func ofHuma(status int, msg string, errs []error, h hints) *problem {
 	p := newProblem("bad_request", msg, "")
 	if status != http.StatusUnprocessableEntity {
 		p = newProblem(codeOfStatus(status), msg, "")
@@ -91,7 +83,7 @@ func ofHuma(status int, msg string, errs []error, known func(location string) []
 		if errors.As(err, &ready) {
 			return ready
 		}
-		p.Errors = append(p.Errors, faultOf(err, known))
+		p.Errors = append(p.Errors, faultOf(err, h))
 	}
 	if len(p.Errors) > 0 {
 		first := p.Errors[0]
@@ -115,7 +107,7 @@ func inQuery(err error) bool {
 }
 
 // faultOf reads one of huma's messages.
-func faultOf(err error, known func(location string) []string) api.Fault {
+func faultOf(err error, h hints) api.Fault {
 	var d *huma.ErrorDetail
 	if !errors.As(err, &d) {
 		return api.Fault{Code: "bad_request", Message: err.Error()}
@@ -130,11 +122,11 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	}
 	switch {
 	case strings.HasPrefix(d.Message, "unexpected property"):
-		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", meant(d.Location, known(d.Location))
+		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", h.unknown(d.Location)
 	case strings.HasPrefix(d.Message, "unknown query parameter") && d.Location == "query.sort":
 		f.Code, f.Message, f.Fix = "bad_filter", "there is no field to sort by: a list has one order, which cursors go on in", "leave it out"
 	case strings.HasPrefix(d.Message, "unknown query parameter"):
-		f.Code, f.Message, f.Fix = "bad_query", "there is no such parameter", meant(d.Location, known(d.Location))
+		f.Code, f.Message, f.Fix = "bad_query", "there is no such parameter", h.unknown(d.Location)
 	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "expected value to be one of"):
 		f.Code = "bad_filter"
 	case strings.HasPrefix(d.Location, "query."):
@@ -144,18 +136,18 @@ func faultOf(err error, known func(location string) []string) api.Fault {
 	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
 		f.Code, f.Fix = "out_of_range", withinBound(d.Message)
 		if d.Message == "expected number" {
-			f.Code = "bad_number"
+			f.Code, f.Fix = "bad_number", h.mistyped(d)
 		}
 		if f.Field == "steps" {
 			f.Code = "too_many_steps"
 		}
 	case strings.HasPrefix(d.Message, "expected integer"):
-		f.Code = "bad_number"
+		f.Code, f.Fix = "bad_number", h.mistyped(d)
 	case strings.HasPrefix(d.Message, "expected required property"):
 		f.Field = missingField(d)
 		f.Code, f.Message, f.Fix = "missing_field", "is missing", "give it a value"
 	default:
-		f.Code = "bad_value"
+		f.Code, f.Fix = "bad_value", h.mistyped(d)
 	}
 	return f
 }
