@@ -34,7 +34,7 @@ type NewBulkAction struct {
 	Template   string          `json:"template,omitempty" maxLength:"128" doc:"The template that it is made from: it has the steps and the rules; see Templates" example:"spring-reward"`
 	Steps      []Step          `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"What is done to each item, in order. They have to be there, unless a template has them"`
 	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params; the parameters of the template, if there is one"`
-	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default: known by its name, such as id, user_id or email; see Limits to know" example:"user_id"`
+	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that is an item's id. Default: known by its name, such as id, user_id or email; see Limits to know. It is not for items, which have an id beside their data" example:"user_id"`
 	Items      []Item          `json:"items,omitempty" nullable:"false" doc:"The items themselves, if they are few: the bulk action is sealed at once"`
 	Source     *Source         `json:"source,omitempty" doc:"Where the items are read from when it starts"`
 	Duplicates string          `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What happens when an id comes twice. Default refuse"`
@@ -84,8 +84,8 @@ type Canary struct {
 	Percent     float64  `json:"percent,omitempty" minimum:"0" maximum:"100" doc:"Of the items that will run, without duplicates"`
 	Items       int64    `json:"items,omitempty" minimum:"0"`
 	Approve     string   `json:"approve,omitempty" enum:"manual,auto" doc:"Who decides on the rest: a person, or the rule below; what fails the rule waits for a person. Default manual"`
-	SuccessRate float64  `json:"success_rate,omitempty" minimum:"0" maximum:"1" doc:"auto: at least this part of the canary is done. Default 0.99"`
-	P95         Duration `json:"p95,omitempty" doc:"auto: a task takes no longer than this, in 95 of 100 cases" example:"2s"`
+	SuccessRate float64  `json:"success_rate,omitempty" minimum:"0" maximum:"1" doc:"Only with auto: at least this part of the canary is done. Default 0.99"`
+	P95         Duration `json:"p95,omitempty" doc:"Only with auto: a task takes no longer than this, in 95 of 100 cases" example:"2s"`
 }
 
 // Callback is who is told of a bulk action's end.
@@ -107,8 +107,10 @@ type BulkAction struct {
 	Steps   []Step            `json:"steps" nullable:"false"`
 	Params  json.RawMessage   `json:"params,omitempty"`
 	Source  *Source           `json:"source,omitempty"`
+	ItemID  string            `json:"item_id,omitempty" doc:"The member or column that was named as an item's id"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Rules
+	Callback   *Callback  `json:"callback,omitempty" doc:"Who is told of its end; without the secret"`
 	Counts     Counts     `json:"counts"`
 	Duplicates int64      `json:"duplicates" doc:"Rows that were left out because their id came before"`
 	BadLines   int64      `json:"bad_lines,omitempty" doc:"Rows that could not be used, where on_bad_line is record"`

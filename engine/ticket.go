@@ -158,6 +158,8 @@ func checkCanary(canary *weir.Canary, bad *weir.InputError) {
 		bad.Add("out_of_range", "canary", fmt.Sprintf("%v percent and %d items", canary.Percent, canary.Items), "set percent, above 0 and at most 100, or items, at least 1")
 	case !(canary.SuccessRate >= 0 && canary.SuccessRate <= 1) || canary.P95 < 0:
 		bad.Add("out_of_range", "canary", fmt.Sprintf("success rate %v, p95 %v", canary.SuccessRate, canary.P95), "want a success rate between 0 and 1, and a p95 of at least 0")
+	case !canary.Auto && (canary.SuccessRate > 0 || canary.P95 > 0):
+		bad.Add("bad_value", "canary.approve", "success_rate and p95 decide nothing while a person approves", "write auto, or leave them out")
 	}
 }
 

@@ -48,7 +48,9 @@ func TestAFieldInTheWrongPlaceOrOfTheWrongTypeSaysWhatToWrite(t *testing.T) {
 		{"POST", at + "/trial", `{"items":2}`, 422, `write the ids of the items, as in ["u1", "u2"]; first says how many`},
 		{"POST", at + "/trial", `{"dry_run":"no"}`, 422, "write true or false"},
 		{"POST", at + "/trial", `{"first":"2"}`, 400, "write a whole number"},
-		{"PUT", "/v1/schedules/late", `{"at":"2001-01-01T00:00:00Z","template":{"steps":[{"action":"award"}]}}`, 422, "write a time to come"},
+		{"POST", "/v1/schedules", `{"name":"late","at":"2001-01-01T00:00:00Z","bulk_action":{"steps":[{"action":"award"}],"items":[{"id":"a"}]}}`, 422, "write a time to come"},
+		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"success_rate":0.9}}`, 422, "write auto"},
+		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"p95":"2s","approve":"manual"}}`, 422, "write auto"},
 	} {
 		var p api.Problem
 		n.Call(tt.method, tt.path, tt.body, tt.status, &p)
@@ -86,4 +88,27 @@ func TestARepeatedItemOfADraftNeedsANewDraft(t *testing.T) {
 	if p.Code != "duplicate_item" || !strings.Contains(p.Fix, "new draft") {
 		t.Errorf("%+v, want that it takes a new draft", p)
 	}
+}
+
+// TestABulkActionShowsHowItWasAskedFor: as a draft and after it was submitted, and never the secret.
+func TestABulkActionShowsHowItWasAskedFor(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
+	var b api.BulkAction
+	secret := "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	spec := `{"steps":[{"action":"award"}],"item_id":"user_id","callback":{"url":"http://127.0.0.1:1/told","secret":"` + secret + `","events":["completed"]}}`
+	n.Call("POST", "/v1/bulk-actions", spec, 201, &b)
+	path := "/v1/bulk-actions/" + b.ID
+	check := func(when string) {
+		t.Helper()
+		var b api.BulkAction
+		n.Call("GET", path, "", 200, &b)
+		c := b.Callback
+		if b.ItemID != "user_id" || c == nil || c.URL != "http://127.0.0.1:1/told" || len(c.Events) != 1 || c.Secret != "" {
+			t.Errorf("%s: item_id %q, callback %+v", when, b.ItemID, c)
+		}
+	}
+	check("draft")
+	n.Call("POST", path+"/items", `[{"user_id":"a"}]`, 202, nil)
+	n.Call("POST", path+"/seal", `{}`, 200, nil)
+	check("sealed")
 }

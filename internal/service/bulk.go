@@ -65,7 +65,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 		}
 	}
 	out := api.BulkAction{
-		ID: string(b.ID()), Name: info.Name, Tenant: info.Tenant, Reason: p.Reason, Steps: x.Steps, Params: x.Params, Source: x.Source, Labels: x.Labels,
+		ID: string(b.ID()), Name: info.Name, Tenant: info.Tenant, Reason: p.Reason, Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Labels: x.Labels, Callback: shownCallback(x.Callback),
 		Rules: api.Rules{
 			Tier: info.Tier.String(), Priority: info.Priority, Concurrency: info.Concurrency, StopOn: stopOn(info.StopOn), Canary: x.Canary, Deadline: info.Deadline,
 		},
@@ -158,7 +158,7 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 	n := &d.Spec
 	out := api.BulkAction{
 		ID: id, Name: cmp.Or(n.Name, chainName(n.Steps)), Tenant: d.Tenant, State: api.State(d.State), Reason: d.Reason, Steps: n.Steps, Params: n.Params,
-		Source: n.Source, Labels: n.Labels, Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, Duplicates: sum.duplicates, BadLines: sum.badLines,
+		Source: n.Source, ItemID: n.ItemID, Labels: n.Labels, Callback: shownCallback(n.Callback), Rules: n.Rules, Counts: api.Counts{Total: sum.items, Ready: sum.items}, Duplicates: sum.duplicates, BadLines: sum.badLines,
 		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: d.From, StartAt: d.StartAt, Note: d.Note, CreatedAt: d.Created, Durability: s.opts.Store.Durability(), Links: links(id),
 	}
 	s.noteCuts(&out)

@@ -42,11 +42,7 @@ func (s *Service) Template(ctx context.Context, name string) (api.Template, stri
 func shownTemplate(e records.Entry[api.Template]) api.Template {
 	t := e.Value
 	t.Version = e.Version
-	if c := t.BulkAction.Callback; c != nil {
-		shown := *c
-		shown.Secret = ""
-		t.BulkAction.Callback = &shown
-	}
+	t.BulkAction.Callback = shownCallback(t.BulkAction.Callback)
 	return t
 }
 

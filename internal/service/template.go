@@ -88,9 +88,7 @@ func readTemplate(raw json.RawMessage) (n api.NewBulkAction, err error) {
 // ShowTemplate is a template for people: without its secret.
 func ShowTemplate(raw json.RawMessage) (api.NewBulkAction, error) {
 	n, err := readTemplate(raw)
-	if n.Callback != nil {
-		n.Callback.Secret = ""
-	}
+	n.Callback = shownCallback(n.Callback)
 	return n, err
 }
 
@@ -105,6 +103,16 @@ func (s *Service) OpenTemplate(raw json.RawMessage, tenant string) (api.NewBulkA
 
 // callbackEvents are what a one-off callback may ask for, with or without "bulk_action." before it.
 var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready"}
+
+// shownCallback is a callback as answers have it: without its secret.
+func shownCallback(c *api.Callback) *api.Callback {
+	if c == nil {
+		return nil
+	}
+	shown := *c
+	shown.Secret = ""
+	return &shown
+}
 
 // checkCallback looks at who is to be told of a bulk action's end.
 func (s *Service) checkCallback(bad *weir.InputError, c *api.Callback) {
