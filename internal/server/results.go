@@ -20,7 +20,7 @@ const aboutExports = "The rows are sent as they are read, in the order of the in
 
 func (s *Server) resultRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download what became of the items", Tags: []string{"reports"},
+		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download what became of the items: of the failed ones, unless `state` says otherwise", Tags: []string{"reports"},
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.results)
 }
@@ -45,7 +45,7 @@ type Exporting struct {
 type resultsInput struct {
 	BulkID
 	Exporting
-	State string `query:"state" enum:"failed,done,cancelled,all" default:"failed"`
+	State string `query:"state" enum:"failed,done,cancelled,all" default:"failed" doc:"Which items; default: the failed ones alone"`
 }
 
 func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamResponse, error) {
