@@ -85,15 +85,10 @@ func checkSpec[In, Out any](e *Engine, s weir.Spec[In, Out]) (*partition.Created
 	for _, st := range steps {
 		c.Steps = append(c.Steps, st.Name)
 	}
+	checkDeadline(c, s.Deadline, now, &bad)
 	checkStart(c, s.StartAt, s.Hold, now, &bad)
 	checkCanary(s.Canary, &bad)
 	checkRates(c, s.Rates, &bad)
-	if !s.Deadline.IsZero() {
-		c.Deadline = s.Deadline.UnixNano()
-		if s.Deadline.Before(now) {
-			bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", s.Deadline), "choose a later time")
-		}
-	}
 	checkLimits(c, s.IdempotencyKey, &bad)
 	checkStopOn(&c.StopOn, &bad)
 	return c, bad.OrNil()

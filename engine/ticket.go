@@ -133,6 +133,19 @@ func (e *Engine) chainOf(c *partition.Created) ([]weir.Step, error) {
 	return steps, nil
 }
 
+func checkDeadline(c *partition.Created, at, now time.Time, bad *weir.InputError) {
+	if at.IsZero() {
+		return
+	}
+	c.Deadline = at.UnixNano()
+	switch {
+	case at.Before(now):
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", at), "choose a later time")
+	case at.After(now.AddDate(10, 0, 0)): // also what does not fit into UnixNano
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at), "choose an earlier time, or leave it out if there is none")
+	}
+}
+
 func checkStart(c *partition.Created, at time.Time, hold bool, now time.Time, bad *weir.InputError) {
 	if at.IsZero() {
 		return

@@ -81,7 +81,7 @@ func (g *Guard) Transport(o TLSOptions) *http.Transport {
 		DisableCompression:     true,
 		MaxIdleConns:           1024,
 		MaxIdleConnsPerHost:    256,
-		IdleConnTimeout:        90 * time.Second,
+		IdleConnTimeout:        4 * time.Second, // before most servers close them,
 		MaxResponseHeaderBytes: maxHeader,
 	}
 }

@@ -58,10 +58,9 @@ func parseURL(raw string) (*url.URL, error) {
 // header is what every call of an endpoint sends.
 func header(extra map[string]string) (http.Header, error) {
 	h := http.Header{
-		"Content-Type":    {"application/json"},
-		"Accept":          {"application/json"},
-		"User-Agent":      {"weir"},
-		"Idempotency-Key": nil, // not sent; lets the transport call again when an idle connection turns out closed
+		"Content-Type": {"application/json"},
+		"Accept":       {"application/json"},
+		"User-Agent":   {"weir"},
 	}
 	for name, value := range extra {
 		bad := func(problem, fix string) (http.Header, error) {

@@ -103,9 +103,17 @@ func TestEndlessAnswerIsCutOff(t *testing.T) {
 	}
 }
 
-// An idle connection that the endpoint closed is no failure of a call.
-func TestClosedIdleConnectionIsReplaced(t *testing.T) {
-	srv := httptest.NewServer(say(200, `{"default":"done"}`))
+// A call that an endpoint reads and does not answer is one call: to send it again is
+// for the retries, which know the limits.
+func TestACallIsSentOnce(t *testing.T) {
+	var got atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if got.Add(1)%2 == 0 { // the second on its connection
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, `{"default":"done"}`)
+	}))
 	defer srv.Close()
 	transport := NewTransport()
 	defer transport.CloseIdleConnections()
@@ -113,11 +121,10 @@ func TestClosedIdleConnectionIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range 30 {
-		if err := call(context.Background(), newTask(3)); err != nil {
-			t.Fatalf("call %d = %v, want nil", n, err)
+	for n := range int64(30) {
+		if err := call(context.Background(), newTask(3)); (err == nil) != (n%2 == 0) || got.Load() != n+1 {
+			t.Fatalf("call %d = %v, and the endpoint got %d calls", n, err, got.Load())
 		}
-		srv.CloseClientConnections()
 	}
 }
 
