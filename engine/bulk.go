@@ -78,24 +78,44 @@ func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partitio
 	return spec, err
 }
 
-// List yields every bulk action that its partition has read, oldest first within
-// each partition. One that was accepted a moment ago may be missing.
+// idsIn lists the bulk actions of a partition, also those that its owner has not
+// read: that may take as long as a lease if the owner died. The inbox is looked at
+// first, since what is read meanwhile is found in the rows.
+func (e *Engine) idsIn(ctx context.Context, p int) (ids []weir.BulkID, err error) {
+	add := func(id weir.BulkID) {
+		if home, err := e.partitionOf(id); err == nil && home == p { // else it is a shard of one that is listed with its home
+			ids = append(ids, id)
+		}
+	}
+	err = e.eachMessage(ctx, p, e.store.Peek, func(c *partition.Created, _ string) bool {
+		if c != nil {
+			add(c.ID)
+		}
+		return true
+	})
+	if err == nil {
+		err = partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
+			add(id)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list partition %d: %w", p, err)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// List yields every bulk action that was accepted, oldest first within each partition.
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
 		for p := range e.layout.now().Most {
-			var ids []weir.BulkID
-			err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
-				ids = append(ids, id)
-				return nil
-			})
+			ids, err := e.idsIn(ctx, p)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			for _, id := range ids {
-				if home, err := e.partitionOf(id); err == nil && home != p {
-					continue // a shard of one that is listed with its home
-				}
 				b, err := e.Get(ctx, id)
 				if errors.Is(err, weir.ErrExpired) {
 					continue // since

@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
 )
 
 // Info is what a bulk action was asked to be, with the changes since.
@@ -71,18 +69,14 @@ func (e *Engine) CheckSpec(s weir.Spec[json.RawMessage, json.RawMessage]) error 
 	return err
 }
 
-// IDs lists all bulk actions that their partitions have read, the newest first.
+// IDs lists all bulk actions, the newest first: ids are in the order of time.
 func (e *Engine) IDs(ctx context.Context) (ids []weir.BulkID, err error) {
 	for p := range e.layout.now().Most {
-		err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
-			if home, err := e.partitionOf(id); err == nil && home == p { // else it is a shard
-				ids = append(ids, id)
-			}
-			return nil
-		})
+		of, err := e.idsIn(ctx, p)
 		if err != nil {
-			return nil, fmt.Errorf("list partition %d: %w", p, err)
+			return nil, err
 		}
+		ids = append(ids, of...)
 	}
 	slices.SortFunc(ids, func(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) })
 	return ids, nil

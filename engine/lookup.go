@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/filter"
@@ -30,12 +29,14 @@ const (
 	lookupAhead  = 64 // that are looked into before the first of them is shown
 )
 
-// Lookup yields the items of that id in all bulk actions that their partitions have
-// read, the newest first. It opens the blocks that may have the id, and all blocks
+// Lookup yields the items of that id in all bulk actions, the newest first. It opens the blocks that may have the id, and all blocks
 // of bulk actions that were accepted by a version that did not note which do.
 func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		ids, err := e.newestFirst(ctx, o.Before)
+		ids, err := e.IDs(ctx)
+		if o.Before != "" {
+			ids = slices.DeleteFunc(ids, func(id weir.BulkID) bool { return id >= o.Before })
+		}
 		left := o.Most
 		for batch := range slices.Chunk(ids, lookupAhead) {
 			var found [][]Found
@@ -52,24 +53,6 @@ func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Se
 			yield(Found{}, fmt.Errorf("look up an item: %w", err))
 		}
 	}
-}
-
-// newestFirst lists all bulk actions, or those before one: ids are in the order of time.
-func (e *Engine) newestFirst(ctx context.Context, before weir.BulkID) (ids []weir.BulkID, err error) {
-	for p := range e.layout.now().Most {
-		err := partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
-			home, err := e.partitionOf(id)
-			if (before == "" || id < before) && err == nil && home == p { // else a shard of one that is listed with its home
-				ids = append(ids, id)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("partition %d: %w", p, err)
-		}
-	}
-	slices.SortFunc(ids, func(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) })
-	return ids, nil
 }
 
 // lookupIn looks into several bulk actions side by side.
@@ -92,9 +75,11 @@ func (e *Engine) lookupOne(ctx context.Context, id string, bulk weir.BulkID, ten
 	if err != nil {
 		return nil, err
 	}
-	from := rows{ctx, e.store, p}
-	spec, err := partition.ReadSpec(from, bulk)
+	spec, err := partition.ReadSpec(rows{ctx, e.store, p}, bulk)
 	if errors.Is(err, store.ErrNotFound) {
+		spec, err = e.findSpec(ctx, p, bulk)
+	}
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
 		return nil, nil
 	}
 	if err != nil || tenants != nil && !slices.Contains(tenants, spec.Tenant) {

@@ -291,3 +291,35 @@ func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
 		}
 	})
 }
+
+// Until another node takes the partitions of one that died, nobody reads what is accepted.
+func TestWhatNobodyHasReadYetIsListedAndFound(t *testing.T) {
+	e, err := engine.Open(t.Context(), memory(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := noop("step")
+	if err := engine.Handle(e, a); err != nil {
+		t.Fatal(err)
+	}
+	b, err := engine.Submit(t.Context(), e, spec(a), engine.Items(numbers(10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := e.IDs(t.Context())
+	if err != nil || !slices.Equal(ids, []weir.BulkID{b.ID()}) {
+		t.Errorf("IDs = %v, %v; want %s", ids, err, b.ID())
+	}
+	for listed, err := range e.List(t.Context()) {
+		if err != nil || listed.ID() != b.ID() {
+			t.Errorf("List yields %v, %v; want %s", listed, err, b.ID())
+		}
+	}
+	for f, err := range e.Lookup(t.Context(), id(7), engine.LookupOptions{}) {
+		if err != nil || f.Bulk != b.ID() || f.Row.ID != id(7) || f.Row.State != report.Ready {
+			t.Errorf("Lookup yields %+v, %v; want item 7 of %s, ready", f, err, b.ID())
+		}
+		return
+	}
+	t.Error("Lookup yields nothing")
+}
