@@ -52,7 +52,7 @@ func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.Bu
 
 type appendInput struct {
 	BulkID
-	Key       string `header:"Idempotency-Key" doc:"An append with the same key and items changes nothing"`
+	Key       string `header:"Idempotency-Key" doc:"An append with the same key and body changes nothing and gets the first answer, also in the week after the seal"`
 	ItemID    string `query:"item_id" maxLength:"128" doc:"The member or column that is the id. Default: as the bulk action says"`
 	Delimiter string `query:"delimiter" maxLength:"1" doc:"Of CSV. Default: found out"`
 	OnBadLine string `query:"on_bad_line" enum:"refuse,record" doc:"Default: as the bulk action says"`
@@ -76,6 +76,13 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, e
 	if err != nil {
 		return nil, err
 	}
+	known, err := s.svc.KnowsAppend(ctx, in.ID, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return s.appendAgain(ctx, in, b.Tenant)
+	}
 	how, err := s.svc.HowToAppend(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -93,12 +100,45 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, e
 	if err != nil {
 		return nil, err
 	}
-	changed(ctx, in.ID, b.Tenant)
 	if again {
-		visitOf(ctx).replayed = true
-		return &appended{Replayed: "true", Body: out}, nil
+		return repeatOf(ctx, in.ID, b.Tenant, out), nil
 	}
+	changed(ctx, in.ID, b.Tenant)
 	return &appended{Body: out}, nil
+}
+
+// appendAgain answers an append whose key is known, also after the seal. The body
+// is read for the comparison with the first one alone.
+func (s *Server) appendAgain(ctx context.Context, in *appendInput, tenant string) (*appended, error) {
+	digest := sha256.New()
+	plain, err := s.plain(in.request, digest)
+	if err == nil {
+		_, err = io.Copy(io.Discard, plain)
+	}
+	if err != nil {
+		return nil, causeOf(err)
+	}
+	out, err := s.svc.AppendedBefore(ctx, in.ID, in.Key, digest.Sum(nil))
+	if err != nil {
+		return nil, err
+	}
+	return repeatOf(ctx, in.ID, tenant, out), nil
+}
+
+// repeatOf is the answer to an append that was accepted before.
+func repeatOf(ctx context.Context, id, tenant string, out api.Appended) *appended {
+	changed(ctx, id, tenant)
+	visitOf(ctx).replayed = true
+	return &appended{Replayed: "true", Body: out}
+}
+
+// plain unpacks a body; digest takes it as it comes.
+func (s *Server) plain(r *http.Request, digest io.Writer) (io.Reader, error) {
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, digest), r.Body}
+	return unpack(r, s.opts.MaxUpload)
 }
 
 // appended is the answer to an append. A repeat is known by its own record, not by a kept answer.
@@ -110,11 +150,7 @@ type appended struct {
 // rows reads the items of a body.
 func (s *Server) rows(in *appendInput, how service.HowToAppend, at *places) (service.Rows, func(), error) {
 	digest := sha256.New()
-	in.request.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(in.request.Body, digest), in.request.Body}
-	plain, err := unpack(in.request, s.opts.MaxUpload)
+	plain, err := s.plain(in.request, digest)
 	if err != nil {
 		return service.Rows{}, nil, err
 	}

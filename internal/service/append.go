@@ -57,21 +57,68 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out ap
 		_ = s.engine.DropStage(ctx, stage) // else the next start does it
 	}
 	switch {
-	case before != nil && before.Digest != p.Digest:
-		return out, false, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", key), Fix: "use another key for other items"}
 	case before != nil:
-		p = *before
+		out, err = s.appendedAgain(ctx, id, before, p.Digest)
+		return out, err == nil, err
 	case err != nil:
 		return out, false, err
 	}
 	s.touch(ctx, id, &d)
-	sum, err := s.readLog(ctx, id)
-	return api.Appended{
-		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.items, Durability: s.opts.Store.Durability(),
-	}, before != nil, err
+	out, err = s.appended(ctx, id, &p)
+	return out, false, err
 }
 
 var errBefore = &Refusal{Code: "idempotency_conflict"}
+
+// appended is the answer to an append.
+func (s *Service) appended(ctx context.Context, id string, p *part) (api.Appended, error) {
+	sum, err := s.readLog(ctx, id)
+	return api.Appended{
+		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.items, Durability: s.opts.Store.Durability(),
+	}, err
+}
+
+// appendedAgain answers an append whose key was used before, by the digest of its content.
+func (s *Service) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
+	if before.Digest != digest {
+		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", before.Key), Fix: "use another key for other items"}
+	}
+	return s.appended(ctx, id, before)
+}
+
+// KnowsAppend reports whether an append with that key was accepted: then
+// [Service.AppendedBefore] answers, whatever became of the draft.
+func (s *Service) KnowsAppend(ctx context.Context, id, key string) (bool, error) {
+	if key == "" {
+		return false, nil
+	}
+	_, known, err := s.partOf(ctx, id, key)
+	return known, err
+}
+
+// AppendedBefore answers the repeat of an append that was accepted. The digest is of all its content.
+func (s *Service) AppendedBefore(ctx context.Context, id, key string, digest []byte) (api.Appended, error) {
+	before, known, err := s.partOf(ctx, id, key)
+	if err == nil && !known { // its time was over just now
+		err = sealedAlready(id)
+	}
+	if err != nil {
+		return api.Appended{}, err
+	}
+	return s.appendedAgain(ctx, id, &before, hex.EncodeToString(digest))
+}
+
+// partOf finds the append of a key in a draft's log, which is kept for a time after the seal.
+func (s *Service) partOf(ctx context.Context, id, key string) (p part, known bool, err error) {
+	l := s.logs.of(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := s.catchUp(ctx, id, l); err != nil {
+		return p, false, err
+	}
+	p, known = l.byKey[key]
+	return p, known, nil
+}
 
 // mayAppend refuses before a body is read what will be refused after it.
 func (s *Service) mayAppend(ctx context.Context, id string, d *draft) error {

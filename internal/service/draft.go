@@ -229,6 +229,30 @@ func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
 // removeDraft removes a draft with all that was set aside for it. The record goes
 // last: as long as it is there, the rest is found.
 func (s *Service) removeDraft(ctx context.Context, id string) error {
+	if err := s.dropStages(ctx, id); err != nil {
+		return err
+	}
+	if err := s.removeLog(ctx, id); err != nil {
+		return err
+	}
+	return ignoreGone(s.drafts.Delete(ctx, id))
+}
+
+// closeDraft removes a draft that was submitted. Its log stays until the sweep: it
+// has the keys of appends for those who repeat one, and its seal refuses an append
+// that began before the seal and ends after it. Nothing is appended to a source's.
+func (s *Service) closeDraft(ctx context.Context, id string, d *draft) error {
+	if d.Spec.Source != nil {
+		return s.removeDraft(ctx, id)
+	}
+	if err := s.dropStages(ctx, id); err != nil {
+		return err
+	}
+	return ignoreGone(s.drafts.Delete(ctx, id))
+}
+
+// dropStages removes the items that were set aside for a draft.
+func (s *Service) dropStages(ctx context.Context, id string) error {
 	if err := s.releaseUpload(ctx, id); err != nil {
 		return err
 	}
@@ -242,24 +266,21 @@ func (s *Service) removeDraft(ctx context.Context, id string) error {
 			}
 		}
 	}
+	return nil
+}
+
+// removeLog removes the log of a draft, its seal last.
+func (s *Service) removeLog(ctx context.Context, id string) error {
+	defer s.logs.forget(id)
 	for {
 		page, err := s.parts.List(ctx, id+"/", "", 1000)
-		if err != nil {
+		if err != nil || len(page) == 0 {
 			return err
 		}
 		for _, e := range page {
-			if err := s.parts.Delete(ctx, e.Name); err != nil && !errors.Is(err, weir.ErrNotFound) {
+			if err := ignoreGone(s.parts.Delete(ctx, e.Name)); err != nil {
 				return err
 			}
 		}
-		if len(page) == 0 {
-			break
-		}
 	}
-	s.logs.forget(id)
-	err := s.drafts.Delete(ctx, id)
-	if errors.Is(err, weir.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -65,3 +65,38 @@ func entriesOf(t *testing.T, s *Service, id string) (n int) {
 	}
 	return n
 }
+
+func TestTheLogOfASealedDraftIsKeptForRepeatsAndThenRemoved(t *testing.T) {
+	s := crashed(t)
+	id, open := draftOf(t, s, 0), draftOf(t, s, 0)
+	if _, err := s.Seal(t.Context(), id, api.Seal{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.sweepLogs(t.Context(), time.Now().Add(-appendsFor)); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := s.KnowsAppend(t.Context(), id, "k"); !known || err != nil {
+		t.Errorf("KnowsAppend after the seal = %v, %v", known, err)
+	}
+	if err := s.sweepLogs(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := entriesOf(t, s, id), entriesOf(t, s, open); n != 0 || m != 1 {
+		t.Errorf("%d entries of the old log are left, and %d of the open draft; want 0 and 1", n, m)
+	}
+}
+
+func TestAnAppendThatMeetsTheSealIsNotAcceptedAndLost(t *testing.T) {
+	s := crashed(t)
+	id := draftOf(t, s, 0)
+	items := func(yield func(weir.RawItem, error) bool) {
+		if _, err := s.Seal(t.Context(), id, api.Seal{}); err != nil { // while the items arrive
+			t.Error(err)
+		}
+		yield(weir.RawItem{ID: "late", Value: []byte(`{}`)}, nil)
+	}
+	out, _, err := s.Append(t.Context(), id, "", Rows{Items: items, Bad: func() int64 { return 0 }})
+	if !isCode(err, "sealed") {
+		t.Errorf("Append = %+v, %v; want sealed", out, err)
+	}
+}

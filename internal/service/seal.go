@@ -187,7 +187,7 @@ func (s *Service) submitted(ctx context.Context, id string, b *engine.BulkAction
 	if err != nil && !errors.Is(err, weir.ErrEnded) {
 		return nil, err
 	}
-	return b, s.removeDraft(ctx, id)
+	return b, s.closeDraft(ctx, id, &before)
 }
 
 // refused reports whether submitting again would end alike.

@@ -13,8 +13,11 @@ import (
 // sweepEvery is how often records are looked for whose bulk action is gone.
 const sweepEvery = time.Hour
 
-// sweep removes uploads that were not touched for long and are not waited for, and what was noted of
-// bulk actions that were removed when their time was over.
+// appendsFor is how long after the seal the repeat of an append is known.
+const appendsFor = 7 * 24 * time.Hour
+
+// sweep removes uploads that were not touched for long and are not waited for, logs of drafts that were
+// sealed long ago, and what was noted of bulk actions that were removed when their time was over.
 func (s *Service) sweep(ctx context.Context) error {
 	return errors.Join(
 		s.files().Sweep(ctx, time.Now().Add(-uploadsFor), s.waitsFor),
@@ -23,7 +26,29 @@ func (s *Service) sweep(ctx context.Context) error {
 		sweepOf(ctx, s, s.handlings()),
 		sweepOf(ctx, s, records.New[undoing](s.opts.Store, "undo")),
 		s.sweepOnce(ctx),
+		s.sweepLogs(ctx, time.Now().Add(-appendsFor)),
 	)
+}
+
+// sweepLogs removes the logs of drafts that were sealed before a time and submitted.
+func (s *Service) sweepLogs(ctx context.Context, before time.Time) error {
+	for e, err := range s.parts.All(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if e.Value.Seal == nil || !e.Value.Seal.At.Before(before) {
+			continue
+		}
+		id, _, _ := strings.Cut(e.Name, "/")
+		_, err := s.getDraft(ctx, id)
+		if errors.Is(err, weir.ErrNotFound) {
+			err = s.removeLog(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sweepOf removes the records of a table, whose names begin with the id of a bulk action, if that is gone.
