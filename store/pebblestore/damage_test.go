@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/weirhq/weir/store"
@@ -113,6 +115,65 @@ func TestDamageIsNeverSilent(t *testing.T) {
 	}
 	if refused < 20 {
 		t.Errorf("%d damages were found, want 20 at least: the test damages nothing", refused)
+	}
+}
+
+// TestADamagedManifestIsNeverSilent flips a bit of every byte of the newest manifest, and cuts it at every length.
+// Pebble takes a damaged end for the end of the file, and removes the tables that only the lost part names.
+func TestADamagedManifestIsNeverSilent(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		fs, was := usedTwice(t, killed)
+		manifest := newestManifest(t, fs)
+		whole, err := readFile(fs, "data/weir/"+manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := range whole {
+			flipped := slices.Clone(whole)
+			flipped[at] ^= 1 << (at % 8)
+			for what, data := range map[string][]byte{"flipped": flipped, "cut": whole[:at]} {
+				before := copied(t, fs, func(name string, b []byte) ([]byte, bool) {
+					if name == manifest {
+						return data, true
+					}
+					return b, true
+				})
+				err := inspect(t, before, was)
+				if !errors.Is(err, errRefused) || !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), manifest) {
+					t.Errorf("killed %v, %s at byte %d of %d: %v, want it refused and %s named", killed, what, at, len(whole), err, manifest)
+				}
+			}
+		}
+	}
+}
+
+func newestManifest(t *testing.T, fs vfs.FS) string {
+	t.Helper()
+	desc, err := pebble.Peek("data/weir", fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fs.PathBase(desc.ManifestFilename)
+}
+
+// TestADamagedManifestCanBeAccepted opens with what is left, and then without a question.
+func TestADamagedManifestCanBeAccepted(t *testing.T) {
+	fs, _ := usedTwice(t, true)
+	manifest := newestManifest(t, fs)
+	cut := copied(t, fs, func(name string, data []byte) ([]byte, bool) {
+		if name == manifest {
+			return data[:len(data)-1], true
+		}
+		return data, true
+	})
+	var loss *LossError
+	if _, err := Open("data/weir", Options{FS: cut, Logger: quiet()}); !errors.As(err, &loss) || len(loss.Damaged) != 1 {
+		t.Fatalf("Open() = %v, want a *LossError that names the manifest", err)
+	}
+	for _, accept := range []bool{true, false} {
+		if err := openMem(t, cut, Options{AcceptLoss: accept}).Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

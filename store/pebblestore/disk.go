@@ -17,7 +17,7 @@ type ordered struct{ vfs.FS }
 // Create syncs the directory if the file is a manifest.
 func (o ordered) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := o.FS.Create(name, category)
-	if err != nil || !strings.HasPrefix(o.PathBase(name), "MANIFEST-") {
+	if err != nil || !isManifest(o.PathBase(name)) {
 		return f, err
 	}
 	if err := syncDir(o.FS, o.PathDir(name)); err != nil {
@@ -51,9 +51,12 @@ func (f failStop) OpenDir(name string) (vfs.File, error) {
 	return safeFile{d, f}, nil
 }
 
-// Create does not fail for a log or a marker, and notes that there is one.
+// Create does not fail for a log or a marker, and notes that there is one. A manifest is noted once it is synced.
 func (f failStop) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
+	if err == nil && isManifest(f.PathBase(name)) {
+		return &manifestFile{File: file, f: f, name: f.PathBase(name)}, nil
+	}
 	if !f.vital(name) {
 		return file, err
 	}
@@ -76,9 +79,9 @@ func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory
 	return safeFile{file, f}, nil
 }
 
-// Remove notes that a log or a marker is obsolete before it goes.
+// Remove notes that a log, a marker or a manifest is obsolete before it goes.
 func (f failStop) Remove(name string) error {
-	if f.vital(name) {
+	if f.vital(name) || isManifest(f.PathBase(name)) {
 		if err := f.end(name); err != nil {
 			return err
 		}
@@ -89,7 +92,7 @@ func (f failStop) Remove(name string) error {
 // begin notes a file once it is there for good, so that none is missed that never was.
 func (f failStop) begin(name string) {
 	f.must("sync the directory", syncDir(f.s.fs, f.s.dir))
-	f.must("note the files", f.s.writeNote(func(n *note) { n.files[f.PathBase(name)] = true }))
+	f.must("note the files", f.s.writeNote(func(n *note) { n.files[f.PathBase(name)] = extent{} }))
 }
 
 func (f failStop) end(name string) error {
@@ -100,6 +103,8 @@ const (
 	logSuffix    = ".log"
 	markerPrefix = "marker."
 )
+
+func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
 
 // vital reports whether Pebble would open the store without a file, and without what is in it: a log, or a marker.
 func (f failStop) vital(name string) bool {
@@ -137,6 +142,29 @@ func (s safeFile) SyncTo(length int64) (bool, error) {
 
 func (s safeFile) Close() error {
 	s.f.must("close", s.File.Close())
+	return nil
+}
+
+// manifestFile notes how far a manifest is synced. Pebble removes tables and logs only after that sync, so
+// whatever a crash leaves without a note is not needed yet.
+type manifestFile struct {
+	vfs.File
+	f       failStop
+	name    string
+	written extent
+}
+
+func (m *manifestFile) Write(p []byte) (int, error) {
+	n, err := m.File.Write(p)
+	m.written = m.written.add(p[:n])
+	return n, err
+}
+
+func (m *manifestFile) Sync() error {
+	if err := m.File.Sync(); err != nil {
+		return err
+	}
+	m.f.must("note the manifest", m.f.s.writeNote(func(n *note) { n.files[m.name] = m.written }))
 	return nil
 }
 

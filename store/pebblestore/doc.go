@@ -10,8 +10,9 @@
 //
 //   - Damage inside the log is an error when the store is opened, never a
 //     silently shorter log (see openLog and tail.go).
-//   - A second file remembers what was acknowledged, a second ago at most. A
-//     store that has less than that does not open; see [LossError].
+//   - A second file remembers what was acknowledged, a second ago at most, which
+//     files there are, and the checksum of the list of tables. A store that has
+//     less than that does not open; see [LossError].
 //   - A failed sync ends the process; see [Options.OnFatal].
 //   - A disk that fills up refuses new work early, and has a reserve for the
 //     work that is already there (see space.go).

@@ -15,7 +15,7 @@ import (
 // then, or does not open.
 func TestMissingFilesAreNeverSilent(t *testing.T) {
 	closed, was := told(t, 4)
-	killed, then := killedStory(t)
+	killed, then := usedTwice(t, true)
 	for _, tt := range []struct {
 		name string
 		fs   *vfs.MemFS
@@ -46,23 +46,28 @@ func TestMissingFilesAreNeverSilent(t *testing.T) {
 	}
 }
 
-// killedStory is a store that was used after its second start, and never closed.
-func killedStory(t *testing.T) (*vfs.MemFS, ledger) {
+// usedTwice is a store that was killed, used after its second start, and then killed again or closed.
+func usedTwice(t *testing.T, killed bool) (*vfs.MemFS, ledger) {
 	t.Helper()
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	var y story
 	first := openMem(t, fs, Options{})
 	defer first.Close()
 	if err := y.run(t.Context(), first, 3); err != nil {
 		t.Fatal(err)
 	}
-	image := without(t, fs)
+	image := crashed(fs, 100, 0)
 	s := openMem(t, image, Options{})
-	defer s.Close() // after its files were copied
+	defer s.Close() // if killed: after its files were copied
 	if err := y.run(t.Context(), s, 3); err != nil {
 		t.Fatal(err)
 	}
-	return without(t, image), y.seen()
+	if !killed {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return crashed(image, 100, 0), y.seen()
 }
 
 // without copies a store but for some files.

@@ -19,6 +19,7 @@ import (
 type LossError struct {
 	Lost    []Loss
 	Missing []string // names of files
+	Damaged []string // names of files, and what is wrong with each
 }
 
 // Loss is how far a partition is, and how far it was.
@@ -38,6 +39,7 @@ func (e *LossError) Error() string {
 	for _, name := range e.Missing {
 		what = append(what, name+" is gone")
 	}
+	what = append(what, e.Damaged...)
 	return "acknowledged work is missing: " + strings.Join(what, "; ") +
 		". Put the whole directory back from a backup, or open it with AcceptLoss to go on without"
 }
@@ -94,6 +96,9 @@ func (s *Store) openLog(m marks) (*pebble.DB, error) {
 	if !desc.Exists && len(m) > 0 && !s.opts.AcceptLoss {
 		return nil, lossOf(m, nil) // Pebble would begin anew, and remove what it does not know
 	}
+	if err := s.checkManifest(s.fs.PathBase(desc.ManifestFilename)); err != nil {
+		return nil, err
+	}
 	if !desc.Exists {
 		db, err := s.openPebble()
 		if err != nil {
@@ -118,8 +123,10 @@ func (s *Store) missFiles() error {
 		_, err := s.fs.Stat(s.fs.PathJoin(s.dir, name))
 		switch {
 		case oserror.IsNotExist(err):
-			loss.Missing = append(loss.Missing, name)
 			delete(s.note.files, name)
+			if !isManifest(name) { // Pebble misses the one that it needs
+				loss.Missing = append(loss.Missing, name)
+			}
 		case err != nil:
 			return err
 		}
@@ -128,6 +135,31 @@ func (s *Store) missFiles() error {
 		return nil
 	}
 	return s.accept(loss)
+}
+
+// checkManifest compares the manifest that holds with what was noted of it. Pebble takes a damaged end for the end,
+// goes on with an older list of tables and removes the others. More than was noted is fine, and so is a manifest of a
+// store that was last used by a version which did not note any.
+func (s *Store) checkManifest(name string) error {
+	was, noted := s.note.files[name]
+	if !noted {
+		return nil
+	}
+	b, err := readFile(s.fs, s.fs.PathJoin(s.dir, name))
+	if err != nil {
+		return damaged(err)
+	}
+	var wrong string
+	switch {
+	case uint64(len(b)) < was.size:
+		wrong = fmt.Sprintf("%s is cut off: it has %d bytes of %d", name, len(b), was.size)
+	case extent{}.add(b[:was.size]) != was:
+		wrong = fmt.Sprintf("%s is damaged: its first %d bytes have a wrong checksum", name, was.size)
+	default:
+		return nil
+	}
+	delete(s.note.files, name)
+	return s.accept(&LossError{Damaged: []string{wrong}})
 }
 
 // accept returns the loss, unless the caller of Open has accepted it.

@@ -22,9 +22,19 @@ import (
 type note struct {
 	generation uint64
 	marks      marks
-	// files are the names of files that Pebble would not miss: logs that are not obsolete, and the markers that
-	// say which manifest holds.
-	files map[string]bool
+	// files are those that Pebble would not miss, by name: logs that are not obsolete, the markers that say which
+	// manifest holds, and the manifests, of which it would not miss the end.
+	files map[string]extent
+}
+
+// extent says how a file began when it was noted. It is zero for a file that only has to be there.
+type extent struct {
+	size uint64
+	sum  uint32 // CRC32C
+}
+
+func (e extent) add(b []byte) extent {
+	return extent{e.size + uint64(len(b)), crc32.Update(e.sum, castagnoli, b)}
 }
 
 // marks says how far each partition was when it was last noted down.
@@ -40,8 +50,10 @@ var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 // A watermark of any version begins with markName and ends with the checksum.
 const (
 	markName  = "weirmk"
-	markMagic = markName + "02"
+	markMagic = markName + "03"
+	markOlder = markName + "02"        // the same without extents
 	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of files: each has one byte for the length of its name
+	markFile  = 8 + 4                  // extent, after the name
 	markEntry = 4 + 8 + 8              // partition, number, sequence number
 	markTail  = 4                      // CRC32C of all before
 )
@@ -57,6 +69,8 @@ func (n *note) encode() []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(n.files)))
 	for _, name := range slices.Sorted(maps.Keys(n.files)) {
 		b = append(append(b, byte(len(name))), name...)
+		b = binary.BigEndian.AppendUint64(b, n.files[name].size)
+		b = binary.BigEndian.AppendUint32(b, n.files[name].sum)
 	}
 	for _, no := range n.marks.sorted() {
 		b = binary.BigEndian.AppendUint32(b, uint32(no))
@@ -74,17 +88,14 @@ func decodeNote(b []byte) (note, error) {
 	if binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
 		return note{}, fmt.Errorf("%w: watermark has a wrong checksum", store.ErrCorrupt)
 	}
-	if string(b[:len(markMagic)]) != markMagic {
+	magic := string(b[:len(markMagic)])
+	if magic != markMagic && magic != markOlder {
 		return note{}, errNewer
 	}
-	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}, files: map[string]bool{}}
-	e := b[markHead:sum]
-	for files := binary.BigEndian.Uint32(b[markHead-4:]); files > 0; files-- {
-		if len(e) == 0 || int(e[0]) > len(e)-1 {
-			return note{}, errLength
-		}
-		n.files[string(e[1:1+int(e[0])])] = true
-		e = e[1+int(e[0]):]
+	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}}
+	e, err := n.decodeFiles(b[markHead:sum], binary.BigEndian.Uint32(b[markHead-4:]), magic == markMagic)
+	if err != nil {
+		return note{}, err
 	}
 	if len(e)%markEntry != 0 {
 		return note{}, errLength
@@ -95,10 +106,32 @@ func decodeNote(b []byte) (note, error) {
 	return n, nil
 }
 
+// decodeFiles reads count files from the front of b and returns the rest.
+func (n *note) decodeFiles(b []byte, count uint32, extents bool) ([]byte, error) {
+	n.files = map[string]extent{}
+	for ; count > 0; count-- {
+		if len(b) == 0 || int(b[0]) > len(b)-1 {
+			return nil, errLength
+		}
+		name := string(b[1 : 1+int(b[0])])
+		b = b[1+len(name):]
+		n.files[name] = extent{}
+		if !extents {
+			continue
+		}
+		if len(b) < markFile {
+			return nil, errLength
+		}
+		n.files[name] = extent{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])}
+		b = b[markFile:]
+	}
+	return b, nil
+}
+
 // readNote returns the newer copy of the watermark, an empty one for a new
 // store. One damaged copy is survived, two are not: then nothing vouches for the store.
 func (s *Store) readNote() (note, error) {
-	newest := note{files: map[string]bool{}}
+	newest := note{files: map[string]extent{}}
 	var bad error
 	for _, name := range markFiles {
 		b, err := readFile(s.fs, s.fs.PathJoin(s.dir, name))
