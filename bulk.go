@@ -192,6 +192,7 @@ type Progress struct {
 	LastError *LastError    // why calls failed last; nil: none did
 	Started   time.Time
 	Finished  time.Time // zero while it runs
+	At        time.Time // when another node, which runs it, wrote this; zero: it is of now
 }
 
 // Estimate sets Remaining to what Rate leaves to do, and to no less than the wait

@@ -208,7 +208,7 @@ type Progress struct {
 	ETA       Duration       `json:"eta,omitempty" doc:"Time until the end, if it goes on like this" example:"35m19s"`
 	WaitingOn []Cause        `json:"waiting_on" nullable:"false" doc:"Why it moves no faster, worst first"`
 	LastError *LastError     `json:"last_error,omitempty"`
-	At        time.Time      `json:"at"`
+	At        time.Time      `json:"at" doc:"From when the numbers are: now, or when the node that runs it wrote them"`
 }
 
 // StateChange is the data of the event state.

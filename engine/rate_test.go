@@ -121,3 +121,23 @@ func TestTheRateAfterAChangeOfTheLimitIsWhatWasSeenSince(t *testing.T) {
 		}
 	})
 }
+
+// TestAnotherNodeTellsFromWhenItsNumbersAre: the owner may be dead, and nothing has been written since.
+func TestAnotherNodeTellsFromWhenItsNumbersAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := limitedTo(100), memory()
+		owner, other := start(t, s, engine.Options{}, action(a)), open(t, s, engine.Options{}, action(a))
+		id := submit(t, owner, spec(a), numbers(20_000)).ID()
+		time.Sleep(10 * time.Second)
+		must(t, owner.stop())
+		ended := time.Now()
+		time.Sleep(time.Minute)
+		b, err := other.Get(t.Context(), id)
+		must(t, err)
+		p, err := b.Now(t.Context())
+		must(t, err)
+		if p.At.IsZero() || p.At.After(ended) || ended.Sub(p.At) > time.Second {
+			t.Errorf("the numbers are of %v, and the owner ended at %v", p.At, ended)
+		}
+	})
+}

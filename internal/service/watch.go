@@ -63,6 +63,9 @@ func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api
 		State: StateOf(p.State), Phase: phaseOf(p, x.Canary != nil), Reason: p.Reason, Counts: api.Counts(p.Counts), Rate: p.Rate,
 		ETA: api.Duration(p.Remaining.Round(time.Second)), Steps: make([]api.StepProgress, 0, len(p.Steps)), At: time.Now().UTC(),
 	}
+	if !p.At.IsZero() {
+		out.At = p.At.UTC()
+	}
 	for i, c := range p.Steps {
 		st := stepAt(&x, info.Steps, i)
 		out.Steps = append(out.Steps, api.StepProgress{
