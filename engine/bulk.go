@@ -254,7 +254,7 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 			return p, false, err
 		}
 		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
-		return weir.Progress{ID: b.id, State: b.firstState(), Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
+		return weir.Progress{ID: b.id, State: b.firstState(), Canary: b.spec.Canary != nil, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
 	}
 	if err != nil {
 		return p, false, err
