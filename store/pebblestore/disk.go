@@ -26,8 +26,8 @@ func (o ordered) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 	return f, nil
 }
 
-// failStop is a file system on which a log or a directory that cannot be
-// written breaks the store. Pebble would panic, here and there with a mutex in
+// failStop is a file system on which a log, a manifest or a directory that cannot be
+// written breaks the store, unless it is for want of space: then it waits. Pebble would panic, here and there with a mutex in
 // a state that ends the process before anybody is told.
 type failStop struct {
 	vfs.FS
@@ -51,30 +51,35 @@ func (f failStop) OpenDir(name string) (vfs.File, error) {
 	return safeFile{d, f}, nil
 }
 
-// Create does not fail for a log or a marker, and notes that there is one. A manifest is noted once it is synced.
+// Create does not fail for a log, a marker or a manifest, and notes that there is one; a manifest once it is synced.
 func (f failStop) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	file, err := f.FS.Create(name, category)
-	if err == nil && isManifest(f.PathBase(name)) {
-		return &manifestFile{File: file, f: f, name: f.PathBase(name)}, nil
+	manifest := isManifest(f.PathBase(name))
+	if !f.vital(name) && !manifest {
+		return f.FS.Create(name, category)
 	}
-	if !f.vital(name) {
-		return file, err
+	var file vfs.File
+	f.must("create a log, a marker or a manifest", f.s.untilRoom(func() (err error) {
+		file, err = f.FS.Create(name, category)
+		return err
+	}))
+	if manifest {
+		return &manifestFile{safeFile: safeFile{file, f}, name: f.PathBase(name)}, nil
 	}
-	f.must("create a log or a marker", err)
 	f.begin(name)
 	return safeFile{file, f}, nil
 }
 
 // ReuseForWrite does not fail for a log, and notes that one has become another.
 func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if f.vital(old) {
-		f.must("note the files", f.end(old))
+	if !f.vital(name) { // Pebble reuses nothing but logs
+		return f.FS.ReuseForWrite(old, name, category)
 	}
-	file, err := f.FS.ReuseForWrite(old, name, category)
-	if !f.vital(name) {
-		return file, err
-	}
-	f.must("reuse a log", err)
+	f.must("note the files", f.s.untilRoom(func() error { return f.end(old) }))
+	var file vfs.File
+	f.must("reuse a log", f.s.untilRoom(func() (err error) {
+		file, err = f.FS.ReuseForWrite(old, name, category)
+		return err
+	}))
 	f.begin(name)
 	return safeFile{file, f}, nil
 }
@@ -82,17 +87,36 @@ func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory
 // Remove notes that a log, a marker or a manifest is obsolete before it goes.
 func (f failStop) Remove(name string) error {
 	if f.vital(name) || isManifest(f.PathBase(name)) {
-		if err := f.end(name); err != nil {
+		err := f.end(name)
+		if isFull(err) && strings.HasSuffix(name, logSuffix) {
+			err = errors.Join(f.empty(name), f.end(name))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return f.FS.Remove(name)
 }
 
+// empty gives back the space of an obsolete log whose removal cannot be noted for want of space. What is left of it is
+// removed when the store is opened again.
+func (f failStop) empty(name string) error {
+	file, err := f.s.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
 // begin notes a file once it is there for good, so that none is missed that never was.
 func (f failStop) begin(name string) {
 	f.must("sync the directory", syncDir(f.s.fs, f.s.dir))
-	f.must("note the files", f.s.writeNote(func(n *note) { n.files[f.PathBase(name)] = extent{} }))
+	f.mustNote(func(n *note) { n.files[f.PathBase(name)] = extent{} })
+}
+
+// mustNote returns when the watermark is written.
+func (f failStop) mustNote(change func(*note)) {
+	f.must("note the files", f.s.untilRoom(func() error { return f.s.writeNote(change) }))
 }
 
 func (f failStop) end(name string) error {
@@ -118,9 +142,12 @@ type safeFile struct {
 	f failStop
 }
 
-func (s safeFile) Write(p []byte) (int, error) {
-	n, err := s.File.Write(p)
-	s.f.must("write the log", err)
+func (s safeFile) Write(p []byte) (n int, err error) {
+	s.f.must("write a log or a manifest", s.f.s.untilRoom(func() error {
+		m, err := s.File.Write(p[n:])
+		n += m
+		return err
+	}))
 	return n, nil
 }
 
@@ -148,29 +175,28 @@ func (s safeFile) Close() error {
 // manifestFile notes how far a manifest is synced. Pebble removes tables and logs only after that sync, so
 // whatever a crash leaves without a note is not needed yet.
 type manifestFile struct {
-	vfs.File
-	f       failStop
+	safeFile
 	name    string
 	written extent
 }
 
 func (m *manifestFile) Write(p []byte) (int, error) {
-	n, err := m.File.Write(p)
+	n, err := m.safeFile.Write(p)
 	m.written = m.written.add(p[:n])
 	return n, err
 }
 
 func (m *manifestFile) Sync() error {
-	if err := m.File.Sync(); err != nil {
+	if err := m.safeFile.Sync(); err != nil {
 		return err
 	}
-	m.f.must("note the manifest", m.f.s.writeNote(func(n *note) { n.files[m.name] = m.written }))
+	m.f.mustNote(func(n *note) { n.files[m.name] = m.written })
 	return nil
 }
 
 // openPebble opens the database.
 func (s *Store) openPebble() (db *pebble.DB, err error) {
-	fs := failStop{vfs.OnDiskFull(ordered{s.fs}, s.diskFull), s}
+	fs := failStop{ordered{s.reserve}, s}
 	opened := make(chan *pebble.DB, 1)
 	err = s.guard.watch(func() error {
 		db, err := pebble.Open(s.dir, s.tuned(fs))

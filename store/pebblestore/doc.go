@@ -15,5 +15,6 @@
 //     less than that does not open; see [LossError].
 //   - A failed sync ends the process; see [Options.OnFatal].
 //   - A disk that fills up refuses new work early, and has a reserve for the
-//     work that is already there (see space.go).
+//     work that is already there. Without it commits wait for space, and
+//     readers go on (see space.go).
 package pebblestore

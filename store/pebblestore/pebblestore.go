@@ -22,6 +22,8 @@ type Store struct {
 	db   *pebble.DB
 	lock *pebble.Lock
 
+	reserve vfs.FS // fs, and it releases the ballast when the disk is full
+
 	gate  *gate
 	guard guard
 	pulse pulse
@@ -50,6 +52,7 @@ func Open(dir string, o Options) (*Store, error) {
 		dir: dir, opts: o, fs: o.FS, log: o.Logger,
 		gate: newGate(), partitions: map[int]*partition{},
 	}
+	s.reserve = vfs.OnDiskFull(s.fs, s.diskFull)
 	s.guard.init(o.OnFatal)
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/cockroachdb/errors/oserror"
 
@@ -23,6 +25,8 @@ const (
 	// leastMemtable is the size of a memtable on a disk of less than memtableShare times as much.
 	leastMemtable = 1 << 20
 	memtableShare = 64
+	// roomEvery is how often a write is tried again on a full disk.
+	roomEvery = 500 * time.Millisecond
 )
 
 // space watches the free bytes of the disk.
@@ -130,13 +134,37 @@ func (sp *space) allow(s *Store, size int) error {
 }
 
 // diskFull is called by the file system with writes held back: it makes room,
-// and they are tried once more.
+// and they are tried once more. Without a ballast it slows them down: Pebble tries a table again at once.
 func (s *Store) diskFull() {
 	s.space.free.Store(0)
 	if s.releaseBallast() {
 		s.logError("disk is full, ballast released", store.ErrFull)
+		return
+	}
+	s.pause()
+}
+
+// untilRoom calls f again while the disk is too full for it. So commits wait for space and readers go on. A store that
+// is being opened or closed does not wait.
+func (s *Store) untilRoom(f func() error) error {
+	for {
+		err := f()
+		if !isFull(err) || !s.guard.armed.Load() || s.gate.isShut() {
+			return err
+		}
+		s.pause()
 	}
 }
+
+// pause waits before something is tried again on a full disk.
+func (s *Store) pause() {
+	select {
+	case <-time.After(roomEvery):
+	case <-s.gate.shut:
+	}
+}
+
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
 
 // releaseBallast reports whether there was one.
 func (s *Store) releaseBallast() bool {

@@ -184,6 +184,84 @@ func TestAFullDiskLetsRunningWorkGoOn(t *testing.T) {
 	}
 }
 
+// fillingDisk has no space left for the files whose names contain full, and tells when one has met that.
+type fillingDisk struct {
+	vfs.FS
+	full atomic.Pointer[string]
+	met  chan struct{}
+}
+
+func newFillingDisk() *fillingDisk {
+	d := &fillingDisk{met: make(chan struct{}, 1)}
+	d.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		full := d.full.Load()
+		if full == nil || !strings.Contains(op.Path, *full) || op.Kind != errorfs.OpFileWrite && op.Kind != errorfs.OpCreate {
+			return nil
+		}
+		select {
+		case d.met <- struct{}{}:
+		default:
+		}
+		return syscall.ENOSPC
+	}))
+	return d
+}
+
+// TestAFullDiskMakesCommitsWait fills the disk for good, for one kind of file at a time and for all, while a log is
+// begun and commits go on. Readers are answered, and once there is space nothing is missing.
+func TestAFullDiskMakesCommitsWait(t *testing.T) {
+	for _, full := range []string{"WATERMARK", logSuffix, "MANIFEST", ".sst", ""} {
+		t.Run("no space for "+full, func(t *testing.T) {
+			disk := newFillingDisk()
+			s := openMem(t, disk, Options{OnFatal: func(err error) { t.Errorf("store broke: %v", err) }})
+			var y story
+			if err := y.run(t.Context(), s, 3); err != nil {
+				t.Fatal(err)
+			}
+			disk.full.Store(&full)
+			ended := make(chan error, 2)
+			go func() { ended <- s.db.Flush() }()
+			go func() { ended <- y.commitOnce(t, s) }()
+			<-disk.met
+			if row, err := s.Get(t.Context(), storyPartition, []byte("row 000003")); string(row) != "there" || err != nil {
+				t.Errorf("Get() on a full disk = %q, %v", row, err)
+			}
+			disk.full.Store(nil)
+			if err := errors.Join(<-ended, <-ended, y.run(t.Context(), s, 3), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := inspect(t, disk, y.seen()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAnObsoleteLogGivesItsSpaceBackOnAFullDisk removes one that cannot be struck off the watermark.
+func TestAnObsoleteLogGivesItsSpaceBackOnAFullDisk(t *testing.T) {
+	disk := newFillingDisk()
+	s := openMem(t, disk, Options{})
+	const log = "data/weir/000001.log"
+	if err := writeFile(disk, log, []byte("obsolete")); err != nil {
+		t.Fatal(err)
+	}
+	full := "WATERMARK"
+	disk.full.Store(&full)
+	if err := (failStop{disk, s}).Remove(log); !isFull(err) {
+		t.Errorf("Remove() = %v, want no space", err)
+	}
+	if i, err := disk.Stat(log); err != nil || i.Size() != 0 {
+		t.Errorf("log after it was removed on a full disk: %v, %v; want it empty", i, err)
+	}
+	disk.full.Store(nil)
+	if err := errors.Join(s.Close(), openMem(t, disk, Options{}).Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Stat(log); err == nil {
+		t.Error("the log is still there after the store was opened again")
+	}
+}
+
 // silentDisk has no idea how big it is, as some network file systems have not.
 type silentDisk struct{ vfs.FS }
 

@@ -183,7 +183,8 @@ func (s *Store) missNote() error {
 	return nil
 }
 
-// writeNote changes the watermark and replaces both copies. A rename makes each whole or not there.
+// writeNote changes the watermark and replaces both copies. A rename makes each whole or not there. If it fails, the
+// change is written with the next one.
 func (s *Store) writeNote(change func(*note)) error {
 	s.noteMu.Lock()
 	defer s.noteMu.Unlock()
@@ -191,10 +192,10 @@ func (s *Store) writeNote(change func(*note)) error {
 	s.note.generation++
 	for _, file := range markFiles {
 		name := s.fs.PathJoin(s.dir, file)
-		if err := writeFile(s.fs, name+".new", s.note.encode()); err != nil {
+		if err := writeFile(s.reserve, name+".new", s.note.encode()); err != nil {
 			return err
 		}
-		if err := s.fs.Rename(name+".new", name); err != nil {
+		if err := s.reserve.Rename(name+".new", name); err != nil {
 			return err
 		}
 	}
