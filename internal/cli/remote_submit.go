@@ -399,6 +399,9 @@ func forecastLine(p paint, f *api.Forecast) string {
 	if f.Deadline != nil && !*f.Deadline {
 		text += " · " + p.yellow("the deadline does not hold")
 	}
+	if f.Finish == (api.Finish{}) {
+		text += " · " + p.yellow("once it may start: it, or its tenant, is paused or stopped")
+	}
 	return text
 }
 

@@ -103,3 +103,14 @@ func TestACancelledItemIsCalledSo(t *testing.T) {
 		t.Errorf("itemState = %q, want cancelled: user", got)
 	}
 }
+
+func TestAForecastOfWhatMayNotStartSaysSo(t *testing.T) {
+	f := api.Forecast{Takes: api.Quantiles{P50: api.Duration(time.Minute), P90: api.Duration(time.Minute)}}
+	if line := forecastLine(false, &f); !strings.Contains(line, "once it may start") {
+		t.Errorf("without a finish the forecast says %q", line)
+	}
+	f.Finish.P50 = time.Unix(60, 0)
+	if line := forecastLine(false, &f); strings.Contains(line, "may start") {
+		t.Errorf("with a finish the forecast says %q", line)
+	}
+}
