@@ -106,10 +106,11 @@ type Inbox interface {
 	//
 	//  - Durable: once it returned nil, the message survives what Durability promises.
 	//  - Claimed: if the claim's key was claimed before, a *ClaimedError is returned and nothing is written.
+	//    The message that holds the claim can be read by then.
 	//  - Atomic: claim and message are both there, or neither.
 	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was told of a later generation.
 	Append(ctx context.Context, partition int, body []byte, c Claim) error
-	// Claimed returns the value of a claim, or ErrNotFound.
+	// Claimed returns the value of a claim, whose message can be read by then, or ErrNotFound.
 	Claimed(ctx context.Context, partition int, key string) ([]byte, error)
 	// CloseClaims refuses new claims of generations before this one from now on. It is durable as a message is.
 	CloseClaims(ctx context.Context, partition int, generation uint64) error

@@ -57,7 +57,7 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 	if err != nil {
 		if refusedAtAll(err) {
 			after := context.WithoutCancel(ctx)
-			err = errors.Join(err, s.openFamily(after, b), table.Delete(after, id))
+			err = errors.Join(err, s.openFamily(after, b), ignoreGone(table.Delete(after, id))) // gone: another undo was refused, too
 		}
 		return api.Linked{}, err
 	}

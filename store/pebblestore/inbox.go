@@ -128,14 +128,19 @@ func (s *Store) closeClaims(p *partition, generation uint64) (*pebble.Batch, err
 }
 
 // flushInbox waits until all messages and claims that are visible are durable.
+// Then they can be read: who is told of a claim looks for its message.
 func (s *Store) flushInbox(p *partition) error {
 	p.mu.Lock()
-	settled := p.durableSeq.Load() == p.last
+	last := p.last
 	p.mu.Unlock()
-	if settled {
+	if p.durableSeq.Load() >= last {
 		return nil
 	}
-	return s.flush()
+	if err := s.flush(); err != nil {
+		return err
+	}
+	p.arrive(last)
+	return nil
 }
 
 // arrive makes the messages up to seq readable: those before it in the log are durable too.

@@ -137,6 +137,26 @@ var inboxCases = []testCase{
 		}
 		want(t, "winners", won, 1)
 	}},
+	{"who is told of a claim can read its message", func(t *testing.T, s store.Store) {
+		for round := range 20 {
+			claim := store.Claim{Key: fmt.Sprint("order-", round), Value: []byte("v")}
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					if err := s.Append(t.Context(), part, []byte("m"), claim); err == nil {
+						return
+					} else if !errors.Is(err, store.ErrClaimed) {
+						t.Errorf("Append() = %v, want %v", err, store.ErrClaimed)
+					}
+					found, err := s.Peek(t.Context(), part, 0, round+1)
+					if err != nil || len(found) != round+1 {
+						t.Errorf("Peek() after %q was claimed: %d messages, %v; want %d", claim.Key, len(found), err, round+1)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}},
 	{"a refused claim writes no message", func(t *testing.T, s store.Store) {
 		c := store.Claim{Key: "k", Value: []byte("first")}
 		must(t, s.Append(t.Context(), part, []byte("first"), c))
