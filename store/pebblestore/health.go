@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/errors/oserror"
+
 	"github.com/weirhq/weir/store"
 )
 
@@ -40,13 +42,28 @@ func (p *pulse) stuck() time.Duration {
 	return time.Duration(time.Now().UnixNano() - p.beat.Load())
 }
 
-// Probe implements [store.Prober]: it fails where a message that brings new work would.
+// Probe implements [store.Prober]: it fails where a message that brings new work would, and if files are gone. Pebble
+// goes on writing to files that were removed, and all of it would be lost with the process.
 func (s *Store) Probe(ctx context.Context, _ int) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.gate.leave()
-	return errors.Join(s.Health(), s.space.allow(s, bigMessage))
+	return errors.Join(s.Health(), s.space.allow(s, bigMessage), s.filesThere())
+}
+
+// filesThere looks for the files that the watermark names. They are noted after they are created and struck off before
+// they are removed, both with noteMu held.
+func (s *Store) filesThere() error {
+	s.noteMu.Lock()
+	defer s.noteMu.Unlock()
+	for name := range s.note.files {
+		if _, err := s.fs.Stat(s.fs.PathJoin(s.dir, name)); oserror.IsNotExist(err) {
+			return fmt.Errorf("store in %q: %s was removed while the store is open, and what is written now will be lost: "+
+				"stop the server and put the directory back from a backup", s.dir, name)
+		}
+	}
+	return nil
 }
 
 var _ store.Prober = (*Store)(nil)

@@ -52,6 +52,28 @@ func TestAWriteThatDoesNotEndTurnsHealthRed(t *testing.T) {
 	})
 }
 
+// TestAProbeFindsThatFilesAreGone removes the directory of an open store, or one of its files.
+func TestAProbeFindsThatFilesAreGone(t *testing.T) {
+	for _, part := range []string{"", ".log", "marker.manifest", "MANIFEST-"} {
+		fs := vfs.NewMem()
+		s := openMem(t, fs, Options{})
+		if err := s.Probe(t.Context(), 0); err != nil {
+			t.Fatalf("Probe() of a sound store = %v", err)
+		}
+		for name := range s.note.files {
+			if strings.Contains(name, part) {
+				if err := fs.Remove("data/weir/" + name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := s.Probe(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "was removed") {
+			t.Errorf("Probe() without %q = %v, want an error", part, err)
+		}
+		_ = s.Close()
+	}
+}
+
 // TestABrokenStoreStaysBroken does without a disk that fails, which would leave goroutines behind.
 func TestABrokenStoreStaysBroken(t *testing.T) {
 	var told []error
