@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,8 +96,27 @@ func checkToken(dec *jsontext.Decoder, tok jsontext.Token, nul bool) *problem {
 	case nul && tok.Kind() == '"' && strings.IndexByte(tok.String(), 0) >= 0 && !isUsers(dec.StackPointer()):
 		p := newProblem("bad_encoding", fmt.Sprintf("%s has a NUL before byte %d", fieldOf(dec.StackPointer()), dec.InputOffset()), "leave it out")
 		return p.at(dec.StackPointer(), tok.String())
+	case tok.Kind() == '"' && isEarly(tok.String()) && isTime(dec.StackPointer()):
+		p := newProblem("bad_time", fmt.Sprintf("%s: %s is before 1970", fieldOf(dec.StackPointer()), shorten(tok.String())), "name a later time, or leave the field out")
+		return p.at(dec.StackPointer(), tok.String())
 	}
 	return nil
+}
+
+// isEarly reports whether a text begins with a date before 1970. Among those is
+// the zero time of Go, which would count as a field that is not there.
+func isEarly(text string) bool {
+	day, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))])
+	return err == nil && day.Year() < 1970
+}
+
+// isTime reports whether a field of a request is a time: by its name, at the top or in the bulk action of a schedule.
+func isTime(p jsontext.Pointer) bool {
+	switch p.LastToken() {
+	case "at", "deadline", "expires_at", "from", "since", "start_at", "to", "until":
+		return p.Parent() == "" || p.Parent() == "/bulk_action"
+	}
+	return false
 }
 
 func checkNumber(dec *jsontext.Decoder, text string) *problem {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -156,6 +158,7 @@ func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 	var bad weir.InputError
 	checkText(&bad, "name", n.Name)
 	checkText(&bad, "tenant", d.Tenant)
+	checkLabels(&bad, n.Labels)
 	s.checkSteps(d.Tenant, n.Steps, n.Params, &bad)
 	if n.StartAt != "" {
 		at, note, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, now)
@@ -232,16 +235,29 @@ func (s *Service) checkByEngine(d *draft) error {
 	return s.engine.CheckSpec(spec)
 }
 
+// checkLabels checks the names and values of labels, which lists and logs show as they are.
+func checkLabels(bad *weir.InputError, labels map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		checkPrintable(bad, fmt.Sprintf("labels[%.64q]", name), name)
+		checkPrintable(bad, fmt.Sprintf("labels[%.64q]", name), labels[name])
+	}
+}
+
 func checkText(bad *weir.InputError, field, text string) {
+	if checkPrintable(bad, field, text) && len(text) > 128 {
+		bad.Add("bad_text", field, fmt.Sprintf("has %d bytes, more than 128", len(text)), "shorten it")
+	}
+}
+
+// checkPrintable refuses control characters and what is not UTF-8, and reports whether there is none.
+func checkPrintable(bad *weir.InputError, field, text string) bool {
 	for i, r := range text {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
 			bad.Add("bad_text", field, fmt.Sprintf("has a control character, or is not UTF-8, at byte %d", i), "use printable characters")
-			return
+			return false
 		}
 	}
-	if len(text) > 128 {
-		bad.Add("bad_text", field, fmt.Sprintf("has %d bytes, more than 128", len(text)), "shorten it")
-	}
+	return true
 }
 
 // once is which bulk action was made by a key.
