@@ -19,7 +19,7 @@ type Action struct {
 	Resource string            `json:"resource,omitempty" doc:"What it uses. Default: one of its own name"`
 	Schema   json.RawMessage   `json:"schema,omitempty" doc:"JSON schema that items have to fit"`
 	Tenants  []string          `json:"tenants,omitempty" nullable:"false" doc:"Who may use it. Default: all"`
-	Disabled bool              `json:"disabled,omitempty"`
+	Disabled bool              `json:"disabled,omitempty" doc:"Nothing new can use it. Bulk actions that have it go on: pause or cancel them to end the calls"`
 	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Its work can be undone"`
 	Provenance
 	File *Action `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`

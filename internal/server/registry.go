@@ -21,7 +21,7 @@ func (s *Server) actionRoutes() {
 		"All nodes use it within a second, also for the calls of bulk actions that run. A secret sent as `[secret]` stays as it is. "+
 			"It comes before an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys for tenants make actions for their tenants only."), s.putAction)
 	add(s, n.delete("Delete an action",
-		"If the configuration file has an action of this name, that one holds again. Otherwise nothing new can use it; bulk actions that have it go on."), s.deleteAction)
+		"If the configuration file has an action of this name, that one holds again. Otherwise nothing new can use it; bulk actions that have it go on: pause or cancel them to end the calls."), s.deleteAction)
 	add(s, n.test(access.Submit, "Send a made-up batch to an action",
 		"One signed call, a dry run unless said otherwise. The answer shows what was sent and what came back, what would become of each item, and what is wrong with the answer. "+
 			"Actions of the program are not run dry: they would do their work."), s.testAction)
