@@ -106,8 +106,11 @@ func checkToken(dec *jsontext.Decoder, tok jsontext.Token, nul bool) *problem {
 // isEarly reports whether a text begins with a date before 1970. Among those is
 // the zero time of Go, which would count as a field that is not there.
 func isEarly(text string) bool {
-	day, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))])
-	return err == nil && day.Year() < 1970
+	if len(text) < len(time.DateOnly) || text[4] != '-' || text[:4] >= "1970" { // most texts
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
+	return err == nil
 }
 
 // isTime reports whether a field of a request is a time: by its name, at the top or in the bulk action of a schedule.
