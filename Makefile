@@ -18,7 +18,7 @@ CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # smaller and never skips one. LONG names tests of theirs that play minutes of fake time, kill processes or go
 # through every operation of a file system one by one: what they use others race. The first mostly waits.
 RACE    ?= ./store/redisstore ./engine ./store/... ./internal/execute
-LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent|ReduceAndRetryOfAShared|HugeBulkActionIsShared
+LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent|ManifestIsNeverSilent|ReduceAndRetryOfAShared|HugeBulkActionIsShared
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
 WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
 # Packages whose benchmarks carry a published figure; those that are there.
