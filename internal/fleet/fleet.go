@@ -4,7 +4,10 @@ package fleet
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -150,6 +153,23 @@ func (n *Node) Stop() {
 		t.Errorf("node %d was told to stop: %v\n%s", n.number, n.process.err, gist(n.log()))
 	}
 }
+
+// Kept lists the partitions that the node's process has taken and not handed over.
+func (n *Node) Kept() (partitions []string) {
+	raw, err := os.ReadFile(n.log())
+	if err != nil {
+		n.fleet.t.Fatal(err)
+	}
+	for _, m := range tookOrGave.FindAllStringSubmatch(string(raw), -1) {
+		partitions = slices.DeleteFunc(partitions, func(p string) bool { return p == m[2] })
+		if m[1] == "taken" {
+			partitions = append(partitions, m[2])
+		}
+	}
+	return partitions
+}
+
+var tookOrGave = regexp.MustCompile(`msg="partition (taken|handed over)" partition=(\d+)`)
 
 // Disturb tells the judge that something was done to the node that may make it
 // and others repeat calls for so many items.

@@ -70,6 +70,9 @@ func TestARollingRestartRepeatsNothing(t *testing.T) {
 		began := time.Now()
 		n.Stop()
 		stopped := time.Since(began)
+		if kept := n.Kept(); len(kept) > 0 {
+			t.Errorf("the node stopped and did not hand over partitions %v: they wait for its leases to end", kept)
+		}
 		n.Start()
 		t.Logf("stopped in %v, up again in %v", ms(stopped), ms(time.Since(began)-stopped))
 		while(700 * time.Millisecond)
@@ -80,10 +83,5 @@ func TestARollingRestartRepeatsNothing(t *testing.T) {
 	t.Logf("longest pauses: %v", gaps[:3])
 	if v.Stats.Repeats != 0 {
 		t.Errorf("%d repeats", v.Stats.Repeats)
-	}
-	// A lease is renewed every third of it: one that is not given back lasts two thirds more at least.
-	// On an idle machine the longest pause is 100 ms.
-	if longest := gaps[0].Long; longest >= lease*2/3 {
-		t.Errorf("a partition stood still for %v: it was not handed over", longest)
 	}
 }
