@@ -117,7 +117,7 @@ func TestWhatIsWrongWithATemplateIsToldWhenItIsMade(t *testing.T) {
 		{"an unknown action", "x", `{"bulk_action":{"steps":[{"action":"awrd"}]}}`, "bulk_action.steps[0].action unknown_action"},
 		{"a bad expression", "x", `{"bulk_action":{"steps":[{"action":"award","when":"1 +"}]}}`, "bulk_action.steps[0].when bad_expression"},
 		{
-			"what is of one bulk action", "x", `{"bulk_action":{"steps":[{"action":"award"}],"tenant":"acme","template":"y","items":[{"id":"u1"}],"start":true,"zone":"UTC","deadline":"2999-01-01T00:00:00Z"}}`,
+			"what is of one bulk action", "x", `{"bulk_action":{"steps":[{"action":"award"}],"tenant":"acme","template":"y","items":[{"id":"u1"}],"start":true,"zone":"UTC","deadline":"` + time.Now().AddDate(1, 0, 0).Format(time.RFC3339) + `"}}`,
 			"bulk_action.template bad_value; bulk_action.tenant bad_value; bulk_action.items bad_value; bulk_action.start bad_value; bulk_action.zone bad_value; bulk_action.deadline bad_value",
 		},
 		{"another's tenant", "x", `{"tenant":"beta",` + steps + `}`, "tenant bad_value"},
