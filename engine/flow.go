@@ -28,7 +28,7 @@ type control struct {
 	bearable int           // as last set
 	blocked  int64         // until when the downstream asked to be left alone
 	failing  string        // code of the last call that failed; empty: one has succeeded since
-	wrong    bool          // every call will fail like the last one until somebody mends the setup
+	wrong    bool          // every call will fail until the configuration is fixed
 	byHand   *weir.Circuit // what a person has set; nil: nothing
 	told     holds         // what was logged last
 }

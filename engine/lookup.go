@@ -29,8 +29,9 @@ const (
 	lookupAhead  = 64 // that are looked into before the first of them is shown
 )
 
-// Lookup yields the items of that id in all bulk actions, the newest first. It opens the blocks that may have the id, and all blocks
-// of bulk actions that were accepted by a version that did not note which do.
+// Lookup yields the items with that id in all bulk actions, newest first. It opens
+// only the blocks that may contain the id, or every block of a bulk action that
+// was accepted before those were recorded.
 func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		ids, err := e.IDs(ctx)

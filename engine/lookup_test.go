@@ -292,7 +292,7 @@ func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
 	})
 }
 
-// Until another node takes the partitions of one that died, nobody reads what is accepted.
+// After a node dies, nobody reads new submissions until another node owns its partitions.
 func TestWhatNobodyHasReadYetIsListedAndFound(t *testing.T) {
 	e, err := engine.Open(t.Context(), memory(), engine.Options{})
 	if err != nil {

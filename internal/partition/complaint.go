@@ -20,7 +20,7 @@ type Complaint struct {
 	// Rejected: the endpoint rejected a call of several items as a whole. That is
 	// a failure only of an endpoint that has done nothing right yet.
 	Rejected bool
-	// Misconfigured: it failed, and every call will until somebody mends the setup.
+	// Misconfigured: it failed, and every call will until the configuration is fixed.
 	Misconfigured bool
 	// Code of the failure, if it failed or was rejected.
 	Code string

@@ -368,7 +368,7 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return newProblem("not_found", "there is no such thing, or it is not yours", "check the id")
 	case errors.Is(err, store.ErrCorrupt):
-		return newProblem("damaged", "parts of it are missing in the store, or cannot be read", "ask whoever operates this server: the log names the parts, weir doctor looks for more")
+		return newProblem("damaged", "parts of it are missing from the store or cannot be read", "ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
 	case errors.Is(err, weir.ErrConflict):
 		return newProblem("idempotency_conflict", err.Error(), "use another key for other content")
 	case errors.Is(err, weir.ErrEnded):

@@ -117,6 +117,6 @@ var meanings = map[string]meaning{
 	"overloaded":        {"The bodies of other requests take all the memory that bodies may (limits.memory). Nothing was done.", "Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},
 	"draining":          {"This server is stopping. Reading is still possible.", "Ask again: another one takes over."},
 	"storage_low":       {"The store is low on space. Nothing new is accepted; what was accepted goes on, and reading too.", "Free space, or delete what is no longer needed."},
-	"damaged":           {"Parts of it are missing in the store, or cannot be read.", "Ask whoever operates the server: its log names the parts, and `weir doctor` looks for more."},
+	"damaged":           {"Parts of it are missing from the store or cannot be read.", "Ask the operator of the server. The log names the missing parts, and `weir doctor` checks for more."},
 	"internal":          {"Something went wrong that should not have.", "Try again. If it stays, tell whoever operates the server the request id."},
 }
