@@ -91,7 +91,8 @@ func (m *Machine) atRisk() bool {
 		return true
 	}
 	for _, b := range m.bulks { // any of them: order does not reach the output
-		if b.risk > 0 && b.unopened() > 0 || b.risky > 0 {
+		unseen := b.problem != "" && m.tenure.risky
+		if unseen || b.risk > 0 && b.unopened() > 0 || b.risky > 0 {
 			return true
 		}
 	}
@@ -153,7 +154,7 @@ func (m *Machine) mark(now int64, s *step) {
 
 // noteStart has the next commit write that the task may be running.
 func (m *Machine) noteStart(r *retryTask) {
-	r.started = true
+	r.started, r.mark = true, m.gen
 	m.dirty(r.l)
 	m.gen.marks = append(m.gen.marks, r)
 }
@@ -161,10 +162,12 @@ func (m *Machine) noteStart(r *retryTask) {
 // markDurable lets tasks start whose marks are durable.
 func (m *Machine) markDurable(now int64, g *generation) {
 	for _, r := range g.marks {
-		if s := r.at; s.marking == r {
+		switch s := r.at; {
+		case r.mark != g: // taken back, and set again since
+		case s.marking == r:
 			s.marking, s.marked = nil, r
 			m.offer(now, s)
-		} else if m.trial.task == r {
+		case m.trial.task == r && m.trial.stage == trialMarking:
 			m.trial.stage = trialMarked
 		}
 	}

@@ -2,7 +2,9 @@ package partition
 
 import (
 	"errors"
+	"slices"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
@@ -17,6 +19,9 @@ type Tenure struct {
 	// AtRisk says that items were left that may have been in flight when a process
 	// died, or whose tasks did not end in time: the next owner marks them, too.
 	AtRisk bool `json:"at_risk,omitempty"`
+	// Unseen are the bulk actions whose actions the owner does not know, if the one
+	// before died: the marks that it left are still to be judged.
+	Unseen []weir.BulkID `json:"unseen,omitempty"`
 }
 
 // tenure is how far the machine is with the record of its own.
@@ -25,6 +30,7 @@ type tenure struct {
 	crashed bool  // the owner before did not hand the partition over
 	risky   bool  // items may have been in flight when a process died
 	since   int64 // when the partition was loaded
+	unseen  []weir.BulkID
 }
 
 type tenureStage uint8
@@ -52,7 +58,22 @@ func (m *Machine) loadTenure(now int64, rows Rows) error {
 	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own has not died
 	m.tenure.crashed = m.tenure.crashed || planted.Is(planted.BlameWithoutDeath)
 	m.tenure.risky = m.cfg.Node != "" && (!t.Ended || t.AtRisk)
+	m.tenure.unseen = t.Unseen
 	return nil
+}
+
+// lost reports whether an owner that ran the bulk action died, and nobody has judged its marks.
+func (t *tenure) lost(id weir.BulkID) bool { return t.crashed || slices.Contains(t.unseen, id) }
+
+// unseen lists the bulk actions whose marks this owner could not judge.
+func (m *Machine) unseen() (ids []weir.BulkID) {
+	for id, b := range m.bulks {
+		if b.problem != "" && m.tenure.lost(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // beginTenure records the tenure once there is something to run.
@@ -72,7 +93,7 @@ func (m *Machine) Close() bool {
 	switch m.tenure.stage {
 	case tenureHeld:
 		m.tenure.stage = tenureWriting
-		m.gen.tenure = &Tenure{Node: m.cfg.Node, Ended: true, AtRisk: m.atRisk()}
+		m.gen.tenure = &Tenure{Node: m.cfg.Node, Ended: true, AtRisk: m.atRisk(), Unseen: m.unseen()}
 		return false
 	case tenureWriting:
 		return false

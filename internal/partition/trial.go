@@ -72,7 +72,7 @@ func (t *trial) alone() bool {
 // examine says what a task that was loaded is suspected of. If a process died
 // after its mark was written it is one step closer to being guilty.
 func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
-	if !started || !m.tenure.crashed {
+	if !started || !m.tenure.lost(r.at.bulk.spec.ID) {
 		return []*retryTask{r}
 	}
 	was := r.crashes

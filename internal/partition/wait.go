@@ -22,6 +22,7 @@ type retryTask struct {
 	counted bool        // in its lane's waiting items
 	crashes int         // processes that ended while it ran under a mark; see trial.go
 	started bool        // a mark says that it may be running
+	mark    *generation // what carries the last mark
 	unquiet int         // times that its node did not become quiet for it
 	waited  int         // times that it got no permit while it was marked
 	made    *generation // what carries the result of the attempt before; nil: that is durable
