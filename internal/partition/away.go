@@ -73,6 +73,7 @@ func (m *Machine) obey(now int64, o *Orders) error {
 	case b == nil:
 		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}})
 		m.writeSpec(b)
+		m.confirmFirst(now, b)
 	}
 	if !b.away() || o.Number <= b.shard.away.seen {
 		return nil

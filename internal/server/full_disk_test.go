@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -104,7 +105,7 @@ func TestWorkInFlightSurvivesAFullDisk(t *testing.T) {
 	n.Eventually("a write has met the full disk, and creates are refused", func() bool {
 		resp := n.Request(t.Context(), "GET", "/readyz", "", nil)
 		defer resp.Body.Close()
-		return disk.refused.Load() > 3 && resp.StatusCode == 503
+		return disk.refused.Load() > 3 && resp.StatusCode == http.StatusServiceUnavailable
 	})
 	n.Call("POST", "/v1/bulk-actions", body, 507, nil)
 	n.Call("GET", "/v1/bulk-actions/"+b.ID, "", 200, nil)
@@ -116,6 +117,6 @@ func TestWorkInFlightSurvivesAFullDisk(t *testing.T) {
 	n.Eventually("creates are taken again", func() bool {
 		resp := n.Request(t.Context(), "POST", "/v1/bulk-actions", body, nil)
 		defer resp.Body.Close()
-		return resp.StatusCode == 201
+		return resp.StatusCode == http.StatusCreated
 	})
 }

@@ -32,6 +32,7 @@ type account struct {
 	by       []int     // owner of each commit, by number - 1
 	bereaved bool      // its last owner left calls behind
 	closed   bool      // its last owner handed it over
+	unjudged []*truth  // what a death before is still to be judged for: later owners did not know the actions
 	inbox    []inboxed // every message ever, by sequence number - 1
 	lanes    orders    // that were acknowledged
 }

@@ -33,6 +33,7 @@ type owner struct {
 	stopped   bool
 	doubted   bool // the lease may be lost
 	inherited bool // the owner before handed the partition over
+	unjudged  []*truth
 	hushed    bool // another's suspect is to run alone on the node
 	abandoned bool
 	gone      bool
@@ -91,6 +92,7 @@ func (o *owner) begin() {
 	o.w.tookOver(o)
 	a := &o.w.ledger.parts[o.partition]
 	o.inherited, a.closed = a.closed, false
+	o.unjudged, a.unjudged = a.unjudged, nil
 	o.put(func() {})
 	o.readInbox()
 	o.node.after(o.w.plan.lease/3, o.keepLease)
@@ -288,7 +290,8 @@ func (o *owner) stop() {
 // handOver gives the lease back.
 func (o *owner) handOver() {
 	o.clean = o.machine.InFlight() == 0
-	o.w.ledger.parts[o.partition].closed = true
+	a := &o.w.ledger.parts[o.partition]
+	a.closed, a.unjudged = true, o.unseen()
 	if !o.clean {
 		o.w.outlived++
 	}

@@ -119,9 +119,21 @@ func (w *World) checkTrial(c *call) {
 // lastTrial is how many deaths an item is suspected of when it has to run alone.
 const lastTrial = 3
 
-// checkBlame: nothing is suspected of a death unless the owner before was lost.
+// unseen lists the bulk actions that the owner hands over as the death before left them.
+func (o *owner) unseen() (bulks []*truth) {
+	for _, b := range o.w.bulks {
+		lost := !o.inherited || slices.Contains(o.unjudged, b)
+		if lost && o.node.steps(b.spec.Chain) == nil {
+			bulks = append(bulks, b)
+		}
+	}
+	return bulks
+}
+
+// checkBlame: nothing is suspected of a death unless the owner before was lost, or
+// those since then did not know the action.
 func (w *World) checkBlame(o *owner, b *truth, no uint32, item int, r *block.Retry) {
-	if !o.inherited || r.Crashes == 0 {
+	if !o.inherited || r.Crashes == 0 || slices.Contains(o.unjudged, b) {
 		return
 	}
 	old := b.retry(no, uint16(item), int(r.Step))
