@@ -29,9 +29,9 @@ type track struct {
 
 // speed is how many items a second ended at a step, lately.
 type speed struct {
-	at   time.Time
-	seen int64
-	rate float64
+	since, at time.Time
+	seen      int64
+	rate      float64
 }
 
 // note takes newer progress, received at a time.
@@ -49,8 +49,8 @@ func (t *track) note(at time.Time, p weir.Progress) {
 const memory = 3 * time.Second
 
 func (s *speed) note(at time.Time, seen int64) {
-	if s.at.IsZero() {
-		s.at, s.seen = at, seen
+	if s.at.IsZero() || s.rate == 0 && seen == s.seen {
+		s.since, s.at, s.seen = at, at, seen
 		return
 	}
 	took := at.Sub(s.at)
@@ -58,11 +58,7 @@ func (s *speed) note(at time.Time, seen int64) {
 		return
 	}
 	lately := float64(seen-s.seen) / took.Seconds()
-	if s.rate == 0 {
-		s.rate = lately
-	} else {
-		s.rate += (lately - s.rate) * min(1, took.Seconds()/memory.Seconds())
-	}
+	s.rate += (lately - s.rate) * took.Seconds() / max(took, min(memory, at.Sub(s.since))).Seconds()
 	s.at, s.seen = at, seen
 }
 
