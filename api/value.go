@@ -17,7 +17,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration; write it with its unit, as in 90s or 1h30m", text)
+		return fmt.Errorf("%q is not a duration; write it with its unit, as in 90s or 1h30m", text)
 	}
 	*d = Duration(v)
 	return nil

@@ -42,7 +42,7 @@ func New(o Options) (*Client, error) {
 	case err != nil:
 		return nil, errors.New("client: the server's address is no URL; write it as in https://weir.example.com")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("client: %q is no address of a server; write it as in https://weir.example.com", u.Redacted())
+		return nil, fmt.Errorf("client: %q is not an address of a server; write it as in https://weir.example.com", u.Redacted())
 	case u.User != nil:
 		return nil, errors.New("client: the server's address holds a user; give the API key as Key instead")
 	case strings.ContainsAny(o.Key, "\r\n\x00 "):

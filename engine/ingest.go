@@ -248,7 +248,7 @@ func checkJSON(no int64, id, data []byte) error {
 	}
 	return &weir.FieldError{
 		Code: "bad_json", Field: fmt.Sprintf("items[%d].data", no),
-		Problem: fmt.Sprintf("the document of %q is no valid JSON", id),
+		Problem: fmt.Sprintf("the document of %q is not valid JSON", id),
 		Fix:     "send one JSON value with unique member names in valid UTF-8",
 	}
 }

@@ -292,7 +292,7 @@ func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
 	})
 }
 
-// After a node dies, nobody reads new submissions until another node owns its partitions.
+// After a node dies, new submissions are not read until another node takes over its partitions.
 func TestWhatNobodyHasReadYetIsListedAndFound(t *testing.T) {
 	e, err := engine.Open(t.Context(), memory(), engine.Options{})
 	if err != nil {

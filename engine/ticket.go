@@ -142,7 +142,7 @@ func checkDeadline(c *partition.Created, at, now time.Time, bad *weir.InputError
 	case at.Before(now):
 		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", at), "choose a later time")
 	case at.After(now.AddDate(10, 0, 0)): // also what does not fit into UnixNano
-		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at), "choose an earlier time, or leave it out if there is none")
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at), "choose an earlier time, or leave it out to have no deadline")
 	}
 }
 

@@ -133,7 +133,7 @@ func (k *Key) like(o *Key) bool {
 func (n *NewKey) check(by Principal, now time.Time) error {
 	bad := &weir.InputError{}
 	if !isName(n.Name) {
-		bad.Add("bad_text", "name", fmt.Sprintf("%.40q is no name", n.Name),
+		bad.Add("bad_text", "name", fmt.Sprintf("%.40q is not a name", n.Name),
 			fmt.Sprintf("write 1 to %d bytes without control characters that tell what the key is for", maxName))
 	}
 	if len(n.Scopes) == 0 {
@@ -165,7 +165,7 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	for i, t := range n.Tenants {
 		switch field := fmt.Sprintf("tenants[%d]", i); {
 		case !isName(t):
-			bad.Add("bad_text", field, fmt.Sprintf("%.40q is no name of a tenant", t), fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
+			bad.Add("bad_text", field, fmt.Sprintf("%.40q is not a tenant name", t), fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
 		case !by.Sees(t):
 			bad.Add("missing_scope", field, fmt.Sprintf("your own key does not see %q", t), "name tenants that your key sees")
 		}

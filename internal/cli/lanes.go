@@ -167,7 +167,7 @@ func (f *outputFormat) bind(fs *pflag.FlagSet) {
 // Set implements pflag.Value.
 func (f *outputFormat) Set(s string) error {
 	if *f = outputFormat(s); *f != asTable && *f != asJSON {
-		return fmt.Errorf("%q is no format; write table or json", s)
+		return fmt.Errorf("%q is not a format; use table or json", s)
 	}
 	return nil
 }

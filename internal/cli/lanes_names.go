@@ -13,7 +13,7 @@ import (
 // parseLane reads the name of a lane.
 func parseLane(text string) (id weir.LaneID, err error) {
 	if id.UnmarshalText([]byte(text)) != nil {
-		return id, badUsage("write partition and resource, as in p03/send-message", "%q is no lane", text)
+		return id, badUsage("write partition and resource, as in p03/send-message", "%q is not a lane", text)
 	}
 	return id, nil
 }

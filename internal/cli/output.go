@@ -40,7 +40,7 @@ func (o *output) Set(s string) error {
 		*o = x
 		return nil
 	}
-	return fmt.Errorf("%q is no format; write table, json, ndjson, csv or id", s)
+	return fmt.Errorf("%q is not a format; use table, json, ndjson, csv or id", s)
 }
 
 // String implements pflag.Value.

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/fault"
+	"github.com/weirhq/weir/internal/partition"
 )
 
 // track is one bulk action that is being watched.
@@ -20,46 +21,22 @@ type track struct {
 	open  func(context.Context) (*engine.BulkAction, error)
 	bulk  *engine.BulkAction // nil until open has returned it
 	now   weir.Progress
-	since time.Time       // errors before it are of an earlier process
-	speed []speed         // per step
-	told  map[string]bool // kinds of errors
+	since time.Time          // errors before it are of an earlier process
+	speed []partition.Lately // by step
+	told  map[string]bool    // kinds of errors
 	// paused is what was last asked for by key.
 	paused bool
-}
-
-// speed is how many items a second ended at a step, lately.
-type speed struct {
-	since, at time.Time
-	seen      int64
-	rate      float64
 }
 
 // note takes newer progress, received at a time.
 func (t *track) note(at time.Time, p weir.Progress) {
 	t.now = p
 	if t.speed == nil {
-		t.speed = make([]speed, len(p.Steps))
+		t.speed = make([]partition.Lately, len(p.Steps))
 	}
 	for i := range p.Steps {
-		t.speed[i].note(at, passed(p.Steps[i]))
+		t.speed[i].Note(at.UnixNano(), passed(p.Steps[i]))
 	}
-}
-
-// memory is how far back a speed looks.
-const memory = 3 * time.Second
-
-func (s *speed) note(at time.Time, seen int64) {
-	if s.at.IsZero() || s.rate == 0 && seen == s.seen {
-		s.since, s.at, s.seen = at, at, seen
-		return
-	}
-	took := at.Sub(s.at)
-	if took < 200*time.Millisecond {
-		return
-	}
-	lately := float64(seen-s.seen) / took.Seconds()
-	s.rate += (lately - s.rate) * took.Seconds() / max(took, min(memory, at.Sub(s.since))).Seconds()
-	s.at, s.seen = at, seen
 }
 
 // passed is how many items have ended at a step.
@@ -123,7 +100,7 @@ func (t *track) stepLines(p paint, wide int) (lines []string) {
 		}
 		pace := ""
 		if i < len(t.speed) {
-			pace = perSecond(t.speed[i].rate)
+			pace = perSecond(t.speed[i].Rate)
 			if s.Resource.Rate > 0 {
 				pace += " of " + strings.TrimSuffix(perSecond(float64(s.Resource.Rate)), "/s")
 			}
@@ -144,7 +121,7 @@ func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 		c, last := t.now.Counts, len(t.speed)-1
 		pace := ""
 		if last >= 0 {
-			pace = perSecond(t.speed[last].rate)
+			pace = perSecond(t.speed[last].Rate)
 		}
 		if t.now.State.Final() {
 			pace = endMark(p, c) + " in " + span(t.now.Finished.Sub(t.now.Started))

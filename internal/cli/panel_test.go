@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/internal/service"
@@ -23,7 +24,7 @@ func halfway() *track {
 		Counts:    weir.Counts{Total: 1000, Ready: 350, Waiting: 20, InFlight: 30, Done: 590, Failed: 10},
 		Steps:     []weir.StepCounts{{Done: 790, Failed: 10}, {Done: 590}},
 		Remaining: 35*time.Minute + 19*time.Second, WaitingOn: []string{"rate", "retry"},
-	}, speed: []speed{{rate: 499}, {rate: 299}}}
+	}, speed: []partition.Lately{{Rate: 499}, {Rate: 299}}}
 }
 
 func TestPanelShowsStepsCountsAndCause(t *testing.T) {
@@ -69,20 +70,14 @@ func TestPanelBeforeAnythingIsKnown(t *testing.T) {
 	}
 }
 
-func TestSpeedFollowsWhatHappens(t *testing.T) {
-	var s speed
-	now := time.Unix(100, 0)
-	for i := range 50 {
-		s.note(now.Add(time.Duration(i)*time.Second), int64(i*500))
+func TestTheFirstRatesAreMeansFromTheStart(t *testing.T) {
+	tr, now := &track{}, time.Unix(100, 0)
+	for i := range 7 { // 1,500 a second, and a task more at the first look
+		done := int64(300*i + min(i, 1)*20)
+		tr.note(now.Add(time.Duration(i)*200*time.Millisecond), weir.Progress{Steps: []weir.StepCounts{{Done: done}}})
 	}
-	if s.rate < 499 || s.rate > 501 {
-		t.Errorf("rate = %v, want 500", s.rate)
-	}
-	for i := 50; i < 70; i++ {
-		s.note(now.Add(time.Duration(i)*time.Second), 49*500)
-	}
-	if s.rate > 1 {
-		t.Errorf("rate after a standstill = %v, want about 0", s.rate)
+	if got := tr.speed[0].Rate; got < 1500 || got > 1520 {
+		t.Errorf("rate after 1.2 s = %v, want the mean, 1517", got)
 	}
 }
 

@@ -28,7 +28,7 @@ func forecastCommand() command {
 					name, rate, _ := strings.Cut(text, "=")
 					var r api.Rate
 					if err := r.UnmarshalText([]byte(rate)); err != nil || name == "" {
-						return badUsage("write it as in send-message=450/s", "--rate: %q is no resource and rate", text)
+						return badUsage("write it as in send-message=450/s", "--rate: %q is not a resource and rate", text)
 					}
 					if req.Rates == nil {
 						req.Rates = map[string]api.Rate{}

@@ -57,7 +57,7 @@ func ago(flag, text string) (time.Time, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return time.Time{}, badUsage("write it as in 24h or 2030-01-31T18:00:00Z", "%s: %q is no moment", flag, text)
+		return time.Time{}, badUsage("write it as in 24h or 2030-01-31T18:00:00Z", "%s: %q is not a moment", flag, text)
 	}
 	return time.Now().Add(-d).UTC(), nil
 }

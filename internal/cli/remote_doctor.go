@@ -67,7 +67,7 @@ func (l *link) look(ctx context.Context, path string) (h health, err error) {
 	}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if kind != "application/json" || json.Unmarshal(raw, &h.Health) != nil || h.Status == "" {
-		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("what answers " + path + " with " + a.Status + " is no weir")}
+		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("what answers " + path + " with " + a.Status + " is not a weir server")}
 	}
 	h.status = a.Status
 	h.at, _ = http.ParseTime(a.Header.Get("Date")) // zero: not told

@@ -184,7 +184,7 @@ func parseWorkers(text string, w model.Workers) (model.Workers, error) {
 		most, err2 = strconv.Atoi(high)
 	}
 	if err1 != nil || err2 != nil || start < 1 || most < start {
-		return w, badUsage("write 8..64 for 8 at first and at most 64, or 8 for always 8", "--workers: %q is no number and no range of workers", text)
+		return w, badUsage("write 8..64 for 8 at first and at most 64, or 8 for always 8", "--workers: %q is neither a number nor a range of workers", text)
 	}
 	w.Start, w.Max, w.Min = start, most, min(max(w.Min, 1), start)
 	if !ranged {
@@ -198,7 +198,7 @@ func parseFactor(text string) (float64, error) {
 	number, found := strings.CutSuffix(text, "x")
 	f, err := strconv.ParseFloat(number, 64)
 	if !found || err != nil || !(f > 0 && f <= 1000) {
-		return 0, badUsage("write it as in 2x or 0.5x, at most 1000x", "--load: %q is no multiple of the load", text)
+		return 0, badUsage("write it as in 2x or 0.5x, at most 1000x", "--load: %q is not a multiple of the load", text)
 	}
 	return f, nil
 }

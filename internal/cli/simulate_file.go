@@ -140,7 +140,7 @@ func readAs(t reflect.Type, text string) error {
 	}
 	if k := t.Kind(); k == reflect.Int || k == reflect.Int64 || k == reflect.Uint64 {
 		if _, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64); err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func (o *simulateOptions) atServer(ctx context.Context, env *Env, fs *pflag.Flag
 	if o.workers != "" {
 		n, err := strconv.Atoi(o.workers)
 		if err != nil || n < 1 {
-			return badUsage("write the most of each lane, as in 32", "--workers: %q is no number of workers", o.workers)
+			return badUsage("write the most of each lane, as in 32", "--workers: %q is not a number of workers", o.workers)
 		}
 		what.Workers = n
 	}

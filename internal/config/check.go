@@ -82,7 +82,7 @@ func checkStore(s *Server, fault faultAt) {
 	}
 	for _, r := range s.Stage {
 		if r <= ' ' || r >= 0x7f || r == '{' || r == '}' || r == ':' || len(s.Stage) > 64 {
-			fault("stage", fmt.Sprintf("%q is no name", s.Stage), "use up to 64 letters, digits and dashes")
+			fault("stage", fmt.Sprintf("%q is not a name", s.Stage), "use up to 64 letters, digits and dashes")
 			break
 		}
 	}
@@ -201,7 +201,7 @@ func checkConnections(s *Server, fault faultAt) {
 	for _, name := range slices.Sorted(maps.Keys(s.Connections)) {
 		c, key := s.Connections[name], "connections."+name
 		if !slices.Contains(connectionKinds, c.Kind) {
-			fault(key+".kind", fmt.Sprintf("%q is no kind of connection", c.Kind), "write one of "+strings.Join(connectionKinds, ", "))
+			fault(key+".kind", fmt.Sprintf("%q is not a kind of connection", c.Kind), "write one of "+strings.Join(connectionKinds, ", "))
 		}
 		if c.Address == "" {
 			fault(key, "has no address", "write where it leads, as in address: db.example.com:5432")

@@ -63,7 +63,7 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 		{"a rate per fortnight", start + "    rate: 5/fortnight\n", `:4: rate: rate "5/fortnight": unknown unit "fortnight"; write /s, /m or /h`},
 		{"a span of ten days", start + "    timeout: 240h\n", ":4: timeout: 240h is not above 0s and at most 24h; write it as in 5s, 2m or 1h30m"},
 		{"a negative span", start + "    timeout: -5s\n", ":4: timeout: -5s is not above 0s and at most 24h; write it as in 5s, 2m or 1h30m"},
-		{"no span at all", start + "    timeout: soon\n", `:4: timeout: "soon" is no time span; write it as in 5s, 2m or 1h30m`},
+		{"no span at all", start + "    timeout: soon\n", `:4: timeout: "soon" is not a time span; write it as in 5s, 2m or 1h30m`},
 		{"a batch of none", start + "    batch: 0\n", ":4: batch: 0 is not a whole number between 1 and 1000"},
 		{"a million retries", start + "    retries: 1000000\n", ":4: retries: 1000000 is not a whole number between 0 and 249"},
 		{"a list for a value", start + "    batch: [1]\n", ":4: batch: is not a single value"},

@@ -17,12 +17,12 @@ type Address string
 func (a *Address) Set(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return fmt.Errorf("%q is no address; write it as in 127.0.0.1:8080", s)
+		return fmt.Errorf("%q is not an address; write it as in 127.0.0.1:8080", s)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%q has no port between 0 and 65535; write it as in 127.0.0.1:8080", s)
 	} else if strings.ContainsAny(host, " /@") {
-		return fmt.Errorf("%q is no address; write it as in 127.0.0.1:%d", s, n)
+		return fmt.Errorf("%q is not an address; write it as in 127.0.0.1:%d", s, n)
 	}
 	*a = Address(s)
 	return nil
@@ -161,7 +161,7 @@ func (z *Size) Set(s string) error {
 		*z = Size(n * u.bytes)
 		return nil
 	}
-	return fmt.Errorf("%q is no size; write it as in 8MiB or 2GiB", s)
+	return fmt.Errorf("%q is not a size; write it as in 8MiB or 2GiB", s)
 }
 
 // String writes it, in the greatest unit that gives a whole number.

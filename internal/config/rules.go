@@ -144,7 +144,7 @@ func (d *Deadline) Set(s string) error {
 		return nil
 	}
 	if len(s) > 10 && s[4] == '-' {
-		return fmt.Errorf("%q is no time with a zone; write it as in 2030-01-31T18:00:00Z", s)
+		return fmt.Errorf("%q is not a time with a zone; write it as in 2030-01-31T18:00:00Z", s)
 	}
 	after, err := parseDuration(s)
 	if err != nil {

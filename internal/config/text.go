@@ -44,7 +44,7 @@ type numberText int
 func (n *numberText) Set(s string) error {
 	v, err := strconv.Atoi(s)
 	if err != nil {
-		return fmt.Errorf("%q is no whole number", s)
+		return fmt.Errorf("%q is not a whole number", s)
 	}
 	*n = numberText(v)
 	return nil

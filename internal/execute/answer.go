@@ -203,7 +203,7 @@ func (r *result) delay(o *weir.Outcome, now func() time.Time) error {
 		text, _ := jsontext.AppendUnquote(nil, r.RetryAfter) // was checked as it was read
 		wait, _ = ParseWait(string(text), now())
 	default:
-		return fmt.Errorf(`retry_after is no number of seconds, duration or date: %s`, Excerpt(r.RetryAfter, maxCode))
+		return fmt.Errorf(`retry_after is not a number of seconds, duration or date: %s`, Excerpt(r.RetryAfter, maxCode))
 	}
 	o.After = min(wait, retryMax)
 	return nil

@@ -114,7 +114,7 @@ func TestBrokenAnswerChangesNoItem(t *testing.T) {
 		{"unknown default", u1done + `],"default":"ok"}`, `default: status "ok" is none of`},
 		{"same id twice in order", u1done + `,{"id":"u1","status":"failed"}]}`, "results[1]: id has a result already"},
 		{"same id twice apart", u1done + `,{"id":"u3","status":"done"},{"id":"u3","status":"done"}]}`, "results[2]: id has a result already"},
-		{"retry_after of a wrong type", u1done + `,{"id":"u2","status":"retry","retry_after":true}]}`, "retry_after is no number"},
+		{"retry_after of a wrong type", u1done + `,{"id":"u2","status":"retry","retry_after":true}]}`, "retry_after is not a number"},
 		{"output too large", u1done + `,{"id":"u2","status":"done","output":"` + strings.Repeat("x", weir.MaxItemBytes) + `"}]}`, "output has 262146 bytes"},
 		{"over 8 MiB", u1done + strings.Repeat(" ", 8<<20) + "]}", "larger than 8 MiB"},
 	} {

@@ -78,7 +78,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance 
 	}
 	sec, err := strconv.ParseInt(ts, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%w: %s is no number of seconds", ErrUnsigned, HeaderTimestamp)
+		return fmt.Errorf("%w: %s is not a number of seconds", ErrUnsigned, HeaderTimestamp)
 	}
 	if age := now.Sub(time.Unix(sec, 0)); age > tolerance || age < -tolerance {
 		return fmt.Errorf("%w: made %v ago, tolerated are %v", ErrStale, age.Round(time.Second), tolerance)

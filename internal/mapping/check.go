@@ -61,7 +61,7 @@ func (c *check) tree(root ast.Node) {
 	}
 	for _, s := range c.steps {
 		if !c.bound[s] {
-			c.fault(s, nameOf(s)+" is no value by itself", "write "+nameOf(s)+".output or "+nameOf(s)+".done")
+			c.fault(s, nameOf(s)+" is not a value by itself", "write "+nameOf(s)+".output or "+nameOf(s)+".done")
 		}
 	}
 }

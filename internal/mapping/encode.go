@@ -65,7 +65,7 @@ func appendString(to []byte, s string) ([]byte, error) {
 func appendFloat(to []byte, f float64) ([]byte, error) {
 	switch a := math.Abs(f); {
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return to, fmt.Errorf("%v is no number that JSON has", f)
+		return to, fmt.Errorf("%v is not a number that JSON has", f)
 	case a != 0 && (a < 1e-6 || a >= 1e21):
 		return strconv.AppendFloat(to, f, 'e', -1, 64), nil
 	}

@@ -263,7 +263,7 @@ func date(_ *run, args []any) (any, error) {
 			return at, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no date as in %s", text, layouts[0])
+	return nil, fmt.Errorf("%q is not a date as in %s", text, layouts[0])
 }
 
 func format(_ *run, args []any) (any, error) {

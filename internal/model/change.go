@@ -110,7 +110,7 @@ func tenantSetters(w *World, name string) setters {
 	return setters{"weight": func(value string) error {
 		weight, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no number; 1 is what other tenants have", value)
+			return fmt.Errorf("%q is not a number; 1 is what other tenants have", value)
 		}
 		i := slices.IndexFunc(w.Tenants, func(t Tenant) bool { return t.Name == name })
 		if i < 0 {
@@ -145,7 +145,7 @@ func whole[T int | int64](to *T) func(string) error {
 	return func(s string) error {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no whole number", s)
+			return fmt.Errorf("%q is not a whole number", s)
 		}
 		*to = T(n)
 		return nil

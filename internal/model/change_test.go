@@ -47,8 +47,8 @@ func TestChangesThatCannotBeMadeSayWhy(t *testing.T) {
 		{"psuh.rate", "1/s", `there is no resource, bulk action or tenant "psuh"; the resources are push, mail; the bulk actions are push-news, mail-news`},
 		{"push.rte", "1/s", `push has no field "rte"; known are attempts, capacity, concurrency, failures`},
 		{"push.rate", "1", "push.rate: rate \"1\": missing unit; write 1/s or 1/m"},
-		{"push.concurrency", "many", `push.concurrency: "many" is no whole number`},
-		{"push-news.weight", "heavy", `"heavy" is no number; 1 is what other tenants have`},
+		{"push.concurrency", "many", `push.concurrency: "many" is not a whole number`},
+		{"push-news.weight", "heavy", `"heavy" is not a number; 1 is what other tenants have`},
 	} {
 		w := incident()
 		w.BulkActions[0].Tenant = "push-news"

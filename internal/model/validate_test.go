@@ -65,7 +65,7 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 		{new(Span), "1h30m", Span(90 * time.Minute)},
 		{new(Span), "0", Span(0)},
 		{new(Span), "5", "5 has no unit; write 5s"},
-		{new(Span), "soon", "is no time span; write it as in"},
+		{new(Span), "soon", "is not a time span; write it as in"},
 		{new(Span), "-1s", "is negative"},
 		{new(Rate), "450/s", Rate(450)},
 		{new(Rate), "30/m", Rate(0.5)},
@@ -75,7 +75,7 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 		{new(Share), "60%", Share(0.6)},
 		{new(Share), "0", Share(0)},
 		{new(Share), "0.6", "0.6 has no unit; write 0.6%"},
-		{new(Share), "half", "is no share; write it as in 5%"},
+		{new(Share), "half", "is not a share; write it as in 5%"},
 		{new(Share), "120%", "not between 0% and 100%"},
 		{new(Share), "NaN%", "not between 0% and 100%"},
 	} {

@@ -22,7 +22,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	case bare(t):
 		return fmt.Errorf("%s has no unit; write %ss", t, t)
 	case err != nil:
-		return fmt.Errorf("%q is no time span; write it as in 50ms, 5s or 1h30m", t)
+		return fmt.Errorf("%q is not a time span; write it as in 50ms, 5s or 1h30m", t)
 	case d < 0:
 		return fmt.Errorf("%s is negative; write a time span from 0s on", t)
 	}
@@ -61,7 +61,7 @@ func (s *Share) UnmarshalText(text []byte) error {
 	p, err := strconv.ParseFloat(number, 64)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is no share; write it as in 5%%", t)
+		return fmt.Errorf("%q is not a share; write it as in 5%%", t)
 	case !found && p != 0:
 		return fmt.Errorf("%s has no unit; write %s%%", t, t)
 	case !(p >= 0 && p <= 100): // written so that NaN fails, too

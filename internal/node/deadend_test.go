@@ -127,7 +127,7 @@ func TestAnEndpointThatWasWellIsNamedByAllThatUseIt(t *testing.T) {
 			t.Errorf("%s waits on %+v, want failing, with 404 in its detail", name, p.WaitingOn)
 		}
 	}
-	resource := func() (r api.ResourceStatus) { // there is none before the node has announced it
+	resource := func() (r api.ResourceStatus) { // empty until the node announces it
 		resp := n.Request(t.Context(), "GET", "/v1/resources/award", "", nil)
 		defer resp.Body.Close()
 		_ = json.NewDecoder(resp.Body).Decode(&r) // then its fields are empty

@@ -34,7 +34,7 @@ func (l *Lately) Note(now, ended int64) {
 	*l = Lately{Rate: l.Rate + (rate-l.Rate)*weight, At: now, Ended: ended, Since: l.Since}
 }
 
-// GoOn leaves out the time since the last look, in which nobody worked.
+// GoOn skips the time since the last look, when nobody was working.
 func (l *Lately) GoOn(now int64) {
 	if l.At != 0 {
 		l.At, l.Since = now, now-(l.At-l.Since)

@@ -19,18 +19,18 @@ type Tenure struct {
 	// AtRisk says that items were left that may have been in flight when a process
 	// died, or whose tasks did not end in time: the next owner marks them, too.
 	AtRisk bool `json:"at_risk,omitempty"`
-	// Unseen are the bulk actions whose actions the owner does not know, if the one
-	// before died: the marks that it left are still to be judged.
+	// Unseen lists bulk actions with actions that this owner does not know, if the
+	// owner before it died: its marks on them are still to be judged.
 	Unseen []weir.BulkID `json:"unseen,omitempty"`
 }
 
 // tenure is how far the machine is with the record of its own.
 type tenure struct {
 	stage   tenureStage
-	crashed bool  // the owner before did not hand the partition over
-	risky   bool  // items may have been in flight when a process died
-	since   int64 // when the partition was loaded
-	unseen  []weir.BulkID
+	crashed bool                 // the owner before did not hand the partition over
+	risky   bool                 // items may have been in flight when a process died
+	since   int64                // when the partition was loaded
+	unseen  map[weir.BulkID]bool // bulk actions whose marks the owners since a death could not judge
 }
 
 type tenureStage uint8
@@ -58,16 +58,19 @@ func (m *Machine) loadTenure(now int64, rows Rows) error {
 	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own has not died
 	m.tenure.crashed = m.tenure.crashed || planted.Is(planted.BlameWithoutDeath)
 	m.tenure.risky = m.cfg.Node != "" && (!t.Ended || t.AtRisk)
-	m.tenure.unseen = t.Unseen
+	m.tenure.unseen = make(map[weir.BulkID]bool, len(t.Unseen))
+	for _, id := range t.Unseen {
+		m.tenure.unseen[id] = true
+	}
 	return nil
 }
 
 // lost reports whether an owner that ran the bulk action died, and nobody has judged its marks.
-func (t *tenure) lost(id weir.BulkID) bool { return t.crashed || slices.Contains(t.unseen, id) }
+func (t *tenure) lost(id weir.BulkID) bool { return t.crashed || t.unseen[id] }
 
 // unseen lists the bulk actions whose marks this owner could not judge.
 func (m *Machine) unseen() (ids []weir.BulkID) {
-	for id, b := range m.bulks {
+	for id, b := range m.bulks { // sorted below: the order does not reach the output
 		if b.problem != "" && m.tenure.lost(id) {
 			ids = append(ids, id)
 		}

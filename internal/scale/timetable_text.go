@@ -57,7 +57,7 @@ func parseReserve(entry string) (r Reserve, err error) {
 		return Reserve{}, errors.New("the number of workers is missing: " + reserveForm)
 	}
 	if r.Workers, err = strconv.Atoi(rest[0]); err != nil || r.Workers < 1 {
-		return Reserve{}, fmt.Errorf("%q is no number of workers, give 1 or more: %s", rest[0], reserveForm)
+		return Reserve{}, fmt.Errorf("%q is not a number of workers, give 1 or more: %s", rest[0], reserveForm)
 	}
 	switch len(rest) {
 	case 1:
@@ -105,7 +105,7 @@ func parseDay(text string) (time.Weekday, error) {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no weekday, give Mon, Tue, Wed, Thu, Fri, Sat or Sun: %s", text, reserveForm)
+	return 0, fmt.Errorf("%q is not a weekday, give Mon, Tue, Wed, Thu, Fri, Sat or Sun: %s", text, reserveForm)
 }
 
 // parseClock reads a time of day, with seconds or without.
@@ -115,7 +115,7 @@ func parseClock(text string) (time.Duration, error) {
 			return t.Sub(t.Truncate(day)), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no time of day, give 00:00 to 23:59: %s", text, reserveForm)
+	return 0, fmt.Errorf("%q is not a time of day, give 00:00 to 23:59: %s", text, reserveForm)
 }
 
 // parseZone looks a time zone up. The zone of the machine is refused: the nodes
@@ -123,7 +123,7 @@ func parseClock(text string) (time.Duration, error) {
 func parseZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || zone == time.Local {
-		return nil, fmt.Errorf("%q is no time zone that is known here, give a name such as Europe/Berlin, or leave it out for UTC", name)
+		return nil, fmt.Errorf("%q is not a time zone that is known here, give a name such as Europe/Berlin, or leave it out for UTC", name)
 	}
 	if zone == time.UTC {
 		return nil, nil

@@ -16,7 +16,7 @@ var meanings = map[string]meaning{
 	"duplicate_key":          {"An item's object has the same member twice.", "Keep one of the two."},
 	"unknown_field":          {"The route has no such field. Letter case counts.", "The fix names the field that was probably meant."},
 	"too_deep":               {"The JSON is nested more than 1,000 levels deep.", "Flatten it."},
-	"bad_number":             {"A number is no whole number where one is needed, or too large for programs to agree on.", "Whole numbers have to be below 2^53."},
+	"bad_number":             {"A number is not whole where it has to be, or too large for programs to agree on.", "Whole numbers have to be below 2^53."},
 	"missing_field":          {"A field that has to be there is not.", "Give it a value."},
 	"bad_value":              {"A field has a value that it cannot have.", "The detail says which values there are."},
 	"bad_text":               {"A text has control characters, is not UTF-8, or is too long.", "Use printable characters, mostly at most 128 bytes."},

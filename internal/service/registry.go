@@ -32,7 +32,7 @@ func checkName(field, name string) error {
 	if good && name != "." && name != ".." {
 		return nil
 	}
-	return &weir.FieldError{Code: "bad_name", Field: field, Problem: fmt.Sprintf("%.64q is no name", name), Fix: "use letters, digits, '.', '-' and '_', at most 128"}
+	return &weir.FieldError{Code: "bad_name", Field: field, Problem: fmt.Sprintf("%.64q is not a name", name), Fix: "use letters, digits, '.', '-' and '_', at most 128"}
 }
 
 // there reports whether the action was not deleted.

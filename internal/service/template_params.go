@@ -22,7 +22,7 @@ func checkParams(bad *weir.InputError, t *api.Template) {
 		p, field := &t.Params[i], fmt.Sprintf("params[%d]", i)
 		switch {
 		case !paramName.MatchString(p.Name):
-			bad.Add("bad_name", field+".name", fmt.Sprintf("%.64q is no name of a parameter", p.Name), "use letters, digits and _, at most 64, with no digit first")
+			bad.Add("bad_name", field+".name", fmt.Sprintf("%.64q is not a parameter name", p.Name), "use letters, digits and _, at most 64, with no digit first")
 		case seen[p.Name]:
 			bad.Add("bad_value", field+".name", fmt.Sprintf("%q is there twice", p.Name), "give each parameter a name of its own")
 		case fixed[p.Name] != nil:
