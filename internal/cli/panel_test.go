@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/internal/report"
 	"github.com/weirhq/weir/internal/service"
 )
