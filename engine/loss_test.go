@@ -39,6 +39,7 @@ func loseWork(t *testing.T) *lossy {
 	l.ended = submit(t, r, quick, numbers(20))
 	wait(t, l.ended)
 	time.Sleep(30 * time.Second)
+	synctest.Wait() // else a commit may come between the two
 	whole := l.Save()
 	l.Restore(moment)
 	time.Sleep(5 * time.Second)

@@ -74,7 +74,7 @@ func setAtServer(what *api.Simulation, text string) error {
 		return badUsage("of a bulk action's server there are rate and concurrency of resources, and weight of tenants", "--set %s: %q cannot be set", path, field)
 	}
 	if err != nil {
-		return badUsage("write it as in 450/s, 8 or 2.5", "--set %s: %q is no %s", path, value, field)
+		return badUsage("write it as in 450/s, 8 or 2.5", "--set %s: %q is not a %s", path, value, field)
 	}
 	return nil
 }
