@@ -69,7 +69,7 @@ func TestWrongRevokedAndExpiredKeysAreAlike(t *testing.T) {
 		// Well-formed, with the id of a good key and another's secret.
 		body := textPrefix + strings.TrimPrefix(good.ID, idPrefix) + other.Reveal()[len(textPrefix)+ulidChars:textChars-sumChars]
 		for name, text := range map[string]string{
-			"revoked": revokedText, "expired": expiredText, "never made": other.Reveal(), "mistyped": goodText[:50] + "x" + goodText[51:],
+			"revoked": revokedText, "expired": expiredText, "never made": other.Reveal(), "mistyped": mistype(goodText, 50),
 			"secret of another": body + checksum(body), "no key at all": "Passw0rd!", "id of a key": good.ID,
 		} {
 			p, err := k.Authenticate(t.Context(), text)

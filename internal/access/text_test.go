@@ -18,6 +18,15 @@ func newText() (id string, text vault.Secret) {
 	return id, textOf(id)
 }
 
+// mistype returns text with another letter at that place.
+func mistype(text string, at int) string {
+	letter := "x"
+	if text[at] == letter[0] {
+		letter = "y"
+	}
+	return text[:at] + letter + text[at+1:]
+}
+
 func TestKeysHaveOneForm(t *testing.T) {
 	form := regexp.MustCompile(`^wk_[0-9a-z]{26}[0-9A-Za-z]{49}$`)
 	seen := map[string]bool{}
