@@ -18,37 +18,42 @@ import (
 
 // Get finds a bulk action, whether it is a draft or was submitted.
 func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
-	b, err := s.engine.Get(ctx, weir.BulkID(id))
-	if err == nil {
-		return s.view(ctx, b)
-	}
-	if !errors.Is(err, weir.ErrNotFound) {
+	b, d, err := s.find(ctx, id)
+	switch {
+	case err != nil:
 		return api.BulkAction{}, err
+	case d != nil:
+		return s.viewDraft(ctx, id, d)
 	}
-	d, other := s.getDraft(ctx, id)
-	if other != nil {
-		if errors.Is(other, weir.ErrNotFound) { // it may have been submitted between the two looks
-			if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil {
-				return s.view(ctx, b)
-			}
-		}
-		if lost, ok := errors.AsType[*engine.LostError](err); ok && errors.Is(other, weir.ErrNotFound) {
-			return api.BulkAction{}, lost
-		}
-		return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", id, other)
-	}
-	return s.viewDraft(ctx, id, &d)
+	return s.view(ctx, b)
 }
 
 // Bulk finds a bulk action that was submitted; a draft is a refusal.
 func (s *Service) Bulk(ctx context.Context, id string) (*engine.BulkAction, error) {
-	b, err := s.engine.Get(ctx, weir.BulkID(id))
-	if errors.Is(err, weir.ErrNotFound) {
-		if d, other := s.getDraft(ctx, id); other == nil {
-			return nil, &Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is a %s", id, d.State), Fix: "seal it first"}
-		}
+	b, d, err := s.find(ctx, id)
+	if d != nil {
+		return nil, &Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is a %s", id, d.State), Fix: "seal it first"}
 	}
 	return b, err
+}
+
+// find returns either a bulk action that was submitted or a draft.
+func (s *Service) find(ctx context.Context, id string) (*engine.BulkAction, *draft, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if !errors.Is(err, weir.ErrNotFound) {
+		return b, nil, err
+	}
+	d, other := s.getDraft(ctx, id)
+	if other == nil {
+		return nil, &d, nil
+	}
+	if !errors.Is(other, weir.ErrNotFound) {
+		return nil, nil, fmt.Errorf("bulk action %s: %w", id, other)
+	}
+	if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil { // it was submitted between the two looks
+		return b, nil, nil
+	}
+	return nil, nil, err
 }
 
 // view is a submitted bulk action as the API shows it.

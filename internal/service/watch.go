@@ -14,9 +14,12 @@ import (
 
 // Progress is how far a bulk action is, whether it is a draft or was submitted.
 func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error) {
-	b, err := s.Bulk(ctx, id)
-	if err != nil {
-		return s.draftProgress(ctx, id, err)
+	b, draft, err := s.find(ctx, id)
+	switch {
+	case err != nil:
+		return api.Progress{}, err
+	case draft != nil:
+		return s.draftProgress(ctx, id, draft)
 	}
 	p, err := b.Now(ctx)
 	if err != nil {
@@ -29,13 +32,9 @@ func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error)
 	return s.progress(b, &p, l)
 }
 
-// draftProgress is the progress of what was not submitted; why is what looking for it as such said.
-func (s *Service) draftProgress(ctx context.Context, id string, why error) (api.Progress, error) {
-	var not *Refusal
-	if !errors.As(why, &not) && !errors.Is(why, weir.ErrNotFound) {
-		return api.Progress{}, why
-	}
-	d, err := s.Get(ctx, id)
+// draftProgress is the progress of what was not submitted.
+func (s *Service) draftProgress(ctx context.Context, id string, of *draft) (api.Progress, error) {
+	d, err := s.viewDraft(ctx, id, of)
 	if err != nil {
 		return api.Progress{}, err
 	}

@@ -1,0 +1,80 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/records"
+)
+
+// watched tells of the first look for a draft.
+type watched struct {
+	records.Keeper
+	looks func() error
+}
+
+func (w *watched) Lookup(ctx context.Context, name string) ([]byte, error) {
+	if looks := w.looks; looks != nil {
+		w.looks = nil
+		if err := looks(); err != nil {
+			return nil, err
+		}
+	}
+	return w.Keeper.Lookup(ctx, name)
+}
+
+func watch(s *Service) *watched {
+	w := &watched{Keeper: s.opts.Store}
+	s.drafts = records.New[draft](w, "draft")
+	return w
+}
+
+func TestProgressOfWhatIsSubmittedBetweenTwoLooksIsThatOfASubmittedOne(t *testing.T) {
+	s := crashed(t)
+	other := beside(t, s)
+	chain := weir.Raw("awards", s.opts.Steps[0])
+	if err := engine.HandleChain(other, chain); err != nil {
+		t.Fatal(err)
+	}
+	id, err := other.NewID(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(s).looks = func() error {
+		_, err := other.SubmitAs(t.Context(), engine.Ticket{ID: id}, weir.Spec[json.RawMessage, json.RawMessage]{Chain: chain},
+			func(yield func(weir.RawItem, error) bool) {
+				yield(weir.RawItem{ID: "a", Value: json.RawMessage("{}")}, nil)
+			})
+		return err
+	}
+	p, err := s.Progress(t.Context(), string(id))
+	if err != nil || p.Counts.Total != 1 || slices.Contains(p.WaitingOn, api.Cause{Reason: "running"}) {
+		t.Errorf("Progress = %+v, %v; want one item, and no state as what it waits on", p, err)
+	}
+}
+
+func TestAStoreThatFailsIsNoMissingBulkAction(t *testing.T) {
+	s := crashed(t)
+	id, err := s.engine.NewID(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("the store is gone")
+	w := watch(s)
+	for name, find := range map[string]func() error{
+		"Get":      func() error { _, err := s.Get(t.Context(), string(id)); return err },
+		"Bulk":     func() error { _, err := s.Bulk(t.Context(), string(id)); return err },
+		"Progress": func() error { _, err := s.Progress(t.Context(), string(id)); return err },
+	} {
+		w.looks = func() error { return gone }
+		if err := find(); !errors.Is(err, gone) || errors.Is(err, weir.ErrNotFound) {
+			t.Errorf("%s = %v, want %v", name, err, gone)
+		}
+	}
+}
