@@ -76,6 +76,9 @@ func (q *queue) next(now time.Time) (job, bool) {
 		switch {
 		case l.busy >= q.perLane:
 			l.parked.Push(j)
+			if h.busy < q.perHost { // j may have had its turn at the host: it goes to the next in line
+				q.unpark(h)
+			}
 		case h.busy >= q.perHost:
 			h.parked.Push(j)
 		default:
@@ -94,16 +97,21 @@ func (q *queue) done(j job) {
 	leave(q, q.hosts, j.lane.host)
 }
 
-// leave gives one place back, and has the job that waited for it looked at again.
+// leave gives one place back to whoever is first in line for it.
 func leave[K comparable](q *queue, all map[K]*places, k K) {
 	p := all[k]
 	p.busy--
 	p.jobs--
-	if len(p.parked) > 0 {
-		q.due.Push(p.parked.Pop())
-	}
+	q.unpark(p)
 	if p.jobs == 0 {
 		delete(all, k)
+	}
+}
+
+// unpark has the first job that waits for a place looked at again.
+func (q *queue) unpark(p *places) {
+	if len(p.parked) > 0 {
+		q.due.Push(p.parked.Pop())
 	}
 }
 
