@@ -55,12 +55,19 @@ func TestASlowInboxIsNotTakenForAnEmptyOne(t *testing.T) {
 	})
 }
 
-// late answers where the items are only after the owner had time to read of them.
-type late struct{ sluggish }
+// late shows the owner its messages a while after they came, and where the items are
+// only after the owner had time to read of them.
+type late struct{ store.Store }
+
+func (s late) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
+	found, err := s.Store.Read(ctx, partition, after, limit)
+	time.Sleep(100 * time.Millisecond)
+	return found, err
+}
 
 func (s late) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
 	time.Sleep(300 * time.Millisecond)
-	return s.sluggish.GetBlock(ctx, partition, id, no)
+	return s.Store.GetBlock(ctx, partition, id, no)
 }
 
 // A bulk action that its owner reads while it is being looked for, between the
@@ -68,7 +75,7 @@ func (s late) GetBlock(ctx context.Context, partition int, id weir.BulkID, no ui
 func TestGetDoesNotWaitAtTheEndOfTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := noop("step")
-		r := start(t, late{sluggish{memory()}}, engine.Options{}, action(a))
+		r := start(t, late{memory()}, engine.Options{}, action(a))
 		time.Sleep(time.Second) // the owner waits for messages
 		b := submit(t, r, spec(a), numbers(10))
 		began := time.Now()
