@@ -40,7 +40,7 @@ func New(o Options) (*Client, error) {
 	case o.Server == "":
 		return nil, errors.New("client: the server's address is missing")
 	case err != nil:
-		return nil, errors.New("client: the server's address is no URL; write it as in https://weir.example.com")
+		return nil, errors.New("client: the server's address is not a URL; write it as in https://weir.example.com")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("client: %q is not an address of a server; write it as in https://weir.example.com", u.Redacted())
 	case u.User != nil:

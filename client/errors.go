@@ -76,7 +76,7 @@ func (c *Client) refused(resp *http.Response) error {
 		text = text[:i]
 	}
 	if strings.Contains(kind, "html") || text == "" {
-		text = "this is no answer of weir's"
+		text = "the answer is not weir's"
 	}
 	return &UnreachableError{c.base.Redacted(), resp.StatusCode, fmt.Errorf("answered %s: %s", resp.Status, text)}
 }

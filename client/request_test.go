@@ -152,7 +152,7 @@ func TestWhatWentWrongIsAProblemOrNobodysAnswer(t *testing.T) {
 		text   string
 	}{
 		{"a problem", refuses(404, "not_found"), "not_found", "no; do otherwise"},
-		{"a page of something else", says(404, "text/html", "<html>hello"), "", "http://weir.test: answered Not Found: this is no answer of weir's"},
+		{"a page of something else", says(404, "text/html", "<html>hello"), "", "http://weir.test: answered Not Found: the answer is not weir's"},
 		{"a text", says(400, "text/plain", "bad gateway line\nmore"), "", "http://weir.test: answered Bad Request: bad gateway line"},
 		{"an answer that is no JSON", says(200, "application/json", "{"), "", "http://weir.test: the answer cannot be read: unexpected EOF"},
 	} {

@@ -55,8 +55,8 @@ func TestASlowInboxIsNotTakenForAnEmptyOne(t *testing.T) {
 	})
 }
 
-// late shows the owner its messages a while after they came, and where the items are
-// only after the owner had time to read of them.
+// late delays messages to the owner by 100 ms, and reads of items by 300 ms: enough for the
+// owner to handle the message in between.
 type late struct{ store.Store }
 
 func (s late) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {

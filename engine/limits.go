@@ -164,7 +164,7 @@ func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 			bad.Add("out_of_range", "tenants."+name+".weight", fmt.Sprintf("%v is not between 0.001 and 1000", t.Weight), "1 is what every tenant has")
 		}
 		if t.MaxTasks < 0 || t.MaxTasks > 1_000_000 || t.MaxPending < 0 {
-			bad.Add("out_of_range", "tenants."+name, fmt.Sprintf("%d tasks and %d pending items are not bounds", t.MaxTasks, t.MaxPending), "0 is no bound")
+			bad.Add("out_of_range", "tenants."+name, fmt.Sprintf("%d tasks and %d pending items are not bounds", t.MaxTasks, t.MaxPending), "0 means no limit")
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (n *NewKey) check(by Principal, now time.Time) error {
 	for i, s := range n.Scopes {
 		switch field := fmt.Sprintf("scopes[%d]", i); {
 		case !slices.Contains(Scopes(), s):
-			bad.Add("out_of_range", field, fmt.Sprintf("%.40q is no scope", s), "use some of "+scopeNames())
+			bad.Add("out_of_range", field, fmt.Sprintf("%.40q is not a scope", s), "use some of "+scopeNames())
 		case !by.May(s):
 			bad.Add("missing_scope", field, fmt.Sprintf("your own key lacks %q", s), "leave it out, or use a key that has it")
 		}

@@ -18,7 +18,7 @@ func newText() (id string, text vault.Secret) {
 	return id, textOf(id)
 }
 
-// mistype returns text with another letter at that place.
+// mistype returns text with a different letter at the given position.
 func mistype(text string, at int) string {
 	letter := "x"
 	if text[at] == letter[0] {

@@ -101,7 +101,7 @@ func open(t *testing.T, s records.Keeper, r http.RoundTripper, change func(*Opti
 		Store: s, Transport: r, Sealer: testVault, Logger: slog.New(slog.DiscardHandler),
 		CheckURL: func(field, raw string) (*url.URL, error) {
 			if !strings.HasPrefix(raw, "http") {
-				return nil, &weir.FieldError{Code: "bad_url", Field: field, Problem: "is no URL"}
+				return nil, &weir.FieldError{Code: "bad_url", Field: field, Problem: "is not a URL"}
 			}
 			return url.Parse(raw)
 		},

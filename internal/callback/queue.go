@@ -76,7 +76,7 @@ func (q *queue) next(now time.Time) (job, bool) {
 		switch {
 		case l.busy >= q.perLane:
 			l.parked.Push(j)
-			if h.busy < q.perHost { // j may have had its turn at the host: it goes to the next in line
+			if h.busy < q.perHost { // a place that j was unparked for is free for the next job
 				q.unpark(h)
 			}
 		case h.busy >= q.perHost:
@@ -97,7 +97,7 @@ func (q *queue) done(j job) {
 	leave(q, q.hosts, j.lane.host)
 }
 
-// leave gives one place back to whoever is first in line for it.
+// leave frees one place, and lets the first job that waits for it try again.
 func leave[K comparable](q *queue, all map[K]*places, k K) {
 	p := all[k]
 	p.busy--
@@ -108,7 +108,7 @@ func leave[K comparable](q *queue, all map[K]*places, k K) {
 	}
 }
 
-// unpark has the first job that waits for a place looked at again.
+// unpark lets the first job that waits for a place try again.
 func (q *queue) unpark(p *places) {
 	if len(p.parked) > 0 {
 		q.due.Push(p.parked.Pop())

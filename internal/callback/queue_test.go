@@ -65,7 +65,7 @@ func TestQueueKeepsItsPromises(t *testing.T) {
 			},
 			"done": func(t *rapid.T) {
 				if len(running) == 0 {
-					t.Skip("nothing is under way")
+					return
 				}
 				name := rapid.SampledFrom(slices.Sorted(maps.Keys(running))).Draw(t, "ended")
 				q.done(running[name])

@@ -129,7 +129,7 @@ func redisOptions(address string) (redisstore.Options, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return o, badUsage(fix, "--redis: this is no URL") // its text may hold a password
+		return o, badUsage(fix, "--redis: this is not a URL") // its text may hold a password
 	case u.Scheme != "redis" && u.Scheme != "rediss":
 		return o, badUsage(fix, "--redis: the scheme is %q", u.Scheme)
 	case u.Hostname() == "":

@@ -165,7 +165,7 @@ func TestTheAddressOfARedis(t *testing.T) {
 		{"Sentinels", "redis://host:26379?primary=main", redisstore.Options{Addresses: []string{"host:26379"}, Primary: "main"}, ""},
 		{"TLS", "rediss://host:1", redisstore.Options{Addresses: []string{"host:1"}}, ""},
 		{"no host", "redis://", redisstore.Options{}, "the host is missing"},
-		{"no URL, and nothing of it is repeated", "redis://me:secret@ho st", redisstore.Options{}, "this is no URL"},
+		{"no URL, and nothing of it is repeated", "redis://me:secret@ho st", redisstore.Options{}, "this is not a URL"},
 		{"another scheme", "http://host", redisstore.Options{}, `the scheme is "http"`},
 		{"an unknown setting", "redis://host?db=3", redisstore.Options{}, `no setting "db"`},
 	} {

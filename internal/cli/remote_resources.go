@@ -99,7 +99,7 @@ func resourcesCommand() command {
 
 func bindResourceSet(fs *pflag.FlagSet) runner {
 	rate := fs.String("rate", "", "most items per second over all nodes, as in `450/s`, or unlimited")
-	concurrency := fs.Int("concurrency", 0, "most calls at once over all nodes; 0 is no bound")
+	concurrency := fs.Int("concurrency", 0, "most calls at once over all nodes; 0 means no limit")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		var r api.Resource
 		if fs.Changed("rate") {
@@ -178,8 +178,8 @@ func tenantsCommand() command {
 func bindTenantSet(fs *pflag.FlagSet) runner {
 	var t api.Tenant
 	fs.Float64Var(&t.Weight, "weight", 1, "its share beside others: `N` gets N times as much as 1")
-	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once in a partition; 0 is no bound")
-	fs.Int64Var(&t.MaxPending, "max-pending", 0, "most `N` items accepted and not ended; 0 is no bound")
+	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once in a partition; 0 means no limit")
+	fs.Int64Var(&t.MaxPending, "max-pending", 0, "most `N` items accepted and not ended; 0 means no limit")
 	fs.BoolVar(&t.Paused, "paused", false, "nothing of it starts; --paused=false lets it go on")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		if fs.Changed("weight") && t.Weight <= 0 {

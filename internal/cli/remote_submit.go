@@ -75,7 +75,7 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
 		fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
 		fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
-		fs.Var(&o.Invalid, "invalid", "rows that are no item: refuse or skip (default refuse)")
+		fs.Var(&o.Invalid, "invalid", "rows that are not items: refuse or skip (default refuse)")
 	})
 	grouped(fs, "How", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.Name, "name", "", "`NAME` for people (default: the file's)")

@@ -152,7 +152,7 @@ func (o *submitOptions) setParams(types map[string]string) error {
 	all := map[string]json.RawMessage{}
 	if len(o.spec.Params) > 0 {
 		if err := json.Unmarshal(o.spec.Params, &all); err != nil || all == nil {
-			return badUsage("write them as in params: {amount: 500}", "%s: params is no object", o.chainFile)
+			return badUsage("write them as in params: {amount: 500}", "%s: params is not an object", o.chainFile)
 		}
 	}
 	for _, text := range o.params {

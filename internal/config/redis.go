@@ -56,7 +56,7 @@ func (s *Server) checkRedis(fault faultAt) Redis {
 func redisProblem(u *url.URL, err error) string {
 	switch {
 	case err != nil:
-		return "this is no URL"
+		return "this is not a URL"
 	case u.Scheme != "redis" && u.Scheme != "rediss":
 		return fmt.Sprintf("the scheme is %q", u.Scheme)
 	case u.Hostname() == "":

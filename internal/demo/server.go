@@ -56,7 +56,7 @@ type replyItem struct {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in call
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&in); err != nil {
-		http.Error(w, fmt.Sprintf("body is no batch of items: %v", err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("body is not a batch of items: %v", err), http.StatusBadRequest)
 		return
 	}
 	if len(in.Items) > 0 && e.wait(r.Context(), in.Items[0].ID) != nil {

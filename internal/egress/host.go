@@ -101,7 +101,7 @@ var twins = map[string]string{
 func lookAlike(name string) string {
 	shown, err := names.ToUnicode(strings.TrimSuffix(name, "."))
 	if err != nil {
-		return "is no valid international name"
+		return "is not a valid international name"
 	}
 	labels := strings.Split(shown, ".")
 	latinTop := isASCII(labels[len(labels)-1])

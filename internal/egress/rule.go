@@ -104,7 +104,7 @@ func parsePorts(s string) (first, last uint16, err error) {
 	from, err1 := strconv.ParseUint(low, 10, 16)
 	to, err2 := strconv.ParseUint(high, 10, 16)
 	if err1 != nil || err2 != nil || from == 0 || from > to {
-		return 0, 0, fmt.Errorf("has the ports %q, which are no port or range of ports from 1 to 65535", s)
+		return 0, 0, fmt.Errorf("has the ports %q, which are neither a port nor a range of ports from 1 to 65535", s)
 	}
 	return uint16(from), uint16(to), nil
 }

@@ -60,7 +60,7 @@ func parseURL(raw string) (*url.URL, uint16, *weir.FieldError) {
 	case raw == "":
 		return nil, 0, badURL("is empty", example)
 	case err != nil:
-		return nil, 0, badURL("is no URL", example)
+		return nil, 0, badURL("is not a URL", example)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, 0, badURL(fmt.Sprintf("scheme %s is not supported", quote(u.Scheme)), "use http or https")
 	case u.User != nil:
@@ -100,7 +100,7 @@ func (g *Guard) checkHost(u *url.URL, port uint16) *weir.FieldError {
 	}
 	name, err := asciiName(u.Hostname())
 	if err != nil {
-		return badURL(fmt.Sprintf("host %s is no name that can be looked up", quote(u.Hostname())), example)
+		return badURL(fmt.Sprintf("host %s is not a name that can be looked up", quote(u.Hostname())), example)
 	}
 	u.Host = strings.Replace(u.Host, u.Hostname(), name, 1)
 	if isNumber(name) {

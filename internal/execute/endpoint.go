@@ -35,7 +35,7 @@ func parseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return bad("is no URL", example)
+		return bad("is not a URL", example)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -69,7 +69,7 @@ func header(extra map[string]string) (http.Header, error) {
 		key := http.CanonicalHeaderKey(name)
 		switch {
 		case !isToken(name):
-			return bad("is no header name", "use letters, digits and '-'")
+			return bad("is not a header name", "use letters, digits and '-'")
 		case slices.Contains(ownHeaders, key):
 			return bad("is set by weir", "leave it out")
 		case strings.ContainsFunc(value, isControl):

@@ -69,7 +69,7 @@ func PublicKey(secret string) (string, error) {
 		return "", err
 	}
 	if k.public == nil {
-		return "", secretError("is no private key")
+		return "", secretError("is not a private key")
 	}
 	return publicPrefix + base64.StdEncoding.EncodeToString(k.public), nil
 }

@@ -101,7 +101,7 @@ func nextInBody(cursor, link json.RawMessage) (nextPage, *PermanentError) {
 	}
 	var l *string
 	if err := json.Unmarshal([]byte(cmp.Or(string(link), "null")), &l); err != nil {
-		return nextPage{}, permanent(CodeBadAnswer, "next is no URL: "+excerpt(link), "answer with a URL as text", nil)
+		return nextPage{}, permanent(CodeBadAnswer, "next is not a URL: "+excerpt(link), "answer with a URL as text", nil)
 	}
 	if l == nil {
 		return nextPage{}, nil

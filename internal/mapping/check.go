@@ -202,7 +202,7 @@ func (c *check) ident(n *ast.IdentifierNode) {
 	case c.scope.names[n.Value] == nil:
 		c.fault(n, "there is no name "+n.Value, nearest(n.Value, c.scope.known()))
 	case n.Value == nameSteps && !c.bound[n]:
-		c.fault(n, "steps is no value by itself", `write it as in steps["send-message"].output`)
+		c.fault(n, "steps is not a value by itself", `write it as in steps["send-message"].output`)
 	case n.Value == nameItem:
 		c.uses.whole = c.uses.whole || !c.bound[n]
 	case n.Value == nameParams:

@@ -76,7 +76,7 @@ func (d document) at(keys []key) ([]byte, error) {
 		case isNull(raw):
 			return nil, fmt.Errorf("cannot fetch %s from <nil>", k.name)
 		case jsontext.Value(raw).Kind() != '{':
-			return nil, fmt.Errorf("cannot fetch %s of what is no object", k.name)
+			return nil, fmt.Errorf("cannot fetch %s of what is not an object", k.name)
 		}
 		var err error
 		if raw, err = d.member(raw, i, k.name); err != nil {

@@ -150,7 +150,7 @@ func TestBadExpressionsAreExplained(t *testing.T) {
 		{`'x' + steps["send-mesage"].output`, `column 12: steps["send-mesage"]: there is no such earlier step`, "did you mean send-message?"},
 		{`steps.award`, "column 7: steps.award is not a value by itself", "write steps.award.output or steps.award.done"},
 		{`steps.award.outptu`, "column 13: steps.award has only output and done", "write steps.award.output or steps.award.done"},
-		{`steps`, "column 1: steps is no value by itself", `write it as in steps["send-message"].output`},
+		{`steps`, "column 1: steps is not a value by itself", `write it as in steps["send-message"].output`},
 		{`steps[id].output`, "column 6: the name of a step must be written out", `write it as in steps["send-message"].output`},
 		{`itme.name`, "column 1: there is no name itme", "did you mean item?"},
 		{"item.name +\n  itme.name", "line 2, column 3: there is no name itme", "did you mean item?"},
@@ -206,7 +206,7 @@ func TestAnItemWithoutAnAnswerFails(t *testing.T) {
 	for _, tt := range []struct{ expression, problem string }{
 		{`item.nothing.city`, "cannot fetch city of null"},
 		{`item.nothing.city + "x"`, "cannot fetch city of null"},
-		{`item.name.city`, "no object"},
+		{`item.name.city`, "not an object"},
 		{`'x' + item.amount`, "+ cannot be used on a text and a number; make a text of the other one with string(…)"},
 		{`item.huge + 1`, "a number of more digits than arithmetic has"},
 		{`9223372036854775807 + item.amount`, "larger than 64 bits"},

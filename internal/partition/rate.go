@@ -34,7 +34,7 @@ func (l *Lately) Note(now, ended int64) {
 	*l = Lately{Rate: l.Rate + (rate-l.Rate)*weight, At: now, Ended: ended, Since: l.Since}
 }
 
-// GoOn skips the time since the last look, when nobody was working.
+// GoOn excludes the time since the last Note from the rate.
 func (l *Lately) GoOn(now int64) {
 	if l.At != 0 {
 		l.At, l.Since = now, now-(l.At-l.Since)

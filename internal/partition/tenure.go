@@ -65,7 +65,7 @@ func (m *Machine) loadTenure(now int64, rows Rows) error {
 	return nil
 }
 
-// lost reports whether an owner that ran the bulk action died, and nobody has judged its marks.
+// lost reports whether an owner died and its marks on the bulk action have not been judged yet.
 func (t *tenure) lost(id weir.BulkID) bool { return t.crashed || t.unseen[id] }
 
 // unseen lists the bulk actions whose marks this owner could not judge.

@@ -47,7 +47,7 @@ func (j *judge) failedRow(r *Row) {
 			j.fault("item %s is reported failed at %s and had no success at %s", r.ID, r.Step, step)
 		}
 	}
-	j.fault("item %s is reported failed at %q, which is no step", r.ID, r.Step)
+	j.fault("item %s is reported failed at %q, which is not a step", r.ID, r.Step)
 }
 
 // failure checks a failed item's last word: a failure, or a retry when it was the last attempt.

@@ -55,7 +55,7 @@ var meanings = map[string]meaning{
 	"bad_item":          {"An item does not fit the schema of the action.", "Correct it, or set on_bad_line to record."},
 	"bad_line":          {"A line is not one JSON object. The detail names line and column.", "Correct it, or set on_bad_line to record."},
 	"bad_csv":           {"The CSV cannot be read. The detail names the line and what was found.", "Correct it, or name the delimiter or the id column."},
-	"not_text":          {"The file is no text.", "Export it as CSV or NDJSON."},
+	"not_text":          {"The file is not text.", "Export it as CSV or NDJSON."},
 	"cut_short":         {"The file ends too early.", "Send all of it."},
 	"corrupt":           {"The packed data is damaged.", "Pack it again."},
 	"unreadable":        {"The items could not be read.", "Try again."},

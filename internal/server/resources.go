@@ -27,10 +27,10 @@ func (s *Server) resourceRoutes() {
 	}, route{scope: access.Read}}, s.getResource)
 	add(s, endpoint{huma.Operation{
 		OperationID: "resource.put", Method: http.MethodPut, Path: resourcePath + "/{name}", Summary: "Set the limits of a resource", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "They hold on all nodes, also for work that runs, when this is answered, and after restarts. The answer takes a few round trips to the store, and 1.2 s at most if a node does not respond: by then that node starts nothing. A limit that is left out stays as it is; `unlimited` and 0 are no bound; DELETE goes back to the configuration file or the actions. A resource that nothing uses yet is accepted: its action may come later." + forAll,
+		Description: "They hold on all nodes, also for work that runs, when this is answered, and after restarts. The answer takes a few round trips to the store, and 1.2 s at most if a node does not respond: by then that node starts nothing. A limit that is left out stays as it is; `unlimited` and 0 mean no limit; DELETE goes back to the configuration file or the actions. A resource that nothing uses yet is accepted: its action may come later." + forAll,
 	}, route{
 		scope: access.Control, change: true,
-		instead: "leave it out and it stays as it is; \"unlimited\" and 0 are no bound; DELETE /v1/resources/{name} (weir resources reset) removes what was set",
+		instead: "leave it out and it stays as it is; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir resources reset) removes what was set",
 	}}, s.putResource)
 	add(s, named{"resource", access.Control}.delete("Reset the limits of a resource",
 		"Those of the configuration file, or else of the actions, hold again on all nodes when this is answered."+forAll), s.deleteResource)

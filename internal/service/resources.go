@@ -169,7 +169,7 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 	}
 	c := r.Concurrency
 	if c != nil && (*c < 0 || *c > 1_000_000) {
-		return out, "", &weir.FieldError{Code: "out_of_range", Field: "concurrency", Problem: fmt.Sprintf("%d is not between 0 and 1000000", *c), Fix: "0 is no bound"}
+		return out, "", &weir.FieldError{Code: "out_of_range", Field: "concurrency", Problem: fmt.Sprintf("%d is not between 0 and 1000000", *c), Fix: "0 means no limit"}
 	}
 	if c == nil && r.Rate == nil {
 		return out, "", &weir.FieldError{

@@ -62,7 +62,7 @@ func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
 	for _, name := range slices.Sorted(maps.Keys(what.Concurrency)) {
 		n := what.Concurrency[name]
 		if n < 0 || n > 1_000_000 {
-			bad.Add("out_of_range", "concurrency."+name, fmt.Sprintf("%d is not between 0 and 1000000", n), "0 is no bound")
+			bad.Add("out_of_range", "concurrency."+name, fmt.Sprintf("%d is not between 0 and 1000000", n), "0 means no limit")
 		} else if r := used(&bad, "concurrency", name, w, l); r != nil {
 			r.Concurrency = n
 		}

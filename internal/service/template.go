@@ -126,7 +126,7 @@ func (s *Service) checkCallback(bad *weir.InputError, c *api.Callback) {
 	}
 	for i, e := range c.Events {
 		if !slices.Contains(callbackEvents, strings.TrimPrefix(e, "bulk_action.")) {
-			bad.Add("out_of_range", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is no event", e), "use "+strings.Join(callbackEvents, ", "))
+			bad.Add("out_of_range", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is not an event", e), "use "+strings.Join(callbackEvents, ", "))
 		}
 	}
 }

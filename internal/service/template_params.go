@@ -37,7 +37,7 @@ func checkParams(bad *weir.InputError, t *api.Template) {
 // checkParam says what is wrong with the type, the bounds and the values of a parameter.
 func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 	if _, ok := paramTypes[p.Type]; !ok {
-		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is no type", p.Type), "use string, number, integer, boolean or date")
+		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is not a type", p.Type), "use string, number, integer, boolean or date")
 		return
 	}
 	low, high, ok := bounds(bad, field, p)
@@ -90,7 +90,7 @@ func addParamFault(bad *weir.InputError, field string, f *weir.FieldError) {
 func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (json.RawMessage, error) {
 	all, ok := objectMembers(t.BulkAction.Params)
 	if !ok {
-		return nil, fmt.Errorf("template %q: its params are no object", t.Name)
+		return nil, fmt.Errorf("template %q: its params are not an object", t.Name)
 	}
 	got, ok := objectMembers(given)
 	if !ok {

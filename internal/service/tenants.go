@@ -75,10 +75,10 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match 
 		bad.Add("out_of_range", "weight", fmt.Sprintf("%v is not between 0.001 and 1000", w), "1 is what every tenant has")
 	}
 	if t.MaxTasks < 0 || t.MaxTasks > 1_000_000 {
-		bad.Add("out_of_range", "max_tasks", fmt.Sprintf("%d is not between 0 and 1000000", t.MaxTasks), "0 is no bound")
+		bad.Add("out_of_range", "max_tasks", fmt.Sprintf("%d is not between 0 and 1000000", t.MaxTasks), "0 means no limit")
 	}
 	if t.MaxPending < 0 {
-		bad.Add("out_of_range", "max_pending", fmt.Sprintf("%d is below 0", t.MaxPending), "0 is no bound")
+		bad.Add("out_of_range", "max_pending", fmt.Sprintf("%d is below 0", t.MaxPending), "0 means no limit")
 	}
 	if err := bad.OrNil(); err != nil {
 		return t, "", err

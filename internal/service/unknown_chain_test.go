@@ -14,8 +14,8 @@ import (
 	"github.com/weirhq/weir/engine"
 )
 
-// beside opens another engine on the store of a service. The start of the
-// service's own is over: it removes items of submits that it does not know of.
+// beside opens a second engine on the store of a service, once the service's engine
+// has started: its start removes the items of submits that it does not know.
 func beside(t *testing.T, s *Service) *engine.Engine {
 	t.Helper()
 	other, err := engine.Open(t.Context(), s.opts.Store, engine.Options{Partitions: 1})

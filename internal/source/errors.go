@@ -11,7 +11,7 @@ const (
 	CodeBadCSV       = "bad_csv"        // quotes or width of a row, or the header line
 	CodeBadLine      = "bad_line"       // not one JSON object
 	CodeDuplicateKey = "duplicate_key"  // a JSON object has a member twice
-	CodeBadEncoding  = "bad_encoding"   // bytes that are no text in the file's encoding
+	CodeBadEncoding  = "bad_encoding"   // bytes that are not text in the file's encoding
 	CodeMissingID    = "missing_id"     // no id, or an empty one
 	CodeBadID        = "bad_id"         // an id that is neither text nor a whole number
 	CodeIDTooLong    = "id_too_long"    // more than Options.MaxID bytes

@@ -92,7 +92,7 @@ func (c *csvRows) checkColumns() error {
 		case strings.ContainsRune(name, '\r'):
 			return headerError(name, "lines end with CR alone", "save the file with LF or CRLF line ends")
 		case !utf8.ValidString(name) || c.transcoded && strings.ContainsRune(name, utf8.RuneError):
-			return headerError(name, fmt.Sprintf("the name of column %d is no text in the file's encoding", i+1),
+			return headerError(name, fmt.Sprintf("the name of column %d is not text in the file's encoding", i+1),
 				"save the file as UTF-8, or name its encoding")
 		}
 	}

@@ -188,7 +188,7 @@ func badText(text []byte, transcoded bool) int {
 func badEncoding(text []byte, at, line, col int) *RowError {
 	e := &RowError{
 		Code: CodeBadEncoding, Value: fmt.Sprintf("% x", text[at:min(at+4, len(text))]),
-		Problem: "these bytes are no text in the file's encoding", Fix: "save the file as UTF-8, or name its encoding",
+		Problem: "these bytes are not text in the file's encoding", Fix: "save the file as UTF-8, or name its encoding",
 	}
 	e.place(text, at, line, col)
 	return e

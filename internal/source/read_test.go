@@ -121,7 +121,7 @@ func TestBadHeader(t *testing.T) {
 		{"the wrong delimiter", "id;n\n1;2\n", Options{Delimiter: ','}, "only one column"},
 		{"an open quote", "id,\"n\n1,2\n", Options{}, "never closed"},
 		{"old line ends", "id,n\r1,2\r3,4\r", Options{}, "CR alone"},
-		{"names that are no text", "id,n\xff\n1,2", Options{Encoding: "utf-8"}, "no text"},
+		{"names that are no text", "id,n\xff\n1,2", Options{Encoding: "utf-8"}, "not text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Open(strings.NewReader(tt.text), "x.csv", tt.o)

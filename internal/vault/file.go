@@ -53,7 +53,7 @@ func readKeys(name string) ([]Key, error) {
 		return nil, fmt.Errorf("its mode is %04o, so others can read or change it; run: chmod 600 %s", mode, name)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("it is no file of at most %d bytes", maxFile)
+		return nil, fmt.Errorf("it is not a file of at most %d bytes", maxFile)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestKeyFileForms(t *testing.T) {
 		{"comments only", "# soon\n", nil, "holds no key"},
 		{"a bad line", a.text() + "\nrubbish\n", nil, "line 2: the key is not 32 bytes"},
 		{"a pass phrase of 32 letters on a line", strings.Repeat("p", 32) + "\n", nil, "line 1: the key must be in hex or base64"},
-		{"too large", strings.Repeat("#", maxFile+1), nil, "no file of at most"},
+		{"too large", strings.Repeat("#", maxFile+1), nil, "not a file of at most"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := LoadFile(write(t, tt.text, 0o600))

@@ -104,7 +104,7 @@ func (o Options) validate() error {
 		bad.Add("bad_text", "Stage", fmt.Sprintf("has %d bytes", len(o.Stage)), "use at most 64")
 	}
 	if o.Mode > Replicated {
-		bad.Add("out_of_range", "Mode", fmt.Sprintf("%d is no mode", o.Mode), "use redisstore.Disk, Memory or Replicated")
+		bad.Add("out_of_range", "Mode", fmt.Sprintf("%d is not a mode", o.Mode), "use redisstore.Disk, Memory or Replicated")
 	}
 	if (o.Mode == Replicated) != (o.Replicas > 0) {
 		bad.Add("out_of_range", "Replicas", fmt.Sprintf("%d in mode %s", o.Replicas, o.Mode), "give the number of replicas of each primary in mode replicated, and 0 in others")

@@ -228,7 +228,7 @@ func drawAll(t *testing.T, s store.Store) {
 	}
 }
 
-// drawFor draws permits for a while, and tells what it got and how long the slowest call took.
+// drawFor draws permits for the given time. It also returns how often it was refused, and the longest time of one round.
 func drawFor(t *testing.T, s store.Store, span time.Duration) (drawn []permit, refused int, slowest time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(span); time.Now().Before(end); {

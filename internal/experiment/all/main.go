@@ -63,7 +63,7 @@ func choose(all []experiment.Experiment, only string) (chosen []experiment.Exper
 	for name := range strings.SplitSeq(only, ",") {
 		e, ok := known[strings.TrimSpace(name)]
 		if !ok {
-			return nil, fmt.Errorf("-only names %q, which is no experiment: take one of %s", name, strings.Join(order(all), ", "))
+			return nil, fmt.Errorf("-only names %q, which is not an experiment: take one of %s", name, strings.Join(order(all), ", "))
 		}
 		chosen = append(chosen, e)
 	}
