@@ -66,8 +66,30 @@ func New(t testing.TB, c Config) *Fleet {
 		f.Nodes = append(f.Nodes, n)
 		n.Start()
 	}
+	f.settle()
 	f.client = newClient(t, f.config)
 	return f
+}
+
+// settle waits until the partitions are spread over the nodes. A partition that is handed
+// over later has commits that its new owner does not remember.
+func (f *Fleet) settle() {
+	f.t.Helper()
+	least := f.config.Partitions / f.config.Nodes
+	for end := time.Now().Add(upIn); ; <-time.After(10 * time.Millisecond) {
+		owned, spread := 0, true
+		for _, n := range f.Nodes {
+			kept := len(n.Kept())
+			owned += kept
+			spread = spread && kept >= least
+		}
+		if owned == f.config.Partitions && spread {
+			return
+		}
+		if time.Now().After(end) {
+			f.t.Fatalf("the %d partitions are not spread over the %d nodes after %v", f.config.Partitions, f.config.Nodes, upIn)
+		}
+	}
 }
 
 func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.tsv") }
