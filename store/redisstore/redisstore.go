@@ -107,8 +107,10 @@ func (o Options) client() rueidis.ClientOption {
 }
 
 // retryDelay has the client repeat reads, which it may, for a quarter of a
-// second in all: whoever called decides whether to go on.
-func retryDelay(attempts int, _ rueidis.Completed, _ error) time.Duration {
+// second in all: whoever called decides whether to go on. A repeated command is pinned:
+// the client would use its memory again while the failed connection may still be writing it.
+func retryDelay(attempts int, cmd rueidis.Completed, _ error) time.Duration {
+	cmd.Pin()
 	const most = 7
 	if attempts > most {
 		return -1
