@@ -196,6 +196,8 @@ func (e *HandlerBug) Unwrap() error { return e.Err }
 // RefusedError is what a handler returns when its downstream is too busy: no
 // attempt is counted, and the resource is left alone until After has passed.
 type RefusedError struct {
+	// After is how long the downstream asked to be left alone; 0: it did not say,
+	// and flow control finds out by calling less and less often.
 	After time.Duration
 	// OfTenant says that a limit of the task's tenant was the cause: only this
 	// tenant's work waits then.
@@ -205,6 +207,9 @@ type RefusedError struct {
 
 // Error tells the cause.
 func (e *RefusedError) Error() string {
+	if e.After <= 0 {
+		return fmt.Sprintf("refused: %v", e.Err)
+	}
 	return fmt.Sprintf("refused, come back after %v: %v", e.After, e.Err)
 }
 

@@ -132,6 +132,7 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 		{&weir.DuplicateError{ID: "x", Item: 7}, `item 7: id "x" came before; set Duplicates to KeepFirst or KeepAll to accept it`},
 		{&weir.HandlerBug{Err: cause}, "handler bug: cause"},
 		{&weir.RefusedError{After: time.Minute, Err: cause}, "refused, come back after 1m0s: cause"},
+		{&weir.RefusedError{Err: cause}, "refused: cause"},
 	} {
 		if got := tt.err.Error(); got != tt.want {
 			t.Errorf("text = %q, want %q", got, tt.want)

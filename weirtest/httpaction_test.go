@@ -138,7 +138,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"another secret", &action{secret: newSecret()}, HTTPCheck{Secret: secret}, "answered 401"},
 		{"refuses everything", status(422), HTTPCheck{}, "answered 422 Unprocessable Entity"},
 		{"fails", status(500), HTTPCheck{}, "a call with 3 items: http_5xx"},
-		{"busy", status(429), HTTPCheck{}, "refused, come back after 1s"},
+		{"busy", status(429), HTTPCheck{}, "refused: 429"},
 		{"no JSON", reply("<title>Login</title>"), HTTPCheck{}, "answered HTML where JSON was expected: <title>Login"},
 		{"wrong URL", &action{}, HTTPCheck{URL: "push.example.com"}, "url: scheme"},
 		{"wrong secret", &action{}, HTTPCheck{Secret: "hunter2"}, "secret: is not whsec_"},

@@ -10,21 +10,22 @@ import (
 
 // Bounds of how long an endpoint may ask to be left alone.
 const (
-	refusedDefault = time.Second            // it did not say, or not in a way we understand
-	refusedMin     = 100 * time.Millisecond // "Retry-After: 0" must not become a storm
-	refusedMax     = time.Hour
-	retryMax       = 24 * time.Hour // for single items
+	refusedMin = 100 * time.Millisecond // "Retry-After: 0" must not become a storm
+	refusedMax = time.Hour
+	retryMax   = 24 * time.Hour // for single items
 )
 
 // refusedFor reads from the headers of a 429 or 503 when to come back:
-// Retry-After, else RateLimit or RateLimit-Reset.
+// Retry-After, else RateLimit or RateLimit-Reset. 0 means that the endpoint did not
+// say, or not in a way we understand: a time of our own would pass for its word,
+// and flow control would call again after it at full force.
 func refusedFor(h http.Header, now time.Time) time.Duration {
 	wait, ok := ParseWait(h.Get("Retry-After"), now)
 	if !ok {
 		wait, ok = parseReset(h)
 	}
 	if !ok {
-		wait = refusedDefault
+		return 0
 	}
 	return min(max(wait, refusedMin), refusedMax)
 }

@@ -12,7 +12,7 @@ func TestRefusedFor(t *testing.T) {
 		header http.Header
 		want   time.Duration
 	}{
-		{"nothing said", nil, time.Second},
+		{"nothing said", nil, 0},
 		{"seconds", http.Header{"Retry-After": {"30"}}, 30 * time.Second},
 		{"parts of a second", http.Header{"Retry-After": {" 1.5 "}}, 1500 * time.Millisecond},
 		{"a duration", http.Header{"Retry-After": {"2m"}}, 2 * time.Minute},
@@ -22,13 +22,13 @@ func TestRefusedFor(t *testing.T) {
 		{"negative", http.Header{"Retry-After": {"-5"}}, 100 * time.Millisecond},
 		{"an hour at most", http.Header{"Retry-After": {"999999999999999999999"}}, time.Hour},
 		{"a date far away", http.Header{"Retry-After": {"Fri, 31 Dec 9999 23:59:59 GMT"}}, time.Hour},
-		{"rubbish", http.Header{"Retry-After": {"soon"}}, time.Second},
-		{"NaN", http.Header{"Retry-After": {"NaN"}}, time.Second},
-		{"infinite", http.Header{"Retry-After": {"Inf"}}, time.Second},
+		{"rubbish", http.Header{"Retry-After": {"soon"}}, 0},
+		{"NaN", http.Header{"Retry-After": {"NaN"}}, 0},
+		{"infinite", http.Header{"Retry-After": {"Inf"}}, 0},
 		{"RateLimit of today", http.Header{"Ratelimit": {`"default";r=0;t=12`}}, 12 * time.Second},
 		{"RateLimit of yesterday", http.Header{"Ratelimit": {"limit=100, remaining=0, reset=7"}}, 7 * time.Second},
 		{"RateLimit-Reset", http.Header{"Ratelimit-Reset": {"4"}}, 4 * time.Second},
-		{"RateLimit-Reset that is a time of day", http.Header{"Ratelimit-Reset": {"1772366400"}}, time.Second},
+		{"RateLimit-Reset that is a time of day", http.Header{"Ratelimit-Reset": {"1772366400"}}, 0},
 		{"Retry-After goes first", http.Header{"Retry-After": {"3"}, "Ratelimit-Reset": {"4"}}, 3 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
