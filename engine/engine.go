@@ -45,6 +45,7 @@ type Engine struct {
 	node    string                              // this engine's name as an owner
 	parts   [maxPartitions]atomic.Pointer[part] // that this node owns now
 	taking  [maxPartitions]atomic.Bool          // that this node has the lease of, and is loading
+	loading loading
 	layout  layout
 	placed  placed
 	fleet   fleet

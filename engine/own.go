@@ -164,7 +164,7 @@ func (p *part) load(ctx context.Context) error {
 	}
 	state, now := rows{ctx, p.engine.store, p.no}, time.Now().UnixNano()
 	p.machine = partition.New(p.config(), stored.Number)
-	if err := p.machine.Load(now, state); err != nil {
+	if err := p.engine.loadInTurn(p.machine, now, state); err != nil {
 		return err
 	}
 	if err := p.sweep(ctx); err != nil {
@@ -258,6 +258,10 @@ type rows struct {
 }
 
 func (r rows) Get(key []byte) ([]byte, error) { return r.store.Get(r.ctx, r.partition, key) }
+
+func (r rows) GetMany(keys [][]byte) ([][]byte, error) {
+	return r.store.GetMany(r.ctx, r.partition, keys)
+}
 
 func (r rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
 	return r.store.Scan(r.ctx, r.partition, prefix, yield)

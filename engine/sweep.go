@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,20 +81,20 @@ const submitFor = 24 * time.Hour
 // a bulk action whose blocks were there first, whose submit is over, whose spec
 // is not stored and whose message is not in the inbox was never accepted.
 func (p *part) sweep(ctx context.Context) error {
-	suspects, err := p.suspects(ctx)
-	if err != nil || len(suspects) == 0 {
+	owners, err := p.engine.store.BlockOwners(ctx, p.no)
+	if err != nil {
 		return err
 	}
-	waiting, err := p.unread(ctx)
+	suspects, err := p.suspects(ctx, owners)
+	if err == nil && len(suspects) > 0 {
+		suspects, err = p.unaccepted(ctx, suspects)
+	}
 	if err != nil { // as when the disk is nearly full: no reason not to work
 		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "blocks of submits that never ended stay until the next start",
 			slog.Int("partition", p.no), slog.Any("error", err))
 		return nil
 	}
 	for _, id := range suspects {
-		if waiting[id] {
-			continue
-		}
 		p.engine.log.LogAttrs(ctx, slog.LevelInfo, "removing blocks of a submit that never ended",
 			slog.Int("partition", p.no), slog.String("bulk_action", string(id)))
 		if err := p.engine.store.DeleteBlocks(ctx, p.no, id); err != nil {
@@ -103,24 +104,31 @@ func (p *part) sweep(ctx context.Context) error {
 	return nil
 }
 
-// suspects lists the bulk actions that have blocks and no spec, and whose submit is not under way here.
-func (p *part) suspects(ctx context.Context) (ids []weir.BulkID, err error) {
-	owners, err := p.engine.store.BlockOwners(ctx, p.no)
-	if err != nil {
+// suspects lists those of the owners of blocks that have no spec, and whose submit is not under way here.
+func (p *part) suspects(ctx context.Context, owners []weir.BulkID) (ids []weir.BulkID, err error) {
+	owners = slices.DeleteFunc(owners, func(id weir.BulkID) bool {
+		return p.machine.Has(id) || // it was loaded
+			p.engine.submits.underWay(id) || p.engine.submits.underWay(stagedFor(id)) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor
+	})
+	from := rows{ctx, p.engine.store, p.no}
+	if owners, err = partition.Unknown(from, owners); err != nil {
 		return nil, err
 	}
 	for _, id := range owners {
-		if p.engine.submits.underWay(id) || p.engine.submits.underWay(stagedFor(id)) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor {
-			continue
-		}
 		if kept, err := p.engine.kept(ctx, id); err != nil || kept {
 			continue // in doubt they stay until the next start
 		}
-		if _, _, err := partition.ReadStatus(rows{ctx, p.engine.store, p.no}, id); errors.Is(err, store.ErrNotFound) {
+		if _, _, err := partition.ReadStatus(from, id); errors.Is(err, store.ErrNotFound) {
 			ids = append(ids, id)
 		}
 	}
 	return ids, nil
+}
+
+// unaccepted lists those of the suspects that have no message in the inbox either.
+func (p *part) unaccepted(ctx context.Context, suspects []weir.BulkID) ([]weir.BulkID, error) {
+	waiting, err := p.unread(ctx)
+	return slices.DeleteFunc(suspects, func(id weir.BulkID) bool { return waiting[id] }), err
 }
 
 // unread tells which bulk actions have their message in the inbox. A mark of its

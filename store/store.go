@@ -150,6 +150,9 @@ type State interface {
 	Last(ctx context.Context, partition int) (Last, error)
 	// Get returns one row's value, or ErrNotFound. The caller may keep it.
 	Get(ctx context.Context, partition int, key []byte) ([]byte, error)
+	// GetMany is Get of several rows, in as few round trips as the backend can. The
+	// value of a row that does not exist is nil, and that of an empty row is not.
+	GetMany(ctx context.Context, partition int, keys [][]byte) (values [][]byte, err error)
 	// Scan calls yield for every row whose key begins with prefix, in order of
 	// keys, as of one moment, until yield returns an error, which it returns.
 	// Key and value are valid until yield returns.

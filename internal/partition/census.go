@@ -45,5 +45,8 @@ func (m *Machine) Actions(id weir.BulkID) (names []string) {
 	return names
 }
 
+// Has reports whether a bulk action is here and has not ended.
+func (m *Machine) Has(id weir.BulkID) bool { return m.bulks[id] != nil }
+
 // Uncommitted is the number of items whose results no confirmed commit carries.
 func (m *Machine) Uncommitted() int { return m.uncommitted }

@@ -138,6 +138,15 @@ func (m memory) Get(key []byte) ([]byte, error) {
 	return v, nil
 }
 
+// GetMany implements ManyRows.
+func (m memory) GetMany(keys [][]byte) ([][]byte, error) {
+	values := make([][]byte, len(keys))
+	for i, key := range keys {
+		values[i] = m[string(key)]
+	}
+	return values, nil
+}
+
 // Scan implements Rows.
 func (m memory) Scan(prefix []byte, yield func(key, value []byte) error) error {
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -3,6 +3,7 @@ package partition
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
@@ -16,9 +17,15 @@ type Rows interface {
 	Scan(prefix []byte, yield func(key, value []byte) error) error
 }
 
+// ManyRows is Rows that can be read many at once, as [store.State] says.
+type ManyRows interface {
+	Rows
+	GetMany(keys [][]byte) (values [][]byte, err error)
+}
+
 // Load fills an empty machine with the bulk actions that have not ended, and
 // nothing else. What was in flight when the last owner died is ready again.
-func (m *Machine) Load(now int64, rows Rows) error {
+func (m *Machine) Load(now int64, rows ManyRows) error {
 	if err := m.loadTenure(now, rows); err != nil {
 		return err
 	}
@@ -33,9 +40,9 @@ func (m *Machine) Load(now int64, rows Rows) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if err := m.loadBulk(now, rows, id); err != nil {
-			return fmt.Errorf("load %s: %w", id, err)
+	for some := range slices.Chunk(ids, loadAtOnce) {
+		if err := m.loadBulks(now, rows, some); err != nil {
+			return err
 		}
 	}
 	if err := m.loadOver(rows); err != nil {
@@ -48,11 +55,22 @@ func (m *Machine) Load(now int64, rows Rows) error {
 	return m.loadTenants(rows)
 }
 
-func (m *Machine) loadBulk(now int64, rows Rows, id weir.BulkID) error {
-	spec, status, err := ReadStatus(rows, id)
+// loadBulks loads several bulk actions, whose rows are read together.
+func (m *Machine) loadBulks(now int64, rows ManyRows, ids []weir.BulkID) error {
+	read, err := readAhead(rows, ids)
 	if err != nil {
 		return err
 	}
+	for i, id := range ids {
+		if err := m.loadBulk(now, read, &read.bulks[i]); err != nil {
+			return fmt.Errorf("load %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
+	spec, status, id := of.spec, &of.status, of.spec.ID
 	s, err := loadShard(rows, spec)
 	if err != nil {
 		return err

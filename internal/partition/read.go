@@ -15,13 +15,17 @@ import (
 // ReadStatus reads what a bulk action is and how far it is, ended or not.
 func ReadStatus(rows Rows, id weir.BulkID) (*Created, *Status, error) {
 	spec, status := &Created{}, &Status{}
-	if err := readJSON(rows, specKey(id), spec); err != nil {
-		return nil, nil, err
-	}
-	if err := readJSON(rows, statusKey(id), status); err != nil {
+	if err := readStatus(rows, id, spec, status); err != nil {
 		return nil, nil, err
 	}
 	return spec, status, nil
+}
+
+func readStatus(rows Rows, id weir.BulkID, spec *Created, status *Status) error {
+	if err := readJSON(rows, specKey(id), spec); err != nil {
+		return err
+	}
+	return readJSON(rows, statusKey(id), status)
 }
 
 func readJSON(rows Rows, key []byte, v any) error {

@@ -75,6 +75,10 @@ func (r rows) Get(key []byte) ([]byte, error) {
 	return r.w.mem.Get(r.w.ctx, r.partition, key)
 }
 
+func (r rows) GetMany(keys [][]byte) ([][]byte, error) {
+	return r.w.mem.GetMany(r.w.ctx, r.partition, keys)
+}
+
 func (r rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
 	return r.w.mem.Scan(r.w.ctx, r.partition, prefix, yield)
 }

@@ -59,6 +59,22 @@ func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, err
 	return clone(v), nil
 }
 
+// GetMany returns copies of the values of several rows.
+func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	p, err := s.lock(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	defer p.mu.Unlock()
+	values := make([][]byte, len(keys))
+	for i, key := range keys {
+		if v, ok := p.rows[string(key)]; ok {
+			values[i] = append([]byte{}, v...)
+		}
+	}
+	return values, nil
+}
+
 // Scan gives yield the rows as they were when it was called. Keys are sorted
 // here and nowhere else: commits come by the thousand, scans once per owner.
 func (s *Store) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {

@@ -3,7 +3,9 @@ package redisstore_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/testenv"
 	"github.com/weirhq/weir/store/redisstore"
+	"golang.org/x/sync/errgroup"
 )
 
 // BenchmarkBulkAction is a million items through a handler that does nothing,
@@ -101,6 +104,66 @@ func BenchmarkStart(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkRestart is the time from opening an engine with 50,000 unfinished bulk
+// actions of ten items each to its first task.
+func BenchmarkRestart(b *testing.B) {
+	started := make(chan time.Time, 1)
+	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{Name: "stuck", Handle: func(ctx context.Context, _ *weir.Batch[json.RawMessage, struct{}]) error {
+		select {
+		case started <- time.Now():
+		default:
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	r := testenv.Redis(b)
+	begin := func() (*engine.Engine, func()) {
+		s := open(b, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory})
+		e, err := engine.Open(b.Context(), s, engine.Options{Partitions: 8, DrainFor: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := engine.HandleChain(e, chain); err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		return e, func() {
+			cancel()
+			if err := errors.Join(<-ended, s.Close()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	e, stop := begin()
+	var submits errgroup.Group
+	submits.SetLimit(16)
+	for i := range 50_000 {
+		submits.Go(func() error {
+			_, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain, Tenant: fmt.Sprint("t", i%100)}, people(10))
+			return err
+		})
+	}
+	if err := submits.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	stop()
+	<-started
+	took := time.Duration(0)
+	for b.Loop() {
+		began := time.Now()
+		_, stop := begin()
+		took += (<-started).Sub(began)
+		stop()
+		select {
+		case <-started: // of a task that was under way
+		default:
+		}
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms-to-first-task")
 }
 
 func noop(batch int) weir.Chain[json.RawMessage, struct{}] {

@@ -117,6 +117,11 @@ func (s *Spread) Get(ctx context.Context, partition int, key []byte) ([]byte, er
 	return s.of(partition).Get(ctx, partition, key)
 }
 
+// GetMany implements [store.State].
+func (s *Spread) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	return s.of(partition).GetMany(ctx, partition, keys)
+}
+
 // Scan implements [store.State].
 func (s *Spread) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
 	return s.of(partition).Scan(ctx, partition, prefix, yield)

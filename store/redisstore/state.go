@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weirhq/weir/store"
@@ -101,6 +102,40 @@ func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, err
 		return nil, err
 	}
 	return rowPlace(partition, key).unseal("row", partition, row)
+}
+
+// GetMany returns several rows, a page of them per command.
+func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	values := make([][]byte, 0, len(keys))
+	for page := range slices.Chunk(keys, pageRows) {
+		fields := make([]string, len(page))
+		for i, key := range page {
+			fields[i] = string(key)
+		}
+		get := s.client.B().Hmget().Key(s.keysOf(partition).rows).Field(fields...).Build()
+		rows, err := s.client.Do(ctx, get).ToArray()
+		if err != nil {
+			return nil, s.failed(ctx, "get rows", partition, err)
+		}
+		for i := range rows {
+			if rows[i].IsNil() {
+				values = append(values, nil)
+				continue
+			}
+			row, err := rows[i].AsBytes()
+			if err != nil {
+				return nil, s.failed(ctx, "get rows", partition, err)
+			}
+			if row, err = rowPlace(partition, page[i]).unseal("row", partition, row); err != nil {
+				return nil, err
+			}
+			values = append(values, row)
+		}
+	}
+	return values, nil
 }
 
 const (

@@ -23,6 +23,7 @@ type faulty struct {
 	commit  func(ctx context.Context, partition int, tok store.Token, b *store.Batch) error
 	append  func(ctx context.Context, partition int, body []byte, c store.Claim) error
 	read    func(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error)
+	many    func(ctx context.Context, partition int, keys [][]byte) ([][]byte, error)
 	scan    func(ctx context.Context, partition int, prefix []byte, yield func(k, v []byte) error) error
 	put     func(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	acquire func(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error)
@@ -39,7 +40,7 @@ type faulty struct {
 func newFaulty() *faulty {
 	s := memstore.New(memstore.Options{})
 	return &faulty{
-		Store: s, commit: s.Commit, append: s.Append, read: s.Read, scan: s.Scan,
+		Store: s, commit: s.Commit, append: s.Append, read: s.Read, many: s.GetMany, scan: s.Scan,
 		put: s.PutBlocks, acquire: s.Acquire, release: s.Release, last: s.Last,
 		tell: s.Announce, swap: s.Swap, list: s.List, quotas: quotas{s.Hold, s.Draw, s.SetTargets}, close: s.Close,
 	}
@@ -55,6 +56,10 @@ func (f *faulty) Append(ctx context.Context, partition int, body []byte, c store
 
 func (f *faulty) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
 	return f.read(ctx, partition, after, limit)
+}
+
+func (f *faulty) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	return f.many(ctx, partition, keys)
 }
 
 func (f *faulty) Scan(ctx context.Context, partition int, prefix []byte, yield func(k, v []byte) error) error {
@@ -139,6 +144,12 @@ var faults = []struct {
 			m, err := f.Store.Read(ctx, partition, after, limit)
 			slices.Reverse(m)
 			return m, err
+		}
+	}},
+	{"rows that do not exist are left out", "many rows come as they were asked for, and those that do not exist are nil", true, func(f *faulty) {
+		f.many = func(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+			values, err := f.Store.GetMany(ctx, partition, keys)
+			return slices.DeleteFunc(values, func(v []byte) bool { return v == nil }), err
 		}
 	}},
 	{"rows come backwards", "scan goes in order of keys and keeps to the prefix", true, func(f *faulty) {

@@ -25,6 +25,7 @@ const (
 	OpCommit       Op = "Commit"
 	OpLast         Op = "Last"
 	OpGet          Op = "Get"
+	OpGetMany      Op = "GetMany"
 	OpScan         Op = "Scan"
 	OpAcquire      Op = "Acquire"
 	OpRenew        Op = "Renew"
@@ -180,6 +181,13 @@ func (f *Flaky) Last(ctx context.Context, partition int) (store.Last, error) {
 func (f *Flaky) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
 	return asked(ctx, f, OpGet, partition, func() ([]byte, error) {
 		return f.Store.Get(ctx, partition, key)
+	})
+}
+
+// GetMany may fail.
+func (f *Flaky) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	return asked(ctx, f, OpGetMany, partition, func() ([][]byte, error) {
+		return f.Store.GetMany(ctx, partition, keys)
 	})
 }
 

@@ -191,6 +191,14 @@ func (m *model) check(r *rapid.T) {
 		wantRows = append(wantRows, k+"="+m.rows[k])
 	}
 	want(r, "rows", strings.Join(rows(r, m.s, part, ""), " "), strings.Join(wantRows, " "))
+	asked := []string{"c", "b\xff", "never", "aa", "a", "b"}
+	for i, v := range many(r, m.s, part, asked...) {
+		value, ok := m.rows[asked[i]]
+		if !ok {
+			value = "nil"
+		}
+		want(r, "row "+asked[i]+" among many", v, value)
+	}
 	want(r, "block owners", fmt.Sprint(owners(r, m.s, part)), fmt.Sprint(slices.Sorted(maps.Keys(m.blocks))))
 	for id, nos := range m.blocks {
 		for no := range nos {

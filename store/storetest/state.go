@@ -105,6 +105,33 @@ var stateCases = []testCase{
 		bodies, _ := inbox(t, s, part, 0)
 		want(t, "inbox", fmt.Sprint(bodies), "[after]")
 	}},
+	{"many rows come as they were asked for, and those that do not exist are nil", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "b\xff", "2", "b", "1", "a", "", "gone", "x")))
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 2, Delete: [][]byte{[]byte("gone")}}))
+		must(t, s.Commit(t.Context(), other, acquire(t, s, other, "a"), set(1, "c", "elsewhere")))
+		got := many(t, s, part, "b\xff", "bb", "a", "b", "gone", "b", "c", "")
+		want(t, "values", fmt.Sprintf("%q", got), `["2" "nil" "" "1" "nil" "1" "nil" "nil"]`)
+		want(t, "values of nothing", len(many(t, s, part)), 0)
+	}},
+	{"more rows than go into one call come all", func(t *testing.T, s store.Store) {
+		const n = 2500
+		b, keys := set(1), make([]string, n)
+		for i := range n {
+			keys[i] = fmt.Sprintf("k%04d", i)
+			if i%3 > 0 {
+				b.Set = append(b.Set, store.Row{Key: []byte(keys[i]), Value: []byte(keys[i])})
+			}
+		}
+		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), b))
+		for i, v := range many(t, s, part, keys...) {
+			if i%3 > 0 {
+				want(t, "value", v, keys[i])
+			} else {
+				want(t, "value", v, "nil")
+			}
+		}
+	}},
 	{"scan goes in order of keys and keeps to the prefix", func(t *testing.T, s store.Store) {
 		tok := acquire(t, s, part, "a")
 		must(t, s.Commit(t.Context(), part, tok, set(1, "b\xff\x01", "3", "b", "1", "a", "0", "b\xff", "2", "c", "4")))
@@ -141,6 +168,9 @@ var stateCases = []testCase{
 		v, err := s.Get(t.Context(), part, []byte("key"))
 		must(t, err)
 		copy(v, "yyyy")
+		all, err := s.GetMany(t.Context(), part, [][]byte{[]byte("key")})
+		must(t, err)
+		copy(all[0], "zzzz")
 		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[key=mine]")
 	}},
 	{"a commit whose context has ended writes nothing", func(t *testing.T, s store.Store) {

@@ -159,6 +159,25 @@ func rows(t fataler, s store.Store, partition int, prefix string) []string {
 	return got
 }
 
+// many returns the values that GetMany returns, "nil" for nil.
+func many(t fataler, s store.Store, partition int, keys ...string) []string {
+	t.Helper()
+	asked := make([][]byte, len(keys))
+	for i, k := range keys {
+		asked[i] = []byte(k)
+	}
+	values, err := s.GetMany(t.Context(), partition, asked)
+	must(t, err)
+	want(t, "number of values", len(values), len(keys))
+	got := make([]string, len(values))
+	for i, v := range values {
+		if got[i] = string(v); v == nil {
+			got[i] = "nil"
+		}
+	}
+	return got
+}
+
 // set builds a batch of rows "key", "value", "key", "value", ...
 func set(number uint64, kv ...string) *store.Batch {
 	b := &store.Batch{Number: number}
