@@ -75,15 +75,36 @@ func TestAForecastKeepsToTheRatesOfBulkActions(t *testing.T) {
 }
 
 func TestTheFirstForecastKnowsTheLimitsOfAResourceThatNobodyHasUsed(t *testing.T) {
-	r := nodetest.Start(t, nodetest.Options{
-		Actions: []api.Action{{Name: "mail", URL: "http://127.0.0.1:1/"}},
-		File:    &node.File{Resources: []weir.Resource{{Name: "mail", Rate: weir.PerSecond(10)}}},
-	})
-	b := many(r, 3000, `"tenant":"a"`)
-	var f api.Forecast
-	r.Call("POST", "/v1/bulk-actions/"+b.ID+"/forecast", `{}`, 200, &f)
-	if f.Bottleneck == nil || *f.Bottleneck != (api.Bottleneck{Kind: "rate", Resource: "mail", Value: "10/s"}) {
-		t.Errorf("the bottleneck is %+v, want 10/s of mail", f.Bottleneck)
+	endpoint := []api.Action{{Name: "mail", URL: "http://127.0.0.1:1/"}}
+	program := []weir.Step{limited("mail", 0)}
+	put := func(r *nodetest.Node) { r.Call("PUT", "/v1/resources/mail", `{"rate":"10/s"}`, 200, nil) }
+	for _, tt := range []struct {
+		name string
+		o    nodetest.Options
+		set  func(*nodetest.Node)
+	}{
+		{"set by the file", nodetest.Options{Actions: endpoint, File: &node.File{Resources: []weir.Resource{{Name: "mail", Rate: weir.PerSecond(10)}}}}, func(*nodetest.Node) {}},
+		{"set over the API", nodetest.Options{Actions: endpoint}, put},
+		{"set over the API, for an action of the program", nodetest.Options{Steps: program}, put},
+		{"lowered over the API", nodetest.Options{Steps: []weir.Step{limited("mail", 500)}}, put},
+		{"set over the API before the action is made", nodetest.Options{}, func(r *nodetest.Node) {
+			put(r)
+			r.Call("PUT", "/v1/actions/mail", `{"url":"http://127.0.0.1:1/"}`, 200, nil)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := nodetest.Start(t, tt.o)
+			tt.set(r)
+			b := many(r, 3000, `"tenant":"a"`)
+			var f api.Forecast
+			r.Call("POST", "/v1/bulk-actions/"+b.ID+"/forecast", `{}`, 200, &f)
+			if f.Bottleneck == nil || *f.Bottleneck != (api.Bottleneck{Kind: "rate", Resource: "mail", Value: "10/s"}) {
+				t.Errorf("the bottleneck is %+v, want 10/s of mail", f.Bottleneck)
+			}
+			if took := time.Duration(f.Takes.P50); took < 270*time.Second || took > 330*time.Second {
+				t.Errorf("it is forecast to take %v, want about 5m", took)
+			}
+		})
 	}
 }
 
