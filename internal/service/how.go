@@ -42,7 +42,7 @@ func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	if err != nil || a.schema == nil {
 		return nil
 	}
-	prog, err := mapping.Compile(mapping.Step{Field: "steps[0]", Input: first.Input, When: first.When}, nil)
+	prog, err := s.programs.compile(mapping.Step{Field: "steps[0]", Input: first.Input, When: first.When}, nil)
 	if err != nil {
 		return nil // the draft was checked
 	}

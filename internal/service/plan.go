@@ -83,7 +83,7 @@ type course struct {
 
 // step makes one step of a plan, and adds it to the course.
 func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error) {
-	prog, err := mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, c.names)
+	prog, err := s.programs.compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, c.names)
 	before := len(c.names)
 	c.names, c.steps, c.progs = append(c.names, st.ID), append(c.steps, st), append(c.progs, prog)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Service) checkStep(tenant, field string, st api.Step, earlier []string,
 	case a.Disabled:
 		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is switched off", st.Action), "ask whoever operates it, or choose another")
 	}
-	if _, err := mapping.Compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier); err != nil {
+	if _, err := s.programs.compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier); err != nil {
 		addFault(bad, err, mapping.BadExpression, field)
 	}
 }

@@ -26,7 +26,7 @@ func (s *Service) Preview(ctx context.Context, id string, most int) (api.Preview
 	if _, err := s.Describe(text); err != nil {
 		return api.Preview{}, err
 	}
-	prog, err := mapping.Compile(mapping.Step{Field: "steps[0]", Input: steps[0].Input, When: steps[0].When}, nil)
+	prog, err := s.programs.compile(mapping.Step{Field: "steps[0]", Input: steps[0].Input, When: steps[0].When}, nil)
 	if err != nil {
 		return api.Preview{}, err
 	}

@@ -53,6 +53,7 @@ type Service struct {
 	wake    chan struct{}
 	// finishing are the drafts that are being submitted by this process.
 	finishing inHand
+	programs  programs
 	notify    func(context.Context, Happening) error
 	probed    probe
 }

@@ -61,7 +61,7 @@ func undoItems(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[we
 func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUndo, error] {
 	return func(yield func(toUndo, error) bool) {
 		p := undoPlan(x)
-		c, err := courseOf(&p)
+		c, err := courseOf(&p, &programs{})
 		if err != nil {
 			yield(toUndo{}, err)
 			return

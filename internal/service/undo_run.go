@@ -12,7 +12,7 @@ import (
 
 // describeUndo makes the steps of a chain that takes another's work back.
 func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
-	c, err := courseOf(p)
+	c, err := courseOf(p, &s.programs)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +36,12 @@ func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
 }
 
 // courseOf is the course of the steps that are taken back.
-func courseOf(p *plan) (*course, error) {
+func courseOf(p *plan, compiled *programs) (*course, error) {
 	var bad weir.InputError
 	c := &course{params: p.Params}
 	for i := range p.Of {
 		field := fmt.Sprintf("steps[%d]", i)
-		prog, err := mapping.Compile(mapping.Step{Field: field, Input: p.Of[i].Input, When: p.Of[i].When}, c.names)
+		prog, err := compiled.compile(mapping.Step{Field: field, Input: p.Of[i].Input, When: p.Of[i].When}, c.names)
 		if err != nil {
 			addFault(&bad, err, mapping.BadExpression, field)
 		}

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/weirhq/weir/internal/mapping"
+)
+
+// mostPrograms bounds the compiled steps that are kept.
+const mostPrograms = 1000
+
+// programs keeps compiled steps: bulk actions of one campaign, or of one template,
+// have the same. Compiling expressions takes about half a millisecond, and a node
+// that starts does it for every unfinished bulk action.
+type programs struct {
+	mu   sync.Mutex
+	kept map[string]*mapping.Program
+}
+
+// compile is mapping.Compile, which it does not repeat for what is kept.
+func (p *programs) compile(st mapping.Step, earlier []string) (*mapping.Program, error) {
+	if st.Input == nil && st.When == "" {
+		return mapping.Compile(st, earlier)
+	}
+	text, err := json.Marshal(struct {
+		Step    mapping.Step
+		Earlier []string
+	}{st, earlier})
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	prog := p.kept[string(text)]
+	p.mu.Unlock()
+	if prog != nil {
+		return prog, nil
+	}
+	if prog, err = mapping.Compile(st, earlier); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil || len(p.kept) >= mostPrograms {
+		p.kept = map[string]*mapping.Program{}
+	}
+	p.kept[string(text)] = prog
+	return prog, nil
+}
