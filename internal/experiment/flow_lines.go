@@ -26,6 +26,9 @@ func E14(size Size) []Line {
 	lines = append(lines, late(seeds)...)
 	lines = append(lines, short(seeds), unrelated(0.01, seeds), unrelated(0.003, seeds))
 	lines = append(lines, atRandom(seeds)...)
+	for _, x := range strangers() {
+		lines = append(lines, x.lines(seeds)...)
+	}
 	lines = append(lines, withTimes(seeds)...)
 	lines = append(lines, shutOut(seeds)...)
 	for _, ill := range sicknesses() {
@@ -63,7 +66,10 @@ func hidden(p Profile, bucket time.Duration, seeds uint64) []Line {
 	wantUsed, wantRefused := p.wants()
 	what := fmt.Sprintf("%s, bucket of %v: ", p.Name, bucket)
 	u := Line{Target: 15, What: what + "used", Got: used, Want: wantUsed, AtLeast: true, Unit: " %"}
-	r := Line{Target: 15, What: what + "refused", Got: refused, Want: wantRefused, Unit: " %"}
+	r := Line{
+		Target: 15, What: what + "refused", Got: refused, Want: wantRefused, Unit: " %",
+		Missed: "refusals have to show that they are about the rate before it is cut", Holds: 1.5 * wantRefused,
+	}
 	return []Line{u, r}
 }
 

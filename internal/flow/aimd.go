@@ -23,14 +23,12 @@ func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
 		next, x, ok := st.look(s, c)
-		if st = next; !ok {
+		if st = next; !ok || st.stale(x) {
 			continue
 		}
-		st = st.tally(now, x, wellBelow*st.Found)
-		if !st.proven(now, x) || x.no*windowNanos < st.Since || st.Since > now-cutPause {
-			continue
-		}
-		st, cut = st.backedOff(now, x, c), true
+		var changed bool
+		st, changed = st.backedOff(now, x, c)
+		cut = cut || changed
 	}
 	switch {
 	case cut:
@@ -43,26 +41,38 @@ func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	return st.added(now, c)
 }
 
-func (st RateState) backedOff(now int64, x sample, c RateConfig) RateState {
-	if st.vain(now) {
+func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, bool) {
+	switch st = st.weigh(x).noteRun(x).count(now, x); {
+	case st.vain():
 		st = st.restored(now, c)
 		st.Hold = 0
-		return st
+		return st, true
+	case st.Doubted && st.pending(x), !st.excess(now, x), st.Since > now-cutPause:
+		return st, false
 	}
 	was, share := st.exceeded(c), cutShare
-	st = st.suspect(now, was)
-	if st.run().hits < evident && st.Proof == 0 {
+	switch {
+	case st.unchanged(): // the next cut has to settle it
+		share = max(min(share, fewShare*(1-st.After.share())), deepest)
+	case st.RunTasks.Hits < many && !st.known(now):
 		share = fewShare
 	}
+	st = st.suspect(now, was)
 	st.Limited, st.Rate = true, st.floor(share*was, c)
-	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, 0, 0
-	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",
-		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()))
+	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, second, 0
+	return st.newRun().told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",
+		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate())), true
 }
 
 func (st RateState) added(now int64, c RateConfig) RateState {
 	past := now - st.Since - st.Hold
+	if st.unseen(now) {
+		st.Hold, past = now-st.Since, 0
+	}
 	st.Rate = st.floor(st.Found+growShare*st.ceiling(c)*float64(max(past, 0))/1e9, c)
+	if st.Rate > wellBelow*st.Found {
+		st.Grown = 1 // what is refused now is not about the last cut
+	}
 	if st.Rate >= st.ceiling(c) {
 		return st.free("not limited: it grew to the ceiling and nothing was refused.")
 	}

@@ -1,12 +1,18 @@
 // Package flow finds out what a downstream bears, and keeps to it.
 //
-// Three controllers stand side by side, because a downstream complains in three
+// Several controllers stand side by side, because a downstream complains in several
 // ways. It refuses: a [RateRule] learns from refusals which rate it lets
-// through; [Estimate] is the default, [AIMD] the alternative. It slows down: a
+// through; [Estimate] is the default, [AIMD] the alternative. A [Parallel] learns how
+// many calls at once it takes. It slows down: a
 // [Latency] bounds the tasks in flight, but only after a trial has shown that
 // fewer in flight get as much done. It fails: a [Breaker] stops calling for a
 // while and comes back with 1, 2, 4 and 8 tasks. What a downstream says itself,
 // Retry-After, is obeyed: by [Seen.Block].
+//
+// Each intervention has to prove itself. A cut of the rate expects that next to
+// nothing is refused afterwards; if the share of refusals stays what it was, it is not
+// about the rate: the cut is taken back, and that share is no reason for another
+// until it is asked about again, a minute later.
 //
 // Every state carries a [Reason] from a closed set and one sentence with the
 // numbers.

@@ -19,14 +19,17 @@ const (
 	deepest = 0.1
 	// echoFor is how long a few refusals may follow a cut: what the downstream saves
 	// up is empty then, and nothing evens out.
-	echoFor = int64(time.Second)
-	// settle is how long a cut may take to be in force everywhere.
-	settle = int64(Window)
+	echoFor         = int64(time.Second) // settle is how long a cut takes to be in force, and arrives how long it may take.
+	settle, arrives = int64(Window), int64(2 * time.Second)
+	// decisive is the share of what was let through to begin with if a cut seems to have
+	// changed nothing: the next one has to settle it.
+	decisive = 0.88
 
 	// Growth asks for a little more than what was found, for so long that a downstream
 	// which saves up a second of its rate would have refused: only what is still let
 	// through then is truly more. A bigger step would find out sooner, and be refused more.
 	askStep, askMore, askSlope = 0.02, 0.05, 0.01
+	askBase                    = 0.1
 	askSteps                   = 12 // seconds
 	leap                       = 1.25
 )
@@ -37,8 +40,8 @@ const (
 // the same was found before; then it asks for a little more, and for much more
 // once that has been let through for long, until it is refused again or reaches
 // the ceiling. How far it goes down is bounded by how many tasks were refused.
-// Refusals that do not become fewer with the rate are not about the rate: they
-// are borne, and the rate goes back to what it was.
+// Every cut has to prove itself: if the share of refusals does not fall with the
+// rate, it is not about the rate, and the rate goes back to what it was.
 func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
@@ -46,12 +49,9 @@ func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 		if st = next; !ok {
 			continue
 		}
-		if st = st.tally(now, x, st.Found); !st.proven(now, x) {
-			continue
-		}
-		if next, changed := st.estimated(now, x, c); changed {
-			st, cut = next, true
-		}
+		var changed bool
+		st, changed = st.estimated(now, x, c)
+		cut = cut || changed
 	}
 	switch {
 	case cut:
@@ -68,84 +68,102 @@ func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 // first of them includes what the downstream had saved up, so it counts only as
 // long as it is alone.
 func (st RateState) noteRun(x sample) RateState {
+	w := x.weight()
+	if st.Evidence = max(0, st.Evidence+w.speaks(st.base(), st.more())); st.Evidence == 0 {
+		return st.newRun()
+	}
+	st.RunTasks = st.RunTasks.plus(w)
 	switch {
-	case x.refused() <= st.borne():
-		st.Run, st.RunSpan, st.RunPassed, st.RunTasks, st.RunHits = 0, 0, 0, 0, 0
+	case st.Base == 0 && w.Hits == 0:
+		st.Run = 0
 		return st
 	case st.Run <= 1:
 		st.RunSpan, st.RunPassed = x.span, x.passed
 	default:
 		if st.Run > runLen {
-			keep := float64(runLen-1) / runLen
+			const keep = float64(runLen-1) / runLen
 			st.RunSpan, st.RunPassed = keep*st.RunSpan, keep*st.RunPassed
-			st.RunTasks, st.RunHits = keep*st.RunTasks, keep*st.RunHits
 		}
 		st.RunSpan += x.span
 		st.RunPassed += x.passed
 	}
 	st.Run++
-	w := st.run().plus(x.weight())
-	st.RunTasks, st.RunHits = w.tasks, w.hits
+	return st
+}
+
+func (st RateState) newRun() RateState {
+	st.Run, st.RunSpan, st.RunPassed, st.RunTasks = 0, 0, 0, weight{}
 	return st
 }
 
 // estimated lowers the rate to what the downstream let through, as far as the
-// evidence goes, or takes back cuts that were in vain. It leaves the state as it is
-// if the refusals only tell what is known.
-func (st RateState) estimated(now int64, x sample, c RateConfig) (RateState, bool) {
-	was := st.exceeded(c)
-	est := st.RunPassed / st.RunSpan / (1 - st.Borne)
-	echo := st.echo(now, x, was)
-	if st.run().heavy(st.Borne) {
-		st.Proof = now
+// evidence goes, or takes back cuts that were in vain. It leaves the rate as it is
+// if there is no reason.
+func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState, changed bool) {
+	if st.stale(x) {
+		return st.refined(now, x, c)
 	}
+	st = st.weigh(x).noteRun(x).count(now, x)
 	switch {
-	case echo && (est >= st.Found || !st.known(now) && (st.run().hits < many || x.rate() < st.Found)):
-		return st, false
-	case echo:
-		est = st.bounded(now, x, est, st.Found)
-	case st.vain(now):
+	case st.vain():
 		return st.restored(now, c), true
-	default:
-		est = st.bounded(now, x, min(est, 0.98*was), was)
-		st = st.suspect(now, was)
+	case st.pending(x), !st.excess(now, x), st.Limited && x.refused() <= few && now-st.Since < echoFor:
+		return st, false
 	}
-	est = st.floor(max(est, deepest*was), c)
-	switch {
-	case echo: // of the same refusals: no reason to be surer
-	case math.Abs(est-st.Last) < 0.1*st.Last:
+	was := st.exceeded(c)
+	est := st.bounded(now, x, min(st.RunPassed/st.RunSpan/(1-st.Base), 0.98*was), was)
+	if math.Abs(est-st.Last) < 0.1*st.Last {
 		st.Hold, st.Begin = min(2*max(st.Hold, firstHold), longestHold), 0.97
-	default:
+	} else {
 		st.Hold, st.Begin = firstHold, 0.94
 	}
-	st.Limited, st.Found, st.Last, st.Since, st.Grown, st.Ahead = true, est, est, now, 0, 0
-	st.Rate = st.floor(st.Begin*est, c)
-	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused, %s let through.",
-		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est)), true
+	if st = st.suspect(now, was); st.Doubted {
+		st.Begin = decisive
+	}
+	st.Since, st.Grown, st.Ahead = now, 0, 0
+	return st.cutTo(x, max(est, deepest*was), was, c).newRun(), true
 }
 
-// echo reports that a window was sent before the last cut, or faster than the rate
-// in force because the cut had not arrived, or was refused a little just after
-// it. Such a window says how much is let through, but not that the rate in force
-// is too high.
-func (st RateState) echo(now int64, x sample, was float64) bool {
-	if !st.Limited || st.Gap > 0 { // what was done last is not a cut
-		return false
+// stale tells that a window, or a part of it, was sent before the last cut was in
+// force, or faster because the cut had not arrived everywhere.
+func (st RateState) stale(x sample) bool {
+	few := float64(x.tasks-1) / float64(x.tasks) // so few that they begin and end with one
+	age := x.no*windowNanos - st.Since
+	return st.Limited && (age < settle || age < arrives && few*x.rate() > 1.15*st.Rate)
+}
+
+// refined lowers what was found if a window that was sent for the most part before the last cut
+// shows that less is let through: what had been saved up is gone by then.
+func (st RateState) refined(now int64, x sample, c RateConfig) (next RateState, changed bool) {
+	est := x.passed / x.span / (1 - st.Base)
+	if st.From == 0 || st.Doubted || x.no*windowNanos+settle/2 > st.Since || !x.weight().heavy(st.Base) || est >= st.Found {
+		return st, false
 	}
-	sent := x.no * windowNanos
-	return sent < st.Since || x.rate() > 1.15*was || x.refused() <= few && now-st.Since < echoFor ||
-		sent < st.Since+settle && !st.known(now) && !x.weight().heavy(st.Borne)
+	return st.cutTo(x, max(est, deepest*st.Found), st.Rate, c), true
+}
+
+// cutTo lowers the rate to just below what was let through.
+func (st RateState) cutTo(x sample, est, was float64, c RateConfig) RateState {
+	est = st.floor(est, c)
+	st.Limited, st.Found, st.Last = true, est, est
+	st.Rate = st.floor(st.Begin*est, c)
+	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused, %s let through.",
+		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est))
 }
 
 // grown lets the rate approach what was found, stay there, and then ask for more.
 func (st RateState) grown(now int64, c RateConfig) RateState {
-	switch t := now - st.Since; {
+	t := now - st.Since
+	if st.unseen(now) {
+		st.Hold = max(st.Hold, t)
+	}
+	switch {
 	case t < st.Hold/2:
 		st.Rate = st.Found * (st.Begin + (0.995-st.Begin)*2*float64(max(t, 0))/float64(st.Hold))
-	case t < st.Hold:
+	case t <= st.Hold:
 		st.Rate = 0.995 * st.Found
 	default:
-		return st.more(t-st.Hold, c)
+		return st.ask(t-st.Hold, c)
 	}
 	if st.Rate = st.floor(st.Rate, c); st.Rate >= st.ceiling(c) {
 		return st.free("not limited: the ceiling is below what was let through.")
@@ -154,15 +172,19 @@ func (st RateState) grown(now int64, c RateConfig) RateState {
 		figure(st.Rate), figure(st.Found), seconds(now-st.Since), seconds(st.Hold))
 }
 
-// more takes the steps of growth that are due after the hold: one a second.
-func (st RateState) more(past int64, c RateConfig) RateState {
+// ask takes the steps of growth that are due after the hold: one a second.
+func (st RateState) ask(past int64, c RateConfig) RateState {
 	due := int(past/second) + 1 + st.Ahead
 	for ; st.Grown < due && st.Rate < st.ceiling(c); st.Grown++ {
 		switch n := float64(st.Grown + 1); {
 		case st.Found <= st.least(c): // nothing was let through, so nothing was found
 			st.Rate = max(2*st.Rate, st.least(c))
 		case n <= askSteps:
-			st.Rate = st.floor(st.Found*(1+min(askStep*n, askMore+askSlope*n)), c)
+			more := min(askStep*n, askMore+askSlope*n)
+			if st.Base > 0 { // a small excess would hide in it for long
+				more = max(more, askBase)
+			}
+			st.Rate = st.floor(st.Found*(1+more), c)
 		default:
 			st.Rate *= min(leap, 1+0.03*math.Exp2(n-askSteps-1))
 		}

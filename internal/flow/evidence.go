@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	// evident is how many tasks have to be refused, beyond what is borne, before a rate
-	// that is not known to be limited is cut.
-	evident = 3
+	// enough is the evidence from which on a rate that is not known to be limited is
+	// cut, about three refused tasks in a row, and sure that above a base: there a
+	// thousand tasks a second must not look like more by chance within minutes.
+	enough, sure = 4.5, 8
 	// many is from how many refused tasks on their share is an estimate of its own.
 	many = 5
 	// large is a share that is not refused by chance.
@@ -19,71 +20,88 @@ const (
 	// saturated is the part of the rate in force from which on a window shows what the
 	// downstream lets through, and not what there was to send.
 	saturated = 0.8
-	// proofFor is how long a limit counts as known after it showed clearly.
+	// proofFor is how long a limit counts as known after a cut proved itself.
 	proofFor = int64(10 * time.Minute)
 )
 
 // weight is how much evidence there is: tasks, and how many of them were refused.
-type weight struct{ tasks, hits float64 }
+type weight struct{ Tasks, Hits float64 }
 
 // weight counts refusals in tasks, also if only some items of each were refused.
 func (s sample) weight() weight {
 	return weight{float64(s.tasks), s.refused() * float64(s.tasks)}
 }
 
-func (w weight) plus(o weight) weight { return weight{w.tasks + o.tasks, w.hits + o.hits} }
+func (w weight) plus(o weight) weight     { return weight{w.Tasks + o.Tasks, w.Hits + o.Hits} }
+func (w weight) times(f float64) weight   { return weight{f * w.Tasks, f * w.Hits} }
+func (w weight) share() float64           { return w.Hits / max(w.Tasks, 1) }
+func spread(tasks, share float64) float64 { return 2 * math.Sqrt(tasks*share*(1-share)) }
+
+// atMost is the share of refusals that the tasks show at the most, chance considered.
+func (w weight) atMost() float64 {
+	p := (w.Hits + 1) / (w.Tasks + 1)
+	return min(p+spread(1, p)/math.Sqrt(max(w.Tasks, 1)), 0.95)
+}
 
 // surely is the share of refusals that the tasks show at the least, chance considered.
-func (w weight) surely() float64 {
-	if w.tasks == 0 {
-		return 0
+func (w weight) surely() float64 { return w.share() - spread(1, w.share())/math.Sqrt(max(w.Tasks, 1)) }
+
+// heavy tells that a clearly large share of many tasks was refused, beyond a base.
+func (w weight) heavy(base float64) bool { return w.Hits >= many && w.surely() >= base+large }
+
+// lessThan tells that clearly less was refused than of others.
+func (w weight) lessThan(o weight) bool {
+	if w.Tasks == 0 {
+		return false
 	}
-	p := w.hits / w.tasks
-	return p - 2*math.Sqrt(p*(1-p)/w.tasks)
+	p := w.plus(o).share()
+	return w.share() < o.share()-1.5*spread(1, p)*math.Sqrt(1/max(w.Tasks, 1)+1/max(o.Tasks, 1))
 }
 
-// heavy tells that a clearly large share of many tasks was refused, beyond what is borne.
-func (w weight) heavy(borne float64) bool { return w.hits >= many && w.surely() >= borne+large }
-
-// beyond tells that clearly more was refused than a share explains.
-func (w weight) beyond(share float64) bool {
-	as := share * w.tasks
-	return w.hits > as+1+2*math.Sqrt(as)
+// speaks is how much more likely the tasks are if a share of one, and not one of
+// zero, is refused: the logarithm of the ratio.
+func (w weight) speaks(zero, one float64) float64 {
+	return w.Hits*math.Log(one/zero) + (w.Tasks-w.Hits)*math.Log((1-one)/(1-zero))
 }
 
-// gather sums up what is refused beyond what is borne. It goes down again as
-// tasks are let through, so that refusals here and there never add up.
-func (st RateState) gather(x sample) RateState {
-	w := x.weight()
-	st.Evidence = max(0, st.Evidence+w.hits-max(st.borne(), few)*w.tasks)
-	return st
+// base is the share of refusals that is no reason for a cut, and more the share that is.
+func (st RateState) base() float64 { return max(st.Base, few) }
+func (st RateState) more() float64 {
+	b := st.base()
+	return max(b+0.02+0.25*b*(1-b), st.Expect)
 }
 
-// proven tells whether a window is a reason for a cut. Where a limit is known, and
-// nothing is borne, little is needed; else refusals have to add up.
-func (st RateState) proven(now int64, x sample) bool {
+// excess tells whether a window is a reason for a cut. Where a limit is known, and
+// refusals are rare, little is needed; else they have to add up.
+func (st RateState) excess(now int64, x sample) bool {
 	switch {
 	case st.Run == 0:
 		return false
-	case st.Borne == 0 && (st.Limited || st.known(now)):
+	case st.Base > 0:
+		return st.Evidence >= sure
+	case st.known(now), st.Limited && st.rare():
 		return x.refused() > few || st.Run >= 2
 	}
-	return st.Evidence >= evident
+	return st.Evidence >= enough
+}
+
+// rare tells that refusals are not usual, or at least not right after cuts.
+func (st RateState) rare() bool {
+	return st.Usual.share() < few || st.After.Tasks >= provesAll && st.After.share() < few
 }
 
 // known tells that a limit has shown clearly not long ago.
 func (st RateState) known(now int64) bool { return st.Proof > 0 && now-st.Proof < proofFor }
-
-// run is the evidence of all windows in a row with refusals.
-func (st RateState) run() weight { return weight{st.RunTasks, st.RunHits} }
 
 // bounded keeps an estimate from going lower than the evidence allows: by a little
 // after a few refused tasks, and after many by the share that they are if the
 // window was not saturated, because then nobody knows what else would have passed.
 // A limit that is known needs no such care.
 func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
-	switch w := st.run(); {
-	case w.hits < many && !st.known(now):
+	switch w := st.RunTasks; {
+	case st.unchanged(): // the next cut has to settle it
+		return max(est, was*(1-max(shallow, st.After.share())))
+	case w.Hits < many && !st.known(now):
 		return max(est, was*(1-max(shallow, w.surely())))
 	case x.rate() < saturated*was:
 		return max(est, was*(1-x.refused()))

@@ -51,34 +51,31 @@ type RateState struct {
 	Run       int     `json:"run,omitempty"`
 	RunSpan   float64 `json:"runSpan,omitempty"`
 	RunPassed float64 `json:"runPassed,omitempty"`
-	// RunTasks and RunHits are the tasks of all of them, and how many were refused.
-	RunTasks float64 `json:"runTasks,omitempty"`
-	RunHits  float64 `json:"runHits,omitempty"`
-	// Proof is when a limit last showed clearly, and Doubt when it had before that was doubted.
+	// RunTasks are the tasks of all of them, and Evidence is how strongly they speak for
+	// more refusals than the base.
+	RunTasks weight  `json:"runTasks"`
+	Evidence float64 `json:"evidence,omitempty"`
+	// Base is the share of refusals that is not about the rate, as was shown; it is asked
+	// again at Until, BaseFor after it was shown. Usual counts what is sent under it.
+	Base    float64 `json:"base,omitempty"`
+	Until   int64   `json:"until,omitempty"`
+	BaseFor int64   `json:"baseFor,omitempty"`
+	Usual   weight  `json:"usual"`
+	// Expect is the share that would be refused after cuts were taken back if that was
+	// wrong; 0: it has been seen to be right.
+	Expect float64 `json:"expect,omitempty"`
+	// From is the rate before the cuts that have not proved themselves yet, 0 for none, and
+	// Doubted tells that they once seemed not to. Before is what was sent and refused
+	// before them, After right after them, and Fresh how many tasks after the last.
+	From    float64 `json:"from,omitempty"`
+	Doubted bool    `json:"doubted,omitempty"`
+	Before  weight  `json:"before"`
+	After   weight  `json:"after"`
+	Fresh   float64 `json:"fresh,omitempty"`
+	// Proof is when a cut last proved itself.
 	Proof int64 `json:"proof,omitempty"`
-	Doubt int64 `json:"doubt,omitempty"`
 	// Shut is the rate that was in force before the downstream closed altogether, 0 if it is open.
 	Shut float64 `json:"shut,omitempty"`
-	// Evidence is how many tasks were refused beyond what is borne.
-	Evidence float64 `json:"evidence,omitempty"`
-	// Share is the usual share of refusals, and Borne that which is not about the rate.
-	// Ends is over how many tasks Share goes.
-	Share float64 `json:"share,omitempty"`
-	Ends  float64 `json:"ends,omitempty"`
-	Borne float64 `json:"borne,omitempty"`
-	// Cuts counts cuts of which it is not known whether they help, since the rate was
-	// From. RowTasks were sent since, and RowHits of them refused, HeldTasks and
-	// HeldHits at rates that had been let through before.
-	Cuts      int     `json:"cuts,omitempty"`
-	From      float64 `json:"from,omitempty"`
-	RowTasks  float64 `json:"rowTasks,omitempty"`
-	RowHits   float64 `json:"rowHits,omitempty"`
-	HeldTasks float64 `json:"heldTasks,omitempty"`
-	HeldHits  float64 `json:"heldHits,omitempty"`
-	// Bore is when such cuts were last taken back, and Gap the share of the rate that
-	// they were, until it is known whether that was right.
-	Bore int64   `json:"bore,omitempty"`
-	Gap  float64 `json:"gap,omitempty"`
 	// Part collects windows with too few tasks to tell, PartSpan is their seconds.
 	Part     Seen    `json:"part"`
 	PartSpan float64 `json:"partSpan,omitempty"`
@@ -178,7 +175,7 @@ func (st RateState) look(s Seen, c RateConfig) (RateState, sample, bool) {
 	case x.closed:
 		return st.shut(s, c), x, false
 	}
-	return st.watch(x).weigh(x).gather(x).noteRun(x), x, true
+	return st.watch(x), x, true
 }
 
 // inForce is the rate that holds now, 0 if none does.
@@ -229,17 +226,10 @@ func (st RateState) told(why Reason, format string, args ...any) RateState {
 	return st
 }
 
-// free is the state without a limit.
+// free is the state without a limit. What is known of refusals stays.
 func (st RateState) free(text string) RateState {
-	was := st
-	st = RateState{
-		Top: st.Top, Last: st.Last, Part: st.Part, PartSpan: st.PartSpan, Proof: st.Proof, Doubt: st.Doubt,
-		Evidence: st.Evidence, Share: st.Share, Ends: st.Ends, Borne: st.Borne, Bore: st.Bore, Gap: st.Gap,
-	}
-	if st.Gap > 0 {
-		st.RowTasks, st.RowHits = was.RowTasks, was.RowHits
-	}
-	return st.told(Free, "%s", text)
+	st.Limited, st.Rate, st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead, st.Shut = false, 0, 0, 0, 0, 0, 0, 0, 0
+	return st.trusted().told(Free, "%s", text)
 }
 
 // Restart makes a rate begin low and grow at once: after a breaker has closed

@@ -3,134 +3,159 @@ package flow
 import "time"
 
 const (
-	// What is usual goes over so many windows, and at least over so many tasks.
-	shareOver, shareTasks = 40, 1000
+	// A cut is judged by the tasks of the next second, or the next so many if those
+	// take longer: what is refused later may have other reasons. One that has to settle
+	// whether cuts help is judged for as long as no more is asked for.
+	provesFor, provesBy, provesAll = int64(time.Second), 50, 150
+	// judgedBy is by how many tasks at the least.
+	judgedBy = 20
+	// judged is the evidence that decides about a cut.
+	judged = 4.0
+	// judgedAll is after how many tasks it is known that taking back cuts was right.
+	judgedAll = 200
+	// next is the share of refusals that is left over if a cut was right.
+	next = 0.001
+	// rowFor is how long after a cut another one belongs to the same row.
+	rowFor = int64(20 * time.Second)
 
-	// A row of cuts is in vain once it has so many cuts, and so many tasks were sent,
-	// and refused, at rates that had been let through.
-	vainCuts, vainTasks, vainHits = 2, 30, 2
-	// vainMost is the share from which on refusals are not thought to be of no account.
-	vainMost = 0.12
-	// mostBack is how far up the rate goes at once where a limit is known.
-	mostBack = 1.4
-
-	// Refusals so soon, and within so many tasks, after the rate went back up may
-	// show that this was wrong.
-	soonAfter, soonTasks = int64(5 * time.Second), 200
-	// vainMore is how many times as many have to be refused where a limit is known.
-	vainMore = 3
+	// What was shown to be refused at any rate is asked again after a minute, and if that shows
+	// the same after twice as long.
+	baseFor, longestBase = int64(time.Minute), int64(8 * time.Minute)
+	// usualTasks is over how many tasks, and usualWindows over how many windows, the
+	// usual share goes at the least.
+	usualTasks, usualWindows = 1000, 40
 )
 
-// weigh follows the usual share of refusals, and forgets what is borne as it ends.
-// A window that was refused heavily is not usual.
+// weigh follows the usual share of refusals. A base that has become too high comes
+// down with it, and one that is old is forgotten: refusals have to show again that
+// they are not about the rate.
 func (st RateState) weigh(x sample) RateState {
-	if x.weight().heavy(st.Borne) {
-		return st
+	w := x.weight()
+	if most := max(usualTasks, usualWindows*w.Tasks); st.Usual.Tasks+w.Tasks > most {
+		st.Usual = st.Usual.times(max(most-w.Tasks, 0) / st.Usual.Tasks)
 	}
-	n := float64(x.tasks)
-	st.Ends = min(st.Ends+n, max(shareTasks, shareOver*n))
-	w := n / st.Ends
-	st.Share += w * (x.refused() - st.Share)
-	if st.Share < st.Borne {
-		st.Borne -= w / 2 * (st.Borne - st.Share)
+	if st.Usual = st.Usual.plus(w); st.Usual.Tasks >= judgedAll {
+		st.Expect = 0
 	}
-	if st.Borne < few/10 {
-		st.Borne = 0
+	switch {
+	case st.Base == 0 || st.From > 0:
+	case x.no*windowNanos >= st.Until:
+		st.Base, st.Evidence = 0, 0
+	default:
+		st.Base = min(st.Base, st.Usual.atMost())
 	}
 	return st
 }
 
-// borne is the share of refusals that has shown itself to have nothing to do with
-// the rate, with room for chance; 0 if nothing has.
-func (st RateState) borne() float64 {
-	if st.Borne == 0 {
-		return 0
+// suspect begins a row of cuts, or goes on with it: it has to prove itself. If clearly
+// more is refused than before the row, that is a matter of its own.
+func (st RateState) suspect(now int64, was float64) RateState {
+	switch {
+	case st.From == 0 || now-st.Since > rowFor || st.Before.lessThan(st.RunTasks):
+		st = st.trusted()
+		st.From = was
+	case st.unchanged():
+		st.Doubted, st.After = true, weight{}
 	}
-	return few + 1.5*st.Borne
+	st.Before = st.Before.plus(st.RunTasks)
+	st.Fresh, st.Evidence = 0, 0
+	return st
 }
 
-// tally counts what was sent, and refused, since a row of cuts began, and how much of it
-// at rates that had been let through before: if the rate is the cause, that is next
-// to nothing. After the row was taken back it counts what became of that.
-func (st RateState) tally(now int64, x sample, known float64) RateState {
-	held := st.Rate <= known && x.no*windowNanos >= st.Since+settle
-	switch {
-	case st.Gap > 0 && now-st.Bore > soonAfter && st.RowTasks > soonTasks: // it stands
-		return st.begin()
-	case st.Gap > 0:
-		held = false
-	case !st.Limited || st.Cuts == 0:
-		return st
+// trusted forgets the row of cuts: what is in force stands.
+func (st RateState) trusted() RateState {
+	st.From, st.Doubted, st.Fresh, st.Before, st.After = 0, false, 0, weight{}, weight{}
+	return st
+}
+
+// proving tells that a window is one of those that a cut is judged by.
+func (st RateState) proving(x sample) bool {
+	return st.From > 0 && st.Grown == 0 && (st.Doubted || st.Fresh < provesBy || x.no*windowNanos < st.Since+settle+provesFor)
+}
+
+// unseen tells that too few tasks were sent after the last cut to ask for more. That
+// has an end, too: there may be no more to send.
+func (st RateState) unseen(now int64) bool {
+	return st.From > 0 && st.Fresh < 2*fewTasks && now-st.Since < 4*longestHold
+}
+
+// count takes what was sent after a cut into account. If clearly less of it was refused than
+// before, the cuts have proved themselves, and also if the one that had to settle it
+// leaves no more reason for doubt.
+func (st RateState) count(now int64, x sample) RateState {
+	if !st.proving(x) {
+		if !st.Doubted || st.After.Hits >= 1 {
+			return st
+		}
+		if st.Before.heavy(st.Base) {
+			st.Proof = now
+		}
+		return st.trusted()
 	}
 	w := x.weight()
-	if (x.no+1)*windowNanos > st.Bore {
-		st.RowTasks, st.RowHits = st.RowTasks+w.tasks, st.RowHits+w.hits
+	if st.After.lessThan(w) { // the cut did help; this is something new
+		return st.trusted()
 	}
-	if held {
-		st.HeldTasks, st.HeldHits = st.HeldTasks+w.tasks, st.HeldHits+w.hits
-	}
-	return st
-}
-
-// begin forgets the row of cuts.
-func (st RateState) begin() RateState {
-	st.Cuts, st.From, st.Gap = 0, 0, 0
-	st.RowTasks, st.RowHits, st.HeldTasks, st.HeldHits = 0, 0, 0, 0
-	return st
-}
-
-// suspect begins or continues a row of cuts, which may turn out to be in vain. A
-// heavy share speaks for itself. If cuts were just taken back and by now more is
-// refused, as it is when the rate is the cause, then that was wrong.
-func (st RateState) suspect(now int64, was float64) RateState {
-	heavy := st.run().heavy(st.Borne)
-	if st.Gap > 0 {
-		share := st.Borne + 0.3*st.Gap
-		if heavy || st.run().beyond(share) || (weight{st.RowTasks, st.RowHits}).beyond(share) {
-			st.Borne, st.Proof = 0, st.Doubt
+	st.After, st.Fresh = st.After.plus(w), st.Fresh+w.Tasks
+	if st.verdict() <= -judged || st.Before.heavy(st.Base) && st.unchanged() && st.After.lessThan(st.Before) {
+		if st.Before.heavy(st.Base) || st.verdict() <= -2*judged {
+			st.Proof = now
 		}
-		st = st.begin()
+		st.Base, st.Usual = min(st.Base, st.After.atMost()), st.After
+		return st.trusted()
 	}
-	st.Evidence = 0
-	if heavy {
-		st.Proof = now
-		return st.begin()
-	}
-	st.Cuts++
-	st.From = max(st.From, was)
 	return st
 }
 
-// vain tells that a row of cuts has changed nothing: at rates that had been let
-// through not clearly less was refused than at all.
-func (st RateState) vain(now int64) bool {
-	least, part := float64(vainHits), 0.5
-	if st.known(now) {
-		least, part = vainMore*vainHits, 0.7
+// verdict is how strongly what was sent after the cuts speaks for refusals at any rate,
+// and against refusals that are about the rate.
+func (st RateState) verdict() float64 {
+	zero, one := max(st.Base, next), st.Usual.share()
+	if st.Before.heavy(st.Base) {
+		one = st.Before.share()
 	}
-	return st.Cuts >= vainCuts && st.HeldTasks >= vainTasks && st.HeldHits >= least &&
-		st.HeldHits*st.RowTasks >= part*st.RowHits*st.HeldTasks && st.HeldHits < vainMost*st.HeldTasks && !st.run().heavy(st.Borne)
+	return st.After.speaks(zero, min(max(one, 1.25*zero+few), 0.99))
+}
+
+// unchanged tells that after the last cut clearly more was refused than is left over
+// if it was right. What was refused before the cuts is more than usual by choice.
+func (st RateState) unchanged() bool {
+	return st.From > 0 && st.After.Hits >= 2 && st.verdict() >= judged && st.After.share() >= st.Before.share()/4
+}
+
+// vain tells that a row of cuts has changed nothing. That has to show twice: what was
+// let through before the first may have been saved up.
+func (st RateState) vain() bool {
+	return st.Doubted && st.unchanged() && st.After.Tasks >= judgedBy && !st.Before.lessThan(st.After)
+}
+
+// pending tells that it is not known yet whether the last cut helped.
+func (st RateState) pending(x sample) bool {
+	switch {
+	case !st.proving(x):
+		return false
+	case st.unchanged():
+		return st.Doubted && st.After.Tasks < judgedBy
+	}
+	return st.Doubted || !st.rare()
 }
 
 // restored ends a row of cuts that were in vain: the refusals have another cause, such
-// as a limit on single items. They are borne from then on, and the rate is again what
+// as a limit on single items. Their share is the base from then on, and the rate is again what
 // it was before the first of these cuts; should they be about the rate after
 // all, they become more at once, and the rate is cut.
 func (st RateState) restored(now int64, c RateConfig) RateState {
-	st.Borne = st.HeldHits / st.HeldTasks
-	st.Share, st.Bore = st.Borne, now
-	was := st.Rate
+	st.Base = max(st.After.atMost(), st.Usual.atMost())
+	st.BaseFor = min(max(2*st.BaseFor, baseFor), longestBase)
+	st.Until = now + st.BaseFor
+	st.Expect = 1 - (1-st.Base)*st.Rate/max(st.From, st.Rate)
 	st.Rate = min(st.From, st.ceiling(c))
-	if st.known(now) {
-		st.Rate = min(st.Rate, mostBack*was)
-	}
-	st = st.begin()
-	st.Gap, st.Evidence, st.Run = max(1-was/st.Rate, shallow), 0, 0
-	st.Doubt, st.Proof = st.Proof, 0
+	st = st.trusted().newRun()
+	st.Usual, st.Evidence, st.Proof = weight{}, 0, 0
 	if st.Rate >= 0.98*st.ceiling(c) {
 		return st.free("not limited: what is refused is refused at any rate.")
 	}
 	st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead = st.Rate, now, firstHold, 0.995, 0, 0
 	return st.told(Growing, "%s items/s again: %.1f %% are refused at any rate, which is then not about the rate.",
-		figure(st.Rate), 100*st.Borne)
+		figure(st.Rate), 100*st.Base)
 }
