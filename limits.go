@@ -53,7 +53,7 @@ func (l ResourceLimits) over(r Resource) Resource {
 type TenantLimits struct {
 	// Weight is its share beside others. Default 1; between 0.001 and 1000.
 	Weight float64 `json:"weight,omitempty"`
-	// MaxTasks is the most tasks of it in flight in a partition. 0: no bound.
+	// MaxTasks is the most tasks of it in flight on a node. 0: no bound.
 	MaxTasks int `json:"max_tasks,omitempty"`
 	// MaxPending is the most items of it that are accepted and not ended. 0: no bound.
 	MaxPending int64 `json:"max_pending,omitempty"`

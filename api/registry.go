@@ -82,7 +82,7 @@ type CircuitChange struct {
 type Tenant struct {
 	Name       string  `json:"name,omitempty"`
 	Weight     float64 `json:"weight,omitempty" minimum:"0.001" maximum:"1000" doc:"Its share beside others; 2 gets twice as much as 1. Default 1"`
-	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks in flight at once in a partition; 0: no bound"`
+	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks in flight at once on a node; 0: no bound"`
 	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"The most items accepted and not ended; 0: no bound"`
 	Paused     bool    `json:"paused,omitempty" doc:"Nothing of it starts"`
 	Provenance

@@ -21,6 +21,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/execute"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -94,8 +95,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
 	}
 	e.cache = newBlockCache(s, codec, o.CacheBytes)
-	e.share = newShare(o.Slots, e.wakeLane)
-	e.share.shared = e.shared()
+	e.share = newShare(o.Slots, e.shared())
 	if err := e.openLayout(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
@@ -125,7 +125,7 @@ func (e *Engine) waitOutFormerOf(ctx context.Context, p int) error {
 	}
 	last, err := partition.LastStart(rows{ctx, e.store, p}, time.Now().UnixNano())
 	if err == nil {
-		e.share.former(last)
+		e.share.do(func(n *capacity.Node) { n.Former(last) })
 	}
 	return err
 }
@@ -176,12 +176,6 @@ func (e *Engine) Name() string { return e.node }
 func (e *Engine) shared() bool {
 	s, ok := e.store.(store.Sharing)
 	return ok && s.Shared()
-}
-
-func (e *Engine) wakeLane(partition int, resource string) {
-	if p := e.parts[partition].Load(); p != nil {
-		p.mail.put(input{wake: resource})
-	}
 }
 
 // randomSeed starts the jitter of a partition.

@@ -101,7 +101,7 @@ func (e *Engine) obey(ctx context.Context, announced time.Time) error {
 
 // current reports whether the limits that this node knows certainly hold.
 func (e *Engine) current(now time.Time) bool {
-	if !e.share.shared {
+	if !e.share.can.Shared() {
 		return true
 	}
 	end := e.limits.until.Load()

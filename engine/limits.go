@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/store"
 )
 
@@ -353,34 +353,17 @@ func (e *Engine) firstLimits(ctx context.Context) bool {
 // applyLimits has everybody on this node keep to the limits as they are now.
 func (e *Engine) applyLimits() {
 	now := time.Now().UnixNano()
-	all := e.resources()
-	for r := range all {
-		e.share.limit(now, r)
-	}
+	e.share.do(func(n *capacity.Node) {
+		for r := range e.resources() {
+			n.SetLimits(now, r)
+		}
+	})
 	for i := range e.parts {
 		if p := e.parts[i].Load(); p != nil {
 			p.mail.put(input{limits: true})
 		}
 	}
 	e.limits.changed.ring()
-}
-
-// limit gives a resource other limits.
-func (s *share) limit(now int64, r weir.Resource) {
-	s.mu.Lock()
-	defer s.unlock()
-	res := s.resource(r)
-	c := s.controlOf(res, r)
-	if c.resource == r {
-		return
-	}
-	if c.resource.Rate != r.Rate {
-		s.pool.SetRate(now, res, float64(r.Rate))
-	}
-	if c.resource.Concurrency != r.Concurrency {
-		s.pool.SetConcurrency(now, res, r.Concurrency)
-	}
-	c.resource = r
 }
 
 // relimit has the machine work with the limits that hold now.
@@ -392,7 +375,7 @@ func (p *part) relimit(now int64) {
 }
 
 // tenant is what the partition's machine is told of a tenant.
-func (p *part) tenant(name string) partition.TenantLimits {
+func (p *part) tenant(name string) capacity.TenantLimits {
 	t := p.engine.tenantLimits(name)
-	return partition.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, Paused: t.Paused}
+	return capacity.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, Paused: t.Paused}
 }

@@ -10,9 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -27,10 +25,9 @@ type part struct {
 	removed  chan struct{} // the removal that the loop was given is durable
 	machine  *partition.Machine
 	token    store.Token
-	restored int64            // of the map by which this node took the partition
-	gates    map[string]*gate // by resource
-	running  []*run           // tasks in flight, in no order, for their deadlines
-	recent   blockKey         // the block that was asked for last
+	restored int64    // of the map by which this node took the partition
+	running  []*run   // tasks in flight, in no order, for their deadlines
+	recent   blockKey // the block that was asked for last
 	opened   *cached
 
 	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
@@ -50,7 +47,7 @@ type part struct {
 }
 
 func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, restored: e.layout.now().Restored, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1), gates: map[string]*gate{}}
+	return &part{engine: e, no: no, restored: e.layout.now().Restored, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
 }
 
 const (
@@ -162,8 +159,6 @@ func (p *part) step(now int64, in *input) error {
 		return p.messages(now, in.messages)
 	case in.limits:
 		p.relimit(now)
-	case in.wake != "":
-		p.machine.Wake(now, in.wake)
 	case in.observe != nil:
 		in.observe <- p.look(now) // there is room
 	case in.remove != nil:
@@ -255,7 +250,7 @@ func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
 func (p *part) config() partition.Config {
 	e := p.engine
 	return partition.Config{
-		Slots:    e.opts.Slots,
+		Capacity: e.share.can.Join(p.mail),
 		Workers:  e.opts.Workers,
 		Seed:     randomSeed(),
 		Node:     e.node,
@@ -264,13 +259,5 @@ func (p *part) config() partition.Config {
 		Describe: e.described,
 		Tenant:   p.tenant,
 		Codec:    e.codec,
-		Gate:     p.gate,
 	}
-}
-
-// gate is the partition's way to a resource. Tasks that outlive the partition give back what they took through it.
-func (p *part) gate(r weir.Resource) sched.Gate {
-	g := p.engine.share.gate(p.no, r)
-	p.gates[r.Name] = g
-	return g
 }

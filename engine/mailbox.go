@@ -15,7 +15,7 @@ type input struct {
 	messages  []store.Message    // the inbox has more
 	committed bool               // the commit under way is durable
 	stalled   bool               // the commit under way failed, and is made again
-	wake      string             // a resource's gate may let tasks through again
+	called    bool               // something was picked for the partition, or it should look what may start
 	observe   chan<- []weir.Lane // tell what the lanes did; there is room for the answer
 	limits    bool               // limits of resources or tenants have changed
 	remove    *partition.Removal // of something that is over

@@ -56,8 +56,8 @@ func (p *part) own(ctx context.Context) error {
 	if !errors.Is(err, store.ErrFenced) { // handed over: from now on others may commit
 		e.past.left(p.no)
 	}
+	p.machine.Leave(time.Now().UnixNano())
 	p.abandonAll()
-	e.share.leave(time.Now().UnixNano(), p.no)
 	e.pending.Add(-p.pending.Swap(0) - e.submits.drop(p.no))
 	return err
 }
@@ -164,10 +164,12 @@ func (p *part) load(ctx context.Context) error {
 	}
 	state, now := rows{ctx, p.engine.store, p.no}, time.Now().UnixNano()
 	p.machine = partition.New(p.config(), stored.Number)
-	if err := p.engine.loadInTurn(p.machine, now, state); err != nil {
-		return err
+	err = p.engine.loadInTurn(p.machine, now, state)
+	if err == nil {
+		err = p.sweep(ctx)
 	}
-	if err := p.sweep(ctx); err != nil {
+	if err != nil {
+		p.machine.Leave(now)
 		return err
 	}
 	p.tally.begin(now, p.machine)

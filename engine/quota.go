@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/quota"
 	"github.com/weirhq/weir/store"
@@ -109,8 +110,7 @@ type limitKeeper struct {
 	store   store.Quotas
 	limit   store.Limit
 	of      weir.Resource // with the limits that this one is a part of
-	control *control
-	res     *limit.PoolResource
+	res     *capacity.Resource
 	bell    chan struct{}
 	answers chan answer
 	calls   sync.WaitGroup
@@ -137,7 +137,7 @@ func newLimitKeeper(e *Engine, l sharedLimit) *limitKeeper {
 		bell: make(chan struct{}, 1), answers: make(chan answer, 2),
 		keeper: quota.NewKeeper(l.Limit, e.node, ttl, l.chunk),
 	}
-	k.res, k.control = e.share.watch(l.resource, k.bell)
+	k.res = e.share.watch(l.resource, k.bell)
 	return k
 }
 
@@ -165,10 +165,10 @@ func (k *limitKeeper) run(ctx context.Context) {
 func (k *limitKeeper) next(ctx context.Context, timer *time.Timer) {
 	now := time.Now().UnixNano()
 	s := k.engine.share
-	s.mu.Lock()
+	s.Lock()
 	a := k.keeper.Next(now, k.view(now))
 	k.apply(now)
-	s.unlock()
+	s.Unlock()
 	if a.Draw > 0 {
 		k.call(ctx, func(ctx context.Context) (x answer) {
 			x.draw = true
@@ -185,36 +185,30 @@ func (k *limitKeeper) next(ctx context.Context, timer *time.Timer) {
 	timer.Reset(untilWake(now, a.Wake))
 }
 
-// view is what the keeper has to know. The caller holds the pool.
+// view is what the keeper has to know. The caller holds the share.
 func (k *limitKeeper) view(now int64) quota.View {
-	u := k.engine.share.pool.Observe(now, k.res)
-	v := quota.View{Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Weight: u.Weight, Permit: u.Permit}
-	if k.limit.Window == 0 {
-		v.Used, v.Short = int64(u.InFlight), u.Cramped
-	}
-	return v
+	return k.res.Observe(now, k.limit.Window == 0)
 }
 
 // outdated reports whether the limit has been changed since: what the store
-// answers about it must not be used any more. The caller holds the pool.
+// answers about it must not be used any more. The caller holds the share.
 func (k *limitKeeper) outdated() bool {
 	if k.limit.Window == 0 {
-		return k.control.resource.Concurrency != k.of.Concurrency
+		return k.res.Limits().Concurrency != k.of.Concurrency
 	}
-	return k.control.resource.Rate != k.of.Rate
+	return k.res.Limits().Rate != k.of.Rate
 }
 
-// apply lets the lanes use what the keeper has. The caller holds the pool.
+// apply lets the node use what the keeper has. The caller holds the share.
 func (k *limitKeeper) apply(now int64) {
 	if k.outdated() {
 		return
 	}
-	p := k.engine.share.pool
 	units, until := k.keeper.Quota()
 	if k.limit.Window == 0 {
-		p.SetSlotQuota(now, k.res, units, until)
+		k.res.SetSlotQuota(now, units, until)
 	} else {
-		p.SetQuota(now, k.res, units, until)
+		k.res.SetQuota(now, units, until)
 	}
 }
 
@@ -232,15 +226,15 @@ func (k *limitKeeper) take(ctx context.Context, a answer) {
 	k.complain(ctx, a.err)
 	now := time.Now().UnixNano()
 	s := k.engine.share
-	s.mu.Lock()
-	defer s.unlock()
+	s.Lock()
+	defer s.Unlock()
 	if !a.draw {
 		k.keeper.Held(now, a.quota, a.err)
 		k.apply(now)
 		return
 	}
 	if units, from, until, ok := k.keeper.Drew(now, a.after, a.ok, a.err); ok && !k.outdated() {
-		s.pool.Permit(now, k.res, units, from, until)
+		k.res.Permit(units, from, until)
 	}
 }
 
@@ -257,10 +251,10 @@ func (k *limitKeeper) complain(ctx context.Context, err error) {
 func (k *limitKeeper) leave(ctx context.Context) {
 	now := time.Now().UnixNano()
 	s := k.engine.share
-	s.mu.Lock()
+	s.Lock()
 	h, speak := k.keeper.Leave(k.view(now))
 	k.apply(now)
-	s.unlock()
+	s.Unlock()
 	if speak {
 		ctx, cancel := context.WithTimeout(ctx, rateQuotaFor/3)
 		defer cancel()

@@ -28,9 +28,9 @@ type run struct {
 	at       int // in part.running
 	started  int64
 	reported atomic.Bool
-	orphan   atomic.Pointer[gate] // where to give back what it took, once its partition is gone
-	expired  int64                // when the loop cancelled it; 0: not
-	uncalled bool                 // it did not come to a call: its end says nothing of the downstream
+	orphan   atomic.Bool // its partition is gone
+	expired  int64       // when the loop cancelled it; 0: not
+	uncalled bool        // it did not come to a call: its end says nothing of the downstream
 
 	item    [1]weir.TaskItem // saves a small task two allocations
 	outcome [1]weir.Outcome
@@ -80,8 +80,8 @@ func (r *run) mayCall(now time.Time) error {
 func (r *run) finish(err error) {
 	r.ctx.cancel(context.Canceled)
 	if r.reported.Swap(true) {
-		if gate := r.orphan.Swap(nil); gate != nil {
-			gate.Release(time.Now().UnixNano())
+		if r.orphan.Swap(false) {
+			r.part.machine.Abandon(time.Now().UnixNano(), r.cut)
 		} else {
 			r.part.engine.counts.late.Add(1)
 		}
@@ -163,9 +163,6 @@ func (r *run) prepareMore() (err error) {
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
 	p.tally.task(r)
-	if g := p.gates[r.cut.Step.Resource.Name]; g != nil {
-		g.ending = endingOf(r)
-	}
 	p.machine.Result(now, &r.result)
 }
 
@@ -210,7 +207,7 @@ func (p *part) checkDeadlines(now int64) {
 // node, or until Grace is over.
 func (p *part) abandonAll() {
 	for _, r := range p.running {
-		r.orphan.Store(p.gates[r.cut.Step.Resource.Name])
+		r.orphan.Store(true)
 		if !r.reported.Swap(true) {
 			time.AfterFunc(p.engine.opts.Grace, func() { r.finish(nil) })
 		} else { // it ended after the loop did

@@ -21,7 +21,7 @@ type Row struct {
 
 // Core is the pure core in the order of imports: each may use those after it.
 var Core = []string{
-	"internal/forecast", "internal/partition", "internal/coord", "internal/model", "internal/sched", "internal/limit",
+	"internal/forecast", "internal/partition", "internal/coord", "internal/model", "internal/capacity", "internal/sched", "internal/limit",
 	"internal/retry", "internal/scale", "internal/flow", "internal/block", "internal/heap",
 	"internal/route", "internal/quota", "internal/filter", "internal/fault",
 	"internal/mapping", "internal/near", "internal/jsonsize",

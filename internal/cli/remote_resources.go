@@ -178,7 +178,7 @@ func tenantsCommand() command {
 func bindTenantSet(fs *pflag.FlagSet) runner {
 	var t api.Tenant
 	fs.Float64Var(&t.Weight, "weight", 1, "its share beside others: `N` gets N times as much as 1")
-	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once in a partition; 0 means no limit")
+	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once on a node; 0 means no limit")
 	fs.Int64Var(&t.MaxPending, "max-pending", 0, "most `N` items accepted and not ended; 0 means no limit")
 	fs.BoolVar(&t.Paused, "paused", false, "nothing of it starts; --paused=false lets it go on")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {

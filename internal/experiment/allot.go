@@ -103,10 +103,8 @@ func (w *owners) back(from, to int64, share float64) time.Duration {
 // perWeight is what tenants got since before, by weight.
 func (w *owners) perWeight(before []float64) (xs []float64) {
 	for _, n := range w.nodes {
-		for _, ln := range n.lanes {
-			for _, t := range ln.tenants {
-				xs = append(xs, (w.served[t.no]-before[t.no])/float64(t.weight))
-			}
+		for _, t := range n.tenants {
+			xs = append(xs, (w.served[t.no]-before[t.no])/float64(t.weight))
 		}
 	}
 	return xs

@@ -7,10 +7,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -21,41 +20,17 @@ const (
 	nodeSlots = 2000
 )
 
-// poolGate is a lane of a pool as the gate of a queue.
-type poolGate struct {
-	p *limit.Pool
-	l *limit.Lane
-}
-
-// Peek implements sched.Gate.
-func (g poolGate) Peek(now int64) int64 { return g.p.Peek(now, g.l) }
-
-// Take implements sched.Gate.
-func (g poolGate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
-	return g.p.Take(now, g.l, cost, weight, express)
-}
-
-// Release implements sched.Gate.
-func (g poolGate) Release(now int64) { g.p.Release(now, g.l) }
-
-// Idle implements sched.Gate.
-func (g poolGate) Idle(now int64) { g.p.Idle(now, g.l) }
-
-// Cause implements sched.Explainer.
-func (g poolGate) Cause() limit.Cause { return g.p.Cause(g.l) }
-
-// node is a process in virtual time: the real machines of its partitions, which share
-// a pool. Commits and tasks take time; nothing else does.
+// node is a process in virtual time: its capacity, and the real machines of its
+// partitions. Commits and tasks take time; nothing else does.
 type node struct {
 	now    int64
-	pool   *limit.Pool
+	can    *capacity.Node
 	parts  []*part
 	events heap.Heap[event]
 	seq    int64
 	codec  *block.Codec
 	chain  []weir.Step
-	lanes  map[string]*limit.PoolResource // by resource
-	meters map[string]*meter              // by resource
+	meters map[string]*meter // by resource
 	good   []weir.Outcome
 	ended  map[weir.BulkID]weir.Progress
 
@@ -88,13 +63,12 @@ func newNode(partitions int, chain ...weir.Step) *node {
 		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
 	}
 	n := &node{
-		now: epoch, pool: limit.NewPool(nodeSlots), codec: codec, chain: chain,
-		lanes: map[string]*limit.PoolResource{}, meters: map[string]*meter{}, ended: map[weir.BulkID]weir.Progress{},
+		now: epoch, can: capacity.New(capacity.Config{Slots: nodeSlots, NoFlow: true}), codec: codec, chain: chain,
+		meters: map[string]*meter{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
 		r := s.Resource
 		n.meters[r.Name] = newMeter(float64(r.Rate), n.now)
-		n.lanes[r.Name] = n.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency})
 		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, max(len(n.good), s.BatchSize))
 	}
 	n.grow(partitions)
@@ -105,9 +79,8 @@ func newNode(partitions int, chain ...weir.Step) *node {
 func (n *node) grow(partitions int) {
 	for i := len(n.parts); i < partitions; i++ {
 		m := partition.New(partition.Config{
-			Slots: nodeSlots, Seed: uint64(i), Codec: n.codec,
+			Capacity: n.can.Join(i), Seed: uint64(i), Codec: n.codec,
 			Chain: func(string) []weir.Step { return n.chain },
-			Gate:  func(r weir.Resource) sched.Gate { return poolGate{n.pool, n.pool.Lane(n.lanes[r.Name], i)} },
 		}, 0)
 		n.parts = append(n.parts, &part{m: m, wake: never})
 	}
@@ -157,10 +130,9 @@ func (n *node) message(part int) func(body []byte, err error) {
 // advance takes one turn of a partition's loop, and those that it causes.
 func (n *node) advance(i int) {
 	n.turn(i)
-	for wakes := n.pool.Wakes(nil); len(wakes) > 0; wakes = n.pool.Wakes(nil) {
-		for _, l := range wakes {
-			n.parts[l.Partition()].m.Wake(n.now, l.Resource().Name())
-			n.turn(l.Partition())
+	for n.can.Called() {
+		for _, p := range n.can.Calls(nil) {
+			n.turn(p.Data.(int))
 		}
 	}
 }

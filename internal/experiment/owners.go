@@ -5,14 +5,16 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
 // owners are nodes that share a limit through a store, on a clock of its own. The
-// pools, keepers, books and plans are the real ones; messages take 1 to 5 ms each way.
+// queues, keepers, books and plans are the real ones; messages take 1 to 5 ms each way.
 type owners struct {
 	rnd   *rand.Rand
 	now   int64
@@ -42,23 +44,15 @@ type owner struct {
 	w       *owners
 	no      int
 	name    string
-	pool    *limit.Pool
-	res     *limit.PoolResource
-	lanes   []*lane
+	can     *capacity.Node
+	party   *capacity.Party
+	res     *capacity.Resource
+	tenants []*tenant
 	keeper  *quota.Keeper
+	askAt   int64
 	wakeAt  int64
 	dead    bool
 	service func() int64 // how long a task takes
-}
-
-// lane is the work of one partition.
-type lane struct {
-	l       *limit.Lane
-	n       *owner
-	tenants []*tenant
-	askAt   int64
-	ready   heap.Heap[turn] // tenants with work, and some that no longer have any
-	weight  int64           // of those with work
 }
 
 // tenant has work without end while it is on, or as much as queued says.
@@ -67,18 +61,10 @@ type tenant struct {
 	weight int64
 	on     bool
 	queued []int64 // when its tasks came, if it is not on
-	tag    float64
-	active bool // counted in its lane's weight
-	listed bool // in its lane's heap
+	entry  *sched.Entry
 }
 
-// turn is a tenant in its lane's heap; its tag changes only while it is out of it.
-type turn struct{ *tenant }
-
-// Before implements heap.Ordered.
-func (t turn) Before(o turn) bool { return t.tag < o.tag || t.tag == o.tag && t.no < o.no }
-
-// newOwners makes nodes with two lanes each, and tenants of mixed weights among them.
+// newOwners makes nodes, and tenants of mixed weights among them.
 func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *owners {
 	w := &owners{
 		rnd: rand.New(rand.NewPCG(seed, 1)), now: 1e18, limit: l, chunk: chunk,
@@ -88,31 +74,52 @@ func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *own
 		w.nodes = append(w.nodes, newOwner(w, i))
 	}
 	for i := range tenants {
-		ls := w.nodes[w.rnd.IntN(nodes)].lanes
+		n := w.nodes[w.rnd.IntN(nodes)]
 		if i < nodes {
-			ls = w.nodes[i].lanes
+			n = w.nodes[i]
 		}
-		ln := ls[w.rnd.IntN(len(ls))]
-		ln.tenants = append(ln.tenants, &tenant{no: i, weight: 1024 * (1 + w.rnd.Int64N(4))})
+		n.add(&tenant{no: i, weight: 1 + w.rnd.Int64N(4)})
 	}
 	return w
 }
 
 func newOwner(w *owners, no int) *owner {
-	n := &owner{w: w, no: no, name: fmt.Sprintf("n%02d", no), pool: limit.NewPool(0), wakeAt: never}
-	c := limit.ResourceConfig{Name: "r"}
+	n := &owner{w: w, no: no, name: fmt.Sprintf("n%02d", no), can: capacity.New(capacity.Config{Shared: true, NoFlow: true}), askAt: never, wakeAt: never}
+	r := weir.Resource{Name: "r"}
 	if w.limit.Window > 0 {
-		c.Rate = float64(w.limit.Units) / w.limit.Window.Seconds()
+		r.Rate = weir.Rate(float64(w.limit.Units) / w.limit.Window.Seconds())
 	} else {
-		c.Concurrency = int(w.limit.Units)
+		r.Concurrency = int(w.limit.Units)
 	}
-	n.res = n.pool.Resource(c)
-	n.pool.Share(n.res)
+	n.res, n.party = n.can.Resource(r), n.can.Join(nil)
+	n.party.SetOpen(w.now, true)
 	n.keeper = quota.NewKeeper(w.limit, n.name, w.ttl, w.chunk)
-	for i := range 2 {
-		n.lanes = append(n.lanes, &lane{l: n.pool.Lane(n.res, i), n: n, askAt: never})
-	}
 	return n
+}
+
+// add gives a node a tenant.
+func (n *owner) add(t *tenant) {
+	name := fmt.Sprint(t.no)
+	n.party.SetTenant(n.w.now, name, capacity.TenantLimits{Weight: float64(t.weight)}, 1)
+	g := n.party.AddGroup(name, sched.GroupConfig{Tier: 2, Submit: n.w.now})
+	t.entry = n.party.AddEntry(g, n.res, 0, t)
+	n.tenants = append(n.tenants, t)
+}
+
+// endless is how many tasks a tenant has that never runs out of them.
+const endless = 1_000_000
+
+// offer says what a tenant has to do.
+func (n *owner) offer(t *tenant) {
+	tasks := int64(len(t.queued))
+	if t.on {
+		tasks = endless
+	}
+	if tasks == 0 {
+		n.party.Update(n.w.now, t.entry, 0, 0)
+		return
+	}
+	n.party.Update(n.w.now, t.entry, int(n.w.chunk), (tasks-1)*n.w.chunk)
 }
 
 func (w *owners) at(t int64, do func()) {
@@ -141,14 +148,11 @@ func (w *owners) call(do func() (answer func())) {
 
 // set lets the tenants of a node have work or not.
 func (n *owner) set(on bool) {
-	for _, ln := range n.lanes {
-		for _, t := range ln.tenants {
-			t.on = on
-			ln.list(t)
-		}
-		ln.ask()
+	for _, t := range n.tenants {
+		t.on = on
+		n.offer(t)
 	}
-	n.settle()
+	n.ask()
 }
 
 // flap turns the node's work on and off, for so long on average.
@@ -162,87 +166,55 @@ func (n *owner) flap(mean int64, on bool) {
 // sparse lets single tasks come to a node at random times, every so often on average.
 func (n *owner) sparse(every int64) {
 	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(every)), func() {
-		ln := n.lanes[n.w.rnd.IntN(len(n.lanes))]
-		if len(ln.tenants) > 0 {
-			t := ln.tenants[n.w.rnd.IntN(len(ln.tenants))]
-			t.queued = append(t.queued, n.w.now)
-			ln.list(t)
-			ln.ask()
-			n.settle()
-		}
+		t := n.tenants[n.w.rnd.IntN(len(n.tenants))]
+		t.queued = append(t.queued, n.w.now)
+		n.offer(t)
+		n.ask()
 		n.sparse(every)
 	})
 }
 
-// list keeps the heap and the weight of a lane in step with what a tenant has to do.
-func (ln *lane) list(t *tenant) {
-	busy := t.on || len(t.queued) > 0
-	if busy && !t.active {
-		ln.weight += t.weight
-	}
-	if !busy && t.active {
-		ln.weight -= t.weight
-	}
-	t.active = busy
-	if busy && !t.listed {
-		t.listed = true
-		ln.ready.Push(turn{t})
-	}
-}
-
-// next is the tenant whose turn it is, nil if none has work.
-func (ln *lane) next() *tenant {
-	for len(ln.ready) > 0 {
-		if t := ln.ready[0].tenant; t.active {
-			return t
-		}
-		ln.ready.Pop().listed = false
-	}
-	return nil
-}
-
-// ask starts what may start.
-func (ln *lane) ask() {
-	n, w := ln.n, ln.n.w
-	ln.askAt = never
+// ask starts what may start, and has the keeper look if that is worth it.
+func (n *owner) ask() {
+	w := n.w
 	if n.dead {
 		return
 	}
 	for {
-		t := ln.next()
-		if t == nil {
-			n.pool.Idle(w.now, ln.l)
-			return
-		}
-		at, ok := n.pool.Take(w.now, ln.l, int(w.chunk), ln.weight, false)
+		pick, ok := n.party.Next(w.now)
 		if !ok {
-			if ln.askAt = at; at != never {
-				w.at(at, func() {
-					if ln.askAt == at {
-						ln.ask()
-						n.settle()
-					}
-				})
-			}
-			return
+			break
 		}
-		n.start(ln, t)
+		n.start(pick)
+	}
+	if at := n.party.Wake(); at != n.askAt {
+		n.askAt = at
+		if at != never {
+			w.at(at, func() {
+				if n.askAt == at {
+					n.askAt = never
+					n.ask()
+				}
+			})
+		}
+	}
+	n.can.Calls(nil) // there is nobody else
+	if len(n.can.Stirred(nil)) > 0 {
+		n.keep()
 	}
 }
 
-func (n *owner) start(ln *lane, t *tenant) {
-	w := n.w
+func (n *owner) start(pick sched.Pick) {
+	w, t := n.w, pick.Entry.Data.(*tenant)
 	w.log = append(w.log, start{w.now, w.chunk})
 	w.served[t.no] += float64(w.chunk)
-	ln.ready.Pop().listed = false
-	t.tag += float64(w.chunk) / float64(t.weight)
 	if !t.on {
 		w.waits = append(w.waits, w.now-t.queued[0])
 		t.queued = t.queued[1:]
 	}
-	ln.list(t)
+	n.offer(t)
 	if n.service == nil {
-		n.pool.Release(w.now, ln.l)
+		n.party.Done(w.now, pick, &capacity.Ending{})
 		return
 	}
 	w.inFlight++
@@ -252,27 +224,10 @@ func (n *owner) start(ln *lane, t *tenant) {
 		w.inFlight--
 		w.busy += takes
 		if !n.dead {
-			n.pool.Release(w.now, ln.l)
-			ln.ask()
-			n.settle()
+			n.party.Done(w.now, pick, &capacity.Ending{Service: takes})
+			n.ask()
 		}
 	})
-}
-
-// settle passes on what the pool says after calls of it.
-func (n *owner) settle() {
-	for {
-		wakes := n.pool.Wakes(nil)
-		if len(wakes) == 0 {
-			break
-		}
-		for _, l := range wakes {
-			n.lanes[l.Partition()].ask()
-		}
-	}
-	if len(n.pool.Stirred(nil)) > 0 {
-		n.keep()
-	}
 }
 
 // keep does what the keeper says.
@@ -281,12 +236,7 @@ func (n *owner) keep() {
 	if n.dead {
 		return
 	}
-	u := n.pool.Observe(w.now, n.res)
-	v := quota.View{Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Weight: u.Weight, Permit: u.Permit}
-	if w.limit.Window == 0 {
-		v.Used, v.Short = int64(u.InFlight), u.Cramped
-	}
-	a := n.keeper.Next(w.now, v)
+	a := n.keeper.Next(w.now, n.res.Observe(w.now, w.limit.Window == 0))
 	n.apply()
 	if a.Hold {
 		w.holds++
@@ -317,16 +267,16 @@ func (n *owner) keep() {
 func (n *owner) held(q int64) {
 	n.keeper.Held(n.w.now, q, nil)
 	n.apply()
-	n.settle()
+	n.ask()
 	n.keep()
 }
 
 func (n *owner) apply() {
 	units, until := n.keeper.Quota()
 	if n.w.limit.Window == 0 {
-		n.pool.SetSlotQuota(n.w.now, n.res, units, until)
+		n.res.SetSlotQuota(n.w.now, units, until)
 	} else {
-		n.pool.SetQuota(n.w.now, n.res, units, until)
+		n.res.SetQuota(n.w.now, units, until)
 	}
 }
 
@@ -334,8 +284,8 @@ func (n *owner) drew(after time.Duration, ok bool) {
 	units, from, until, ok := n.keeper.Drew(n.w.now, after, ok, nil)
 	if ok {
 		n.w.permits++
-		n.pool.Permit(n.w.now, n.res, units, from, until)
+		n.res.Permit(units, from, until)
 	}
-	n.settle()
+	n.ask()
 	n.keep()
 }

@@ -87,7 +87,7 @@ func newBulkRate(rate float64, service int64, s share) *bulkRate {
 	const none = 1e-12
 	b.drive = newDrive(sched.Options{ExpressShare: none, AgedShare: none, Batch: 1})
 	// Told that the resource is slow, the queue takes next to nothing for small.
-	b.r = b.q.AddResource(sched.ResourceConfig{Name: "r", Rate: 1, Gate: &rateGate{lim: limit.New(limit.Config{Rate: rate}), idle: true}})
+	b.r = b.q.AddResource(sched.ResourceConfig{Name: "r", Rate: 1, Gate: limit.NewGate(limit.GateConfig{Rate: rate})})
 	b.meters[b.r] = newMeter(rate, b.start)
 	return b
 }
@@ -105,37 +105,6 @@ func (b *bulkRate) took(j *job) float64 {
 	}
 	return float64(end - b.start - j.arrive)
 }
-
-// rateGate keeps a rate that the queue does not know.
-type rateGate struct {
-	lim  *limit.Limiter
-	idle bool
-}
-
-// Peek implements sched.Gate.
-func (g *rateGate) Peek(now int64) int64 {
-	if g.idle {
-		g.idle = false
-		g.lim.Busy(now)
-	}
-	return g.lim.Ready(now, 1)
-}
-
-// Take implements sched.Gate.
-func (g *rateGate) Take(now int64, cost int, _ int64, _ bool) (int64, bool) {
-	g.Peek(now)
-	if at := g.lim.Ready(now, cost); at > now {
-		return at, false
-	}
-	g.lim.Take(now, cost)
-	return now, true
-}
-
-// Release implements sched.Gate.
-func (g *rateGate) Release(int64) {}
-
-// Idle implements sched.Gate.
-func (g *rateGate) Idle(int64) { g.idle = true }
 
 // alone is how long bulk actions take by themselves on an idle resource.
 type alone struct {

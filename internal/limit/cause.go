@@ -1,6 +1,6 @@
 package limit
 
-// Cause says why a lane was refused.
+// Cause says why a gate refused.
 type Cause uint8
 
 // The causes.
@@ -8,14 +8,12 @@ const (
 	CauseNone        Cause = iota // it was not refused
 	CauseRate                     // the resource's rate is used up for now
 	CauseConcurrency              // the resource has as many tasks in flight as it may
-	CauseSlots                    // no worker slot is free
 	CauseClosed                   // the resource is closed for a while
-	CauseTurn                     // another lane is entitled to what is free
 	CauseBearable                 // the downstream has as many tasks in flight as it was found to bear
 	CauseCircuit                  // the downstream fails, and is not called for a while
 )
 
-var causeNames = [...]string{"none", "rate", "concurrency", "slots", "closed", "turn", "bearable", "circuit"}
+var causeNames = [...]string{"none", "rate", "concurrency", "closed", "bearable", "circuit"}
 
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }

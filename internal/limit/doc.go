@@ -2,16 +2,16 @@
 //
 // A [Limiter] keeps one rate exactly: an exact sliding window says how much may
 // start inside any window, and pacing spreads the starts so that the downstream
-// sees a stream rather than bursts. A [Pool] shares worker slots and the rate and
-// concurrency of resources between the lanes of several partitions. Limits that
-// several nodes share run on quotas and permits that come from outside.
+// sees a stream rather than bursts. A [Gate] keeps the rate and the concurrency of
+// one resource on one node. Limits that several nodes share run on quotas and
+// permits that come from outside.
 //
 // The package is pure: times are Unix nanoseconds passed in by the caller, and
-// nothing here locks. A Limiter or Pool must not be used by two goroutines at once.
+// nothing here locks. A Limiter or Gate must not be used by two goroutines at once.
 package limit
 
 import "math"
 
-// Never is the time that does not come: asking again is pointless until somebody
-// else's call wakes the lane.
+// Never is the time that does not come: asking again is pointless until another
+// call has changed the gate.
 const Never = math.MaxInt64

@@ -145,6 +145,14 @@ func (l *Limiter) Take(now int64, cost int) {
 	}
 }
 
+// Late tells that what was taken at a time, a moment ago, starts now: in the window
+// it counts from now on.
+func (l *Limiter) Late(taken, now int64, cost int) {
+	if l.rate != 0 && now > taken {
+		l.log.move(taken, now, int64(cost), now-l.window)
+	}
+}
+
 // gap is the time that an item has to pay for at the slower of rate and pace, in
 // nanoseconds; 0 if there is neither.
 func (l *Limiter) gap() float64 {

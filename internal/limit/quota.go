@@ -2,12 +2,12 @@ package limit
 
 import "math"
 
-// A resource whose limit is shared between nodes is held by its quota: what this
-// node may use of it, and until when. Beyond the quota of a rate, single permits
-// may be used. Whoever sets them watches the resource with [Pool.Observe] and is
-// told by [Pool.Stirred] when to look again.
+// A gate whose limit is shared between nodes is held by its quota: what this node
+// may use of it, and until when. Beyond the quota of a rate, single permits may be
+// used. Whoever sets them watches the gate with [Gate.Observe] and is told by
+// [Stirs] when to look again.
 
-// outside is what a resource may use by somebody else's leave.
+// outside is what a gate may let through by somebody else's leave.
 type outside struct {
 	rated  bool // the rate is a quota
 	capped bool // the concurrency is a quota
@@ -22,203 +22,188 @@ type outside struct {
 	alertRate bool // the next refusal for the rate is worth a look
 	alertCap  bool // and for the concurrency
 	listed    bool // is on the list of those stirred
+	stirs     *Stirs
 }
 
-// Use is what a resource uses and could use; see [Pool.Observe].
+// Use is what goes through a gate and could; see [Gate.Observe].
 type Use struct {
 	// Used is what started in the rate's window that ends now, without permits.
 	Used int64
 	// InFlight is the number of tasks in flight.
 	InFlight int
-	// Busy tells whether a lane wants something.
+	// Busy tells whether anything is asked for.
 	Busy bool
-	// Weight is the weight of the lanes that do.
-	Weight int64
-	// Short is since when a lane has been held back by the rate, and Cramped by the
+	// Short is since when tasks have been held back by the rate, and Cramped by the
 	// concurrency, without having run out of work meanwhile; 0: none is.
 	Short, Cramped int64
-	// Cost is the most items that a lane which is Short asks for at once.
+	// Cost is how many items were asked for when it fell Short.
 	Cost int64
 	// Permit is what is left of a permit that may still be used.
 	Permit int64
 }
 
-// Share says that the rate of r, or its concurrency, is shared with other nodes:
-// from now on nothing starts without a quota. A limit that r does not have is not
-// shared; one that it gets later is. A resource that is shared already stays as it is.
-func (p *Pool) Share(r *PoolResource) {
-	if r.out == nil {
-		r.out = &outside{}
-		r.shareRate()
-		r.shareConcurrency()
+// Stirs lists gates with shared limits at which something has changed that is worth a look.
+type Stirs struct{ gates []*Gate }
+
+// Any reports whether there are any.
+func (s *Stirs) Any() bool { return len(s.gates) > 0 }
+
+// Take appends to dst the gates on the list, and forgets them.
+func (s *Stirs) Take(dst []*Gate) []*Gate {
+	for _, g := range s.gates {
+		g.out.listed = false
+	}
+	dst = append(dst, s.gates...)
+	clear(s.gates)
+	s.gates = s.gates[:0]
+	return dst
+}
+
+func (o *outside) stir(g *Gate) {
+	if !o.listed {
+		o.listed = true
+		o.stirs.gates = append(o.stirs.gates, g)
+	}
+}
+
+// Share says that the rate, or the concurrency, is shared with other nodes: from
+// now on nothing goes without a quota. A limit that is not there is not shared; one
+// that is set later is. A gate that is shared already stays as it is.
+func (g *Gate) Share(to *Stirs) {
+	if g.out == nil {
+		g.out = &outside{stirs: to}
+		g.shareRate()
+		g.shareConcurrency()
 	}
 }
 
 // shareRate has a rate that was just set wait for its quota. What is held, and
 // what is left of a permit, is a part of the one before.
-func (r *PoolResource) shareRate() {
-	if o := r.out; o != nil {
-		o.rated, o.quota, o.rateUntil, o.units = r.lim.Rate() > 0, 0, math.MinInt64, 0
+func (g *Gate) shareRate() {
+	if o := g.out; o != nil {
+		o.rated, o.quota, o.rateUntil, o.units = g.lim.Rate() > 0, 0, math.MinInt64, 0
 	}
 }
 
 // shareConcurrency is shareRate for the concurrency.
-func (r *PoolResource) shareConcurrency() {
-	if o := r.out; o != nil {
-		o.capped, o.capUntil = r.bound < unbounded, math.MinInt64
+func (g *Gate) shareConcurrency() {
+	if o := g.out; o != nil {
+		o.capped, o.capUntil = g.bound < unbounded, math.MinInt64
 	}
 }
 
-// SetQuota lets r start that many items per window, until a time. What started
-// before still counts: a lower quota waits until the window has drained to it.
-func (p *Pool) SetQuota(now int64, r *PoolResource, items, until int64) {
-	lapsed := r.out.rateUntil <= now
-	raised := items > r.out.quota
-	r.out.rateUntil = until
-	if items != r.out.quota {
-		r.out.quota = items
+// SetQuota lets that many items start per window, until a time. What started before
+// still counts: a lower quota waits until the window has drained to it. It reports
+// whether more may go than before.
+func (g *Gate) SetQuota(now, items, until int64) (more bool) {
+	o := g.out
+	more = (o.rateUntil <= now || items > o.quota) && until > now
+	o.rateUntil = until
+	if items != o.quota {
+		o.quota = items
 		if items > 0 {
-			r.lim.setQuota(now, items)
+			g.lim.setQuota(now, items)
 		}
 	}
-	if (raised || lapsed) && until > now {
-		p.wakeAll(now, r)
-	}
+	return more
 }
 
-// SetSlotQuota lets r have that many tasks in flight, until a time. Tasks above a
-// lowered number run to their end.
-func (p *Pool) SetSlotQuota(now int64, r *PoolResource, tasks, until int64) {
-	wake := (r.out.capUntil <= now || int(tasks) > r.bound) && until > now
-	r.bound, r.out.capUntil = int(min(tasks, unbounded)), until
-	if wake {
-		p.wakeAll(now, r)
-	}
+// SetSlotQuota lets that many tasks be in flight, until a time. Tasks above a
+// lowered number run to their end. It reports whether more may go than before.
+func (g *Gate) SetSlotQuota(now, tasks, until int64) (more bool) {
+	more = (g.out.capUntil <= now || int(tasks) > g.bound) && until > now
+	g.bound, g.out.capUntil = int(min(tasks, unbounded)), until
+	return more
 }
 
-// Permit lets r start items beyond its quota, between two times. They count in no
+// Permit lets items start beyond the quota, between two times. They count in no
 // window. A permit takes the place of what is left of the one before.
-func (p *Pool) Permit(now int64, r *PoolResource, units, from, until int64) {
-	r.out.units, r.out.from, r.out.until = units, from, until
-	r.out.alertRate = true // when it is used up
-	p.wakeAll(now, r)
+func (g *Gate) Permit(units, from, until int64) {
+	g.out.units, g.out.from, g.out.until = units, from, until
+	g.out.alertRate = true // when it is used up
 }
 
-// Observe tells what r, whose limits are shared, uses, and asks to be told by [Pool.Stirred] when a lane is
-// refused that was not before.
-func (p *Pool) Observe(now int64, r *PoolResource) Use {
-	u := Use{InFlight: r.inFlight, Busy: r.busy > 0}
-	if r.out.rated {
-		u.Used = r.lim.Used(now)
+// Observe tells what goes through a gate with shared limits, and asks to be told by
+// [Stirs] when it refuses for a reason for which it did not before.
+func (g *Gate) Observe(now int64) Use {
+	u := Use{InFlight: g.inFlight, Busy: g.busy}
+	if g.out.rated {
+		u.Used = g.lim.Used(now)
 	}
-	if r.out.live(now) {
-		u.Permit = r.out.units
+	if g.out.live(now) {
+		u.Permit = g.out.units
 	}
-	for _, l := range r.lanes {
-		if l.state == laneIdle {
-			continue
-		}
-		u.Weight += l.weight
-		if l.lack == CauseRate {
-			u.Short = earlier(u.Short, l.lackSince)
-			u.Cost = max(u.Cost, int64(l.cost))
-		}
-		if l.lack == CauseConcurrency {
-			u.Cramped = earlier(u.Cramped, l.lackSince)
-		}
+	switch g.lack {
+	case CauseRate:
+		u.Short, u.Cost = g.lackSince, int64(g.cost)
+	case CauseConcurrency:
+		u.Cramped = g.lackSince
+	default: // it lacks nothing that a quota could give
 	}
-	r.out.alertRate, r.out.alertCap = u.Short == 0, u.Cramped == 0
-	if r.paced() { // more of the rate would not help
-		u.Short, r.out.alertRate = 0, false
+	g.out.alertRate, g.out.alertCap = u.Short == 0, u.Cramped == 0
+	if g.paced() { // more of the rate would not help
+		u.Short, g.out.alertRate = 0, false
 	}
 	return u
-}
-
-// earlier returns the earlier of two times, of which 0 is none.
-func earlier(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// Stirred appends to dst the resources with shared limits at which something has
-// changed that is worth a look, and forgets them.
-func (p *Pool) Stirred(dst []*PoolResource) []*PoolResource {
-	for i, r := range p.stirred {
-		r.out.listed = false
-		dst = append(dst, r)
-		p.stirred[i] = nil
-	}
-	p.stirred = p.stirred[:0]
-	return dst
-}
-
-func (p *Pool) stir(r *PoolResource) {
-	if !r.out.listed {
-		r.out.listed = true
-		p.stirred = append(p.stirred, r)
-	}
 }
 
 // live reports whether a permit may still be used, now or later.
 func (o *outside) live(now int64) bool { return o.units > 0 && now < o.until }
 
 // paced reports whether a pace, and not the quota, decides how much starts.
-func (r *PoolResource) paced() bool { return r.Rate() < r.lim.Rate() }
+func (g *Gate) paced() bool { return g.Rate() < g.lim.Rate() }
 
 // lapse ends a quota of slots whose time is over.
-func (r *PoolResource) lapse(now int64) {
-	if r.out.capped && r.out.capUntil <= now {
-		r.bound = 0
+func (g *Gate) lapse(now int64) {
+	if g.out.capped && g.out.capUntil <= now {
+		g.bound = 0
 	}
 }
 
 // readyOutside is Limiter.Ready for a shared rate.
-func (r *PoolResource) readyOutside(now int64, cost int) int64 {
-	o := r.out
+func (g *Gate) readyOutside(now int64, cost int) int64 {
+	o := g.out
 	at := int64(Never)
 	if now < o.rateUntil && int64(cost) <= o.quota {
-		at = r.lim.Ready(now, cost)
+		at = g.lim.Ready(now, cost)
 	}
-	if o.live(now) && int64(cost) <= o.units && !r.paced() {
+	if o.live(now) && int64(cost) <= o.units && !g.paced() {
 		at = min(at, o.from)
 	}
 	return at
 }
 
-// takeOutside uses the permit first: it perishes.
-func (r *PoolResource) takeOutside(now int64, cost int) {
-	o := r.out
-	if o.live(now) && o.from <= now && int64(cost) <= o.units && !r.paced() {
+// takeOutside uses the permit first: it perishes. It returns by when the task has to start.
+func (g *Gate) takeOutside(now int64, cost int) (until int64) {
+	o := g.out
+	if o.live(now) && o.from <= now && int64(cost) <= o.units && !g.paced() {
 		o.units -= int64(cost)
-		return
+		return o.until
 	}
-	r.lim.Take(now, cost)
+	g.lim.Take(now, cost)
+	return Never
 }
 
-// lacks notes what the refused lane lacks, and since when.
-func (p *Pool) lacks(now int64, l *Lane, cause Cause) {
-	o := l.r.out
+// lacks notes what was refused, and since when.
+func (g *Gate) lacks(now int64, cause Cause) {
+	o := g.out
 	switch cause {
 	case CauseRate:
 		if o.alertRate && !o.live(now) {
 			o.alertRate = false
-			p.stir(l.r)
+			o.stir(g)
 		}
 	case CauseConcurrency:
 		if o.alertCap {
 			o.alertCap = false
-			p.stir(l.r)
+			o.stir(g)
 		}
-	case CauseTurn:
-		return // whoever goes first lacks the same
 	default:
-		l.lack = CauseNone
+		g.lack = CauseNone
 		return
 	}
-	if l.lack != cause {
-		l.lack, l.lackSince = cause, now
+	if g.lack != cause {
+		g.lack, g.lackSince = cause, now
 	}
 }
 

@@ -8,92 +8,85 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shared makes a resource whose limits are shared, with a lane.
-func shared(slots int, c ResourceConfig) (*Pool, *PoolResource, *Lane) {
-	p := NewPool(slots)
-	r := p.Resource(c)
-	p.Share(r)
-	return p, r, p.Lane(r, 0)
-}
-
-// takes starts tasks at one time until one is refused, and returns their number.
-func takes(p *Pool, now int64, l *Lane, cost int) (n int, at int64) {
-	for n < 1000 {
-		at, ok := p.Take(now, l, cost, 1, false)
-		if !ok {
-			return n, at
-		}
-		n++
-	}
-	return n, Never
+// shared makes a gate whose limits are shared, and the list that tells of it.
+func shared(c GateConfig) (*Gate, *Stirs) {
+	g, s := NewGate(c), &Stirs{}
+	g.Share(s)
+	return g, s
 }
 
 func TestNothingStartsWithoutAQuota(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		c    ResourceConfig
-		give func(p *Pool, r *PoolResource, now, until int64)
+		c    GateConfig
+		give func(g *Gate, now, until int64) bool
 		want Cause
 	}{
-		{"of a rate", ResourceConfig{Rate: 1000}, func(p *Pool, r *PoolResource, now, until int64) { p.SetQuota(now, r, 500, until) }, CauseRate},
-		{"of a concurrency", ResourceConfig{Concurrency: 3}, func(p *Pool, r *PoolResource, now, until int64) { p.SetSlotQuota(now, r, 2, until) }, CauseConcurrency},
+		{"of a rate", GateConfig{Rate: 1000}, func(g *Gate, now, until int64) bool { return g.SetQuota(now, 500, until) }, CauseRate},
+		{"of a concurrency", GateConfig{Concurrency: 3}, func(g *Gate, now, until int64) bool { return g.SetSlotQuota(now, 2, until) }, CauseConcurrency},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, r, l := shared(0, tt.c)
+			g, _ := shared(tt.c)
 			refused := func(now int64) {
 				t.Helper()
-				if at, ok := p.Take(now, l, 1, 1, false); ok || at != Never || p.Cause(l) != tt.want {
-					t.Fatalf("Take = %d, %v, cause %v; want a refusal without a time for %v", at, ok, p.Cause(l), tt.want)
-				}
-				if w := p.Wakes(nil); len(w) != 0 {
-					t.Fatal("the lane was woken for nothing")
+				if at, ok := g.Take(now, 1); ok || at != Never || g.Cause() != tt.want {
+					t.Fatalf("Take = %d, %v, cause %v; want a refusal without a time for %v", at, ok, g.Cause(), tt.want)
 				}
 			}
 			refused(1)
-			tt.give(p, r, 2, sec)
-			if w := p.Wakes(nil); len(w) != 1 {
-				t.Fatalf("a quota woke %d lanes, want the one that waits", len(w))
+			if !tt.give(g, 2, sec) {
+				t.Fatal("a quota was not said to let more go")
 			}
-			mustTake(t, p, 3, l)
+			mustTake(t, g, 3)
+			if tt.give(g, 4, sec) {
+				t.Fatal("the same quota was said to let more go")
+			}
 			refused(sec)
-			tt.give(p, r, sec+1, 3*sec)
-			if w := p.Wakes(nil); len(w) != 1 {
-				t.Fatalf("a renewed quota woke %d lanes, want the one that waits", len(w))
+			if !tt.give(g, sec+1, 3*sec) {
+				t.Fatal("a renewed quota was not said to let more go")
 			}
-			mustTake(t, p, 2*sec, l)
+			mustTake(t, g, 2*sec)
 		})
 	}
 }
 
 func TestALimitThatIsNotThereIsNotShared(t *testing.T) {
-	p, _, l := shared(0, ResourceConfig{})
-	if n, _ := takes(p, 1, l, 1); n != 1000 {
+	g, _ := shared(GateConfig{})
+	if n, _ := takes(g, 1, 1); n != 1000 {
 		t.Errorf("%d tasks started on a resource without limits, want all", n)
 	}
 }
 
+func TestALimitThatIsSetLaterIsShared(t *testing.T) {
+	g, _ := shared(GateConfig{})
+	g.SetRate(1, 10)
+	if n, _ := takes(g, 2, 1); n != 0 {
+		t.Errorf("%d tasks started without a quota of the new rate", n)
+	}
+}
+
 func TestOneSlotQuotaAfterAnother(t *testing.T) {
-	p, r, l := shared(0, ResourceConfig{Concurrency: 9})
+	g, _ := shared(GateConfig{Concurrency: 9})
 	for _, tt := range []struct {
 		tasks int64
 		want  int
 	}{{3, 3}, {5, 2}, {1, 0}} {
-		p.SetSlotQuota(1, r, tt.tasks, sec)
-		if n, at := takes(p, 1, l, 1); n != tt.want || at != Never {
+		g.SetSlotQuota(1, tt.tasks, sec)
+		if n, at := takes(g, 1, 1); n != tt.want || at != Never {
 			t.Errorf("with a quota of %d: %d tasks started, next at %d; want %d", tt.tasks, n, at, tt.want)
 		}
 	}
 	for range 5 {
-		p.Release(2, l)
+		g.Release(2)
 	}
-	if n, _ := takes(p, 2, l, 1); n != 1 {
+	if n, _ := takes(g, 2, 1); n != 1 {
 		t.Errorf("%d tasks started after all had ended, want 1", n)
 	}
 }
 
 func TestNoWindowHoldsMoreThanTheQuotaInForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, r, l := shared(0, ResourceConfig{Rate: 1000})
+		g, _ := shared(GateConfig{Rate: 1000})
 		now, until, quota := int64(1e18), int64(0), int64(0)
 		var log []taken
 		permit := int64(0)
@@ -102,23 +95,26 @@ func TestNoWindowHoldsMoreThanTheQuotaInForce(t *testing.T) {
 			case 0:
 				quota = rapid.SampledFrom([]int64{0, 10, 50, 400, 1000}).Draw(t, "quota")
 				until = now + rapid.Int64Range(0, 2*sec).Draw(t, "for")
-				p.SetQuota(now, r, quota, until)
+				g.SetQuota(now, quota, until)
 			case 1:
-				permit = 10
-				p.Permit(now, r, permit, now, now+10*ms)
+				permit = 1
+				g.Permit(10, now, now+10*ms)
 			case 2:
 				now += rapid.Int64Range(0, sec/2).Draw(t, "pause")
 			case 3:
-				r.lim.SetPace(now, rapid.SampledFrom([]float64{0, 30, 300, 3000}).Draw(t, "pace"))
+				g.SetPace(now, rapid.SampledFrom([]float64{0, 30, 300, 3000}).Draw(t, "pace"))
 			default:
 				now += rapid.Int64Range(0, 5*ms).Draw(t, "step")
-				at, ok := p.Take(now, l, 10, 1, false)
+				at, ok := g.Take(now, 10)
 				switch {
 				case !ok && at <= now:
 					t.Fatalf("refused until %d, which is not after now, %d", at, now)
 				case !ok:
-				case permit > 0 && p.Observe(now, r).Used == inWindow(log, now): // it was used for this
-					permit = 0
+				case at != Never: // by the permit
+					permit--
+					if permit < 0 {
+						t.Fatal("a permit was used that is not there")
+					}
 				default:
 					log = append(log, taken{now, 10})
 					if in := inWindow(log, now); in > quota || now >= until {
@@ -153,140 +149,79 @@ func TestAPermitIsForOneUseAndForItsTime(t *testing.T) {
 		{"too late", 20 * ms, 5, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, r, l := shared(0, ResourceConfig{Rate: 1000})
-			takes(p, ms, l, 5)
-			p.Permit(2*ms, r, 5, 10*ms, 20*ms)
-			if w := p.Wakes(nil); len(w) != 1 {
-				t.Fatalf("a permit woke %d lanes, want the one that waits", len(w))
-			}
-			if n, _ := takes(p, tt.at, l, tt.cost); n != tt.want {
+			g, _ := shared(GateConfig{Rate: 1000})
+			takes(g, ms, 5)
+			g.Permit(5, 10*ms, 20*ms)
+			if n, _ := takes(g, tt.at, tt.cost); n != tt.want {
 				t.Errorf("%d tasks started, want %d", n, tt.want)
 			}
-			if used := p.Observe(tt.at, r).Used; used != 0 {
+			if used := g.Observe(tt.at).Used; used != 0 {
 				t.Errorf("a permit counts %d in the window, want nothing", used)
 			}
 		})
 	}
 }
 
-func TestALaneIsToldWhenItsPermitBegins(t *testing.T) {
-	p, r, l := shared(0, ResourceConfig{Rate: 1000})
-	p.Permit(ms, r, 5, 10*ms, 20*ms)
-	if _, at := takes(p, 2*ms, l, 5); at != 10*ms {
+func TestAPermitSaysWhenItBeginsAndEnds(t *testing.T) {
+	g, _ := shared(GateConfig{Rate: 1000})
+	g.Permit(5, 10*ms, 20*ms)
+	if _, at := takes(g, 2*ms, 5); at != 10*ms {
 		t.Errorf("told to ask again at %d, want %d", at, 10*ms)
+	}
+	if at, ok := g.Take(11*ms, 5); !ok || at != 20*ms {
+		t.Errorf("Take = %v, to be started by %d, want by %d", ok, at, 20*ms)
 	}
 }
 
 func TestObserveTellsWhatIsLacking(t *testing.T) {
-	p, r, a := shared(0, ResourceConfig{Rate: 1000, Concurrency: 100})
-	b := p.Lane(r, 1)
+	g, _ := shared(GateConfig{Rate: 1000, Concurrency: 100})
 	look := func(now int64, want Use) {
 		t.Helper()
-		if got := p.Observe(now, r); got != want {
+		if got := g.Observe(now); got != want {
 			t.Errorf("at %d: Observe = %+v, want %+v", now, got, want)
 		}
 	}
 	look(1, Use{})
-	p.SetSlotQuota(2, r, 3, 9*sec)
-	p.Take(3, a, 5, 7, false)
-	look(4, Use{Busy: true, Weight: 7, Short: 3, Cost: 5})
-	p.SetQuota(5, r, 1000, 9*sec)
-	p.Take(6, a, 5, 7, false)
-	p.Take(7, b, 2, 4, false)
-	p.Take(7, a, 5, 7, false)
-	look(8, Use{Used: 12, InFlight: 3, Busy: true, Weight: 11, Short: 3, Cost: 5}) // it has had work all the time
-	p.Take(9, b, 2, 4, false)
-	look(10, Use{Used: 12, InFlight: 3, Busy: true, Weight: 11, Short: 3, Cost: 5, Cramped: 9})
-	p.Idle(11, a)
-	look(12, Use{Used: 12, InFlight: 3, Busy: true, Weight: 4, Cramped: 9})
-	p.Idle(13, b)
+	g.SetSlotQuota(2, 3, 9*sec)
+	g.Take(3, 5)
+	look(4, Use{Busy: true, Short: 3, Cost: 5})
+	g.SetQuota(5, 1000, 9*sec)
+	g.Take(6, 5)
+	g.Take(7, 2)
+	g.Take(7, 5)
+	look(8, Use{Used: 12, InFlight: 3, Busy: true, Short: 3, Cost: 5}) // it has had work all the time
+	g.Take(9, 2)
+	look(10, Use{Used: 12, InFlight: 3, Busy: true, Cramped: 9})
+	g.Idle(11)
 	look(2*sec, Use{InFlight: 3})
-	p.Permit(2*sec, r, 6, 3*sec, 3*sec+1)
+	g.Permit(6, 3*sec, 3*sec+1)
 	look(2*sec, Use{InFlight: 3, Permit: 6})
 	look(4*sec, Use{InFlight: 3})
 }
 
-func TestStirredTellsOfWhatIsWorthALook(t *testing.T) {
-	p, r, l := shared(0, ResourceConfig{Name: "shared", Rate: 1000})
-	own := p.Lane(p.Resource(ResourceConfig{Name: "own", Rate: 1}), 0)
+func TestStirsTellOfWhatIsWorthALook(t *testing.T) {
+	g, s := shared(GateConfig{Rate: 1000})
 	stirred := func(what string, want bool) {
 		t.Helper()
-		if got := p.Stirred(nil); slices.Contains(got, r) != want || len(got) > 1 {
+		if got := s.Take(nil); slices.Contains(got, g) != want || len(got) > 1 || s.Any() {
 			t.Errorf("%s: stirred = %v, want %v", what, len(got) > 0, want)
 		}
 	}
-	takes(p, 1, own, 1)
-	stirred("a resource that is not shared", false)
-	p.SetQuota(1, r, 1000, 3)
-	p.Take(2, l, 1, 1, false)
+	g.SetQuota(1, 1000, 3)
+	g.Take(2, 1)
 	stirred("work came", true)
-	p.Observe(2, r)
-	p.Take(3, l, 1, 1, false)
-	stirred("a lane was refused that was not before", true)
-	p.Observe(4, r)
-	p.Take(5, l, 1, 1, false)
-	stirred("it was refused again", false)
-	p.Permit(6, r, 1, 6, 9*ms)
-	p.Take(7, l, 2, 1, false)
-	stirred("it was refused while a permit is left", false)
-	p.Take(8, l, 1, 1, false)
-	p.Take(9, l, 1, 1, false)
+	g.Observe(2)
+	g.Take(3, 1)
+	stirred("a task was refused, and none was before", true)
+	g.Observe(4)
+	g.Take(5, 1)
+	stirred("one was refused again", false)
+	g.Permit(1, 6, 9*ms)
+	g.Take(7, 2)
+	stirred("one was refused while a permit is left", false)
+	g.Take(8, 1)
+	g.Take(9, 1)
 	stirred("the permit is used up and more is wanted", true)
-	p.Idle(10, l)
+	g.Idle(10)
 	stirred("the work is done", true)
-}
-
-// TestLanesOnQuotasEndTheirWork is the same promise as without quotas: nobody
-// sleeps while it could run. Quotas come and lapse at random.
-func TestLanesOnQuotasEndTheirWork(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(rapid.IntRange(0, 3).Draw(t, "slots"))
-		r := w.p.Resource(ResourceConfig{Name: "r", Rate: 1000, Concurrency: rapid.IntRange(0, 4).Draw(t, "concurrency")})
-		w.p.Share(r)
-		for range rapid.IntRange(1, 4).Draw(t, "lanes") {
-			w.add(r, worker{
-				work: rapid.IntRange(1, 30).Draw(t, "work"), cost: rapid.IntRange(1, 5).Draw(t, "cost"),
-				weight: 1, service: rapid.Int64Range(0, 100*ms).Draw(t, "service"),
-			})
-		}
-		for range 20 {
-			end := w.now + rapid.Int64Range(1, sec).Draw(t, "for")
-			switch rapid.IntRange(0, 2).Draw(t, "what") {
-			case 0:
-				w.p.SetQuota(w.now, r, rapid.Int64Range(0, 300).Draw(t, "quota"), end)
-			case 1:
-				w.p.SetSlotQuota(w.now, r, rapid.Int64Range(0, 4).Draw(t, "tasks"), end)
-			case 2:
-				w.p.Permit(w.now, r, 5, w.now, end)
-			}
-			w.deliver()
-			w.runUntil(end)
-			w.now = max(w.now, end)
-		}
-		w.p.SetQuota(w.now, r, 1000, Never)
-		w.p.SetSlotQuota(w.now, r, 2, Never)
-		w.deliver()
-		for w.step() {
-		}
-		for _, x := range w.lanes {
-			if x.work > 0 {
-				t.Fatalf("lane %d sleeps with %d tasks left, cause %v", x.l.partition, x.work, x.l.cause)
-			}
-		}
-	})
-}
-
-func BenchmarkSharedPool(b *testing.B) {
-	p, r, l := shared(64, ResourceConfig{Rate: 1e6, Concurrency: 64})
-	now := int64(1e18)
-	p.SetQuota(now, r, 1e6, Never)
-	p.SetSlotQuota(now, r, 64, Never)
-	b.ReportAllocs()
-	for b.Loop() {
-		now += 110_000
-		if _, ok := p.Take(now, l, 100, 1024, false); !ok {
-			b.Fatal(p.Cause(l))
-		}
-		p.Release(now, l)
-	}
 }

@@ -60,6 +60,15 @@ func (r *ring) add(now, cost, left int64) {
 	r.stepEnd = now + r.coalesce
 }
 
+// move has cost items that started at a time count as if they had started now.
+func (r *ring) move(from, now, cost, left int64) {
+	for i := r.n - 1; i >= 0 && r.at(i).at >= from; i-- {
+		r.at(i).sum -= cost
+	}
+	r.sum -= cost
+	r.add(now, cost, left)
+}
+
 func (r *ring) grow() {
 	buf := make([]start, max(16, 2*len(r.buf)))
 	for i := range r.n {

@@ -104,7 +104,7 @@ func (m *machine) submit(b *bulk, tenant string) {
 	for _, p := range shards {
 		b.pieces = append(b.pieces, newPiece(b, m.parts[p], len(shards)))
 	}
-	b.tenant.widen(m, len(b.pieces))
+	b.tenant.widen(len(b.pieces))
 	for _, p := range b.pieces {
 		first := p.steps[0]
 		tasks := first.tasksOf(b.items)
@@ -115,16 +115,14 @@ func (m *machine) submit(b *bulk, tenant string) {
 
 func newPiece(b *bulk, p *part, pieces int) *piece {
 	now := p.m.clock()
-	t := p.queue.Tenant(b.tenant.name)
-	p.queue.SetTenant(now, t, b.tenant.units(), 0)
+	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
-	pc.group = p.queue.AddGroup(t, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank})
+	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		s := &step{piece: pc, no: i, lane: l, chunk: l.res.chunk(b.batch(i)), share: b.tenant.share(l.res, b.rank)}
 		s.setPace(pieces)
-		s.entry = p.queue.AddEntry(pc.group, l.entry, i)
-		s.entry.Data = s
+		s.entry = p.queue.AddEntry(pc.group, l.entry, i, s)
 		pc.steps = append(pc.steps, s)
 		l.res.size(s.chunk)
 	}

@@ -5,22 +5,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/internal/scale"
 	"github.com/weirhq/weir/internal/sched"
 )
 
-// lane is one resource in one partition: the gate between the partition's queue and
-// the node's pool.
+// lane is one resource in one partition.
 type lane struct {
-	m      *machine
-	part   *part
-	res    *resource
-	entry  *sched.Resource
-	pooled *limit.Lane
-	plan   retry.Plan
-	tasks  int // ready, and could run but for limits and workers
+	m     *machine
+	part  *part
+	res   *resource
+	entry *capacity.Resource // of the node
+	plan  retry.Plan
+	tasks int // ready, and could run but for limits and workers
 
 	workers  int
 	inFlight int
@@ -39,38 +37,6 @@ type laneSecond struct {
 	ended, failed int
 	took          int64
 }
-
-func newLane(m *machine, p *part, r *resource, pooled *limit.Lane) *lane {
-	return &lane{m: m, part: p, res: r, pooled: pooled}
-}
-
-// Peek implements sched.Gate.
-func (l *lane) Peek(now int64) int64 {
-	if at, ok := l.res.allows(now, l.part.node); !ok {
-		return l.part.node.pool.Hold(now, l.pooled, 1, false, at)
-	}
-	return l.part.node.pool.Peek(now, l.pooled)
-}
-
-// Take implements sched.Gate.
-func (l *lane) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
-	if at, ok := l.res.allows(now, l.part.node); !ok {
-		return l.part.node.pool.Hold(now, l.pooled, cost, express, at), false
-	}
-	return l.part.node.pool.Take(now, l.pooled, cost, weight, express)
-}
-
-// Release implements sched.Gate.
-func (l *lane) Release(now int64) { l.part.node.pool.Release(now, l.pooled) }
-
-// Idle implements sched.Gate.
-func (l *lane) Idle(now int64) { l.part.node.pool.Idle(now, l.pooled) }
-
-// Cause implements sched.Explainer.
-func (l *lane) Cause() limit.Cause { return l.part.node.pool.Cause(l.pooled) }
-
-// SetWorkers implements sched.Scaler.
-func (l *lane) SetWorkers(now int64, n int) { l.part.node.pool.SetWorkers(now, l.pooled, n) }
 
 // scale gives the lane so many workers.
 func (l *lane) scale(n int) {
@@ -105,15 +71,16 @@ func (l *lane) ended(took int64, how outcome) {
 func (l *lane) signals(now int64) scale.Signals {
 	s, seen := l.second, l.part.queue.Observe(now, l.entry)
 	l.second, l.cause = laneSecond{}, seen.Cause
+	held := l.entry.State(now)
 	load := scale.Load{
 		Resource: l.res.Name, Arrivals: float64(s.arrived), Backlog: l.tasks,
-		Usable: l.usable(), Closed: l.res.closed(l.part.node), Samples: s.ended, Failed: s.failed,
+		Usable: l.usable(), Closed: held.Closed, Samples: s.ended, Failed: s.failed,
 	}
 	if s.ended > 0 {
 		load.Service = time.Duration(max(s.took/int64(s.ended), int64(time.Microsecond)))
 	}
 	return scale.Signals{
-		Workers: l.workers, Loads: []scale.Load{load}, Strained: l.res.strained(l.part.node),
+		Workers: l.workers, Loads: []scale.Load{load}, Strained: held.Strained,
 		SlotWait: time.Duration(seen.Wait99), Busy: min(seen.Busy/float64(max(l.workers, 1)), 1),
 	}
 }

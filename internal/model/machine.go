@@ -100,12 +100,11 @@ func (m *machine) build() {
 	for i := range all {
 		for _, n := range m.nodes {
 			if n.name == owners[i] {
-				m.parts = append(m.parts, newPart(m, n, i))
+				m.parts = append(m.parts, newPart(m, n))
 			}
 		}
 	}
 	m.shareLimits()
-	m.controlFlow()
 }
 
 // clock is the time as the core sees it.

@@ -1,8 +1,9 @@
 package model
 
 import (
-	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/flow"
 )
 
 // node is a machine with its slots, and the limits as it may use them.
@@ -10,41 +11,51 @@ type node struct {
 	m     *machine
 	no    int
 	name  string
-	pool  *limit.Pool
-	res   []*limit.PoolResource // by resource
-	lanes []*lane               // of its partitions
-	wakes []*limit.Lane         // reused
-	keeps []*keeper             // of the limits that it shares with other nodes
-	stirs []*limit.PoolResource // reused
+	can   *capacity.Node
+	res   []*capacity.Resource // by resource
+	lanes []*lane              // of its partitions
+	keeps []*keeper            // of the limits that it shares with other nodes
+	calls []*capacity.Party    // reused
+	stirs []*capacity.Resource // reused
 }
 
 func newNode(m *machine, no int, name string) *node {
-	n := &node{m: m, no: no, name: name, pool: limit.NewPool(m.w.Nodes[no].Slots)}
+	n := &node{m: m, no: no, name: name, can: capacity.New(capacity.Config{
+		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: luck(m.w.Seed, ofFlow, no).Uint64(),
+	})}
 	for _, r := range m.resources {
-		n.res = append(n.res, n.pool.Resource(limit.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency}))
+		c := n.can.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency})
+		switch r.Flow {
+		case FlowOff:
+			c.SwitchOff()
+		case FlowAIMD:
+			if err := c.SetRule(FlowAIMD); err != nil {
+				panic("model: " + err.Error())
+			}
+		}
+		n.res = append(n.res, c)
 	}
+	m.later(int64(flow.Window), n.steer)
 	return n
 }
 
-// deliver tells lanes that the pool has woken to ask again, and keepers to look.
+// steer has flow control look at all resources.
+func (n *node) steer() {
+	n.can.Steer(n.m.clock())
+	n.m.later(n.m.now+int64(flow.Window), n.steer)
+}
+
+// deliver has the partitions go on for which something was picked, and keepers look.
 func (n *node) deliver() {
-	for {
-		n.wakes = n.pool.Wakes(n.wakes[:0])
-		if len(n.wakes) == 0 {
-			break
+	for n.can.Called() {
+		n.calls = n.can.Calls(n.calls[:0])
+		for _, p := range n.calls {
+			p.Data.(*part).dispatch()
 		}
-		for _, l := range n.wakes {
-			p := n.m.parts[l.Partition()]
-			for _, lane := range p.lanes {
-				if lane.pooled == l {
-					p.queue.WakeResource(n.m.clock(), lane.entry)
-				}
-			}
-			p.dispatch()
+		n.stirs = n.can.Stirred(n.stirs[:0])
+		for _, r := range n.stirs {
+			n.stir(r)
 		}
-	}
-	if len(n.keeps) > 0 {
-		n.stir()
 	}
 }
 
@@ -52,16 +63,17 @@ func (n *node) deliver() {
 type part struct {
 	m       *machine
 	node    *node
-	queue   *sched.Queue
+	queue   *capacity.Party
 	lanes   []*lane // by resource
 	stirred bool    // something has changed that may let a task start
 }
 
-func newPart(m *machine, n *node, no int) *part {
-	p := &part{m: m, node: n, queue: sched.New(sched.Options{Slots: m.w.Nodes[n.no].Slots})}
+func newPart(m *machine, n *node) *part {
+	p := &part{m: m, node: n}
+	p.queue = n.can.Join(p)
+	p.queue.SetOpen(m.clock(), true)
 	for _, r := range m.resources {
-		l := newLane(m, p, r, n.pool.Lane(n.res[r.no], no))
-		l.entry = p.queue.AddResource(sched.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Gate: l})
+		l := &lane{m: m, part: p, res: r, entry: n.res[r.no]}
 		l.scale(m.w.Workers.Start)
 		p.lanes, n.lanes, r.lanes = append(p.lanes, l), append(n.lanes, l), append(r.lanes, l)
 	}

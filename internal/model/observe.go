@@ -87,9 +87,7 @@ func (r *resource) begin(now int64) Second {
 		At: int((now + second - 1) / second), Started: n.started, Done: n.done, Failed: n.failed, Refused: n.refused,
 		Rate: float64(r.Rate), Concurrency: r.Concurrency, Breaker: "closed",
 	}
-	if r.flow != nil {
-		r.flow.show(&s)
-	}
+	r.show(&s)
 	r.started, r.done, r.failed, r.refused = r.started+n.started, r.done+n.done, r.failed+n.failed, r.refused+n.refused
 	return s
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/quota"
 	"github.com/weirhq/weir/store"
@@ -33,7 +34,7 @@ type shared struct {
 type keeper struct {
 	*shared
 	node   *node
-	pool   *limit.PoolResource
+	of     *capacity.Resource
 	keeper *quota.Keeper
 	wakeAt int64
 }
@@ -70,8 +71,7 @@ func (m *machine) widestBatch(r *resource) int {
 func (m *machine) shareLimit(r *resource, l store.Limit, chunk int64, ttl time.Duration) {
 	s := &shared{m: m, res: r, limit: l, table: quota.New(l), plan: quota.NewPlanner(l, chunk)}
 	for _, n := range m.nodes {
-		n.pool.Share(n.res[r.no])
-		k := &keeper{shared: s, node: n, pool: n.res[r.no], keeper: quota.NewKeeper(l, n.name, ttl, chunk)}
+		k := &keeper{shared: s, node: n, of: n.res[r.no], keeper: quota.NewKeeper(l, n.name, ttl, chunk)}
 		n.keeps = append(n.keeps, k)
 		s.names = append(s.names, n.name)
 		m.later(0, k.next)
@@ -90,14 +90,11 @@ func (s *shared) allot() {
 	s.m.later(s.m.now+allotEvery, s.allot)
 }
 
-// stir lets the keepers look whose resource has changed.
-func (n *node) stir() {
-	n.stirs = n.pool.Stirred(n.stirs[:0])
-	for _, r := range n.stirs {
-		for _, k := range n.keeps {
-			if k.pool == r {
-				n.m.later(n.m.now, k.next)
-			}
+// stir lets the keepers of a resource look that has changed.
+func (n *node) stir(r *capacity.Resource) {
+	for _, k := range n.keeps {
+		if k.of == r {
+			n.m.later(n.m.now, k.next)
 		}
 	}
 }
@@ -105,7 +102,7 @@ func (n *node) stir() {
 // next asks the store for what the keeper wants, and comes back when it says so.
 func (k *keeper) next() {
 	m, now := k.m, k.m.clock()
-	a := k.keeper.Next(now, k.view(now))
+	a := k.keeper.Next(now, k.of.Observe(now, k.limit.Window == 0))
 	k.apply(now)
 	if a.Draw > 0 {
 		m.later(m.now+message, func() {
@@ -134,22 +131,13 @@ func (k *keeper) next() {
 	})
 }
 
-func (k *keeper) view(now int64) quota.View {
-	u := k.node.pool.Observe(now, k.pool)
-	v := quota.View{Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Weight: u.Weight, Permit: u.Permit}
-	if k.limit.Window == 0 {
-		v.Used, v.Short = int64(u.InFlight), u.Cramped
-	}
-	return v
-}
-
 // apply lets the lanes use what the keeper has.
 func (k *keeper) apply(now int64) {
 	units, until := k.keeper.Quota()
 	if k.limit.Window == 0 {
-		k.node.pool.SetSlotQuota(now, k.pool, units, until)
+		k.of.SetSlotQuota(now, units, until)
 	} else {
-		k.node.pool.SetQuota(now, k.pool, units, until)
+		k.of.SetQuota(now, units, until)
 	}
 }
 
@@ -163,7 +151,7 @@ func (k *keeper) held(units int64) {
 func (k *keeper) drew(after time.Duration, ok bool) {
 	now := k.m.clock()
 	if units, from, until, usable := k.keeper.Drew(now, after, ok, nil); usable {
-		k.node.pool.Permit(now, k.pool, units, from, until)
+		k.of.Permit(units, from, until)
 	}
 	k.next()
 }

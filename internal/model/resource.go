@@ -2,8 +2,11 @@ package model
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/flow"
 	"github.com/weirhq/weir/internal/limit"
 )
 
@@ -18,7 +21,6 @@ type resource struct {
 	shares   []*share // of tenants that want something of it
 	largest  int      // items of the largest task seen
 	meter    meter
-	flow     *flowing // nil: off
 
 	second  resourceSecond
 	series  []Second
@@ -47,17 +49,14 @@ func newResource(m *machine, no int) *resource {
 func (r *resource) size(chunk int) { r.largest = max(r.largest, chunk) }
 
 // call sends a task downstream.
-func (r *resource) call(now int64, n *node, items int) (took int64, how outcome, rejected int) {
+func (r *resource) call(now int64, items int) (took int64, how outcome, rejected int) {
 	r.second.started += int64(items)
 	r.meter.add(now, int64(items))
-	if r.flow != nil {
-		r.flow.sent(n, items)
-	}
 	return r.down.call(now, items)
 }
 
 // ended books the end of a task.
-func (r *resource) ended(n *node, t *task) {
+func (r *resource) ended(t *task) {
 	switch t.how {
 	case answered:
 		r.second.done += int64(t.items)
@@ -66,9 +65,15 @@ func (r *resource) ended(n *node, t *task) {
 	case refused:
 		r.second.refused += int64(t.items)
 	}
-	if r.flow != nil {
-		r.flow.ended(n, t)
+}
+
+// ending is what the end of a task says of the downstream.
+func (r *resource) ending(t *task) *capacity.Ending {
+	x := &capacity.Ending{Service: t.took, Failed: t.how == failed}
+	if t.how == refused {
+		x.Refused, x.After = t.items, time.Duration(r.Downstream.RetryAfter)
 	}
+	return x
 }
 
 // usable is how many items per second a node may start: its part of the rate, more
@@ -81,20 +86,32 @@ func (r *resource) usable(n *node) float64 {
 			rate = max(rate, float64(units)/k.limit.Window.Seconds())
 		}
 	}
-	if r.flow != nil && r.flow.sides[n.no].rate.Limited {
-		found := r.flow.sides[n.no].rate.Rate
-		if rate == 0 || found < rate {
-			return found
-		}
+	if s := n.res[r.no].State(r.m.clock()); s.Limited && (rate == 0 || s.Rate < rate) {
+		return s.Rate
 	}
 	return rate
 }
 
-// closed reports whether a node may start nothing at present.
-func (r *resource) closed(n *node) bool { return r.flow != nil && r.flow.closed(n) }
-
-// strained reports whether flow control found load to be the trouble.
-func (r *resource) strained(n *node) bool { return r.flow != nil && r.flow.strained(n) }
+// show fills in what flow control holds the resource to; of several breakers the worst counts.
+func (r *resource) show(s *Second) {
+	order := []flow.Phase{flow.Closed, flow.HalfOpen, flow.Open}
+	worst, bound, found := 0, 0, 0.0
+	for _, n := range r.m.nodes {
+		x := n.res[r.no].State(r.m.clock())
+		bound += x.Bearable
+		if x.Limited {
+			found += x.Rate
+		}
+		worst = max(worst, slices.Index(order, x.Circuit))
+	}
+	if found > 0 {
+		s.Rate = found
+	}
+	s.Breaker = string(order[worst])
+	if bound > 0 && (s.Concurrency == 0 || bound < s.Concurrency) {
+		s.Concurrency = bound
+	}
+}
 
 // meter finds the most that started within any window.
 type meter struct {

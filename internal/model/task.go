@@ -42,7 +42,7 @@ func (m *machine) start(pick sched.Pick) {
 		}
 	}
 	s.lane.inFlight++
-	t.took, t.how, t.rejected = s.lane.res.call(m.now, s.lane.part.node, t.items)
+	t.took, t.how, t.rejected = s.lane.res.call(m.now, t.items)
 	m.later(m.now+t.took, func() { m.finish(t) })
 }
 
@@ -50,6 +50,10 @@ func (m *machine) start(pick sched.Pick) {
 func (s *step) cut(m *machine, items int) again {
 	if len(s.retries) > 0 {
 		a := s.retries.Pop()
+		if rest := a; a.items > items {
+			a.items, rest.items = items, a.items-items
+			s.retries.Push(rest)
+		}
 		s.retried -= int64(a.items)
 		return a
 	}
@@ -65,11 +69,11 @@ func (s *step) cut(m *machine, items int) again {
 // finish applies what came of a task.
 func (m *machine) finish(t *task) {
 	s := t.step
-	s.lane.part.queue.Done(m.clock(), t.pick, t.took)
+	s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
 	s.lane.part.stirred = true
 	s.flying -= int64(t.items)
 	s.lane.ended(t.took, t.how)
-	s.lane.res.ended(s.lane.part.node, t)
+	s.lane.res.ended(t)
 	switch t.how {
 	case answered:
 		c := &s.calls[s.no]

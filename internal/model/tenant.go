@@ -1,13 +1,19 @@
 package model
 
-import "github.com/weirhq/weir/internal/sched"
+import (
+	"slices"
+
+	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/sched"
+)
 
 // tenant is one customer.
 type tenant struct {
 	name   string
 	no     int // in order of first appearance
 	weight float64
-	wide   int // partitions over which its widest bulk action is spread
+	wide   int     // partitions over which its widest bulk action is spread
+	parts  []*part // that it has ever been in
 	done   int64
 	shares map[shareKey]*share
 }
@@ -41,20 +47,26 @@ func (m *machine) tenant(name string) *tenant {
 	return t
 }
 
-// units is the weight on each partition: spreading buys no share.
-func (t *tenant) units() int64 {
-	return max(1, int64(t.weight*float64(sched.Unit)/float64(t.wide)))
+// comeTo notes that the tenant has work in a partition.
+func (t *tenant) comeTo(p *part) {
+	if !slices.Contains(t.parts, p) {
+		t.parts = append(t.parts, p)
+		t.weigh(p)
+	}
 }
 
 // widen notes that a bulk action is spread over so many partitions.
-func (t *tenant) widen(m *machine, pieces int) {
-	if pieces <= t.wide {
-		return
+func (t *tenant) widen(pieces int) {
+	if pieces > t.wide {
+		t.wide = pieces
+		for _, p := range t.parts {
+			t.weigh(p)
+		}
 	}
-	t.wide = pieces
-	for _, p := range m.parts {
-		p.queue.SetTenant(m.clock(), p.queue.Tenant(t.name), t.units(), 0)
-	}
+}
+
+func (t *tenant) weigh(p *part) {
+	p.queue.SetTenant(p.m.clock(), t.name, capacity.TenantLimits{Weight: t.weight}, t.wide)
 }
 
 func (t *tenant) share(r *resource, rank int) *share {

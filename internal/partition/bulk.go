@@ -123,8 +123,8 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	if b.shard != nil {
 		most = c.capOf(b.shard.no)
 	}
-	b.group = m.queue.AddGroup(m.queue.Tenant(c.Tenant), sched.GroupConfig{
-		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Data: b,
+	b.group = m.queue.AddGroup(c.Tenant, sched.GroupConfig{
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Shard: b.shard != nil, Data: b,
 	})
 	defs := m.steps(c)
 	if len(defs) != len(c.Steps) {
@@ -135,8 +135,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		lane := m.laneOf(now, &def)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
 		s.setPace(b)
-		s.entry = m.queue.AddEntry(b.group, lane.lane, i)
-		s.entry.Data = s
+		s.entry = m.queue.AddEntry(b.group, lane.lane, i, s)
 		lane.chunk = max(lane.chunk, s.chunk)
 		b.steps = append(b.steps, s)
 	}
@@ -151,11 +150,11 @@ func (m *Machine) widen() {
 	for _, r := range m.lanes.all {
 		n := m.workers(r.limits.Name)
 		if n < 0 {
-			n = m.cfg.Slots
+			n = m.queue.Slots()
 		}
 		items, tasks = max(items, r.chunk), tasks+n
 	}
-	m.window = max(leastWindow, items*min(tasks, m.cfg.Slots))
+	m.window = max(leastWindow, items*min(tasks, m.queue.Slots()))
 }
 
 func (b *bulk) ended() int64 { return b.status.Done + b.status.Failed + b.status.LeftOut }

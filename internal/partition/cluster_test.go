@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/store"
 )
 
@@ -79,7 +80,7 @@ func newCluster(t *testing.T, seed uint64, partitions int) *cluster {
 }
 
 func (s *site) config() Config {
-	return Config{Slots: 4, Seed: s.random.Uint64(), Codec: s.codec, Chain: func(name string) []weir.Step { return s.chains[name] }}
+	return Config{Capacity: capacity.New(capacity.Config{Slots: 4, NoFlow: true}).Join(nil), Seed: s.random.Uint64(), Codec: s.codec, Chain: func(name string) []weir.Step { return s.chains[name] }}
 }
 
 // submit adds a bulk action of so many blocks of three items, all of them shards of it.

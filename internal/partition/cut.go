@@ -51,7 +51,8 @@ func chunk(rate weir.Rate, batch int) int {
 	return limit.Chunk(float64(rate), batch)
 }
 
-// cut makes the task that the queue picked. The queue was told its size before.
+// cut makes the task that the queue picked. The queue was told its size before;
+// if that has grown since, the task has as many items as were picked.
 func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	s := pick.Entry.Data.(*step)
 	t := m.newTask()
@@ -60,10 +61,10 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	case s.marked != nil:
 		m.cutMarked(s, t)
 	case s.retryNext():
-		m.useRetry(s, t, s.popRetry())
+		m.useRetry(s, t, s.popRetry(pick.Cost))
 	default:
 		t.l = m.readyBlock(s)
-		t.Items = m.takeReady(now, s, t.l, t.Items)
+		t.Items = m.takeReady(now, s, t.l, t.Items, pick.Cost)
 		m.handOver(s, t)
 	}
 	s.queued -= int64(len(t.Items))
@@ -87,10 +88,10 @@ func (m *Machine) launch(now int64, t *Task) {
 	}
 }
 
-// popRetry takes the first retry that is due off the step, or as much of it as a task may have.
-func (s *step) popRetry() *retryTask {
+// popRetry takes the first retry that is due off the step, or n items of it.
+func (s *step) popRetry(n int) *retryTask {
 	r := s.retries.Pop()
-	if rest := r.split(s.chunk); rest != nil {
+	if rest := r.split(n); rest != nil {
 		s.retries.Push(rest)
 	}
 	s.join()
@@ -130,11 +131,11 @@ func (m *Machine) readyBlock(s *step) *live {
 	return s.ready.first().l
 }
 
-// takeReady appends the items of a task to dst, and takes the block off the
+// takeReady appends up to n items of a task to dst, and takes the block off the
 // step's queue if it has no more.
-func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16) []uint16 {
+func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16, n int) []uint16 {
 	at := &l.steps[s.no]
-	dst = at.ready.Take(dst, s.chunk)
+	dst = at.ready.Take(dst, n)
 	switch left := at.ready.Len(); {
 	case left == 0:
 		at.queued = nowhere

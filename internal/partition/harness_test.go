@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/store"
 )
 
@@ -39,8 +40,11 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
+// benchSlots is how many tasks may be in flight.
+const benchSlots = 8
+
 func (b *bench) config() Config {
-	return Config{Slots: 8, Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec, Node: b.node}
+	return Config{Capacity: capacity.New(capacity.Config{Slots: benchSlots, NoFlow: true}).Join(nil), Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec, Node: b.node}
 }
 
 // message gives the machine a message of the inbox.

@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
@@ -143,10 +144,9 @@ func (s *step) arrived(n int64) {
 }
 
 // note counts a task that ended. One of which all was refused has failed, too.
-func (c *laneCounts) note(now int64, t *Task, r *Result) {
+func (c *laneCounts) note(now int64, t *Task, x *capacity.Ending) {
 	c.ended++
 	c.took += now - t.started
-	x := r.Complaint()
 	refused := x.Refused == len(t.Items)
 	if refused {
 		c.refused++

@@ -84,11 +84,11 @@ func TestALaneCountsWhatItDoes(t *testing.T) {
 	b.create("ba_1", "a", 12)
 	b.create("ba_2", "b", 400) // large: a backlog, no arrival
 	l := b.lane()
-	if l.Arrived != 3 || l.Ready != 412 || l.Backlog != 412 || l.Chunk != 4 || l.Workers != -1 {
-		t.Errorf("before anything runs: %+v", l)
+	if l.Arrived != 3 || l.Ready != 412 || l.Backlog != 0 || l.Chunk != 4 || l.Workers != -1 {
+		t.Errorf("before anything may run: %+v", l)
 	}
 	tasks := b.settle()
-	if l = b.lane(); l.Started != 8 || l.InFlight != 8 || l.Ready != 412-32 {
+	if l = b.lane(); l.Started != 8 || l.InFlight != 8 || l.Ready != 412-32 || l.Backlog != 412-32 {
 		t.Errorf("with 8 tasks in flight: %+v", l)
 	}
 	b.now += 1e9

@@ -6,17 +6,10 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/capacity"
 )
 
-// TenantLimits is what a tenant may use of a partition. The zero value is what every tenant has.
-type TenantLimits struct {
-	Weight   float64 // beside others; 0: as 1
-	MaxTasks int     // in flight; 0: no bound
-	Paused   bool
-}
-
-// SetLimits has the lane of a resource reckon with other limits. Its gate is told apart.
+// SetLimits has the lane of a resource reckon with other limits. The node is told apart.
 func (m *Machine) SetLimits(now int64, r weir.Resource) {
 	have := m.resources[r.Name]
 	if have == nil || have.limits == r {
@@ -37,7 +30,6 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 		m.offerAll(now, b)
 	}
 	m.widen()
-	m.Wake(now, r.Name)
 }
 
 // Reweigh has all tenants use what they may by now.
@@ -45,9 +37,7 @@ func (m *Machine) Reweigh(now int64) {
 	moved := map[string]bool{} // tenants that were paused or go on
 	for _, b := range m.ordered() {
 		name := b.spec.Tenant
-		was := m.queue.Tenant(name).Paused()
-		m.limitTenant(now, name)
-		if m.queue.Tenant(name).Paused() != was {
+		if m.limitTenant(now, name) {
 			moved[name] = true
 		}
 		if moved[name] {
@@ -56,23 +46,14 @@ func (m *Machine) Reweigh(now int64) {
 	}
 }
 
-// limitTenant gives a tenant its weight in this partition, its bound and its pause.
-func (m *Machine) limitTenant(now int64, name string) {
-	var l TenantLimits
+// limitTenant gives a tenant its weight, its bound and its pause. It reports whether
+// the tenant is paused from now on, or no longer.
+func (m *Machine) limitTenant(now int64, name string) (moved bool) {
+	var l capacity.TenantLimits
 	if m.cfg.Tenant != nil {
 		l = m.cfg.Tenant(name)
 	}
-	if l.Weight == 0 {
-		l.Weight = 1
-	}
-	spread := max(m.tenants[name].spread, 1)
-	t := m.queue.Tenant(name)
-	m.queue.SetTenant(now, t, int64(l.Weight*float64(sched.Unit))/int64(spread), l.MaxTasks)
-	if l.Paused {
-		m.queue.PauseTenant(now, t)
-	} else {
-		m.queue.ResumeTenant(now, t)
-	}
+	return m.queue.SetTenant(now, name, l, m.tenants[name].spread)
 }
 
 // ordered are the bulk actions that have not ended, by their ids: what is done to

@@ -26,8 +26,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/retry"
-	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
 
@@ -36,8 +36,8 @@ const Never = math.MaxInt64
 
 // Config is what a machine is told about its surroundings.
 type Config struct {
-	// Slots is how many tasks the node may have in flight, over all its partitions.
-	Slots int
+	// Capacity is what the machine's node can start, and its way to it.
+	Capacity *capacity.Party
 	// Workers is how many workers a lane has that was never told; 0: no bound.
 	Workers int
 	// Node names the process, for as long as it lives; empty: deaths of processes are not looked into.
@@ -51,9 +51,7 @@ type Config struct {
 	// Describe makes the steps of a chain that is not registered of its text; nil: it cannot.
 	Describe func(text []byte) []weir.Step
 	// Tenant tells what a tenant may use; nil: nobody has limits of their own.
-	Tenant func(name string) TenantLimits
-	// Gate makes the gate of a resource; nil: the machine keeps the limits itself.
-	Gate func(weir.Resource) sched.Gate
+	Tenant func(name string) capacity.TenantLimits
 	// Codec packs what is written.
 	Codec *block.Codec
 }
@@ -61,7 +59,8 @@ type Config struct {
 // Machine is one partition in memory.
 type Machine struct {
 	cfg       Config
-	queue     *sched.Queue
+	queue     *capacity.Party
+	offers    bool // what it offers may start
 	resources map[string]*resource
 	bulks     map[weir.BulkID]*bulk
 	shared    []*bulk              // of them, those that other partitions work on too
@@ -98,8 +97,7 @@ type Machine struct {
 
 // resource is a lane: one resource inside this partition.
 type resource struct {
-	lane    *sched.Resource
-	gate    sched.Gate // nil: the machine keeps the limits itself
+	lane    *capacity.Resource
 	limits  weir.Resource
 	plan    retry.Plan
 	refusal refusals
@@ -135,7 +133,7 @@ type Effects struct {
 func New(cfg Config, number uint64) *Machine {
 	return &Machine{
 		cfg:       cfg,
-		queue:     sched.New(sched.Options{Slots: cfg.Slots}),
+		queue:     cfg.Capacity,
 		resources: map[string]*resource{},
 		bulks:     map[weir.BulkID]*bulk{},
 		over:      map[weir.BulkID]bool{},
@@ -162,13 +160,9 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Start = m.start(now, m.tryTrial(now, e.Start[:0]))
 	m.markAll(now) // also what became the next task by a start
 	e.Commit = m.cutCommit(now)
-	e.Wake = m.waits.next()
-	if !m.behind() && m.mayStart() && !m.trial.alone() {
-		e.Wake = min(e.Wake, m.queue.Wake())
-	}
-	e.Wake = min(e.Wake, m.trial.wake)
-	if m.stopped {
-		e.Wake = Never
+	e.Wake = m.queue.Wake() // also if nothing of this machine may start: it picks for others, too
+	if !m.stopped {
+		e.Wake = min(e.Wake, m.waits.next(), m.trial.wake)
 	}
 	if m.flying == nil && !m.gen.empty() {
 		e.Wake = min(e.Wake, m.lastCut+groupFor)
@@ -182,7 +176,11 @@ func (m *Machine) behind() bool { return m.uncommitted >= m.window }
 
 // start takes tasks from the queue while limits and slots allow.
 func (m *Machine) start(now int64, tasks []*Task) []*Task {
-	for !m.stopped && !m.behind() && m.mayStart() && !m.trial.alone() {
+	if open := !m.stopped && !m.behind() && m.mayStart() && !m.trial.alone(); open != m.offers {
+		m.offers = open
+		m.queue.SetOpen(now, open)
+	}
+	for {
 		pick, ok := m.queue.Next(now)
 		if !ok {
 			break
@@ -220,23 +218,26 @@ func (m *Machine) Pending() (n int64) {
 // InFlight is the number of tasks that were started and have no result yet.
 func (m *Machine) InFlight() int { return m.inFlight }
 
-// Wake tells that the gate of a resource, which had refused without naming a
-// time, may let tasks through again.
-func (m *Machine) Wake(now int64, resource string) {
-	if r := m.resources[resource]; r != nil {
-		m.queue.WakeResource(now, r.lane)
+// Leave takes all that the machine has to run out of the node's queue: it is handed
+// over, or has been taken away. Tasks in flight are still to be given to Abandon.
+func (m *Machine) Leave(now int64) {
+	for _, b := range m.ordered() {
+		m.queue.RemoveGroup(now, b.group)
 	}
+	m.queue.Leave(now)
 }
 
-// Prober is a gate that can send one task ahead, to find out whether the endpoint
-// behind its resource works at all.
-type Prober interface{ Probe() }
+// Abandon gives back what a task holds that has ended after the machine left. It may
+// be called by any goroutine.
+func (m *Machine) Abandon(now int64, t *Task) {
+	m.queue.Done(now, t.pick, &capacity.Ending{Silent: true, Service: now - t.pick.At})
+}
 
 // laneOf finds or makes the lane of a step.
 func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
 	l := m.lane(now, def.Resource)
-	if p, ok := l.gate.(Prober); ok && def.Remote && !m.answered[def.Action] {
-		p.Probe()
+	if def.Remote && !m.answered[def.Action] {
+		m.queue.Probe(l.lane)
 	}
 	return l
 }
@@ -246,11 +247,7 @@ func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	if have := m.resources[r.Name]; have != nil {
 		return have
 	}
-	c := sched.ResourceConfig{Name: r.Name, Rate: float64(r.Rate), Concurrency: r.Concurrency}
-	if m.cfg.Gate != nil {
-		c.Gate = m.cfg.Gate(r)
-	}
-	made := &resource{lane: m.queue.AddResource(c), gate: c.Gate, limits: r}
+	made := &resource{lane: m.queue.Resource(r), limits: r}
 	m.resources[r.Name] = made
 	m.lanes.all = append(m.lanes.all, made)
 	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))

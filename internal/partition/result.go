@@ -49,7 +49,8 @@ func (m *Machine) Result(now int64, r *Result) {
 	t := r.Task
 	s, l, b := t.at, t.l, t.at.bulk
 	n := len(t.Items)
-	m.queue.Done(now, t.pick, r.Service)
+	ending := r.ending()
+	m.queue.Done(now, t.pick, &ending)
 	m.inFlight--
 	b.inFlight -= int64(n)
 	l.steps[s.no].flying -= n
@@ -76,7 +77,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	} else {
 		m.itemsEnded(now, t, r.Outcomes)
 	}
-	s.lane.counts.note(now, t, r)
+	s.lane.counts.note(now, t, &ending)
 	if b.status.Failed > failed || s.calls.Streak > 0 {
 		m.judge(now, b)
 		m.judgeCalls(now, b)
@@ -283,7 +284,7 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 		delay = refusedFor
 	}
 	if f.OfTenant && f.Refused {
-		m.queue.CloseTenant(now, s.bulk.group.Tenant(), s.lane.lane, now+int64(delay))
+		m.queue.CloseTenant(now, s.entry, now+int64(delay))
 	}
 	hard := s.lane.refusal.note(now, !f.OfTenant)
 	if f.Misconfigured {

@@ -141,11 +141,11 @@ func (m *Machine) markAll(now int64) {
 func (m *Machine) mark(now int64, s *step) {
 	var r *retryTask
 	if s.retryNext() {
-		r = s.popRetry()
+		r = s.popRetry(s.chunk)
 	} else {
 		r = &retryTask{at: s, attempt: 1, due: now}
 		r.l = m.readyBlock(s)
-		r.items = m.takeReady(now, s, r.l, nil)
+		r.items = m.takeReady(now, s, r.l, nil, s.chunk)
 		r.l.retries = append(r.l.retries, r)
 	}
 	s.marking = r
@@ -177,7 +177,7 @@ func (m *Machine) markDurable(now int64, g *generation) {
 func (m *Machine) cutMarked(s *step, t *Task) {
 	r := s.marked
 	s.marked = nil
-	if rest := r.split(s.chunk); rest != nil {
+	if rest := r.split(t.pick.Cost); rest != nil {
 		s.marked = rest
 	}
 	m.useRetry(s, t, r)

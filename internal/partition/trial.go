@@ -205,7 +205,7 @@ func (m *Machine) awaitQuiet(now int64) {
 func (m *Machine) awaitOpen(now int64) {
 	t, r := &m.trial, m.trial.task
 	s := r.at
-	at, open := m.queue.Open(now, s.entry)
+	at, open := m.queue.CanTake(now, s.entry)
 	switch {
 	case open && !s.crowded() && !s.waits():
 		t.stage, t.until = trialMarking, now+markedFor<<min(r.waited, 7)

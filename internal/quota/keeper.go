@@ -30,6 +30,8 @@ type View struct {
 	Cost int64
 	// Weight is the weight of those who want something.
 	Weight int64
+	// Backlog is how much is ready to start but for limits; 0: that is not known.
+	Backlog int64
 	// Permit is what is left of a permit that may still be used.
 	Permit int64
 }
@@ -179,7 +181,7 @@ func (k *Keeper) report(now int64, v View, a *Ask) {
 }
 
 // want is what the node could use: a little more than it uses, and more and more
-// the longer it is held back, since nobody knows how much there is to do.
+// the longer it is held back, up to what there is to do.
 func (k *Keeper) want(now int64, v View) int64 {
 	if !k.active(now) {
 		return 0
@@ -188,9 +190,13 @@ func (k *Keeper) want(now int64, v View) int64 {
 	most := max(use+use/4, 1)
 	if k.short(now, v) {
 		if k.limit.Window == 0 {
-			return k.limit.Units
+			most = k.limit.Units
+		} else {
+			most += k.chunk << min((now-v.Short-shortAfter)/growEvery, 32)
 		}
-		most += k.chunk << min((now-v.Short-shortAfter)/growEvery, 32)
+	}
+	if v.Backlog > 0 {
+		most = min(most, use+v.Backlog)
 	}
 	return min(most, k.limit.Units)
 }

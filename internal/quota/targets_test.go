@@ -37,12 +37,12 @@ func TestTargets(t *testing.T) {
 		want    map[string]int64
 	}{
 		{"one node alone has everything", rate(all), []string{"a"}, []store.Holding{says(all, 1)}, map[string]int64{"a": 1000}},
-		{"a twentieth is nobody's while all hold something", rate(all), nil, []store.Holding{says(all, 5), says(all, 5)}, map[string]int64{"a": 480, "b": 470}},
+		{"a fiftieth is nobody's while all hold something", rate(all), nil, []store.Holding{says(all, 5), says(all, 5)}, map[string]int64{"a": 490, "b": 490}},
 		{"a tenth with others who want nothing", rate(all), []string{"a", "b"}, []store.Holding{says(all, 5)}, map[string]int64{"a": 900}},
-		{"by weight", rate(all), nil, []store.Holding{says(all, 1), says(all, 2)}, map[string]int64{"a": 320, "b": 630}},
-		{"no more than is wanted, the rest to others", rate(all), nil, []store.Holding{says(100, 1), says(all, 1), says(all, 3)}, map[string]int64{"a": 100, "b": 210, "c": 640}},
-		{"permits count as a part of the share", rate(all), nil, []store.Holding{says(all, 1), {Want: all, Weight: 1, Drawn: 100}}, map[string]int64{"a": 530, "b": 420}},
-		{"whole chunks, the larger remainder first", rate(all), nil, []store.Holding{says(all, 55), says(all, 25), says(all, 20)}, map[string]int64{"a": 520, "b": 240, "c": 190}},
+		{"by weight", rate(all), nil, []store.Holding{says(all, 1), says(all, 2)}, map[string]int64{"a": 330, "b": 650}},
+		{"no more than is wanted, the rest to others", rate(all), nil, []store.Holding{says(100, 1), says(all, 1), says(all, 3)}, map[string]int64{"a": 100, "b": 220, "c": 660}},
+		{"permits count as a part of the share", rate(all), nil, []store.Holding{says(all, 1), {Want: all, Weight: 1, Drawn: 100}}, map[string]int64{"a": 540, "b": 440}},
+		{"whole chunks, the larger remainder first", rate(all), nil, []store.Holding{says(all, 55), says(all, 25), says(all, 20)}, map[string]int64{"a": 540, "b": 240, "c": 200}},
 		{"one that wants little draws, and has room for it", rate(all), nil, []store.Holding{says(all, 1), {Want: 25, Weight: 1, Drawn: 20}}, map[string]int64{"a": 860}},
 		{"one that wants nothing gets nothing", rate(all), nil, []store.Holding{says(all, 1), says(0, 1)}, map[string]int64{"a": 900}},
 		{"a rate with less than two chunks per node is drawn", rate(30), nil, []store.Holding{says(30, 1), says(30, 1)}, map[string]int64{}},
@@ -64,6 +64,17 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// A node with one task to do does not want a quota for more, however long it waits.
+func TestANodeWantsNoMoreThanItHasToDo(t *testing.T) {
+	for _, tt := range []struct{ backlog, want int64 }{{0, 1000}, {10, 10}, {250, 250}, {5000, 1000}} {
+		k := NewKeeper(rate(1000), "a", time.Second, 10)
+		a := k.Next(10*sec, View{Busy: true, Short: 5 * sec, Cost: 10, Weight: 1, Backlog: tt.backlog})
+		if !a.Hold || a.Holding.Want != tt.want {
+			t.Errorf("with %d to do it wants %d, want %d", tt.backlog, a.Holding.Want, tt.want)
+		}
+	}
+}
+
 func TestATargetStaysWhileItIsNearlyRight(t *testing.T) {
 	p := NewPlanner(rate(10_000), 10)
 	hs := named([]store.Holding{says(10_000, 1000), says(10_000, 1000)})
@@ -73,8 +84,8 @@ func TestATargetStaysWhileItIsNearlyRight(t *testing.T) {
 		t.Errorf("targets = %v for a weight that is 6 %% higher, want no change", got)
 	}
 	hs[0].Weight = 1200
-	if got, changed := p.Plan(3*sec, nil, hs); !changed || got["a"] != 5180 {
-		t.Errorf("targets = %v for a weight that is 20 %% higher, want a: 5180", got)
+	if got, changed := p.Plan(3*sec, nil, hs); !changed || got["a"] != 5350 {
+		t.Errorf("targets = %v for a weight that is 20 %% higher, want a: 5350", got)
 	}
 }
 

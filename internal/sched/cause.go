@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"math"
 	"slices"
 
 	"github.com/weirhq/weir/internal/limit"
@@ -78,26 +77,15 @@ func (q *Queue) Cause(e *Entry) Cause {
 	return CauseNone
 }
 
-// gateCause translates why the gate refused; at is what it answered.
-func (r *Resource) gateCause(at int64) Cause {
-	x, ok := r.gate.(Explainer)
-	switch {
-	case !ok && at == math.MaxInt64:
-		return CauseConcurrency
-	case !ok:
-		return CauseRate
-	}
-	switch x.Cause() {
+// gateCause translates why the gate refused.
+func (r *Resource) gateCause() Cause {
+	switch r.gate.Cause() {
 	case limit.CauseConcurrency, limit.CauseBearable:
 		return CauseConcurrency
-	case limit.CauseSlots:
-		return CauseSlots
 	case limit.CauseClosed:
 		return CauseClosed
 	case limit.CauseCircuit:
 		return CauseCircuit
-	case limit.CauseTurn:
-		return CauseFairShare
 	case limit.CauseRate, limit.CauseNone:
 	}
 	return CauseRate

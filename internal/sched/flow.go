@@ -9,6 +9,7 @@ const (
 	flowActive                  // in its tier's main heap
 	flowHeld                    // in its tier's second heap: the tenant is above its share of the slots
 	flowParked                  // eligible, but the tenant is paused or at its cap
+	flowAsked                   // all that it had is picked, and it is not known yet what is left
 )
 
 // classes is the number of classes of express flows: up to 1 chunk, 2, 4 and so on to
@@ -35,6 +36,7 @@ type flow struct {
 
 	refs      uint32 // entries made for this flow and not removed
 	dead      uint32 // queued entries of removed groups
+	away      uint32 // entries that are set aside
 	busy      uint32 // busy period of the tier in which the flow became idle
 	picks     uint8  // counts up to every pick of the smallest
 	state     flowState
@@ -45,10 +47,13 @@ type flow struct {
 // inTree reports whether f can be picked.
 func (f *flow) inTree() bool { return f.state == flowActive || f.state == flowHeld }
 
+// counted reports whether f is one of those who share the resource.
+func (f *flow) counted() bool { return f.inTree() || f.state == flowAsked }
+
 // grow changes the backlog of f.
 func (f *flow) grow(by int64) {
 	f.backlog += by
-	if f.inTree() {
+	if f.counted() {
 		f.tier.r.backlog += by
 	}
 }
@@ -113,9 +118,11 @@ func (q *Queue) countOut(f *flow) {
 
 // takeOut removes f from the tree; it becomes idle or parked.
 func (q *Queue) takeOut(now int64, f *flow, state flowState) {
-	q.unhold(f)
-	f.tier.turn.remove(f, inTurn)
-	f.setClass(noClass)
+	if f.state == flowAsked {
+		f.tier.asked--
+	} else {
+		q.unlist(f)
+	}
 	f.state = state
 	f.busy = f.tier.busy
 	q.countOut(f)
@@ -133,6 +140,45 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	}
 }
 
+// unlist takes f out of the lists that flows are picked from. Its heap forgets it when it is met.
+func (q *Queue) unlist(f *flow) {
+	q.unhold(f)
+	f.tier.turn.remove(f, inTurn)
+	f.setClass(noClass)
+}
+
+// ask keeps the place of f in the tree while it is not known what it has left.
+func (q *Queue) ask(f *flow) {
+	if f.inTree() {
+		q.unlist(f)
+		f.state = flowAsked
+		f.tier.asked++
+	}
+}
+
+// answer has f picked again. Others may have gone ahead of it meanwhile; it is
+// given first what it missed, up to one quantum.
+func (q *Queue) answer(now int64, f *flow) {
+	if f.tenant.blocked() {
+		q.takeOut(now, f, flowParked)
+		return
+	}
+	f.tier.asked--
+	f.state = flowActive
+	f.tag = max(f.tag, f.tier.v-perWeight(f.tier.r.small, f.weight))
+	f.tier.push(f)
+	f.tier.turn.pushBack(f, inTurn)
+	q.classify(f)
+	q.arrived(f.tier.r)
+}
+
+// settle takes f out of the tree if nothing is left of it, and nothing set aside.
+func (q *Queue) settle(now int64, f *flow) {
+	if f.state == flowAsked && f.away == 0 {
+		q.takeOut(now, f, flowIdle)
+	}
+}
+
 // arrived makes r ready if it had nothing to do.
 func (q *Queue) arrived(r *Resource) {
 	if r.state == resourceEmpty && r.runnable() {
@@ -146,7 +192,7 @@ func (q *Queue) arrived(r *Resource) {
 func reweigh(t *Tenant, r *Resource, fresh *flow) {
 	sum := int64(0)
 	for f := t.flows; f != nil; f = f.next {
-		if f.tier.r == r && f.inTree() {
+		if f.tier.r == r && f.counted() {
 			sum += f.tier.base
 		}
 	}
@@ -155,7 +201,7 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 			continue
 		}
 		w := int64(t.weight)
-		if f.inTree() {
+		if f.counted() {
 			w = max(1, w*f.tier.base/sum)
 			if f != fresh {
 				f.tier.weight += w - f.weight
@@ -182,16 +228,12 @@ func (q *Queue) classify(f *flow) {
 	}
 	f.setClass(class)
 	if (r.state == resourceSleeping || r.state == resourceWaiting) && r.runnable() && r.passes(f) {
-		r.recheck = false // a glance would not tell the gate what it is for
 		q.setReady(r)
 	}
 }
 
-// passes reports whether the gate of r, which has refused, may let f pass: it has
-// not been asked for express work, or for more than f has to do.
-func (r *Resource) passes(f *flow) bool {
-	return !r.asExpress && r.budgets[LaneExpress] > 0 || r.blocker != nil && f.backlog < int64(r.blockedAs)
-}
+// passes reports whether the gate of r may let f pass although it has refused: it was asked for more than f has to do.
+func (r *Resource) passes(f *flow) bool { return r.blocker != nil && f.backlog < int64(r.blockedAs) }
 
 func (f *flow) setClass(c int8) {
 	if f.class == c {

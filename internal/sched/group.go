@@ -16,6 +16,7 @@ type GroupConfig struct {
 	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
 	Cap      int   // tasks in flight, 0 for no bound
+	Shard    bool  // it is one of several groups that do the same work: they take turns
 	Data     any   // the caller's
 }
 
@@ -25,6 +26,7 @@ type Group struct {
 	Data any
 
 	tenant   *Tenant
+	party    *Party
 	first    *Entry
 	submit   int64
 	priority int32
@@ -32,6 +34,7 @@ type Group struct {
 	inFlight int32
 	tier     uint8
 	state    groupState
+	shard    bool
 }
 
 // Entry is one step of a group, on one resource.
@@ -39,23 +42,30 @@ type Entry struct {
 	// Data is the caller's.
 	Data any
 
-	group *Group
-	flow  *flow
-	next  *Entry   // of the same group
-	key   [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
-	at    [2]int32 // places in the flow's heaps, -1 if not queued
-	head  int32
-	seq   uint32
-	step  int32
+	group   *Group
+	flow    *flow
+	side    *Side
+	next    *Entry   // of the same group
+	key     [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
+	at      [2]int32 // places in the flow's heaps, -1 if not queued
+	head    int32
+	seq     uint64 // order of equals
+	step    int16
+	granted bool // was picked, and its party does not know yet
+	away    bool // was picked by another party, and has not been updated since
+	parked  bool // its party is absent
 }
 
 // AddGroup makes a group of t.
-func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group {
-	t = q.living(t)
+func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group { return q.own.AddGroup(t, c) }
+
+// AddGroup makes a group of t whose tasks p runs.
+func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
+	t = p.q.living(t)
 	t.groups++
 	return &Group{
-		Data: c.Data, tenant: t, submit: c.Submit,
-		priority: int32(c.Priority), cap: int32(c.Cap), tier: uint8(min(max(c.Tier, 0), Tiers-1)),
+		Data: c.Data, tenant: t, party: p, submit: c.Submit,
+		priority: int32(c.Priority), cap: int32(c.Cap), tier: uint8(min(max(c.Tier, 0), Tiers-1)), shard: c.Shard,
 	}
 }
 
@@ -66,7 +76,7 @@ func (q *Queue) AddEntry(g *Group, r *Resource, step int) *Entry {
 	q.stopLingering(f)
 	f.refs++
 	q.seq++
-	e := &Entry{group: g, flow: f, next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int32(step)}
+	e := &Entry{group: g, flow: f, side: g.party.side(r), next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int16(step)}
 	g.first = e
 	return e
 }
@@ -103,13 +113,18 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 	if e.group.state == groupRemoved {
 		return
 	}
+	now = q.at(now)
 	f := e.flow
 	before := e.key[byRemaining]
 	e.head = int32(head)
 	e.key[byRemaining] = int64(head) + backlog
 	switch {
+	case e.granted: // what is left shows when the task has been cut
+		return
 	case !e.queued():
+		q.back(e)
 		q.enqueue(now, e)
+		q.settle(now, f)
 		return
 	case head == 0:
 		e.key[byRemaining] = before // what the flow has counted
@@ -117,7 +132,7 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 		e.key[byRemaining] = backlog
 		return
 	}
-	f.grow(e.key[byRemaining] - before)
+	q.grow(e, e.key[byRemaining]-before)
 	f.heaps[byRemaining].fix(e, byRemaining)
 	q.rescore(e)
 	if f.inTree() {
@@ -125,20 +140,33 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 	}
 }
 
+// grow changes what the flow of e has to do.
+func (q *Queue) grow(e *Entry, by int64) {
+	e.flow.grow(by)
+	e.side.queued += by
+	e.side.r.queued += by
+}
+
 // enqueue lets e be picked, if it may be.
 func (q *Queue) enqueue(now int64, e *Entry) {
 	g, f := e.group, e.flow
-	if e.head == 0 || e.queued() || g.state != groupRunning || g.atCap() {
+	if e.head == 0 || e.queued() || e.away || g.state != groupRunning || g.atCap() {
+		return
+	}
+	if g.party.shut {
+		g.party.park(e)
 		return
 	}
 	e.key[byScore] = q.score(e)
 	f.heaps[byScore].push(e, byScore)
 	f.heaps[byRemaining].push(e, byRemaining)
-	f.grow(e.key[byRemaining])
+	q.grow(e, e.key[byRemaining])
 	q.rescore(e)
 	switch {
 	case f.state == flowIdle:
 		q.activate(now, f, true)
+	case f.state == flowAsked:
+		q.answer(now, f)
 	case f.inTree():
 		q.classify(f)
 	}
@@ -149,7 +177,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	f := e.flow
 	f.heaps[byScore].remove(e, byScore)
 	f.heaps[byRemaining].remove(e, byRemaining)
-	f.grow(-e.key[byRemaining])
+	q.grow(e, -e.key[byRemaining])
 	if e.group.state == groupRemoved {
 		f.dead--
 	}
@@ -159,7 +187,11 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 			q.classify(f)
 		}
 	case f.inTree():
-		q.takeOut(now, f, flowIdle)
+		if f.away > 0 {
+			q.ask(f)
+		} else {
+			q.takeOut(now, f, flowIdle)
+		}
 	case f.state == flowParked:
 		f.tenant.parked--
 		f.state = flowIdle
@@ -180,8 +212,11 @@ func (q *Queue) requeue(now int64, g *Group) {
 // for each halving of the remaining work. It does not depend on the present
 // time, so a rank stays right until the entry itself is served.
 func (q *Queue) score(e *Entry) int64 {
-	g := e.group
-	return g.submit - int64(g.priority)*int64(q.opt.PriorityWorth) + halvings(e.key[byRemaining], int64(q.opt.HalvingWorth))
+	g, left := e.group, e.key[byRemaining]
+	if g.shard { // shards that have nearly the same left rank the same
+		left = 1 << bits.Len64(uint64(max(left, 1)))
+	}
+	return g.submit - int64(g.priority)*int64(q.opt.PriorityWorth) + halvings(left, int64(q.opt.HalvingWorth))
 }
 
 // halvings returns log2(n) x worth, linear between powers of two.
@@ -234,6 +269,7 @@ func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
 	if g.state == groupRemoved {
 		return
 	}
+	now = q.at(now)
 	for e := g.first; e != nil; e = e.next {
 		if e.queued() {
 			q.dequeue(now, e)
@@ -243,15 +279,20 @@ func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
 	if tier := uint8(min(max(c.Tier, 0), Tiers-1)); tier != g.tier {
 		g.tier = tier
 		for e := g.first; e != nil; e = e.next {
-			q.move(e)
+			q.move(now, e)
 		}
 	}
 	q.requeue(now, g)
 }
 
 // move takes an entry that is not queued to the flow of its group's tier.
-func (q *Queue) move(e *Entry) {
+func (q *Queue) move(now int64, e *Entry) {
 	old := e.flow
+	if e.away {
+		old.away--
+		defer func() { e.flow.away++ }()
+		q.settle(now, old)
+	}
 	f := q.flowOf(e.group.tenant, old.tier.r, int(e.group.tier))
 	q.stopLingering(f)
 	f.refs++
@@ -269,9 +310,12 @@ func (q *Queue) RemoveGroup(now int64, g *Group) {
 	if g.state == groupRemoved {
 		return
 	}
+	now = q.at(now)
 	g.state = groupRemoved
 	for e := g.first; e != nil; e = e.next {
 		f := e.flow
+		q.back(e)
+		q.settle(now, f)
 		f.refs--
 		if f.refs == 0 && f.state == flowIdle {
 			q.startLingering(f)

@@ -113,7 +113,7 @@ func TestRemovalWithATaskInFlight(t *testing.T) {
 	s.q.Refund(s.now, p)
 	s.q.Done(s.now, p, ms)
 	s.q.Done(s.now, again, ms)
-	if n, m, k := s.q.InFlight(), r.InFlight(), r.gate.(*ownGate).inFlight; n != 0 || m != 0 || k != 0 {
+	if n, m, k := s.q.InFlight(), r.InFlight(), r.own.InFlight(); n != 0 || m != 0 || k != 0 {
 		t.Errorf("in flight at the end: queue %d, resource %d, gate %d; want 0", n, m, k)
 	}
 	if n := s.q.Tenants(); n != 0 {

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -14,6 +15,8 @@ type op struct{ what, who, n int }
 // model drives a queue, and keeps an independent account of what must hold.
 type model struct {
 	q       *Queue
+	parties []*Party
+	shut    []bool // by party
 	now     int64
 	slots   int
 	rs      []*modelResource
@@ -41,6 +44,7 @@ type modelTenant struct {
 
 type modelGroup struct {
 	g                    *Group
+	party                int
 	t                    *modelTenant
 	cap, inFlight        int
 	paused, removed      bool
@@ -57,8 +61,15 @@ type modelEntry struct {
 
 type taken struct{ at, cost int64 }
 
-func newModel(fail func(string, ...any)) *model {
-	m := &model{q: New(Options{Slots: 6}), now: 1e18, slots: 6, fail: fail}
+// newModel makes a queue that so many share.
+func newModel(parties int, fail func(string, ...any)) *model {
+	m := &model{q: New(Options{Slots: 6}), now: 1e18, slots: 6, shut: make([]bool, parties), fail: fail}
+	for range parties {
+		m.parties = append(m.parties, m.q.Join())
+	}
+	for _, p := range m.parties {
+		p.Open(m.now)
+	}
 	for i, c := range []ResourceConfig{{Rate: 40}, {Concurrency: 3}, {Rate: 300, Concurrency: 4}} {
 		c.Name = string(rune('x' + i))
 		m.rs = append(m.rs, &modelResource{r: m.q.AddResource(c), concurrency: c.Concurrency, rate: int64(c.Rate)})
@@ -75,8 +86,8 @@ func (m *model) submit(o op) {
 	if o.n%5 == 0 {
 		cap = 1 + o.n%3
 	}
-	g := &modelGroup{t: t, cap: cap}
-	g.g = m.q.AddGroup(m.q.Tenant(t.name), GroupConfig{Submit: m.now, Tier: o.n % Tiers, Cap: cap, Priority: o.n % 3, Data: g})
+	g := &modelGroup{t: t, cap: cap, party: (o.who + o.n) % len(m.parties)}
+	g.g = m.parties[g.party].AddGroup(m.q.Tenant(t.name), GroupConfig{Submit: m.now, Tier: o.n % Tiers, Cap: cap, Priority: o.n % 3, Data: g})
 	for step := range 1 + o.n%2 {
 		r := m.rs[(o.who+step*(o.n%3))%len(m.rs)]
 		e := &modelEntry{e: m.q.AddEntry(g.g, r.r, step), g: g, r: r}
@@ -95,18 +106,45 @@ func (m *model) update(e *modelEntry, head int) {
 	m.q.Update(m.now, e.e, e.head, int64(e.queue-e.head))
 }
 
-func (m *model) next() {
-	p, ok := m.q.Next(m.now)
+// next has a party ask, and then whoever is called.
+func (m *model) next(party int) {
+	m.ask(party)
+	if m.deliver() {
+		m.conserves()
+	}
+}
+
+// deliver has those ask who are called, until nobody is. It reports whether the last ones got nothing.
+func (m *model) deliver() (idle bool) {
+	for calls := m.q.Calls(nil); len(calls) > 0; calls = m.q.Calls(nil) {
+		for _, p := range calls {
+			for m.ask(slices.Index(m.parties, p)) {
+			}
+		}
+	}
+	for i := range m.parties {
+		if m.ask(i) {
+			return false
+		}
+	}
+	return !m.q.Called()
+}
+
+// ask has a party ask for one task, and reports whether it got one.
+func (m *model) ask(party int) bool {
+	p, ok := m.parties[party].Next(m.now)
 	if !ok {
 		m.log = append(m.log, "-")
-		m.conserves()
-		return
+		return false
 	}
 	e := p.Entry.Data.(*modelEntry)
+	if e.g.party != party {
+		m.fail("party %d got a task of party %d", party, e.g.party)
+	}
 	if why := m.ineligible(e); why != "" {
 		m.fail("picked an entry that may not run: %s", why)
 	}
-	if p.Cost != e.head {
+	if p.Cost > e.head || p.Cost == 0 || len(m.parties) == 1 && p.Cost != e.head {
 		m.fail("cost of the pick = %d, want its head %d", p.Cost, e.head)
 	}
 	m.log = append(m.log, fmt.Sprint(e.g.t.name, e.r.r.name, p.Cost, p.Lane))
@@ -117,6 +155,7 @@ func (m *model) next() {
 	e.r.starts = append(e.r.starts, taken{m.now, int64(p.Cost)})
 	m.running = append(m.running, p)
 	m.update(e, e.head)
+	return true
 }
 
 // ineligible says what keeps e from running, leaving rates aside.
@@ -126,6 +165,8 @@ func (m *model) ineligible(e *modelEntry) string {
 		return "nothing to run"
 	case e.g.removed:
 		return "removed"
+	case m.shut[e.g.party]:
+		return "its party is shut"
 	case e.g.paused || e.g.t.paused:
 		return "paused"
 	case e.g.cap > 0 && e.g.inFlight >= e.g.cap:
@@ -153,17 +194,26 @@ func (m *model) conserves() {
 					continue
 				}
 				eligible = true
-				at := r.r.gate.(*ownGate).lim.Ready(m.now, e.head)
+				at, _ := r.r.own.Ready(m.now, e.head)
 				blocked = blocked || at > m.now
 			}
 		}
 		if eligible && !blocked {
 			m.fail("%s: Next gave nothing though every eligible task could run", r.r.name)
 		}
-		if eligible && m.q.Wake() > m.now+int64(2e9) {
-			m.fail("%s: waits for its rate, but Wake is %d ns away", r.r.name, m.q.Wake()-m.now)
+		if eligible && m.wake() > m.now+int64(2e9) {
+			m.fail("%s: waits for its rate, but Wake is %d ns away", r.r.name, m.wake()-m.now)
 		}
 	}
+}
+
+// wake is when the first of the parties asks again by itself.
+func (m *model) wake() int64 {
+	at := int64(math.MaxInt64)
+	for _, p := range m.parties {
+		at = min(at, p.Wake())
+	}
+	return at
 }
 
 func (m *model) finish(o op) {
@@ -206,8 +256,36 @@ func (m *model) do(o op) {
 		m.now += int64(o.n) * 1e6
 	case 5:
 		m.command(o)
+	case 6:
+		m.ask(o.who % len(m.parties)) // and those that it picks for hear of it later
+	case 7:
+		m.attend(o)
 	default:
-		m.next()
+		m.next(o.who % len(m.parties))
+	}
+}
+
+// attend shuts a party, opens it, or has another take its place.
+func (m *model) attend(o op) {
+	i := o.who % len(m.parties)
+	p := m.parties[i]
+	switch {
+	case len(m.parties) == 1: // there is nobody else to ask
+	case o.n%10 == 0:
+		for _, g := range m.groups {
+			if g.party == i && !g.removed {
+				m.remove(g)
+			}
+		}
+		p.Leave(m.now)
+		m.parties[i], m.shut[i] = m.q.Join(), false
+		m.parties[i].Open(m.now)
+	case o.n%2 == 0:
+		m.shut[i] = true
+		p.Shut(m.now)
+	default:
+		m.shut[i] = false
+		p.Open(m.now)
 	}
 }
 
@@ -245,16 +323,19 @@ func (m *model) commandGroup(o op) {
 		g.paused = false
 		m.q.ResumeGroup(m.now, g.g)
 	case 9:
-		if g.removed {
-			return
+		if !g.removed {
+			m.remove(g)
 		}
-		g.removed = true
-		for _, e := range g.entries {
-			g.dropped += e.queue
-			e.queue, e.head = 0, 0
-		}
-		m.q.RemoveGroup(m.now, g.g)
 	}
+}
+
+func (m *model) remove(g *modelGroup) {
+	g.removed = true
+	for _, e := range g.entries {
+		g.dropped += e.queue
+		e.queue, e.head = 0, 0
+	}
+	m.q.RemoveGroup(m.now, g.g)
 }
 
 // drain lifts all pauses and caps and runs what is left.
@@ -272,14 +353,17 @@ func (m *model) drain() {
 		g.paused = false
 		m.q.ResumeGroup(m.now, g.g)
 	}
+	for i, p := range m.parties {
+		m.shut[i] = false
+		p.Open(m.now)
+	}
 	for range 100_000 {
-		m.next()
-		if m.log[len(m.log)-1] != "-" {
+		if m.next(0); m.log[len(m.log)-1] != "-" {
 			continue
 		}
 		if len(m.running) > 0 {
 			m.finish(op{n: 1})
-		} else if w := m.q.Wake(); w == int64(^uint64(0)>>1) {
+		} else if w := m.wake(); w == math.MaxInt64 {
 			return
 		} else {
 			m.now = max(m.now, w)
@@ -301,7 +385,7 @@ func (m *model) account() {
 		}
 	}
 	for _, r := range m.rs {
-		if got := peak(r.starts, 1e9); r.rate > 0 && got > r.rate {
+		if got := peak(r.starts, 1e9-staleAfter); r.rate > 0 && got > r.rate {
 			m.fail("%s started %d items in a second, want <= %d", r.r.name, got, r.rate)
 		}
 	}
@@ -328,8 +412,8 @@ func peak(log []taken, window int64) int64 {
 	return most
 }
 
-func replay(ops []op, fail func(string, ...any)) []string {
-	m := newModel(fail)
+func replay(parties int, ops []op, fail func(string, ...any)) []string {
+	m := newModel(parties, fail)
 	for _, o := range ops {
 		m.do(o)
 	}
@@ -339,14 +423,16 @@ func replay(ops []op, fail func(string, ...any)) []string {
 }
 
 // Caps and limits hold, nothing paused or cancelled is picked, Next gives nothing
-// only if nothing could run, no item is lost, and equal inputs give equal outputs.
+// only if nothing could run, no item is lost, and equal inputs give equal outputs: for
+// one party, and for several that share the queue.
 func TestQueueKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		parties := rapid.IntRange(1, 4).Draw(t, "parties")
 		ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) op {
 			return op{rapid.IntRange(0, 11).Draw(t, "what"), rapid.IntRange(0, 11).Draw(t, "who"), rapid.IntRange(0, 99).Draw(t, "n")}
 		}), 150, 400).Draw(t, "ops")
-		first := replay(ops, t.Fatalf)
-		if second := replay(ops, t.Fatalf); !slices.Equal(first, second) {
+		first := replay(parties, ops, t.Fatalf)
+		if second := replay(parties, ops, t.Fatalf); !slices.Equal(first, second) {
 			t.Fatalf("two runs of the same inputs differ:\n%v\n%v", first, second)
 		}
 	})

@@ -3,27 +3,67 @@ package sched
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/weirhq/weir/internal/planted"
 )
 
-// Scaler is a [Gate] that bounds the tasks in flight by a number of workers.
-type Scaler interface {
-	SetWorkers(now int64, n int)
+// Side is a resource as one party uses it.
+type Side struct {
+	party    *Party
+	r        *Resource
+	workers  int // that it was given; below 0: it has no bound
+	inFlight int
+	queued   int64 // items of its queued entries
+
+	// What Observe tells.
+	watch     waitCounts
+	taken     int64 // items picked since the last look
+	slotSeen  int64 // Resource.slotWait at the last look
+	busyTime  int64
+	busySince int64
+	observed  int64
+}
+
+// side finds or makes the side that p has of r.
+func (p *Party) side(r *Resource) *Side {
+	for _, s := range p.sides {
+		if s.r == r {
+			return s
+		}
+	}
+	s := &Side{party: p, r: r, workers: -1}
+	p.sides = append(p.sides, s)
+	r.sides = append(r.sides, s)
+	return s
 }
 
 // SetWorkers bounds the tasks in flight on r by a number of workers; below 0
 // means unbounded. Tasks above a lowered number run to their end.
-func (q *Queue) SetWorkers(now int64, r *Resource, n int) {
+func (q *Queue) SetWorkers(now int64, r *Resource, n int) { q.own.SetWorkers(now, r, n) }
+
+// SetWorkers adds so many workers to those that other parties brought to r; one that
+// brings an unbounded number lifts the bound.
+func (p *Party) SetWorkers(now int64, r *Resource, n int) {
 	if planted.Is(planted.WorkersExceeded) && n >= 0 {
 		n++
 	}
-	r.workers = n
-	switch g := r.gate.(type) {
-	case *ownGate:
-		g.workers = n
-	case Scaler:
-		g.SetWorkers(now, n)
+	p.side(r).workers = n
+	p.q.countWorkers(p.q.at(now), r)
+}
+
+// countWorkers adds up the workers of r, and the slots that all workers come to.
+func (q *Queue) countWorkers(now int64, r *Resource) {
+	r.workers = 0
+	for _, s := range r.sides {
+		if s.workers < 0 {
+			r.workers = -1
+			break
+		}
+		r.workers += s.workers
+	}
+	if len(r.sides) == 0 {
+		r.workers = -1
 	}
 	q.slots = q.opt.Slots
 	sum := 0
@@ -38,6 +78,13 @@ func (q *Queue) SetWorkers(now int64, r *Resource, n int) {
 		q.slots = sum // the slot guard is to see how few there are
 	}
 	q.WakeResource(now, r)
+}
+
+// dropSide forgets the side of a party that leaves.
+func (q *Queue) dropSide(now int64, s *Side) {
+	r := s.r
+	r.sides = slices.DeleteFunc(r.sides, func(o *Side) bool { return o == s })
+	q.countWorkers(now, r)
 }
 
 // Load is what a resource had to do since it was last looked at.
@@ -63,27 +110,48 @@ type Load struct {
 }
 
 // Observe returns what r had to do since the last Observe.
-func (q *Queue) Observe(now int64, r *Resource) Load {
+func (q *Queue) Observe(now int64, r *Resource) Load { return q.own.Observe(now, r) }
+
+// Observe returns what p had to do on r since its last Observe. What is waiting, and
+// its weight, is the part of the whole that p's queued entries are; what one
+// cannot tell by parties is told to the first of them.
+func (p *Party) Observe(now int64, r *Resource) Load {
+	now = p.q.at(now)
+	s := p.side(r)
 	r.waitForWorker(now, r.slotSince != 0)
-	if r.slotSince != 0 && r.watch.count == 0 { // nobody was served: those who wait say how long
-		r.watch.add(r.slotWait(now) - r.slotSeen)
+	if r.slotSince != 0 && s.watch.count == 0 && s.queued > 0 { // nobody was served: those who wait say how long
+		s.watch.add(r.slotWait(now) - s.slotSeen)
 	}
-	r.countBusy(now)
+	s.countBusy(now)
 	l := Load{
-		Backlog: r.backlog, Weight: r.weight, InFlight: r.inFlight, Cause: r.inTheWay(),
-		Wait50: r.watch.quantile(0.5), Wait99: r.watch.quantile(0.99), Taken: r.taken, Top: r.top(),
+		Backlog: s.part(r.backlog), Weight: s.part(r.weight), InFlight: s.inFlight, Cause: r.inTheWay(),
+		Wait50: s.watch.quantile(0.5), Wait99: s.watch.quantile(0.99), Taken: s.taken,
 	}
-	if span := now - r.observed; span > 0 {
-		l.Busy = float64(r.busyTime) / float64(span)
+	if r.sides[0] == s {
+		l.Top = r.top()
+	}
+	if span := now - s.observed; span > 0 {
+		l.Busy = float64(s.busyTime) / float64(span)
 	}
 	for k := range r.tiers {
 		if f := r.tiers[k].turn.first; f != nil {
 			l.Oldest = max(l.Oldest, now-f.lastServed)
 		}
 	}
-	r.watch, r.taken = waitCounts{}, 0
-	r.busyTime, r.observed, r.slotSeen = 0, now, r.slotWait(now)
+	s.watch, s.taken = waitCounts{}, 0
+	s.busyTime, s.observed, s.slotSeen = 0, now, r.slotWait(now)
 	return l
+}
+
+// part is the part of a whole of the resource that s's queued entries are.
+func (s *Side) part(whole int64) int64 {
+	switch s.queued {
+	case s.r.queued:
+		return whole
+	case 0:
+		return 0
+	}
+	return int64(math.Ceil(float64(whole) * float64(s.queued) / float64(s.r.queued)))
 }
 
 // inTheWay is why nothing of r starts now.
@@ -117,20 +185,20 @@ func (r *Resource) slotWait(now int64) int64 {
 }
 
 // countBusy adds the tasks in flight to the time that workers were busy.
-func (r *Resource) countBusy(now int64) {
-	if r.busySince == 0 {
-		r.observed = now // it begins here
+func (s *Side) countBusy(now int64) {
+	if s.busySince == 0 {
+		s.observed = now // it begins here
 	}
-	r.busyTime += int64(r.inFlight) * (now - r.busySince)
-	r.busySince = now
+	s.busyTime += int64(s.inFlight) * (now - s.busySince)
+	s.busySince = now
 }
 
 // served notes how long f waited for a worker since it was served last, and what it got.
-func (r *Resource) served(now int64, f *flow, cost int64) {
+func (s *Side) served(now int64, f *flow, cost int64) {
 	f.taken += cost
-	r.taken += cost
-	waited := r.slotWait(now)
-	r.watch.add(waited - f.slotMark)
+	s.taken += cost
+	waited := s.r.slotWait(now)
+	s.watch.add(waited - f.slotMark)
 	f.slotMark = waited
 }
 

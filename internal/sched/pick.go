@@ -1,16 +1,22 @@
 package sched
 
+import "math"
+
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	if r.closed > now {
-		q.block(now, r, r.closed, false, CauseClosed)
+		q.block(now, r, r.closed, CauseClosed)
 		r.gate.Idle(now) // what it was woken for is for others
+		return Pick{}, false
+	}
+	if r.workers >= 0 && r.inFlight >= r.workers {
+		q.block(now, r, math.MaxInt64, CauseSlots)
 		return Pick{}, false
 	}
 	if r.recheck {
 		r.recheck = false
 		if at := r.gate.Peek(now); at > now {
-			q.block(now, r, at, false, r.gateCause(at))
+			q.block(now, r, at, r.gateCause())
 			return Pick{}, false
 		}
 	}
@@ -25,18 +31,14 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if e == nil {
 			continue
 		}
-		at, ok := r.gate.Take(now, int(e.head), r.weight, lane == LaneExpress)
-		if !ok && lane == LaneTier && f.class != noClass && r.budgets[LaneExpress] > 0 {
-			lane = LaneExpress // its tier's turn, but not its resource's: it overtakes at the gate
-			at, ok = r.gate.Take(now, int(e.head), r.weight, true)
-		}
+		at, ok := r.gate.Take(now, int(e.head))
 		if !ok {
-			q.block(now, r, at, lane == LaneExpress, r.gateCause(at))
+			q.block(now, r, at, r.gateCause())
 			r.blocker, r.blockedAs = e, e.head
 			return Pick{}, false
 		}
 		q.commit(now, e, lane)
-		return Pick{Entry: e, Cost: int(e.head), Lane: lane}, true
+		return Pick{Entry: e, Cost: int(e.head), Lane: lane, At: now, until: at}, true
 	}
 }
 
@@ -71,13 +73,13 @@ func (r *Resource) smallest() *flow {
 	return best
 }
 
-// leader returns the next flow of the tier with the least tag. Tiers in which
-// the slot guard has set all flows aside count only if held is set.
+// leader returns the next flow of the tier with the least tag, of those that have
+// one. Tiers in which the slot guard has set all flows aside count only if held is set.
 func (r *Resource) leader(held bool) *flow {
 	var best *tier
 	for k := range r.tiers {
 		t := &r.tiers[k]
-		if t.flows == 0 || !held && t.flows == t.held {
+		if t.flows == t.asked || !held && t.flows == t.asked+t.held {
 			continue
 		}
 		if best == nil || t.tag < best.tag {
@@ -125,8 +127,12 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 	}
 	for f.inTree() {
 		e := f.heaps[by][0]
-		if e.group.state == groupRunning && !e.group.atCap() {
-			return e.latest(by)
+		if !e.group.party.absent(now) {
+			if e.group.state == groupRunning && !e.group.atCap() {
+				return e.latest(by)
+			}
+		} else {
+			e.group.party.park(e)
 		}
 		q.dequeue(now, e)
 	}
@@ -150,7 +156,7 @@ func (e *Entry) latest(by int) *Entry {
 
 // commit counts the pick in and charges everybody for it.
 func (q *Queue) commit(now int64, e *Entry, lane Lane) {
-	f, g, cost := e.flow, e.group, int64(e.head)
+	f, cost := e.flow, int64(e.head)
 	r := f.tier.r
 	if lane == LaneTier {
 		f.tier.charge(cost)
@@ -159,8 +165,8 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 		r.budgets[lane] -= float64(cost)
 	}
 	r.waitForWorker(now, false)
-	r.countBusy(now)
-	r.served(now, f, cost)
+	e.side.countBusy(now)
+	e.side.served(now, f, cost)
 	f.tier.serve(now, f, cost, lane)
 	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
 		f.picks = 0
@@ -168,10 +174,11 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)
 	}
-	q.inFlight++
-	r.inFlight++
-	g.tenant.inFlight++
-	g.inFlight++
+	q.countTask(e, 1)
+	if e.group.shard {
+		q.seq++
+		e.seq = q.seq
+	}
 	r.cause = CauseNone
 	q.vSlots = r.slotTag
 	r.slotTag += max(r.service>>10, 1) // in about microseconds: it must not overflow

@@ -20,14 +20,17 @@ const (
 func (l Lane) String() string { return [...]string{"express", "aged", "tier"}[l] }
 
 // Pick is a task that may run now; all it needs has been reserved. It ends with
-// exactly one call of [Queue.Done].
+// exactly one call of [Queue.Done], or of [Queue.Return] if it is not run.
 type Pick struct {
 	Entry *Entry
 	Cost  int
 	Lane  Lane
+	At    int64 // when it was picked
+	until int64 // by when it has to start
 }
 
-// Queue holds the work of one partition.
+// Queue holds the work of one node. Whoever is alone with it calls it directly; else
+// each has a [Party].
 type Queue struct {
 	opt      Options
 	slots    int
@@ -38,16 +41,32 @@ type Queue struct {
 	ready    resourceHeap // by slot tag
 	sleeping resourceHeap // by wake time
 	vSlots   int64        // slot tag of the resource served last
-	seq      uint32       // last entry made
+	seq      uint64       // counts entries made, and picks of shards
 
 	resources []*Resource
 	closed    heap.Heap[closure]
+
+	clock   int64 // the latest time that a call has told
+	own     Party // of groups that are made without one
+	parties []*Party
+	calls   []*Party // should ask for their next task
+	sentry  *Party   // asks again at the time watch without being called; nil: nobody does
+	watch   int64
 }
 
 // New returns an empty queue.
 func New(o Options) *Queue {
 	o = o.withDefaults()
-	return &Queue{opt: o, slots: o.Slots, tenants: make(map[string]*Tenant)}
+	q := &Queue{opt: o, slots: o.Slots, tenants: make(map[string]*Tenant), clock: math.MinInt64}
+	q.own.q = q
+	return q
+}
+
+// at returns the time of a call: now, or that of a call before if it is later, since
+// callers read their clocks one by one. What is reserved is so in the order of time.
+func (q *Queue) at(now int64) int64 {
+	q.clock = max(q.clock, now)
+	return q.clock
 }
 
 // InFlight returns the number of picks that are not done.
@@ -59,6 +78,7 @@ func (q *Queue) Tenants() int { return len(q.tenants) }
 // Next picks the task that runs next and reserves all that it needs. After a pick
 // the caller says with [Queue.Update] what is left of the entry before it asks again.
 func (q *Queue) Next(now int64) (Pick, bool) {
+	now = q.at(now)
 	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
 		q.setReady(q.sleeping.min().r)
 	}
@@ -113,15 +133,18 @@ func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots }
 // Done says that the task of p ended, with whatever outcome, after running for
 // service nanoseconds. It gives back what the pick reserved.
 func (q *Queue) Done(now int64, p Pick, service int64) {
+	now = q.at(now)
+	p.Entry.flow.tier.r.observe(service)
+	q.release(now, p)
+}
+
+// release gives back what p reserved, but for the rate.
+func (q *Queue) release(now int64, p Pick) {
 	e := p.Entry
 	g, r := e.group, e.flow.tier.r
 	t := g.tenant
-	r.countBusy(now)
-	q.inFlight--
-	r.inFlight--
-	t.inFlight--
-	g.inFlight--
-	r.observe(service)
+	e.side.countBusy(now)
+	q.countTask(e, -1)
 	r.gate.Release(now)
 	if r.state == resourceWaiting && r.runnable() {
 		q.setReady(r)
@@ -131,6 +154,15 @@ func (q *Queue) Done(now int64, p Pick, service int64) {
 	}
 	q.loosen(now, t)
 	q.forget(t)
+}
+
+// countTask counts a task of e in or out.
+func (q *Queue) countTask(e *Entry, by int) {
+	q.inFlight += by
+	e.flow.tier.r.inFlight += by
+	e.side.inFlight += by
+	e.group.tenant.inFlight += int32(by)
+	e.group.inFlight += int32(by)
 }
 
 // Refund gives the tenant back what it was charged for p: the downstream refused

@@ -78,24 +78,22 @@ type fakeGate struct {
 	cause           limit.Cause
 	takes, releases int
 	idles, cost     int
-	weight          int64
-	express         bool
-	onlyExpress     bool // it is the turn of others for all other work
 }
 
 func (g *fakeGate) Peek(now int64) int64 { return max(g.at, now) }
-func (g *fakeGate) Take(now int64, cost int, weight int64, express bool) (int64, bool) {
+func (g *fakeGate) Take(now int64, cost int) (int64, bool) {
 	g.takes++
-	g.cost, g.weight, g.express = cost, weight, express
-	return max(g.at, now), g.at <= now && (express || !g.onlyExpress)
+	g.cost = cost
+	return max(g.at, now), g.at <= now
 }
-func (g *fakeGate) Release(int64)      { g.releases++ }
-func (g *fakeGate) Idle(int64)         { g.idles++ }
-func (g *fakeGate) Cause() limit.Cause { return g.cause }
+func (g *fakeGate) Late(_, _ int64, _ int) {}
+func (g *fakeGate) Release(int64)          { g.releases++ }
+func (g *fakeGate) Idle(int64)             { g.idles++ }
+func (g *fakeGate) Cause() limit.Cause     { return g.cause }
 
 func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 	q := New(Options{})
-	g := &fakeGate{at: math.MaxInt64, cause: limit.CauseSlots}
+	g := &fakeGate{at: math.MaxInt64, cause: limit.CauseConcurrency}
 	r := q.AddResource(ResourceConfig{Name: "r", Gate: g})
 	var es []*Entry
 	for i := range 2 {
@@ -108,11 +106,11 @@ func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 			t.Fatal("picked through a closed gate")
 		}
 	}
-	if g.takes != 1 || g.cost != 7 || g.weight != 2*Unit || g.express {
-		t.Errorf("asked %d times, last for %d items, weight %d, express %v; want once, 7, %d, false", g.takes, g.cost, g.weight, g.express, 2*Unit)
+	if g.takes != 1 || g.cost != 7 {
+		t.Errorf("asked %d times, last for %d items; want once, 7", g.takes, g.cost)
 	}
-	if q.Wake() != math.MaxInt64 || q.Cause(es[0]) != CauseSlots {
-		t.Errorf("wake at %d, cause %v; want never, slots", q.Wake(), q.Cause(es[0]))
+	if q.Wake() != math.MaxInt64 || q.Cause(es[0]) != CauseConcurrency {
+		t.Errorf("wake at %d, cause %v; want never, concurrency", q.Wake(), q.Cause(es[0]))
 	}
 	g.at = 0
 	q.WakeResource(1, r)
@@ -129,40 +127,18 @@ func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 	}
 }
 
-func TestExpressAsksAgainAtAClosedGate(t *testing.T) {
-	q := New(Options{})
-	g := &fakeGate{at: math.MaxInt64}
-	r := q.AddResource(ResourceConfig{Name: "r", Gate: g})
-	for _, items := range []int64{1e6, 1} {
-		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(items)), GroupConfig{}), r, 0)
-		q.Update(0, e, 1, items-1)
-		q.Next(0)
-	}
-	if !g.express {
-		t.Error("the gate was not told of the express work that waits for it")
-	}
-	g.at, g.onlyExpress = 0, true
-	q.WakeResource(0, r)
-	p, ok := q.Next(0)
-	if !ok || p.Lane != LaneExpress || p.Entry.Group().Tenant().Name() != "1" {
-		t.Errorf("pick = %v by lane %v; want the small one by the express lane", ok, p.Lane)
-	}
-}
-
-// Whoever goes by the turn of its tier is not charged to the express lane; the gate
-// is asked for express only where the turn is not enough.
+// Whoever goes by the turn of its tier is not charged to the express lane.
 func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
 	q := New(Options{})
-	g := &fakeGate{}
-	r := q.AddResource(ResourceConfig{Name: "r", Gate: g})
+	r := q.AddResource(ResourceConfig{Name: "r", Gate: &fakeGate{}})
 	for _, items := range []int64{1e6, 1} {
 		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(items)), GroupConfig{}), r, 0)
 		q.Update(0, e, 1, items-1)
 	}
 	before := r.budgets[LaneExpress]
 	p, ok := q.Next(0)
-	if !ok || p.Lane != LaneTier || p.Entry.Group().Tenant().Name() != "1" || g.express {
-		t.Errorf("pick = %v by lane %v, gate told express %v; want the small one by its tier", ok, p.Lane, g.express)
+	if !ok || p.Lane != LaneTier || p.Entry.Group().Tenant().Name() != "1" {
+		t.Errorf("pick = %v by lane %v; want the small one by its tier", ok, p.Lane)
 	}
 	if r.budgets[LaneExpress] < before {
 		t.Errorf("budget of the lane fell from %v to %v", before, r.budgets[LaneExpress])

@@ -44,6 +44,7 @@ const (
 type Resource struct {
 	name  string
 	gate  Gate
+	own   *limit.Gate // the gate, if it is not the caller's
 	tiers [Tiers]tier
 	vRoot int64 // start tag of the tier served last
 
@@ -65,22 +66,16 @@ type Resource struct {
 	index     int // in ready or sleeping
 	state     resourceState
 	recheck   bool // was blocked: peek before a flow is chosen
-	asExpress bool // was refused as express
 	blockedAs int32
 	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
 	closed    int64
 	closures  map[string]int64 // tenants that were refused by name, and until when
 	cause     Cause
 
-	// What Observe tells.
-	watch      waitCounts
-	taken      int64 // items picked since the last look
+	sides      []*Side
+	queued     int64 // items of the queued entries
 	slotSince  int64 // since when work waits for want of a worker; 0: it does not
 	slotWaited int64 // for how long it did before
-	slotSeen   int64 // of that, before the last look
-	busyTime   int64
-	busySince  int64
-	observed   int64
 }
 
 // AddResource makes a resource. It stays for the life of the queue.
@@ -94,7 +89,8 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
 	}
 	if r.gate == nil {
-		r.gate = newOwnGate(c.Rate, c.Concurrency)
+		r.own = limit.NewGate(limit.GateConfig{Rate: c.Rate, Concurrency: c.Concurrency})
+		r.gate = r.own
 	}
 	for k := range r.tiers {
 		r.tiers[k].init(r, &q.opt, k)
@@ -107,6 +103,15 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 
 // Name returns the resource's name.
 func (r *Resource) Name() string { return r.name }
+
+// Gate returns the gate of r.
+func (r *Resource) Gate() Gate { return r.gate }
+
+// Weight returns the weight of the tenants that have something to run on r.
+func (r *Resource) Weight() int64 { return r.weight }
+
+// Backlog returns how many items could start on r but for its gate, and for workers.
+func (r *Resource) Backlog() int64 { return r.backlog }
 
 // InFlight returns the number of tasks in flight on r.
 func (r *Resource) InFlight() int { return r.inFlight }
@@ -124,18 +129,21 @@ func (r *Resource) setRate(rate float64, batch int) {
 // SetRate changes the rate of r. With a Gate of the caller's, the gate is the
 // caller's to change.
 func (q *Queue) SetRate(now int64, r *Resource, rate float64) {
+	now = q.at(now)
 	r.refill(now)
 	r.setRate(rate, q.opt.Batch)
-	if g, ok := r.gate.(*ownGate); ok {
-		g.lim.SetRate(now, rate)
+	if r.own != nil {
+		q.Recall(now)
+		r.own.SetRate(now, rate)
 	}
 	q.WakeResource(now, r)
 }
 
 // SetConcurrency changes the bound of a resource without a Gate of the caller's.
 func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
-	if g, ok := r.gate.(*ownGate); ok {
-		g.concurrency = n
+	if r.own != nil {
+		q.Recall(now)
+		r.own.SetConcurrency(n)
 		q.WakeResource(now, r)
 	}
 }
@@ -186,10 +194,10 @@ func (q *Queue) setEmpty(r *Resource) {
 }
 
 // block puts r aside until the given time.
-func (q *Queue) block(now int64, r *Resource, at int64, express bool, cause Cause) {
+func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 	r.waitForWorker(now, cause == CauseSlots)
 	q.leave(r)
-	r.recheck, r.asExpress, r.cause = true, express, cause
+	r.recheck, r.cause = true, cause
 	r.state = resourceWaiting
 	if at != math.MaxInt64 {
 		r.state = resourceSleeping

@@ -7,19 +7,17 @@ import "math"
 // charged. A refusal says when asking again makes sense, math.MaxInt64 if that
 // is not known.
 func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) {
+	now = q.at(now)
 	if at, ok := q.Open(now, e); !ok {
 		return Pick{}, at, false
 	}
-	g, r := e.group, e.flow.tier.r
-	if at, ok := r.gate.Take(now, cost, max(r.weight, 1), false); !ok {
+	r := e.flow.tier.r
+	if at, ok := r.gate.Take(now, cost); !ok {
 		return Pick{}, at, false
 	}
-	r.countBusy(now)
-	q.inFlight++
-	r.inFlight++
-	g.tenant.inFlight++
-	g.inFlight++
-	return Pick{Entry: e, Cost: cost, Lane: LaneTier}, now, true
+	e.side.countBusy(now)
+	q.countTask(e, 1)
+	return Pick{Entry: e, Cost: cost, Lane: LaneTier, At: now}, now, true
 }
 
 // Open reports whether a task of e could be taken now, but for rates and
@@ -30,7 +28,7 @@ func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
 	switch {
 	case r.closed > now:
 		return r.closed, false
-	case q.full(), g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
+	case q.full(), r.workers >= 0 && r.inFlight >= r.workers, g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
 		return math.MaxInt64, false
 	}
 	return now, true

@@ -35,6 +35,7 @@ type tier struct {
 	weight  int64   // of the flows in the tree
 	flows   int     // in the tree
 	held    int     // of these, in the second heap
+	asked   int     // of these, in no heap: see flowAsked
 	busy    uint32  // number of the busy period
 
 	main, second flowHeap // second: flows that the slot guard has set aside

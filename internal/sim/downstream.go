@@ -22,9 +22,9 @@ type call struct {
 func (o *owner) start(t *partition.Task) {
 	w, b := o.w, o.w.byID[t.Bulk]
 	w.must(b != nil, "I1", nil, -1, "a task of %s was started, which nobody submitted", t.Bulk)
-	o.checkWorkers(t)
+	o.node.checkWorkers(t.Step.Resource.Name)
 	w.calls++
-	c := &call{owner: o, task: t, bulk: b, number: w.calls, meter: o.meter(t.Step.Resource)}
+	c := &call{owner: o, task: t, bulk: b, number: w.calls, meter: o.node.meter(t.Step.Resource)}
 	w.trace.add(event{
 		what: evCall, node: o.node.no, partition: o.partition, bulk: b, step: t.StepNo, block: int(t.Block), items: t.Items,
 		a: int64(t.Attempt), b: int64(c.number),
@@ -32,7 +32,7 @@ func (o *owner) start(t *partition.Task) {
 	o.running++
 	o.node.running++
 	b.running[o.id]++
-	o.ofTenant[t.Tenant]++
+	o.node.ofTenant[t.Tenant]++
 	w.dispatched(c, o.previous(t))
 	took := w.respond(c)
 	if c.deadly() {
@@ -153,9 +153,9 @@ func (o *owner) ended(c *call) {
 
 // free gives back the slot of a call that nobody waits for any more.
 func (o *owner) free(c *call) {
-	if g := o.gates[c.task.Step.Resource.Name]; g != nil && o.node.up {
-		g.Release(o.w.now)
-	}
+	o.forget(c)
+	o.machine.Abandon(o.w.now, c.task)
+	o.node.deliverCalls()
 }
 
 // result gives the machine a result, and notes what it makes due.
@@ -170,9 +170,14 @@ func (o *owner) result(c *call) {
 		a: kind, b: int64(c.number),
 	})
 	o.w.learned(o, c)
-	o.inLane[t.Step.Resource.Name]--
-	o.ofTenant[t.Tenant]--
+	o.forget(c)
 	o.machine.Result(o.w.now, &c.result)
+}
+
+// forget takes a call off the counts of what is in flight, as the machine does.
+func (o *owner) forget(c *call) {
+	o.node.inLane[c.task.Step.Resource.Name]--
+	o.node.ofTenant[c.task.Tenant]--
 }
 
 // learned notes what an owner knows of the items of a call from now on.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 )
@@ -86,15 +88,23 @@ func (x orders) load(from orders) {
 	}
 }
 
-// checkWorkers: no task starts in a lane that has as many as it was told to have.
-func (o *owner) checkWorkers(t *partition.Task) {
-	lane := t.Step.Resource.Name
-	if s := o.orders[lane]; s != nil {
-		o.w.must(o.inLane[lane] < s.Workers, "I19", nil, -1, "partition %d: a task starts in lane %s beside %d, with %d workers",
-			o.partition, lane, o.inLane[lane], s.Workers)
-		if o.inLane[lane] == s.Workers-1 {
-			o.w.met[LaneFull]++
+// checkWorkers: no task starts on a resource that has as many on the node as the
+// partitions there were told to have together. One that was told nothing lifts the bound.
+func (n *node) checkWorkers(resource string) {
+	most := 0
+	for _, o := range n.parts {
+		switch {
+		case o == nil:
+		case o.orders[resource] == nil:
+			most = math.MaxInt
+		case most < math.MaxInt:
+			most += o.orders[resource].Workers
 		}
 	}
-	o.inLane[lane]++
+	is := n.inLane[resource]
+	n.w.must(is < most, "I19", nil, -1, "node %d: a task starts on %s beside %d, with %d workers", n.no, resource, is, most)
+	if is == most-1 {
+		n.w.met[LaneFull]++
+	}
+	n.inLane[resource]++
 }

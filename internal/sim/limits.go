@@ -7,7 +7,7 @@ import "github.com/weirhq/weir"
 func (w *World) planLimits() {
 	r := stream(w.seed, "limits", 0)
 	w.limits = map[string]weir.Resource{}
-	if !w.plan.shared || !chance(r, 0.5) {
+	if !chance(r, 0.5) {
 		return
 	}
 	were := w.resources()
@@ -59,13 +59,11 @@ func (w *World) relimit(r weir.Resource) {
 }
 
 func (n *node) relimit(r weir.Resource) {
-	res := n.pool.Resource(poolConfig(r))
-	n.pool.SetRate(n.w.now, res, float64(r.Rate))
-	n.pool.SetConcurrency(n.w.now, res, r.Concurrency)
+	n.capacity.SetLimits(n.w.now, r)
 	if m := n.meters[r.Name]; m != nil {
 		m.change(n.w.now, r)
 	}
-	n.wakes()
+	n.deliverCalls()
 }
 
 // limitsOf are the limits of a resource now.

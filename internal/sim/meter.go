@@ -2,7 +2,7 @@ package sim
 
 import "github.com/weirhq/weir"
 
-// meter watches one resource as one node, or one owner, uses it.
+// meter watches one resource as one node uses it.
 type meter struct {
 	limits   weir.Resource
 	before   weir.Rate // the highest rate until the last change
@@ -17,17 +17,12 @@ type start struct {
 	cost int
 }
 
-// meter finds the meter of a resource: of the node if its partitions share
-// limits, else of the owner.
-func (o *owner) meter(r weir.Resource) *meter {
-	of := o.meters
-	if o.w.plan.shared {
-		of = o.node.meters
-	}
-	m := of[r.Name]
+// meter finds the meter of a resource.
+func (n *node) meter(r weir.Resource) *meter {
+	m := n.meters[r.Name]
 	if m == nil {
-		m = &meter{limits: o.w.limitsOf(r)}
-		of[r.Name] = m
+		m = &meter{limits: n.w.limitsOf(r)}
+		n.meters[r.Name] = m
 	}
 	return m
 }

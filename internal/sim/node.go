@@ -6,25 +6,28 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/capacity"
 )
 
 // node is one process: it owns partitions, crashes, pauses and drains.
 type node struct {
-	w       *World
-	no      int
-	random  *rand.Rand
-	up      bool
-	life    int // rises with every crash: what was meant for an earlier life is lost
-	paused  bool
-	drains  bool
-	held    []func()
-	pool    *limit.Pool
-	running int               // tasks in flight
-	meters  map[string]*meter // by resource, of the pool
-	parts   []*owner
-	trials  trials
-	knowing bool // knows every chain
+	w        *World
+	no       int
+	random   *rand.Rand
+	up       bool
+	life     int // rises with every crash: what was meant for an earlier life is lost
+	paused   bool
+	drains   bool
+	held     []func()
+	capacity *capacity.Node
+	running  int               // tasks in flight
+	meters   map[string]*meter // by resource
+	inLane   map[string]int    // tasks that the machines know of, by resource
+	ofTenant map[string]int    // and by tenant
+	tenants  tenantLimits      // that its machines were told of
+	parts    []*owner
+	trials   trials
+	knowing  bool // knows every chain
 }
 
 func (w *World) lease() time.Duration { return time.Duration(w.plan.lease) }
@@ -37,7 +40,11 @@ func (n *node) start() {
 	n.up, n.paused, n.drains, n.running = true, false, false, 0
 	n.life++
 	n.w.trace.add(event{what: evStart, node: n.no, partition: -1, a: int64(n.life)})
-	n.pool, n.meters = limit.NewPool(n.w.plan.slots), map[string]*meter{}
+	n.capacity = capacity.New(capacity.Config{Slots: n.w.plan.slots, NoFlow: true})
+	for _, r := range n.w.resources() {
+		n.capacity.Resource(n.w.limitsOf(r))
+	}
+	n.meters, n.inLane, n.ofTenant, n.tenants = map[string]*meter{}, map[string]int{}, map[string]int{}, tenantLimits{}
 	n.parts = make([]*owner, n.w.plan.partitions)
 	n.trials = trials{}
 	n.knowing = n.w.healed || n.w.plan.stale != n.no

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"maps"
 
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
@@ -37,14 +36,9 @@ type owner struct {
 	hushed    bool // another's suspect is to run alone on the node
 	abandoned bool
 	gone      bool
-	clean     bool              // handed over with nothing in flight
-	meters    map[string]*meter // by resource, if the machine keeps the limits itself
-	gates     map[string]*gate
+	clean     bool   // handed over with nothing in flight
 	told      []told // messages whose effect no commit has shown yet
 	orders    orders // to its lanes
-	inLane    map[string]int
-	ofTenant  map[string]int // tasks in flight
-	tenants   tenantLimits   // that it was told of
 }
 
 func newOwner(n *node, p int, tok store.Token) *owner {
@@ -52,7 +46,7 @@ func newOwner(n *node, p int, tok store.Token) *owner {
 	w.owners++
 	return &owner{
 		w: w, node: n, id: w.owners, partition: p, token: tok, renewed: w.now, wakeAt: partition.Never,
-		meters: map[string]*meter{}, gates: map[string]*gate{}, orders: orders{}, inLane: map[string]int{}, ofTenant: map[string]int{},
+		orders: orders{},
 	}
 }
 
@@ -66,18 +60,15 @@ func (o *owner) load() error {
 	if err != nil {
 		return err
 	}
-	cfg := partition.Config{Slots: w.plan.slots, Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec, Node: o.node.name(), Trials: turns{o}}
-	if w.plan.shared {
-		cfg.Gate = o.gate
-	}
+	cfg := partition.Config{Capacity: o.node.capacity.Join(o), Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec, Node: o.node.name(), Trials: turns{o}}
 	if w.plan.starts {
-		cfg.Tenant = func(name string) partition.TenantLimits { return w.tenants[name] }
-		o.tenants = maps.Clone(w.tenants)
+		cfg.Tenant = o.node.tenant
 	}
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
 	o.orders.load(w.ledger.parts[o.partition].lanes)
 	if err := o.machine.Load(w.now, rows{w, o.partition}); err != nil {
+		o.machine.Leave(w.now)
 		return err
 	}
 	for _, r := range w.resources() {
@@ -126,6 +117,7 @@ func (o *owner) turn() {
 	}
 	o.hush()
 	do := o.machine.Advance(o.w.now)
+	o.node.deliverCalls()
 	o.w.shown(o, do.Views)
 	o.tell(do.Events)
 	if do.Commit != nil {
@@ -317,12 +309,8 @@ func (o *owner) leave() {
 	o.gone = true
 	o.w.bereave(o)
 	o.node.leaveTrials(o)
-	for _, name := range o.w.resourceNames() {
-		if g := o.gates[name]; g != nil {
-			o.node.pool.Drop(o.w.now, g.lane)
-			o.node.wakes()
-		}
-	}
+	o.machine.Leave(o.w.now)
+	o.node.deliverCalls()
 	o.node.parts[o.partition] = nil
 	o.node.after(o.w.plan.lease/10, func() { o.node.seek(o.partition) })
 }

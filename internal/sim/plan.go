@@ -14,7 +14,6 @@ import (
 type plan struct {
 	nodes, partitions int
 	slots             int
-	shared            bool // nodes share limits between their partitions in a pool, as the engine does
 	lonely            bool // after the faults only one node stays
 	lease, drain      int64
 	healAt, bound     int64 // since the start; after that
@@ -55,7 +54,7 @@ const faultTime = 20 * second
 func drawPlan(seed uint64) plan {
 	r := stream(seed, "plan", 0)
 	p := plan{
-		nodes: 1 + r.IntN(3), partitions: 1 + r.IntN(4), slots: 2 + r.IntN(7), shared: chance(r, 0.7), lonely: chance(r, 0.25),
+		nodes: 1 + r.IntN(3), partitions: 1 + r.IntN(4), slots: 2 + r.IntN(7), lonely: chance(r, 0.25),
 		lease: between(r, second, 3*second), drain: between(r, 200*millis, 3*second), healAt: faultTime, stale: -1,
 		items: 120 + r.IntN(160),
 	}

@@ -2,13 +2,12 @@ package sim
 
 import (
 	"fmt"
-	"maps"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/capacity"
 )
 
-// tenantLimits is what tenants may use of a partition. One that is not there may use everything.
-type tenantLimits map[string]partition.TenantLimits
+// tenantLimits is what tenants may use. One that is not there may use everything.
+type tenantLimits map[string]capacity.TenantLimits
 
 // planTenants has somebody limit, pause and weigh tenants while they have work.
 // After the faults nobody is paused.
@@ -20,7 +19,7 @@ func (w *World) planTenants() {
 	}
 	for at := between(r, 0, 3*second); at < faultTime; at += between(r, second, 6*second) {
 		name := fmt.Sprintf("t%d", r.IntN(3))
-		l := partition.TenantLimits{Weight: float64(r.IntN(4)), MaxTasks: r.IntN(4), Paused: chance(r, 0.2)}
+		l := capacity.TenantLimits{Weight: float64(r.IntN(4)), MaxTasks: r.IntN(4), Paused: chance(r, 0.2)}
 		w.after(at, func() { w.limit(name, l) })
 	}
 	w.after(w.plan.healAt, func() {
@@ -33,7 +32,7 @@ func (w *World) planTenants() {
 }
 
 // limit has every owner told what a tenant may use.
-func (w *World) limit(name string, l partition.TenantLimits) {
+func (w *World) limit(name string, l capacity.TenantLimits) {
 	w.tenants[name] = l
 	for _, n := range w.nodes {
 		for p := range w.plan.partitions {
@@ -47,21 +46,18 @@ func (w *World) limit(name string, l partition.TenantLimits) {
 // reweigh has the machine look at the limits of all tenants.
 func (o *owner) reweigh() {
 	if !o.gone {
-		o.tenants = maps.Clone(o.w.tenants)
 		o.machine.Reweigh(o.w.now)
 	}
 }
 
 // checkTenant: nothing of a paused tenant starts, and no more than it may have in
-// flight. What was changed may hold before the owner was told of it.
+// flight on the node, as of what any machine there was told last.
 func (w *World) checkTenant(c *call) {
-	o, name := c.owner, c.task.Tenant
-	known, now := o.tenants[name], w.tenants[name]
-	w.must(!known.Paused || !now.Paused, "P6", c.bulk, -1, "a task of %s was started, whose tenant %s is paused", c.bulk.spec.ID, name)
-	most := max(known.MaxTasks, now.MaxTasks)
-	bound := known.MaxTasks != 0 && now.MaxTasks != 0
-	w.must(!bound || o.ofTenant[name] <= most, "I12", c.bulk, -1, "tenant %s: %d tasks in flight in a partition, at most %d allowed", name, o.ofTenant[name], most)
-	if bound && o.ofTenant[name] == most {
+	n, name := c.owner.node, c.task.Tenant
+	l, is := n.tenants[name], n.ofTenant[name]
+	w.must(!l.Paused, "P6", c.bulk, -1, "a task of %s was started, whose tenant %s is paused", c.bulk.spec.ID, name)
+	w.must(l.MaxTasks == 0 || is <= l.MaxTasks, "I12", c.bulk, -1, "tenant %s: %d tasks in flight on a node, at most %d allowed", name, is, l.MaxTasks)
+	if l.MaxTasks != 0 && is == l.MaxTasks {
 		w.met[TenantFull]++
 	}
 }

@@ -2,37 +2,18 @@ package partition
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/capacity"
 )
 
-// Complaint is what a result says of the downstream, as scaling and flow control see it.
-type Complaint struct {
-	// Silent: it says nothing of the downstream.
-	Silent bool
-	// Refused is how many items were refused for being too many, and After how long
-	// the downstream wants to be left alone; 0: it did not say.
-	Refused int
-	After   time.Duration
-	// Failed: the task failed as a whole, or most of its items are to be tried again.
-	Failed bool
-	// Rejected: the endpoint rejected a call of several items as a whole. That is
-	// a failure only of an endpoint that has done nothing right yet.
-	Rejected bool
-	// Misconfigured: it failed, and every call will until the configuration is fixed.
-	Misconfigured bool
-	// Code of the failure, if it failed or was rejected.
-	Code string
-}
-
-// Complaint tells what r says of the downstream. A refusal of one tenant alone,
+// ending is what r says of the downstream. A refusal of one tenant alone,
 // and a failure that is ours, say nothing.
-func (r *Result) Complaint() (c Complaint) {
+func (r *Result) ending() (c capacity.Ending) {
 	f := r.Failure
 	switch {
 	case f == nil:
-		c = complaintOf(r.Outcomes)
+		c = endingOf(r.Outcomes)
 		c.Rejected = r.Rejected && len(r.Outcomes) > 1
 	case f.OfTenant || f.Ours:
 		c.Silent = true
@@ -44,6 +25,7 @@ func (r *Result) Complaint() (c Complaint) {
 	if c.Failed || c.Rejected {
 		c.Code = r.code()
 	}
+	c.Service = r.Service
 	return c
 }
 
@@ -60,7 +42,7 @@ func (r *Result) code() string {
 	return ""
 }
 
-func complaintOf(outcomes []weir.Outcome) (c Complaint) {
+func endingOf(outcomes []weir.Outcome) (c capacity.Ending) {
 	again := 0
 	for i := range outcomes {
 		switch o := &outcomes[i]; o.Kind {

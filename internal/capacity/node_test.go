@@ -1,0 +1,206 @@
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+const hour = int64(time.Hour)
+
+// work gives a party a group of a tenant with so many single items on a resource.
+func work(p *Party, now int64, tenant string, r weir.Resource, items int64) *sched.Entry {
+	e := p.AddEntry(p.AddGroup(tenant, sched.GroupConfig{Tier: 2, Submit: now}), p.Resource(r), 0, nil)
+	p.Update(now, e, 1, items-1)
+	return e
+}
+
+// openParty is a party whose work may start.
+func openParty(n *Node, now int64) *Party {
+	p := n.Join(nil)
+	p.SetOpen(now, true)
+	return p
+}
+
+// takeAll takes all that may start now, with one item each, and leaves so many.
+func takeAll(p *Party, now, left int64) (picks []sched.Pick) {
+	for {
+		pick, ok := p.Next(now)
+		if !ok {
+			return picks
+		}
+		picks = append(picks, pick)
+		p.Update(now, pick.Entry, 1, left)
+	}
+}
+
+func TestWhatAFormerOwnerStartedCountsAgainstTheRate(t *testing.T) {
+	const window = int64(time.Second)
+	n := New(Config{Slots: 8})
+	p := openParty(n, hour)
+	limited := work(p, hour, "a", weir.Resource{Name: "limited", Rate: 10}, 100)
+	n.Former(hour) // another partition is taken over, after the resource was made
+	later := work(p, hour, "a", weir.Resource{Name: "later", Rate: 10}, 100)
+	free := work(p, hour, "a", weir.Resource{Name: "free"}, 1)
+	if pick, ok := p.Next(hour + 1); !ok || pick.Entry != free {
+		t.Fatalf("next = %v, %v; want the one without a rate", pick, ok)
+	}
+	p.Update(hour+1, free, 0, 0)
+	if _, ok := p.Next(hour + 1); ok || p.Wake() != hour+window || p.Cause(limited) != sched.CauseRate || p.Cause(later) != sched.CauseRate {
+		t.Errorf("something starts = %v, wake %d, causes %v and %v; want nothing until %d, for the rate", ok, p.Wake(), p.Cause(limited), p.Cause(later), hour+window)
+	}
+	if got := takeAll(p, hour+window, 100); len(got) == 0 {
+		t.Error("the window is over and nothing may start")
+	}
+}
+
+func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
+	n := New(Config{Slots: 8, Shared: true})
+	n.Former(hour)
+	p := openParty(n, hour)
+	e := work(p, hour, "a", weir.Resource{Name: "limited", Rate: 10}, 100)
+	r := p.Resource(weir.Resource{Name: "limited"})
+	if _, ok := p.Next(hour); ok || p.Wake() != limit.Never || p.Cause(e) != sched.CauseRate {
+		t.Errorf("something starts = %v, wake %d, cause %v; want nothing until there is a quota", ok, p.Wake(), p.Cause(e))
+	}
+	if got := n.Stirred(nil); len(got) != 1 || got[0] != r {
+		t.Errorf("stirred = %v: whoever asks for quotas was not told of the work", got)
+	}
+	n.Calls(nil)
+	r.SetQuota(hour+1, 10, hour+int64(time.Second))
+	if got := n.Calls(nil); len(got) != 1 || got[0] != p {
+		t.Errorf("called = %v, want the party", got)
+	}
+	if _, ok := p.Next(hour + 2); !ok {
+		t.Error("with a quota nothing starts; the books know what others used")
+	}
+}
+
+// A party's loop reads its clock before it comes to the queue. What it then takes must
+// not count as older than what others have taken meanwhile.
+func TestALimitHoldsWhereClocksAreStale(t *testing.T) {
+	const rate, window = 600, int64(time.Second)
+	n := New(Config{})
+	api := weir.Resource{Name: "api", Rate: rate}
+	fresh, stale := openParty(n, hour), openParty(n, hour)
+	work(fresh, hour, "a", api, 1e6)
+	work(stale, hour, "b", api, 1e6)
+	var starts []int64
+	turn := []*Party{fresh, stale}
+	for at := hour; at < hour+5*window; at += window / 1000 {
+		turn[0], turn[1] = turn[1], turn[0]
+		for _, p := range turn {
+			told := at
+			if p == stale {
+				told -= 60 * window / 1000 // what its loop has read
+			}
+			for _, pick := range takeAll(p, told, 1e6) {
+				starts = append(starts, at)
+				p.Done(told, pick, &Ending{Service: 1})
+			}
+		}
+	}
+	first, most := 0, 0
+	for i, at := range starts {
+		for starts[first] <= at-window {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	if most > rate || len(starts) < 5*rate*97/100 {
+		t.Errorf("%d starts in a window of %d, %d in all; want at most %d, and nearly all of %d", most, window, len(starts), rate, 5*rate)
+	}
+}
+
+// Tiers and weights hold whatever partitions the tenants' work lies in.
+func TestPartiesAreServedInOneOrder(t *testing.T) {
+	const rate = 1200
+	n := New(Config{})
+	api := weir.Resource{Name: "api", Rate: rate}
+	got := map[string]int{}
+	var parties []*Party
+	for i, tier := range []int{0, 1, 2, 3} {
+		p := openParty(n, hour)
+		name := string(rune('a' + i))
+		p.SetTenant(hour, name, TenantLimits{}, 0)
+		e := p.AddEntry(p.AddGroup(name, sched.GroupConfig{Tier: tier, Submit: hour}), p.Resource(api), 0, name)
+		p.Update(hour, e, 1, 1e6)
+		parties = append(parties, p)
+	}
+	for at := hour; at < hour+60*int64(time.Second); at += int64(time.Millisecond) {
+		for _, p := range parties {
+			for _, pick := range takeAll(p, at, 1e6) {
+				got[pick.Entry.Data.(string)]++
+				p.Done(at, pick, &Ending{Service: 1})
+			}
+		}
+	}
+	for name, want := range map[string]float64{"a": 6, "b": 3, "c": 2, "d": 1} {
+		if is := float64(got[name]) / (60 * rate) * 12; is < 0.98*want || is > 1.02*want {
+			t.Errorf("tier of %s got %.3f of 12 parts, want %v", name, is, want)
+		}
+	}
+}
+
+func TestAPartyThatLeavesTakesItsWorkWithIt(t *testing.T) {
+	n := New(Config{Slots: 1})
+	first, second := openParty(n, hour), openParty(n, hour)
+	e := work(first, hour, "a", weir.Resource{Name: "api"}, 10)
+	picks := takeAll(first, hour, 8)
+	if len(picks) != 1 {
+		t.Fatalf("%d tasks with one slot", len(picks))
+	}
+	waits := work(second, hour, "b", weir.Resource{Name: "api"}, 1)
+	if _, ok := second.Next(hour + 1); ok {
+		t.Fatal("two tasks with one slot")
+	}
+	second.Wake()
+	first.RemoveGroup(hour+2, e.Group())
+	first.Leave(hour + 2)
+	n.Calls(nil)
+	first.Done(hour+3, picks[0], &Ending{Silent: true, Service: 3})
+	if got := n.Calls(nil); len(got) != 1 || got[0] != second {
+		t.Errorf("called = %v: a task that outlived its party has freed a slot", got)
+	}
+	if pick, ok := second.Next(hour + 3); !ok || pick.Entry != waits {
+		t.Errorf("next = %v, %v; want the work of the party that is left", pick, ok)
+	}
+}
+
+func TestATenantWhoseWorkIsSpreadHasItsWeightOnce(t *testing.T) {
+	n := New(Config{})
+	one, two := n.Join(nil), n.Join(nil)
+	weight := func() int64 {
+		e := work(one, hour, "a", weir.Resource{Name: "probe"}, 1)
+		one.SetOpen(hour, true)
+		defer one.RemoveGroup(hour, e.Group())
+		return e.Resource().Weight()
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want int64
+	}{
+		{"two of four parts are here", func() {
+			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 4)
+			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 4)
+		}, sched.Unit},
+		{"all parts are here", func() {
+			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
+			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
+		}, 2 * sched.Unit},
+		{"one of two parts is here", func() {
+			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 1)
+			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
+		}, sched.Unit},
+		{"nothing is spread any more", func() { one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 1) }, 2 * sched.Unit},
+	} {
+		step.do()
+		if got := weight(); got != step.want {
+			t.Errorf("%s: weight %d, want %d", step.what, got, step.want)
+		}
+	}
+}

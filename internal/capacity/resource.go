@@ -1,0 +1,137 @@
+package capacity
+
+import (
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// Resource is something downstream, as one node uses it. It is the gate of its queue.
+type Resource struct {
+	node    *Node
+	limits  weir.Resource
+	gate    *limit.Gate
+	entry   *sched.Resource
+	control *control // nil: flow control is off
+}
+
+// Limits returns the limits of all nodes.
+func (r *Resource) Limits() weir.Resource { return r.limits }
+
+// InFlight returns the number of tasks in flight.
+func (r *Resource) InFlight() int { return r.gate.InFlight() }
+
+// Rate returns how many items a second this node may start now, 0 for any number:
+// by the limit or the quota of it, or by what flow control found.
+func (r *Resource) Rate() float64 { return r.gate.Rate() }
+
+// wake has the queue ask the gate again, after it was opened further.
+func (r *Resource) wake() {
+	r.node.queue.WakeResource(0, r.entry)
+	r.node.queue.Call()
+}
+
+// waitOut closes the gate until what former owners started is out of the rate's window.
+func (r *Resource) waitOut() {
+	if w := r.gate.Window(); r.node.before != 0 && w > 0 && !r.node.cfg.Shared {
+		r.gate.CloseUntil(r.node.before + w)
+	}
+}
+
+// Peek implements sched.Gate.
+func (r *Resource) Peek(now int64) int64 {
+	if at, held := r.held(now, 1); held {
+		return at
+	}
+	return r.gate.Peek(now)
+}
+
+// Take implements sched.Gate.
+func (r *Resource) Take(now int64, cost int) (int64, bool) {
+	if at, held := r.held(now, cost); held {
+		return at, false
+	}
+	at, ok := r.gate.Take(now, cost)
+	if ok && r.control != nil {
+		r.control.windows.Sent(now, cost)
+	}
+	return at, ok
+}
+
+// Late implements sched.Gate.
+func (r *Resource) Late(taken, now int64, cost int) { r.gate.Late(taken, now, cost) }
+
+// held asks the breaker before a task starts.
+func (r *Resource) held(now int64, cost int) (at int64, held bool) {
+	c := r.control
+	if c == nil || c.freely() {
+		return 0, false
+	}
+	ok, at := c.breaker.Allow(now, r.gate.InFlight())
+	if ok {
+		return 0, false
+	}
+	r.gate.Refuse(now, cost, limit.CauseCircuit)
+	return at, true
+}
+
+// Release implements sched.Gate.
+func (r *Resource) Release(now int64) { r.gate.Release(now) }
+
+// Idle implements sched.Gate.
+func (r *Resource) Idle(now int64) { r.gate.Idle(now) }
+
+// Cause implements sched.Gate. A resource that flow control has nothing against is
+// closed only to keep its rate, see waitOut, or held only until its first call has
+// succeeded: that bounds the calls in flight.
+func (r *Resource) Cause() limit.Cause {
+	c := r.gate.Cause()
+	switch {
+	case r.control != nil && r.control.troubled():
+		return c
+	case c == limit.CauseClosed:
+		return limit.CauseRate
+	case c == limit.CauseCircuit:
+		return limit.CauseConcurrency
+	}
+	return c
+}
+
+// Observe tells what goes through a resource with shared limits and what would, for
+// whoever asks for the quota of one of them: of its rate, or of its concurrency if
+// tasks is set.
+func (r *Resource) Observe(now int64, tasks bool) quota.View {
+	u := r.gate.Observe(now)
+	v := quota.View{
+		Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Permit: u.Permit, Weight: r.entry.Weight(), Backlog: r.entry.Backlog(),
+	}
+	if tasks {
+		v.Used, v.Short = int64(u.InFlight), u.Cramped
+	}
+	return v
+}
+
+// SetQuota lets that many items start per window until a time, see [limit.Gate.SetQuota].
+func (r *Resource) SetQuota(now, items, until int64) {
+	if r.gate.SetQuota(now, items, until) {
+		r.wake()
+	}
+}
+
+// SetSlotQuota lets that many tasks be in flight until a time, see [limit.Gate.SetSlotQuota].
+func (r *Resource) SetSlotQuota(now, tasks, until int64) {
+	if r.gate.SetSlotQuota(now, tasks, until) {
+		r.wake()
+		return
+	}
+	if int(tasks) < r.gate.InFlight() {
+		r.node.queue.Recall(now)
+	}
+}
+
+// Permit lets items start beyond the quota, see [limit.Gate.Permit].
+func (r *Resource) Permit(units, from, until int64) {
+	r.gate.Permit(units, from, until)
+	r.wake()
+}
