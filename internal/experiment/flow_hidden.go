@@ -18,6 +18,7 @@ type hiddenLimits struct {
 	rate   float64       // of a token bucket, calls a second; 0: none
 	burst  float64       // what the bucket holds
 	atOnce int           // calls at the same time; 0: any number
+	quota  int           // calls in each minute; 0: any number
 	takes  time.Duration // of a call that passes, on average
 }
 
@@ -37,6 +38,7 @@ type stranger struct {
 	lim     *limit.Limiter
 	windows flow.Windows
 	crowd   flow.Parallel
+	closure flow.Closure
 	state   flow.RateState
 	now     time.Duration
 	events  heap.Heap[call]
@@ -47,6 +49,8 @@ type stranger struct {
 	tokens   float64
 	filled   time.Duration
 	inside   int // calls that the downstream works on
+	minute   time.Duration
+	passes   int // in that minute
 	passed   int // after the first seconds
 	sent     int
 	provoked int // refused by a limit, not at random
@@ -57,10 +61,14 @@ type stranger struct {
 const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, workers int, rate float64, rule flow.RateRule, seed uint64) *stranger {
-	return &stranger{
+	w := &stranger{
 		hiddenLimits: h, workers: workers, config: flow.RateConfig{Rate: rate}, rule: rule, span: 2 * time.Minute,
 		rng: rand.New(rand.NewPCG(seed, 17)), lim: limit.New(limit.Config{Rate: rate}), tokens: h.burst,
 	}
+	if h.quota > 0 {
+		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
+	}
+	return w
 }
 
 func (w *stranger) unix() int64 { return flowStart + int64(w.now) }
@@ -85,6 +93,12 @@ func (w *stranger) dispatch() {
 	for w.flying < w.workers {
 		if at := w.lim.Ready(w.unix(), 1); at > w.unix() {
 			w.wake(min(time.Duration(at-w.unix())+time.Duration(w.rng.Int64N(int64(100*time.Microsecond))), flow.Window))
+			return
+		}
+		if ok, at := w.closure.Allow(w.unix(), w.flying); !ok {
+			if at != flow.Never {
+				w.wake(min(time.Duration(at-w.unix()), flow.Window))
+			}
 			return
 		}
 		if !w.crowd.Allow(w.unix(), w.flying) {
@@ -137,13 +151,17 @@ func (w *stranger) count(n *int) {
 
 // admits asks all limits, and uses them if all of them let the call pass.
 func (w *stranger) admits() bool {
+	if no := w.now / time.Minute; no != w.minute {
+		w.minute, w.passes = no, 0
+	}
 	w.tokens = min(w.tokens+w.rate*(w.now-w.filled).Seconds(), w.burst)
 	w.filled = w.now
 	switch {
-	case w.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce:
+	case w.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
 	}
 	w.tokens--
+	w.passes++
 	return true
 }
 
@@ -154,9 +172,13 @@ func (w *stranger) end(sentAt int64, beside int, refused bool) {
 	} else {
 		w.count(&w.passed)
 	}
-	w.windows.Ended(w.unix(), sentAt, 1, n, 0)
-	w.crowd.Ended(w.unix(), sentAt, beside, refused)
 	w.flying--
+	if w.closure.Ended(w.unix(), sentAt, refused, 0) {
+		w.windows = flow.Windows{}
+	} else {
+		w.windows.Ended(w.unix(), sentAt, 1, n, 0)
+		w.crowd.Ended(w.unix(), sentAt, beside, refused)
+	}
 	w.dispatch()
 }
 
@@ -166,7 +188,7 @@ func (w *stranger) control() {
 	w.state = w.rule(w.unix(), seen, was, w.config)
 	switch {
 	case w.crowd.Found():
-		w.state = flow.RateState{}
+		w.state = flow.Ask(w.unix(), w.state, w.config)
 	case w.state.Reason == flow.Cut && (!was.Limited || w.state.Rate < 0.75*was.Rate):
 		w.crowd.Forget()
 	}
@@ -199,7 +221,11 @@ func (w *stranger) possible() float64 {
 // shares are what passed of what could have, and what limits refused of what was
 // sent, in per cent, after the first seconds.
 func (w *stranger) shares() (used, refused float64) {
-	return 100 * float64(w.passed) / (w.possible() * (w.span - settledAfter).Seconds()), 100 * float64(w.provoked) / float64(max(w.sent, 1))
+	could := w.possible() * (w.span - settledAfter).Seconds()
+	if w.quota > 0 {
+		could = 2 * float64(w.quota) // the first is used up in the first seconds
+	}
+	return 100 * float64(w.passed) / could, 100 * float64(w.provoked) / float64(max(w.sent, 1))
 }
 
 // String names the limits.
@@ -210,6 +236,9 @@ func (h hiddenLimits) String() string {
 	}
 	if h.rate > 0 {
 		parts = append(parts, fmt.Sprintf("%g/s with a burst of %g", h.rate, h.burst))
+	}
+	if h.quota > 0 {
+		parts = append(parts, fmt.Sprintf("%d a minute", h.quota))
 	}
 	if h.atOnce > 0 {
 		parts = append(parts, fmt.Sprintf("%d at once", h.atOnce))
@@ -231,6 +260,7 @@ const (
 	sparse   = "a few refusals a second have to add up before they tell the number in flight"
 	together = "two limits so close together take turns in being found"
 	hides    = "what a limit refuses has to stand out from what is refused at random"
+	blamed   = "now and then the number in flight is blamed first, and found innocent within seconds"
 	saved    = "a whole second that was saved up hides for as long that the rate is too high"
 )
 
@@ -239,12 +269,16 @@ func strangers() (all []strange) {
 	for _, share := range []float64{0.01, 0.05, 0.1, 0.2, 0.3} {
 		all = append(all, strange{hiddenLimits: hiddenLimits{random: share, takes: 30 * ms}, workers: 64, rate: 1000})
 	}
+	all = append(all, strange{
+		hiddenLimits: hiddenLimits{quota: 10_000, takes: 30 * ms}, workers: 40, rate: 1000,
+		why: "single calls find out when the next minute begins", used: 90, refused: 0.8,
+	})
 	for _, rate := range []float64{0, 1000} {
 		all = append(
 			all,
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 2, takes: 30 * ms}, workers: 16, rate: rate},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 200, takes: 30 * ms}, workers: 64, rate: rate, why: saved, used: 95, refused: 2.5},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: blamed, used: 90, refused: 1.5},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 2, takes: 30 * ms}, workers: 16, rate: rate, why: blamed, used: 85, refused: 1.5},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 200, takes: 30 * ms}, workers: 64, rate: rate, why: saved, used: 90, refused: 2.5},
 			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 30 * ms}, workers: 16, rate: rate},
 			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate},
 			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 200 * ms}, workers: 64, rate: rate, why: sparse, used: 60, refused: 3},
@@ -252,8 +286,8 @@ func strangers() (all []strange) {
 			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: 60 * ms}, workers: 64, rate: rate, why: together, used: 90, refused: 1.5},
 			strange{hiddenLimits: hiddenLimits{random: 0.05, atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate, why: hides, used: 88, refused: 1},
 			strange{hiddenLimits: hiddenLimits{random: 0.2, atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate, why: hides, used: 80, refused: 1.5},
-			strange{hiddenLimits: hiddenLimits{random: 0.05, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 90, refused: 4},
-			strange{hiddenLimits: hiddenLimits{random: 0.2, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 80, refused: 9},
+			strange{hiddenLimits: hiddenLimits{random: 0.05, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 90, refused: 8},
+			strange{hiddenLimits: hiddenLimits{random: 0.2, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 80, refused: 12},
 		)
 	}
 	return all

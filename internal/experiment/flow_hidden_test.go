@@ -29,3 +29,13 @@ func TestAHiddenNumberAtOnceIsFound(t *testing.T) {
 		}
 	}
 }
+
+func TestAQuotaOfAMinuteIsUsedWhenItOpensAgain(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		w := newStranger(hiddenLimits{quota: 10_000, takes: 30 * time.Millisecond}, 40, 1000, flow.Estimate, seed)
+		w.run()
+		if used, refused := w.shares(); used < 90 || refused > 0.8 {
+			t.Errorf("10,000 a minute, seed %d: %.1f %% used and %.2f %% refused, want 90 at least and 0.8 at most", seed, used, refused)
+		}
+	}
+}

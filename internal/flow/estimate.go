@@ -193,7 +193,7 @@ func (st RateState) ask(past int64, c RateConfig) RateState {
 		return st.free("not limited: it grew to the ceiling and nothing was refused.")
 	}
 	if st.Ahead > 0 {
-		return st.told(Growing, "%s items/s, growing from %s: it was closed %s ago.", figure(st.Rate), figure(st.Found), seconds(past))
+		return st.told(Growing, "%s items/s, growing fast from %s since %s.", figure(st.Rate), figure(st.Found), seconds(past))
 	}
 	return st.told(Growing, "%s items/s: nothing was refused for %s at %s.", figure(st.Rate), seconds(past+st.Hold), figure(st.Found))
 }

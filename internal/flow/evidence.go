@@ -49,13 +49,17 @@ func (w weight) surely() float64 { return w.share() - spread(1, w.share())/math.
 // heavy tells that a clearly large share of many tasks was refused, beyond a base.
 func (w weight) heavy(base float64) bool { return w.Hits >= many && w.surely() >= base+large }
 
-// lessThan tells that clearly less was refused than of others.
-func (w weight) lessThan(o weight) bool {
-	if w.Tasks == 0 {
-		return false
-	}
+// lessThan tells that clearly less was refused than of others, by three times what
+// chance explains.
+func (w weight) lessThan(o weight) bool { return w.less(o) > 3 }
+
+// less is by how many times as much as chance explains less was refused than of others.
+func (w weight) less(o weight) float64 {
 	p := w.plus(o).share()
-	return w.share() < o.share()-1.5*spread(1, p)*math.Sqrt(1/max(w.Tasks, 1)+1/max(o.Tasks, 1))
+	if w.Tasks == 0 || p == 0 || p == 1 {
+		return 0
+	}
+	return (o.share() - w.share()) / math.Sqrt(p*(1-p)*(1/w.Tasks+1/max(o.Tasks, 1)))
 }
 
 // speaks is how much more likely the tasks are if a share of one, and not one of

@@ -11,7 +11,7 @@ const (
 	// above that those that differ by a twentieth.
 	crowdExact, crowdBins = 64, 192
 	// halfLife is after how long what was seen counts half, if it is enough.
-	halfLife, halfTasks = int64(10 * time.Second), 200
+	halfLife, halfTasks = int64(10 * time.Second), 2000
 
 	// A bound is set if so many tasks were refused above it, a share that is larger by
 	// crowdShare than below it, and that it explains them is so much more likely.
@@ -29,6 +29,8 @@ const (
 	// A task above the bound is refused with a share of over if the bound is right.
 	// raiseAt and stopAt are the evidence that decides whether it is.
 	over, raiseAt, stopAt = 0.4, -2.4, 1.2
+	// backAt is the evidence that decides about a bound that was raised.
+	backAt = 6.0
 )
 
 // Parallel finds out how many tasks at once a downstream takes before it refuses. Refusals
@@ -49,6 +51,8 @@ type Parallel struct {
 	first   int     // as it was found
 	base    float64 // share that is refused below the bound
 	lean    float64 // evidence about one more: above 0 against it
+	raised  bool    // it was, and is being tried
+	doubt   float64 // evidence about that: above 0 against it
 	probing bool    // one more may be sent
 	out     bool    // one more was sent
 	probeAt int64
@@ -103,8 +107,12 @@ func (p *Parallel) Ended(now, sent int64, inFlight int, refused bool) {
 		p.takes += (float64(now-sent) - p.takes) / 16
 		p.note(binOf(inFlight), 0)
 	}
-	if p.bound > 0 && inFlight > p.bound {
+	switch {
+	case p.bound == 0:
+	case inFlight > p.bound:
 		p.probed(now, hit)
+	case inFlight == p.bound && p.raised:
+		p.tried(now, hit)
 	}
 	p.catchUp(now)
 }
@@ -166,15 +174,30 @@ func (p *Parallel) probed(now int64, hit float64) {
 	case p.lean <= raiseAt:
 		p.lean = 0
 		p.wait = probeEvery
+		p.raised, p.doubt = true, 0
 		if p.bound++; 2*p.bound > 3*p.first {
 			p.drop(now)
 		}
 	}
 }
 
+// tried takes a task into account that was sent up to a bound that was raised: if these
+// are refused more often than others, it goes back.
+func (p *Parallel) tried(now int64, hit float64) {
+	base := min(max(p.base, next), over)
+	switch p.doubt += (weight{1, hit}).speaks(base, 1.5*base+0.1); {
+	case p.doubt <= -backAt:
+		p.raised = false
+	case p.doubt >= backAt:
+		p.bound, p.raised, p.probing, p.out = p.bound-1, false, false, false
+		p.wait = min(2*p.wait, longestProbe)
+		p.probeAt = now + p.wait
+	}
+}
+
 // drop gives up a bound that was not right, or is not any more.
 func (p *Parallel) drop(now int64) {
-	p.bound, p.probing, p.out = 0, false, false
+	p.bound, p.raised, p.probing, p.out = 0, false, false, false
 	p.Forget()
 	p.again = min(max(2*p.again, firstAgain), longestAgain)
 	p.notBefore = now + p.again
@@ -205,7 +228,7 @@ func (p *Parallel) search(now int64) {
 		return
 	}
 	p.bound, p.base, p.found = numberOf(bin), at.share(), true
-	p.first = p.bound
+	p.first, p.raised = p.bound, false
 	p.probing, p.lean, p.wait = false, 0, probeEvery
 	p.probeAt = now + p.wait
 	p.Forget()

@@ -97,7 +97,7 @@ func (st RateState) count(now int64, x sample) RateState {
 		return st.trusted()
 	}
 	st.After, st.Fresh = st.After.plus(w), st.Fresh+w.Tasks
-	if st.verdict() <= -judged || st.Before.heavy(st.Base) && st.unchanged() && st.After.lessThan(st.Before) {
+	if st.verdict() <= -judged || st.Before.heavy(st.Base) && st.unchanged() && st.After.less(st.Before) > judged {
 		if st.Before.heavy(st.Base) || st.verdict() <= -2*judged {
 			st.Proof = now
 		}
