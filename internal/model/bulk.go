@@ -181,8 +181,16 @@ func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1
 
 // head is the size of the next task, 0 if there is none now.
 func (s *step) head() int {
+	if s.pace.waits {
+		return 0
+	}
+	return s.size()
+}
+
+// size is the size of the next task if its own rate lets it start.
+func (s *step) size() int {
 	switch {
-	case s.crowded() || s.pace.waits:
+	case s.crowded():
 		return 0
 	case len(s.retries) > 0:
 		return s.retries[0].items
@@ -215,6 +223,7 @@ func (s *step) crowded() bool {
 // offer tells the queue, the lane and the books of fairness what a step could run.
 func (p *piece) offer(s *step) {
 	now := p.part.m.clock()
+	s.look(p.part.m)
 	head := s.head()
 	backlog := s.fresh()
 	if s.no == 0 && len(p.pieces) > 1 {

@@ -134,7 +134,7 @@ func (b *bulk) look() {
 		for _, p := range b.pieces {
 			s := p.steps[i]
 			idle = idle && s.flying == 0
-			if s.held() {
+			if s.pace.waits {
 				seen[causePace], open = true, true
 			}
 			if s.head() > 0 {

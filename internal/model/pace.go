@@ -1,13 +1,13 @@
 package model
 
-import "math"
+import "github.com/weirhq/weir/internal/limit"
 
-// pace is a rate that a bulk action has of its own at a step: after each task so
-// much time passes as its items take at that rate. This is what a partition does.
+// pace is a rate that a bulk action has of its own at a step. This is what a partition does.
 type pace struct {
-	rate  float64 // items per second of this piece; 0: none
-	next  int64   // when the next task may start
-	waits bool    // that has not come
+	own   *limit.Limiter // of this piece; nil: none
+	next  int64          // when the step is looked at again; 0: no time is set
+	busy  bool           // it has something to run
+	waits bool           // its rate alone holds the next task up
 }
 
 // setPace gives a step its part of the bulk action's own rate there. A task is no
@@ -17,28 +17,43 @@ func (s *step) setPace(pieces int) {
 	if own == 0 {
 		return
 	}
-	s.pace.rate = float64(own) / float64(pieces)
-	part := Resource{Rate: Rate(s.pace.rate)}
+	part := Resource{Rate: Rate(float64(own) / float64(pieces))}
+	s.pace.own = limit.New(limit.Config{Rate: float64(part.Rate)})
 	s.chunk = min(s.chunk, part.chunk(s.batch(s.no)))
 }
 
-// spend counts the items of a task against the step's own rate.
-func (s *step) spend(m *machine, items int) {
+// look asks the step's own rate whether the next task may start now, and has the
+// step looked at again when it may.
+func (s *step) look(m *machine) {
 	p := &s.pace
-	if p.rate == 0 {
+	if p.own == nil {
 		return
 	}
-	p.next = max(p.next, m.now) + int64(math.Ceil(float64(items)/p.rate*float64(second)))
-	p.waits = true
-	m.later(p.next, func() {
-		p.waits = false
+	n := s.size()
+	if n == 0 {
+		p.busy, p.waits = false, false
+		return
+	}
+	if !p.busy {
+		p.busy = true
+		p.own.Busy(m.now)
+	}
+	at := p.own.Ready(m.now, n)
+	if p.waits = at > m.now; !p.waits || p.next != 0 && p.next <= at {
+		return
+	}
+	p.next = at
+	m.later(at, func() {
+		p.next = 0
 		if s.end < 0 {
 			s.offer(s)
 		}
 	})
 }
 
-// held reports whether the step has something to run, and its own rate alone is in the way.
-func (s *step) held() bool {
-	return s.pace.waits && s.fresh()+s.retried > 0 && !s.crowded()
+// spend counts the items of a task against the step's own rate.
+func (s *step) spend(m *machine, items int) {
+	if s.pace.own != nil {
+		s.pace.own.Take(m.now, items)
+	}
 }

@@ -67,8 +67,8 @@ func TestWhatIsLeftByARateOfItsOwnIsUsed(t *testing.T) {
 	if slow := time.Duration(r.Kinds[0].Finish); slow < 27*time.Second {
 		t.Errorf("1000 items at 40/s, every tenth again, end after %v", slow)
 	}
-	if quick := time.Duration(r.Kinds[1].Finish); quick > 28*time.Second {
-		t.Errorf("8000 items beside it end after %v, want about 25s", quick)
+	if quick := time.Duration(r.Kinds[1].Finish); quick > 31*time.Second {
+		t.Errorf("8000 items beside it end after %v, want about 25s and the last retries", quick)
 	}
 }
 

@@ -67,6 +67,7 @@ type bulk struct {
 	problem    string      // why nothing can run, in words: unknown chain
 	waits      string      // what it waited on when last looked at
 	sampled    int64       // when that was
+	loaded     int64       // when it was taken over; 0: it was created here
 }
 
 // step is one bulk action at one step: what may be cut next, and what is on its way.
@@ -134,7 +135,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	for i, def := range defs {
 		lane := m.laneOf(now, &def)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
-		s.setPace(b)
+		s.setPace(now, b)
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i, s)
 		lane.chunk = max(lane.chunk, s.chunk)
 		b.steps = append(b.steps, s)

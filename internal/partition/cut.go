@@ -79,7 +79,7 @@ func (m *Machine) launch(now int64, t *Task) {
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
 	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
 	b.inFlight += int64(n)
-	m.spend(now, s, n)
+	s.spend(now, n)
 	t.l.steps[s.no].flying += n
 	m.inFlight++
 	m.offer(now, s)
@@ -172,6 +172,7 @@ func (m *Machine) offer(now int64, s *step) {
 	if s.first() && s.bulk.shard != nil {
 		backlog += s.bulk.shard.rest // small work goes first, and this is not small; it is not ready here
 	}
+	m.look(now, s)
 	head := s.head()
 	if head == 0 && s.marking == nil && s.next() > 0 {
 		m.wantMark(s)
@@ -188,20 +189,27 @@ func (m *Machine) offerAll(now int64, b *bulk) {
 // head is the size of the task that cut would make, 0 if there is none now. What
 // has to be marked is not offered before it is.
 func (s *step) head() int {
-	switch {
-	case s.marked != nil && !s.crowded() && !s.waits():
-		return min(s.chunk, len(s.marked.items))
-	case s.marking != nil || s.marked != nil || s.endangered():
+	if s.waits() || s.marked == nil && (s.marking != nil || s.endangered()) {
 		return 0
 	}
-	return s.next()
+	return s.size()
 }
 
 // next is the size of the next task that is not marked, 0 if there is none now.
 func (s *step) next() int {
-	switch {
-	case s.crowded() || s.waits() || s.marked != nil:
+	if s.waits() || s.marked != nil {
 		return 0
+	}
+	return s.size()
+}
+
+// size is the size of the next task if it may start, 0 if there is none.
+func (s *step) size() int {
+	switch {
+	case s.crowded():
+		return 0
+	case s.marked != nil:
+		return min(s.chunk, len(s.marked.items))
 	case s.retryNext():
 		return min(s.chunk, len(s.retries[0].items))
 	case s.ready.len() > 0:

@@ -20,7 +20,7 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 		for _, s := range b.steps {
 			if s.lane == have {
 				s.def.Resource = r
-				s.setPace(b)
+				s.setPace(now, b)
 				have.chunk = max(have.chunk, s.chunk)
 				b.status.Lately = Lately{} // what was seen before says nothing of the rate from now on
 			}

@@ -134,15 +134,6 @@ func (m *Machine) restate(now int64, b *bulk) {
 	m.slowDown(now, b)
 }
 
-// slowDown has steps with a rate of their own wait for as long as a task of the last owner may count.
-// One that is held may have been started, too, by an owner that could not say so any more.
-func (m *Machine) slowDown(now int64, b *bulk) {
-	for _, s := range b.steps {
-		m.spend(now, s, s.chunk)
-		m.offer(now, s)
-	}
-}
-
 // loadBlock opens the block of a row, and before it those that had been opened
 // but had no result yet when the last owner died.
 func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {

@@ -207,7 +207,7 @@ func (m *Machine) awaitOpen(now int64) {
 	s := r.at
 	at, open := m.queue.CanTake(now, s.entry)
 	switch {
-	case open && !s.crowded() && !s.waits():
+	case open && s.mayTry(now, len(r.items)):
 		t.stage, t.until = trialMarking, now+markedFor<<min(r.waited, 7)
 		m.noteStart(r)
 	case now >= t.until:
@@ -224,7 +224,7 @@ func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 	t, r := &m.trial, m.trial.task
 	s := r.at
 	at := now + trialLook
-	if !s.crowded() && !s.waits() {
+	if s.mayTry(now, len(r.items)) {
 		pick, next, ok := m.queue.Take(now, s.entry, len(r.items))
 		if ok {
 			k := m.newTask()

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/partition"
 	"github.com/weirhq/weir/store"
 )
@@ -93,15 +94,26 @@ func (t *ruleTruth) cap(b *truth, p int) float64 {
 // paceTruth watches a rate of a bulk action's own, at one step, in the hands of one owner.
 type paceTruth struct {
 	oldest, newest int // the rules that may be in effect
-	next           int64
+	starts         []start
+	used           int
+}
+
+// take counts a start and returns how many items started within the window that ends now.
+func (p *paceTruth) take(now, window int64, cost int) int {
+	for len(p.starts) > 0 && p.starts[0].at <= now-window {
+		p.used -= p.starts[0].cost
+		p.starts = p.starts[1:]
+	}
+	p.starts = append(p.starts, start{now, cost})
+	p.used += cost
+	return p.used
 }
 
 // paceKey says whose pace it is.
 type paceKey struct{ partition, step int }
 
 // checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
-// in no time more items start than its own rate has room for, and one task (I11), whoever
-// owns it. A former owner does not know what was changed since.
+// in no window more items start than its own rate has room for (I11), whoever owns it. A former owner does not know what was changed since.
 func (w *World) checkOwnLimits(c *call) {
 	t, b, p := c.task, c.bulk, c.owner.partition
 	if c.owner.token != w.ledger.parts[p].newest {
@@ -122,11 +134,12 @@ func (w *World) checkOwnLimits(c *call) {
 		pace = &paceTruth{oldest: oldest, newest: newest}
 		b.paces[key] = pace
 	}
-	w.must(w.now >= pace.next, "I11", b, -1, "%s step %d: a task was started %d ms before its own rate of %v/s allows it", b.spec.ID, t.StepNo, (pace.next-w.now)/millis, rate)
-	if pace.next > 0 {
+	quota, window := limit.PerWindow(rate)
+	used := pace.take(w.now, int64(window), len(t.Items))
+	w.must(used <= int(quota), "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID, t.StepNo, used, window, rate)
+	if used > len(t.Items) {
 		w.met[OwnRateKept]++
 	}
-	pace.next = max(pace.next, w.now) + int64(float64(len(t.Items))/rate*1e9)
 }
 
 // appliedSpec: a bulk action is created once; its spec is written again with newer rules alone.
