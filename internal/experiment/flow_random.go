@@ -146,6 +146,7 @@ func atRandom(seeds uint64) (lines []Line) {
 				lines = append(lines, Line{
 					Target: 15, What: fmt.Sprintf("%v %% refused at random, %s, %s: kept", 100*refuses, x.name, how),
 					Got: kept(x, flow.Estimate, refuses, configured, seeds), Want: 90, AtLeast: true, Unit: " %",
+					Missed: "few refusals take long to show that they are not about the rate", Holds: 80,
 				})
 				worst = min(worst, kept(x, flow.AIMD, refuses, configured, seeds))
 			}
