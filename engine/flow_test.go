@@ -225,6 +225,29 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 	})
 }
 
+// TestAnItemThatIsNotReadyHoldsUpNoOther: an answer that asks for another attempt is
+// about its item, and no failure of the downstream.
+func TestAnItemThatIsNotReadyHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := weir.Action[int, string]{Name: "call", BatchSize: 10, Resource: weir.Resource{Rate: 1000}}
+		a.Handle = func(_ context.Context, b *weir.Batch[int, string]) error {
+			for i := range b.Items() {
+				if b.Attempt() == 1 {
+					b.Retry(i, errors.New("not yet"), 0)
+				}
+			}
+			b.DoneRest()
+			return nil
+		}
+		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 16}, action(a))
+		began := time.Now()
+		rep := wait(t, submit(t, r, spec(a), numbers(4000)))
+		if took := time.Since(began); rep.Counts.Done != 4000 || took > 30*time.Second {
+			t.Errorf("%d of 4,000 done in %v: %+v", rep.Counts.Done, took, r.resource(t, "call"))
+		}
+	})
+}
+
 // narrow takes so many items a second, and refuses the others.
 type narrow struct {
 	mu              sync.Mutex

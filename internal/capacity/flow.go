@@ -52,7 +52,7 @@ type Ending struct {
 	// the downstream wants to be left alone; 0: it did not say.
 	Refused int
 	After   time.Duration
-	// Failed: the task failed as a whole, or most of its items are to be tried again.
+	// Failed: the task failed as a whole, or most of its items got no answer.
 	Failed bool
 	// Rejected: the endpoint rejected a call of several items as a whole. That is
 	// a failure only of an endpoint that has done nothing right yet.

@@ -42,18 +42,19 @@ func (r *Result) code() string {
 	return ""
 }
 
+// endingOf is what answers for single items say. One that asks for another attempt
+// is about its item: the endpoint works.
 func endingOf(outcomes []weir.Outcome) (c capacity.Ending) {
-	again := 0
+	missing := 0
 	for i := range outcomes {
 		switch o := &outcomes[i]; o.Kind {
-		case weir.Done, weir.Failed, weir.LeftOut:
 		case weir.Refused:
 			c.Refused++
 			c.After = max(c.After, o.After)
-		default:
-			again++
+		case weir.NoOutcome:
+			missing++
 		}
 	}
-	c.Failed = 2*again > len(outcomes)
+	c.Failed = 2*missing > len(outcomes)
 	return c
 }

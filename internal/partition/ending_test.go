@@ -18,8 +18,9 @@ func TestWhatAResultSaysOfTheDownstream(t *testing.T) {
 	}{
 		{"all is well", Result{Outcomes: []weir.Outcome{done, done, done}}, capacity.Ending{}},
 		{"items that are wrong are not its fault", Result{Outcomes: []weir.Outcome{wrong, wrong, wrong}}, capacity.Ending{}},
-		{"some are to be tried again", Result{Outcomes: []weir.Outcome{again, done, done}}, capacity.Ending{}},
-		{"most are", Result{Outcomes: []weir.Outcome{again, again, done}}, capacity.Ending{Failed: true, Code: "retry"}},
+		{"all are to be tried again", Result{Outcomes: []weir.Outcome{again, again, again}}, capacity.Ending{}},
+		{"one without an answer", Result{Outcomes: []weir.Outcome{{}, done, done}}, capacity.Ending{}},
+		{"most without answers", Result{Outcomes: []weir.Outcome{{}, {}, again}}, capacity.Ending{Failed: true, Code: "no_result"}},
 		{"without answers", Result{Outcomes: make([]weir.Outcome, 3)}, capacity.Ending{Failed: true, Code: "no_result"}},
 		{"some are refused", Result{Outcomes: []weir.Outcome{no, done, done}}, capacity.Ending{Refused: 1, After: time.Second}},
 		{"the task failed", Result{Failure: &Failure{Code: "timeout"}}, capacity.Ending{Failed: true, Code: "timeout"}},

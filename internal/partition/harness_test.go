@@ -27,6 +27,8 @@ type bench struct {
 	flying *store.Batch
 	number uint64 // of the last commit written
 	node   string // whose machine it is; empty: deaths are not noticed
+	flow   bool   // flow control is on
+	has    *capacity.Node
 }
 
 func newBench(t testing.TB) *bench {
@@ -44,7 +46,8 @@ func newBench(t testing.TB) *bench {
 const benchSlots = 8
 
 func (b *bench) config() Config {
-	return Config{Capacity: capacity.New(capacity.Config{Slots: benchSlots, NoFlow: true}).Join(nil), Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec, Node: b.node}
+	b.has = capacity.New(capacity.Config{Slots: benchSlots, NoFlow: !b.flow})
+	return Config{Capacity: b.has.Join(nil), Seed: 1, Chain: func(name string) []weir.Step { return b.chains[name] }, Codec: b.codec, Node: b.node}
 }
 
 // message gives the machine a message of the inbox.
