@@ -69,7 +69,7 @@ func (q *Queue) Cause(e *Entry) Cause {
 		return CauseClosed
 	case r.state == resourceSleeping || r.state == resourceWaiting:
 		return r.cause
-	case q.full():
+	case q.full() || q.tight() && q.atShare(g.tenant):
 		return CauseSlots
 	case r.active > 1 || len(e.flow.heaps[byScore]) > 1:
 		return CauseFairShare

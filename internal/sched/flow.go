@@ -16,6 +16,9 @@ const (
 // 64, and more.
 const classes = 8
 
+// longestLag is how much slot time a tenant that comes back may be behind the others.
+const longestLag = int64(1e9)
+
 // noClass is the class of a flow that is not express.
 const noClass = -1
 
@@ -94,16 +97,19 @@ func (q *Queue) activate(now int64, f *flow, credit bool) {
 	q.countIn(f)
 	q.classify(f)
 	q.arrived(f.tier.r)
+	q.advance(f)
 }
 
 // countIn and countOut keep the sums that f's presence in the tree changes.
 func (q *Queue) countIn(f *flow) {
 	t := f.tenant
 	f.tier.enter(f)
+	was := t.present()
 	if t.active == 0 {
-		q.activeW += int64(t.weight)
+		t.slots = max(t.slots, q.vSlots-t.slotTime(longestLag))
 	}
 	t.active++
+	q.countPresent(t, was)
 	f.tier.r.guardTiers(q.opt.NoTierGuard)
 }
 
@@ -111,9 +117,7 @@ func (q *Queue) countOut(f *flow) {
 	t := f.tenant
 	f.tier.exit(f)
 	t.active--
-	if t.active == 0 {
-		q.activeW -= int64(t.weight)
-	}
+	q.countPresent(t, true)
 }
 
 // takeOut removes f from the tree; it becomes idle or parked.
@@ -170,6 +174,7 @@ func (q *Queue) answer(now int64, f *flow) {
 	f.tier.turn.pushBack(f, inTurn)
 	q.classify(f)
 	q.arrived(f.tier.r)
+	q.advance(f)
 }
 
 // settle takes f out of the tree if nothing is left of it, and nothing set aside.

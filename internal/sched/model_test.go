@@ -63,7 +63,7 @@ type taken struct{ at, cost int64 }
 
 // newModel makes a queue that so many share.
 func newModel(parties int, fail func(string, ...any)) *model {
-	m := &model{q: New(Options{Slots: 6}), now: 1e18, slots: 6, shut: make([]bool, parties), fail: fail}
+	m := &model{q: New(Options{Slots: 8}), now: 1e18, slots: 8, shut: make([]bool, parties), fail: fail}
 	for range parties {
 		m.parties = append(m.parties, m.q.Join())
 	}
@@ -177,7 +177,7 @@ func (m *model) ineligible(e *modelEntry) string {
 		return "resource at its concurrency"
 	case e.r.closed > m.now:
 		return "resource closed"
-	case len(m.running) >= m.slots:
+	case len(m.running) >= m.slots+m.slots/8:
 		return "no slot"
 	}
 	return ""
@@ -186,6 +186,9 @@ func (m *model) ineligible(e *modelEntry) string {
 // conserves checks, by trying every entry, that Next had nothing to give, and that
 // Wake will come in time for what waits for its rate.
 func (m *model) conserves() {
+	if len(m.running) >= m.slots {
+		return // what is left is for some of the tenants alone
+	}
 	for _, r := range m.rs {
 		blocked, eligible := false, false
 		for _, g := range m.groups {
@@ -392,8 +395,8 @@ func (m *model) account() {
 	for _, g := range m.groups {
 		m.q.RemoveGroup(m.now, g.g)
 	}
-	if m.q.InFlight() != 0 || m.q.activeW != 0 {
-		m.fail("%d in flight and active weight %d at the end, want 0", m.q.InFlight(), m.q.activeW)
+	if m.q.InFlight() != 0 || m.q.presentW != 0 {
+		m.fail("%d in flight and %d of weight present at the end, want 0", m.q.InFlight(), m.q.presentW)
 	}
 }
 

@@ -9,7 +9,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		r.gate.Idle(now) // what it was woken for is for others
 		return Pick{}, false
 	}
-	if r.workers >= 0 && r.inFlight >= r.workers {
+	if r.workers >= 0 && r.inFlight >= r.workers+reserve(r.workers) {
 		q.block(now, r, math.MaxInt64, CauseSlots)
 		return Pick{}, false
 	}
@@ -31,6 +31,13 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if e == nil {
 			continue
 		}
+		if r.crowded() && q.atShare(f.tenant) {
+			q.block(now, r, math.MaxInt64, CauseSlots)
+			return Pick{}, false
+		}
+		if !q.itsTurn(r, f) {
+			return Pick{}, false
+		}
 		at, ok := r.gate.Take(now, int(e.head))
 		if !ok {
 			q.block(now, r, at, r.gateCause())
@@ -38,8 +45,31 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			return Pick{}, false
 		}
 		q.commit(now, e, lane)
-		return Pick{Entry: e, Cost: int(e.head), Lane: lane, At: now, until: at}, true
+		slotTime := f.tenant.slotTime(r.service)
+		q.vSlots = max(q.vSlots, f.tenant.slots)
+		f.tenant.slots += slotTime
+		return Pick{Entry: e, Cost: int(e.head), Lane: lane, At: now, until: at, slotTime: slotTime}, true
 	}
+}
+
+// aboveShare is added to the keys of resources on which only tenants wait that have
+// their share of the slots: they come after all others.
+const aboveShare = int64(1) << 60
+
+// itsTurn reports whether no other resource comes before r, where f is next. Slots go
+// to the tenant that has used the least of them. If it is not r's turn, r has got the
+// place that it has.
+func (q *Queue) itsTurn(r *Resource, f *flow) bool {
+	key := f.tenant.slots
+	if f.state == flowHeld {
+		key += aboveShare
+	}
+	item := q.ready.min()
+	if key > item.key {
+		q.ready.rekey(r, key)
+		item = q.ready.min()
+	}
+	return item.r == r && (f.state != flowHeld || !q.tight())
 }
 
 // choose returns the flow whose turn it is. The express lane is for flows that
@@ -117,7 +147,8 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}
-	if lane != LaneAged && f.state == flowActive && q.guarded() && int64(t.inFlight) >= q.share(t) {
+	guarded := q.guarded() && lane != LaneAged || q.tight()
+	if f.state == flowActive && guarded && q.atShare(t) {
 		q.hold(f)
 		return nil
 	}
@@ -180,11 +211,20 @@ func (q *Queue) commit(now int64, e *Entry, lane Lane) {
 		e.seq = q.seq
 	}
 	r.cause = CauseNone
-	q.vSlots = r.slotTag
-	r.slotTag += max(r.service>>10, 1) // in about microseconds: it must not overflow
-	if q.ready.len() > 1 {
-		q.ready.rekey(r, r.slotTag)
-	} else {
-		q.ready.min().key = r.slotTag
+}
+
+// crowded reports whether all workers of r have a task, but for the reserve.
+func (r *Resource) crowded() bool { return r.workers >= 0 && r.inFlight >= r.workers }
+
+// chargeSlow charges a flow for a task that took longer than is usual on its resource,
+// as for more items, while slots are scarce: what is shared then is time.
+func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
+	f := e.flow
+	if usual := f.tier.r.median; q.guarded() && service > usual && usual > 0 {
+		more := min(float64(service-usual)/float64(usual), mostSlow)
+		f.tag += perWeight(int64(float64(cost)*more), f.weight)
 	}
 }
+
+// mostSlow bounds what one task is charged for, as a multiple of its items.
+const mostSlow = 1000

@@ -27,6 +27,8 @@ type Pick struct {
 	Lane  Lane
 	At    int64 // when it was picked
 	until int64 // by when it has to start
+
+	slotTime int64 // that the tenant was charged for it
 }
 
 // Queue holds the work of one node. Whoever is alone with it calls it directly; else
@@ -36,11 +38,11 @@ type Queue struct {
 	slots    int
 	inFlight int
 	tenants  map[string]*Tenant
-	activeW  int64 // weight of the tenants with an active flow
+	presentW int64 // weight of the tenants that have something to run, or in flight
 
-	ready    resourceHeap // by slot tag
+	ready    resourceHeap // by the slot time of the tenant whose turn it is there, or earlier
 	sleeping resourceHeap // by wake time
-	vSlots   int64        // slot tag of the resource served last
+	vSlots   int64        // most slot time of a tenant when it was served
 	seq      uint64       // counts entries made, and picks of shards
 
 	resources []*Resource
@@ -86,7 +88,7 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 		q.reopen(now)
 	}
 	for !q.full() {
-		for q.ready.len() > 0 {
+		for q.ready.len() > 0 && !q.lentOut() {
 			if p, ok := q.pick(now, q.ready.min().r); ok {
 				return p, true
 			}
@@ -95,7 +97,7 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 			break
 		}
 	}
-	for i := range q.ready.s { // there are some only if all slots are in use
+	for i := range q.ready.s { // there are some only if no slot is left for them
 		q.ready.s[i].r.waitForWorker(now, true)
 	}
 	return Pick{}, false
@@ -120,7 +122,7 @@ func (q *Queue) Wake() int64 {
 	switch {
 	case q.full():
 		return math.MaxInt64
-	case q.ready.len() > 0:
+	case q.ready.len() > 0 && !q.lentOut():
 		return math.MinInt64
 	case q.sleeping.len() > 0:
 		return min(q.sleeping.min().key, q.nextOpen())
@@ -128,13 +130,31 @@ func (q *Queue) Wake() int64 {
 	return q.nextOpen()
 }
 
-func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots }
+// full reports whether all slots are taken, those of the reserve too.
+func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots+reserve(q.slots) }
+
+// tight reports whether only the reserve is left: it is for tenants below their share.
+func (q *Queue) tight() bool { return q.slots > 0 && q.inFlight >= q.slots }
+
+// lentOut reports whether only the reserve is left, and nobody waits who may use it.
+func (q *Queue) lentOut() bool {
+	return q.tight() && q.ready.len() > 0 && q.ready.min().key >= aboveShare
+}
+
+// reserve is how many tasks may be in flight beyond a number of slots or workers, if
+// their tenants are below their share. Else one who takes all of them for long
+// calls would keep out everybody who comes later.
+func reserve(slots int) int { return slots / 8 }
 
 // Done says that the task of p ended, with whatever outcome, after running for
 // service nanoseconds. It gives back what the pick reserved.
 func (q *Queue) Done(now int64, p Pick, service int64) {
 	now = q.at(now)
-	p.Entry.flow.tier.r.observe(service)
+	e := p.Entry
+	t := e.group.tenant
+	t.slots += t.slotTime(service) - p.slotTime
+	q.chargeSlow(e, int64(p.Cost), service)
+	e.flow.tier.r.observe(service)
 	q.release(now, p)
 }
 
@@ -158,11 +178,24 @@ func (q *Queue) release(now int64, p Pick) {
 
 // countTask counts a task of e in or out.
 func (q *Queue) countTask(e *Entry, by int) {
+	t := e.group.tenant
+	was := t.present()
 	q.inFlight += by
 	e.flow.tier.r.inFlight += by
 	e.side.inFlight += by
-	e.group.tenant.inFlight += int32(by)
+	t.inFlight += int32(by)
 	e.group.inFlight += int32(by)
+	q.countPresent(t, was)
+}
+
+// countPresent keeps the weight of the tenants that are present, after a change.
+func (q *Queue) countPresent(t *Tenant, was bool) {
+	switch is := t.present(); {
+	case is && !was:
+		q.presentW += int64(t.weight)
+	case was && !is:
+		q.presentW -= int64(t.weight)
+	}
 }
 
 // Refund gives the tenant back what it was charged for p: the downstream refused

@@ -62,8 +62,8 @@ type Resource struct {
 	inFlight  int
 	workers   int   // bound on inFlight; below 0: none
 	service   int64 // mean run time of a task
-	slotTag   int64
-	index     int // in ready or sleeping
+	median    int64 // half of the tasks take no longer, about; 0: none has ended
+	index     int   // in ready or sleeping
 	state     resourceState
 	recheck   bool // was blocked: peek before a flow is chosen
 	blockedAs int32
@@ -183,8 +183,14 @@ func (q *Queue) setReady(r *Resource) {
 	q.leave(r)
 	r.state = resourceReady
 	r.blocker = nil
-	r.slotTag = max(r.slotTag, q.vSlots)
-	q.ready.push(r, r.slotTag)
+	q.ready.push(r, math.MinInt64) // whose turn it is there shows when it is looked at
+}
+
+// advance has the resource of f looked at no later than is the turn of f's tenant.
+func (q *Queue) advance(f *flow) {
+	if r := f.tier.r; r.state == resourceReady && q.ready.s[r.index].key > f.tenant.slots {
+		q.ready.rekey(r, f.tenant.slots)
+	}
 }
 
 func (q *Queue) setEmpty(r *Resource) {
@@ -209,6 +215,14 @@ func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 func (r *Resource) observe(service int64) {
 	r.service += (max(service, 1) - r.service) / 16
 	r.service = max(r.service, 1)
+	switch step := r.median>>5 + 1; {
+	case r.median == 0:
+		r.median = max(service, 1)
+	case service > r.median:
+		r.median += step
+	default:
+		r.median = max(r.median-step, 1)
+	}
 }
 
 // setBudgets says how much each lane's budget can save up: its share of a second,

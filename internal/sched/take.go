@@ -28,7 +28,7 @@ func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
 	switch {
 	case r.closed > now:
 		return r.closed, false
-	case q.full(), r.workers >= 0 && r.inFlight >= r.workers, g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
+	case q.tight(), r.workers >= 0 && r.inFlight >= r.workers, g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
 		return math.MaxInt64, false
 	}
 	return now, true

@@ -5,6 +5,7 @@ package sched
 type Tenant struct {
 	name     string
 	flows    *flow // on all resources and tiers
+	slots    int64 // slot time that it has used, by weight, in about microseconds
 	weight   int32
 	cap      int32 // tasks in flight, 0 for no bound
 	inFlight int32
@@ -42,8 +43,8 @@ const maxWeight = 1 << 20
 func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	t = q.living(t)
 	weight = min(max(weight, 1), maxWeight)
-	if t.active > 0 {
-		q.activeW += weight - int64(t.weight)
+	if t.present() {
+		q.presentW += weight - int64(t.weight)
 	}
 	t.weight, t.cap = int32(weight), int32(cap)
 	for f := t.flows; f != nil; f = f.next {
@@ -93,13 +94,14 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 			}
 		}
 	}
-	if t.held > 0 && int64(t.inFlight) < q.share(t) {
+	if t.held > 0 && !q.atShare(t) {
 		for f := t.flows; f != nil; f = f.next {
 			if f.state == flowHeld {
 				q.unhold(f)
 				f.tag = max(f.tag, f.tier.v) // what its slow tasks cost it is not owed
 				f.tier.push(f)
 				q.classify(f)
+				q.advance(f)
 			}
 		}
 	}
@@ -108,7 +110,18 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 // share returns the tasks in flight that t may have while slots are scarce.
 func (q *Queue) share(t *Tenant) int64 {
 	w := int64(t.weight)
-	return max(1, int64(q.slots)*w/max(q.activeW, w))
+	return max(1, int64(q.slots)*w/max(q.presentW, w))
+}
+
+// present reports whether t has something to run, or in flight.
+func (t *Tenant) present() bool { return t.active > 0 || t.inFlight > 0 }
+
+// atShare reports whether t has as many tasks in flight as its share of the slots is.
+func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t) }
+
+// slotTime is what a task that ran for so long takes of its tenant's share of the slots.
+func (t *Tenant) slotTime(service int64) int64 {
+	return max(service>>10, 1) * Unit / int64(t.weight)
 }
 
 // guarded reports whether slots are scarce.

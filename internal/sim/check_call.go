@@ -153,7 +153,6 @@ func (w *World) checkLimits(c *call) {
 		w.met[LimitsChanged]++
 	}
 	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
-	w.must(c.owner.node.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots",
-		c.owner.node.running, c.owner.node.no, w.plan.slots)
-	w.must(c.owner.running <= w.plan.slots, "I12", b, -1, "%d tasks in flight in a partition, the node has %d slots", c.owner.running, w.plan.slots)
+	slots := w.plan.slots + w.plan.slots/8 // and the reserve
+	w.must(c.owner.node.running <= slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots", c.owner.node.running, c.owner.node.no, slots)
 }

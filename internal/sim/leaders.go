@@ -101,6 +101,9 @@ func (n *node) checkWorkers(resource string) {
 			most += o.orders[resource].Workers
 		}
 	}
+	if most < math.MaxInt {
+		most += most / 8 // the reserve
+	}
 	is := n.inLane[resource]
 	n.w.must(is < most, "I19", nil, -1, "node %d: a task starts on %s beside %d, with %d workers", n.no, resource, is, most)
 	if is == most-1 {

@@ -1,0 +1,149 @@
+package sched
+
+import (
+	"fmt"
+	"testing"
+)
+
+// yard is a queue in which slots are all there is to share, and tasks that run.
+type yard struct {
+	q    *Queue
+	now  int64
+	runs []run
+	used map[string]int64 // slot time of ended tasks, by tenant
+	most int              // tasks in flight at once
+}
+
+type run struct {
+	p     Pick
+	since int64
+	ends  int64
+}
+
+func newYard(slots int) *yard {
+	return &yard{q: New(Options{Slots: slots}), now: 1e18, used: map[string]int64{}}
+}
+
+// endless gives a tenant work without end on a resource of its own or a common one;
+// each of its tasks takes so many milliseconds.
+func (y *yard) endless(tenant string, r *Resource, millis int64) {
+	e := y.q.AddEntry(y.q.AddGroup(y.q.Tenant(tenant), GroupConfig{Tier: 2, Submit: y.now}), r, 0)
+	e.Data = millis * 1e6
+	y.q.Update(y.now, e, 1, 1e9)
+}
+
+// run lets time pass, a millisecond at a time.
+func (y *yard) run(millis int) {
+	for range millis {
+		for {
+			p, ok := y.q.Next(y.now)
+			if !ok {
+				break
+			}
+			y.q.Update(y.now, p.Entry, 1, 1e9)
+			y.runs = append(y.runs, run{p, y.now, y.now + p.Entry.Data.(int64)})
+			y.most = max(y.most, len(y.runs))
+		}
+		y.now += 1e6
+		kept := y.runs[:0]
+		for _, r := range y.runs {
+			if r.ends > y.now {
+				kept = append(kept, r)
+				continue
+			}
+			y.used[r.p.Entry.group.tenant.name] += y.now - r.since
+			y.q.Done(y.now, r.p, y.now-r.since)
+		}
+		y.runs = kept
+	}
+}
+
+// share is a tenant's part of the slot time that all of them used.
+func (y *yard) share(tenant string) float64 {
+	all := int64(0)
+	for _, used := range y.used {
+		all += used
+	}
+	return float64(y.used[tenant]) / float64(all)
+}
+
+func TestATenantGainsNoSlotsBySpreadingOverResources(t *testing.T) {
+	for _, slots := range []int{4, 16, 64} {
+		for _, millis := range []int64{5, 50} {
+			t.Run(fmt.Sprintf("%d slots, tasks of %d ms", slots, millis), func(t *testing.T) {
+				y := newYard(slots)
+				y.endless("b", y.q.AddResource(ResourceConfig{Name: "b"}), millis)
+				for i := range 16 {
+					y.endless("a", y.q.AddResource(ResourceConfig{Name: fmt.Sprint("a", i)}), millis)
+				}
+				y.run(20_000)
+				if s := y.share("a"); s < 0.47 || s > 0.53 {
+					t.Errorf("a tenant on 16 resources has %.3f of the slot time beside one on a single one", s)
+				}
+			})
+		}
+	}
+}
+
+// What is shared is time: a tenant of slow tasks has no more of it than one of quick
+// tasks, on the same resource or on another one.
+func TestSlowTasksTakeNoMoreThanTheirShareOfTheSlots(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		slots, tenants int
+		common         bool
+	}{
+		{"two tenants with a resource each", 16, 2, false},
+		{"two tenants on one resource", 16, 2, true},
+		{"more tenants than slots", 8, 20, false},
+		{"more tenants than slots, on one resource", 8, 20, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			y := newYard(tt.slots)
+			r := y.q.AddResource(ResourceConfig{Name: "common"})
+			for i := range tt.tenants {
+				if !tt.common {
+					r = y.q.AddResource(ResourceConfig{Name: fmt.Sprint(i)})
+				}
+				millis := int64(10)
+				if i%4 == 0 {
+					millis = 400
+				}
+				y.endless(fmt.Sprint(i), r, millis)
+			}
+			y.run(60_000)
+			for i := range tt.tenants {
+				if s := y.share(fmt.Sprint(i)) * float64(tt.tenants); s < 0.7 || s > 1.3 {
+					t.Errorf("tenant %d has %.2f of its share of the slot time", i, s)
+				}
+			}
+		})
+	}
+}
+
+// Calls that hang take all slots while nobody else is there; who comes then has the
+// reserve at once, and its share as soon as calls end.
+func TestWhoComesWhileAllCallsHangIsServed(t *testing.T) {
+	y := newYard(64)
+	y.endless("hangs", y.q.AddResource(ResourceConfig{Name: "hangs"}), 30_000)
+	y.run(1000)
+	if len(y.runs) != 64 {
+		t.Fatalf("%d tasks in flight with nobody else there, want all 64", len(y.runs))
+	}
+	y.endless("quick", y.q.AddResource(ResourceConfig{Name: "quick"}), 2)
+	y.run(1000)
+	if done := y.used["quick"] / 2e6; done < 8*450 {
+		t.Errorf("%d tasks of 2 ms in a second beside calls that hang, want about 8 at a time", done)
+	}
+	if y.most > 72 {
+		t.Errorf("%d tasks in flight, want at most 64 and an eighth", y.most)
+	}
+	y.run(30_000)
+	inFlight := map[string]int{}
+	for _, r := range y.runs {
+		inFlight[r.p.Entry.group.tenant.name]++
+	}
+	if inFlight["hangs"] > 34 {
+		t.Errorf("%v in flight once the first calls have ended, want about a half each", inFlight)
+	}
+}
