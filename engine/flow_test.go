@@ -225,6 +225,27 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 	})
 }
 
+// TestAnOutageFailsNoItem: a call that finds out whether the downstream is back costs
+// its items no attempt.
+func TestAnOutageFailsNoItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &downstream{takes: 100 * time.Millisecond}
+		a := d.action("call")
+		a.Resource.Rate = 100
+		r := start(t, memory(), engine.Options{Partitions: 2, Slots: 16}, action(a))
+		b := submit(t, r, spec(a), numbers(1000))
+		time.Sleep(9 * time.Second)
+		d.failing.Store(true)
+		time.Sleep(10 * time.Minute)
+		d.failing.Store(false)
+		began := time.Now()
+		rep := wait(t, b)
+		if took := time.Since(began); rep.Counts.Done != 1000 || took > time.Minute {
+			t.Errorf("%d of 1,000 done and %d failed, %v after the outage", rep.Counts.Done, rep.Counts.Failed, took)
+		}
+	})
+}
+
 // TestAnItemThatIsNotReadyHoldsUpNoOther: an answer that asks for another attempt is
 // about its item, and no failure of the downstream.
 func TestAnItemThatIsNotReadyHoldsUpNoOther(t *testing.T) {

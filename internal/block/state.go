@@ -22,18 +22,22 @@ type Retry struct {
 	Fails   uint8 // failures of the whole task
 	Crashes uint8 // processes that ended while it ran, at most MaxCrashes
 	Started bool  // marked before its start: it may be running
+	Blamed  bool  // it has failed as a whole where others did not
 	Due     int64 // when the attempt may start, unix nanoseconds
 	Items   Set
 }
 
 // MaxCrashes is the most that Retry.Crashes can hold.
-const MaxCrashes = 127
+const MaxCrashes = 63
 
-// crashes packs Crashes and Started into a byte.
-func (r *Retry) crashes() byte {
+// flags packs Crashes, Started and Blamed into a byte.
+func (r *Retry) flags() byte {
 	b := min(r.Crashes, MaxCrashes) << 1
 	if r.Started {
 		b |= 1
+	}
+	if r.Blamed {
+		b |= 1 << 7
 	}
 	return b
 }
@@ -57,7 +61,7 @@ func (s *State) Append(dst []byte) []byte {
 	due := int64(0)
 	for i := range s.Retries {
 		r := &s.Retries[i]
-		dst = append(dst, r.Step, r.Attempt, r.Fails, r.crashes())
+		dst = append(dst, r.Step, r.Attempt, r.Fails, r.flags())
 		dst = binary.AppendVarint(dst, r.Due-due)
 		dst = r.Items.pack(dst, s.Size)
 		due = r.Due
@@ -93,8 +97,8 @@ func (s *State) retries(r *reader, steps int) {
 	for n := r.upTo(len(r.rest)); n > 0 && !r.bad; n-- {
 		s.Retries = append(s.Retries, Retry{Step: r.byte(), Attempt: r.byte(), Fails: r.byte()})
 		q := &s.Retries[len(s.Retries)-1]
-		crashes := r.byte()
-		q.Crashes, q.Started = crashes>>1, crashes&1 != 0
+		flags := r.byte()
+		q.Crashes, q.Started, q.Blamed = flags>>1&MaxCrashes, flags&1 != 0, flags>>7 != 0
 		due += r.varint()
 		q.Due = due
 		q.Items.unpack(r, s.Size)

@@ -64,10 +64,11 @@ type Ending struct {
 }
 
 // learn takes the end of a task of so many items into account that started at a time.
-func (r *Resource) learn(now, sent int64, items int, x *Ending) {
+// It reports whether the downstream is broken as a whole, as far as is known.
+func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
 	c := r.control
 	if c == nil {
-		return
+		return false
 	}
 	until := int64(0)
 	if x.After > 0 {
@@ -88,6 +89,7 @@ func (r *Resource) learn(now, sent int64, items int, x *Ending) {
 	if !before || !c.freely() {
 		r.wake()
 	}
+	return !c.freely()
 }
 
 // SwitchOff ends flow control of a resource.

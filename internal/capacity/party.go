@@ -223,16 +223,18 @@ func (p *Party) CanTake(now int64, e *sched.Entry) (at int64, ok bool) {
 	return p.queue.Open(now, e)
 }
 
-// Done says that a task ended, and how.
-func (p *Party) Done(now int64, pick sched.Pick, x *Ending) {
+// Done says that a task ended, and how. It reports whether the downstream is broken as
+// a whole: the circuit is not closed, or no call has succeeded yet.
+func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken bool) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	r := pick.Entry.Resource().Gate().(*Resource)
-	r.learn(now, pick.At, pick.Cost, x)
+	broken = r.learn(now, pick.At, pick.Cost, x)
 	p.queue.Done(now, pick, x.Service)
 	if p.left { // nobody asks for the next one after it
 		p.queue.Call()
 	}
+	return broken
 }
 
 // Refund gives the tenant back what it was charged for a task that the downstream refused.

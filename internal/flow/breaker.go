@@ -11,6 +11,10 @@ const (
 	tripCalls   = 20  // in ten seconds
 	quickly     = 2   // seconds in which many calls tell as much as ten
 	quickCalls  = 50
+	tripInARow  = 10 // calls without a success between them
+	// inARowFor is for how long they must have failed, at least: a downstream with many
+	// calls is not left alone because of a moment.
+	inARowFor = second / 2
 	probeShare  = 1. / 3 // of failures
 
 	firstOpen = time.Second
@@ -47,8 +51,8 @@ type BreakerState struct {
 }
 
 // Breaker stops calling a downstream that fails. It opens when half of the calls
-// of ten seconds failed, of twenty at least, or of two seconds, of fifty at least,
-// for one second at first and up to ten; then 1, 2, 4 and 8 tasks at a time find
+// of ten seconds failed, of twenty at least, or of two seconds, of fifty at least, or
+// ten in a row, over half a second at least: for one second at first and up to ten; then 1, 2, 4 and 8 tasks at a time find
 // out whether it is over. It opens again once a third of them have failed, so a
 // downstream that always fails a little is not locked out.
 //
@@ -62,6 +66,8 @@ type Breaker struct {
 	unproven bool  // no task has succeeded, and one has to before many may start
 	first    int64 // when the first of those tasks that are in flight started
 	proven   bool  // a task has succeeded
+	inARow   int   // calls that failed since the last success
+	rowFrom  int64 // when the first of them ended
 	opened   int   // times in a row
 	closedAt int64 // 0: never opened
 	manual   bool
@@ -181,9 +187,13 @@ func (b *Breaker) count(now int64, failed bool) {
 	}
 	x.calls++
 	if !failed {
+		b.inARow = 0
 		return
 	}
 	x.fail++
+	if b.inARow++; b.inARow == 1 {
+		b.rowFrom = now
+	}
 	if b.manual {
 		return
 	}
@@ -197,13 +207,17 @@ func (b *Breaker) count(now int64, failed bool) {
 		span, least = tripBuckets, tripCalls
 		calls, fail = b.recent(s, span)
 	}
+	what := fmt.Sprintf("%d of %d calls of the last %d s failed", fail, calls, span)
 	if !trips(calls, fail, least) {
-		return
+		if b.inARow < tripInARow || now-b.rowFrom < inARowFor {
+			return
+		}
+		what = fmt.Sprintf("%d calls in a row failed", b.inARow)
 	}
 	if b.closedAt != 0 && now-b.closedAt > calmAfter {
 		b.opened = 0
 	}
-	b.open(now, Failing, fmt.Sprintf("%d of %d calls of the last %d s failed", fail, calls, span))
+	b.open(now, Failing, what)
 }
 
 func trips(calls, fail, least int) bool {
@@ -259,7 +273,7 @@ func (b *Breaker) probed(now int64, failed bool) {
 }
 
 func (b *Breaker) close(now int64, why Reason, text string) {
-	b.buckets = [tripBuckets]bucket{}
+	b.buckets, b.inARow = [tripBuckets]bucket{}, 0
 	b.closedAt, b.reopened = now, true
 	b.state = BreakerState{Phase: Closed, Reason: why, Text: text}
 }
@@ -288,7 +302,7 @@ func (b *Breaker) Release(now int64) {
 		b.state = BreakerState{Phase: Open, Reason: ByHand, Until: now, Text: "open by hand until now: a task will find out how it is."}
 		return
 	}
-	b.buckets = [tripBuckets]bucket{}
+	b.buckets, b.inARow = [tripBuckets]bucket{}, 0
 	b.state = BreakerState{Phase: Closed, Reason: Working, Text: "closed: no longer by hand."}
 }
 

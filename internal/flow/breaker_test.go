@@ -28,14 +28,16 @@ func TestBreakerOpensOnFailures(t *testing.T) {
 		play func(b *Breaker, now int64)
 		want Phase
 	}{
-		{"19 failures are too few", func(b *Breaker, now int64) { calls(b, now, s, 19, all) }, Closed},
-		{"20 failures", func(b *Breaker, now int64) { calls(b, now, s, 20, all) }, Open},
+		{"19 failures are too few for a moment", func(b *Breaker, now int64) { calls(b, now, 400*ms, 19, all) }, Closed},
+		{"20 failures", func(b *Breaker, now int64) { calls(b, now, 400*ms, 20, all) }, Open},
+		{"9 failures in a row", func(b *Breaker, now int64) { calls(b, now, 9*s, 9, all) }, Closed},
+		{"10 failures in a row, however slowly", func(b *Breaker, now int64) { calls(b, now, 100*s, 10, all) }, Open},
 		{"half of many", func(b *Breaker, now int64) { calls(b, now, 5*s, 1000, every(2)) }, Open},
 		{"a third of many", func(b *Breaker, now int64) { calls(b, now, 60*s, 1000, every(3)) }, Closed},
-		{"20 failures in a minute", func(b *Breaker, now int64) { calls(b, now, 60*s, 20, all) }, Closed},
-		{"20 failures among successes before", func(b *Breaker, now int64) { calls(b, calls(b, now, s, 100, none), s, 20, all) }, Closed},
+		{"20 failures in a minute", func(b *Breaker, now int64) { calls(b, now, 120*s, 40, every(2)) }, Closed},
+		{"20 failures after successes", func(b *Breaker, now int64) { calls(b, calls(b, now, s, 100, none), 400*ms, 20, all) }, Closed},
 		{"two bad seconds after many good ones", func(b *Breaker, now int64) { calls(b, calls(b, now, 8*s, 8000, none), 2*s, 2000, all) }, Open},
-		{"a bad second long ago", func(b *Breaker, now int64) { calls(b, calls(b, now, s, 15, all)+20*s, s, 15, all) }, Closed},
+		{"a bad second long ago", func(b *Breaker, now int64) { calls(b, calls(b, calls(b, now, 400*ms, 15, all), s, 1, none)+20*s, 400*ms, 15, all) }, Closed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := NewBreaker(1)
@@ -51,7 +53,7 @@ func TestBreakerOpensOnFailures(t *testing.T) {
 func opened(t *testing.T) (*Breaker, int64) {
 	t.Helper()
 	b := NewBreaker(7)
-	now := calls(b, at0, s, 20, all)
+	now := calls(b, at0, 400*ms, 20, all)
 	st := b.State()
 	if wait := st.Until - now; st.Phase != Open || st.Reason != Failing || wait < 800*ms || wait > 1200*ms {
 		t.Fatalf("after 20 failures: %+v, want it open for a second, give or take a fifth", st)
@@ -100,7 +102,7 @@ func TestHalfOpenBreakerComesBackInSteps(t *testing.T) {
 	if !b.Reopened() || b.Reopened() {
 		t.Error("want to be told once that it is in use again")
 	}
-	if calls(b, now, s, 19, all); b.State().Phase != Closed {
+	if calls(b, now, 400*ms, 19, all); b.State().Phase != Closed {
 		t.Error("failures from before the opening still count")
 	}
 }

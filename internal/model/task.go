@@ -69,7 +69,7 @@ func (s *step) cut(m *machine, items int) again {
 // finish applies what came of a task.
 func (m *machine) finish(t *task) {
 	s := t.step
-	s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
+	broken := s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
 	s.lane.part.stirred = true
 	s.flying -= int64(t.items)
 	s.lane.ended(t.took, t.how)
@@ -84,7 +84,7 @@ func (m *machine) finish(t *task) {
 		s.lane.part.queue.Refund(m.clock(), t.pick)
 		s.wait(m, t.again, time.Duration(s.lane.res.Downstream.RetryAfter))
 	case failed:
-		s.fail(m, t.again)
+		s.fail(m, t.again, broken)
 	}
 	for _, later := range s.steps[s.no+1:] {
 		later.gather(m) // what it waits for may not come any more
@@ -134,11 +134,13 @@ func (s *step) flush(items int64) {
 
 // fail decides about a call that failed as a whole: from the second time on it is
 // tried in halves, so that one poisonous item would end up alone; until then such
-// failures cost no attempt. This is what a partition does.
-func (s *step) fail(m *machine, a again) {
+// failures cost no attempt. Nor do those while the downstream is broken. This is what
+// a partition does.
+func (s *step) fail(m *machine, a again, broken bool) {
 	backoff := s.lane.res.backoff()
 	delay, more := retry.Decide(backoff, a.attempt, 0, m.resources[s.lane.res.no].backoffs.Float64())
-	if !more && (a.items == 1 || backoff.MaxAttempts == 1) {
+	free := broken && backoff.MaxAttempts > 1
+	if !more && !free && (a.items == 1 || backoff.MaxAttempts == 1) {
 		s.bulk.failed += int64(a.items)
 		return
 	}
@@ -146,7 +148,7 @@ func (s *step) fail(m *machine, a again) {
 	if !more {
 		delay = retry.Delay(backoff, max(a.fails, a.attempt), 0.5)
 	}
-	if a.items == 1 || a.fails <= 2 {
+	if !free && (a.items == 1 || a.fails <= 2) {
 		a.attempt = min(a.attempt+1, backoff.MaxAttempts)
 	}
 	if a.items == 1 || a.fails < 2 {

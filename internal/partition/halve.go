@@ -18,7 +18,6 @@ func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration)
 	s, n := t.at, len(t.Items)
 	slow := max(after, m.delay(s, max(next.fails, t.Attempt)))
 	next.soon = max(after, m.delay(s, 1)/hasten)
-	next.failed = now
 	healthy := s.lane.healthy > t.failed()
 	first, second := next, next
 	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
@@ -52,6 +51,13 @@ func (t *Task) failed() int64 {
 	}
 	return t.retry.failed
 }
+
+// unlike reports whether r has failed as a whole, and a task that was started later
+// has not: it is not the resource that fails.
+func (r *retryTask) unlike() bool { return r.failed != 0 && r.at.lane.well > r.failed }
+
+// blamed reports whether the task is known to fail where others do not.
+func (t *Task) blamed() bool { return t.retry != nil && t.retry.blamed }
 
 // proveHealthy takes note that a task of the lane has ended with answers for its
 // items: halves that wait for the resource to recover wait no longer.

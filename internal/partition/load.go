@@ -201,7 +201,7 @@ func (m *Machine) loadRetries(now int64, l *live) {
 	for _, row := range l.state.Retries {
 		items := row.Items
 		r := &retryTask{
-			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0, due: row.Due,
+			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0, blamed: row.Blamed, due: row.Due,
 		}
 		if planted.Is(planted.DeathCostsAttempt) {
 			r.attempt++

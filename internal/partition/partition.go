@@ -106,6 +106,7 @@ type resource struct {
 	waiting int64 // items with a due time
 	counts  laneCounts
 	healthy int64        // when a task last ended with answers for its items
+	well    int64        // when the newest task started that the downstream did
 	halves  []*retryTask // that wait for the resource to be well again
 }
 

@@ -50,7 +50,10 @@ func (m *Machine) Result(now int64, r *Result) {
 	s, l, b := t.at, t.l, t.at.bulk
 	n := len(t.Items)
 	ending := r.ending()
-	m.queue.Done(now, t.pick, &ending)
+	if t.blamed() && ending.Failed {
+		ending.Silent = true // it says nothing of the downstream that it fails again
+	}
+	broken := m.queue.Done(now, t.pick, &ending)
 	m.inFlight--
 	b.inFlight -= int64(n)
 	l.steps[s.no].flying -= n
@@ -70,10 +73,13 @@ func (m *Machine) Result(now int64, r *Result) {
 	if !v.uncalled {
 		b.record(s.no, r.Service)
 	}
+	if !v.uncalled && !v.failed {
+		s.lane.well = max(s.lane.well, t.started)
+	}
 	failed := b.status.Failed
 	m.noteCall(now, t, &v)
 	if r.Failure != nil {
-		m.taskFailed(now, t, r.Failure)
+		m.taskFailed(now, t, r.Failure, broken)
 	} else {
 		m.itemsEnded(now, t, r.Outcomes)
 	}
@@ -240,8 +246,10 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 
 // taskFailed applies the failure of a whole task. From the second failure on the
 // task is halved each time, so that one poisonous item ends up alone and its
-// neighbours get through; until then such failures cost no attempt.
-func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
+// neighbours get through; until then such failures cost no attempt. Nor do they while
+// the downstream is broken, but for items that failed while it was not: however long
+// that takes, no item fails because of it.
+func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	s := t.at
 	if planted.Is(planted.TimeoutForgotten) && f.Code == "timeout" {
 		return
@@ -255,7 +263,8 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
 	most := s.def.Retry.MaxAttempts
-	if t.Attempt >= most && (n == 1 || most == 1) {
+	free := broken && !f.Ours && !t.blamed() && most > 1
+	if t.Attempt >= most && (n == 1 || most == 1) && !free {
 		for _, item := range t.Items {
 			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
 		}
@@ -263,8 +272,9 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure) {
 	}
 	counts.Retries += int64(n)
 	fails := t.fails() + 1
-	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true}
-	if n > 1 && fails > 2 {
+	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true, failed: now}
+	next.blamed = t.retry != nil && (t.retry.blamed || t.retry.unlike())
+	if free || n > 1 && fails > 2 {
 		next.attempt = t.Attempt
 	}
 	if n == 1 || fails < 2 {
@@ -298,7 +308,11 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	case hard:
 		m.queue.CloseUntil(now, s.lane.lane, now+int64(delay))
 	}
-	m.schedule(now, &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, fails: t.fails(), failing: f.Misconfigured}, delay)
+	next := &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, failing: f.Misconfigured}
+	if t.retry != nil {
+		next.fails, next.failed, next.blamed = t.retry.fails, t.retry.failed, t.retry.blamed
+	}
+	m.schedule(now, next, delay)
 }
 
 func (t *Task) fails() int {

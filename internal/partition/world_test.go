@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/flow"
 )
 
@@ -76,6 +77,9 @@ func (w *world) run(until time.Duration) {
 			w.steer = w.now + int64(flow.Window)
 		}
 	}
+	w.m.Stop()
+	w.settle()
+	w.m.Proceed()
 }
 
 // counts is what became of a bulk action, as it is stored.
@@ -117,5 +121,57 @@ func TestAnItemThatIsNotReadyIsNoTroubleOfItsEndpoint(t *testing.T) {
 	}
 	if failed > 0 {
 		t.Errorf("scaling sees %d failed tasks, want none", failed)
+	}
+}
+
+// TestAnOutageFailsNoItem: calls that find out whether it is over cost no attempt.
+func TestAnOutageFailsNoItem(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		def      weir.Step
+		items    int64
+		from, to time.Duration
+	}{
+		{"a minute", weir.Step{BatchSize: 10, Resource: weir.Resource{Rate: 100}}, 2000, 5 * time.Second, 65 * time.Second},
+		{"minutes, item by item", weir.Step{BatchSize: 1, Resource: weir.Resource{Rate: 50}}, 1000, 5 * time.Second, 155 * time.Second},
+		{"an hour, without a rate", weir.Step{BatchSize: 10}, 5000, 2 * time.Second, time.Hour},
+		{"an hour, few items", weir.Step{BatchSize: 1, Resource: weir.Resource{Concurrency: 2}}, 80, 2 * time.Second, time.Hour},
+		{"an hour, two attempts", weir.Step{BatchSize: 5, Resource: weir.Resource{Rate: 100}, Retry: weir.Backoff{MaxAttempts: 2}}, 1000, 2 * time.Second, time.Hour},
+		{"an hour at one a second", weir.Step{BatchSize: 1, Resource: weir.Resource{Rate: 1}}, 100, 5 * time.Second, time.Hour},
+		{"before the first success", weir.Step{BatchSize: 10, Remote: true}, 30, 0, 20 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, tt.def, tt.items)
+			w.answer = func(t *Task, r *Result) {
+				if at := w.since(); at >= tt.from && at < tt.to {
+					r.Failure = &Failure{Code: "http_500"}
+				}
+			}
+			w.run(tt.to + 5*time.Minute)
+			w.ended("A", tt.to+3*time.Minute, 0)
+		})
+	}
+}
+
+// TestWhatFailsWhereOthersDoNotIsNoOutage: at the end only items are left that fail
+// each time. They are not taken for an outage, which would last for ever.
+func TestWhatFailsWhereOthersDoNotIsNoOutage(t *testing.T) {
+	for _, batch := range []int{1, 10} {
+		w := newWorld(t, weir.Step{BatchSize: batch, Resource: weir.Resource{Rate: 500}}, 5000)
+		w.answer = func(t *Task, r *Result) {
+			for _, item := range t.Items {
+				if item%100 == 99 {
+					r.Failure = &Failure{Code: "http_500"}
+				}
+			}
+		}
+		w.run(5 * time.Minute)
+		want := int64(0)
+		for i := range int64(5000) {
+			if i%block.Size%100 == 99 {
+				want++
+			}
+		}
+		w.ended("A", 3*time.Minute, want)
 	}
 }
