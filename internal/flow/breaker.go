@@ -14,8 +14,8 @@ const (
 	tripInARow  = 10 // calls without a success between them
 	// inARowFor is for how long they must have failed, at least: a downstream with many
 	// calls is not left alone because of a moment.
-	inARowFor = second / 2
-	probeShare  = 1. / 3 // of failures
+	inARowFor  = second / 2
+	probeShare = 1. / 3 // of failures
 
 	firstOpen = time.Second
 	// longestOpen keeps the way back short: a probe is one task for each node, which

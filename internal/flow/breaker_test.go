@@ -37,7 +37,9 @@ func TestBreakerOpensOnFailures(t *testing.T) {
 		{"20 failures in a minute", func(b *Breaker, now int64) { calls(b, now, 120*s, 40, every(2)) }, Closed},
 		{"20 failures after successes", func(b *Breaker, now int64) { calls(b, calls(b, now, s, 100, none), 400*ms, 20, all) }, Closed},
 		{"two bad seconds after many good ones", func(b *Breaker, now int64) { calls(b, calls(b, now, 8*s, 8000, none), 2*s, 2000, all) }, Open},
-		{"a bad second long ago", func(b *Breaker, now int64) { calls(b, calls(b, calls(b, now, 400*ms, 15, all), s, 1, none)+20*s, 400*ms, 15, all) }, Closed},
+		{"a bad second long ago", func(b *Breaker, now int64) {
+			calls(b, calls(b, calls(b, now, 400*ms, 15, all), s, 1, none)+20*s, 400*ms, 15, all)
+		}, Closed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := NewBreaker(1)

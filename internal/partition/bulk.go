@@ -90,6 +90,7 @@ type step struct {
 	marking *retryTask            // is being marked; nil: none is
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is
 	calls   calls                 // how they went, in this partition
+	room    room                  // how many items at once the downstream takes
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {

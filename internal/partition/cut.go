@@ -209,13 +209,13 @@ func (s *step) size() int {
 	case s.crowded():
 		return 0
 	case s.marked != nil:
-		return min(s.chunk, len(s.marked.items))
+		return min(s.most(), len(s.marked.items))
 	case s.retryNext():
-		return min(s.chunk, len(s.retries[0].items))
+		return min(s.most(), len(s.retries[0].items))
 	case s.ready.len() > 0:
-		return min(s.chunk, s.ready.first().l.steps[s.no].ready.Len())
+		return min(s.most(), s.ready.first().l.steps[s.no].ready.Len())
 	case s.first() && s.bulk.unopened() > 0:
-		return min(s.chunk, s.bulk.spec.BlockSize(s.bulk.cursor))
+		return min(s.most(), s.bulk.spec.BlockSize(s.bulk.cursor))
 	}
 	return 0
 }

@@ -63,6 +63,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	v := r.verdict()
 	if r.Failure == nil && !v.uncalled {
 		m.proveHealthy(now, s.lane)
+		s.room.passed(now, n, s.chunk)
 	}
 	l.survived(t.Items)
 	m.endTrial(t.retry)
@@ -286,7 +287,9 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 }
 
 // taskRefused sends a whole task to waiting, at no cost to it. If the downstream
-// refuses most of what it gets, its gate closes until the time it named.
+// refuses most of what it gets, its gate closes until the time it named. A task that
+// is refused again, although nothing else has passed meanwhile, may be more than the
+// downstream ever takes at once: tasks of the step are smaller from then on.
 func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	s := t.at
 	delay := f.After
@@ -311,6 +314,12 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	next := &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, failing: f.Misconfigured}
 	if t.retry != nil {
 		next.fails, next.failed, next.blamed = t.retry.fails, t.retry.failed, t.retry.blamed
+	}
+	if f.Refused {
+		next.turned = now
+		if t.refusedAlone(f.OfTenant) && s.room.shrink(now, len(t.Items)) {
+			m.offer(now, s)
+		}
 	}
 	m.schedule(now, next, delay)
 }

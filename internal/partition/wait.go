@@ -30,6 +30,7 @@ type retryTask struct {
 
 	soon   time.Duration // how long a half waits if its resource is well
 	failed int64         // when the whole task failed last
+	turned int64         // when the whole task was refused last
 
 	// Only while a result is applied: what decides how long it waits.
 	after   time.Duration
@@ -180,7 +181,7 @@ func (s *step) join() {
 	for len(s.retries) > 1 {
 		a := s.retries.Pop()
 		b := s.retries[0] // in a statement of its own: only then is it read after the pop
-		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.chunk
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.most()
 		if fits {
 			s.retries.Pop()
 			a.items = append(a.items, b.items...)

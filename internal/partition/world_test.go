@@ -17,7 +17,7 @@ type world struct {
 	answer func(t *Task, r *Result) // r says that all is done
 	steer  int64
 	flying []callEnd // in the order of their ends
-	calls  []callAt // all that were made
+	calls  []callAt  // all that were made
 }
 
 type callEnd struct {
@@ -173,5 +173,72 @@ func TestWhatFailsWhereOthersDoNotIsNoOutage(t *testing.T) {
 			}
 		}
 		w.ended("A", 3*time.Minute, want)
+	}
+}
+
+// bucket takes some items at once and as many a second as it says, and refuses
+// a call that has more items than are left.
+type bucket struct {
+	burst, rate float64
+	left        float64
+	at          time.Duration
+}
+
+func (b *bucket) take(at time.Duration, n int) bool {
+	b.left = min(b.burst, b.left+b.rate*(at-b.at).Seconds())
+	b.at = at
+	if float64(n) > b.left {
+		return false
+	}
+	b.left -= float64(n)
+	return true
+}
+
+// TestABatchThatIsTooLargeForItsDownstreamGetsThrough: it takes 20 items at once, and a
+// batch of 100 was refused for ever.
+func TestABatchThatIsTooLargeForItsDownstreamGetsThrough(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		f     Failure
+		items int64
+		other bool // another bulk action gets through all the time
+	}{
+		{"one batch", Failure{Code: "refused", Refused: true}, 100, false},
+		{"many batches", Failure{Code: "refused", Refused: true}, 1000, false},
+		{"with a time", Failure{Code: "refused", Refused: true, After: 2 * time.Second}, 200, false},
+		{"by a limit of the tenant", Failure{Code: "refused", Refused: true, OfTenant: true}, 200, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, weir.Step{BatchSize: 100}, tt.items)
+			limit := &bucket{burst: 20, rate: 100}
+			w.answer = func(t *Task, r *Result) {
+				if t.Tenant == "t" && !limit.take(w.since(), len(t.Items)) {
+					r.Failure = &tt.f
+				}
+			}
+			if tt.other {
+				w.message(envelope{Created: &Created{ID: "B", Tenant: "u", Chain: "c", Steps: []string{"a"}, Items: 400_000, Submitted: w.now}})
+			}
+			w.run(2 * time.Minute)
+			if s := w.counts("A"); w.m.bulks["A"] != nil || s.Done != tt.items || s.Steps[0].Attempts != tt.items {
+				t.Errorf("after %v: %d of %d done, %d attempts", w.since(), s.Done, tt.items, s.Steps[0].Attempts)
+			}
+		})
+	}
+}
+
+// TestTasksAreFullAgainAfterEverythingWasRefused: that a downstream took nothing for a
+// while says nothing of the size of its tasks.
+func TestTasksAreFullAgainAfterEverythingWasRefused(t *testing.T) {
+	w := newWorld(t, weir.Step{BatchSize: 100}, 200_000)
+	w.answer = func(t *Task, r *Result) {
+		if w.since() < time.Minute {
+			r.Failure = tooBusy
+		}
+	}
+	w.run(10 * time.Minute)
+	w.ended("A", 4*time.Minute, 0)
+	if n := len(w.calls); n > 2200 {
+		t.Errorf("%d calls, want about 2,000", n)
 	}
 }
