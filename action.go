@@ -85,7 +85,12 @@ type Step struct {
 	Undo Handler
 	// Input makes the JSON that an endpoint is sent for an item; nil: its data as it is.
 	Input func(*TaskItem) ([]byte, error)
-	// Needs names the earlier steps whose answers Handle looks at by [Task.Output].
+	// Filter ends the items that need no call, before any limit counts them. It gives those
+	// an outcome, Done, Failed or LeftOut, and leaves the others alone; it sees data and
+	// [Task.Output] of up to a block of items, and must say the same whenever it is asked.
+	// If it fails, all items are called. nil: there is a call for every item.
+	Filter Handler
+	// Needs names the earlier steps whose answers Handle and Filter look at by [Task.Output].
 	Needs []string
 }
 

@@ -52,6 +52,10 @@ func (r *run) work() {
 		r.unprepared(err)
 		return
 	}
+	if r.cut.Filter {
+		execute.Run(&r.ctx, r.cut.Step.Filter, &r.task, r.finish)
+		return
+	}
 	if err := r.mayCall(time.Now()); err != nil { // the process was held up before the task could start
 		r.uncalled = true
 		r.finish(&weir.RefusedError{After: time.Second, Err: err})
@@ -129,7 +133,7 @@ func (r *run) prepare() error {
 	missing := false
 	for i, at := range t.Items {
 		it := weir.TaskItem{No: t.Base + int64(at), ID: items.ID(int(at)), Data: items.Data(int(at))}
-		if t.StepNo > 0 {
+		if t.StepNo > 0 && !t.Filter {
 			it.Previous = t.Previous[i]
 			missing = missing || it.Previous == nil
 		}
@@ -147,7 +151,7 @@ func (r *run) prepare() error {
 // action, and what steps before the last one answered.
 func (r *run) prepareMore() (err error) {
 	t, p, k := r.cut, r.part, &r.task
-	if t.KeysOf != "" {
+	if t.KeysOf != "" && !t.Filter {
 		k.KeysOf = t.KeysOf
 		if k.KeyNos, err = p.engine.keys(&r.ctx, p.no, t); err != nil {
 			return err
@@ -162,7 +166,9 @@ func (r *run) prepareMore() (err error) {
 // ended takes the result of a task into the machine.
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
-	p.tally.task(r)
+	if !r.cut.Filter {
+		p.tally.task(r)
+	}
 	p.machine.Result(now, &r.result)
 }
 

@@ -217,7 +217,9 @@ func (p *part) takeCensus(now int64) {
 		}
 	})
 	for _, r := range p.running {
-		c.tasks[r.cut.Step.Action]++
+		if !r.cut.Filter {
+			c.tasks[r.cut.Step.Action]++
+		}
 	}
 	c.next = now + 100*int64(time.Since(began))
 	seen := *c // its maps are made anew by the next look

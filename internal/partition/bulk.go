@@ -91,6 +91,7 @@ type step struct {
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is
 	calls   calls                 // how they went, in this partition
 	room    room                  // how many items at once the downstream takes
+	filter  *filter               // nil: it has none
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
@@ -136,6 +137,9 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	for i, def := range defs {
 		lane := m.laneOf(now, &def)
 		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
+		if def.Filter != nil {
+			s.filter = &filter{}
+		}
 		s.setPace(now, b)
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i, s)
 		lane.chunk = max(lane.chunk, s.chunk)

@@ -221,7 +221,7 @@ func (m *Machine) arrivals(now int64, l *live) {
 		if n == 0 {
 			continue
 		}
-		at.ready.Or(&at.sealed)
+		l.ready(no, &at.sealed)
 		at.sealed.AndNot(&at.sealed)
 		l.bulk.steps[no].coming -= int64(n)
 		m.arrive(now, l.bulk.steps[no], l, n)

@@ -29,6 +29,7 @@ type Task struct {
 	Names     []string    // of all steps
 	KeysOf    weir.BulkID // whose idempotency keys the items have; empty: Bulk's
 	Shards    []int       // partitions that share the bulk action, the home first; nil: it is this one's alone
+	Filter    bool        // no call: the step's filter looks at the items, of which there may be a whole block
 
 	at      *step
 	l       *live
@@ -76,8 +77,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 func (m *Machine) launch(now int64, t *Task) {
 	s, n, b := t.at, len(t.Items), t.at.bulk
 	must(n == t.pick.Cost, "cut %d items where %d were picked", n, t.pick.Cost)
-	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
-	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
+	t.describe()
 	b.inFlight += int64(n)
 	s.spend(now, n)
 	t.l.steps[s.no].flying += n
@@ -86,6 +86,13 @@ func (m *Machine) launch(now int64, t *Task) {
 	if s.no > 0 && !planted.Is(planted.RoomUnnoticed) {
 		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
 	}
+}
+
+// describe says of which step, block and bulk action the task is.
+func (t *Task) describe() {
+	s, b := t.at, t.at.bulk
+	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
+	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
 }
 
 // popRetry takes the first retry that is due off the step, or n items of it.
@@ -120,15 +127,21 @@ func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
 // readyBlock is the block from which the step is cut next.
 func (m *Machine) readyBlock(s *step) *live {
 	if s.ready.len() == 0 {
-		l := m.open(s.bulk)
-		if s.bulk.shard != nil {
-			m.openedOf(s.bulk)
-		}
-		s.queued += int64(l.left)
+		l := m.openNext(s)
 		l.steps[s.no].queued = inReady
 		s.ready.push(queued{l: l})
 	}
 	return s.ready.first().l
+}
+
+// openNext opens the next block at the first step.
+func (m *Machine) openNext(s *step) *live {
+	l := m.open(s.bulk)
+	if s.bulk.shard != nil {
+		m.openedOf(s.bulk)
+	}
+	s.queued += int64(l.left)
+	return l
 }
 
 // takeReady appends up to n items of a task to dst, and takes the block off the
@@ -178,6 +191,7 @@ func (m *Machine) offer(now int64, s *step) {
 		m.wantMark(s)
 	}
 	m.queue.Update(now, s.entry, head, backlog-int64(head))
+	m.wantFilter(s)
 }
 
 func (m *Machine) offerAll(now int64, b *bulk) {
@@ -214,7 +228,7 @@ func (s *step) size() int {
 		return min(s.most(), len(s.retries[0].items))
 	case s.ready.len() > 0:
 		return min(s.most(), s.ready.first().l.steps[s.no].ready.Len())
-	case s.first() && s.bulk.unopened() > 0:
+	case s.opens():
 		return min(s.most(), s.bulk.spec.BlockSize(s.bulk.cursor))
 	}
 	return 0
@@ -224,34 +238,45 @@ func (s *step) size() int {
 // has succeeded, other items go first: one that makes its batch fail must not keep
 // them from showing that the endpoint works.
 func (s *step) retryNext() bool {
-	fresh := s.ready.len() > 0 || s.first() && s.bulk.unopened() > 0
+	fresh := s.ready.len() > 0 || s.opens()
 	return len(s.retries) > 0 && (s.calls.Succeeded || !fresh)
 }
+
+// opens reports whether the next task can be cut from a block that is not open yet.
+func (s *step) opens() bool { return s.first() && s.filter == nil && s.bulk.unopened() > 0 }
 
 // first reports whether the bulk action's items start at this step.
 func (s *step) first() bool { return s.no == s.bulk.spec.FirstStep }
 
 // crowded reports whether the next step has so much to do that more would only
-// fill memory: two seconds of its rate, or 64 batches where it has none.
+// fill memory: two seconds of its rate, or 64 batches where it has none; see bound.
 func (s *step) crowded() bool {
 	if s.no+1 >= len(s.bulk.steps) {
 		return false
 	}
 	next := s.bulk.steps[s.no+1]
-	room := int64(64 * next.def.BatchSize)
-	if r := next.lane.limits.Rate; r > 0 {
-		room = max(int64(4*next.chunk), int64(2*r))
+	return next.queued+next.coming > next.bound()
+}
+
+// bound is how many items the step is to have ready at most.
+func (s *step) bound() int64 {
+	if r := s.lane.limits.Rate; r > 0 {
+		return max(int64(4*s.chunk), int64(2*r))
 	}
-	return next.queued+next.coming > room
+	return int64(64 * s.def.BatchSize)
 }
 
 // arrive makes items of a block ready at a step, now that their way here is durable.
 func (m *Machine) arrive(now int64, s *step, l *live, n int) {
 	s.queued += int64(n)
-	if !s.first() {
-		s.arrived(int64(n))
+	if s.filter != nil {
+		s.queueFilter(l, n)
+	} else {
+		if !s.first() {
+			s.arrived(int64(n))
+		}
+		m.place(now, s, l)
 	}
-	m.place(now, s, l)
 	m.offer(now, s)
 }
 

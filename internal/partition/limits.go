@@ -43,6 +43,7 @@ func (m *Machine) Reweigh(now int64) {
 		if moved[name] {
 			m.touch(b) // so that it shows what it waits on
 		}
+		m.wantFilters(b) // those of a paused tenant do not run
 	}
 }
 

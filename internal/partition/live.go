@@ -28,6 +28,7 @@ type stepSets struct {
 	sealed block.Set // succeeded at the step before, in the commit under way
 	flying int       // items in flight
 	queued place     // which queue of the step holds the block
+	unseen *unseen   // by the step's filter; nil: none, or it has no filter
 }
 
 type place uint8
@@ -100,12 +101,12 @@ func (m *Machine) take(l *live, item uint16) []byte {
 func (l *live) upstream(no int) bool {
 	for s := range l.steps[:no] {
 		at := &l.steps[s]
-		if at.flying > 0 || !at.ready.Empty() || !at.coming.Empty() || !at.sealed.Empty() {
+		if at.flying > 0 || !at.ready.Empty() || !at.coming.Empty() || !at.sealed.Empty() || at.unseen.pending() {
 			return true
 		}
 	}
 	at := &l.steps[no]
-	return !at.coming.Empty() || !at.sealed.Empty()
+	return !at.coming.Empty() || !at.sealed.Empty() || at.unseen.pending()
 }
 
 // queue is a first-in, first-out list of blocks.

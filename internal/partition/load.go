@@ -192,6 +192,7 @@ func (l *live) restore() {
 func (m *Machine) readyAgain(now int64, l *live) {
 	for no := range l.steps {
 		if n := l.steps[no].ready.Len(); n > 0 {
+			l.lookFirst(no)
 			m.arrive(now, l.bulk.steps[no], l, n)
 		}
 	}

@@ -224,6 +224,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.ForgivenEnded = b.ended()
 	b.forgiveCalls()
 	m.queue.ResumeGroup(now, b.group)
+	m.wantFilters(b)
 	m.judgeCanary(now, b)
 }
 

@@ -123,5 +123,8 @@ func (m *Machine) stepDue(now int64, s *step) {
 	if now >= s.held {
 		s.held = 0
 	}
+	if s.filter != nil && now >= s.filter.after {
+		s.filter.after = 0
+	}
 	m.offer(now, s)
 }

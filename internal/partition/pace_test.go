@@ -1,7 +1,9 @@
 package partition
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +19,8 @@ type flight struct {
 }
 
 // play runs the machine until nothing is left to do: calls take a time, commits are
-// confirmed at once, and the loop wakes up late by up to late. Each start is told.
+// confirmed at once, and the loop wakes up late by up to late. Each call is told. A
+// filter takes a millisecond.
 func (b *bench) play(took, late time.Duration, started func(now int64, t *Task)) {
 	b.t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -25,9 +28,14 @@ func (b *bench) play(took, late time.Duration, started func(now int64, t *Task))
 	for len(b.m.bulks) > 0 {
 		do := b.m.Advance(b.now)
 		for _, task := range do.Start {
+			if task.Filter {
+				flying = append(flying, flight{task, b.now + 1e6})
+				continue
+			}
 			started(b.now, task)
 			flying = append(flying, flight{task, b.now + int64(took)})
 		}
+		slices.SortStableFunc(flying, func(a, b flight) int { return cmp.Compare(a.ends, b.ends) })
 		if b.flying = do.Commit; b.flying != nil {
 			b.commit()
 			continue
@@ -41,10 +49,16 @@ func (b *bench) play(took, late time.Duration, started func(now int64, t *Task))
 		}
 		b.now = max(b.now, wake) + r.Int64N(int64(late))
 		for len(flying) > 0 && flying[0].ends <= b.now {
-			b.m.Result(b.now, &Result{Task: flying[0].task, Outcomes: b.allDone(flying[0].task), Service: int64(took)})
+			task := flying[0].task
+			outcomes := b.allDone(task)
+			if task.Filter {
+				outcomes = filterOf(task)
+			}
+			b.m.Result(b.now, &Result{Task: task, Outcomes: outcomes, Service: int64(took)})
 			flying = flying[1:]
 		}
 	}
+	b.settle()
 }
 
 func TestABulkActionReachesItsOwnRateAndNeverExceedsIt(t *testing.T) {

@@ -82,6 +82,8 @@ type Machine struct {
 	effects     Effects
 	tenure      tenure
 	wants       []*step // whose next task has to be marked
+	filters     []*step // whose filter has something to look at
+	filtering   bool    // one does
 	suspects    []*retryTask
 	condemned   []*retryTask // found guilty, until all is loaded
 	guilty      []Guilty
@@ -159,6 +161,7 @@ func (m *Machine) Advance(now int64) *Effects {
 	e.Removed, m.removals = m.removals, 0
 	m.beginTenure()
 	e.Start = m.start(now, m.tryTrial(now, e.Start[:0]))
+	e.Start = m.startFilter(now, e.Start)
 	m.markAll(now) // also what became the next task by a start
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.queue.Wake() // also if nothing of this machine may start: it picks for others, too
@@ -231,6 +234,9 @@ func (m *Machine) Leave(now int64) {
 // Abandon gives back what a task holds that has ended after the machine left. It may
 // be called by any goroutine.
 func (m *Machine) Abandon(now int64, t *Task) {
+	if t.Filter {
+		return
+	}
 	m.queue.Done(now, t.pick, &capacity.Ending{Silent: true, Service: now - t.pick.At})
 }
 

@@ -47,6 +47,10 @@ const (
 // Result applies the result of a task.
 func (m *Machine) Result(now int64, r *Result) {
 	t := r.Task
+	if t.Filter {
+		m.filtered(now, r)
+		return
+	}
 	s, l, b := t.at, t.l, t.at.bulk
 	n := len(t.Items)
 	ending := r.ending()

@@ -57,6 +57,7 @@ const (
 	CrashForgiven          // an item that ran alone when the process died runs again
 	TrialInCompany         // the last trial of a suspect is run beside other tasks
 	BlameWithoutDeath      // a mark that is found counts as a death, however the owner left
+	FilterIgnored          // items are called that a filter has ended
 	numBugs
 )
 
@@ -118,6 +119,7 @@ var names = [...]string{
 	CrashForgiven:      "crash forgiven",
 	TrialInCompany:     "trial in company",
 	BlameWithoutDeath:  "blame without death",
+	FilterIgnored:      "filter ignored",
 }
 
 // String names the bug.

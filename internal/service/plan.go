@@ -96,7 +96,7 @@ func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error)
 	step := a.step(st.Undo)
 	step.Name, step.Action = st.ID, st.Action
 	step.Needs = c.needs(before)
-	step.Handle = s.handler(c, before)
+	step.Handle, step.Filter = s.handler(c, before), c.filter(before)
 	step.Endpoint, step.Input = nil, nil
 	return step, nil
 }

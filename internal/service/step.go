@@ -38,11 +38,7 @@ func mapped(ctx context.Context, t *weir.Task, c *course, no int, call weir.Hand
 	var keys []int64
 	for i := range t.Items {
 		it := t.Items[i]
-		in := mapping.Item{ID: it.ID, Data: it.Data}
-		if t.Output != nil {
-			in.Outputs = func(step string) []byte { return t.Output(i, step) }
-		}
-		data, outcome := input(c.steps[no], c.progs[no], c.about(no, in))
+		data, outcome := input(c.steps[no], c.progs[no], c.about(no, itemOf(t, i)))
 		if outcome.Kind != weir.NoOutcome {
 			t.Outcomes[i] = outcome
 			continue
@@ -67,16 +63,46 @@ func mapped(ctx context.Context, t *weir.Task, c *course, no int, call weir.Hand
 	return nil
 }
 
-// input makes what an action gets of an item, or says how the item ends without a call.
-func input(st *planStep, prog *mapping.Program, in mapping.Item) ([]byte, weir.Outcome) {
+// filter ends the items that the condition of step no is not true for; nil: it has none.
+func (c *course) filter(no int) weir.Handler {
+	if c.steps[no].When == "" {
+		return nil
+	}
+	return func(_ context.Context, t *weir.Task) error {
+		for i := range t.Items {
+			t.Outcomes[i] = condition(c.steps[no], c.progs[no], c.about(no, itemOf(t, i)))
+		}
+		return nil
+	}
+}
+
+// itemOf is an item of a task as expressions see it.
+func itemOf(t *weir.Task, i int) mapping.Item {
+	in := mapping.Item{ID: t.Items[i].ID, Data: t.Items[i].Data}
+	if t.Output != nil {
+		in.Outputs = func(step string) []byte { return t.Output(i, step) }
+	}
+	return in
+}
+
+// condition says how an item ends that the step's condition is not true for; no outcome: it is.
+func condition(st *planStep, prog *mapping.Program, in mapping.Item) weir.Outcome {
 	yes, err := prog.When(in)
 	switch {
 	case err != nil:
-		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
+		return weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
 	case !yes && st.Otherwise == "skip":
-		return nil, weir.Outcome{Kind: weir.Done, Uncalled: true}
+		return weir.Outcome{Kind: weir.Done, Uncalled: true}
 	case !yes:
-		return nil, weir.Outcome{Kind: weir.LeftOut, Code: "condition", Uncalled: true}
+		return weir.Outcome{Kind: weir.LeftOut, Code: "condition", Uncalled: true}
+	}
+	return weir.Outcome{}
+}
+
+// input makes what an action gets of an item, or says how the item ends without a call.
+func input(st *planStep, prog *mapping.Program, in mapping.Item) ([]byte, weir.Outcome) {
+	if o := condition(st, prog, in); o.Kind != weir.NoOutcome {
+		return nil, o
 	}
 	data, err := prog.Input(in)
 	if err != nil {

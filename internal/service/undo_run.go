@@ -29,7 +29,7 @@ func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
 		}
 		step := a.step(true)
 		step.Name, step.Action, step.Endpoint, step.Input = st.ID, st.Action, nil, nil
-		step.Handle = s.undoHandler(c, no)
+		step.Handle, step.Filter = s.undoHandler(c, no), c.undoFilter(no)
 		out = append(out, step)
 	}
 	return out, bad.OrNil()
@@ -68,6 +68,27 @@ func (s *Service) undoHandler(c *course, no int) weir.Handler {
 	}
 }
 
+// undoFilter passes the items that step no was not done to.
+func (c *course) undoFilter(no int) weir.Handler {
+	return func(_ context.Context, t *weir.Task) error {
+		for i, it := range t.Items {
+			_, t.Outcomes[i] = c.undoable(no, it)
+		}
+		return nil
+	}
+}
+
+// undoable reads an item of an undo. An outcome says how it ends without a call.
+func (c *course) undoable(no int, it weir.TaskItem) (doc undoItem, o weir.Outcome) {
+	if err := json.Unmarshal(it.Data, &doc); err != nil {
+		return doc, weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error(), Uncalled: true}
+	}
+	if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, doc.about(it.ID)) {
+		return doc, weir.Outcome{Kind: weir.Done, Uncalled: true}
+	}
+	return doc, weir.Outcome{}
+}
+
 // undo calls a way back for the items that a step was done to. The others pass.
 // What the step had been given is made again by its expressions, which say the same
 // whenever they are asked; the call gets it as data, and what the step had answered as output.
@@ -78,13 +99,9 @@ func undo(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handle
 	var docs []undoItem
 	answers := map[int64]json.RawMessage{} // by the item's number
 	for i, it := range t.Items {
-		var doc undoItem
-		if err := json.Unmarshal(it.Data, &doc); err != nil {
-			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error(), Uncalled: true}
-			continue
-		}
-		if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, doc.about(it.ID)) {
-			t.Outcomes[i] = weir.Outcome{Kind: weir.Done, Uncalled: true}
+		doc, o := c.undoable(no, it)
+		if o.Kind != weir.NoOutcome {
+			t.Outcomes[i] = o
 			continue
 		}
 		answers[it.No] = doc.Outputs[c.names[no]]

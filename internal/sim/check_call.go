@@ -25,6 +25,7 @@ func (w *World) dispatched(c *call, previous [][]byte) {
 			w.checkAgain(c, item, at)
 		}
 		w.checkCalls(c, at, valid)
+		w.checkFilter(c, at)
 	}
 	w.checkCanary(c)
 	w.checkTrial(c)

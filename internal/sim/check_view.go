@@ -69,6 +69,7 @@ func (w *World) checkReport(b *truth) {
 	w.checkRules(b, spec)
 	c := status.Counts(spec.Items)
 	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1, "%s: the report counts %+v", spec.ID, c)
+	w.checkSkipped(b, status)
 	var done, failed int64
 	for _, p := range b.places() {
 		from := rows{w, p}

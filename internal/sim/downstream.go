@@ -22,6 +22,10 @@ type call struct {
 func (o *owner) start(t *partition.Task) {
 	w, b := o.w, o.w.byID[t.Bulk]
 	w.must(b != nil, "I1", nil, -1, "a task of %s was started, which nobody submitted", t.Bulk)
+	if t.Filter {
+		o.filter(t)
+		return
+	}
 	o.node.checkWorkers(t.Step.Resource.Name)
 	w.calls++
 	c := &call{owner: o, task: t, bulk: b, number: w.calls, meter: o.node.meter(t.Step.Resource)}
@@ -110,7 +114,9 @@ func (w *World) respondEach(c *call) {
 		at := c.bulk.index(t.Block, i)
 		u := r.Float64()
 		var o weir.Outcome
-		switch {
+		switch ends := c.bulk.ends(t.StepNo, at); {
+		case ends != weir.NoOutcome:
+			o = weir.Outcome{Kind: ends, Code: "condition", Uncalled: true}
 		case u < d.fail:
 			o = weir.Outcome{Kind: weir.Failed, Code: "no", Message: "never"}
 		case u < d.fail+d.retry:

@@ -133,6 +133,9 @@ func (p *plan) drawChains(r *rand.Rand) {
 					MaxAttempts: 1 + r.IntN(5), Base: time.Duration(between(r, 20*millis, 500*millis)), Cap: 2 * time.Second,
 				},
 			})
+			if chance(r, 0.2) {
+				p.chains[name][s].Filter = noFilter
+			}
 			less := p.chains[name][s]
 			less.BatchSize = (less.BatchSize + 2) / 3
 			p.smaller[name] = append(p.smaller[name], less)

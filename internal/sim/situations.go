@@ -48,6 +48,7 @@ const (
 	LimitsChanged                      // a task was started under limits that were changed while work ran
 	PoisonContained                    // an item that ends its process failed for it
 	SuspectTried                       // a suspect was run under a mark
+	Filtered                           // a filter looked at items before they were called
 	numSituations
 )
 
@@ -58,6 +59,7 @@ var situationNames = [...]string{
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
 	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed", "poison contained", "suspect tried",
+	"filter",
 }
 
 // String says the situation in words.

@@ -78,6 +78,8 @@ type stepTruth struct {
 	lastOwner *owner
 	last      uint32 // number of the last call of a rightful owner
 	loose     int    // calls whose results no commit has
+
+	unfiltered bool // the step's filter failed
 }
 
 // again is what the result of an attempt made due.
