@@ -162,6 +162,8 @@ type step struct {
 	flying   int64 // items in flight
 	retries  heap.Heap[again]
 	retried  int64 // items in retries
+	granted  bool  // its next task is a retry
+	held     bool  // a time is set at which it may be
 	offered  int   // tasks that the lane counts for it
 	eligible bool
 }
@@ -192,10 +194,27 @@ func (s *step) size() int {
 	switch {
 	case s.crowded():
 		return 0
-	case len(s.retries) > 0:
+	case s.granted:
 		return s.retries[0].items
 	}
 	return int(min(int64(s.chunk), s.fresh()))
+}
+
+// grant decides whether the next task is a retry. While the step has first attempts to
+// make as well, retries have a part of the rate.
+func (s *step) grant(m *machine) {
+	rate := float64(s.lane.res.Rate)
+	if len(s.retries) == 0 || s.granted || s.held && s.fresh() > 0 {
+		return
+	}
+	s.granted = rate == 0 || s.fresh() == 0 || s.lane.share.Take(m.clock(), s.retries[0].items, rate)
+	if !s.granted {
+		s.held = true
+		m.later(s.lane.share.Next()-epoch, func() {
+			s.held = false
+			s.offer(s)
+		})
+	}
 }
 
 // fresh is how many items are ready for their first attempt here.
@@ -223,6 +242,7 @@ func (s *step) crowded() bool {
 // offer tells the queue, the lane and the books of fairness what a step could run.
 func (p *piece) offer(s *step) {
 	now := p.part.m.clock()
+	s.grant(p.part.m)
 	s.look(p.part.m)
 	head := s.head()
 	backlog := s.fresh()

@@ -17,7 +17,7 @@ type lane struct {
 	part  *part
 	res   *resource
 	entry *capacity.Resource // of the node
-	plan  retry.Plan
+	share retry.Share
 	tasks int // ready, and could run but for limits and workers
 
 	workers  int

@@ -48,7 +48,8 @@ func (m *machine) start(pick sched.Pick) {
 
 // cut takes the items of the next task.
 func (s *step) cut(m *machine, items int) again {
-	if len(s.retries) > 0 {
+	if s.granted {
+		s.granted = false
 		a := s.retries.Pop()
 		if rest := a; a.items > items {
 			a.items, rest.items = items, a.items-items
@@ -162,12 +163,10 @@ func (s *step) fail(m *machine, a again, broken bool) {
 	s.wait(m, a, delay)
 }
 
-// wait lets items be tried again after a delay, at a time that the plan of the lane has room for.
+// wait lets items be tried again after a delay.
 func (s *step) wait(m *machine, a again, delay time.Duration) {
 	s.waiting += int64(a.items)
-	now := m.clock()
-	at := s.lane.plan.Reserve(now, now+int64(delay), a.items, float64(s.lane.res.Rate)) - epoch
-	m.later(at, func() {
+	m.later(m.now+int64(delay), func() {
 		s.waiting -= int64(a.items)
 		s.retried += int64(a.items)
 		s.retries.Push(a)

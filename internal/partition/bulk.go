@@ -90,6 +90,7 @@ type step struct {
 	marking *retryTask            // is being marked; nil: none is
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is
 	calls   calls                 // how they went, in this partition
+	turn    turn                  // of first attempts and retries
 	room    room                  // how many items at once the downstream takes
 	filter  *filter               // nil: it has none
 }
@@ -232,6 +233,7 @@ func (m *Machine) withdraw(now int64, b *bulk) {
 	for _, s := range b.steps {
 		s.lane.ready -= s.offered
 		s.offered = 0
+		m.noteFresh(now, s, false)
 	}
 }
 

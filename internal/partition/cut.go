@@ -97,6 +97,7 @@ func (t *Task) describe() {
 
 // popRetry takes the first retry that is due off the step, or n items of it.
 func (s *step) popRetry(n int) *retryTask {
+	s.turn.granted = false
 	r := s.retries.Pop()
 	if rest := r.split(n); rest != nil {
 		s.retries.Push(rest)
@@ -185,6 +186,7 @@ func (m *Machine) offer(now int64, s *step) {
 	if s.first() && s.bulk.shard != nil {
 		backlog += s.bulk.shard.rest // small work goes first, and this is not small; it is not ready here
 	}
+	m.grant(now, s)
 	m.look(now, s)
 	head := s.head()
 	if head == 0 && s.marking == nil && s.next() > 0 {
@@ -192,6 +194,7 @@ func (m *Machine) offer(now int64, s *step) {
 	}
 	m.queue.Update(now, s.entry, head, backlog-int64(head))
 	m.wantFilter(s)
+	m.noteFresh(now, s, head > 0 && s.fresh() && s.bulk.state == weir.BulkRunning)
 }
 
 func (m *Machine) offerAll(now int64, b *bulk) {
@@ -238,8 +241,7 @@ func (s *step) size() int {
 // has succeeded, other items go first: one that makes its batch fail must not keep
 // them from showing that the endpoint works.
 func (s *step) retryNext() bool {
-	fresh := s.ready.len() > 0 || s.opens()
-	return len(s.retries) > 0 && (s.calls.Succeeded || !fresh)
+	return len(s.retries) > 0 && s.turn.granted && (s.calls.Succeeded || !s.fresh())
 }
 
 // opens reports whether the next task can be cut from a block that is not open yet.

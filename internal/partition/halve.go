@@ -68,7 +68,7 @@ func (m *Machine) proveHealthy(now int64, lane *resource) {
 	}
 	for _, h := range lane.halves {
 		if soon := now + int64(h.soon); h.counted && soon < h.due {
-			h.due = min(h.due, lane.plan.Reserve(now, soon, len(h.items), float64(lane.limits.Rate)))
+			h.due = soon
 			h.at.bulk.lastDue = max(h.at.bulk.lastDue, h.due)
 			m.waits.push(wait{due: h.due, retry: h})
 		}

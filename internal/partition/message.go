@@ -211,6 +211,7 @@ func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
 	if !planted.Is(planted.StartWhilePaused) {
 		m.queue.PauseGroup(now, b.group)
 	}
+	m.offerAll(now, b) // it keeps nobody from their turn now
 	m.touch(b)
 }
 
@@ -224,7 +225,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.ForgivenEnded = b.ended()
 	b.forgiveCalls()
 	m.queue.ResumeGroup(now, b.group)
-	m.wantFilters(b)
+	m.offerAll(now, b)
 	m.judgeCanary(now, b)
 }
 

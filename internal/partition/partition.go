@@ -27,7 +27,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/capacity"
-	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/store"
 )
 
@@ -101,7 +100,7 @@ type Machine struct {
 type resource struct {
 	lane    *capacity.Resource
 	limits  weir.Resource
-	plan    retry.Plan
+	turns   turns
 	refusal refusals
 	chunk   int   // the largest of its steps'
 	ready   int64 // items

@@ -242,7 +242,7 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	if b.state == weir.BulkCancelling || len(r.items) == 0 {
 		return // what has not ended is cancelled
 	}
-	r.due = r.at.lane.plan.Reserve(now, now+int64(delay), len(r.items), float64(r.at.lane.limits.Rate))
+	r.due = now + int64(delay)
 	r.made = m.gen
 	r.l.retries = append(r.l.retries, r)
 	m.enterWait(r)

@@ -43,6 +43,7 @@ type wait struct {
 	seq   uint64 // order of equal times
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
+	lane  *resource   // its retries have their share
 	paced *step       // its own rate, or a wrong endpoint, lets it go on
 	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept
 }
@@ -79,6 +80,8 @@ func (m *Machine) due(now int64) {
 			}
 		case w.step != nil:
 			m.lingerDue(now, w.step)
+		case w.lane != nil:
+			m.shareDue(now, w.lane)
 		case w.paced != nil:
 			m.stepDue(now, w.paced)
 		case m.bulks[w.bulk] != nil:

@@ -26,8 +26,9 @@ type callEnd struct {
 }
 
 type callAt struct {
-	at    time.Duration
-	items int
+	at             time.Duration
+	bulk           weir.BulkID
+	items, attempt int
 }
 
 // newWorld has one step on a resource, and a bulk action A.
@@ -55,7 +56,7 @@ func (w *world) run(until time.Duration) {
 		do := w.advance()
 		for _, t := range do.Start {
 			r := &Result{Task: t, Outcomes: w.allDone(t), Service: int64(w.takes)}
-			w.calls = append(w.calls, callAt{w.since(), len(t.Items)})
+			w.calls = append(w.calls, callAt{w.since(), t.Bulk, len(t.Items), t.Attempt})
 			w.answer(t, r)
 			w.flying = append(w.flying, callEnd{r, w.now + int64(w.takes)})
 		}
@@ -240,5 +241,59 @@ func TestTasksAreFullAgainAfterEverythingWasRefused(t *testing.T) {
 	w.ended("A", 4*time.Minute, 0)
 	if n := len(w.calls); n > 2200 {
 		t.Errorf("%d calls, want about 2,000", n)
+	}
+}
+
+// notYet asks for another attempt at all items of the first ones.
+func notYet(t *Task, r *Result) {
+	for i := range r.Outcomes {
+		if t.Attempt == 1 && t.Bulk == "A" {
+			r.Outcomes[i] = weir.Outcome{Kind: weir.Retry}
+		}
+	}
+}
+
+// TestRetriesAloneHaveTheWholeRate: a thousand first attempts and as many retries take
+// twice as long as the first attempts, also beside work that may not run.
+func TestRetriesAloneHaveTheWholeRate(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		w := newWorld(t, weir.Step{BatchSize: 10, Resource: weir.Resource{Rate: 100}}, 1000)
+		w.answer, w.takes = notYet, 10*time.Millisecond
+		if paused {
+			w.add("B", 1000)
+			w.message(envelope{Command: &Command{ID: "B", Verb: Pause}})
+		}
+		for w.m.bulks["A"] != nil && w.since() < time.Minute {
+			w.run(w.since() + time.Second)
+		}
+		if w.m.bulks["A"] != nil || w.since() > 23*time.Second {
+			t.Errorf("after %v: %d of 1,000 done, want all in 22 s (another one is paused: %v)", w.since(), w.counts("A").Done, paused)
+		}
+	}
+}
+
+// TestRetriesLeaveFourFifthsToFirstAttempts: of their own bulk action, and of another.
+func TestRetriesLeaveFourFifthsToFirstAttempts(t *testing.T) {
+	w := newWorld(t, weir.Step{BatchSize: 10, Resource: weir.Resource{Rate: 100}}, 1500)
+	w.answer, w.takes = notYet, 10*time.Millisecond
+	w.run(10 * time.Second)
+	w.add("B", 20_000)
+	w.run(60 * time.Second)
+	var first, again [2]int // while A has first attempts, and when only B has
+	for _, c := range w.calls {
+		i := 0
+		if c.at > 40*time.Second {
+			i = 1
+		}
+		if c.attempt == 1 {
+			first[i] += c.items
+		} else {
+			again[i] += c.items
+		}
+	}
+	for i := range first {
+		if share := float64(again[i]) / float64(first[i]+again[i]); share < 0.15 || share > 0.21 {
+			t.Errorf("retries have %.3f of the rate beside first attempts, want a fifth: %v and %v", share, again, first)
+		}
 	}
 }

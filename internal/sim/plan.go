@@ -155,7 +155,7 @@ func (p *plan) ideal() int64 {
 		for _, s := range p.chains[name] {
 			again := min(more/(1-min(more, 0.9)), float64(maxCalls(s))) + 0.5 // calls after the first, and poison
 			if s.Resource.Rate > 0 {
-				sum += (1 + again/retry.Share) / float64(s.Resource.Rate)
+				sum += (1 + again/retry.Portion) / float64(s.Resource.Rate)
 			}
 			if p.starts { // the last of the work may all be in one of four shards
 				sum += 4 * (1 + again) / leastRate
