@@ -34,7 +34,7 @@ func (e *Engine) sharedLimits(resources map[weir.Resource]int) (limits []sharedL
 	for r, most := range resources {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
-			chunk := int64(limit.Chunk(float64(r.Rate), most))
+			chunk := int64(limit.Grain(float64(r.Rate), most))
 			limits = append(limits, sharedLimit{store.Limit{Resource: r.Name, Units: items, Window: window}, r, chunk})
 		}
 		if r.Concurrency > 0 {

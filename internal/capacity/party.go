@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -67,6 +68,13 @@ func (p *Party) SetWorkers(now int64, r *Resource, n int) {
 	p.queue.Recall(now)
 }
 
+// Size returns what decides how many items a task on a resource should have.
+func (p *Party) Size(r *Resource) limit.Size {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return r.size()
+}
+
 // CloseUntil lets nothing start on a resource before a time.
 func (p *Party) CloseUntil(now int64, r *Resource, until int64) {
 	p.node.lock.Lock()
@@ -90,9 +98,8 @@ type TenantLimits struct {
 
 // SetTenant gives a tenant its limits. Spread is over how many partitions, of all
 // nodes, its work is spread; 0 as 1. A node has the part of the weight that goes with
-// the partitions that it owns. It reports whether the tenant is paused from now on,
-// or no longer.
-func (p *Party) SetTenant(now int64, name string, l TenantLimits, spread int) (moved bool) {
+// the partitions that it owns.
+func (p *Party) SetTenant(now int64, name string, l TenantLimits, spread int) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	weight := cmp.Or(l.Weight, 1) * p.node.split(name, p.splits[name], spread)
@@ -104,14 +111,12 @@ func (p *Party) SetTenant(now int64, name string, l TenantLimits, spread int) (m
 	t := p.queue.Tenant(name)
 	p.queue.SetTenant(now, t, int64(weight*float64(sched.Unit)), l.MaxTasks)
 	t = p.queue.Tenant(name) // one that has nothing of its own is dropped
-	moved = t.Paused() != l.Paused
 	if l.Paused {
 		p.queue.PauseTenant(now, t)
 	} else {
 		p.queue.ResumeTenant(now, t)
 	}
 	p.queue.Call()
-	return moved
 }
 
 // split takes note that the work of a tenant in one partition is one part of so many,

@@ -26,6 +26,15 @@ func (r *Resource) InFlight() int { return r.gate.InFlight() }
 // by the limit or the quota of it, or by what flow control found.
 func (r *Resource) Rate() float64 { return r.gate.Rate() }
 
+// size is what decides how many items a task should have.
+func (r *Resource) size() limit.Size {
+	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound()}
+	if room := r.node.queue.Room(r.entry); room > 0 && (s.InFlight == 0 || room < s.InFlight) {
+		s.InFlight = room
+	}
+	return s
+}
+
 // wake has the queue ask the gate again, after it was opened further.
 func (r *Resource) wake() {
 	r.node.queue.WakeResource(0, r.entry)
@@ -58,6 +67,9 @@ func (r *Resource) Take(now int64, cost int) (int64, bool) {
 	}
 	return at, ok
 }
+
+// Fits implements sched.Gate.
+func (r *Resource) Fits(now int64, cost int) int { return r.gate.Fits(now, cost) }
 
 // Late implements sched.Gate.
 func (r *Resource) Late(taken, now int64, cost int) { r.gate.Late(taken, now, cost) }

@@ -206,9 +206,9 @@ func (n *owner) ask() {
 
 func (n *owner) start(pick sched.Pick) {
 	w, t := n.w, pick.Entry.Data.(*tenant)
-	w.log = append(w.log, start{w.now, w.chunk})
-	w.served[t.no] += float64(w.chunk)
-	if !t.on {
+	w.log = append(w.log, start{w.now, int64(pick.Cost)})
+	w.served[t.no] += float64(pick.Cost)
+	if !t.on && int64(pick.Cost) == w.chunk { // what is left of one that was cut is a task of its own
 		w.waits = append(w.waits, w.now-t.queued[0])
 		t.queued = t.queued[1:]
 	}

@@ -80,6 +80,17 @@ func (g *Gate) Take(now int64, cost int) (at int64, ok bool) {
 	return Never, true
 }
 
+// Fits returns how many of cost items could be taken now, 0 if nothing but a whole task would do.
+func (g *Gate) Fits(now int64, cost int) int {
+	if _, cause := g.Ready(now, 1); cause != CauseNone {
+		return 0
+	}
+	if o := g.out; o != nil && o.rated && (now >= o.rateUntil || o.quota < int64(cost)) {
+		return 0
+	}
+	return g.lim.Fits(now, cost)
+}
+
 // Late tells that a task that was let go at a time, a moment ago, starts only now.
 func (g *Gate) Late(taken, now int64, cost int) { g.lim.Late(taken, now, cost) }
 
@@ -194,6 +205,14 @@ func (g *Gate) Rate() float64 {
 		return pace
 	}
 	return rate
+}
+
+// Bound returns how many tasks may be in flight, 0 for any number.
+func (g *Gate) Bound() int {
+	if n := min(g.bound, g.bearable); n < unbounded {
+		return max(n, 1)
+	}
+	return 0
 }
 
 // Limit returns the rate, or where it is shared the quota of this node; 0: unlimited.

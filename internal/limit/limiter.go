@@ -270,13 +270,13 @@ func (l *Limiter) Used(now int64) int64 {
 	return l.log.used()
 }
 
-// Chunk returns how many items one task may have on a resource of the given rate
-// so that it is at most a hundredth of a second of that resource, between 1 and
-// batch. An unlimited resource takes whole batches.
-func Chunk(rate float64, batch int) int {
-	batch = max(batch, 1)
-	if rate == 0 || rate >= 100*float64(batch) {
-		return batch
+// Fits returns how many of cost items may be taken now.
+func (l *Limiter) Fits(now int64, cost int) int {
+	switch {
+	case l.closed > now || l.tat != math.MinInt64 && l.tat-l.slack() > now:
+		return 0
+	case l.rate == 0:
+		return cost
 	}
-	return max(int(rate/100), 1)
+	return int(min(int64(cost), l.quota-l.Used(now)))
 }

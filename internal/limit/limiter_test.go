@@ -221,17 +221,31 @@ func TestClosedLimiterLetsNothingStart(t *testing.T) {
 	}
 }
 
-func TestChunkIsAHundredthOfASecond(t *testing.T) {
+func TestATaskIsATwentiethOfASecondOrWhatKeepsTheRate(t *testing.T) {
 	for _, tt := range []struct {
-		rate  float64
+		name  string
+		s     Size
 		batch int
 		want  int
 	}{
-		{0, 100, 100}, {10, 100, 1}, {0.5, 100, 1}, {1000, 100, 10}, {50_000, 100, 100}, {50_000, 1, 1}, {250, 0, 1},
+		{"no rate", Size{}, 100, 100},
+		{"no rate, slow calls", Size{Latency: 9, InFlight: 1}, 100, 100},
+		{"a low rate", Size{Rate: 10}, 100, 1},
+		{"less than one in a second", Size{Rate: 0.5}, 100, 1},
+		{"a twentieth of a second", Size{Rate: 300}, 100, 15},
+		{"the batch is less", Size{Rate: 50_000}, 100, 100},
+		{"no batches", Size{Rate: 250}, 0, 1},
+		{"slow calls", Size{Rate: 300, Latency: 2, InFlight: 16}, 100, 46},
+		{"slower calls", Size{Rate: 100, Latency: 5, InFlight: 64}, 100, 9},
+		{"few at once", Size{Rate: 300, Latency: 0.5, InFlight: 10}, 100, 18},
+		{"quick calls", Size{Rate: 300, Latency: 0.01, InFlight: 64}, 100, 15},
+		{"no more than a second has", Size{Rate: 10, Latency: 60, InFlight: 2}, 100, 10},
 	} {
-		if got := Chunk(tt.rate, tt.batch); got != tt.want {
-			t.Errorf("Chunk(%v, %d) = %d, want %d", tt.rate, tt.batch, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.s.Items(tt.batch); got != tt.want {
+				t.Errorf("%+v with batches of %d: %d items, want %d", tt.s, tt.batch, got, tt.want)
+			}
+		})
 	}
 }
 

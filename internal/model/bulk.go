@@ -81,7 +81,7 @@ type bulk struct {
 }
 
 // calls is how long the calls of a step took that were answered.
-type calls struct{ sum, longest int64 }
+type calls struct{ number, sum, longest int64 }
 
 // piece is the part of a bulk action that a partition runs. The pieces of a huge
 // one take their items from one counter, so none is left behind.
@@ -120,11 +120,11 @@ func newPiece(b *bulk, p *part, pieces int) *piece {
 	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
-		s := &step{piece: pc, no: i, lane: l, chunk: l.res.chunk(b.batch(i)), share: b.tenant.share(l.res, b.rank)}
+		s := &step{piece: pc, no: i, lane: l, share: b.tenant.share(l.res, b.rank)}
 		s.setPace(pieces)
 		s.entry = p.queue.AddEntry(pc.group, l.entry, i, s)
 		pc.steps = append(pc.steps, s)
-		l.res.size(s.chunk)
+		s.setChunk()
 	}
 	return pc
 }
@@ -244,6 +244,7 @@ func (p *piece) offer(s *step) {
 	now := p.part.m.clock()
 	s.grant(p.part.m)
 	s.look(p.part.m)
+	s.setChunk()
 	head := s.head()
 	backlog := s.fresh()
 	if s.no == 0 && len(p.pieces) > 1 {

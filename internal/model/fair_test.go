@@ -3,6 +3,8 @@ package model
 import (
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir/internal/limit"
 )
 
 func TestTenantsShareByWeight(t *testing.T) {
@@ -54,7 +56,7 @@ func TestChainEndsWithItsSlowestStep(t *testing.T) {
 }
 
 // chunk is how many items a task of the resource has, for batches of a hundred.
-func (x ResourceResult) chunk() int { return (&Resource{Rate: x.Rate}).chunk(100) }
+func (x ResourceResult) chunk() int { return limit.Chunk(float64(x.Rate), 100) }
 
 // The slowdown tells what others cost, and is 1 for whoever is alone.
 func TestSlowdownIsAgainstBeingAlone(t *testing.T) {

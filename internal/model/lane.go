@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/internal/scale"
 	"github.com/weirhq/weir/internal/sched"
@@ -18,7 +19,9 @@ type lane struct {
 	res   *resource
 	entry *capacity.Resource // of the node
 	share retry.Share
-	tasks int // ready, and could run but for limits and workers
+	size  limit.Size // what the size of tasks goes by
+	chunk int        // the most items of a task
+	tasks int        // ready, and could run but for limits and workers
 
 	workers  int
 	inFlight int
@@ -36,6 +39,12 @@ type laneSecond struct {
 	arrived       int // the same without those of large bulk actions
 	ended, failed int
 	took          int64
+}
+
+// resize looks up what the size of tasks goes by.
+func (l *lane) resize() {
+	l.size = l.part.queue.Size(l.entry)
+	l.chunk = l.size.Items(l.m.widestBatch(l.res))
 }
 
 // scale gives the lane so many workers.
@@ -94,7 +103,7 @@ func (l *lane) usable() float64 {
 			busy++
 		}
 	}
-	return l.res.usable(l.part.node) / float64(l.res.largest) / float64(max(busy, 1))
+	return l.res.usable(l.part.node) / float64(l.chunk) / float64(max(busy, 1))
 }
 
 // decide asks the policy how many workers to have, and obeys.

@@ -42,6 +42,9 @@ func newNode(m *machine, no int, name string) *node {
 // steer has flow control look at all resources.
 func (n *node) steer() {
 	n.can.Steer(n.m.clock())
+	for _, l := range n.lanes {
+		l.resize()
+	}
 	n.m.later(n.m.now+int64(flow.Window), n.steer)
 }
 
@@ -75,6 +78,7 @@ func newPart(m *machine, n *node) *part {
 	for _, r := range m.resources {
 		l := &lane{m: m, part: p, res: r, entry: n.res[r.no]}
 		l.scale(m.w.Workers.Start)
+		l.resize()
 		p.lanes, n.lanes, r.lanes = append(p.lanes, l), append(n.lanes, l), append(r.lanes, l)
 	}
 	return p

@@ -10,16 +10,23 @@ type pace struct {
 	waits bool           // its rate alone holds the next task up
 }
 
-// setPace gives a step its part of the bulk action's own rate there. A task is no
-// larger than what that allows in a moment.
+// setPace gives a step its part of the bulk action's own rate there.
 func (s *step) setPace(pieces int) {
 	own := s.own(s.no)
 	if own == 0 {
 		return
 	}
-	part := Resource{Rate: Rate(float64(own) / float64(pieces))}
-	s.pace.own = limit.New(limit.Config{Rate: float64(part.Rate)})
-	s.chunk = min(s.chunk, part.chunk(s.batch(s.no)))
+	s.pace.own = limit.New(limit.Config{Rate: float64(own) / float64(pieces)})
+}
+
+// setChunk says how many items a task of the step has at most, as a partition does.
+func (s *step) setChunk() {
+	size, batch := s.lane.size, s.batch(s.no)
+	s.chunk = size.Items(batch)
+	if s.pace.own != nil {
+		size.Rate = s.pace.own.Rate()
+		s.chunk = min(s.chunk, size.Items(batch))
+	}
 }
 
 // look asks the step's own rate whether the next task may start now, and has the

@@ -47,7 +47,7 @@ func (m *machine) shareLimits() {
 	for _, r := range m.resources {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
-			m.shareLimit(r, store.Limit{Resource: r.Name, Units: items, Window: window}, int64(r.chunk(m.widestBatch(r))), quotaFor)
+			m.shareLimit(r, store.Limit{Resource: r.Name, Units: items, Window: window}, int64(limit.Grain(float64(r.Rate), m.widestBatch(r))), quotaFor)
 		}
 		if r.Concurrency > 0 {
 			m.shareLimit(r, store.Limit{Resource: r.Name, Units: int64(r.Concurrency)}, 1, slotsFor)

@@ -19,7 +19,6 @@ type resource struct {
 	backoffs *rand.Rand
 	lanes    []*lane
 	shares   []*share // of tenants that want something of it
-	largest  int      // items of the largest task seen
 	meter    meter
 
 	second  resourceSecond
@@ -35,7 +34,7 @@ type resource struct {
 type resourceSecond struct{ started, done, failed, refused int64 }
 
 func newResource(m *machine, no int) *resource {
-	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: luck(m.w.Seed, ofBackoff, no), largest: 1}
+	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: luck(m.w.Seed, ofBackoff, no)}
 	r.down = newDownstream(&r.Resource, luck(m.w.Seed, ofDownstream, no))
 	r.meter.window = second
 	if r.Rate > 0 {
@@ -44,9 +43,6 @@ func newResource(m *machine, no int) *resource {
 	}
 	return r
 }
-
-// size notes how many items a task of the resource may have.
-func (r *resource) size(chunk int) { r.largest = max(r.largest, chunk) }
 
 // call sends a task downstream.
 func (r *resource) call(now int64, items int) (took int64, how outcome, rejected int) {

@@ -175,7 +175,7 @@ func (b *bulk) alone() float64 {
 		if r.Concurrency > 0 {
 			atOnce = min(atOnce, r.Concurrency)
 		}
-		call := float64(b.calls[i].sum) / float64(s.tasksOf(b.items))
+		call := float64(b.calls[i].sum) / float64(max(b.calls[i].number, 1))
 		took := max(float64(b.calls[i].sum)/float64(atOnce), float64(b.calls[i].longest))
 		for _, rate := range []Rate{r.Rate, b.own(i)} {
 			if rate > 0 {
@@ -245,7 +245,7 @@ func (m *machine) fairness() (out []TenantResult, jain float64) {
 		var got, due float64
 		for _, r := range m.resources {
 			for rank := range sched.Tiers {
-				if s := t.shares[shareKey{r.no, rank}]; s != nil && s.due >= float64(toldBy*r.largest) {
+				if s := t.shares[shareKey{r.no, rank}]; s != nil && s.due >= float64(toldBy*r.lanes[0].chunk) {
 					got, due = got+s.got, due+s.due
 				}
 			}

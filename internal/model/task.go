@@ -78,7 +78,7 @@ func (m *machine) finish(t *task) {
 	switch t.how {
 	case answered:
 		c := &s.calls[s.no]
-		c.sum, c.longest = c.sum+t.took, max(c.longest, t.took)
+		c.number, c.sum, c.longest = c.number+1, c.sum+t.took, max(c.longest, t.took)
 		s.bulk.failed += int64(t.rejected)
 		s.pass(m, int64(t.items-t.rejected))
 	case refused:

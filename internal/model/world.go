@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/weirhq/weir/internal/limit"
 )
 
 // World describes a system and the work that comes to it. What is left out has a
@@ -209,6 +207,3 @@ func (b *BulkAction) own(step int) Rate {
 	}
 	return 0
 }
-
-// chunk is how many items one call of a bulk action has on a resource.
-func (r *Resource) chunk(batch int) int { return limit.Chunk(float64(r.Rate), batch) }

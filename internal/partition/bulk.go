@@ -137,13 +137,15 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	}
 	for i, def := range defs {
 		lane := m.laneOf(now, &def)
-		s := &step{bulk: b, no: i, def: def, lane: lane, chunk: chunk(lane.limits.Rate, def.BatchSize)}
+		s := &step{bulk: b, no: i, def: def, lane: lane}
 		if def.Filter != nil {
 			s.filter = &filter{}
 		}
 		s.setPace(now, b)
 		s.entry = m.queue.AddEntry(b.group, lane.lane, i, s)
-		lane.chunk = max(lane.chunk, s.chunk)
+		s.setChunk()
+		lane.batch = max(lane.batch, def.BatchSize)
+		lane.setSize(lane.size)
 		b.steps = append(b.steps, s)
 	}
 	m.widen()

@@ -46,10 +46,32 @@ func (t *Task) Home(own int) int {
 	return own
 }
 
-// chunk is the most items in a task: the action's batch size, or less where the
-// resource's rate is so low that a full batch would be a burst.
-func chunk(rate weir.Rate, batch int) int {
-	return limit.Chunk(float64(rate), batch)
+// resizeEvery is how often tasks are made to fit what is known of their resource.
+const resizeEvery = int64(100 * time.Millisecond)
+
+// resize looks up what the size of tasks goes by on each resource.
+func (m *Machine) resize(now int64) {
+	if now < m.resized+resizeEvery {
+		return
+	}
+	m.resized = now
+	for _, r := range m.lanes.all {
+		r.setSize(m.queue.Size(r.lane))
+	}
+	m.widen()
+}
+
+func (r *resource) setSize(s limit.Size) { r.size, r.chunk = s, s.Items(r.batch) }
+
+// setChunk says how many items a task of the step has at most: as many as keep the
+// slower of the resource's rate and the step's own.
+func (s *step) setChunk() {
+	size := s.lane.size
+	s.chunk = size.Items(s.def.BatchSize)
+	if own := s.pace.rate(); own > 0 {
+		size.Rate = own
+		s.chunk = min(s.chunk, size.Items(s.def.BatchSize))
+	}
 }
 
 // cut makes the task that the queue picked. The queue was told its size before;
@@ -177,6 +199,7 @@ func (m *Machine) offer(now int64, s *step) {
 	if s.bulk.state == weir.BulkCancelling || s.bulk.state.Final() {
 		return
 	}
+	s.setChunk()
 	backlog := s.queued
 	if s.first() {
 		backlog += s.bulk.unopened()

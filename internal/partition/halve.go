@@ -69,8 +69,8 @@ func (m *Machine) proveHealthy(now int64, lane *resource) {
 	for _, h := range lane.halves {
 		if soon := now + int64(h.soon); h.counted && soon < h.due {
 			h.due = soon
+			m.waits.push(wait{due: soon, retry: h})
 			h.at.bulk.lastDue = max(h.at.bulk.lastDue, h.due)
-			m.waits.push(wait{due: h.due, retry: h})
 		}
 	}
 	clear(lane.halves)

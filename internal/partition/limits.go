@@ -15,13 +15,13 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 	if have == nil || have.limits == r {
 		return
 	}
-	have.limits, have.chunk = r, 0
+	have.limits = r
+	have.setSize(m.queue.Size(have.lane))
 	for _, b := range m.ordered() {
 		for _, s := range b.steps {
 			if s.lane == have {
 				s.def.Resource = r
 				s.setPace(now, b)
-				have.chunk = max(have.chunk, s.chunk)
 				b.status.Lately = Lately{} // what was seen before says nothing of the rate from now on
 			}
 		}
@@ -54,7 +54,12 @@ func (m *Machine) limitTenant(now int64, name string) (moved bool) {
 	if m.cfg.Tenant != nil {
 		l = m.cfg.Tenant(name)
 	}
-	return m.queue.SetTenant(now, name, l, m.tenants[name].spread)
+	t := m.tenants[name]
+	m.queue.SetTenant(now, name, l, t.spread)
+	moved = t.paused != l.Paused
+	t.paused = l.Paused
+	m.tenants[name] = t
+	return moved
 }
 
 // ordered are the bulk actions that have not ended, by their ids: what is done to

@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/planted"
 )
@@ -22,20 +21,17 @@ func (p *pace) rate() float64 {
 	return p.own.Rate()
 }
 
-// setPace reads the step's own rate from the rules. A task is no larger than what
-// the rate allows in a moment. What was started at another rate still counts, and
+// setPace reads the step's own rate from the rules. What was started at another rate still counts, and
 // after a takeover all that the last owner may have started.
 func (s *step) setPace(now int64, b *bulk) {
 	rate := b.spec.Rates[s.def.Name]
 	if b.shard != nil {
 		rate /= float64(len(b.spec.Shards))
 	}
-	s.chunk = chunk(s.lane.limits.Rate, s.def.BatchSize)
 	if rate == 0 {
 		s.pace = pace{}
 		return
 	}
-	s.chunk = min(s.chunk, chunk(weir.Rate(rate), s.def.BatchSize))
 	if s.pace.own == nil {
 		s.pace.own = limit.New(limit.Config{Rate: rate})
 	}

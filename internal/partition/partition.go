@@ -27,6 +27,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/store"
 )
 
@@ -73,6 +74,7 @@ type Machine struct {
 	flying    *generation // is being committed; nil: none
 	number    uint64      // of the last commit handed out
 	lastCut   int64       // when that was
+	resized   int64       // when sizes of tasks were last looked up
 	inFlight  int         // tasks
 
 	uncommitted int  // items whose results no confirmed commit carries
@@ -102,9 +104,11 @@ type resource struct {
 	limits  weir.Resource
 	turns   turns
 	refusal refusals
-	chunk   int   // the largest of its steps'
-	ready   int64 // items
-	waiting int64 // items with a due time
+	size    limit.Size // what the size of tasks goes by
+	batch   int        // the largest of its steps'
+	chunk   int        // the most items of a task, for that
+	ready   int64      // items
+	waiting int64      // items with a due time
 	counts  laneCounts
 	healthy int64        // when a task last ended with answers for its items
 	well    int64        // when the newest task started that the downstream did
@@ -151,6 +155,7 @@ func New(cfg Config, number uint64) *Machine {
 
 // Advance does what is due and returns what the owner has to do.
 func (m *Machine) Advance(now int64) *Effects {
+	m.resize(now)
 	m.due(now)
 	e := &m.effects
 	e.Views, m.views = m.views, e.Views[:0]
@@ -254,6 +259,7 @@ func (m *Machine) lane(now int64, r weir.Resource) *resource {
 		return have
 	}
 	made := &resource{lane: m.queue.Resource(r), limits: r}
+	made.setSize(m.queue.Size(made.lane))
 	m.resources[r.Name] = made
 	m.lanes.all = append(m.lanes.all, made)
 	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))

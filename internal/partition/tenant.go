@@ -12,6 +12,7 @@ type tenant struct {
 	bulks  int  // that have not ended
 	row    bool // its marker is in the rows, or in the commit under way
 	spread int  // its weight is one part of so many; 0: as 1
+	paused bool // nothing of it may start
 }
 
 // TenantActive reports whether a tenant has bulk actions in a partition that

@@ -229,7 +229,8 @@ func TestABatchThatIsTooLargeForItsDownstreamGetsThrough(t *testing.T) {
 }
 
 // TestTasksAreFullAgainAfterEverythingWasRefused: that a downstream took nothing for a
-// while says nothing of the size of its tasks.
+// while says nothing of the size of its tasks. Only while the rate finds its way back are
+// they smaller.
 func TestTasksAreFullAgainAfterEverythingWasRefused(t *testing.T) {
 	w := newWorld(t, weir.Step{BatchSize: 100}, 200_000)
 	w.answer = func(t *Task, r *Result) {
@@ -239,8 +240,8 @@ func TestTasksAreFullAgainAfterEverythingWasRefused(t *testing.T) {
 	}
 	w.run(10 * time.Minute)
 	w.ended("A", 4*time.Minute, 0)
-	if n := len(w.calls); n > 2200 {
-		t.Errorf("%d calls, want about 2,000", n)
+	if n := len(w.calls); n > 2600 {
+		t.Errorf("%d calls, want 2,000 and some more while the rate grows again", n)
 	}
 }
 

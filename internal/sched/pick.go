@@ -38,18 +38,36 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if !q.itsTurn(r, f) {
 			return Pick{}, false
 		}
-		at, ok := r.gate.Take(now, int(e.head))
+		cost, at, ok := r.take(now, int(e.head))
 		if !ok {
 			q.block(now, r, at, r.gateCause())
 			r.blocker, r.blockedAs = e, e.head
 			return Pick{}, false
 		}
-		q.commit(now, e, lane)
+		q.commit(now, e, int64(cost), lane)
 		slotTime := f.tenant.slotTime(r.service)
 		q.vSlots = max(q.vSlots, f.tenant.slots)
 		f.tenant.slots += slotTime
-		return Pick{Entry: e, Cost: int(e.head), Lane: lane, At: now, until: at, slotTime: slotTime}, true
+		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, until: at, slotTime: slotTime}, true
 	}
+}
+
+// leastPart is the part of a task that is worth being run without the rest.
+const leastPart = 4
+
+// take reserves what a task of so many items needs. If the window of a rate has room for a
+// good part of them, the task has no more: else what tasks of different sizes leave
+// over in a window would be lost.
+func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
+	if at, ok = r.gate.Take(now, items); ok {
+		return items, at, true
+	}
+	if n := r.gate.Fits(now, items); n >= (items+leastPart-1)/leastPart {
+		if until, ok := r.gate.Take(now, n); ok {
+			return n, until, true
+		}
+	}
+	return 0, at, false
 }
 
 // aboveShare is added to the keys of resources on which only tenants wait that have
@@ -186,8 +204,8 @@ func (e *Entry) latest(by int) *Entry {
 }
 
 // commit counts the pick in and charges everybody for it.
-func (q *Queue) commit(now int64, e *Entry, lane Lane) {
-	f, cost := e.flow, int64(e.head)
+func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
+	f := e.flow
 	r := f.tier.r
 	if lane == LaneTier {
 		f.tier.charge(cost)

@@ -86,6 +86,7 @@ func (g *fakeGate) Take(now int64, cost int) (int64, bool) {
 	g.cost = cost
 	return max(g.at, now), g.at <= now
 }
+func (g *fakeGate) Fits(int64, int) int    { return 0 }
 func (g *fakeGate) Late(_, _ int64, _ int) {}
 func (g *fakeGate) Release(int64)          { g.releases++ }
 func (g *fakeGate) Idle(int64)             { g.idles++ }
@@ -207,7 +208,7 @@ func TestTaskThatIsGoneHoldsUpNobody(t *testing.T) {
 	}
 	q.Update(0, first, 0, 0)
 	now := 790 * ms // paced for one more, and the window has room for two
-	big := add("big", now, 5)
+	big := add("big", now, 9)
 	q.Next(now)
 	small := add("small", now, 1)
 	if _, ok := q.Next(now); ok {

@@ -107,6 +107,27 @@ func (r *Resource) Name() string { return r.name }
 // Gate returns the gate of r.
 func (r *Resource) Gate() Gate { return r.gate }
 
+// Service returns the mean run time of a task on r, in nanoseconds; 0: none has ended.
+func (r *Resource) Service() int64 {
+	if r.median == 0 {
+		return 0
+	}
+	return r.service
+}
+
+// Room returns how many tasks may be in flight on r by slots and workers: its part of
+// the slots goes by the weight of the tenants that want it. 0: any number.
+func (q *Queue) Room(r *Resource) int {
+	room := q.slots
+	if room > 0 && r.weight > 0 && r.weight < q.presentW {
+		room = max(int(int64(room)*r.weight/q.presentW), 1)
+	}
+	if r.workers > 0 && (room == 0 || r.workers < room) {
+		room = r.workers
+	}
+	return room
+}
+
 // Weight returns the weight of the tenants that have something to run on r.
 func (r *Resource) Weight() int64 { return r.weight }
 
