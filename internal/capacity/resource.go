@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"math"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
 	"github.com/weirhq/weir/internal/quota"
@@ -31,6 +33,9 @@ func (r *Resource) size() limit.Size {
 	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound()}
 	if room := r.node.queue.Room(r.entry); room > 0 && (s.InFlight == 0 || room < s.InFlight) {
 		s.InFlight = room
+	}
+	if r.node.cfg.Shared {
+		s.Grain = limit.Grain(float64(r.limits.Rate), math.MaxInt32)
 	}
 	return s
 }

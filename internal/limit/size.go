@@ -1,8 +1,8 @@
 package limit
 
 const (
-	// evenness is the time at the full rate that a task may take up: tasks of less make
-	// more calls, tasks of more make the stream uneven.
+	// evenness is the time at the full rate, in seconds, that a task may take up: tasks of
+	// less make more calls, tasks of more make the stream uneven.
 	evenness = 0.05
 	// busyPart is the part of what may be in flight that a rate is to keep busy.
 	busyPart = 0.8
@@ -16,6 +16,9 @@ type Size struct {
 	Latency float64
 	// InFlight is how many tasks may be in flight; 0: any number.
 	InFlight int
+	// Grain is what the quotas of a rate are counted in that several nodes share, see
+	// [Grain]: tasks of another size would leave something over; 0: it is not shared.
+	Grain int
 }
 
 // Items returns how many items a task should have, at most batch: the fewest calls
@@ -27,6 +30,9 @@ func (s Size) Items(batch int) int {
 		return batch
 	}
 	items := s.Rate * evenness
+	if s.Grain > 0 {
+		items = float64(s.Grain)
+	}
 	if s.InFlight > 0 {
 		items = max(items, s.Rate*s.Latency/(busyPart*float64(s.InFlight)))
 	}

@@ -16,9 +16,6 @@ const (
 // 64, and more.
 const classes = 8
 
-// longestLag is how much slot time a tenant that comes back may be behind the others.
-const longestLag = int64(1e9)
-
 // noClass is the class of a flow that is not express.
 const noClass = -1
 
@@ -34,6 +31,7 @@ type flow struct {
 	lastServed int64
 	slotMark   int64 // Resource.slotWait when it was served last
 	taken      int64 // items picked since it was made
+	slotPart   int64 // of the tenant's weight, for the resource's share of the slots
 	links      [2]links
 	heaps      [2]entryHeap // byScore, byRemaining
 
@@ -97,7 +95,7 @@ func (q *Queue) activate(now int64, f *flow, credit bool) {
 	q.countIn(f)
 	q.classify(f)
 	q.arrived(f.tier.r)
-	q.advance(f)
+	q.advance(f.tier.r)
 }
 
 // countIn and countOut keep the sums that f's presence in the tree changes.
@@ -105,10 +103,8 @@ func (q *Queue) countIn(f *flow) {
 	t := f.tenant
 	f.tier.enter(f)
 	was := t.present()
-	if t.active == 0 {
-		t.slots = max(t.slots, q.vSlots-t.slotTime(longestLag))
-	}
 	t.active++
+	t.split()
 	q.countPresent(t, was)
 	f.tier.r.guardTiers(q.opt.NoTierGuard)
 }
@@ -117,6 +113,7 @@ func (q *Queue) countOut(f *flow) {
 	t := f.tenant
 	f.tier.exit(f)
 	t.active--
+	t.split()
 	q.countPresent(t, true)
 }
 
@@ -174,7 +171,7 @@ func (q *Queue) answer(now int64, f *flow) {
 	f.tier.turn.pushBack(f, inTurn)
 	q.classify(f)
 	q.arrived(f.tier.r)
-	q.advance(f)
+	q.advance(f.tier.r)
 }
 
 // settle takes f out of the tree if nothing is left of it, and nothing set aside.

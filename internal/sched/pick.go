@@ -45,10 +45,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			return Pick{}, false
 		}
 		q.commit(now, e, int64(cost), lane)
-		slotTime := f.tenant.slotTime(r.service)
-		q.vSlots = max(q.vSlots, f.tenant.slots)
-		f.tenant.slots += slotTime
-		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, until: at, slotTime: slotTime}, true
+		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, until: at}, true
 	}
 }
 
@@ -74,20 +71,14 @@ func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
 // their share of the slots: they come after all others.
 const aboveShare = int64(1) << 60
 
-// itsTurn reports whether no other resource comes before r, where f is next. Slots go
-// to the tenant that has used the least of them. If it is not r's turn, r has got the
-// place that it has.
+// itsTurn reports whether no other resource comes before r, where f is next. If one does, r
+// has got its place behind it.
 func (q *Queue) itsTurn(r *Resource, f *flow) bool {
-	key := f.tenant.slots
-	if f.state == flowHeld {
-		key += aboveShare
+	if f.state != flowHeld {
+		return true
 	}
-	item := q.ready.min()
-	if key > item.key {
-		q.ready.rekey(r, key)
-		item = q.ready.min()
-	}
-	return item.r == r && (f.state != flowHeld || !q.tight())
+	q.ready.rekey(r, r.slotTag+aboveShare)
+	return q.ready.min().r == r && !q.tight()
 }
 
 // choose returns the flow whose turn it is. The express lane is for flows that
@@ -229,6 +220,13 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 		e.seq = q.seq
 	}
 	r.cause = CauseNone
+	q.vSlots = r.slotTag
+	r.slotTag += max(r.service>>10, 1) * Unit / max(r.slotWeight, 1)
+	key := r.slotTag
+	if f.state == flowHeld {
+		key += aboveShare
+	}
+	q.ready.rekey(r, key)
 }
 
 // crowded reports whether all workers of r have a task, but for the reserve.

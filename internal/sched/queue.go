@@ -27,8 +27,6 @@ type Pick struct {
 	Lane  Lane
 	At    int64 // when it was picked
 	until int64 // by when it has to start
-
-	slotTime int64 // that the tenant was charged for it
 }
 
 // Queue holds the work of one node. Whoever is alone with it calls it directly; else
@@ -40,9 +38,9 @@ type Queue struct {
 	tenants  map[string]*Tenant
 	presentW int64 // weight of the tenants that have something to run, or in flight
 
-	ready    resourceHeap // by the slot time of the tenant whose turn it is there, or earlier
+	ready    resourceHeap // by slot tag
 	sleeping resourceHeap // by wake time
-	vSlots   int64        // most slot time of a tenant when it was served
+	vSlots   int64        // slot tag of the resource served last
 	seq      uint64       // counts entries made, and picks of shards
 
 	resources []*Resource
@@ -151,8 +149,6 @@ func reserve(slots int) int { return slots / 8 }
 func (q *Queue) Done(now int64, p Pick, service int64) {
 	now = q.at(now)
 	e := p.Entry
-	t := e.group.tenant
-	t.slots += t.slotTime(service) - p.slotTime
 	q.chargeSlow(e, int64(p.Cost), service)
 	e.flow.tier.r.observe(service)
 	q.release(now, p)

@@ -48,29 +48,31 @@ type Resource struct {
 	tiers [Tiers]tier
 	vRoot int64 // start tag of the tier served last
 
-	rate      float64
-	chunk     int64      // items of one task
-	small     int64      // items up to which work is small
-	budgets   [2]float64 // items that LaneExpress and LaneAged may take now
-	depths    [2]float64 // the most that they can save up
-	earns     [2]float64
-	shares    [2]float64
-	refilled  int64
-	active    int   // flows in the tree
-	weight    int64 // of the flows in the tree
-	backlog   int64 // items of the flows in the tree
-	inFlight  int
-	workers   int   // bound on inFlight; below 0: none
-	service   int64 // mean run time of a task
-	median    int64 // half of the tasks take no longer, about; 0: none has ended
-	index     int   // in ready or sleeping
-	state     resourceState
-	recheck   bool // was blocked: peek before a flow is chosen
-	blockedAs int32
-	blocker   *Entry // whose task of size blockedAs was refused, nil if any would have been
-	closed    int64
-	closures  map[string]int64 // tenants that were refused by name, and until when
-	cause     Cause
+	rate       float64
+	chunk      int64      // items of one task
+	small      int64      // items up to which work is small
+	budgets    [2]float64 // items that LaneExpress and LaneAged may take now
+	depths     [2]float64 // the most that they can save up
+	earns      [2]float64
+	shares     [2]float64
+	refilled   int64
+	active     int   // flows in the tree
+	weight     int64 // of the flows in the tree
+	backlog    int64 // items of the flows in the tree
+	inFlight   int
+	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
+	slotWeight int64
+	workers    int   // bound on inFlight; below 0: none
+	service    int64 // mean run time of a task
+	median     int64 // half of the tasks take no longer, about; 0: none has ended
+	index      int   // in ready or sleeping
+	state      resourceState
+	recheck    bool // was blocked: peek before a flow is chosen
+	blockedAs  int32
+	blocker    *Entry // whose task of size blockedAs was refused, nil if any would have been
+	closed     int64
+	closures   map[string]int64 // tenants that were refused by name, and until when
+	cause      Cause
 
 	sides      []*Side
 	queued     int64 // items of the queued entries
@@ -204,13 +206,14 @@ func (q *Queue) setReady(r *Resource) {
 	q.leave(r)
 	r.state = resourceReady
 	r.blocker = nil
-	q.ready.push(r, math.MinInt64) // whose turn it is there shows when it is looked at
+	r.slotTag = max(r.slotTag, q.vSlots)
+	q.ready.push(r, r.slotTag)
 }
 
-// advance has the resource of f looked at no later than is the turn of f's tenant.
-func (q *Queue) advance(f *flow) {
-	if r := f.tier.r; r.state == resourceReady && q.ready.s[r.index].key > f.tenant.slots {
-		q.ready.rekey(r, f.tenant.slots)
+// advance has r no longer come after all others: a tenant waits there that is below its share of the slots.
+func (q *Queue) advance(r *Resource) {
+	if r.state == resourceReady && q.ready.s[r.index].key >= aboveShare {
+		q.ready.rekey(r, r.slotTag)
 	}
 }
 
@@ -234,11 +237,12 @@ func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 
 // observe learns the run time of tasks, which is what a slot costs.
 func (r *Resource) observe(service int64) {
-	r.service += (max(service, 1) - r.service) / 16
-	r.service = max(r.service, 1)
+	if r.median == 0 { // the first one
+		r.service, r.median = max(service, 1), max(service, 1)
+		return
+	}
+	r.service = max(r.service+(max(service, 1)-r.service)/16, 1)
 	switch step := r.median>>5 + 1; {
-	case r.median == 0:
-		r.median = max(service, 1)
 	case service > r.median:
 		r.median += step
 	default:

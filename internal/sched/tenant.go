@@ -5,7 +5,6 @@ package sched
 type Tenant struct {
 	name     string
 	flows    *flow // on all resources and tiers
-	slots    int64 // slot time that it has used, by weight, in about microseconds
 	weight   int32
 	cap      int32 // tasks in flight, 0 for no bound
 	inFlight int32
@@ -47,6 +46,7 @@ func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 		q.presentW += weight - int64(t.weight)
 	}
 	t.weight, t.cap = int32(weight), int32(cap)
+	t.split()
 	for f := t.flows; f != nil; f = f.next {
 		reweigh(t, f.tier.r, nil)
 		f.tier.r.guardTiers(q.opt.NoTierGuard)
@@ -101,7 +101,7 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 				f.tag = max(f.tag, f.tier.v) // what its slow tasks cost it is not owed
 				f.tier.push(f)
 				q.classify(f)
-				q.advance(f)
+				q.advance(f.tier.r)
 			}
 		}
 	}
@@ -113,16 +113,29 @@ func (q *Queue) share(t *Tenant) int64 {
 	return max(1, int64(q.slots)*w/max(q.presentW, w))
 }
 
+// split divides the weight of t between its flows, for their resources' shares of the
+// slots: spread over many resources it has no more of them.
+func (t *Tenant) split() {
+	part := int64(0)
+	if t.active > 0 {
+		part = max(int64(t.weight)/int64(t.active), 1)
+	}
+	for f := t.flows; f != nil; f = f.next {
+		if is := f.counted(); is || f.slotPart != 0 {
+			was := f.slotPart
+			if f.slotPart = 0; is {
+				f.slotPart = part
+			}
+			f.tier.r.slotWeight += f.slotPart - was
+		}
+	}
+}
+
 // present reports whether t has something to run, or in flight.
 func (t *Tenant) present() bool { return t.active > 0 || t.inFlight > 0 }
 
 // atShare reports whether t has as many tasks in flight as its share of the slots is.
 func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t) }
-
-// slotTime is what a task that ran for so long takes of its tenant's share of the slots.
-func (t *Tenant) slotTime(service int64) int64 {
-	return max(service>>10, 1) * Unit / int64(t.weight)
-}
 
 // guarded reports whether slots are scarce.
 func (q *Queue) guarded() bool {
