@@ -45,6 +45,7 @@ func readsOfARestart(t *testing.T, bulks int) (needed int64) {
 			switch c.Op {
 			case storetest.OpGet, storetest.OpGetMany, storetest.OpScan, storetest.OpLookup:
 				reads.Add(1)
+			default: // not a read of rows
 			}
 			return storetest.Fault{}
 		}}

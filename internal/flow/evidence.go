@@ -70,6 +70,7 @@ func (w weight) speaks(zero, one float64) float64 {
 
 // base is the share of refusals that is no reason for a cut, and more the share that is.
 func (st RateState) base() float64 { return max(st.Base, few) }
+
 func (st RateState) more() float64 {
 	b := st.base()
 	return max(b+0.02+0.25*b*(1-b), st.Expect)

@@ -61,7 +61,7 @@ func (m *Machine) resize(now int64) {
 	m.widen()
 }
 
-func (r *resource) setSize(s limit.Size) { r.size, r.chunk = s, s.Items(r.batch) }
+func (lane *resource) setSize(s limit.Size) { lane.size, lane.chunk = s, s.Items(lane.batch) }
 
 // setChunk says how many items a task of the step has at most: as many as keep the
 // slower of the resource's rate and the step's own.

@@ -87,6 +87,7 @@ func (b *truth) mayPass(step, at int) bool {
 		return true
 	case weir.LeftOut:
 		return false
+	default: // it goes
 	}
 	return b.items[at].steps[step].successes > 0
 }
