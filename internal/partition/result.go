@@ -32,6 +32,8 @@ type Failure struct {
 	OfTenant bool
 	// Ours: no downstream is to blame, or none was called.
 	Ours bool
+	// BadAnswer: the endpoint answered, but not as it has to: that is no outage.
+	BadAnswer bool
 	// Uncalled: the endpoint was not called, or the call was cut off from this side.
 	Uncalled bool
 	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
@@ -268,7 +270,7 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
 	most := s.def.Retry.MaxAttempts
-	free := broken && !f.Ours && !t.blamed() && most > 1
+	free := broken && !f.Ours && !f.BadAnswer && !t.blamed() && most > 1
 	if t.Attempt >= most && (n == 1 || most == 1) && !free {
 		for _, item := range t.Items {
 			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
