@@ -45,7 +45,7 @@ func TestWhatACallerShouldKnowIsSaid(t *testing.T) {
 	})), 200, nil)
 	var b, faster api.BulkAction
 	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"id":"notify","action":"push"}],"rates":{"notify":"300/s"},"items":[{"id":"u1"}]}`, 201, &b)
-	if want := "at 300/s, calls of notify will carry 3 items instead of the batch of 50"; b.Note != want {
+	if want := "at 300/s, calls of notify will carry 15 items instead of the batch of 50"; b.Note != want {
 		t.Errorf("note %q, want %q", b.Note, want)
 	}
 	n.Call("PATCH", "/v1/bulk-actions/"+b.ID, `{"rates":{"notify":"5000/s"}}`, 200, &faster)
