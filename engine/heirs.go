@@ -17,27 +17,64 @@ type doubt struct {
 	until    time.Time
 }
 
+// ask takes note that the others are looked for now, and reports whether the node is in doubt.
+func (d *doubt) ask(now time.Time, lease time.Duration) bool {
+	if !d.looked.IsZero() && now.Sub(d.looked) > lease/2 {
+		d.begin(now, lease)
+	}
+	return now.Before(d.until)
+}
+
 // look takes note of what was seen now.
 func (d *doubt) look(now time.Time, restored int64, lease time.Duration) {
 	first := d.looked.IsZero()
 	switch {
 	case first && restored != 0 && now.Sub(time.Unix(0, restored)) < lease, // clocks may differ, but seldom by that much
-		!first && restored != d.restored && restored != 0,
-		!first && now.Sub(d.looked) > lease/2:
-		d.until = now.Add(max(lease, store.ReturnFor))
+		!first && restored != d.restored && restored != 0:
+		d.begin(now, lease)
 	}
+	d.ask(now, lease) // finding them may have taken long
 	d.restored, d.looked = restored, now
+}
+
+func (d *doubt) begin(now time.Time, lease time.Duration) {
+	d.until = now.Add(max(lease, store.ReturnFor))
 }
 
 // look finds out who is there, which map holds, and which partitions only this node can put back.
 func (o *ownership) look(ctx context.Context) error {
 	e := o.engine
+	e.fleet.inDoubt.Store(e.remembers() && o.doubt.ask(time.Now(), e.opts.LeaseFor))
 	if err := e.look(ctx); err != nil || !e.remembers() {
 		return err
 	}
 	now := time.Now()
 	o.doubt.look(now, e.layout.now().Restored, e.opts.LeaseFor)
-	return o.inherit(ctx, now.After(o.doubt.until))
+	if now.Before(o.doubt.until) && e.allRun(now) {
+		o.doubt.until = now
+		e.fleet.inDoubt.Store(false)
+	}
+	return o.inherit(ctx, !now.Before(o.doubt.until))
+}
+
+// allRun reports whether each partition has an owner that was in touch with the store all along: nobody else can
+// remember more of any, and it was this node alone that heard nothing.
+func (e *Engine) allRun(now time.Time) bool {
+	runs := map[int]bool{}
+	e.fleet.mu.Lock()
+	for name, n := range e.fleet.nodes {
+		for p := range n.Pending {
+			runs[p] = runs[p] || name != e.node && !n.InDoubt
+		}
+	}
+	e.fleet.mu.Unlock()
+	for p := range e.layout.now().Most {
+		own := e.parts[p].Load()
+		if !runs[p] && (own == nil || !own.sure(now)) {
+			return false
+		}
+	}
+	return true
 }
 
 // errInDoubt ends an ownership that began before the node had reason to doubt what it knew of the others.

@@ -26,6 +26,8 @@ type nodeRecord struct {
 	Pending map[int]int64 `json:"pending,omitempty"` // items that have not ended, by partition that it owns
 	Taking  []int         `json:"taking,omitempty"`  // partitions that it has the lease of, and is loading
 	Limits  uint64        `json:"limits,omitempty"`  // version of the limits that it keeps to
+	// InDoubt says that it takes no partition for now but those that it had last, see [doubt].
+	InDoubt bool `json:"in_doubt,omitempty"`
 	// Stopped is why it does not run partitions that are its to run.
 	Stopped map[int]string `json:"stopped,omitempty"`
 }
@@ -37,6 +39,7 @@ type fleet struct {
 	mu    sync.Mutex
 	nodes map[string]nodeRecord // live ones
 
+	inDoubt      atomic.Bool   // this node is
 	seen         atomic.Uint64 // newest notice
 	old, cleared uint64        // of the leader: notices to take down next, and taken down last
 }
@@ -117,7 +120,10 @@ func (e *Engine) announceAndObey(ctx context.Context) error {
 // announceSelf tells the others about this node, and returns the version of the
 // limits that it said it keeps to.
 func (e *Engine) announceSelf(ctx context.Context) (limits uint64, err error) {
-	self := nodeRecord{Slots: e.opts.Slots, Pending: map[int]int64{}, Limits: e.limits.version(), Stopped: e.health.reasons()}
+	self := nodeRecord{
+		Slots: e.opts.Slots, Pending: map[int]int64{}, Limits: e.limits.version(), Stopped: e.health.reasons(),
+		InDoubt: e.fleet.inDoubt.Load(),
+	}
 	for i := range e.parts {
 		if p := e.parts[i].Load(); p != nil {
 			self.Pending[i] = p.pending.Load()
@@ -180,13 +186,39 @@ func (f *fleet) runs(partition int) bool {
 	return false
 }
 
-// list returns the live nodes, and who owns what or is about to.
-func (f *fleet) list() (nodes []route.Node, held map[int]string) {
+// assign names the node that should own each partition. One in doubt would let a partition that is new to it
+// wait: until it is certain, the partition stays where it is, or goes to another node.
+func (f *fleet) assign(partitions int) map[int]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	all, certain, held := f.list()
+	owner := route.Assign(upTo(partitions), all, held)
+	if len(certain) == 0 || len(certain) == len(all) {
+		return owner
+	}
+	among := route.Assign(upTo(partitions), certain, held)
+	for p, name := range owner {
+		if !f.nodes[name].InDoubt || held[p] == name {
+			continue
+		}
+		owner[p] = among[p]
+		if _, live := f.nodes[held[p]]; live {
+			owner[p] = held[p]
+		}
+	}
+	return owner
+}
+
+// list returns the live nodes, those of them that are not in doubt, and who owns what or is about to. The caller
+// holds the lock.
+func (f *fleet) list() (all, certain []route.Node, held map[int]string) {
 	held = map[int]string{}
 	for name, n := range f.nodes {
-		nodes = append(nodes, route.Node{Name: name, Slots: n.Slots})
+		node := route.Node{Name: name, Slots: n.Slots}
+		all = append(all, node)
+		if !n.InDoubt {
+			certain = append(certain, node)
+		}
 		for _, p := range n.Taking {
 			held[p] = max(held[p], name) // one of them has the lease; all nodes have to think of the same one
 		}
@@ -196,7 +228,7 @@ func (f *fleet) list() (nodes []route.Node, held map[int]string) {
 			held[p] = name
 		}
 	}
-	return nodes, held
+	return all, certain, held
 }
 
 func upTo(n int) []int {
@@ -226,8 +258,7 @@ type release struct {
 // follow begins and ends ownerships, so that this node owns what it should.
 func (o *ownership) follow() {
 	e := o.engine
-	nodes, held := e.fleet.list()
-	owner := route.Assign(upTo(e.layout.now().Most), nodes, held)
+	owner := e.fleet.assign(e.layout.now().Most)
 	for p, node := range owner {
 		_, owned := o.owned[p]
 		if (node == e.node && o.mayTake(p) || o.heirs[p]) && !owned && e.health.mayTry(p) && e.mayRun(p) {

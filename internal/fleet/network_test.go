@@ -59,6 +59,9 @@ func TestABadNetworkOfOneNodeDoesNoHarm(t *testing.T) {
 			if !again || back > 2*lease+4*time.Second { // a read that hangs is given up after 4 s
 				t.Errorf("the node is not back: %v, %v", again, back)
 			}
+			if g := v.Calls.Gaps()[0]; g.Long > 2*lease+4*time.Second {
+				t.Errorf("a partition that others have stood still: %v", g)
+			}
 		})
 	}
 }
