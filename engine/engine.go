@@ -142,6 +142,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.running = true
 	e.mu.Unlock()
 	defer e.ended.Store(true)
+	defer e.watches.close() // however early it ends: nobody follows it for ever
 	if !e.firstLimits(ctx) {
 		return nil // told to stop
 	}
@@ -161,7 +162,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	g.Go(func() error { defer cancel(); return e.stay(gctx) })
 	err = g.Wait()
 	e.past.end()
-	e.watches.close()
 	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure

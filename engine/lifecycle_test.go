@@ -50,6 +50,25 @@ func TestAnEngineRunsOnceAndTakesNoChainsThen(t *testing.T) {
 	}
 }
 
+// One that is told to stop before it has read its limits does not begin: whoever follows what it should have run is told.
+func TestAnEngineThatStopsBeforeItBeginsKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := noop("step")
+		r := open(t, memory(), engine.Options{}, action(a))
+		b := submit(t, r, spec(a), numbers(10))
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		if err := r.Run(stopped); err != nil {
+			t.Fatal(err)
+		}
+		patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := b.Wait(patient); !errors.Is(err, weir.ErrClosed) {
+			t.Errorf("Wait = %v, want ErrClosed", err)
+		}
+	})
+}
+
 func TestBadChainsAreRefusedWithTheFieldNamed(t *testing.T) {
 	limited := func(name, resource string, rate weir.Rate) weir.Action[int, string] {
 		a := noop(name)
