@@ -57,6 +57,22 @@ func TestWhatAFormerOwnerStartedCountsAgainstTheRate(t *testing.T) {
 	}
 }
 
+// What a task needs is known to whoever asks for quotas also if the resource is woken before anybody has asked for it.
+func TestAPermitIsAskedForForAWholeTask(t *testing.T) {
+	n := New(Config{Slots: 8, Shared: true})
+	p := openParty(n, hour)
+	r := p.Resource(weir.Resource{Name: "limited", Rate: 500})
+	e := p.AddEntry(p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour}), r, 0, nil)
+	p.Update(hour, e, 5, 0)
+	r.SetQuota(hour, 0, 2*hour)
+	if _, ok := p.Next(hour); ok {
+		t.Fatal("something starts without a quota")
+	}
+	if v := r.Observe(hour, false); v.Cost != 5 {
+		t.Errorf("so many items are wanted at once: %d, want 5", v.Cost)
+	}
+}
+
 func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
 	n := New(Config{Slots: 8, Shared: true})
 	n.Former(hour)

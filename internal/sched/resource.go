@@ -180,7 +180,7 @@ func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
 
 // WakeResource makes the next Next ask r's gate again.
 func (q *Queue) WakeResource(_ int64, r *Resource) {
-	if r.runnable() {
+	if r.runnable() && r.state != resourceReady {
 		r.recheck = true
 		q.setReady(r)
 	}
@@ -220,7 +220,7 @@ func (q *Queue) advance(r *Resource) {
 func (q *Queue) setEmpty(r *Resource) {
 	q.leave(r)
 	r.state = resourceEmpty
-	r.blocker = nil
+	r.blocker, r.recheck = nil, false
 }
 
 // block puts r aside until the given time.
