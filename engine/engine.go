@@ -156,6 +156,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.knowResources()                                                // before any partition starts a task
 	g.Go(func() error { e.keepQuotas(beside); return nil })
 	g.Go(func() error { e.readBoard(beside); return nil })
+	g.Go(func() error { e.meetOthers(beside); return nil })
 	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.lead(gctx); return nil })

@@ -54,7 +54,8 @@ type Node struct {
 	queue     *sched.Queue
 	resources []*Resource // in the order in which they were made
 	byName    map[string]*Resource
-	splits    map[string]float64 // tenants with work that is spread over partitions, and the part of their weight that is due here
+	several   map[string]bool // tenants that have work on other nodes, too
+	work      sched.Work      // reused
 	stirs     limit.Stirs
 	random    *rand.Rand
 	before    int64 // when a former owner may last have started a task; 0: never
@@ -65,7 +66,7 @@ type Node struct {
 // New makes a node without resources.
 func New(c Config) *Node {
 	n := &Node{
-		cfg: c, lock: c.Lock, queue: sched.New(sched.Options{Slots: c.Slots}), byName: map[string]*Resource{}, splits: map[string]float64{},
+		cfg: c, lock: c.Lock, queue: sched.New(sched.Options{Slots: c.Slots}), byName: map[string]*Resource{},
 		random: rand.New(rand.NewPCG(c.Seed, 0)),
 	}
 	if n.lock == nil {
@@ -91,7 +92,7 @@ func (n *Node) Resource(r weir.Resource) *Resource {
 	if have := n.byName[r.Name]; have != nil {
 		return have
 	}
-	made := &Resource{node: n, limits: r, gate: limit.NewGate(limit.GateConfig{Rate: float64(r.Rate), Concurrency: r.Concurrency})}
+	made := &Resource{node: n, limits: r, seen: map[string]int64{}, gate: limit.NewGate(limit.GateConfig{Rate: float64(r.Rate), Concurrency: r.Concurrency})}
 	if !n.cfg.NoFlow {
 		made.control = newControl(r.Concurrency, n.random.Uint64(), n.random.Uint64())
 	}

@@ -141,7 +141,7 @@ func TestPartiesAreServedInOneOrder(t *testing.T) {
 	for i, tier := range []int{0, 1, 2, 3} {
 		p := openParty(n, hour)
 		name := string(rune('a' + i))
-		p.SetTenant(hour, name, TenantLimits{}, 0)
+		p.SetTenant(hour, name, TenantLimits{})
 		e := p.AddEntry(p.AddGroup(name, sched.GroupConfig{Tier: tier, Submit: hour}), p.Resource(api), 0, name)
 		p.Update(hour, e, 1, 1e6)
 		parties = append(parties, p)
@@ -183,40 +183,5 @@ func TestAPartyThatLeavesTakesItsWorkWithIt(t *testing.T) {
 	}
 	if pick, ok := second.Next(hour + 3); !ok || pick.Entry != waits {
 		t.Errorf("next = %v, %v; want the work of the party that is left", pick, ok)
-	}
-}
-
-func TestATenantWhoseWorkIsSpreadHasItsWeightOnce(t *testing.T) {
-	n := New(Config{})
-	one, two := n.Join(nil), n.Join(nil)
-	weight := func() int64 {
-		e := work(one, hour, "a", weir.Resource{Name: "probe"}, 1)
-		one.SetOpen(hour, true)
-		defer one.RemoveGroup(hour, e.Group())
-		return e.Resource().Weight()
-	}
-	for _, step := range []struct {
-		what string
-		do   func()
-		want int64
-	}{
-		{"two of four parts are here", func() {
-			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 4)
-			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 4)
-		}, sched.Unit},
-		{"all parts are here", func() {
-			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
-			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
-		}, 2 * sched.Unit},
-		{"one of two parts is here", func() {
-			two.SetTenant(hour, "a", TenantLimits{Weight: 2}, 1)
-			one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 2)
-		}, sched.Unit},
-		{"nothing is spread any more", func() { one.SetTenant(hour, "a", TenantLimits{Weight: 2}, 1) }, 2 * sched.Unit},
-	} {
-		step.do()
-		if got := weight(); got != step.want {
-			t.Errorf("%s: weight %d, want %d", step.what, got, step.want)
-		}
 	}
 }

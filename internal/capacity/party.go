@@ -11,11 +11,10 @@ import (
 // Party is one partition's way to the capacity of its node. Its methods may be
 // called by one goroutine for each party.
 type Party struct {
-	node   *Node
-	queue  *sched.Queue
-	side   *sched.Party
-	splits map[string]int // tenants whose work is spread, and over how many partitions
-	left   bool
+	node  *Node
+	queue *sched.Queue
+	side  *sched.Party
+	left  bool
 
 	// Data is the caller's.
 	Data any
@@ -25,7 +24,7 @@ type Party struct {
 func (n *Node) Join(data any) *Party {
 	n.lock.Lock()
 	defer n.lock.Unlock()
-	p := &Party{node: n, queue: n.queue, side: n.queue.Join(), splits: map[string]int{}, Data: data}
+	p := &Party{node: n, queue: n.queue, side: n.queue.Join(), Data: data}
 	p.side.Data = p
 	return p
 }
@@ -34,9 +33,6 @@ func (n *Node) Join(data any) *Party {
 func (p *Party) Leave(now int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	for name, spread := range p.splits { // each changes a sum of its own: order does not reach the output
-		p.node.split(name, spread, 1)
-	}
 	p.left = true
 	p.side.Leave(now)
 }
@@ -96,20 +92,12 @@ type TenantLimits struct {
 	Paused   bool
 }
 
-// SetTenant gives a tenant its limits. Spread is over how many partitions, of all
-// nodes, its work is spread; 0 as 1. A node has the part of the weight that goes with
-// the partitions that it owns.
-func (p *Party) SetTenant(now int64, name string, l TenantLimits, spread int) {
+// SetTenant gives a tenant its limits.
+func (p *Party) SetTenant(now int64, name string, l TenantLimits) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	weight := cmp.Or(l.Weight, 1) * p.node.split(name, p.splits[name], spread)
-	if spread > 1 {
-		p.splits[name] = spread
-	} else {
-		delete(p.splits, name)
-	}
 	t := p.queue.Tenant(name)
-	p.queue.SetTenant(now, t, int64(weight*float64(sched.Unit)), l.MaxTasks)
+	p.queue.SetTenant(now, t, int64(cmp.Or(l.Weight, 1)*sched.Unit), l.MaxTasks)
 	t = p.queue.Tenant(name) // one that has nothing of its own is dropped
 	if l.Paused {
 		p.queue.PauseTenant(now, t)
@@ -117,25 +105,6 @@ func (p *Party) SetTenant(now int64, name string, l TenantLimits, spread int) {
 		p.queue.ResumeTenant(now, t)
 	}
 	p.queue.Call()
-}
-
-// split takes note that the work of a tenant in one partition is one part of so many,
-// which were other ones before. It returns the part of the tenant's weight that is due
-// on this node: all of it if nothing of the tenant is spread.
-func (n *Node) split(name string, was, is int) float64 {
-	if was > 1 {
-		n.splits[name] -= 1 / float64(was)
-	}
-	if is > 1 {
-		n.splits[name] += 1 / float64(is)
-	}
-	switch part := n.splits[name]; {
-	case part < 1e-9: // all parts are gone
-		delete(n.splits, name)
-		return 1
-	default:
-		return min(part, 1)
-	}
 }
 
 // AddGroup makes a group of a tenant.

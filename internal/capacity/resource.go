@@ -15,7 +15,8 @@ type Resource struct {
 	limits  weir.Resource
 	gate    *limit.Gate
 	entry   *sched.Resource
-	control *control // nil: flow control is off
+	control *control         // nil: flow control is off
+	seen    map[string]int64 // tenants that have something to run, and when they last were seen to; see Wants
 }
 
 // Limits returns the limits of all nodes.
@@ -121,7 +122,7 @@ func (r *Resource) Cause() limit.Cause {
 func (r *Resource) Observe(now int64, tasks bool) quota.View {
 	u := r.gate.Observe(now)
 	v := quota.View{
-		Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Permit: u.Permit, Weight: r.entry.Weight(), Backlog: r.entry.Backlog(),
+		Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Permit: u.Permit, Weight: int64(r.entry.Part() * sched.Unit), Backlog: r.entry.Backlog(),
 	}
 	if tasks {
 		v.Used, v.Short = int64(u.InFlight), u.Cramped

@@ -100,7 +100,7 @@ func newOwner(w *owners, no int) *owner {
 // add gives a node a tenant.
 func (n *owner) add(t *tenant) {
 	name := fmt.Sprint(t.no)
-	n.party.SetTenant(n.w.now, name, capacity.TenantLimits{Weight: float64(t.weight)}, 1)
+	n.party.SetTenant(n.w.now, name, capacity.TenantLimits{Weight: float64(t.weight)})
 	g := n.party.AddGroup(name, sched.GroupConfig{Tier: 2, Submit: n.w.now})
 	t.entry = n.party.AddEntry(g, n.res, 0, t)
 	n.tenants = append(n.tenants, t)

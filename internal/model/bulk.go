@@ -104,7 +104,6 @@ func (m *machine) submit(b *bulk, tenant string) {
 	for _, p := range shards {
 		b.pieces = append(b.pieces, newPiece(b, m.parts[p], len(shards)))
 	}
-	b.tenant.widen(len(b.pieces))
 	for _, p := range b.pieces {
 		first := p.steps[0]
 		tasks := first.tasksOf(b.items)

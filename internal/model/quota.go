@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/capacity"
@@ -12,6 +13,8 @@ import (
 const (
 	// allotEvery is how often the leader looks at what nodes hold.
 	allotEvery = int64(250 * time.Millisecond)
+	// meetEvery is how often nodes tell each other what they have to run.
+	meetEvery = int64(500 * time.Millisecond)
 	// quotaFor is how long a quota lasts without being renewed.
 	quotaFor = 1200 * time.Millisecond
 	// slotsFor is the same for a concurrency.
@@ -44,6 +47,7 @@ func (m *machine) shareLimits() {
 	if len(m.nodes) < 2 {
 		return
 	}
+	m.later(0, m.meet)
 	for _, r := range m.resources {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
@@ -77,6 +81,20 @@ func (m *machine) shareLimit(r *resource, l store.Limit, chunk int64, ttl time.D
 		m.later(0, k.next)
 	}
 	m.later(0, s.allot)
+}
+
+// meet has the nodes tell each other what they have to run.
+func (m *machine) meet() {
+	wants := make([]capacity.Wants, len(m.nodes))
+	for i, n := range m.nodes {
+		wants[i] = n.can.Wants(m.clock())
+	}
+	m.later(m.now+message, func() {
+		for i, n := range m.nodes {
+			n.can.SetBeside(capacity.Gather(slices.Concat(wants[:i], wants[i+1:])))
+		}
+	})
+	m.later(m.now+meetEvery, m.meet)
 }
 
 // allot is the leader's look at a limit.

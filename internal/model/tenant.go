@@ -12,7 +12,6 @@ type tenant struct {
 	name   string
 	no     int // in order of first appearance
 	weight float64
-	wide   int     // partitions over which its widest bulk action is spread
 	parts  []*part // that it has ever been in
 	done   int64
 	shares map[shareKey]*share
@@ -37,7 +36,7 @@ func (m *machine) tenant(name string) *tenant {
 	if t := m.tenants[name]; t != nil {
 		return t
 	}
-	t := &tenant{name: name, no: len(m.order), weight: 1, wide: 1, shares: map[shareKey]*share{}}
+	t := &tenant{name: name, no: len(m.order), weight: 1, shares: map[shareKey]*share{}}
 	for _, w := range m.w.Tenants {
 		if w.Name == name {
 			t.weight = w.Weight
@@ -55,18 +54,8 @@ func (t *tenant) comeTo(p *part) {
 	}
 }
 
-// widen notes that a bulk action is spread over so many partitions.
-func (t *tenant) widen(pieces int) {
-	if pieces > t.wide {
-		t.wide = pieces
-		for _, p := range t.parts {
-			t.weigh(p)
-		}
-	}
-}
-
 func (t *tenant) weigh(p *part) {
-	p.queue.SetTenant(p.m.clock(), t.name, capacity.TenantLimits{Weight: t.weight}, t.wide)
+	p.queue.SetTenant(p.m.clock(), t.name, capacity.TenantLimits{Weight: t.weight})
 }
 
 func (t *tenant) share(r *resource, rank int) *share {

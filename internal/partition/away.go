@@ -54,7 +54,6 @@ type shardRow struct {
 	Seen   uint64         `json:"seen"`
 	State  weir.BulkState `json:"state"`
 	Rest   int64          `json:"rest,omitempty"`
-	Spread int            `json:"spread,omitempty"`
 	Ranges []uint32       `json:"ranges,omitempty"`
 }
 
@@ -87,10 +86,9 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		}
 	}
 	m.adopt(now, b, o.Rules)
-	b.shard.rest, b.shard.spread = o.Rest, o.Spread
+	b.shard.rest = o.Rest
 	b.shard.away.seen, b.shard.away.state, b.shard.away.unsaved = o.Number, o.State, true
 	m.touch(b)
-	m.weigh(now, b.spec.Tenant)
 	m.offerAll(now, b)
 	m.follow(now, b, o)
 	return nil

@@ -31,7 +31,6 @@ type told struct {
 	at     int64
 	ranges int
 	state  weir.BulkState
-	spread int
 	rules  uint64
 }
 
@@ -49,9 +48,8 @@ type Orders struct {
 	State  weir.BulkState `json:"state"` // to be followed; a final one: it is over
 	Cause  string         `json:"cause,omitempty"`
 	Reason string         `json:"reason,omitempty"`
-	Rest   int64          `json:"rest,omitempty"`   // items that no shard was given
-	Spread int            `json:"spread,omitempty"` // shards that have work
-	Rules  *ruleSet       `json:"rules,omitempty"`  // as they are now, if they were ever changed
+	Rest   int64          `json:"rest,omitempty"`  // items that no shard was given
+	Rules  *ruleSet       `json:"rules,omitempty"` // as they are now, if they were ever changed
 }
 
 // Outgoing is a message to the inbox of another partition. One with the same
@@ -191,27 +189,11 @@ func (b *bulk) flying() int64 {
 	return n
 }
 
-// spread is the number of shards that have work or will get some.
-func (b *bulk) spread() (n int) {
-	h := b.shard.home
-	for i := range h.lists {
-		ended := h.tallies[i].ended()
-		if i == 0 {
-			ended = b.localEnded()
-		}
-		if b.shard.rest > 0 || h.items[i] > ended {
-			n++
-		}
-	}
-	return n
-}
-
 // sendOrders has the commit being cut tell every shard what it does not know.
 func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 	h := b.shard.home
-	b.shard.spread = b.spread()
 	for i := 1; i < len(h.lists); i++ {
-		want := told{ranges: len(h.lists[i]), state: b.state, spread: b.shard.spread, rules: b.spec.Rules}
+		want := told{ranges: len(h.lists[i]), state: b.state, rules: b.spec.Rules}
 		have := h.told[i]
 		have.number, have.at = 0, 0
 		if want.ranges == 0 || want == have && h.told[i].number != 0 {
@@ -227,7 +209,7 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	h, t := b.shard.home, &b.shard.home.tallies[to]
 	o := &Orders{
 		ID: b.spec.ID, Number: number, Shard: to, Home: b.spec.Shards[0], To: b.spec.Shards[to], From: t.Have, State: b.state, Cause: b.status.CancelCause,
-		Reason: b.status.Reason, Rest: b.shard.rest, Spread: b.shard.spread,
+		Reason: b.status.Reason, Rest: b.shard.rest,
 	}
 	if t.Have == 0 {
 		o.Spec = b.spec

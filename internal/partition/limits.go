@@ -55,7 +55,7 @@ func (m *Machine) limitTenant(now int64, name string) (moved bool) {
 		l = m.cfg.Tenant(name)
 	}
 	t := m.tenants[name]
-	m.queue.SetTenant(now, name, l, t.spread)
+	m.queue.SetTenant(now, name, l)
 	moved = t.paused != l.Paused
 	t.paused = l.Paused
 	m.tenants[name] = t

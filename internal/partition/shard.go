@@ -76,7 +76,6 @@ type shard struct {
 	base   int64    // position of the first item of the block under the cursor
 	given  int64    // items of its ranges
 	rest   int64    // items that no shard was given, as far as is known here
-	spread int      // shards that have work, as far as is known here
 
 	home *home // set in the home
 	away *away // set elsewhere
@@ -130,12 +129,4 @@ func (b *bulk) localEnded() int64 {
 		}
 	}
 	return n
-}
-
-// working reports whether this partition has, or is about to get, work of a shared bulk action.
-func (b *bulk) working() bool {
-	if b.stopping() {
-		return false
-	}
-	return b.shard.rest > 0 || b.shard.given > b.localEnded()
 }

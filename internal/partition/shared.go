@@ -36,7 +36,6 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 			x.shard.away.unsaved = false
 		}
 		m.sendTally(now, g, x)
-		m.weigh(now, x.spec.Tenant)
 		return
 	}
 	h := x.shard.home
@@ -52,7 +51,6 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 	}
 	h.sealed, h.own = append(h.sealed, h.own...), h.own[:0]
 	m.sendOrders(now, g, x)
-	m.weigh(now, x.spec.Tenant)
 }
 
 // shardRow is what the shard was told, as it is stored. Of one that has ended no
@@ -61,7 +59,7 @@ func (b *bulk) shardRow() *shardRow {
 	s := b.shard
 	row := &shardRow{Shard: s.no, Seen: s.away.seen, State: s.away.state}
 	if !b.state.Final() {
-		row.Rest, row.Spread, row.Ranges = s.rest, s.spread, s.ranges
+		row.Rest, row.Ranges = s.rest, s.ranges
 	}
 	return row
 }
@@ -82,7 +80,7 @@ func loadShard(rows Rows, c *Created) (*shard, error) {
 	if row.Shard <= 0 || row.Shard >= len(c.Shards) {
 		return nil, fmt.Errorf("shard %d of %d: %w", row.Shard, len(c.Shards), store.ErrCorrupt)
 	}
-	s := &shard{no: row.Shard, rest: row.Rest, spread: row.Spread, ranges: row.Ranges}
+	s := &shard{no: row.Shard, rest: row.Rest, ranges: row.Ranges}
 	s.away = &away{seen: row.Seen, state: row.State}
 	return s, c.checkRanges(s.ranges)
 }
@@ -161,12 +159,10 @@ func (b *bulk) regain() {
 
 // goOn has the messages of a loaded bulk action made again: those that the
 // former owner made may not have been sent.
-func (m *Machine) goOn(now int64, b *bulk) {
+func (m *Machine) goOn(b *bulk) {
 	if b.atHome() {
 		m.topUp(b)
-		b.shard.spread = b.spread()
 	}
-	m.weigh(now, b.spec.Tenant)
 	m.touch(b)
 }
 

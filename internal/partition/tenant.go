@@ -11,7 +11,6 @@ import (
 type tenant struct {
 	bulks  int  // that have not ended
 	row    bool // its marker is in the rows, or in the commit under way
-	spread int  // its weight is one part of so many; 0: as 1
 	paused bool // nothing of it may start
 }
 
@@ -52,7 +51,6 @@ func (m *Machine) leave(now int64, b *bulk) {
 		return
 	}
 	m.shared = slices.DeleteFunc(m.shared, func(x *bulk) bool { return x == b })
-	m.weigh(now, name)
 	if b.away() {
 		m.over[b.spec.ID] = true
 	}
@@ -89,23 +87,4 @@ func (m *Machine) loadTenants(rows Rows) error {
 		}
 		return nil
 	})
-}
-
-// weigh gives a tenant the weight that it has in each of the partitions that
-// share its work, so that being spread wins it nothing. Shards of a tenant lie in
-// the same partitions as far as they can: the widest spread tells how many.
-func (m *Machine) weigh(now int64, name string) {
-	widest := 1
-	for _, b := range m.shared {
-		if b.spec.Tenant == name && b.working() {
-			widest = max(widest, b.shard.spread)
-		}
-	}
-	t, known := m.tenants[name]
-	if max(t.spread, 1) == widest || !known {
-		return
-	}
-	t.spread = widest
-	m.tenants[name] = t
-	m.limitTenant(now, name)
 }

@@ -2,11 +2,9 @@ package partition
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/store"
 )
 
@@ -84,61 +82,3 @@ func (f failing) Get([]byte) ([]byte, error)                       { return nil,
 func (f failing) Scan([]byte, func(key, value []byte) error) error { return f.err }
 
 var _ Rows = failing{store.ErrClosed}
-
-// turns lets every partition start one task for each that ends, and counts whose they are.
-func (c *cluster) turns(n int, got map[string]int) {
-	c.clean = true
-	for range n {
-		for _, s := range c.sites {
-			if len(s.running) > 0 {
-				s.end(0, true)
-			}
-			before := len(s.running)
-			s.turn()
-			s.confirm()
-			for _, task := range s.running[min(before, len(s.running)):] {
-				got[task.Tenant] += len(task.Items)
-			}
-		}
-		for len(c.network) > 0 {
-			c.deliver()
-		}
-		c.now += groupFor
-	}
-}
-
-// ordinary adds a bulk action that one partition does alone.
-func (c *cluster) ordinary(p int, tenant string, items int64) {
-	b := &watched{spec: &Created{
-		ID: weir.BulkID(fmt.Sprintf("ba_%d", len(c.bulks))), Tenant: tenant, Chain: "c", Steps: []string{"s0", "s1"}, Items: items, Shards: []int{p},
-	}, runBy: map[uint32]int{}, states: map[uint32]*block.State{}}
-	c.bulks = append(c.bulks, b)
-	c.append(p, envelope{Created: b.spec})
-}
-
-func TestTenantGainsNothingByBeingSpread(t *testing.T) {
-	c := newCluster(t, 1, 4)
-	c.chains["c"] = steps(2, 1)
-	huge := c.submit(0, 2000, weir.StopRule{}, 0)
-	for p := range 4 {
-		c.ordinary(p, fmt.Sprintf("b%d", p), 1<<20)
-	}
-	c.turns(200, map[string]int{}) // until it is spread
-	got := map[string]int{}
-	c.turns(4000, got)
-	want := 4 * 4000 / 5 // five tenants, four partitions
-	for tenant, n := range got {
-		if n < want*9/10 || n > want*11/10 {
-			t.Errorf("tenant %s got %d turns of 16000, want %d: %v", tenant, n, want, got)
-		}
-	}
-	c.command(huge, Cancel)
-	c.turns(50, map[string]int{})
-	c.ordinary(2, "t", 1<<20)
-	c.turns(50, map[string]int{})
-	clear(got)
-	c.turns(2000, got)
-	if n := got["t"]; n < 900 || n > 1100 {
-		t.Errorf("the tenant's weight did not come back with the end of its shards: %v", got)
-	}
-}

@@ -66,7 +66,7 @@ func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 			return f
 		}
 	}
-	f := &flow{tenant: t, tier: &r.tiers[k], weight: int64(t.weight), class: noClass, next: t.flows}
+	f := &flow{tenant: t, tier: &r.tiers[k], weight: t.weightOn(r), class: noClass, next: t.flows}
 	f.tag = f.tier.v - perWeight(r.small, f.weight)
 	t.flows = f
 	return f
@@ -202,7 +202,7 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 		if f.tier.r != r {
 			continue
 		}
-		w := int64(t.weight)
+		w := t.weightOn(r)
 		if f.counted() {
 			w = max(1, w*f.tier.base/sum)
 			if f != fresh {

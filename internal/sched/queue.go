@@ -188,9 +188,9 @@ func (q *Queue) countTask(e *Entry, by int) {
 func (q *Queue) countPresent(t *Tenant, was bool) {
 	switch is := t.present(); {
 	case is && !was:
-		q.presentW += int64(t.weight)
+		q.presentW += t.slotWeight()
 	case was && !is:
-		q.presentW -= int64(t.weight)
+		q.presentW -= t.slotWeight()
 	}
 }
 

@@ -56,9 +56,12 @@ type Resource struct {
 	earns      [2]float64
 	shares     [2]float64
 	refilled   int64
-	active     int   // flows in the tree
-	weight     int64 // of the flows in the tree
-	backlog    int64 // items of the flows in the tree
+	active     int            // flows in the tree
+	weight     int64          // of the flows in the tree
+	part       float64        // of the resource that is due to them, beside those of other nodes
+	beside     [Tiers]int64   // the weight of the tenants of other nodes
+	copies     map[string]int // tenants that are there too, and on how many nodes
+	backlog    int64          // items of the flows in the tree
 	inFlight   int
 	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
 	slotWeight int64
@@ -129,9 +132,6 @@ func (q *Queue) Room(r *Resource) int {
 	}
 	return room
 }
-
-// Weight returns the weight of the tenants that have something to run on r.
-func (r *Resource) Weight() int64 { return r.weight }
 
 // Backlog returns how many items could start on r but for its gate, and for workers.
 func (r *Resource) Backlog() int64 { return r.backlog }

@@ -12,6 +12,7 @@ type Tenant struct {
 	active   int16 // flows in a tree
 	parked   int16
 	held     int16
+	nodes    uint8 // on which it has work, if there are several
 	paused   bool
 	gone     bool // no longer in Queue.tenants
 }
@@ -42,11 +43,9 @@ const maxWeight = 1 << 20
 func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	t = q.living(t)
 	weight = min(max(weight, 1), maxWeight)
-	if t.present() {
-		q.presentW += weight - int64(t.weight)
-	}
+	was := t.slotWeight()
 	t.weight, t.cap = int32(weight), int32(cap)
-	t.split()
+	q.slotWeightChanged(t, was)
 	for f := t.flows; f != nil; f = f.next {
 		reweigh(t, f.tier.r, nil)
 		f.tier.r.guardTiers(q.opt.NoTierGuard)
@@ -109,8 +108,19 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 
 // share returns the tasks in flight that t may have while slots are scarce.
 func (q *Queue) share(t *Tenant) int64 {
-	w := int64(t.weight)
+	w := t.slotWeight()
 	return max(1, int64(q.slots)*w/max(q.presentW, w))
+}
+
+// slotWeight is the weight of t for its share of the slots. One with work on several nodes has a part of it on each.
+func (t *Tenant) slotWeight() int64 { return max(int64(t.weight)/int64(max(t.nodes, 1)), 1) }
+
+// slotWeightChanged takes note of another slotWeight.
+func (q *Queue) slotWeightChanged(t *Tenant, was int64) {
+	if t.present() {
+		q.presentW += t.slotWeight() - was
+	}
+	t.split()
 }
 
 // split divides the weight of t between its flows, for their resources' shares of the
@@ -118,7 +128,7 @@ func (q *Queue) share(t *Tenant) int64 {
 func (t *Tenant) split() {
 	part := int64(0)
 	if t.active > 0 {
-		part = max(int64(t.weight)/int64(t.active), 1)
+		part = max(t.slotWeight()/int64(t.active), 1)
 	}
 	for f := t.flows; f != nil; f = f.next {
 		if is := f.counted(); is || f.slotPart != 0 {

@@ -181,21 +181,27 @@ func (t *tier) exit(f *flow) {
 
 // guardTiers computes the weights of the tiers. Plain weights would let a tenant
 // of a crowded tier get less than one of a lower tier with few tenants, so a tier
-// gets at least what makes its tenants' shares relate like the weights.
+// gets at least what makes its tenants' shares relate like the weights. Tenants of other
+// nodes count like those here; a tier has the part of its weight that is due to those here.
 func (r *Resource) guardTiers(off bool) {
-	var lower *tier
-	var lowerW float64
+	lower := -1
+	var lowerW, lowerAll float64
+	r.part = 0
 	for k := Tiers - 1; k >= 0; k-- {
 		t := &r.tiers[k]
-		if t.flows == 0 {
+		all := float64(t.weight + r.beside[k])
+		if all == 0 {
 			continue
 		}
 		w := float64(t.base)
-		if lower != nil && !off {
-			w = max(w, lowerW*float64(t.base)/float64(lower.base)*float64(t.weight)/float64(lower.weight))
+		if lower >= 0 && !off {
+			w = max(w, lowerW*float64(t.base)/float64(r.tiers[lower].base)*all/lowerAll)
 		}
-		t.perItem = float64(int64(1)<<tagShift) / w
-		lower, lowerW = t, w
+		lower, lowerW, lowerAll = k, w, all
+		if part := w * float64(t.weight) / all; part > 0 {
+			t.perItem = float64(int64(1)<<tagShift) / part
+			r.part += part
+		}
 	}
 }
 
