@@ -102,6 +102,11 @@ type Lane struct {
 	Failed  int64         `json:"failed"`
 	Refused int64         `json:"refused"`
 	Took    time.Duration `json:"took"`
+	// Items were answered, since then, by calls that did not fail as a whole; Again of
+	// them were to be tried again, and Gone ended there without being done.
+	Items int64 `json:"items,omitempty"`
+	Again int64 `json:"again,omitempty"`
+	Gone  int64 `json:"gone,omitempty"`
 
 	// QuotaUse is the share of the rate that this node may use which its lanes of
 	// the resource used together.

@@ -205,7 +205,7 @@ type Progress struct {
 	Counts    Counts         `json:"counts"`
 	Steps     []StepProgress `json:"steps" nullable:"false"`
 	Rate      float64        `json:"rate" doc:"Items ended per second, lately"`
-	ETA       Duration       `json:"eta,omitempty" doc:"Time until the end, if it goes on like this" example:"35m19s"`
+	ETA       Duration       `json:"eta,omitempty" doc:"Time until the end, by the model that makes forecasts, with the load and the limits as they are now. Nothing while it or its tenant is paused, or all calls fail" example:"35m19s"`
 	WaitingOn []Cause        `json:"waiting_on" nullable:"false" doc:"Why it moves no faster, worst first"`
 	LastError *LastError     `json:"last_error,omitempty"`
 	At        time.Time      `json:"at" doc:"From when the numbers are: now, or when the node that runs it wrote them"`

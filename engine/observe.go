@@ -155,4 +155,5 @@ func (t *laneTotals) add(x *partition.LaneLoad) {
 	t.Failed += int64(x.Failed)
 	t.Refused += int64(x.Refused)
 	t.Took += time.Duration(x.Took)
+	t.Items, t.Again, t.Gone = t.Items+x.Items, t.Again+x.Again, t.Gone+x.Gone
 }

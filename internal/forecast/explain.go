@@ -83,13 +83,10 @@ func (p *plan) clashes(l line) (out []Clash) {
 // work, and all.
 func (p *plan) sent(s sample, resource int) (mine, all float64) {
 	per := 0.0 // of one item, on average
-	left := 1.0
-	for _, step := range p.w.Steps {
-		r := p.l.resource(step.Resource)
-		if r == p.used[resource] {
-			per += left * (1 + r.Failures)
+	for i, sent := range p.sends() {
+		if p.l.resource(p.w.Steps[i].Resource) == p.used[resource] {
+			per += sent / float64(p.w.Items)
 		}
-		left *= 1 - r.Rejects
 	}
 	for _, r := range s.runs {
 		k := r.Kinds[0]
@@ -104,8 +101,8 @@ func (p *plan) sent(s sample, resource int) (mine, all float64) {
 
 // steps tells what each step has to do, and how fast it can with its share.
 func (p *plan) steps(clashes []Clash) (out []StepForecast) {
-	left := float64(p.w.Items)
-	for _, s := range p.w.Steps {
+	for i, called := range p.calls() {
+		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
 		rate := p.speed(r, s.Batch, 0) / p.uses(s.Resource)
 		for _, c := range clashes {
@@ -116,12 +113,11 @@ func (p *plan) steps(clashes []Clash) (out []StepForecast) {
 		if s.Rate > 0 {
 			rate = min(rate, float64(s.Rate))
 		}
-		calls := math.Ceil(left/chunk(r, s.Batch, s.Rate)) * (1 + r.Failures)
+		calls := math.Ceil(called/chunk(r, s.Batch, s.Rate)) * r.sent()
 		out = append(out, StepForecast{
-			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(left)), Calls: int64(math.Round(calls)),
-			Rate: rate, Duration: seconds(left * (1 + r.Failures) / rate),
+			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(called)), Calls: int64(math.Round(calls)),
+			Rate: rate, Duration: seconds(called * r.sent() / rate),
 		})
-		left *= 1 - r.Rejects
 	}
 	return out
 }

@@ -59,6 +59,8 @@ const (
 	fewTasks  = 4_000
 	mostTasks = 20_000
 	mostTime  = 15 * time.Minute
+	// leftTasks is the same for what is asked again and again while the work is done.
+	leftTasks = 800
 	// beyond is how far a run may go beyond what was planned.
 	beyond = 2
 	// never is the longest time that is told, in seconds.
@@ -72,7 +74,7 @@ func Of(w Work, l Load) (Forecast, error) {
 	if err := check(&w, &l); err != nil {
 		return Forecast{}, err
 	}
-	p, err := newPlan(w, l)
+	p, err := newPlan(w, l, fewTasks)
 	if err != nil {
 		return Forecast{}, err
 	}
@@ -100,6 +102,27 @@ func Of(w Work, l Load) (Forecast, error) {
 	}
 	f.Assumptions = p.says
 	return f, nil
+}
+
+// Left tells how long what is left of some work takes, from one run instead of many:
+// the same as P50 of [Of], for a fifteenth of its cost and a little less exact. It says
+// false if it would not end as things are.
+func Left(w Work, l Load) (time.Duration, bool, error) {
+	if err := check(&w, &l); err != nil {
+		return 0, false, err
+	}
+	p, err := newPlan(w, l, leftTasks)
+	if err != nil {
+		return 0, false, err
+	}
+	run := line{large: p.first}
+	if p.first.took == nil {
+		if run, err = p.play(p.world(1), 1); err != nil {
+			return 0, false, err
+		}
+	}
+	left := run.drawn()
+	return seconds(left), left < never && !p.hopeless(), nil
 }
 
 // hopeless reports whether no call of a step succeeds as things are, and says so.

@@ -36,19 +36,21 @@ type plan struct {
 	others []Other     // those that share a resource with the work
 	shards int
 	shrink float64 // how much smaller than it is the work is played
-	tasks  float64 // of one run, about
+	few    float64 // tasks that a run should have, about
+	tasks  float64 // that it has, about
+	first  sample  // the first run of the whole work, if it is short
 	cut    bool    // some run did not come to its end
 	says   []string
 }
 
-func newPlan(w Work, l Load) (*plan, error) {
+func newPlan(w Work, l Load, few float64) (*plan, error) {
 	l.Nodes, l.Slots = cmp.Or(l.Nodes, 1), cmp.Or(l.Slots, 64)
 	l.Partitions = cmp.Or(l.Partitions, l.Nodes)
 	l.Workers, l.MaxWorkers = cmp.Or(l.Workers, 8), cmp.Or(l.MaxWorkers, 64)
 	w.Weight = cmp.Or(w.Weight, 1)
 	w.Steps = slices.Clone(w.Steps)
 	l.Resources = slices.Clone(l.Resources)
-	p := &plan{w: w, l: l, shards: route.ShardsFor(w.Items, route.MostShards(l.Partitions))}
+	p := &plan{w: w, l: l, few: few, shards: route.ShardsFor(w.Items, route.MostShards(l.Partitions))}
 	for i := range w.Steps {
 		s := &p.w.Steps[i]
 		s.Batch = min(max(cmp.Or(s.Batch, 100), 1), 1000)
@@ -58,11 +60,15 @@ func newPlan(w Work, l Load) (*plan, error) {
 	}
 	for _, r := range p.used {
 		p.settle(r)
+		if r.Workers > 0 && w.Standing == nil {
+			r.Workers += l.Workers * p.shards // its own lanes are not among those with work
+		}
 	}
 	p.choose(l.Others)
 	p.skipWait()
-	whole, err := p.whole()
-	if p.shrink, p.tasks = 1, fewTasks; err == nil && !whole {
+	var err error
+	p.first, err = p.whole()
+	if p.shrink, p.tasks = 1, few; err == nil && p.first.took == nil {
 		p.size()
 	}
 	p.assume()
@@ -82,8 +88,7 @@ func (p *plan) settle(r *Resource) {
 	}
 	r.P99 = min(max(cmp.Or(r.P99, 2*r.Service), r.Service), 10*r.Service)
 	r.Timeout = max(cmp.Or(r.Timeout, 30*time.Second), time.Millisecond)
-	r.Attempts = cmp.Or(r.Attempts, 5)
-	r.Failures, r.Rejects = min(max(r.Failures, 0), 1), min(max(r.Rejects, 0), 1)
+	r.Failures, r.Retries, r.Rejects = min(max(r.Failures, 0), 1), min(max(r.Retries, 0), 1), min(max(r.Rejects, 0), 1)
 }
 
 // choose keeps the bulk actions that share a resource with the work. Those that are
@@ -144,13 +149,18 @@ func (p *plan) backlog() (longest float64) {
 
 // shared is another bulk action with only those of its steps whose resources the work uses.
 func (p *plan) shared(o Other) Other {
-	steps, rates := []string(nil), []weir.Rate(nil)
+	kept := Other{}
+	passing := int64(0) // have come to a step that is left out
 	for i, s := range o.Steps {
+		passing += at(o.Standing, i)
 		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s }) {
-			steps, rates = append(steps, s), append(rates, o.rate(i))
+			kept.Steps, kept.Rates = append(kept.Steps, s), append(kept.Rates, o.rate(i))
+			kept.Standing, kept.Skips, kept.LeftOut = append(kept.Standing, passing), append(kept.Skips, at(o.Skips, i)), append(kept.LeftOut, at(o.LeftOut, i))
+			passing = 0
 		}
 	}
-	o.Steps, o.Rates = steps, rates
+	o.Steps, o.Rates, o.Standing, o.Skips, o.LeftOut = kept.Steps, kept.Rates, kept.Standing, kept.Skips, kept.LeftOut
+	o.Items -= passing // they do not come here any more
 	return o
 }
 
@@ -191,12 +201,12 @@ func chunk(r *Resource, batch int, own weir.Rate) float64 {
 // size chooses how much smaller than it is everything is played.
 func (p *plan) size() {
 	tasks, longest := 0.0, 0.0
-	left := float64(p.w.Items)
 	wait := p.w.Delay.Seconds()
-	for _, s := range p.w.Steps {
+	for i, sent := range p.sends() {
+		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
-		tasks += left / chunk(r, s.Batch, s.Rate)
-		longest = max(longest, left/p.speed(r, s.Batch, s.Rate)+wait)
+		tasks += sent / chunk(r, s.Batch, s.Rate)
+		longest = max(longest, sent/p.speed(r, s.Batch, s.Rate)+wait)
 	}
 	alone := longest
 	for _, o := range p.others {
@@ -213,14 +223,40 @@ func (p *plan) size() {
 	for _, r := range p.used {
 		tasks += r.Arrivals / chunk(r, 100, 0) * longest
 	}
-	p.shrink = max(1, math.Ceil(tasks/fewTasks), math.Ceil(longest/mostTime.Seconds()))
+	p.shrink = max(1, math.Ceil(tasks/p.few), math.Ceil(longest/mostTime.Seconds()))
 	p.shrink = min(p.shrink, max(1, math.Floor(float64(p.w.Items)/p.large())))
-	if p.tasks = max(tasks/p.shrink, fewTasks); p.tasks > 2*mostTasks {
+	if p.tasks = max(tasks/p.shrink, p.few); p.tasks > 2*mostTasks {
 		p.shrink *= p.tasks / (2 * mostTasks)
 		p.tasks = 2 * mostTasks
 		p.say("So much waits beside it that its share is rough.")
 	}
 }
+
+// calls is how many items of the work are called at each step.
+func (p *plan) calls() (out []float64) {
+	coming := float64(p.w.Items)
+	for i := range p.w.Steps {
+		coming -= float64(at(p.w.Standing, i) + at(p.w.Flying, i))
+	}
+	for i, s := range p.w.Steps {
+		called := coming*(1-s.Skips-s.LeftOut) + float64(at(p.w.Standing, i)+at(p.w.Flying, i))
+		out = append(out, called)
+		coming = coming*s.Skips + called*(1-p.l.resource(s.Resource).Rejects)
+	}
+	return out
+}
+
+// sends is the same with each time that one is sent.
+func (p *plan) sends() []float64 {
+	out := p.calls()
+	for i := range out {
+		out[i] *= p.l.resource(p.w.Steps[i].Resource).sent()
+	}
+	return out
+}
+
+// sent is how often an item is sent, on average.
+func (r *Resource) sent() float64 { return (1 + r.Failures) / max(1-r.Retries, 0.2) }
 
 // large is how many items the work must have at least when it is played smaller
 // than it is: what the scheduler takes for small gets ahead, and would still have
@@ -305,11 +341,13 @@ func (p *plan) world(worse float64) model.World {
 		StopAfter: ours,
 	}
 	this := model.BulkAction{
+		Standing: p.w.Standing, Flying: p.w.Flying,
 		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority, At: model.Span(p.w.Delay),
 	}
 	for _, s := range p.w.Steps {
 		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
 		this.Rates = append(this.Rates, model.Rate(s.Rate))
+		this.Skips, this.LeftOut = append(this.Skips, model.Share(s.Skips)), append(this.LeftOut, model.Share(s.LeftOut))
 	}
 	w.BulkActions = []model.BulkAction{this}
 	for _, r := range p.used {
@@ -319,10 +357,14 @@ func (p *plan) world(worse float64) model.World {
 		}
 	}
 	for i, o := range p.others {
-		w.BulkActions = append(w.BulkActions, model.BulkAction{
-			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: p.bounded(o),
+		b := model.BulkAction{
+			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: o.Items, Standing: o.Standing,
 			Tier: o.Tier.String(), Priority: o.Priority, Batch: o.Batch, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
-		})
+		}
+		for j := range o.Skips {
+			b.Skips, b.LeftOut = append(b.Skips, model.Share(o.Skips[j])), append(b.LeftOut, model.Share(at(o.LeftOut, j)))
+		}
+		w.BulkActions = append(w.BulkActions, resized(b, p.bounded(o)))
 	}
 	w.Tenants = p.tenants()
 	return w
@@ -378,9 +420,11 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 	slow := func(d time.Duration) model.Span { return model.Span(float64(d) * worse) }
 	return model.Resource{
 		Name: name, Rate: model.Rate(r.Rate), Concurrency: r.Concurrency,
-		Timeout: model.Span(r.Timeout), Attempts: r.Attempts,
+		Timeout: model.Span(r.Timeout), Attempts: r.Backoff.MaxAttempts, Backoff: model.Span(r.Backoff.Base), BackoffCap: model.Span(r.Backoff.Cap),
+		Workers: r.Workers,
 		Downstream: model.Downstream{
-			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Share(min(r.Failures*worse, 1)), Rejects: model.Share(r.Rejects),
+			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Share(min(r.Failures*worse, 1)),
+			Retries: model.Share(min(r.Retries*worse, 1)), Rejects: model.Share(r.Rejects),
 		},
 	}
 }
@@ -402,7 +446,10 @@ func (p *plan) assume() {
 		if s.Rate > 0 {
 			p.say("It keeps to its own rate of %s at %s.", s.Rate, cmp.Or(s.Name, s.Action, s.Resource))
 		}
-		if s.Conditional {
+		switch {
+		case s.Skips+s.LeftOut > 0:
+			p.say("%s is taken to be called for %.0f%% of the items, by its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
+		case s.Conditional:
 			p.say("All items are taken to pass %s, though it has a condition.", cmp.Or(s.Name, s.Action))
 		}
 	}
@@ -412,6 +459,12 @@ func (p *plan) assume() {
 		}
 		if r.Failures >= 0.05 {
 			p.say("Of the calls of %s %.0f%% fail now, and go on failing.", r.Name, 100*r.Failures)
+		}
+		if r.Retries >= 0.01 {
+			p.say("Of the items that %s is sent %.0f%% are tried again, as until now.", r.Name, 100*r.Retries)
+		}
+		if r.Rejects >= 0.01 {
+			p.say("Of the items that %s is sent %.0f%% end there, as until now.", r.Name, 100*r.Rejects)
 		}
 		if r.Arrivals > 0 {
 			p.say("Other tenants go on bringing %s of new work to %s.", weir.Rate(math.Ceil(r.Arrivals)), r.Name)

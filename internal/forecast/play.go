@@ -81,11 +81,24 @@ func scaled(w model.World, by float64) model.World {
 	for i := range w.BulkActions {
 		b := &w.BulkActions[i]
 		if b.Arrivals == 0 {
-			b.Items = max(1, int64(math.Round(float64(b.Items)/by)))
-			b.At = model.Span(float64(b.At) / by)
+			at := b.At
+			*b = resized(*b, max(1, int64(math.Round(float64(b.Items)/by))))
+			b.At = model.Span(float64(at) / by)
 		}
 	}
 	return w
+}
+
+// resized is a bulk action with so many items, of which as large a part has begun.
+func resized(b model.BulkAction, items int64) model.BulkAction {
+	part := float64(items) / float64(b.Items)
+	b.Items, b.Standing, b.Flying = items, slices.Clone(b.Standing), slices.Clone(b.Flying)
+	for _, list := range [][]int64{b.Standing, b.Flying} {
+		for i, n := range list {
+			list[i] = int64(float64(n) * part)
+		}
+	}
+	return b
 }
 
 // size is how many items all there is has.
@@ -98,25 +111,27 @@ func size(w model.World) (items float64) {
 	return items
 }
 
-// whole reports whether the work ends soon enough to be played as it is. Much may
-// wait beside it and hardly matter.
-func (p *plan) whole() (bool, error) {
+// whole plays the work as it is, unless that takes too long. Much may wait beside it
+// and hardly matter.
+func (p *plan) whole() (s sample, err error) {
 	w := p.world(1)
 	for _, b := range w.BulkActions {
 		if b.Items > mostItems {
-			return false, nil
+			return s, nil
 		}
 	}
 	if time.Duration(w.BulkActions[0].At) > mostTime {
-		return false, nil
+		return s, nil
 	}
-	w.MaxTasks, w.Length = fewTasks, model.Span(mostTime)
+	w.Seed, w.MaxTasks, w.Length = 1, int(p.few), model.Span(mostTime)
 	r, err := model.Run(w)
 	if err != nil {
-		return false, err
+		return s, err
 	}
-	_, ended := took(r, w)
-	return ended, nil
+	if took, ended := took(r, w); ended {
+		s = sample{size: size(w), took: []float64{took}, runs: []model.Result{r}}
+	}
+	return s, nil
 }
 
 // mostItems is the most that the model takes.

@@ -2,12 +2,13 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
 )
 
-// Work is a bulk action that has not started.
+// Work is a bulk action, or what is left of it.
 type Work struct {
 	Name   string
 	Tenant string
@@ -15,7 +16,11 @@ type Work struct {
 	Weight   float64
 	Tier     weir.Tier
 	Priority int
+	// Items have not ended. Of them Standing have come to each step and Flying are
+	// being called there; the others have not begun.
 	Items    int64
+	Standing []int64
+	Flying   []int64
 	Steps    []Step
 	// Delay is how long it is until it starts. Default: it starts now.
 	Delay time.Duration
@@ -33,8 +38,11 @@ type Step struct {
 	Batch int
 	// Rate is the most items per second of this work at this step, whatever the resource would take. Default: none.
 	Rate weir.Rate
-	// Conditional says that it has a condition, so that it may be left out for some items.
-	Conditional bool
+	// Conditional says that it has a condition, so that it may be left out for some
+	// items. As far as that is known, the share Skips passes it without a call, and the
+	// share LeftOut ends there without one.
+	Conditional    bool
+	Skips, LeftOut float64
 }
 
 // Load is the system as it is now.
@@ -59,11 +67,14 @@ type Resource struct {
 	// over Samples calls. Default: nobody knows, and something is assumed.
 	Service, P99 time.Duration
 	Samples      int64
-	// Failures is the share of calls that are tried again, Rejects the share of items that fail for good.
-	Failures, Rejects float64
-	// Timeout ends a call; Attempts is how often an item is tried. Defaults 30s and 5.
-	Timeout  time.Duration
-	Attempts int
+	// Failures is the share of calls that are tried again, Retries the share of items
+	// of the other calls that are, and Rejects the share of items that end there.
+	Failures, Retries, Rejects float64
+	// Timeout ends a call; an item is tried as Backoff says. Defaults 30s, and those of Backoff.
+	Timeout time.Duration
+	Backoff weir.Backoff
+	// Workers are those of all lanes that have work now.
+	Workers int
 	// Arrivals is how many items per second of new work other tenants bring.
 	Arrivals float64
 }
@@ -76,9 +87,13 @@ type Other struct {
 	Weight   float64
 	Tier     weir.Tier
 	Priority int
-	// Items have not ended; Steps are the resources that they still have to pass, in order.
-	Items int64
-	Steps []string
+	// Items have not ended; Steps are the resources that they have to pass, in order.
+	// Standing of them have come to each step; the share Skips passes it without a call,
+	// and the share LeftOut ends there without one.
+	Items          int64
+	Steps          []string
+	Standing       []int64
+	Skips, LeftOut []float64
 	// Rates are its own rates at these steps; 0, or nothing, is none.
 	Rates []weir.Rate
 	// Batch is the most items in a call. Default 100.
@@ -93,6 +108,13 @@ func check(w *Work, l *Load) error {
 	}
 	if len(w.Steps) == 0 || len(w.Steps) > weir.MaxSteps {
 		errs.Add("out_of_range", "steps", fmt.Sprintf("there are %d", len(w.Steps)), fmt.Sprintf("name 1 to %d", weir.MaxSteps))
+	}
+	begun := int64(0)
+	for _, n := range slices.Concat(w.Standing, w.Flying) {
+		begun += n
+	}
+	if begun > w.Items || max(len(w.Standing), len(w.Flying)) > len(w.Steps) {
+		errs.Add("out_of_range", "items", fmt.Sprintf("there are %d, and %d have begun", w.Items, begun), "count each once")
 	}
 	if w.Delay < 0 || w.Deadline < 0 {
 		errs.Add("out_of_range", "start_at", "is in the past", "leave it out to start now")
@@ -109,11 +131,14 @@ func check(w *Work, l *Load) error {
 }
 
 // rate is the bulk action's own rate at a step; 0: none.
-func (o *Other) rate(step int) weir.Rate {
-	if step < len(o.Rates) {
-		return o.Rates[step]
+func (o *Other) rate(step int) weir.Rate { return at(o.Rates, step) }
+
+// at is entry i of a list that may end before.
+func at[T any](list []T, i int) (x T) {
+	if i < len(list) {
+		x = list[i]
 	}
-	return 0
+	return x
 }
 
 func (l *Load) resource(name string) *Resource {

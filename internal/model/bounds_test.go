@@ -27,8 +27,8 @@ func TestTheWorldStopsAfterManyTasks(t *testing.T) {
 	w := simple(1_000_000, Resource{Rate: 500})
 	w.MaxTasks = 300
 	r := play(t, w)
-	if n := r.Resources[0].Started; r.Finished || n < 300*25 || n > 320*25 {
-		t.Errorf("after 300 tasks of 25 items %d were started, finished %v", n, r.Finished)
+	if n := r.Resources[0].Started; r.Finished || n < 300*1024/41 || n > 320*25 {
+		t.Errorf("after 300 tasks, 41 of a block, %d were started, finished %v", n, r.Finished)
 	}
 	w.MaxTasks = -1
 	if err := w.Validate(); err == nil || !strings.Contains(err.Error(), "max_tasks") {

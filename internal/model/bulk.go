@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/heap"
 	"github.com/weirhq/weir/internal/route"
 	"github.com/weirhq/weir/internal/sched"
 )
@@ -17,6 +16,7 @@ type stream struct {
 	no    int
 	rank  int // of its tier
 	rng   *rand.Rand
+	skips *rand.Rand
 	sizes spread
 	at    int64 // when the next one comes
 	bulks []*bulk
@@ -31,7 +31,7 @@ func newStream(m *machine, no int) *stream {
 	m.coming++
 	return &stream{
 		BulkAction: b, m: m, no: no, rank: tier.Rank(), at: int64(b.At),
-		rng: luck(m.w.Seed, ofArrivals, no), waited: make([]waited, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
+		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
 	}
 }
 
@@ -90,6 +90,7 @@ type piece struct {
 	part  *part
 	group *sched.Group
 	steps []*step
+	lots  int // made
 }
 
 // submit brings a bulk action to its partitions.
@@ -108,7 +109,12 @@ func (m *machine) submit(b *bulk, tenant string) {
 		first := p.steps[0]
 		tasks := first.tasksOf(b.items)
 		first.lane.became(max(1, tasks/len(b.pieces)), tasks > largeTasks)
-		p.offer(first)
+	}
+	b.resume()
+	for _, p := range b.pieces {
+		for _, s := range p.steps {
+			p.offer(s)
+		}
 	}
 }
 
@@ -143,136 +149,4 @@ func (p *part) load() (tasks float64) {
 		tasks += float64(l.tasks + l.inFlight)
 	}
 	return tasks
-}
-
-// step is one step of a piece.
-type step struct {
-	*piece
-	no       int
-	lane     *lane
-	entry    *sched.Entry
-	share    *share
-	chunk    int
-	pace     pace  // what the bulk action itself allows here
-	ready    int64 // items that may run; at the first step they are still in bulk.rest
-	loose    int64 // items that wait for company, to fill a task
-	calling  bool  // a time is set at which they go without
-	waiting  int64 // items that wait for another attempt
-	flying   int64 // items in flight
-	retries  heap.Heap[again]
-	retried  int64 // items in retries
-	granted  bool  // its next task is a retry
-	held     bool  // a time is set at which it may be
-	offered  int   // tasks that the lane counts for it
-	eligible bool
-}
-
-// again is items that are tried again together.
-type again struct {
-	seq     uint64 // order of their first failure
-	items   int
-	attempt int // the one to come
-	fails   int // times that the whole task failed
-}
-
-// Before orders retries.
-func (a again) Before(b again) bool { return a.seq < b.seq }
-
-func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1) / int64(s.chunk)) }
-
-// head is the size of the next task, 0 if there is none now.
-func (s *step) head() int {
-	if s.pace.waits {
-		return 0
-	}
-	return s.size()
-}
-
-// size is the size of the next task if its own rate lets it start.
-func (s *step) size() int {
-	switch {
-	case s.crowded():
-		return 0
-	case s.granted:
-		return s.retries[0].items
-	}
-	return int(min(int64(s.chunk), s.fresh()))
-}
-
-// grant decides whether the next task is a retry. While the step has first attempts to
-// make as well, retries have a part of the rate.
-func (s *step) grant(m *machine) {
-	rate := float64(s.lane.res.Rate)
-	if len(s.retries) == 0 || s.granted || s.held && s.fresh() > 0 {
-		return
-	}
-	s.granted = rate == 0 || s.fresh() == 0 || s.lane.share.Take(m.clock(), s.retries[0].items, rate)
-	if !s.granted {
-		s.held = true
-		m.later(s.lane.share.Next()-epoch, func() {
-			s.held = false
-			s.offer(s)
-		})
-	}
-}
-
-// fresh is how many items are ready for their first attempt here.
-func (s *step) fresh() int64 {
-	if s.no == 0 {
-		return s.rest
-	}
-	return s.ready
-}
-
-// crowded reports whether the next step has so much to do that more would only
-// fill memory.
-func (s *step) crowded() bool {
-	if s.no+1 == len(s.steps) {
-		return false
-	}
-	next := s.steps[s.no+1]
-	room := int64(64 * s.batch(s.no+1))
-	if r := next.lane.res.Rate; r > 0 {
-		room = max(int64(4*next.chunk), int64(2*r))
-	}
-	return next.ready+next.loose+next.retried > room
-}
-
-// offer tells the queue, the lane and the books of fairness what a step could run.
-func (p *piece) offer(s *step) {
-	now := p.part.m.clock()
-	s.grant(p.part.m)
-	s.look(p.part.m)
-	s.setChunk()
-	head := s.head()
-	backlog := s.fresh()
-	if s.no == 0 && len(p.pieces) > 1 {
-		backlog = max(backlog/int64(len(p.pieces)), int64(head))
-	}
-	backlog += s.retried
-	p.part.queue.Update(now, s.entry, head, backlog-int64(head))
-	tasks := 0
-	if head > 0 {
-		tasks = max(s.tasksOf(backlog), len(s.retries))
-	}
-	s.lane.tasks += tasks - s.offered
-	s.offered = tasks
-	if s.eligible != (head > 0) {
-		s.eligible = head > 0
-		s.share.want(p.part.m, s.eligible)
-	}
-	p.part.stirred = true
-}
-
-// upstream reports whether more items may come to a step.
-func (s *step) upstream() bool {
-	if s.rest > 0 {
-		return true
-	}
-	for _, b := range s.steps[:s.no] {
-		if b.ready+b.loose+b.retried+b.waiting+b.flying > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -41,6 +41,7 @@ const (
 	ofDownstream
 	ofBackoff
 	ofFlow
+	ofSkips
 )
 
 // some is how many of n come up if each does with probability p.

@@ -81,7 +81,7 @@ func (r *Resource) setters() setters {
 	return setters{
 		"rate": text(&r.Rate), "concurrency": whole(&r.Concurrency), "timeout": text(&r.Timeout),
 		"attempts": whole(&r.Attempts), "flow": word(&r.Flow),
-		"latency": r.setLatency, "p99": text(&d.P99), "failures": text(&d.Failures), "rejects": text(&d.Rejects),
+		"latency": r.setLatency, "p99": text(&d.P99), "failures": text(&d.Failures), "retries": text(&d.Retries), "rejects": text(&d.Rejects),
 		"capacity": text(&d.Capacity), "overload": word(&d.Overload), "retry_after": text(&d.RetryAfter),
 	}
 }

@@ -36,8 +36,9 @@ func newDownstream(r *Resource, rng *rand.Rand) *downstream {
 }
 
 // call is what happens to a call of so many items that starts at now, counted
-// from the beginning: how long it takes, how it ends and how many items it rejects.
-func (d *downstream) call(now int64, items int) (took int64, how outcome, rejected int) {
+// from the beginning: how long it takes, how it ends, and how many items it rejects
+// and wants to see again.
+func (d *downstream) call(now int64, items int) (took int64, how outcome, rejected, again int) {
 	shape, failures, capacity := d.normal, d.Failures, d.Capacity
 	for i, in := range d.Incidents {
 		if now >= int64(in.From) && now < int64(in.From+in.For) {
@@ -49,16 +50,17 @@ func (d *downstream) call(now int64, items int) (took int64, how outcome, reject
 	bad := d.rng.Float64() < float64(failures)
 	queue := d.take(now, items, float64(capacity))
 	if queue < 0 {
-		return int64(d.normal.median()), refused, 0
+		return int64(d.normal.median()), refused, 0, 0
 	}
 	took += queue
 	switch {
 	case took >= d.timeout:
-		return d.timeout, failed, 0
+		return d.timeout, failed, 0, 0
 	case bad:
-		return took, failed, 0
+		return took, failed, 0, 0
 	}
-	return took, answered, some(d.rng, items, float64(d.Rejects))
+	rejected = some(d.rng, items, float64(d.Rejects))
+	return took, answered, rejected, some(d.rng, items-rejected, float64(d.Retries))
 }
 
 // take uses the capacity and returns how long the call queues downstream, or -1 if
@@ -81,5 +83,5 @@ func (d *downstream) take(now int64, items int, capacity float64) int64 {
 
 // backoff is when items of the resource are tried again.
 func (r *Resource) backoff() weir.Backoff {
-	return weir.Backoff{MaxAttempts: r.Attempts}.WithDefaults()
+	return weir.Backoff{MaxAttempts: r.Attempts, Base: time.Duration(r.Backoff), Cap: time.Duration(r.BackoffCap)}.WithDefaults()
 }

@@ -33,7 +33,7 @@ func load(r Resource, from, span time.Duration, perSecond, items int) (ended map
 	d, ended := newDownstream(&r, luck(3, ofDownstream, 0)), map[outcome]int{}
 	gap := second / int64(perSecond)
 	for now := int64(from); now < int64(from+span); now += gap {
-		took, how, _ := d.call(now, items)
+		took, how, _, _ := d.call(now, items)
 		ended[how]++
 		longest = max(longest, time.Duration(took))
 	}

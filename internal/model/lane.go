@@ -19,6 +19,8 @@ type lane struct {
 	res   *resource
 	entry *capacity.Resource // of the node
 	share retry.Share
+	fresh int        // steps with first attempts to make
+	held  []*step    // whose retries wait for their share
 	size  limit.Size // what the size of tasks goes by
 	chunk int        // the most items of a task
 	tasks int        // ready, and could run but for limits and workers

@@ -45,7 +45,7 @@ func newResource(m *machine, no int) *resource {
 }
 
 // call sends a task downstream.
-func (r *resource) call(now int64, items int) (took int64, how outcome, rejected int) {
+func (r *resource) call(now int64, items int) (took int64, how outcome, rejected, again int) {
 	r.second.started += int64(items)
 	r.meter.add(now, int64(items))
 	return r.down.call(now, items)

@@ -7,9 +7,6 @@ import (
 	"github.com/weirhq/weir/internal/sched"
 )
 
-// linger is how long items of a later step wait for more of them to fill a task.
-const linger = time.Second
-
 // task is some items at one step, in flight.
 type task struct {
 	again
@@ -19,6 +16,8 @@ type task struct {
 	took     int64
 	how      outcome
 	rejected int
+	once     int  // items that are to be tried once more
+	begun    bool // it began before the world did, and holds no limit
 }
 
 // start runs a task that the queue picked.
@@ -36,13 +35,9 @@ func (m *machine) start(pick sched.Pick) {
 	s.offer(s)
 	if s.no > 0 {
 		s.offer(s.steps[s.no-1]) // room in this step lets the one before go on
-	} else if len(s.pieces) > 1 && s.rest < int64(s.chunk*len(s.pieces)) {
-		for _, p := range s.pieces {
-			p.offer(p.steps[0]) // what is left may be less than they offered
-		}
 	}
 	s.lane.inFlight++
-	t.took, t.how, t.rejected = s.lane.res.call(m.now, t.items)
+	t.took, t.how, t.rejected, t.once = s.lane.res.call(m.now, t.items)
 	m.later(m.now+t.took, func() { m.finish(t) })
 }
 
@@ -55,82 +50,79 @@ func (s *step) cut(m *machine, items int) again {
 			a.items, rest.items = items, a.items-items
 			s.retries.Push(rest)
 		}
+		s.join()
 		s.retried -= int64(a.items)
 		return a
 	}
-	if s.no == 0 {
-		s.rest -= int64(items)
-	} else {
-		s.ready -= int64(items)
-	}
+	l, n := s.take(m, items)
 	m.seq++
-	return again{seq: m.seq, items: items, attempt: 1}
+	return again{seq: m.seq, lot: l, items: n, attempt: 1}
+}
+
+// join makes one task of the first retries that are due, as far as they are of one
+// block and attempt and fit. What failed as a whole stays apart, to be halved.
+func (s *step) join() {
+	for len(s.retries) > 1 {
+		a := s.retries.Pop()
+		b := s.retries[0]
+		fits := a.lot == b.lot && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.items+b.items <= s.chunk
+		if fits {
+			s.retries.Pop()
+			a.items += b.items
+		}
+		s.retries.Push(a)
+		if !fits {
+			return
+		}
+	}
 }
 
 // finish applies what came of a task.
 func (m *machine) finish(t *task) {
-	s := t.step
-	broken := s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
+	s, broken := t.step, false
+	if !t.begun {
+		broken = s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
+		s.lane.ended(t.took, t.how)
+		s.lane.res.ended(t)
+	}
 	s.lane.part.stirred = true
 	s.flying -= int64(t.items)
-	s.lane.ended(t.took, t.how)
-	s.lane.res.ended(t)
 	switch t.how {
 	case answered:
 		c := &s.calls[s.no]
 		c.number, c.sum, c.longest = c.number+1, c.sum+t.took, max(c.longest, t.took)
-		s.bulk.failed += int64(t.rejected)
-		s.pass(m, int64(t.items-t.rejected))
+		s.answered(m, t)
 	case refused:
-		s.lane.part.queue.Refund(m.clock(), t.pick)
+		if !t.begun {
+			s.lane.part.queue.Refund(m.clock(), t.pick)
+		}
 		s.wait(m, t.again, time.Duration(s.lane.res.Downstream.RetryAfter))
 	case failed:
 		s.fail(m, t.again, broken)
 	}
 	for _, later := range s.steps[s.no+1:] {
-		later.gather(m) // what it waits for may not come any more
+		later.place(m, t.lot) // what it waits for may not come any more
+		later.offer(later)
 	}
 	m.close(s.bulk)
 }
 
-// pass brings items to the next step, or to their end.
-func (s *step) pass(m *machine, items int64) {
-	if s.no+1 == len(s.steps) {
-		s.bulk.done += items
-		return
+// answered lets go on what passed, fails what was rejected, and has the rest tried again.
+func (s *step) answered(m *machine, t *task) {
+	lost, kept := t.rejected, 0
+	if t.once > 0 {
+		delay, more := retry.Decide(s.lane.res.backoff(), t.attempt, 0, s.lane.res.backoffs.Float64())
+		if more {
+			kept = t.once
+			s.wait(m, again{seq: t.seq, lot: t.lot, items: kept, attempt: t.attempt + 1}, delay)
+		} else {
+			lost += t.once
+		}
 	}
-	next := s.steps[s.no+1]
-	next.loose += items
-	next.gather(m)
-}
-
-// gather makes full tasks of loose items, and of all if no company will come.
-func (s *step) gather(m *machine) {
-	if s.loose == 0 {
-		return
-	}
-	full := s.loose / int64(s.chunk) * int64(s.chunk)
-	switch {
-	case !s.upstream():
-		full = s.loose
-	case full < s.loose && !s.calling:
-		s.calling = true
-		m.later(m.now+int64(linger), func() {
-			s.calling = false
-			s.flush(s.loose)
-		})
-	}
-	s.flush(full)
-}
-
-func (s *step) flush(items int64) {
-	if items == 0 {
-		return
-	}
-	s.loose -= items
-	s.ready += items
-	s.lane.became(s.tasksOf(items), false)
-	s.offer(s)
+	s.bulk.failed += int64(lost)
+	gone := int64(t.items - kept)
+	t.lot.steps[s.no].here -= gone
+	s.pass(m, t.lot, gone-int64(lost))
 }
 
 // fail decides about a call that failed as a whole: from the second time on it is
@@ -143,6 +135,7 @@ func (s *step) fail(m *machine, a again, broken bool) {
 	free := broken && backoff.MaxAttempts > 1
 	if !more && !free && (a.items == 1 || backoff.MaxAttempts == 1) {
 		s.bulk.failed += int64(a.items)
+		a.lot.steps[s.no].here -= int64(a.items)
 		return
 	}
 	a.fails++
@@ -165,11 +158,10 @@ func (s *step) fail(m *machine, a again, broken bool) {
 
 // wait lets items be tried again after a delay.
 func (s *step) wait(m *machine, a again, delay time.Duration) {
-	s.waiting += int64(a.items)
 	m.later(m.now+int64(delay), func() {
-		s.waiting -= int64(a.items)
 		s.retried += int64(a.items)
 		s.retries.Push(a)
+		s.join()
 		s.lane.became(1, false)
 		s.offer(s)
 	})
@@ -177,7 +169,7 @@ func (s *step) wait(m *machine, a again, delay time.Duration) {
 
 // close ends a bulk action whose items have all ended.
 func (m *machine) close(b *bulk) {
-	if b.done+b.failed < b.items {
+	if b.done+b.failed < b.items || b.end >= 0 {
 		return
 	}
 	b.end = m.now

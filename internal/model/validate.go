@@ -100,15 +100,19 @@ func (c *checker) resource(field string, r *Resource) {
 	c.must(r.Rate >= 0 && r.Rate <= 1e9, field+".rate", fmt.Sprintf("%v is not between 0 and 1e9", float64(r.Rate)), "write it as in 500/s")
 	c.between(field+".concurrency", int64(r.Concurrency), 0, mostSlots, "leave it out for no bound")
 	c.between(field+".attempts", int64(r.Attempts), 1, mostAttempts, "leave it out for 5")
+	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for as many as the world says")
 	c.oneOf(field+".flow", r.Flow, FlowOn, FlowOff, FlowAIMD)
 	d := &r.Downstream
 	c.day(field+".timeout", r.Timeout)
+	c.day(field+".backoff", r.Backoff)
+	c.day(field+".backoff_cap", r.BackoffCap)
 	c.day(field+".downstream.latency", d.Latency)
 	c.day(field+".downstream.burst", d.Burst)
 	c.day(field+".downstream.retry_after", d.RetryAfter)
 	c.must(d.Latency > 0, field+".downstream.latency", "is missing", "write how long a call takes, as in 50ms")
 	c.p99(field+".downstream.p99", d.Latency, d.P99)
 	c.share(field+".downstream.failures", d.Failures)
+	c.share(field+".downstream.retries", d.Retries)
 	c.share(field+".downstream.rejects", d.Rejects)
 	c.oneOf(field+".downstream.overload", d.Overload, Refuse, Slow)
 	for i, in := range d.Incidents {
@@ -158,6 +162,7 @@ func (c *checker) bulkActions(w World, resources []string) {
 		for j, r := range b.Rates {
 			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
 		}
+		c.begun(f, &b)
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
 		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
@@ -167,6 +172,29 @@ func (c *checker) bulkActions(w World, resources []string) {
 		c.stream(f, b)
 	}
 	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("there is no bulk action %q", w.StopAfter), "name one of them, or leave it out")
+}
+
+// begun checks which items pass steps without a call, and which have begun.
+func (c *checker) begun(field string, b *BulkAction) {
+	lists := fmt.Sprintf("has more entries than the %d steps", len(b.Steps))
+	c.must(len(b.Skips) <= len(b.Steps), field+".skips", lists, "list one for each step")
+	for j, s := range b.Skips {
+		c.share(fmt.Sprintf("%s.skips[%d]", field, j), s)
+	}
+	c.must(len(b.LeftOut) <= len(b.Steps), field+".left_out", lists, "list one for each step")
+	for j, s := range b.LeftOut {
+		c.share(fmt.Sprintf("%s.left_out[%d]", field, j), s)
+		c.must(s+at(b.Skips, j) <= 1, fmt.Sprintf("%s.left_out[%d]", field, j), "is with the skips more than all", "lower one of them")
+	}
+	begun := int64(0)
+	c.must(len(b.Standing) <= len(b.Steps), field+".standing", lists, "list one for each step")
+	c.must(len(b.Flying) <= len(b.Steps), field+".flying", lists, "list one for each step")
+	for _, n := range slices.Concat(b.Standing, b.Flying) {
+		c.between(field+".standing", n, 0, b.Items, "count items")
+		begun += max(n, 0)
+	}
+	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("is %d items with those in flight, of %d", begun, b.Items), "count each item once")
+	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "is of no use in a stream", "leave it out")
 }
 
 // stream checks when bulk actions come.

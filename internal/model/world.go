@@ -58,6 +58,12 @@ type Resource struct {
 	Timeout Span `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// Attempts is how often an item is tried. Default 5.
 	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty"`
+	// Backoff is the wait before the second attempt, which doubles with each up to
+	// BackoffCap. Defaults 1s and 5m.
+	Backoff    Span `yaml:"backoff,omitempty"     json:"backoff,omitempty"`
+	BackoffCap Span `yaml:"backoff_cap,omitempty" json:"backoff_cap,omitempty"`
+	// Workers are those of its lanes at first, at the most that all may have. Default: as the world says.
+	Workers int `yaml:"workers,omitempty" json:"workers,omitempty"`
 	// Flow says whether weir slows down by itself when the downstream is in trouble:
 	// on, off, or aimd for the other rule of the rate. Default on.
 	Flow       string     `yaml:"flow,omitempty" json:"flow,omitempty"`
@@ -70,9 +76,11 @@ type Downstream struct {
 	// from the mean to ten times that. Default: twice the mean.
 	Latency Span `yaml:"latency"       json:"latency"`
 	P99     Span `yaml:"p99,omitempty" json:"p99,omitempty"`
-	// Failures is the share of calls that fail and are tried again, Rejects the
-	// share of items that fail for good.
+	// Failures is the share of calls that fail and are tried again, Retries the share
+	// of items of the others that are tried again, and Rejects the share of items that
+	// fail for good.
 	Failures Share `yaml:"failures,omitempty" json:"failures,omitempty"`
+	Retries  Share `yaml:"retries,omitempty"  json:"retries,omitempty"`
 	Rejects  Share `yaml:"rejects,omitempty"  json:"rejects,omitempty"`
 	// Capacity is how many items per second it truly takes. Default: any number.
 	Capacity Rate `yaml:"capacity,omitempty" json:"capacity,omitempty"`
@@ -130,6 +138,15 @@ type BulkAction struct {
 	Rates []Rate `yaml:"rates,omitempty" json:"rates,omitempty"`
 	// Steps are the resources that each item passes, in order.
 	Steps []string `yaml:"steps" json:"steps"`
+	// Skips are the shares of items that pass each step without a call, and LeftOut
+	// those that end there without one, as a condition has it. Default: none anywhere.
+	Skips   []Share `yaml:"skips,omitempty"    json:"skips,omitempty"`
+	LeftOut []Share `yaml:"left_out,omitempty" json:"left_out,omitempty"`
+	// Standing is how many of the items have come to each step before the beginning
+	// and wait for a call there, and Flying how many are being called. What is in
+	// neither has not begun.
+	Standing []int64 `yaml:"standing,omitempty" json:"standing,omitempty"`
+	Flying   []int64 `yaml:"flying,omitempty"   json:"flying,omitempty"`
 }
 
 // The ways of flow control, and of a downstream beyond its capacity.
@@ -201,9 +218,12 @@ func (b *BulkAction) batch(step int) int {
 }
 
 // own is the bulk action's own rate at a step; 0: it has none there.
-func (b *BulkAction) own(step int) Rate {
-	if step < len(b.Rates) {
-		return b.Rates[step]
+func (b *BulkAction) own(step int) Rate { return at(b.Rates, step) }
+
+// at is entry i of a list that may end before.
+func at[T any](list []T, i int) (x T) {
+	if i < len(list) {
+		x = list[i]
 	}
-	return 0
+	return x
 }

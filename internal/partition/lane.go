@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
@@ -38,6 +39,25 @@ type laneCounts struct {
 	started                int
 	ended, failed, refused int
 	took                   int64 // time that the tasks which ended held a worker
+	answers                laneAnswers
+}
+
+// laneAnswers is what calls that did not fail as a whole answered, in items: for how
+// many, how many were to be tried again, and how many ended there otherwise than done.
+type laneAnswers struct{ items, again, gone int64 }
+
+func (a *laneAnswers) note(o *weir.Outcome) {
+	if o.Uncalled || o.Kind == weir.Refused {
+		return
+	}
+	a.items++
+	switch o.Kind {
+	case weir.Done:
+	case weir.Failed, weir.LeftOut:
+		a.gone++
+	default:
+		a.again++
+	}
 }
 
 // scale obeys a command to a lane.
@@ -118,6 +138,9 @@ type LaneLoad struct {
 	Started, Ended, Failed, Refused int
 	// Took is for how long the tasks that ended held a worker, in nanoseconds.
 	Took int64
+	// Items were answered by calls that did not fail as a whole; Again of them were to
+	// be tried again, and Gone ended there without being done.
+	Items, Again, Gone int64
 }
 
 // Observe appends what each lane had to do since the last Observe.
@@ -129,6 +152,7 @@ func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 			Load: m.queue.Observe(now, r.lane), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
 			Ready: r.ready, Waiting: r.waiting,
 			Arrived: c.arrived, Started: c.started, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
+			Items: c.answers.items, Again: c.answers.again, Gone: c.answers.gone,
 		})
 	}
 	return dst

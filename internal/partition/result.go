@@ -112,6 +112,7 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	var again []*retryTask
 	for i := range outcomes {
 		o, item := &outcomes[i], t.Items[i]
+		t.at.lane.counts.answers.note(o)
 		if !o.Uncalled {
 			counts.Attempts++
 		}

@@ -150,7 +150,7 @@ func TestABulkActionIsPlayedAgainstThePresentLoad(t *testing.T) {
 	}{
 		{"as it is", ``, 30 * time.Second},
 		{"at a tenth of the rate", `,"rates":{"mail":"10/s"}`, 300 * time.Second},
-		{"one call at a time, each of a guessed 100ms", `,"concurrency":{"mail":1},"rates":{"mail":"unlimited"}`, 3 * time.Second},
+		{"one call at a time, each of a guessed 100ms", `,"concurrency":{"mail":1},"rates":{"mail":"unlimited"}`, 3200 * time.Millisecond}, // 32 calls: 11 of each full block
 	} {
 		out := simulate(t, n, `{"bulk_action":"`+b.ID+`"`+tt.what+`}`)
 		if !about(out.Takes.P50, tt.want) || out.Finish == nil || !out.Finished || len(out.Steps) != 1 || len(out.Workers) != 1 {

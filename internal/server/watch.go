@@ -22,7 +22,7 @@ func (s *Server) watchRoutes() {
 	tag := []string{"watching"}
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress", Summary: "How far it is, and why it moves no faster", Tags: tag,
-		Description: "The rate is that of the last five seconds or so. Time in which the bulk action or its tenant was paused does not count, and while it lasts there is neither rate nor `eta`. `eta` is never less than the rates that are set allow.",
+		Description: "The rate is that of the last five seconds or so. Time in which the bulk action or its tenant was paused does not count, and while it lasts there is neither rate nor `eta`. `eta` comes from the model that makes forecasts: it knows how far the items are, how many are tried again or skip a step, what others still have to do on the same resources, and the limits as they are stored. It is reckoned once a second at most and counted down between; a server that has very many to reckon takes the rate of the last seconds for some. `eta` is never less than the rates that are set allow.",
 	}, route{scope: access.Read}}, s.getProgress)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Follow it as it moves", Tags: tag,

@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -13,9 +11,6 @@ import (
 	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/schedule"
 )
-
-// mostOthers is how many bulk actions that have not ended a forecast reckons with, the newest first.
-const mostOthers = 200
 
 // Forecast tells how a bulk action would go if it started, by the real scheduler
 // run against the present load.
@@ -48,19 +43,35 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 
 // play runs the scheduler on a bulk action that starts after a delay, with the present load but for what is different.
 func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulation, delay time.Duration) (forecast.Forecast, error) {
-	load, limits, err := s.load(ctx, b.ID)
+	now, err := s.load(ctx)
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
-	w, err := s.work(b, &load, &limits, delay)
+	load := now.beside(b.ID)
+	w, err := s.work(b, &load, &now.limits, delay)
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
-	w.Weight = limits.Tenant(b.Tenant).Weight
+	if err := s.begun(ctx, b, &w, &load); err != nil {
+		return forecast.Forecast{}, err
+	}
 	if err := change(&w, &load, what); err != nil {
 		return forecast.Forecast{}, err
 	}
 	return forecast.Of(w, load)
+}
+
+// begun adds how far the bulk action is, if it was submitted and is not played anew.
+func (s *Service) begun(ctx context.Context, b *api.BulkAction, w *forecast.Work, load *forecast.Load) error {
+	e, err := s.engine.Get(ctx, weir.BulkID(b.ID))
+	if err != nil {
+		return ignoreRemoved(err)
+	}
+	p, err := e.Now(ctx)
+	if err == nil && p.Counts.Total-p.Counts.Ended() == w.Items {
+		forecast.Underway(w, load, &p)
+	}
+	return ignoreRemoved(err)
 }
 
 // toldBefore is the last forecast that somebody asked for before the start, for the report.
@@ -71,136 +82,6 @@ type toldBefore struct {
 
 func (s *Service) toldBefore() *records.Table[toldBefore] {
 	return records.New[toldBefore](s.opts.Store, "forecast")
-}
-
-// work is the bulk action as a forecast sees it. Resources that nobody has used yet are added to the load, with their limits.
-func (s *Service) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limits, delay time.Duration) (forecast.Work, error) {
-	tier, err := weir.ParseTier(b.Tier)
-	if err != nil {
-		tier = weir.TierDefault
-	}
-	left := b.Counts.Total - b.Counts.Done - b.Counts.Failed - b.Counts.Cancelled
-	w := forecast.Work{Name: b.Name, Tenant: b.Tenant, Tier: tier, Priority: b.Priority, Items: left, Delay: max(delay, 0)}
-	if !b.Deadline.IsZero() {
-		w.Deadline = time.Until(b.Deadline) - w.Delay
-	}
-	for _, st := range b.Steps {
-		a, err := s.actions.find(st.Action)
-		if err != nil {
-			return w, s.unknownAction("steps", st.Action)
-		}
-		base := a.step(false)
-		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Rate: weir.Rate(b.Rates[stepID(st)]), Conditional: st.When != ""})
-		if !slices.ContainsFunc(load.Resources, func(r forecast.Resource) bool { return r.Name == base.Resource.Name }) {
-			r := limits.Resource(base.Resource)
-			load.Resources = append(load.Resources, forecast.Resource{
-				Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency, Timeout: base.Timeout, Attempts: base.Retry.MaxAttempts,
-			})
-		}
-	}
-	return w, nil
-}
-
-// load is the system as it is now, but for one bulk action, and the limits that were set.
-func (s *Service) load(ctx context.Context, except string) (load forecast.Load, limits weir.Limits, err error) {
-	nodes, err := s.engine.Nodes(ctx)
-	if err != nil {
-		return load, limits, err
-	}
-	if limits, err = s.engine.Limits(ctx); err != nil {
-		return load, limits, err
-	}
-	load = forecast.Load{Nodes: len(nodes)}
-	for _, n := range nodes {
-		load.Slots = max(load.Slots, n.Slots)
-		for i := range n.Resources {
-			load.Resources = addResource(load.Resources, &n.Resources[i])
-		}
-	}
-	for _, n := range nodes {
-		for i := range n.Lanes {
-			addLane(load.Resources, &n.Lanes[i])
-		}
-	}
-	used := s.usedResources()
-	for i := range load.Resources {
-		r := &load.Resources[i]
-		with, known := used[r.Name]
-		if !known {
-			with = weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency}
-		}
-		with = limits.Resource(with)
-		r.Rate, r.Concurrency = with.Rate, with.Concurrency
-	}
-	load.Others, err = s.others(ctx, except, limits)
-	return load, limits, err
-}
-
-func addResource(all []forecast.Resource, u *weir.ResourceUse) []forecast.Resource {
-	if slices.ContainsFunc(all, func(r forecast.Resource) bool { return r.Name == u.Name }) {
-		return all
-	}
-	return append(all, forecast.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency})
-}
-
-// addLane adds what a lane has seen of its resource to what is known of it.
-func addLane(all []forecast.Resource, l *weir.Lane) {
-	i := slices.IndexFunc(all, func(r forecast.Resource) bool { return r.Name == l.ID.Resource })
-	if i < 0 || l.Ended == 0 {
-		return
-	}
-	r := &all[i]
-	total := r.Samples + l.Ended
-	mean := float64(l.Took) / float64(l.Ended)
-	r.Service = time.Duration((float64(r.Service)*float64(r.Samples) + mean*float64(l.Ended)) / float64(total))
-	r.Failures = (r.Failures*float64(r.Samples) + float64(l.Failed)) / float64(total)
-	r.Samples = total
-}
-
-// others are the bulk actions that have not ended.
-func (s *Service) others(ctx context.Context, except string, limits weir.Limits) (out []forecast.Other, err error) {
-	ids, err := s.engine.IDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if len(out) == mostOthers {
-			break
-		}
-		b, err := s.engine.Get(ctx, id)
-		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		p, err := b.Now(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if string(id) == except || p.State != weir.BulkRunning || limits.Tenant(b.Info().Tenant).Paused {
-			continue
-		}
-		v, err := s.view(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		info := b.Info()
-		o := forecast.Other{
-			Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
-			Weight: limits.Tenant(info.Tenant).Weight,
-		}
-		for _, st := range v.Steps {
-			if a, err := s.actions.find(st.Action); err == nil {
-				o.Steps, o.Batch = append(o.Steps, a.base.Resource.Name), max(o.Batch, a.base.BatchSize)
-				o.Rates = append(o.Rates, info.Rates[stepID(st)])
-			}
-		}
-		if len(o.Steps) > 0 {
-			out = append(out, o)
-		}
-	}
-	return out, nil
 }
 
 func (s *Service) viewForecast(b *api.BulkAction, f *forecast.Forecast, start time.Time) api.Forecast {

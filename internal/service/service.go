@@ -56,6 +56,8 @@ type Service struct {
 	programs  programs
 	notify    func(context.Context, Happening) error
 	probed    probe
+	seen      seen // by forecasts
+	etas      etas
 }
 
 // New makes a service on a store. The engine asks it for steps without a context:

@@ -29,7 +29,7 @@ func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error)
 	if err != nil {
 		return api.Progress{}, err
 	}
-	return s.progress(b, &p, l)
+	return s.progress(ctx, b, &p, l)
 }
 
 // draftProgress is the progress of what was not submitted.
@@ -52,7 +52,7 @@ func (s *Service) draftProgress(ctx context.Context, id string, of *draft) (api.
 }
 
 // progress is the engine's progress as the API shows it.
-func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api.Progress, error) {
+func (s *Service) progress(ctx context.Context, b *engine.BulkAction, p *weir.Progress, l lanes) (api.Progress, error) {
 	info := b.Info()
 	x, err := extraIn(info.Extra)
 	if err != nil {
@@ -71,6 +71,9 @@ func (s *Service) progress(b *engine.BulkAction, p *weir.Progress, l lanes) (api
 			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts,
 			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
 		})
+	}
+	if left, ok := s.eta(ctx, b, p); ok {
+		out.ETA = api.Duration(max(left.Round(time.Second), time.Second))
 	}
 	if out.ETA > 0 {
 		out.ETA = max(out.ETA, api.Duration(s.leastLeft(&x, &info, &out).Round(time.Second)))
@@ -178,7 +181,7 @@ func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progr
 			}
 			looked = time.Now()
 		}
-		out, err := s.progress(b, &p, l)
+		out, err := s.progress(ctx, b, &p, l)
 		if err == nil {
 			err = tell(out)
 		}

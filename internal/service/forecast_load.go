@@ -1,0 +1,201 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/forecast"
+)
+
+// mostOthers is how many bulk actions that have not ended a forecast reckons with, the newest first.
+const mostOthers = 200
+
+// loaded is the system as it was at a time, with the limits as they are stored.
+type loaded struct {
+	at     time.Time
+	load   forecast.Load // without others
+	limits weir.Limits
+	ids    []string // of the others
+	others []forecast.Other
+}
+
+// beside is the load as one of the bulk actions meets it.
+func (l *loaded) beside(id string) forecast.Load {
+	out := l.load
+	out.Resources = slices.Clone(out.Resources)
+	for i := range l.others {
+		if l.ids[i] != id {
+			out.Others = append(out.Others, l.others[i])
+		}
+	}
+	return out
+}
+
+// load looks at the system as it is now.
+func (s *Service) load(ctx context.Context) (out loaded, err error) {
+	out.at = time.Now()
+	nodes, err := s.engine.Nodes(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out.limits, err = s.engine.Limits(ctx); err != nil {
+		return out, err
+	}
+	out.load = forecast.Load{Nodes: len(nodes), Resources: s.seen.add(nodes)}
+	for i := range nodes {
+		out.load.Slots = max(out.load.Slots, nodes[i].Slots)
+	}
+	used := s.usedResources()
+	for i := range out.load.Resources {
+		r := &out.load.Resources[i]
+		with, known := used[r.Name]
+		if !known {
+			with = weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency}
+		}
+		with = out.limits.Resource(with)
+		r.Rate, r.Concurrency = with.Rate, with.Concurrency
+	}
+	return out, s.others(ctx, &out)
+}
+
+// seen is what was last seen of each resource: nodes do not tell of lanes that have
+// been idle for a while.
+type seen struct {
+	mu   sync.Mutex
+	last map[string]forecast.Resource
+}
+
+// mostSeen bounds how many resources are remembered.
+const mostSeen = 10_000
+
+// add takes note of what nodes tell, and returns all that is known.
+func (k *seen) add(nodes []weir.Node) (all []forecast.Resource) {
+	for i := range nodes {
+		for j := range nodes[i].Resources {
+			all = addResource(all, &nodes[i].Resources[j])
+		}
+	}
+	sums := make([]laneSum, len(all))
+	for i := range nodes {
+		for j := range nodes[i].Lanes {
+			l := &nodes[i].Lanes[j]
+			if at := slices.IndexFunc(all, func(r forecast.Resource) bool { return r.Name == l.ID.Resource }); at >= 0 {
+				sums[at].add(l)
+			}
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last == nil || len(k.last) > mostSeen {
+		k.last = map[string]forecast.Resource{}
+	}
+	for i := range all {
+		r := &all[i]
+		if sums[i].Ended > 0 {
+			sums[i].tell(r)
+			k.last[r.Name] = *r
+		} else if had, ok := k.last[r.Name]; ok {
+			r.Service, r.Samples, r.Failures, r.Retries, r.Rejects = had.Service, had.Samples, had.Failures, had.Retries, had.Rejects
+		}
+		r.Workers = sums[i].Workers
+	}
+	return all
+}
+
+func addResource(all []forecast.Resource, u *weir.ResourceUse) []forecast.Resource {
+	if slices.ContainsFunc(all, func(r forecast.Resource) bool { return r.Name == u.Name }) {
+		return all
+	}
+	return append(all, forecast.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency})
+}
+
+// laneSum is what the lanes of a resource have seen. Workers are those of lanes with work.
+type laneSum weir.Lane
+
+func (s *laneSum) add(l *weir.Lane) {
+	s.Ended, s.Failed, s.Took = s.Ended+l.Ended, s.Failed+l.Failed, s.Took+l.Took
+	s.Items, s.Again, s.Gone = s.Items+l.Items, s.Again+l.Again, s.Gone+l.Gone
+	if l.Ready > 0 || l.InFlight > 0 {
+		s.Workers += max(l.Workers, 0)
+	}
+}
+
+func (s *laneSum) tell(r *forecast.Resource) {
+	r.Samples, r.Service = s.Ended, s.Took/time.Duration(s.Ended)
+	r.Failures = float64(s.Failed) / float64(s.Ended)
+	if s.Items > 0 {
+		r.Retries, r.Rejects = float64(s.Again)/float64(s.Items), float64(s.Gone)/float64(s.Items)
+	}
+}
+
+// others adds the bulk actions that run.
+func (s *Service) others(ctx context.Context, to *loaded) error {
+	ids, err := s.engine.IDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if len(to.others) == mostOthers {
+			break
+		}
+		b, err := s.engine.Get(ctx, id)
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if to.limits.Tenant(b.Info().Tenant).Paused {
+			continue
+		}
+		p, err := b.Found(ctx)
+		if err != nil {
+			return err
+		}
+		if p.State != weir.BulkRunning {
+			continue
+		}
+		o, err := s.other(b, &p, to)
+		if err != nil {
+			return err
+		}
+		if len(o.Steps) > 0 {
+			to.ids, to.others = append(to.ids, string(id)), append(to.others, o)
+		}
+	}
+	return nil
+}
+
+// other is a bulk action as others see it.
+func (s *Service) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (forecast.Other, error) {
+	info := b.Info()
+	x, err := extraIn(info.Extra)
+	if err != nil {
+		return forecast.Other{}, err
+	}
+	o := forecast.Other{
+		Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
+		Weight: to.limits.Tenant(info.Tenant).Weight,
+	}
+	for i, name := range info.Steps {
+		st := stepAt(&x, info.Steps, i)
+		a, err := s.actions.find(st.Action)
+		if err != nil || i >= len(p.Steps) {
+			continue
+		}
+		o.Steps, o.Batch = append(o.Steps, a.base.Resource.Name), max(o.Batch, a.base.BatchSize)
+		o.Rates = append(o.Rates, info.Rates[name])
+		skips, leftOut := 0.0, 0.0
+		if st.When != "" {
+			skips, leftOut = forecast.Uncalled(&p.Steps[i], a.base.Resource.Rate, a.base.BatchSize)
+		}
+		o.Skips, o.LeftOut = append(o.Skips, skips), append(o.LeftOut, leftOut)
+		o.Standing = append(o.Standing, forecast.Standing(p, i))
+	}
+	return o, nil
+}

@@ -1,0 +1,41 @@
+package service
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/forecast"
+)
+
+// work is the bulk action as a forecast sees it before it has begun. Resources that nobody has used yet are added to the load, with their limits.
+func (s *Service) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limits, delay time.Duration) (forecast.Work, error) {
+	tier, err := weir.ParseTier(b.Tier)
+	if err != nil {
+		tier = weir.TierDefault
+	}
+	left := b.Counts.Total - b.Counts.Done - b.Counts.Failed - b.Counts.Cancelled
+	w := forecast.Work{
+		Name: b.Name, Tenant: b.Tenant, Weight: limits.Tenant(b.Tenant).Weight, Tier: tier, Priority: b.Priority, Items: left, Delay: max(delay, 0),
+	}
+	if !b.Deadline.IsZero() {
+		w.Deadline = time.Until(b.Deadline) - w.Delay
+	}
+	for _, st := range b.Steps {
+		a, err := s.actions.find(st.Action)
+		if err != nil {
+			return w, s.unknownAction("steps", st.Action)
+		}
+		base := a.step(false)
+		w.Steps = append(w.Steps, forecast.Step{Name: stepID(st), Action: st.Action, Resource: base.Resource.Name, Batch: base.BatchSize, Rate: weir.Rate(b.Rates[stepID(st)]), Conditional: st.When != ""})
+		i := slices.IndexFunc(load.Resources, func(r forecast.Resource) bool { return r.Name == base.Resource.Name })
+		if i < 0 {
+			r := limits.Resource(base.Resource)
+			i = len(load.Resources)
+			load.Resources = append(load.Resources, forecast.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency})
+		}
+		load.Resources[i].Timeout, load.Resources[i].Backoff = base.Timeout, base.Retry
+	}
+	return w, nil
+}
