@@ -95,9 +95,11 @@ type Lane struct {
 	Cause string `json:"cause,omitempty"`
 
 	// Arrived, Started, Ended, Failed, Refused count tasks since this node owns the
-	// lane; Took is for how long those that ended held a worker.
+	// lane; Sent is the items of the tasks that started, and Took is for how long those
+	// that ended held a worker.
 	Arrived float64       `json:"arrived"`
 	Started int64         `json:"started"`
+	Sent    int64         `json:"sent,omitempty"`
 	Ended   int64         `json:"ended"`
 	Failed  int64         `json:"failed"`
 	Refused int64         `json:"refused"`

@@ -99,7 +99,8 @@ type Plan struct {
 	// Leader is the node that decides; empty: none does, and only what was decided last is known.
 	Leader string     `json:"leader,omitempty"`
 	Lanes  []LanePlan `json:"lanes,omitempty"`
-	// Workers is how many there are, and WorkersNeeded how many the load would keep busy.
+	// Workers is how many there are, and WorkersNeeded how many the load would keep busy
+	// that limits and settings let run.
 	Workers       int `json:"workers"`
 	WorkersNeeded int `json:"desired_workers"`
 	// Nodes is how many there are, and NodesDesired how many have the slots for that.
@@ -112,7 +113,7 @@ type LanePlan struct {
 	Lane    LaneID `json:"lane"`
 	Workers int    `json:"workers"`
 	// Need is how many workers the load would keep busy, and Useful how many the rate
-	// that can be used would; 0: no limit.
+	// and the concurrency that can be used would; 0: no limit.
 	Need   float64 `json:"need"`
 	Useful float64 `json:"useful,omitempty"`
 	// Reason is of the last cycle, which may have changed nothing.

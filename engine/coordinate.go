@@ -65,7 +65,7 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 		return err
 	}
 	now := time.Now()
-	all := c.Cycle(now.UnixNano(), coord.Fleet{Nodes: nodes, Rates: e.rates(), Partitions: e.layout.now().Partitions}, &settings)
+	all := c.Cycle(now.UnixNano(), coord.Fleet{Nodes: nodes, Limits: e.resourceLimits(), Partitions: e.layout.now().Partitions}, &settings)
 	for i := range all {
 		all[i].Epoch = book.leader.tok.Epoch
 	}
@@ -155,13 +155,11 @@ func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
 	return s, nil
 }
 
-// rates is what each resource lets through, in items per second.
-func (e *Engine) rates() map[string]float64 {
-	out := map[string]float64{}
+// resourceLimits is what each resource may be used for, by its name.
+func (e *Engine) resourceLimits() map[string]weir.Resource {
+	out := map[string]weir.Resource{}
 	for r := range e.allResources() {
-		if r.Rate > 0 {
-			out[r.Name] = float64(r.Rate)
-		}
+		out[r.Name] = r
 	}
 	return out
 }

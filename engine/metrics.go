@@ -58,7 +58,7 @@ func newCollector(e *Engine) *collector {
 		nodeMemory: desc("node_memory_ratio", "Share of the node's memory in use."),
 
 		laneNeeded:   lane("workers_needed", "Workers that the load would keep busy, as this node reckons if it leads."),
-		laneUseful:   lane("workers_useful", "Workers that the allowed rate would keep busy, as this node reckons if it leads."),
+		laneUseful:   lane("workers_useful", "Workers that the allowed rate and concurrency would keep busy, as this node reckons if it leads."),
 		nodesDesired: desc("nodes_desired", "Nodes with the slots for the workers needed, as this node reckons if it leads."),
 	}
 }

@@ -151,6 +151,7 @@ func (t *laneTotals) add(x *partition.LaneLoad) {
 	}
 	t.Arrived += x.Arrived
 	t.Started += int64(x.Started)
+	t.Sent += x.Sent
 	t.Ended += int64(x.Ended)
 	t.Failed += int64(x.Failed)
 	t.Refused += int64(x.Refused)

@@ -187,3 +187,28 @@ func TestALeadersDeathChangesOnlyTheDeciding(t *testing.T) {
 		}
 	})
 }
+
+func TestNoWorkersAreAskedForThatTheConcurrencyCannotUse(t *testing.T) {
+	for _, partitions := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			a := slow("call", 500*time.Millisecond)
+			a.Resource = weir.Resource{Name: "call", Concurrency: 10}
+			r := start(t, memory(), engine.Options{Partitions: partitions, Workers: 1, Slots: 64}, action(a))
+			for range 4 * partitions {
+				submit(t, r, spec(a), numbers(2000/partitions))
+			}
+			time.Sleep(20 * time.Second)
+			workers, inFlight := 0, 0
+			for _, l := range r.lanes(t) {
+				workers, inFlight = workers+l.Workers, inFlight+l.InFlight
+			}
+			if workers != 10 || inFlight != 10 {
+				t.Errorf("%d partitions: %d workers, %d in flight; want the 10 calls at once that the resource takes", partitions, workers, inFlight)
+			}
+			plan, err := r.Plan(t.Context())
+			if err != nil || plan.NodesDesired != 1 || plan.WorkersNeeded > 10 {
+				t.Errorf("%d partitions: %d nodes and %d workers are desired (%v), want one node", partitions, plan.NodesDesired, plan.WorkersNeeded, err)
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ type track struct {
 	node    string
 	at      int64 // when it was looked at, by its node
 	seen    int64 // in which cycle
+	perTask scale.PerTask
 	acting  mind
 	shadow  mind
 	told    int   // workers, by the last decision
@@ -34,6 +35,7 @@ type track struct {
 	workers int   // what it has, as far as is known
 	need    float64
 	useful  float64
+	most    int // workers that it may be given by what operators set; 0: any number
 	reason  scale.Reason
 }
 
@@ -62,9 +64,9 @@ func (c *Coordinator) SetHistory(resource string, h scale.History) { c.histories
 // Fleet is what a cycle looks at.
 type Fleet struct {
 	Nodes []weir.Node
-	// Rates is what each resource lets through, in items per second over all nodes;
-	// one that is not there lets everything through.
-	Rates map[string]float64
+	// Limits is what each resource lets through, over all nodes; one that is not
+	// there lets everything through.
+	Limits map[string]weir.Resource
 	// Partitions is how many partitions new work is spread over.
 	Partitions int
 }
@@ -77,7 +79,7 @@ const forgetAfter = int64(5 * time.Minute)
 // for another reason than the one before.
 func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision {
 	news := c.news(now, f.Nodes)
-	usable := c.usable(f, news)
+	usable, bounds := c.usable(f, news), bounds(f, news)
 	needs, floors := map[string]float64{}, map[string]int{}
 	for r, h := range c.histories { // each by itself: order does not reach the output
 		floors[r] = share(h.Floor(now), f.Partitions)
@@ -86,7 +88,7 @@ func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision
 	for i := range news {
 		n := &news[i]
 		sig := n.signals(usable[n.lane.ID])
-		sig.Floor = floors[n.lane.ID.Resource]
+		sig.Floor, sig.Bound = floors[n.lane.ID.Resource], bounds[n.lane.ID]
 		cfg := c.config(s, n.lane.ID, n.node.Slots, max(f.Partitions, 1))
 		out = c.decide(now, out, n, sig, s, cfg)
 		needs[n.lane.ID.Resource] += n.track.need
@@ -138,6 +140,7 @@ func (c *Coordinator) news(now int64, nodes []weir.Node) (out []news) {
 			if t.node == n.Name {
 				x.span = float64(at-t.at) / 1e9
 				x.delta = grown(l, &t.last)
+				t.perTask = t.perTask.See(x.delta.Sent, x.delta.Started, l.Chunk)
 			}
 			t.node, t.at, t.last = n.Name, at, *l
 			if x.span > 0 {
@@ -157,7 +160,7 @@ func grown(now, before *weir.Lane) weir.Lane {
 		before = &weir.Lane{}
 	}
 	return weir.Lane{
-		Arrived: now.Arrived - before.Arrived, Started: now.Started - before.Started, Ended: now.Ended - before.Ended,
+		Arrived: now.Arrived - before.Arrived, Started: now.Started - before.Started, Sent: now.Sent - before.Sent, Ended: now.Ended - before.Ended,
 		Failed: now.Failed - before.Failed, Refused: now.Refused - before.Refused, Took: now.Took - before.Took,
 	}
 }
@@ -176,7 +179,7 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 		if rates[l.ID.Resource] > 0 {
 			byResource[l.ID.Resource] = append(byResource[l.ID.Resource], demand{
 				lane: i, weight: float64(max(l.Weight, 1)),
-				wants: all[i].delta.Arrived/all[i].span*float64(l.Chunk) + float64(l.Eligible)/drainFor,
+				wants: all[i].delta.Arrived/all[i].span*float64(all[i].track.perTask) + float64(l.Eligible)/drainFor,
 			})
 		}
 	}
@@ -194,8 +197,8 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 func (n *news) signals(usable float64) scale.Signals {
 	l, d := n.lane, &n.delta
 	load := scale.Load{
-		Resource: l.ID.Resource, Arrivals: d.Arrived / n.span, Backlog: int(math.Ceil(l.Tasks(l.Eligible))),
-		Usable: usable / float64(max(l.Chunk, 1)), Closed: l.Closed, Samples: int(d.Ended), Failed: int(d.Failed),
+		Resource: l.ID.Resource, Arrivals: d.Arrived / n.span, Backlog: n.waiting(),
+		Usable: n.track.perTask.Tasks(usable), Closed: l.Closed, Samples: int(d.Ended), Failed: int(d.Failed),
 	}
 	if d.Ended > 0 {
 		load.Service = max(d.Took/time.Duration(d.Ended), time.Microsecond) // the law divides by it
@@ -205,6 +208,9 @@ func (n *news) signals(usable float64) scale.Signals {
 		Busy: min(l.Busy/float64(max(l.Workers, 1)), 1), CPU: n.node.CPU, Memory: n.node.Memory, Strained: l.Strained,
 	}
 }
+
+// waiting is how many tasks wait.
+func (n *news) waiting() int { return int(math.Ceil(n.track.perTask.Tasks(float64(n.lane.Eligible)))) }
 
 // obeyFor is how long a lane may take to show that it has obeyed. Then it is told again.
 const obeyFor = int64(3 * time.Second)
@@ -222,7 +228,7 @@ func (c *Coordinator) decide(now int64, out []weir.Decision, n *news, sig scale.
 	sig.Workers = t.workers
 	if p, _ := policyOf(s.Policy); p != nil {
 		d := t.acting.ask(now, p, s.Policy, sig, cfg)
-		t.need, t.useful, t.reason = d.Need, d.Useful, d.Reason
+		t.need, t.useful, t.most, t.reason = d.Need, d.Useful, s.Max, d.Reason
 		if d.Workers != sig.Workers || t.acting.worthStoring(d.Reason) {
 			out = append(out, decisionOf(now, n, &sig, d, s.Policy, false))
 		}

@@ -108,7 +108,7 @@ func TestARateIsDividedAmongTheLanes(t *testing.T) {
 
 func TestWorkersBeyondTheRateAreNotAskedFor(t *testing.T) {
 	l := newLab(2)
-	l.fleet.Rates = map[string]float64{"a": 1600} // 16 tasks a second: 16 workers busy, in two lanes
+	l.fleet.Limits = map[string]weir.Resource{"a": {Rate: 1600}} // 16 tasks a second: 16 workers busy, in two lanes
 	for i := range l.fleet.Nodes {
 		l.fleet.Nodes[i].Lanes = []weir.Lane{lane(i, "a")}
 	}
@@ -143,7 +143,7 @@ func TestWhatNodesFoundOfADownstreamCounts(t *testing.T) {
 		{"nobody uses it", 100, []weir.Node{{}}, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Fleet{Nodes: tt.nodes, Rates: map[string]float64{"a": tt.rate}}
+			f := Fleet{Nodes: tt.nodes, Limits: map[string]weir.Resource{"a": {Rate: weir.Rate(tt.rate)}}}
 			if got := allowed("a", f); got != tt.want {
 				t.Errorf("allowed %v, want %v", got, tt.want)
 			}

@@ -21,6 +21,18 @@ func (c *Coordinator) Remember(d *weir.Decision) {
 	c.decided[d.Lane] = x
 }
 
+// needed is how many of the workers that the load would keep busy could be used.
+func (t *track) needed() float64 {
+	n := t.need
+	if t.useful > 0 {
+		n = min(n, t.useful)
+	}
+	if t.most > 0 {
+		n = min(n, float64(t.most))
+	}
+	return n
+}
+
 // Plan is what this leader thinks of the lanes that were seen lately. Without nodes
 // it is what was decided last about each lane.
 func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
@@ -37,10 +49,7 @@ func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
 		x.Lane, x.Workers, x.Need, x.Useful, x.Reason = id, t.workers, t.need, t.useful, string(t.reason)
 		p.Lanes = append(p.Lanes, x)
 		p.Workers += max(t.workers, 0)
-		needed += t.need
-		if t.useful > 0 {
-			needed -= max(t.need-t.useful, 0)
-		}
+		needed += t.needed()
 	}
 	slices.SortFunc(p.Lanes, func(a, b weir.LanePlan) int {
 		return cmp.Or(a.Lane.Partition-b.Lane.Partition, cmp.Compare(a.Lane.Resource, b.Lane.Resource))

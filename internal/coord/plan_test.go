@@ -10,7 +10,7 @@ import (
 // second to do, and returns how many nodes are wanted in the end.
 func desired(tasks int64, rate float64) weir.Plan {
 	l := newLab(2)
-	l.fleet.Rates = map[string]float64{"a": rate}
+	l.fleet.Limits = map[string]weir.Resource{"a": {Rate: weir.Rate(rate)}}
 	for i := range l.fleet.Nodes {
 		l.fleet.Nodes[i].Lanes = []weir.Lane{lane(i, "a")}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/scale"
 )
 
 // demand is what one lane could use of a resource, in items per second.
@@ -43,11 +44,30 @@ func divide(rate float64, ds []demand) {
 	}
 }
 
+// bounds is how many of the tasks that a resource may have in flight at once are
+// each lane's, for resources with such a limit.
+func bounds(f Fleet, all []news) map[weir.LaneID]int {
+	out := map[weir.LaneID]int{}
+	for i := 0; i < len(all); { // they are sorted by resource
+		r, from := all[i].lane.ID.Resource, i
+		var wants []int
+		for ; i < len(all) && all[i].lane.ID.Resource == r; i++ {
+			wants = append(wants, all[i].lane.InFlight+all[i].waiting())
+		}
+		if most := f.Limits[r].Concurrency; most > 0 {
+			for j, n := range scale.Split(most, wants) {
+				out[all[from+j].lane.ID] = n
+			}
+		}
+	}
+	return out
+}
+
 // allowed is what a resource lets through, in items per second over all nodes; 0:
 // no limit. Where nodes found that its downstream takes less, what they found
 // counts, and for each of the others an even share of the limit.
 func allowed(resource string, f Fleet) float64 {
-	rate := f.Rates[resource]
+	rate := float64(f.Limits[resource].Rate)
 	found, limited, nodes := 0.0, 0, 0
 	for i := range f.Nodes {
 		at := slices.IndexFunc(f.Nodes[i].Resources, func(u weir.ResourceUse) bool { return u.Name == resource })

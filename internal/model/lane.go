@@ -23,7 +23,9 @@ type lane struct {
 	held  []*step    // whose retries wait for their share
 	size  limit.Size // what the size of tasks goes by
 	chunk int        // the most items of a task
-	tasks int        // ready, and could run but for limits and workers
+	per   scale.PerTask
+	bound int // of the tasks that the resource may have in flight; 0: no limit
+	tasks int // ready, and could run but for limits and workers
 
 	workers  int
 	inFlight int
@@ -38,7 +40,9 @@ type lane struct {
 // laneSecond is what a lane saw since the last tick, in tasks.
 type laneSecond struct {
 	load          int // became ready
-	arrived       int // the same without those of large bulk actions
+	started       int64
+	items         int64 // of those that started
+	arrived       int   // the same without those of large bulk actions
 	ended, failed int
 	took          int64
 }
@@ -82,6 +86,7 @@ func (l *lane) ended(took int64, how outcome) {
 func (l *lane) signals(now int64) scale.Signals {
 	s, seen := l.second, l.part.queue.Observe(now, l.entry)
 	l.second, l.cause = laneSecond{}, seen.Cause
+	l.per = l.per.See(s.items, s.started, l.chunk)
 	held := l.entry.State(now)
 	load := scale.Load{
 		Resource: l.res.Name, Arrivals: float64(s.arrived), Backlog: l.tasks,
@@ -91,7 +96,7 @@ func (l *lane) signals(now int64) scale.Signals {
 		load.Service = time.Duration(max(s.took/int64(s.ended), int64(time.Microsecond)))
 	}
 	return scale.Signals{
-		Workers: l.workers, Loads: []scale.Load{load}, Strained: held.Strained,
+		Workers: l.workers, Bound: l.bound, Loads: []scale.Load{load}, Strained: held.Strained,
 		SlotWait: time.Duration(seen.Wait99), Busy: min(seen.Busy/float64(max(l.workers, 1)), 1),
 	}
 }
@@ -105,7 +110,7 @@ func (l *lane) usable() float64 {
 			busy++
 		}
 	}
-	return l.res.usable(l.part.node) / float64(l.chunk) / float64(max(busy, 1))
+	return l.per.Tasks(l.res.usable(l.part.node)) / float64(max(busy, 1))
 }
 
 // decide asks the policy how many workers to have, and obeys.

@@ -66,6 +66,7 @@ func (m *machine) observe() {
 	from := (m.now - 1) / second * second
 	for _, r := range m.resources {
 		s := r.begin(m.now)
+		r.splitConcurrency()
 		for _, l := range r.lanes {
 			s.Load += l.second.load
 			l.decide(m.policy, c)
@@ -77,6 +78,20 @@ func (m *machine) observe() {
 		r.series = append(r.series, r.explain(s))
 		r.settle(from)
 		r.second = resourceSecond{}
+	}
+}
+
+// splitConcurrency tells the lanes what is theirs of the tasks that may be in flight.
+func (r *resource) splitConcurrency() {
+	if r.Concurrency == 0 {
+		return
+	}
+	wants := make([]int, len(r.lanes))
+	for i, l := range r.lanes {
+		wants[i] = l.tasks + l.inFlight
+	}
+	for i, n := range scale.Split(r.Concurrency, wants) {
+		r.lanes[i].bound = n
 	}
 }
 

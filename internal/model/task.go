@@ -37,6 +37,8 @@ func (m *machine) start(pick sched.Pick) {
 		s.offer(s.steps[s.no-1]) // room in this step lets the one before go on
 	}
 	s.lane.inFlight++
+	s.lane.second.started++
+	s.lane.second.items += int64(t.items)
 	t.took, t.how, t.rejected, t.once = s.lane.res.call(m.now, t.items)
 	m.later(m.now+t.took, func() { m.finish(t) })
 }

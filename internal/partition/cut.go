@@ -100,6 +100,8 @@ func (m *Machine) launch(now int64, t *Task) {
 	s, n, b := t.at, len(t.Items), t.at.bulk
 	must(n == t.pick.Cost, "cut %d items where %d were picked", n, t.pick.Cost)
 	t.describe()
+	s.lane.counts.started++
+	s.lane.counts.sent += int64(n)
 	b.inFlight += int64(n)
 	s.spend(now, n)
 	t.l.steps[s.no].flying += n

@@ -37,6 +37,7 @@ type lanes struct {
 type laneCounts struct {
 	arrived                float64 // tasks that became ready, without those of large bulk actions
 	started                int
+	sent                   int64 // items of the tasks that started
 	ended, failed, refused int
 	took                   int64 // time that the tasks which ended held a worker
 	answers                laneAnswers
@@ -133,9 +134,11 @@ type LaneLoad struct {
 	Ready, Waiting int64
 	// Arrived is how many tasks became ready, without those of large bulk actions,
 	// which are a backlog and no stream. Started, Ended, Failed and Refused are
-	// tasks too; a failed one blames the resource, not its items.
+	// tasks too; a failed one blames the resource, not its items. Sent is the items of
+	// the tasks that started.
 	Arrived                         float64
 	Started, Ended, Failed, Refused int
+	Sent                            int64
 	// Took is for how long the tasks that ended held a worker, in nanoseconds.
 	Took int64
 	// Items were answered by calls that did not fail as a whole; Again of them were to
@@ -151,7 +154,7 @@ func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 		dst = append(dst, LaneLoad{
 			Load: m.queue.Observe(now, r.lane), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
 			Ready: r.ready, Waiting: r.waiting,
-			Arrived: c.arrived, Started: c.started, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
+			Arrived: c.arrived, Started: c.started, Sent: c.sent, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
 			Items: c.answers.items, Again: c.answers.again, Gone: c.answers.gone,
 		})
 	}

@@ -193,9 +193,7 @@ func (m *Machine) start(now int64, tasks []*Task) []*Task {
 		if !ok {
 			break
 		}
-		t := m.cut(now, pick)
-		t.at.lane.counts.started++
-		tasks = append(tasks, t)
+		tasks = append(tasks, m.cut(now, pick))
 	}
 	return tasks
 }

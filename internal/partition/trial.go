@@ -232,7 +232,6 @@ func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 			m.useRetry(s, k, r)
 			m.leaveWait(r)
 			m.launch(now, k)
-			s.lane.counts.started++
 			t.stage = trialRunning
 			return append(tasks, k)
 		}

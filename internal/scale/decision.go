@@ -45,8 +45,8 @@ type Decision struct {
 	// Text says it in one sentence with the numbers.
 	Text string
 	// Need is what the load would keep busy at the target, Useful the most that could
-	// ever work at the usable rate, 0 if nothing limits it. Both in workers; only
-	// [Decide] fills them in, and Need is what [History] learns.
+	// ever work at the usable rate and concurrency, 0 if nothing limits it. Both in
+	// workers; only [Decide] fills them in, and Need is what [History] learns.
 	Need, Useful float64
 }
 
@@ -64,8 +64,8 @@ func byHand(now int64, s Signals, c Config) (d Decision, ok bool) {
 		return decided(o.Workers, Overridden, "set to %d by hand for another %s: %s.", o.Workers, span(o.Until-now), orNone(o.Why)), true
 	case c.Paused:
 		return decided(n, Paused, "held at %d: autoscaling is paused.", n), true
-	case n < c.Min:
-		return decided(c.Min, AtMin, "raised from %d to the minimum of %d.", n, c.Min), true
+	case n < s.most(c.Min):
+		return decided(s.most(c.Min), AtMin, "raised from %d to %d, the minimum.", n, s.most(c.Min)), true
 	case n > c.Max:
 		return decided(c.Max, AtMax, "lowered from %d to the maximum of %d.", n, c.Max), true
 	}

@@ -18,13 +18,17 @@ func idle(now int64, s *Signals, st *State, c *Config) (Decision, bool) {
 			return Decision{}, false
 		}
 	}
-	if s.Workers != min(max(c.Min, c.reserved(now), s.Floor), c.Max) {
+	if floor, _ := c.floor(now, s); s.Workers != floor {
 		return Decision{}, false
 	}
-	return Decision{Workers: s.Workers, Reason: Steady, Text: idleText, Useful: usefulAtRest(s.Loads, st.Tracks)}, true
+	useful := usefulAtRest(s.Loads, st.Tracks)
+	if b := float64(s.Bound); b > 0 && (useful == 0 || b < useful) {
+		useful = b
+	}
+	return Decision{Workers: s.Workers, Reason: Steady, Text: idleText, Useful: useful}, true
 }
 
-// usefulAtRest is what want would find: 0 if some resource has no limit.
+// usefulAtRest is what want would find: 0 if some resource has no rate.
 func usefulAtRest(loads []Load, tracks []Track) float64 {
 	useful := 0.0
 	for i := range loads {

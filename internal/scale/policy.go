@@ -81,14 +81,15 @@ func framed(r rule) Policy {
 
 // bounded brings a decision within floors and ceiling.
 func bounded(now int64, s Signals, c Config, d Decision) Decision {
-	floor := min(max(c.Min, c.reserved(now), s.Floor), c.Max)
-	switch m := min(max(d.Workers, floor), c.Max); {
+	floor, _ := c.floor(now, &s)
+	most := s.most(c.Max)
+	switch m := min(max(d.Workers, floor), most); {
 	case m == d.Workers:
 		return d
 	case m == s.Workers:
-		return decided(m, Steady, "held at %d: the rule wants %d, the bounds are %d and %d.", m, d.Workers, floor, c.Max)
+		return decided(m, Steady, "held at %d: the rule wants %d, the bounds are %d and %d.", m, d.Workers, floor, most)
 	default:
-		d.Text = fmt.Sprintf("%s The bounds %d and %d make it %d.", d.Text, floor, c.Max, m)
+		d.Text = fmt.Sprintf("%s The bounds %d and %d make it %d.", d.Text, floor, most, m)
 		d.Workers = m
 		return d
 	}

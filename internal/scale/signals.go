@@ -18,6 +18,9 @@ type Signals struct {
 	// Strained says that flow control found load to be the trouble: the rate is
 	// held down, a breaker has opened or the allowed concurrency shrinks.
 	Strained bool
+	// Bound is how many of the tasks that its resource may have in flight are this
+	// lane's; workers beyond it could never be used. 0 means no limit.
+	Bound int
 	// Floor is what this hour usually needs; see [History.Floor]. 0 means unknown.
 	Floor int
 }

@@ -4,7 +4,7 @@ package scale
 // shows only once running tasks have ended, so there is a pause between two.
 func cut(now int64, s Signals, st State, c Config) (Decision, bool) {
 	n := s.Workers
-	m := max(min(int(0.9*float64(n)), n-1), c.Min)
+	m := max(min(int(0.9*float64(n)), n-1), min(s.most(c.Min), n))
 	var (
 		why   Reason
 		share float64

@@ -8,6 +8,7 @@ import (
 // wanted is what one cycle's signals come to.
 type wanted struct {
 	need, useful float64 // in workers; useful may be infinite
+	bound        bool    // the concurrency is what bounds useful
 	desired      float64 // within the bounds
 	why          Reason  // of growing to desired
 	floor        int
@@ -34,6 +35,9 @@ func want(now int64, s Signals, st State, c Config) wanted {
 		}
 		w.useful += usable
 	}
+	if b := float64(s.Bound); b > 0 && b < w.useful {
+		w.useful, w.bound = b, true
+	}
 	n := float64(s.Workers)
 	w.desired = min(w.need, w.useful)
 	switch {
@@ -47,16 +51,29 @@ func want(now int64, s Signals, st State, c Config) wanted {
 	case st.Waiting >= 3 && now-st.RaisedAt > int64(10*time.Second) && min(1.25*n, w.useful) > w.desired:
 		w.desired, w.why = min(1.25*n, w.useful), Trimmed
 	}
-	w.floor, w.floorWhy = c.Min, AtMin
-	if r := c.reserved(now); r > w.floor {
-		w.floor, w.floorWhy = r, AtReserve
-	}
-	if s.Floor > w.floor {
-		w.floor, w.floorWhy = s.Floor, AtFloor
-	}
-	w.floor = min(w.floor, c.Max)
-	w.desired = min(max(w.desired, float64(w.floor)), float64(c.Max))
+	w.floor, w.floorWhy = c.floor(now, &s)
+	w.desired = min(max(w.desired, float64(w.floor)), float64(s.most(c.Max)))
 	return w
+}
+
+// floor is how many workers are kept whatever the load is, and why.
+func (c *Config) floor(now int64, s *Signals) (int, Reason) {
+	n, why := c.Min, AtMin
+	if r := c.reserved(now); r > n {
+		n, why = r, AtReserve
+	}
+	if s.Floor > n {
+		n, why = s.Floor, AtFloor
+	}
+	return min(n, s.most(c.Max)), why
+}
+
+// most is how many of at most so many workers could ever be used.
+func (s *Signals) most(n int) int {
+	if s.Bound > 0 {
+		return min(n, s.Bound)
+	}
+	return n
 }
 
 // staff is the workers for so many that are busy on average. A share of idle ones
@@ -96,7 +113,11 @@ func coldWish(s Signals) float64 {
 // words tells where the wish comes from.
 func (w wanted) words(c Config) string {
 	text := "the load needs " + number(w.need)
-	if w.useful < w.need {
+	switch {
+	case w.useful >= w.need:
+	case w.bound:
+		text += ", the concurrency allows " + number(w.useful)
+	default:
 		text += ", the usable rate allows " + number(w.useful)
 	}
 	if w.need > float64(c.Max) {

@@ -95,8 +95,12 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 			break
 		}
 	}
-	for i := range q.ready.s { // there are some only if no slot is left for them
-		q.ready.s[i].r.waitForWorker(now, true)
+	for i := q.ready.len() - 1; i >= 0; i-- { // there are some only if no slot is left for them
+		if r := q.ready.s[i].r; r.crowded() && r.gate.Peek(now) == math.MaxInt64 {
+			q.block(now, r, math.MaxInt64, CauseSlots)
+		} else {
+			r.waitForWorker(now, true)
+		}
 	}
 	return Pick{}, false
 }

@@ -223,8 +223,12 @@ func (q *Queue) setEmpty(r *Resource) {
 	r.blocker, r.recheck = nil, false
 }
 
-// block puts r aside until the given time.
+// block puts r aside until the given time. If the gate is as full as the workers are,
+// it is the gate's limit that is in the way: more workers would not help.
 func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
+	if cause == CauseSlots && r.gate.Peek(now) == math.MaxInt64 {
+		cause = r.gateCause()
+	}
 	r.waitForWorker(now, cause == CauseSlots)
 	q.leave(r)
 	r.recheck, r.cause = true, cause

@@ -1,0 +1,26 @@
+package model
+
+import (
+	"testing"
+	"time"
+)
+
+// A resource that takes ten calls at once has use for ten workers, whatever waits.
+func TestNoWorkersBeyondTheConcurrency(t *testing.T) {
+	w := simple(60_000, Resource{Concurrency: 10, Downstream: Downstream{Latency: 500 * ms}})
+	if got := play(t, w).Resources[0].WorkersPeak; got != 10 {
+		t.Errorf("up to %d workers, want the 10 calls that may be in flight", got)
+	}
+}
+
+// Calls of one item keep the rate of a resource that also gets calls of many.
+func TestSmallBatchesBesideLargeOnesKeepTheRate(t *testing.T) {
+	w := simple(6000, Resource{Rate: 300, Downstream: Downstream{Latency: 500 * ms}})
+	w.Nodes, w.Workers = []Node{{Slots: 256}}, Workers{Start: 8, Max: 200}
+	one := w.BulkActions[0]
+	one.Name, one.Batch = "one", 1
+	w.BulkActions = append(w.BulkActions, one)
+	if end := time.Duration(play(t, w).End); end > 50*time.Second { // 12,000 items at 300/s take 40 s
+		t.Errorf("all done after %v, want at most 50 s", end)
+	}
+}
