@@ -75,7 +75,9 @@ func (r *Resource) Take(now int64, cost int) (int64, bool) {
 }
 
 // Fits implements sched.Gate.
-func (r *Resource) Fits(now int64, cost int) int { return r.gate.Fits(now, cost) }
+func (r *Resource) Fits(now int64, cost, least int) (n int, at int64) {
+	return r.gate.Fits(now, cost, least)
+}
 
 // Late implements sched.Gate.
 func (r *Resource) Late(taken, now int64, cost int) { r.gate.Late(taken, now, cost) }

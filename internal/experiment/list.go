@@ -21,6 +21,7 @@ func All() []Experiment {
 		{ID: "E16", Name: "the number of partitions changes under load", Run: remap},
 		{ID: "E17", Name: "a chain runs at the pace of its slowest step", Run: chains},
 		{ID: "E18", Name: "all tenants submit at once", Run: rush},
+		{ID: "E19", Name: "tenants of all kinds share in the configuration that ships", Run: mixes},
 		{ID: "#16", Name: "what a pick costs", Run: cost, Real: true},
 	}
 }

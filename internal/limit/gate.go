@@ -80,15 +80,16 @@ func (g *Gate) Take(now int64, cost int) (at int64, ok bool) {
 	return Never, true
 }
 
-// Fits returns how many of cost items could be taken now, 0 if nothing but a whole task would do.
-func (g *Gate) Fits(now int64, cost int) int {
-	if _, cause := g.Ready(now, 1); cause != CauseNone {
-		return 0
+// Fits returns how many of cost items could be taken now, and when at least so many could; 0 and Never if
+// nothing but a whole task would do.
+func (g *Gate) Fits(now int64, cost, least int) (n int, at int64) {
+	if _, cause := g.Ready(now, 1); cause != CauseNone && cause != CauseRate {
+		return 0, Never
 	}
 	if o := g.out; o != nil && o.rated && (now >= o.rateUntil || o.quota < int64(cost)) {
-		return 0
+		return 0, Never
 	}
-	return g.lim.Fits(now, cost)
+	return g.lim.Fits(now, cost), g.lim.Ready(now, least)
 }
 
 // Late tells that a task that was let go at a time, a moment ago, starts only now.

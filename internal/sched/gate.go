@@ -11,8 +11,9 @@ type Gate interface {
 	// refuses, at is as for Peek; if it does not, by when the task has to start.
 	Take(now int64, cost int) (at int64, ok bool)
 	// Fits returns how many of cost items could be taken now, after a task of all of
-	// them was refused.
-	Fits(now int64, cost int) int
+	// them was refused, and when at least so many could; 0 and math.MaxInt64: nothing
+	// but all of them will do.
+	Fits(now int64, cost, least int) (n int, at int64)
 	// Late tells that what was taken at a time, without a time to start by, starts now.
 	Late(taken, now int64, cost int)
 	// Release gives back what one Take holds.

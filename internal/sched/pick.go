@@ -49,22 +49,24 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	}
 }
 
-// leastPart is the part of a task that is worth being run without the rest.
-const leastPart = 4
+// leastPart is the part of a task that is worth being run without the rest, as its inverse.
+const leastPart = 3
 
 // take reserves what a task of so many items needs. If the window of a rate has room for a
 // good part of them, the task has no more: else what tasks of different sizes leave
-// over in a window would be lost.
+// over in a window would be lost. If there is not, at is when there will be.
 func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
 	if at, ok = r.gate.Take(now, items); ok {
 		return items, at, true
 	}
-	if n := r.gate.Fits(now, items); n >= (items+leastPart-1)/leastPart {
+	part := (items + leastPart - 1) / leastPart
+	n, soon := r.gate.Fits(now, items, part)
+	if n >= part {
 		if until, ok := r.gate.Take(now, n); ok {
 			return n, until, true
 		}
 	}
-	return 0, at, false
+	return 0, min(at, soon), false
 }
 
 // aboveShare is added to the keys of resources on which only tenants wait that have

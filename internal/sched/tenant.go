@@ -1,5 +1,7 @@
 package sched
 
+import "math"
+
 // Tenant is a customer; fairness is between tenants. There are very many: the
 // fields are as narrow as they can be.
 type Tenant struct {
@@ -106,10 +108,24 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 	}
 }
 
-// share returns the tasks in flight that t may have while slots are scarce.
+// share returns the tasks in flight that t may have while slots are scarce: its part of the slots by
+// what is due to it of the resources that it has work on, so that tiers count here, too.
 func (q *Queue) share(t *Tenant) int64 {
-	w := t.slotWeight()
-	return max(1, int64(q.slots)*w/max(q.presentW, w))
+	w := float64(t.slotWeight())
+	if t.active > 0 {
+		w *= t.claims() / float64(t.active)
+	}
+	return max(1, int64(math.Ceil(float64(q.slots)*w/max(float64(q.presentW), w))))
+}
+
+// claims adds up, over the flows of t in a tree, by how much more is due to each than its weight says.
+func (t *Tenant) claims() (sum float64) {
+	for f := t.flows; f != nil; f = f.next {
+		if f.counted() {
+			sum += f.tier.r.claim(f) / float64(f.weight)
+		}
+	}
+	return sum
 }
 
 // slotWeight is the weight of t for its share of the slots. One with work on several nodes has a part of it on each.

@@ -1,0 +1,133 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// mixes is E19: twenty tenants of drawn tiers and weights flood one rate, in the
+// partitions and on the nodes that users have.
+func mixes(s Size) (lines []Line) {
+	draws := 5
+	if s == Whole {
+		draws = 200
+	}
+	for _, place := range []struct{ partitions, nodes int }{{1, 1}, {8, 1}, {8, 3}} {
+		off, jain, use, peak := 0.0, 1.0, 1.0, 0.0
+		for seed := range draws {
+			m := drawMix(uint64(seed)+1900, place.partitions, place.nodes)
+			off, jain = max(off, m.off), min(jain, m.jain)
+			use, peak = min(use, m.use), max(peak, m.peak)
+		}
+		what := fmt.Sprintf("%d partitions, %d nodes, worst of %d mixes", place.partitions, place.nodes, draws)
+		share := Line{Target: 8, What: "share of a tenant off its ideal, " + what, Got: 100 * off, Want: 1, Unit: " %"}
+		if place.partitions == 1 {
+			share.Missed, share.Holds = "so few workers are enough for one partition that each tenant has one or two of them", 10
+		}
+		lines = append(lines, share,
+			Line{Target: 8, What: "Jain's index, " + what, Got: jain, Want: 0.999, AtLeast: true},
+			Line{Target: 3, What: "use, " + what, Got: 100 * use, Want: 99, AtLeast: true, Unit: " %"},
+			Line{Target: 1, What: "busiest second, of the rate, " + what, Got: peak, Want: 1})
+	}
+	return lines
+}
+
+// mix is how one draw went: the largest distance of a tenant from its ideal share, but for one task,
+// as a part of that share, Jain's index of what tenants got of their ideal, how much of the rate was used,
+// and the busiest second as a part of it.
+type mix struct{ off, jain, use, peak float64 }
+
+const (
+	mixTenants = 20
+	mixRate    = 1000
+	mixWarm    = 10 // seconds until nodes know each other's work
+	mixTask    = 50 // items of a task: one that was just served, or comes next, is no unfairness
+)
+
+func drawMix(seed uint64, partitions, nodes int) mix {
+	rng := rand.New(rand.NewPCG(seed, 19))
+	w := model.World{
+		Seed: seed, Length: model.Span(10 * time.Minute), Partitions: partitions,
+		Resources: []model.Resource{{
+			Name: "api", Rate: mixRate, Downstream: model.Downstream{Latency: model.Span(time.Duration(5+rng.IntN(200)) * time.Millisecond)},
+		}},
+	}
+	for range nodes {
+		w.Nodes = append(w.Nodes, model.Node{Slots: 64})
+	}
+	names := []string{"critical", "high", "default", "low"}
+	var kinds []kind
+	for i := range mixTenants {
+		k := kind{tier: rng.IntN(sched.Tiers), weight: float64(1 + rng.IntN(10))}
+		kinds = append(kinds, k)
+		name := fmt.Sprint("t", i)
+		w.Tenants = append(w.Tenants, model.Tenant{Name: name, Weight: k.weight})
+		w.BulkActions = append(w.BulkActions, model.BulkAction{
+			Name: fmt.Sprint("b", i), Tenant: name, Tier: names[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81), Steps: []string{"api"},
+		})
+	}
+	r, err := model.Run(w)
+	if err != nil {
+		panic(err)
+	}
+	return judgeMix(r, kinds)
+}
+
+// kind is what a tenant's share follows from.
+type kind struct {
+	tier   int
+	weight float64
+}
+
+// ideal is the share of each tenant: tiers by their weights, or what makes no tenant
+// of a crowded tier have less than one of a lower one; inside a tier by weight.
+func ideal(kinds []kind) []float64 {
+	var in [sched.Tiers]float64
+	for _, k := range kinds {
+		in[k.tier] += k.weight
+	}
+	var tier [sched.Tiers]float64
+	sum, lower := 0.0, -1
+	for k := sched.Tiers - 1; k >= 0; k-- {
+		if in[k] == 0 {
+			continue
+		}
+		tier[k] = tierWeights[k]
+		if lower >= 0 {
+			tier[k] = max(tier[k], tier[lower]*tierWeights[k]/tierWeights[lower]*in[k]/in[lower])
+		}
+		sum, lower = sum+tier[k], k
+	}
+	shares := make([]float64, len(kinds))
+	for i, k := range kinds {
+		shares[i] = tier[k.tier] / sum * k.weight / in[k.tier]
+	}
+	return shares
+}
+
+func judgeMix(r model.Result, kinds []kind) mix {
+	got, all := make([]float64, len(kinds)), 0.0
+	for at, point := range r.Curve.Points {
+		if time.Duration(at)*time.Duration(r.Curve.Every) < mixWarm*time.Second {
+			continue
+		}
+		for i := range kinds {
+			got[i] += float64(point[i])
+			all += float64(point[i])
+		}
+	}
+	m, sum, squares := mix{use: r.Resources[0].Use, peak: r.Resources[0].Peak / mixRate}, 0.0, 0.0
+	for i, share := range ideal(kinds) {
+		x := got[i] / all / share
+		m.off = max(m.off, (math.Abs(got[i]-all*share)-mixTask)/all/share)
+		sum += x
+		squares += x * x
+	}
+	m.jain = sum * sum / squares / float64(len(kinds))
+	return m
+}
