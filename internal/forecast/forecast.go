@@ -105,7 +105,7 @@ func Of(w Work, l Load) (Forecast, error) {
 }
 
 // Left tells how long what is left of some work takes, from one run instead of many:
-// the same as P50 of [Of], for a fifteenth of its cost and a little less exact. It says
+// the same as P50 of [Of], at a fraction of its cost and a little less exact. It says
 // false if it would not end as things are.
 func Left(w Work, l Load) (time.Duration, bool, error) {
 	if err := check(&w, &l); err != nil {
