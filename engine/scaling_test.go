@@ -191,7 +191,7 @@ func TestALeadersDeathChangesOnlyTheDeciding(t *testing.T) {
 func TestNoWorkersAreAskedForThatTheConcurrencyCannotUse(t *testing.T) {
 	for _, partitions := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
-			a := slow("call", 500*time.Millisecond)
+			a := slow("call", 530*time.Millisecond) // so that it is not looked just when tasks end
 			a.Resource = weir.Resource{Name: "call", Concurrency: 10}
 			r := start(t, memory(), engine.Options{Partitions: partitions, Workers: 1, Slots: 64}, action(a))
 			for range 4 * partitions {

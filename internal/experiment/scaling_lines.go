@@ -1,17 +1,21 @@
 package experiment
 
-import "github.com/weirhq/weir/internal/scale"
+import (
+	"slices"
+
+	"github.com/weirhq/weir/internal/scale"
+)
 
 // scalingSeeds is the first of the seeds that judge. Constants were chosen on
-// seeds from 1000 to 2100; judgements from 70000, 80000 and 90000 on led to
+// seeds from 1000 to 2100; judgements from 70000, 80000, 90000 and 110000 on led to
 // changes, so that those seeds no longer judge.
-const scalingSeeds = 110_000
+const scalingSeeds = 130_000
 
 // E13 puts the default policy under every load of the design: workers follow the
 // load in seconds, do not flap, and do not grow into trouble.
 func E13(size Size) []Line {
 	var lines []Line
-	for _, s := range scalingShapes() {
+	for _, s := range append(scalingShapes(), coldShapes()...) {
 		for i, got := range s.judge(scale.Decide, size) {
 			f := s.figures[i]
 			lines = append(lines, Line{
@@ -20,7 +24,7 @@ func E13(size Size) []Line {
 			})
 		}
 	}
-	return append(lines, peakLines(seedsOf(size, 0))...)
+	return slices.Concat(lines, coldLines(size), peakLines(seedsOf(size, 0)))
 }
 
 // seedsOf is how many seeds a model of such length is judged with.

@@ -105,3 +105,20 @@ func TestIncidentSeriesTellsTheStory(t *testing.T) {
 		t.Errorf("workers during the incident: %v, want few by default and many by depth", grown)
 	}
 }
+
+// A downstream with room for few tasks is not grown into as by a rule that looks at the queue alone.
+func TestAColdStartStopsInFrontOfACrowdedDownstream(t *testing.T) {
+	depth, err := scale.ByName("depth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range coldShapes() {
+		if len(s.figures) < 2 {
+			continue
+		}
+		ours, without := s.judge(scale.Decide, Small), s.judge(depth, Small)
+		if ours[0] > 0.75*without[0] || ours[1] < 1.2*without[1] {
+			t.Errorf("%s: %.0f %% failed and %.0f %% of the work done, by depth %.0f and %.0f", s.name, ours[0], ours[1], without[0], without[1])
+		}
+	}
+}

@@ -44,7 +44,7 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 		band = moreAbove
 	}
 	st.Above = streak(st.Above, w.desired > band*float64(s.Workers))
-	if st.Above > 0 && s.depth() > deep && w.why == Grew && !st.learning(now) {
+	if st.Above > 0 && s.depth() > deep && w.why != Trimmed && !st.learning(now) {
 		st.Above = max(st.Above, confirm) // such a queue is no chance
 	}
 	st, most := st.wish(now, window, w.desired)
@@ -66,6 +66,17 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	return d, st.acted(now, s.Workers, d.Workers)
 }
 
+// step is how many workers n may become at once: four times as many, or twice on a
+// resource that is new.
+func (st State) step(n int) int {
+	for _, t := range st.Tracks {
+		if t.Doubt > 0 && t.Fresh {
+			return 2 * n
+		}
+	}
+	return max(4*n, n+8)
+}
+
 // grow answers if more workers are wanted.
 func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	n := s.Workers
@@ -77,7 +88,7 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	if vetoed {
 		return d, true
 	}
-	m := int(math.Ceil(min(w.desired, float64(max(4*n, n+8)))))
+	m := int(math.Ceil(min(w.desired, float64(st.step(n)))))
 	d, vetoed = doubt(s, st, w)
 	switch {
 	case below && (vetoed || m <= w.floor || st.Above < confirm):

@@ -97,12 +97,29 @@ func TestErrorsForbidGrowthOnlyUnderStrain(t *testing.T) {
 func TestColdLaneDoublesOnDepthAlone(t *testing.T) {
 	s := Signals{Workers: 8, Busy: 1, Loads: []Load{{Resource: "r", Backlog: 1000}}}
 	c := Config{Min: 8}
-	d, st := Decide(epoch, s, State{}, c)
-	if d.Reason != Confirming {
-		t.Errorf("first cycle: %s, want %s", d.Reason, Confirming)
+	var st State
+	for i, want := range []int{16, 32, 64} {
+		var d Decision
+		if d, st = Decide(epoch+int64(i)*int64(time.Second), s, st, c); d.Workers != want || d.Reason != Cold {
+			t.Errorf("cycle %d: %d (%s), want %d (%s)", i+1, d.Workers, d.Reason, want, Cold)
+		}
+		s.Workers = d.Workers
 	}
-	if d, _ = Decide(epoch+int64(time.Second), s, st, c); d.Workers != 16 || d.Reason != Cold {
-		t.Errorf("second cycle: %d (%s), want 16 (%s)", d.Workers, d.Reason, Cold)
+}
+
+// A few tasks that ended well are no reason to grow more slowly than if none had ended.
+func TestAFreshLaneDoublesUntilTasksFail(t *testing.T) {
+	for _, tt := range []struct{ failed, want int }{{0, 64}, {4, 8}} {
+		s := Signals{Workers: 8, Busy: 1, Loads: []Load{{Resource: "r", Backlog: 1000, Samples: 8, Failed: tt.failed, Service: 1500 * time.Millisecond}}}
+		var st State
+		var d Decision
+		for i := range int64(3) {
+			d, st = Decide(epoch+i*int64(time.Second), s, st, Config{Min: 8})
+			s.Workers = d.Workers
+		}
+		if d.Workers != tt.want {
+			t.Errorf("%d of 8 tasks fail each second: %d workers after three seconds (%s), want %d", tt.failed, d.Workers, d.Text, tt.want)
+		}
 	}
 }
 

@@ -7,7 +7,8 @@
 //
 // Around the law stand the rules that make it calm. Growth has to be confirmed, by
 // a second look or a long queue, and is stopped by errors, CPU and memory; where
-// run times are new or have jumped, tasks first have to show that they end well.
+// run times have jumped, tasks first have to show that they end well, and a new lane
+// only doubles.
 // Release looks back over a minute, waits longer after each change of mind, and
 // then goes in halves. Floors come from the configuration, from a timetable and
 // from what [History] learned.

@@ -18,7 +18,7 @@ func idle(now int64, s *Signals, st *State, c *Config) (Decision, bool) {
 			return Decision{}, false
 		}
 	}
-	if floor, _ := c.floor(now, s); s.Workers != floor {
+	if floor, _ := c.floor(now, *s); s.Workers != floor {
 		return Decision{}, false
 	}
 	useful := usefulAtRest(s.Loads, st.Tracks)

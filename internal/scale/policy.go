@@ -81,7 +81,7 @@ func framed(r rule) Policy {
 
 // bounded brings a decision within floors and ceiling.
 func bounded(now int64, s Signals, c Config, d Decision) Decision {
-	floor, _ := c.floor(now, &s)
+	floor, _ := c.floor(now, s)
 	most := s.most(c.Max)
 	switch m := min(max(d.Workers, floor), most); {
 	case m == d.Workers:

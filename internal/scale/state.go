@@ -60,7 +60,9 @@ func (st State) see(now int64, s Signals, least int) State {
 	old := st.Tracks
 	st.Tracks = make([]Track, 0, len(s.Loads)) // a new one: the caller may keep the old state
 	for _, l := range s.Loads {
-		st.Tracks = append(st.Tracks, find(old, l.Resource).seeArrivals(l.Arrivals).seeService(l, s.Strained))
+		t := find(old, l.Resource)
+		t.Fresh = t.Fresh && !st.Inherited // to another leader it was not
+		st.Tracks = append(st.Tracks, t.seeArrivals(l.Arrivals).seeService(l, s.Strained))
 	}
 	st = st.seeFailures(s)
 	if st.Failing {

@@ -32,6 +32,7 @@ type Track struct {
 	// some have ended. Evidence is what they say so far, above 0 for failures, and
 	// Cleared that it was enough.
 	Doubt    int
+	Fresh    bool // it is the doubt about what was never seen: nothing has jumped or hung
 	Cleared  bool
 	Evidence float64
 }
@@ -49,7 +50,7 @@ func find(tracks []Track, resource string) Track {
 			return t
 		}
 	}
-	return Track{Resource: resource, Doubt: doubtful - listening}
+	return Track{Resource: resource, Doubt: doubtful - listening, Fresh: true}
 }
 
 // seeArrivals smooths by a tenth and jumps when chance no longer explains what
@@ -127,7 +128,7 @@ func (t Track) suspect(evidence float64) Track {
 	if t.Doubt == 0 || t.Cleared {
 		t.Evidence = evidence
 	}
-	t.Doubt, t.Cleared = doubtful, false
+	t.Doubt, t.Cleared, t.Fresh = doubtful, false, false
 	return t
 }
 
@@ -145,6 +146,10 @@ func (t Track) weigh(ended, failed int, strained bool) Track {
 	}
 	return t
 }
+
+// unproven reports whether growth has to wait for tasks to end well. On a resource that
+// was never seen, nothing speaks against growing by doubling, until tasks fail.
+func (t Track) unproven() bool { return t.Doubt > 0 && !t.Cleared && (!t.Fresh || t.Evidence > 0) }
 
 // evidence is the logarithm of how much likelier tasks are to end so if four of
 // ten fail than if one of ten does.

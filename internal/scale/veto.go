@@ -50,7 +50,7 @@ func doubt(s Signals, st State, w wanted) (Decision, bool) {
 		return decided(n, VetoStall, "held at %d: %.1f wanted, but %d tasks ended where %.0f were due.", n, w.desired, ended, expected), true
 	}
 	for _, t := range st.Tracks {
-		if t.Doubt > 0 && !t.Cleared && (w.why != Cold || t.Evidence > 0) {
+		if t.unproven() && (w.why != Cold || t.Evidence > 0) {
 			return decided(n, VetoSlow, "held at %d: %.1f wanted, but the tasks of %s, %.2f s each, have yet to show that they do not fail.", n, w.desired, t.Resource, t.Service), true
 		}
 	}

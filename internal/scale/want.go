@@ -51,13 +51,13 @@ func want(now int64, s Signals, st State, c Config) wanted {
 	case st.Waiting >= 3 && now-st.RaisedAt > int64(10*time.Second) && min(1.25*n, w.useful) > w.desired:
 		w.desired, w.why = min(1.25*n, w.useful), Trimmed
 	}
-	w.floor, w.floorWhy = c.floor(now, &s)
+	w.floor, w.floorWhy = c.floor(now, s)
 	w.desired = min(max(w.desired, float64(w.floor)), float64(s.most(c.Max)))
 	return w
 }
 
 // floor is how many workers are kept whatever the load is, and why.
-func (c *Config) floor(now int64, s *Signals) (int, Reason) {
+func (c Config) floor(now int64, s Signals) (int, Reason) {
 	n, why := c.Min, AtMin
 	if r := c.reserved(now); r > n {
 		n, why = r, AtReserve
@@ -69,7 +69,7 @@ func (c *Config) floor(now int64, s *Signals) (int, Reason) {
 }
 
 // most is how many of at most so many workers could ever be used.
-func (s *Signals) most(n int) int {
+func (s Signals) most(n int) int {
 	if s.Bound > 0 {
 		return min(n, s.Bound)
 	}
