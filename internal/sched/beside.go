@@ -67,7 +67,7 @@ func (q *Queue) reweighOn(name string, r *Resource) {
 }
 
 // Part returns the part of r that is due to the tenants of this node, beside those of
-// others: the weights of all tiers that have work are the whole.
+// others: the weight of all tenants is the whole.
 func (r *Resource) Part() float64 { return r.part }
 
 // weightOn is the weight of t on r: of one that has work on several nodes, the part that is due to this one.

@@ -58,7 +58,7 @@ type Resource struct {
 	refilled   int64
 	active     int            // flows in the tree
 	weight     int64          // of the flows in the tree
-	part       float64        // of the resource that is due to them, beside those of other nodes
+	part       float64        // of the weight of all nodes' tenants, what is due to them
 	beside     [Tiers]int64   // the weight of the tenants of other nodes
 	copies     map[string]int // tenants that are there too, and on how many nodes
 	backlog    int64          // items of the flows in the tree

@@ -186,7 +186,7 @@ func (t *tier) exit(f *flow) {
 func (r *Resource) guardTiers(off bool) {
 	lower := -1
 	var lowerW, lowerAll float64
-	r.part = 0
+	var part, whole, weight float64
 	for k := Tiers - 1; k >= 0; k-- {
 		t := &r.tiers[k]
 		all := float64(t.weight + r.beside[k])
@@ -198,10 +198,14 @@ func (r *Resource) guardTiers(off bool) {
 			w = max(w, lowerW*float64(t.base)/float64(r.tiers[lower].base)*all/lowerAll)
 		}
 		lower, lowerW, lowerAll = k, w, all
-		if part := w * float64(t.weight) / all; part > 0 {
-			t.perItem = float64(int64(1)<<tagShift) / part
-			r.part += part
+		whole, weight = whole+w, weight+all
+		if here := w * float64(t.weight) / all; here > 0 {
+			t.perItem = float64(int64(1)<<tagShift) / here
+			part += here
 		}
+	}
+	if r.part = 0; whole > 0 {
+		r.part = part / whole * weight
 	}
 }
 
