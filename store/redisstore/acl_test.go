@@ -125,6 +125,7 @@ func TestConformanceOnOneServer(t *testing.T) {
 		storetest.RunBackend(t, backend(o))
 	})
 	drawAhead(t, o)
+	drawTogether(t, o, r)
 	wantUsed(t, words, r)
 	for _, object := range refusals(t, r) {
 		if object != "client|unblock" { // of which the page says that it may be left out
@@ -173,6 +174,22 @@ func drawAhead(t *testing.T, o redisstore.Options) {
 	if _, err := s.Hold(t.Context(), l, store.Holding{Node: "a"}, time.Second); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// drawTogether draws permits until two begin so near to each other that the books have one entry for both.
+func drawTogether(t *testing.T, o redisstore.Options, r *testenv.Server) {
+	t.Helper()
+	s := open(t, o)
+	defer s.Close()
+	l := store.Limit{Resource: "together", Units: 1_000_000, Window: time.Second}
+	until(t, "two permits begin together", func() bool {
+		for range 2 {
+			if _, _, err := s.Draw(t.Context(), l, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return strings.Contains(r.Do("INFO", "commandstats"), "cmdstat_lset:")
+	})
 }
 
 // TestTheDocumentedUserRunsBulkActionsOfItsStage narrows the user to a stage, as the page says one can.
