@@ -78,7 +78,7 @@ func Gather(others []Wants) *Others {
 				here[t] = true
 			}
 		}
-		for t := range here {
+		for t := range here { // sums: order does not reach the output
 			o.nodes[t]++
 		}
 	}
@@ -104,7 +104,7 @@ func (n *Node) SetBeside(o *Others) {
 		}
 		n.queue.SetBeside(r.entry, o.tiers[r.limits.Name], copies)
 	}
-	for name := range was {
+	for name := range was { // each for itself: order does not reach the output
 		if !n.several[name] {
 			n.queue.SetNodes(name, 1)
 		}

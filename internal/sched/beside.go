@@ -41,7 +41,7 @@ func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]int
 			q.reweighOn(name, r)
 		}
 	}
-	for name := range copies {
+	for name := range copies { // as above: order does not reach the output
 		if was[name] == 0 {
 			q.reweighOn(name, r)
 		}
