@@ -92,12 +92,20 @@ func TestNodesTogetherKeepOneOrder(t *testing.T) {
 		{"four tiers, each on a node of its own or beside another", []flood{
 			{"critical", 0, 1, 0}, {"high", 1, 1, 1}, {"default", 2, 1, 2}, {"low", 3, 1, 2},
 		}, map[string]float64{"critical": 6. / 12, "high": 3. / 12, "default": 2. / 12, "low": 1. / 12}},
-		{"a critical tenant beside another's low ones, and one alone", append(low(4, 0), flood{"a", 0, 1, 0}, flood{"b", 0, 1, 1}),
-			map[string]float64{"a": 3. / 7, "b": 3. / 7, "low0": 1. / 28, "low3": 1. / 28}},
-		{"weights 5:2:1 over nodes", []flood{{"five", 2, 5, 0}, {"two", 2, 2, 1}, {"one", 2, 1, 0}},
-			map[string]float64{"five": 5. / 8, "two": 2. / 8, "one": 1. / 8}},
-		{"a tenant on all three nodes, and one on the first", []flood{{"wide", 2, 1, 0}, {"wide", 2, 1, 1}, {"wide", 2, 1, 2}, {"other", 2, 1, 0}},
-			map[string]float64{"wide": 1. / 2, "other": 1. / 2}},
+		{
+			"a critical tenant beside another's low ones, and one alone", append(low(4, 0), flood{"a", 0, 1, 0}, flood{"b", 0, 1, 1}),
+			map[string]float64{"a": 3. / 7, "b": 3. / 7, "low0": 1. / 28, "low3": 1. / 28},
+		},
+		{
+			"weights 5:2:1 over nodes",
+			[]flood{{"five", 2, 5, 0}, {"two", 2, 2, 1}, {"one", 2, 1, 0}},
+			map[string]float64{"five": 5. / 8, "two": 2. / 8, "one": 1. / 8},
+		},
+		{
+			"a tenant on all three nodes, and one on the first",
+			[]flood{{"wide", 2, 1, 0}, {"wide", 2, 1, 1}, {"wide", 2, 1, 2}, {"other", 2, 1, 0}},
+			map[string]float64{"wide": 1. / 2, "other": 1. / 2},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCrew(3, tt.floods)

@@ -119,14 +119,3 @@ func (m *Machine) openedOf(b *bulk) {
 	}
 	m.touch(b) // the commit tells the home, or gives its own part the next range
 }
-
-// localEnded is the number of items that ended in this partition.
-func (b *bulk) localEnded() int64 {
-	n := b.ended()
-	if b.atHome() {
-		for i := range b.shard.home.tallies {
-			n -= b.shard.home.tallies[i].ended()
-		}
-	}
-	return n
-}
