@@ -142,7 +142,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.running = true
 	e.mu.Unlock()
 	defer e.ended.Store(true)
-	defer e.watches.close() // however early it ends: nobody follows it for ever
+	defer e.watches.close() // also on an early return: Progress and Wait end with the engine
 	if !e.firstLimits(ctx) {
 		return nil // told to stop
 	}

@@ -17,7 +17,7 @@ type doubt struct {
 	until    time.Time
 }
 
-// ask takes note that the others are looked for now, and reports whether the node is in doubt.
+// ask is called before the node looks for the others. It reports whether the node is in doubt.
 func (d *doubt) ask(now time.Time, lease time.Duration) bool {
 	if !d.looked.IsZero() && now.Sub(d.looked) > lease/2 {
 		d.begin(now, lease)
@@ -33,7 +33,7 @@ func (d *doubt) look(now time.Time, restored int64, lease time.Duration) {
 		!first && restored != d.restored && restored != 0:
 		d.begin(now, lease)
 	}
-	d.ask(now, lease) // finding them may have taken long
+	d.ask(now, lease) // the look itself may have been slow
 	d.restored, d.looked = restored, now
 }
 
@@ -57,8 +57,8 @@ func (o *ownership) look(ctx context.Context) error {
 	return o.inherit(ctx, !now.Before(o.doubt.until))
 }
 
-// allRun reports whether each partition has an owner that was in touch with the store all along: nobody else can
-// remember more of any, and it was this node alone that heard nothing.
+// allRun reports whether every partition has an owner that did not lose contact with the store. Then no node can
+// remember more of a partition than its owner does, and only this node was cut off.
 func (e *Engine) allRun(now time.Time) bool {
 	runs := map[int]bool{}
 	e.fleet.mu.Lock()

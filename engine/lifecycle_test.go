@@ -50,7 +50,7 @@ func TestAnEngineRunsOnceAndTakesNoChainsThen(t *testing.T) {
 	}
 }
 
-// One that is told to stop before it has read its limits does not begin: whoever follows what it should have run is told.
+// An engine that is told to stop before it has read its limits runs nothing. Wait must not block then.
 func TestAnEngineThatStopsBeforeItBeginsKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := noop("step")

@@ -46,7 +46,7 @@ func (r *rig) decisions(t *testing.T, lane weir.LaneID) []weir.Decision {
 
 func TestWorkersFollowTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := slow("call", 1050*time.Millisecond) // so that it is not looked just when tasks end
+		a := slow("call", 1050*time.Millisecond) // no multiple of the second at which the test looks
 		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Slots: 64}, action(a))
 		b := submit(t, r, spec(a), numbers(20_000)) // 2,000 tasks
 		time.Sleep(2500 * time.Millisecond)
@@ -191,7 +191,7 @@ func TestALeadersDeathChangesOnlyTheDeciding(t *testing.T) {
 func TestNoWorkersAreAskedForThatTheConcurrencyCannotUse(t *testing.T) {
 	for _, partitions := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
-			a := slow("call", 530*time.Millisecond) // so that it is not looked just when tasks end
+			a := slow("call", 530*time.Millisecond) // no multiple of the second at which the test looks
 			a.Resource = weir.Resource{Name: "call", Concurrency: 10}
 			r := start(t, memory(), engine.Options{Partitions: partitions, Workers: 1, Slots: 64}, action(a))
 			for range 4 * partitions {

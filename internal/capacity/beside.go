@@ -9,8 +9,8 @@ import (
 	"github.com/weirhq/weir/internal/sched"
 )
 
-// stayFor is how long a tenant counts as having work after it was last seen to have some:
-// one that has a little again and again is not there and gone by turns.
+// stayFor is how long a tenant still counts as active after its last work, so that one with
+// sparse work does not flip between active and idle.
 const stayFor = int64(2 * time.Second)
 
 // Want is what one node has to run on a resource, as it tells other nodes.
@@ -85,8 +85,8 @@ func Gather(others []Wants) *Others {
 	return o
 }
 
-// SetBeside has the node's order be a part of one order over all nodes: tiers and tenants have
-// the parts of their weights that are due here. A tenant with work on several nodes has its weight once.
+// SetBeside makes the node's order part of one order over all nodes: each tier and tenant gets this
+// node's share of its weight. A tenant with work on several nodes has its weight once in total.
 func (n *Node) SetBeside(o *Others) {
 	was := n.several
 	n.several = map[string]bool{}

@@ -57,7 +57,7 @@ func TestWhatAFormerOwnerStartedCountsAgainstTheRate(t *testing.T) {
 	}
 }
 
-// What a task needs is known to whoever asks for quotas also if the resource is woken before anybody has asked for it.
+// The keeper of a quota learns the size of a task even if the resource is woken before the first Next.
 func TestAPermitIsAskedForForAWholeTask(t *testing.T) {
 	n := New(Config{Slots: 8, Shared: true})
 	p := openParty(n, hour)

@@ -46,7 +46,7 @@ const (
 	mixTenants = 20
 	mixRate    = 1000
 	mixWarm    = 10 // seconds until nodes know each other's work
-	mixTask    = 50 // items of a task: one that was just served, or comes next, is no unfairness
+	mixTask    = 50 // items of a task: being one task ahead or behind is not unfair
 )
 
 func drawMix(seed uint64, partitions, nodes int) mix {
