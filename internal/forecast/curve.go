@@ -37,7 +37,7 @@ func (p *plan) workers(runs []model.Result) (out []Workers) {
 func (p *plan) curve(l line) Curve {
 	c := l.large.runs[0].Curve
 	longer := 1.0
-	if at := mean(l.large.took); at > 0 {
+	if at := middle(l.large.took); at > 0 {
 		longer = l.drawn() / at
 	}
 	out := Curve{Every: seconds(time.Duration(c.Every).Seconds() * longer), Points: c.Points}

@@ -60,7 +60,9 @@ const (
 	mostTasks = 20_000
 	mostTime  = 15 * time.Minute
 	// leftTasks is the same for what is asked again and again while the work is done.
+	// Small work is tried up to mostTries times.
 	leftTasks = 800
+	mostTries = 7
 	// beyond is how far a run may go beyond what was planned.
 	beyond = 2
 	// never is the longest time that is told, in seconds.
@@ -115,11 +117,13 @@ func Left(w Work, l Load) (time.Duration, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	run := line{large: p.first}
-	if p.first.took == nil {
-		if run, err = p.play(p.world(1), 1); err != nil {
-			return 0, false, err
-		}
+	seeds := 1
+	if p.first.took != nil { // the less there is, the more luck matters, and the less a try costs
+		seeds = min(max(leftTasks/max(p.first.runs[0].Tasks, 1), 1), mostTries)
+	}
+	run, err := p.play(p.world(1), seeds)
+	if err != nil {
+		return 0, false, err
 	}
 	left := run.drawn()
 	return seconds(left), left < never && !p.hopeless(), nil
@@ -152,7 +156,7 @@ func deadline(at, p50, p90 time.Duration) Deadline {
 // them; what was assumed wrongly does not.
 func (p *plan) finish(expected, worse line) (p50, p90 time.Duration) {
 	half := expected.drawn()
-	luck := (slices.Max(expected.large.took) - mean(expected.large.took)) * math.Sqrt(p.shrink)
+	luck := (slices.Max(expected.large.took) - middle(expected.large.took)) * math.Sqrt(p.shrink)
 	wrong := max(worse.drawn()-half, 0)
 	switch {
 	case half >= never:
@@ -161,13 +165,6 @@ func (p *plan) finish(expected, worse line) (p50, p90 time.Duration) {
 		p.say("It was not played to its end, but drawn out from what was done by then.")
 	}
 	return seconds(half), seconds(half + math.Hypot(math.Hypot(luck, wrong), unseen*half))
-}
-
-func mean(xs []float64) (sum float64) {
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
 }
 
 func seconds(s float64) time.Duration {

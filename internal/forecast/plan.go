@@ -53,7 +53,7 @@ func newPlan(w Work, l Load, few float64) (*plan, error) {
 	p := &plan{w: w, l: l, few: few, shards: route.ShardsFor(w.Items, route.MostShards(l.Partitions))}
 	for i := range w.Steps {
 		s := &p.w.Steps[i]
-		s.Batch = min(max(cmp.Or(s.Batch, 100), 1), 1000)
+		s.Batch = sized(s.Batch)
 		if r := p.l.resource(s.Resource); !slices.Contains(p.used, r) {
 			p.used = append(p.used, r)
 		}
@@ -96,7 +96,7 @@ func (p *plan) settle(r *Resource) {
 func (p *plan) choose(all []Other) {
 	for _, o := range all {
 		o = p.shared(o)
-		o.Weight, o.Batch = cmp.Or(o.Weight, 1), min(max(cmp.Or(o.Batch, 100), 1), 1000)
+		o.Weight = cmp.Or(o.Weight, 1)
 		if o.Items > 0 && len(o.Steps) > 0 {
 			p.others = append(p.others, o)
 		}
@@ -138,8 +138,8 @@ func (p *plan) backlog() (longest float64) {
 	for _, r := range p.used {
 		busy := 0.0
 		for _, o := range p.others {
-			if slices.Contains(o.Steps, r.Name) {
-				busy += float64(o.Items) / p.speed(r, o.Batch, 0)
+			if i := slices.Index(o.Steps, r.Name); i >= 0 {
+				busy += float64(o.Items) / p.speed(r, o.batch(i), 0)
 			}
 		}
 		longest = max(longest, busy)
@@ -154,12 +154,13 @@ func (p *plan) shared(o Other) Other {
 	for i, s := range o.Steps {
 		passing += at(o.Standing, i)
 		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s }) {
-			kept.Steps, kept.Rates = append(kept.Steps, s), append(kept.Rates, o.rate(i))
+			kept.Steps, kept.Rates, kept.Batches = append(kept.Steps, s), append(kept.Rates, o.rate(i)), append(kept.Batches, o.batch(i))
 			kept.Standing, kept.Skips, kept.LeftOut = append(kept.Standing, passing), append(kept.Skips, at(o.Skips, i)), append(kept.LeftOut, at(o.LeftOut, i))
 			passing = 0
 		}
 	}
-	o.Steps, o.Rates, o.Standing, o.Skips, o.LeftOut = kept.Steps, kept.Rates, kept.Standing, kept.Skips, kept.LeftOut
+	o.Steps, o.Rates, o.Batches = kept.Steps, kept.Rates, kept.Batches
+	o.Standing, o.Skips, o.LeftOut = kept.Standing, kept.Skips, kept.LeftOut
 	o.Items -= passing // they do not come here any more
 	return o
 }
@@ -170,7 +171,7 @@ func (p *plan) merge() {
 	p.say("Of %d other bulk actions the %d largest are played, and the rest as if it were one tenant for each resource.", len(p.others), mostOthers)
 	p.others = slices.Clone(p.others[:mostOthers])
 	for _, r := range p.used {
-		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}, Batch: 100}
+		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}}
 		tenants, free, rate := map[string]bool{}, false, weir.Rate(0)
 		for _, o := range many {
 			at := slices.Index(o.Steps, r.Name)
@@ -216,8 +217,8 @@ func (p *plan) size() {
 			if own := float64(o.rate(i)); own > 0 {
 				n = min(n, own*alone)
 			}
-			tasks += n / chunk(r, o.Batch, o.rate(i))
-			longest += n / p.speed(r, o.Batch, 0) // what this work has to wait for it
+			tasks += n / chunk(r, o.batch(i), o.rate(i))
+			longest += n / p.speed(r, o.batch(i), 0) // what this work has to wait for it
 		}
 	}
 	for _, r := range p.used {
@@ -359,7 +360,7 @@ func (p *plan) world(worse float64) model.World {
 	for i, o := range p.others {
 		b := model.BulkAction{
 			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: o.Items, Standing: o.Standing,
-			Tier: o.Tier.String(), Priority: o.Priority, Batch: o.Batch, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
+			Tier: o.Tier.String(), Priority: o.Priority, Batches: o.Batches, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
 		}
 		for j := range o.Skips {
 			b.Skips, b.LeftOut = append(b.Skips, model.Share(o.Skips[j])), append(b.LeftOut, model.Share(at(o.LeftOut, j)))

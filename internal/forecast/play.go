@@ -18,6 +18,7 @@ type line struct {
 type sample struct {
 	size float64   // items of all there is, as it was played
 	took []float64 // seconds from the start to the end, by seed
+	most []float64 // the same to the end of all but the last few items
 	runs []model.Result
 }
 
@@ -42,13 +43,21 @@ func (p *plan) sample(w model.World, seeds int) (s sample, err error) {
 			return s, err
 		}
 		took, ended := took(r, w)
-		s.took, s.runs = append(s.took, took), append(s.runs, r)
+		s.add(r, took, w.BulkActions[0].At)
 		if !ended {
 			p.cut = true
 			break // it takes long, and more of it tells little
 		}
 	}
 	return s, nil
+}
+
+func (s *sample) add(r model.Result, took float64, start model.Span) {
+	most := took * model.MostOf // a run that did not end is a straight line anyway
+	if k := r.Kinds[0]; len(k.Each) > 0 && k.Open == 0 {
+		most = time.Duration(k.Most - start).Seconds()
+	}
+	s.took, s.most, s.runs = append(s.took, took), append(s.most, most), append(s.runs, r)
 }
 
 // took is how long the work took in a run, drawn out from what was done if it did not end.
@@ -64,14 +73,21 @@ func took(r model.Result, w model.World) (seconds float64, ended bool) {
 	return min(time.Duration(r.End-start).Seconds()/max(part, 1e-9), never), false
 }
 
-// drawn is the time at full size: on the line through both sizes.
+// drawn is the time at full size. What lies between both sizes tells how long more of
+// the work takes, without the luck of the last items; the end is the same at all sizes.
 func (l line) drawn() float64 {
-	at := mean(l.large.took)
+	at := middle(l.large.took)
 	if l.half.took == nil {
 		return at
 	}
-	slope := max(at-mean(l.half.took), 0) / (l.large.size - l.half.size)
+	slope := max(middle(l.large.most)-middle(l.half.most), 0) / (l.large.size - l.half.size) / model.MostOf
 	return min(at+slope*(l.full-l.large.size), never)
+}
+
+// middle is the median.
+func middle(xs []float64) float64 {
+	s := slices.Sorted(slices.Values(xs))
+	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
 }
 
 // scaled is a world with everything in it so many times smaller: work, backlog, and
@@ -129,7 +145,8 @@ func (p *plan) whole() (s sample, err error) {
 		return s, err
 	}
 	if took, ended := took(r, w); ended {
-		s = sample{size: size(w), took: []float64{took}, runs: []model.Result{r}}
+		s.size = size(w)
+		s.add(r, took, w.BulkActions[0].At)
 	}
 	return s, nil
 }

@@ -30,8 +30,8 @@ func Underway(w *Work, load *Load, p *weir.Progress) {
 	for i := range w.Steps {
 		st, c := &w.Steps[i], &p.Steps[i]
 		r := load.resource(st.Resource)
-		if st.Conditional {
-			st.Skips, st.LeftOut = Uncalled(c, r.Rate, st.Batch)
+		if skips, leftOut := Uncalled(c, r.Rate, st.Batch); st.Conditional && skips+leftOut > 0 {
+			st.Skips, st.LeftOut = skips, leftOut
 		}
 		calls := float64(cmp.Or(r.Service, time.Second)) / float64(services)
 		w.Flying[i] = min(int64(float64(p.Counts.InFlight)*calls), c.Pending)

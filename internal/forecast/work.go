@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -96,8 +97,8 @@ type Other struct {
 	Skips, LeftOut []float64
 	// Rates are its own rates at these steps; 0, or nothing, is none.
 	Rates []weir.Rate
-	// Batch is the most items in a call. Default 100.
-	Batch int
+	// Batches are the most items in a call of each step. Default 100.
+	Batches []int
 }
 
 // check lists what makes the work or the load impossible.
@@ -132,6 +133,12 @@ func check(w *Work, l *Load) error {
 
 // rate is the bulk action's own rate at a step; 0: none.
 func (o *Other) rate(step int) weir.Rate { return at(o.Rates, step) }
+
+// batch is the most items in a call of a step.
+func (o *Other) batch(step int) int { return sized(at(o.Batches, step)) }
+
+// sized is a batch within its bounds.
+func sized(batch int) int { return min(max(cmp.Or(batch, 100), 1), 1000) }
 
 // at is entry i of a list that may end before.
 func at[T any](list []T, i int) (x T) {

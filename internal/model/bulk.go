@@ -76,6 +76,7 @@ type bulk struct {
 	rest         int64 // not yet begun
 	done, failed int64
 	first, end   int64 // when its first task started and its last one ended; -1: not yet
+	most         int64 // when all but the last few items had ended; 0: not yet
 	pieces       []*piece
 	calls        []calls // by step
 }

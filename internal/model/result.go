@@ -24,6 +24,8 @@ type Result struct {
 	Jain float64 `json:"jain"`
 	// Curve is what each tenant got, over time.
 	Curve Curve `json:"-"`
+	// Tasks is how many were started.
+	Tasks int `json:"-"`
 }
 
 // KindResult is what came of one entry of the world's bulk actions: one, or a stream of them.
@@ -43,6 +45,9 @@ type KindResult struct {
 	TookP99     Span    `json:"took_p99"`
 	SlowdownP50 float64 `json:"slowdown_p50"`
 	SlowdownP99 float64 `json:"slowdown_p99"`
+	// Most is when all but the last few items of the first one had ended, without the
+	// luck of those that are tried again and again; see MostOf.
+	Most Span `json:"-"`
 	// Waited is the share of their time in which work waited for each reason.
 	Waited []Wait `json:"waited,omitempty"`
 	// Each is every one of them, in order of arrival.
@@ -109,7 +114,7 @@ type TenantResult struct {
 func (m *machine) result() Result {
 	out := Result{
 		World: m.w.Name, Seed: m.w.Seed, Policy: policyName(m.w.Workers.Policy),
-		End: Span(m.now), Finished: m.open == 0 && m.coming == 0, Curve: m.curve.named(m.order),
+		End: Span(m.now), Finished: m.open == 0 && m.coming == 0, Curve: m.curve.named(m.order), Tasks: m.tasks,
 	}
 	for _, s := range m.streams {
 		out.Kinds = append(out.Kinds, s.result())
@@ -145,6 +150,9 @@ func (s *stream) result() KindResult {
 	}
 	k.TookP50, k.TookP99 = Span(percentile(took, 0.5)), Span(percentile(took, 0.99))
 	k.SlowdownP50, k.SlowdownP99 = percentile(slow, 0.5), percentile(slow, 0.99)
+	if len(s.bulks) > 0 {
+		k.Most = Span(s.bulks[0].most)
+	}
 	k.Waited = s.waits()
 	return k
 }

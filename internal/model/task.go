@@ -169,8 +169,14 @@ func (s *step) wait(m *machine, a again, delay time.Duration) {
 	})
 }
 
+// MostOf is the share of items after which a bulk action's [KindResult].Most is.
+const MostOf = 0.97
+
 // close ends a bulk action whose items have all ended.
 func (m *machine) close(b *bulk) {
+	if b.most == 0 && float64(b.done+b.failed) >= MostOf*float64(b.items) {
+		b.most = m.now
+	}
 	if b.done+b.failed < b.items || b.end >= 0 {
 		return
 	}

@@ -188,7 +188,7 @@ func (s *Service) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 		if err != nil || i >= len(p.Steps) {
 			continue
 		}
-		o.Steps, o.Batch = append(o.Steps, a.base.Resource.Name), max(o.Batch, a.base.BatchSize)
+		o.Steps, o.Batches = append(o.Steps, a.base.Resource.Name), append(o.Batches, a.base.BatchSize)
 		o.Rates = append(o.Rates, info.Rates[name])
 		skips, leftOut := 0.0, 0.0
 		if st.When != "" {
