@@ -19,7 +19,8 @@ import (
 // of repeated calls. The recording downstream is the judge; see its Verify for
 // what is checked.
 func TestKilledAtAnyMomentLosesNothing(t *testing.T) {
-	items, kills := 200_000, 50
+	t.Parallel() // mostly waits for other processes
+	items, kills := 80_000, 20
 	if testing.Short() {
 		items, kills = 20_000, 5
 	}
@@ -37,6 +38,7 @@ func TestKilledAtAnyMomentLosesNothing(t *testing.T) {
 
 // A clean stop repeats nothing: running tasks end and are written first.
 func TestStoppedCleanlyRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	items, stops := 40_000, 5
 	if testing.Short() {
 		items, stops = 10_000, 2
