@@ -337,9 +337,10 @@ func (p *plan) world(worse float64) model.World {
 	w := model.World{
 		// One node and one partition with the slots and workers of all that the work
 		// is spread over: what they share, they share in the end.
-		Nodes:     []model.Node{{Slots: min(p.l.Nodes*p.l.Slots, 1_000_000)}},
-		Workers:   model.Workers{Start: p.l.Workers * p.shards, Max: max(p.l.MaxWorkers*parts, p.l.Workers*p.shards)},
-		StopAfter: ours,
+		Nodes:      []model.Node{{Slots: min(p.l.Nodes*p.l.Slots, 1_000_000)}},
+		Partitions: 1,
+		Workers:    model.Workers{Start: p.l.Workers * p.shards, Max: max(p.l.MaxWorkers*parts, p.l.Workers*p.shards)},
+		StopAfter:  ours,
 	}
 	this := model.BulkAction{
 		Standing: p.w.Standing, Flying: p.w.Flying,

@@ -7,9 +7,12 @@ import (
 
 // A resource that takes ten calls at once has use for ten workers, whatever waits.
 func TestNoWorkersBeyondTheConcurrency(t *testing.T) {
-	w := simple(60_000, Resource{Concurrency: 10, Downstream: Downstream{Latency: 500 * ms}})
-	if got := play(t, w).Resources[0].WorkersPeak; got != 10 {
-		t.Errorf("up to %d workers, want the 10 calls that may be in flight", got)
+	for _, partitions := range []int{1, 8} {
+		w := simple(60_000, Resource{Concurrency: 10, Downstream: Downstream{Latency: 500 * ms}})
+		w.Partitions = partitions
+		if got := play(t, w).Resources[0].WorkersPeak; got != 10 {
+			t.Errorf("%d partitions: up to %d workers, want the 10 calls that may be in flight", partitions, got)
+		}
 	}
 }
 

@@ -126,6 +126,7 @@ func newPiece(b *bulk, p *part, pieces int) *piece {
 	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
+		l.open()
 		s := &step{piece: pc, no: i, lane: l, share: b.tenant.share(l.res, b.rank)}
 		s.setPace(pieces)
 		s.entry = p.queue.AddEntry(pc.group, l.entry, i, s)

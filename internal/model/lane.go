@@ -24,8 +24,9 @@ type lane struct {
 	size  limit.Size // what the size of tasks goes by
 	chunk int        // the most items of a task
 	per   scale.PerTask
-	bound int // of the tasks that the resource may have in flight; 0: no limit
-	tasks int // ready, and could run but for limits and workers
+	bound int  // of the tasks that the resource may have in flight; 0: no limit
+	tasks int  // ready, and could run but for limits and workers
+	used  bool // a bulk action has needed it; an engine has no such lane before
 
 	workers  int
 	inFlight int
@@ -51,6 +52,14 @@ type laneSecond struct {
 func (l *lane) resize() {
 	l.size = l.part.queue.Size(l.entry)
 	l.chunk = l.size.Items(l.m.widestBatch(l.res))
+}
+
+// open gives the lane its first workers when a bulk action comes that needs it.
+func (l *lane) open() {
+	if w := l.m.w.Workers; !l.used {
+		l.used = true
+		l.scale(min(max(cmp.Or(l.res.Workers, w.Start), w.Min), w.Max))
+	}
 }
 
 // scale gives the lane so many workers.

@@ -110,7 +110,11 @@ func withinLimits(t *testing.T, seed uint64, w World, r Resource, x ResourceResu
 		if r.Concurrency > 0 && s.InFlight > r.Concurrency {
 			t.Errorf("seed %d: %s has %d calls at once at %d s, want at most %d", seed, r.Name, s.InFlight, s.At, r.Concurrency)
 		}
-		if low, high := w.Workers.Min*w.Partitions, w.Workers.Max*w.Partitions; s.Workers < low || s.Workers > high {
+		low := 0
+		if s.Ready+s.InFlight > 0 {
+			low = w.Workers.Min
+		}
+		if high := w.Workers.Max * w.Partitions; s.Workers < low || s.Workers > high {
 			t.Errorf("seed %d: %s has %d workers at %d s, want %d to %d", seed, r.Name, s.Workers, s.At, low, high)
 		}
 	}

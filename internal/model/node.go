@@ -1,8 +1,6 @@
 package model
 
 import (
-	"cmp"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/flow"
@@ -79,7 +77,7 @@ func newPart(m *machine, n *node) *part {
 	p.queue.SetOpen(m.clock(), true)
 	for _, r := range m.resources {
 		l := &lane{m: m, part: p, res: r, entry: n.res[r.no]}
-		l.scale(min(max(cmp.Or(r.Workers, m.w.Workers.Start), m.w.Workers.Min), m.w.Workers.Max))
+		p.queue.SetWorkers(m.clock(), l.entry, 0)
 		l.resize()
 		p.lanes, n.lanes, r.lanes = append(p.lanes, l), append(n.lanes, l), append(r.lanes, l)
 	}

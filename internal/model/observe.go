@@ -68,6 +68,9 @@ func (m *machine) observe() {
 		s := r.begin(m.now)
 		r.splitConcurrency()
 		for _, l := range r.lanes {
+			if !l.used {
+				continue
+			}
 			s.Load += l.second.load
 			l.decide(m.policy, c)
 			s.Needed += l.need

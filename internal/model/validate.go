@@ -31,7 +31,7 @@ func (w World) validate() error {
 	for i, n := range w.Nodes {
 		c.between(fmt.Sprintf("nodes[%d].slots", i), int64(n.Slots), 1, mostSlots, "give the tasks that run at once")
 	}
-	c.between("partitions", int64(w.Partitions), 1, route.MostPartitions, "leave it out for one per node")
+	c.between("partitions", int64(w.Partitions), 1, route.MostPartitions, "leave it out for 8")
 	c.day("length", w.Length)
 	c.must(w.MaxTasks >= 0, "max_tasks", fmt.Sprintf("%d is below 0", w.MaxTasks), "leave it out for no bound")
 	c.workers(w.Workers)

@@ -22,7 +22,7 @@ type World struct {
 	MaxTasks int `yaml:"max_tasks,omitempty" json:"max_tasks,omitempty"`
 	// Nodes share the partitions. Default: one with 64 slots.
 	Nodes []Node `yaml:"nodes,omitempty" json:"nodes,omitempty"`
-	// Partitions is how many there are in all. Default: one for each node.
+	// Partitions is how many there are in all. Default 8, as an engine on two cores has.
 	Partitions int `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 	// Workers are those of each lane, which is one resource in one partition.
 	Workers     Workers      `yaml:"workers,omitempty"      json:"workers,omitzero"`
@@ -168,7 +168,7 @@ func (w World) withDefaults() World {
 	if len(w.Nodes) == 0 {
 		w.Nodes = []Node{{Slots: 64}}
 	}
-	w.Partitions = cmp.Or(w.Partitions, len(w.Nodes))
+	w.Partitions = cmp.Or(w.Partitions, 8)
 	w.Workers.Max = cmp.Or(w.Workers.Max, max(64, w.Workers.Min, w.Workers.Start))
 	w.Workers.Start = cmp.Or(w.Workers.Start, max(min(8, w.Workers.Max), w.Workers.Min))
 	w.Workers.Min = cmp.Or(w.Workers.Min, w.Workers.Start)

@@ -71,10 +71,10 @@ func flood() World {
 
 func step8() World {
 	return World{
-		Name: "step", About: "eight times the load from one second to the next, and back five minutes later",
+		Name: "step", About: "eight times the load of one lane from one second to the next, and back five minutes later",
 		Length:  span(12 * time.Minute),
 		Nodes:   []Node{{Slots: 128}},
-		Workers: Workers{Start: 8, Max: 128},
+		Workers: Workers{Start: 8, Max: 128}, Partitions: 1, // the law of one lane: eight lanes have 64 workers at least
 		Resources: []Resource{{
 			Name: "send-message", Downstream: Downstream{Latency: span(500 * time.Millisecond), P99: span(1500 * time.Millisecond)},
 		}},
