@@ -92,7 +92,7 @@ type Canary struct {
 type Callback struct {
 	URL    string   `json:"url" maxLength:"2048"`
 	Secret string   `json:"secret,omitempty" doc:"Signs by Standard Webhooks: whsec_ and base64. It is never shown again"`
-	Events []string `json:"events,omitempty" nullable:"false" doc:"Default: completed, cancelled, stopped, failed, canary_ready"`
+	Events []string `json:"events,omitempty" nullable:"false" doc:"Default: completed, cancelled, stopped, failed, canary_ready, late"`
 }
 
 // BulkAction is a bulk action and how far it is.
@@ -180,7 +180,7 @@ type StepProgress struct {
 
 // Cause is why a bulk action moves no faster.
 type Cause struct {
-	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, no_workers, fair_share, circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, or the state in which nothing starts: draft, importing, sealed, scheduled, stopped, cancelling"`
+	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, no_workers, fair_share, circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, late (it will not be done by its deadline), or the state in which nothing starts: draft, importing, sealed, scheduled, stopped, cancelling"`
 	Resource string `json:"resource,omitempty"`
 	Step     string `json:"step,omitempty"`
 	Detail   string `json:"detail,omitempty" doc:"What is known of it, for people" example:"unreachable: dial tcp 127.0.0.1:80: connect: connection refused (14 calls failed)"`

@@ -10,13 +10,14 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Event is that a bulk action has ended, was stopped by its failure rule, or
-// that its canary has ended. Each is told at least once, always with the same number.
+// Event is that a bulk action has ended, was stopped by its failure rule, that its
+// canary has ended, or that it will be late for its deadline. Each is told at least once, always with the same number.
 type Event struct {
 	Bulk   weir.BulkID
 	Number uint64 // tells events of one bulk action apart
 	State  weir.BulkState
 	At     time.Time
+	Late   bool // it runs, and will not be done by its deadline
 }
 
 // tellEvents hands events to whoever wants them, and has them forgotten when that is done.
@@ -35,7 +36,7 @@ func (p *part) tellEvents(ctx context.Context, events []partition.Event) {
 func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
 	e := p.engine
 	for wait := retryEvery; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
-		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC()})
+		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC(), ev.Late})
 		if err == nil {
 			var body []byte
 			if body, err = partition.EncodeNoted(ev); err == nil {

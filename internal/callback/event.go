@@ -21,6 +21,7 @@ const (
 	TypeStopped     = "bulk_action.stopped" // by a rule
 	TypeCancelled   = "bulk_action.cancelled"
 	TypeFailed      = "bulk_action.failed"
+	TypeLate        = "bulk_action.late" // will not be done by its deadline
 )
 
 // TypePing is the type of the event that [Notifier.Test] sends.
@@ -28,7 +29,7 @@ const TypePing = "webhook.ping"
 
 // Types lists the types that an endpoint may ask for.
 func Types() []string {
-	return []string{TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed}
+	return []string{TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed, TypeLate}
 }
 
 // maxData bounds what an event may carry, so that its record fits in every store.

@@ -130,6 +130,13 @@ func (p *Party) SetGroup(now int64, g *sched.Group, c sched.GroupConfig) {
 	p.queue.SetGroup(now, g, c)
 }
 
+// Look returns what becomes of the deadline of a group; see [sched.Queue.Look].
+func (p *Party) Look(now int64, g *sched.Group, left []int64, own []float64) sched.Outlook {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Look(now, g, left, own)
+}
+
 // PauseGroup lets nothing of a group start until it is resumed.
 func (p *Party) PauseGroup(now int64, g *sched.Group) {
 	p.node.lock.Lock()

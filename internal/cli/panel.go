@@ -199,6 +199,18 @@ var causes = map[string]string{
 	"cancelling": "calls in flight; the rest is cancelled",
 	"draft":      "you: it is not sealed yet", "sealed": "you: it is not started yet", "scheduled": "the time at which it starts",
 	"importing": "its source, which is being read", "source": "its source, which cannot be read now",
+	"late": "more capacity: " + tooLate,
+}
+
+// tooLate is said of a bulk action that waits on something, and for too long.
+const tooLate = "too late for its deadline"
+
+// withLate adds it to a text, if it is among the other causes.
+func withLate(text string, others []string) string {
+	if slices.ContainsFunc(others, func(c string) bool { return c == "late" || c == causes["late"] }) {
+		return text + "; " + tooLate
+	}
+	return text
 }
 
 func waitLine(p paint, wide int, tracks []*track, help string) string {
@@ -213,7 +225,7 @@ func waitLine(p paint, wide int, tracks []*track, help string) string {
 func firstCause(tracks []*track) string {
 	for _, t := range tracks {
 		if !t.now.State.Final() && len(t.now.WaitingOn) > 0 {
-			return t.waitsOn(t.now.WaitingOn[0])
+			return withLate(t.waitsOn(t.now.WaitingOn[0]), t.now.WaitingOn[1:])
 		}
 	}
 	return ""

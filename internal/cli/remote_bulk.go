@@ -182,8 +182,8 @@ func (l *link) pace(ctx context.Context, id string) []column[api.BulkAction] {
 		return nil
 	}
 	on := ""
-	if len(p.WaitingOn) > 0 {
-		on = causeText(p.WaitingOn[0])
+	if all := panelProgress(p).WaitingOn; len(all) > 0 {
+		on = withLate(all[0], all[1:])
 	}
 	return []column[api.BulkAction]{
 		{"waiting on", func(*api.BulkAction) any { return on }},

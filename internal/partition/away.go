@@ -73,6 +73,7 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}})
 		m.writeSpec(b)
 		m.confirmFirst(now, b)
+		m.mind(now, b)
 	}
 	if !b.away() || o.Number <= b.shard.away.seen {
 		return nil
@@ -151,7 +152,7 @@ func (m *Machine) tallyOf(b *bulk) Tally {
 		ID: b.spec.ID, Shard: b.shard.no, From: b.spec.Shards[b.shard.no], Number: m.number,
 		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun,
 		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(),
-		Steps: s.Steps, WaitsOn: m.causes(b), Calls: b.ownCalls(), Cause: b.lastCause(),
+		Steps: s.Steps, WaitsOn: m.words(b), Calls: b.ownCalls(), Cause: b.lastCause(),
 	}
 }
 

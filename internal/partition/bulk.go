@@ -36,6 +36,7 @@ type Status struct {
 	Calls         []calls           `json:"calls,omitempty"`   // how the calls of each step went, in this partition
 	Cause         *Cause            `json:"cause,omitempty"`   // why calls failed last
 	Lately        Lately            `json:"lately,omitzero"`
+	Late          bool              `json:"late,omitempty"` // it was told that the deadline will not be met
 }
 
 // bulk is one bulk action in memory.
@@ -67,6 +68,7 @@ type bulk struct {
 	problem    string      // why nothing can run, in words: unknown chain
 	waits      string      // what it waited on when last looked at
 	sampled    int64       // when that was
+	outlook    outlook     // of its deadline
 	loaded     int64       // when it was taken over; 0: it was created here
 }
 
@@ -128,7 +130,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 		most = c.capOf(b.shard.no)
 	}
 	b.group = m.queue.AddGroup(c.Tenant, sched.GroupConfig{
-		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Shard: b.shard != nil, Data: b,
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Deadline: c.Deadline, Shard: b.shard != nil, Data: b,
 	})
 	defs := m.steps(c)
 	if len(defs) != len(c.Steps) {

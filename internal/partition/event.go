@@ -17,6 +17,7 @@ type Event struct {
 	ID     weir.BulkID    `json:"id"`
 	Number uint64         `json:"number"` // of the commit
 	State  weir.BulkState `json:"state"`
+	Late   bool           `json:"late,omitempty"` // it is about the deadline: that will not be met
 	At     int64          `json:"at"`
 }
 
@@ -39,16 +40,26 @@ func eventKey(id weir.BulkID, number uint64) []byte {
 // A commit tells of one state alone: two events would have the same number, and
 // the one before was never seen.
 func (m *Machine) event(now int64, b *bulk) {
+	m.tell(b, Event{ID: b.spec.ID, State: b.state, At: now})
+}
+
+// tell has the commit being made tell of an event. It returns false if it has another that
+// is more important: then the event is to be told later.
+func (m *Machine) tell(b *bulk, e Event) bool {
 	if !b.spec.Notify || b.away() {
-		return
+		return true
 	}
-	e := Event{ID: b.spec.ID, State: b.state, At: now}
 	if b.tells == m.gen && !planted.Is(planted.TwoEvents) {
+		if e.Late {
+			return false
+		}
+		b.status.Late = b.status.Late && !m.gen.events[b.tellsAt].Late
 		m.gen.events[b.tellsAt] = e
-		return
+		return true
 	}
 	b.tells, b.tellsAt = m.gen, len(m.gen.events)
 	m.gen.events = append(m.gen.events, e)
+	return true
 }
 
 // writeEvents adds the rows of events, and removes those of events that were noted.

@@ -130,6 +130,7 @@ func (m *Machine) restate(now int64, b *bulk) {
 		m.withdraw(now, b)
 		m.settle(now, b)
 	default: // runs; what has ended is not loaded
+		m.mind(now, b)
 	}
 	m.slowDown(now, b)
 }

@@ -164,6 +164,7 @@ func (m *Machine) create(now int64, c *Created) {
 	m.touch(b)
 	m.await(now, b)
 	m.confirmFirst(now, b)
+	m.mind(now, b)
 	if b.atHome() {
 		m.topUp(b)
 	} else if b.steps != nil {
@@ -225,6 +226,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.ForgivenEnded = b.ended()
 	b.forgiveCalls()
 	m.queue.ResumeGroup(now, b.group)
+	m.mind(now, b)
 	m.offerAll(now, b)
 	m.judgeCanary(now, b)
 }

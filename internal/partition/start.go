@@ -108,6 +108,7 @@ func (m *Machine) begin(now int64, b *bulk) {
 func (m *Machine) goAhead(now int64, b *bulk) {
 	m.account(now, b)
 	m.queue.ResumeGroup(now, b.group)
+	m.mind(now, b)
 	if b.atHome() {
 		m.topUp(b)
 	}

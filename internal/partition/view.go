@@ -16,7 +16,7 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	s := &b.status
 	p := weir.Progress{
 		ID: b.spec.ID, State: b.state, Canary: s.Phase == canaryPhase, Reason: s.Reason, Counts: s.Counts(b.spec.Items),
-		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.causes(b),
+		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.words(b),
 		LastError: b.lastCause().LastError(b.spec.Steps),
 	}
 	if b.atHome() {

@@ -100,6 +100,7 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	case b.state == weir.BulkScheduled && now >= b.status.StartAt:
 		m.begin(now, b)
 	}
+	m.lookAhead(now, b)
 	m.judgeCalls(now, b)
 	if b.atHome() {
 		m.homeAlarm(now, b)

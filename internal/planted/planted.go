@@ -51,6 +51,7 @@ const (
 	EventBeforeCommit      // an event is told before it is durable
 	EventLost              // after a takeover nobody tells of an event
 	NotedForgotten         // an event that was noted stays
+	LateTwice              // a deadline that will not be met is told of again and again
 	TwoEvents              // a commit tells of a state that it does not show, by the number of the one that it does
 	TenantUnlimited        // what a tenant may use holds only for work that is there already
 	RiskForgotten          // after a death nothing is marked before it starts
@@ -113,6 +114,7 @@ var names = [...]string{
 	EventBeforeCommit:  "event before commit",
 	EventLost:          "event lost",
 	NotedForgotten:     "noted forgotten",
+	LateTwice:          "late twice",
 	TwoEvents:          "two events",
 	TenantUnlimited:    "tenant unlimited",
 	RiskForgotten:      "risk forgotten",

@@ -24,11 +24,13 @@ type job struct {
 	r      *Resource
 	items  int64
 	chunk  int64
+	due    int64 // its deadline
 
 	e        *Entry
 	left     int64
 	inFlight int
 	served   int64
+	ended    int64 // when nothing was left
 }
 
 func newSim(t *testing.T, o Options) *sim { return &sim{t: t, q: New(o), now: 1e18} }
@@ -37,7 +39,7 @@ func newSim(t *testing.T, o Options) *sim { return &sim{t: t, q: New(o), now: 1e
 func (s *sim) add(j job) *job {
 	p := &j
 	p.chunk = max(p.chunk, 1)
-	g := s.q.AddGroup(s.q.Tenant(p.tenant), GroupConfig{Submit: s.now, Tier: p.tier})
+	g := s.q.AddGroup(s.q.Tenant(p.tenant), GroupConfig{Submit: s.now, Tier: p.tier, Deadline: p.due})
 	p.e = s.q.AddEntry(g, p.r, 0)
 	p.e.Data = p
 	p.left = p.items

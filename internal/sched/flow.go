@@ -34,6 +34,7 @@ type flow struct {
 	slotPart   int64 // of the tenant's weight, for the resource's share of the slots
 	links      [2]links
 	heaps      [2]entryHeap // byScore, byRemaining
+	agenda     *agenda      // nil: no deadlines
 
 	refs      uint32 // entries made for this flow and not removed
 	dead      uint32 // queued entries of removed groups
@@ -75,6 +76,7 @@ func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 // activate puts f into the tree. A flow that was idle and has little to do may
 // start with what it missed, up to one quantum; nobody else gets credit.
 func (q *Queue) activate(now int64, f *flow, credit bool) {
+	f.wants(now, true)
 	if f.tenant.blocked() {
 		f.state = flowParked
 		f.tenant.parked++
@@ -131,8 +133,11 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	f.tier.r.guardTiers(q.opt.NoTierGuard) // after both have changed the sums
 	if state == flowParked {
 		f.tenant.parked++
-	} else if f.refs == 0 {
-		q.startLingering(f)
+	} else {
+		f.wants(now, false)
+		if f.refs == 0 {
+			q.startLingering(f)
+		}
 	}
 	if r := f.tier.r; r.active == 0 {
 		r.waitForWorker(now, false)

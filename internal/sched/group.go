@@ -16,6 +16,7 @@ type GroupConfig struct {
 	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
 	Cap      int   // tasks in flight, 0 for no bound
+	Deadline int64 // when it has to have ended, 0 for no such time; see [Queue.Look]
 	Shard    bool  // it is one of several groups that do the same work: they take turns
 	Data     any   // the caller's
 }
@@ -27,6 +28,7 @@ type Group struct {
 
 	tenant   *Tenant
 	party    *Party
+	pledge   *pledge // nil: it has no deadline
 	first    *Entry
 	submit   int64
 	priority int32
@@ -54,6 +56,8 @@ type Entry struct {
 	granted bool // was picked, and its party does not know yet
 	away    bool // was picked by another party, and has not been updated since
 	parked  bool // its party is absent
+	urgent  bool // its deadline is close
+	over    bool // its deadline cannot be met
 }
 
 // AddGroup makes a group of t.
@@ -63,10 +67,15 @@ func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group { return q.own.AddGrou
 func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
 	t = p.q.living(t)
 	t.groups++
-	return &Group{
+	g := &Group{
 		Data: c.Data, tenant: t, party: p, submit: c.Submit,
 		priority: int32(c.Priority), cap: int32(c.Cap), tier: uint8(min(max(c.Tier, 0), Tiers-1)), shard: c.Shard,
 	}
+	if c.Deadline != 0 {
+		p.q.seq++
+		g.pledge = &pledge{at: c.Deadline, no: p.q.seq}
+	}
+	return g
 }
 
 // AddEntry makes an entry for a step of g that runs on r. It has nothing to run
@@ -78,6 +87,7 @@ func (q *Queue) AddEntry(g *Group, r *Resource, step int) *Entry {
 	q.seq++
 	e := &Entry{group: g, flow: f, side: g.party.side(r), next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int16(step)}
 	g.first = e
+	f.pledged(e)
 	return e
 }
 
@@ -195,6 +205,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	case f.state == flowParked:
 		f.tenant.parked--
 		f.state = flowIdle
+		f.wants(now, false)
 		if f.refs == 0 {
 			q.startLingering(f)
 		}
@@ -264,7 +275,7 @@ func (q *Queue) ResumeGroup(now int64, g *Group) {
 	}
 }
 
-// SetGroup changes the priority, tier and cap of g. Tasks in flight are not touched.
+// SetGroup changes the priority, tier and cap of g, and nothing else. Tasks in flight are not touched.
 func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
 	if g.state == groupRemoved {
 		return
@@ -296,7 +307,9 @@ func (q *Queue) move(now int64, e *Entry) {
 	f := q.flowOf(e.group.tenant, old.tier.r, int(e.group.tier))
 	q.stopLingering(f)
 	f.refs++
+	old.unpledged(e)
 	e.flow = f
+	f.pledged(e)
 	if old.refs--; old.refs == 0 && old.state == flowIdle {
 		q.startLingering(old)
 	}
@@ -314,6 +327,7 @@ func (q *Queue) RemoveGroup(now int64, g *Group) {
 	g.state = groupRemoved
 	for e := g.first; e != nil; e = e.next {
 		f := e.flow
+		f.unpledged(e)
 		q.back(e)
 		q.settle(now, f)
 		f.refs--

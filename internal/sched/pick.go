@@ -163,6 +163,9 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.hold(f)
 		return nil
 	}
+	if e := q.urgentOf(now, f); e != nil {
+		return e
+	}
 	by := byScore
 	if int(f.picks) >= q.opt.SmallestEvery-1 {
 		by = byRemaining
@@ -210,9 +213,7 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 	e.side.countBusy(now)
 	e.side.served(now, f, cost)
 	f.tier.serve(now, f, cost, lane)
-	if f.picks++; int(f.picks) >= q.opt.SmallestEvery {
-		f.picks = 0
-	}
+	f.picked(e, q.opt.SmallestEvery)
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)
 	}

@@ -202,6 +202,9 @@ func (q *Queue) countPresent(t *Tenant, was bool) {
 // the task, which is not the tenant's doing. Done is called as well.
 func (q *Queue) Refund(now int64, p Pick) {
 	f := p.Entry.flow
+	if f.agenda != nil {
+		f.agenda.taken += int64(p.Cost) // it does not bring the end nearer
+	}
 	least := min(f.tag, f.tier.v)
 	f.tag = max(f.tag-perWeight(int64(p.Cost), f.weight), least)
 	if f.inTree() && f.tag < f.heapKey {

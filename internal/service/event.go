@@ -43,17 +43,20 @@ func (s *Service) Event(ctx context.Context, ev engine.Event) error {
 			return err
 		}
 	}
-	h := Happening{Type: happeningOf(ev.State), Number: ev.Number, At: ev.At, Bulk: view}
+	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, Bulk: view}
 	if h.Callback, err = s.openCallback(view.ID, x.Callback); err != nil {
 		return err
 	}
 	return s.notify(ctx, h)
 }
 
-func happeningOf(s weir.BulkState) string {
+func happeningOf(ev engine.Event) string {
+	if ev.Late {
+		return "bulk_action.late"
+	}
 	kind, ok := map[weir.BulkState]string{
 		weir.BulkAwaiting: "canary_ready", weir.BulkCancelled: "cancelled", weir.BulkStopped: "stopped",
-	}[s]
+	}[ev.State]
 	if !ok {
 		kind = "completed"
 	}

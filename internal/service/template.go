@@ -102,7 +102,7 @@ func (s *Service) OpenTemplate(raw json.RawMessage, tenant string) (api.NewBulkA
 }
 
 // callbackEvents are what a one-off callback may ask for, with or without "bulk_action." before it.
-var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready"}
+var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready", "late"}
 
 // shownCallback is a callback as answers have it: without its secret.
 func shownCallback(c *api.Callback) *api.Callback {

@@ -24,7 +24,7 @@ var laneWords = map[string]string{
 
 // Reasons lists every reason that waiting_on can have.
 func Reasons() []string {
-	all := append(sched.WaitingOn(), "failing", "retry", "approval", "unknown_action", "source")
+	all := append(sched.WaitingOn(), "failing", "retry", "approval", "unknown_action", "source", "late")
 	for _, s := range []api.State{api.Draft, api.Importing, api.Sealed, api.Scheduled, api.Stopped, api.Cancelling} { // nothing starts in these
 		all = append(all, string(s))
 	}
@@ -83,16 +83,21 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 	if p.Failing() {
 		list = append(list, s.failing(p.LastError, out))
 	}
-	for _, word := range p.WaitingOn {
+	late := slices.Contains(p.WaitingOn, "late")
+	words := slices.DeleteFunc(slices.Clone(p.WaitingOn), func(word string) bool { return word == "late" })
+	for _, word := range words {
 		if !p.Failing() || word != list[0].Reason {
 			list = append(list, s.placed(word, info, out, held))
 		}
 	}
-	if len(p.WaitingOn) == 0 {
+	if len(words) == 0 {
 		list = append(list, held...)
 	}
 	if len(list) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
 		list = append(list, api.Cause{Reason: "retry"})
+	}
+	if late {
+		list = append(list, api.Cause{Reason: "late"})
 	}
 	return list
 }

@@ -19,7 +19,8 @@ type notice struct {
 	noted bool // and its row is gone
 }
 
-// appliedEvent: an event is written once, with the number of its commit.
+// appliedEvent: an event is written once, with the number of its commit. That a deadline will
+// not be met is told once, and while there is one.
 func (w *World) appliedEvent(b *truth, r store.Row, number uint64) {
 	var e partition.Event
 	err := partition.UnsealJSON(r.Key, r.Value, &e)
@@ -30,6 +31,11 @@ func (w *World) appliedEvent(b *truth, r store.Row, number uint64) {
 		b.notices = map[uint64]*notice{}
 	}
 	b.notices[number] = &notice{event: e}
+	if e.Late {
+		w.must(!b.tooLate && b.spec.Deadline > e.At, "I6", b, -1, "%s: event %+v says that it will be late; said before: %t, deadline %d", b.spec.ID, e, b.tooLate, b.spec.Deadline)
+		b.tooLate = true
+		w.met[LateTold]++
+	}
 	w.untold++
 }
 

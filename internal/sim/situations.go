@@ -49,6 +49,7 @@ const (
 	PoisonContained                    // an item that ends its process failed for it
 	SuspectTried                       // a suspect was run under a mark
 	Filtered                           // a filter looked at items before they were called
+	LateTold                           // it was told that a deadline will not be met
 	numSituations
 )
 
@@ -59,7 +60,7 @@ var situationNames = [...]string{
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
 	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed", "poison contained", "suspect tried",
-	"filter",
+	"filter", "late for a deadline",
 }
 
 // String says the situation in words.

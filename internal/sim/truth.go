@@ -51,6 +51,7 @@ type truth struct {
 	wasAt     uint64             // the number of that
 	fromStart bool               // that was its first one
 	notices   map[uint64]*notice // its events, by number
+	tooLate   bool               // one of them says that its deadline will not be met
 	changes   []*weir.Rules      // that lie or lay in the inbox
 	versions  []ruleTruth        // the rules after so many of them
 	changed   int                // how many of them were acknowledged

@@ -1,0 +1,112 @@
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/internal/sched"
+)
+
+// A bulk action with a deadline goes before others of its tenant when it has to, and as
+// long as it can be met: the node's queue decides that, see package sched. Here it is told
+// how much is left, and people are told if it will not be met.
+
+const (
+	leastLook = int64(250 * time.Millisecond) // between two looks at a deadline
+	mostLook  = int64(5 * time.Second)
+	firstLook = 8 // so many looks at the beginning come as fast as they can
+)
+
+// wordLate is what a bulk action shows that will not be done by its deadline.
+const wordLate = "late"
+
+// outlook is what is known of a deadline.
+type outlook struct {
+	next  int64 // when it is looked at again; 0: it is not
+	looks int   // since it began to run here
+	late  bool  // it will not be met
+}
+
+// mind has the deadline of a running bulk action looked at from now on.
+func (m *Machine) mind(now int64, b *bulk) {
+	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.outlook.next != 0 {
+		return
+	}
+	b.outlook.next, b.outlook.looks = now, 0
+	m.waits.push(wait{due: now, bulk: b.spec.ID})
+}
+
+// lookAhead looks whether the deadline will be met.
+func (m *Machine) lookAhead(now int64, b *bulk) {
+	o := &b.outlook
+	if o.next == 0 || now < o.next {
+		return
+	}
+	if o.next = 0; b.state != weir.BulkRunning {
+		m.setLate(b, false)
+		return
+	}
+	left, own := m.duties(now, b)
+	late := m.queue.Look(now, b.group, left, own).Late
+	if b.atHome() {
+		late = late || slices.Contains(b.shard.home.words(nil), wordLate)
+	}
+	m.setLate(b, late)
+	if late {
+		m.tellLate(now, b)
+	}
+	every := min(max((b.spec.Deadline-now)/64, leastLook), mostLook)
+	if o.looks++; o.looks < firstLook {
+		every = leastLook
+	}
+	o.next = now + every
+	m.waits.push(wait{due: o.next, bulk: b.spec.ID})
+}
+
+func (m *Machine) setLate(b *bulk, late bool) {
+	if b.outlook.late != late {
+		b.outlook.late = late
+		m.touch(b)
+	}
+}
+
+// duties returns how many items have yet to start here, by step, and how fast each
+// step may go by the bulk action's own rate, or by its own bound on tasks in flight.
+func (m *Machine) duties(now int64, b *bulk) (left []int64, own []float64) {
+	sum, parts := int64(0), int64(1)
+	switch {
+	case b.away():
+		sum = b.shard.given + b.shard.rest/int64(len(b.spec.Shards))
+	case b.atHome():
+		parts = int64(len(b.spec.Shards))
+	}
+	for i, s := range b.steps {
+		sum += b.status.Steps[i].Pending
+		left = append(left, max(0, sum/parts-b.inFlight))
+		rate := s.pace.rate()
+		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseGroupCap {
+			rate = l.Now(now)
+		}
+		own = append(own, rate)
+	}
+	return left, own
+}
+
+// words says why a bulk action moves no faster, and whether that is too slow.
+func (m *Machine) words(b *bulk) []string {
+	words := m.causes(b)
+	if b.outlook.late && b.state == weir.BulkRunning {
+		words = append(words, wordLate)
+	}
+	return words
+}
+
+// tellLate tells once that the deadline will not be met.
+func (m *Machine) tellLate(now int64, b *bulk) {
+	if (!b.status.Late || planted.Is(planted.LateTwice)) && !b.away() && m.tell(b, Event{ID: b.spec.ID, State: b.state, Late: true, At: now}) {
+		b.status.Late = true
+		m.touch(b)
+	}
+}

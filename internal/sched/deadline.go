@@ -1,0 +1,323 @@
+package sched
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weirhq/weir/internal/heap"
+)
+
+// Deadlines order the work inside a flow, and nothing else: which flow is next, and what
+// it is charged, does not depend on them. See DESIGN.md.
+
+const (
+	// urgentFrom is the part of what a tenant can do by a deadline that has to be work
+	// due by then for it to go first; below relaxedFrom it does no more.
+	urgentFrom, relaxedFrom = 0.8, 0.5
+	// lastMoment is how many seconds before a deadline work ought to be done: plans are made only now and then.
+	lastMoment = 1.0
+	// othersEvery is how often a pick goes by the usual order while there is urgent work.
+	othersEvery = 16
+	// promised is the part of a flow's rate that deadlines can count on.
+	promised = 1 - 1.0/othersEvery
+	// planEvery is the least time between two plans of a flow, and planCost what more
+	// each entry with a deadline adds to it.
+	planEvery, planCost = int64(250e6), int64(20e3)
+	// surelyLate is for how long a plan has to say that a deadline cannot be met before anybody is told.
+	surelyLate = int64(500e6)
+	// returns is how much room there has to be for one that was given up, before it is taken up again.
+	returns = 1.1
+	// mostLooked bounds how many urgent entries are asked whether they have a task.
+	mostLooked = 64
+	// rateMemory is how far back the rate of a flow looks, and sureRate for how long it
+	// was measured before it counts for more than what the limit gives.
+	rateMemory, sureRate = int64(10e9), int64(5e9)
+)
+
+// pledge is the deadline of a group.
+type pledge struct {
+	at    int64
+	no    uint64    // order of equals
+	left  []int64   // by step: items that have yet to start there
+	own   []float64 // by step: the most items per second, by the group's own doing; 0: no bound
+	since int64     // since when it cannot be met; 0: it can
+	tight int32     // entries that are urgent
+	over  int32     // entries that have too much left
+}
+
+// Outlook is what becomes of a group's deadline.
+type Outlook struct {
+	Urgent bool // it goes before others of its tenant
+	Late   bool // it cannot be met: it goes like one without
+}
+
+// agenda is the deadlines of a flow, and how fast it gets on.
+type agenda struct {
+	entries []*Entry // of groups that have one, the earliest first
+	urgent  []*Entry // of them, those that go before others
+	kept    heap.Heap[duty]
+	chosen  *Entry // by urgency, if it is picked
+	picks   int    // by urgency, since one that went by the usual order
+	planned int64
+
+	rate   float64 // items per second, while it had something to run
+	wanted int64   // for how long that was, since the last plan
+	since  int64   // since when it has something to run; 0: it has nothing
+	sure   int64   // for how long the rate was measured
+	taken  int64   // flow.taken at the last plan
+}
+
+// duty is an entry's part of what is due, the largest first.
+type duty struct {
+	e    *Entry
+	left float64
+}
+
+// Before orders duties. Of equal ones the later is the first to be given up.
+func (a duty) Before(b duty) bool {
+	return a.left > b.left || a.left == b.left && dueBefore(b.e, a.e) < 0
+}
+
+// dueBefore orders entries by deadline; of one group the later step comes first.
+func dueBefore(a, b *Entry) int {
+	if a.group == b.group {
+		return cmp.Compare(b.step, a.step)
+	}
+	return cmp.Or(cmp.Compare(a.group.pledge.at, b.group.pledge.at), cmp.Compare(a.group.pledge.no, b.group.pledge.no))
+}
+
+// pledged adds e to the deadlines of its flow, if its group has one.
+func (f *flow) pledged(e *Entry) {
+	if e.group.pledge == nil {
+		return
+	}
+	if f.agenda == nil {
+		f.agenda = &agenda{planned: math.MinInt64 / 2, taken: f.taken}
+	}
+	a := f.agenda
+	i, _ := slices.BinarySearchFunc(a.entries, e, dueBefore)
+	a.entries = slices.Insert(a.entries, i, e)
+}
+
+// unpledged takes e off the deadlines of its flow.
+func (f *flow) unpledged(e *Entry) {
+	a := f.agenda
+	if a == nil || e.group.pledge == nil {
+		return
+	}
+	e.setUrgent(false)
+	e.setOver(false)
+	if i, found := slices.BinarySearchFunc(a.entries, e, dueBefore); found {
+		a.entries = slices.Delete(a.entries, i, i+1)
+	}
+	a.urgent = slices.DeleteFunc(a.urgent, func(o *Entry) bool { return o == e })
+	if len(a.entries) == 0 {
+		f.agenda = nil
+	}
+}
+
+// wants takes note whether f has anything to run.
+func (f *flow) wants(now int64, some bool) {
+	switch a := f.agenda; {
+	case a == nil:
+	case some && a.since == 0:
+		a.since = now
+	case !some && a.since != 0:
+		a.wanted += now - a.since
+		a.since = 0
+	}
+}
+
+// Look takes how many items of g have yet to start, by step, and how fast each step may go
+// by g's own doing, and returns what becomes of its deadline. It is to be asked a few times
+// a second; own may be nil.
+func (q *Queue) Look(now int64, g *Group, left []int64, own []float64) (o Outlook) {
+	p := g.pledge
+	if p == nil || g.state == groupRemoved {
+		return o
+	}
+	now = q.at(now)
+	p.left, p.own = append(p.left[:0], left...), append(p.own[:0], own...)
+	for e := g.first; e != nil; e = e.next {
+		q.plan(now, e.flow)
+	}
+	switch {
+	case p.over == 0:
+		p.since = 0
+	case p.since == 0:
+		p.since = now
+	}
+	return Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= surelyLate}
+}
+
+// plan finds out which deadlines of f can be met if the earliest goes first, and which of
+// them have to. If not all can, those with the most left are given up, which leaves as
+// many as possible (Moore and Hodgson's rule).
+func (q *Queue) plan(now int64, f *flow) {
+	a := f.agenda
+	if now-a.planned < planEvery+planCost*int64(len(a.entries)) {
+		return
+	}
+	q.measure(now, f)
+	least, most := f.rates()
+	a.kept = a.kept[:0]
+	sum := 0.0
+	for _, e := range a.entries {
+		left, time := e.due(now)
+		if e.over {
+			left *= returns
+		}
+		e.setOver(left > 0 && (time == 0 || left > e.group.pledge.ownRate(e)*time)) // whatever others do
+		if left == 0 || e.over {
+			continue
+		}
+		a.kept.Push(duty{e, left})
+		for sum += left; len(a.kept) > 0 && sum > most*promised*time; { // a sum of fractions may leave something of nothing
+			d := a.kept.Pop()
+			d.e.setOver(true)
+			sum -= d.left
+		}
+	}
+	clear(a.kept)
+	q.hurry(now, f, least)
+}
+
+// hurry lists the entries of f that go before others: those that are due by a time up
+// to which nearly all is needed that f gets.
+func (q *Queue) hurry(now int64, f *flow, rate float64) {
+	a := f.agenda
+	sum, last := 0.0, -1
+	for i, e := range a.entries {
+		left, time := e.due(now)
+		if left == 0 || e.over {
+			continue
+		}
+		sum += left
+		from := urgentFrom
+		if e.urgent {
+			from = relaxedFrom
+		}
+		if sum > from*rate*promised*(time-lastMoment) {
+			last = i
+		}
+	}
+	clear(a.urgent)
+	a.urgent = a.urgent[:0]
+	for i, e := range a.entries {
+		left, _ := e.due(now)
+		e.setUrgent(i <= last && left > 0 && !e.over)
+		if p := e.group.pledge; p.tight > 0 && p.over == 0 { // also if it is another of its steps that is short of time
+			a.urgent = append(a.urgent, e)
+		}
+	}
+}
+
+// due returns how many items of e have yet to start, 0 if its deadline is not looked at here,
+// and how many seconds there are for them.
+func (e *Entry) due(now int64) (left, time float64) {
+	g := e.group
+	p := g.pledge
+	if g.state != groupRunning || int(e.step) >= len(p.left) || p.over > 0 && !e.over {
+		return 0, 0
+	}
+	end := p.at
+	for o := g.first; o != nil; o = o.next { // the last call begins so much earlier
+		if o.step >= e.step {
+			end -= o.Resource().Service()
+		}
+	}
+	return float64(p.left[e.step]), max(0, float64(end-now)*1e-9)
+}
+
+// ownRate is how fast a step may go by its group's own doing.
+func (p *pledge) ownRate(e *Entry) float64 {
+	if int(e.step) < len(p.own) && p.own[e.step] > 0 {
+		return p.own[e.step]
+	}
+	return math.Inf(1)
+}
+
+func (e *Entry) setUrgent(is bool) { count(&e.urgent, is, &e.group.pledge.tight) }
+func (e *Entry) setOver(is bool)   { count(&e.over, is, &e.group.pledge.over) }
+
+// count sets a mark and keeps the number of those that are set.
+func count(mark *bool, is bool, n *int32) {
+	if *mark != is {
+		*mark = is
+		if *n--; is {
+			*n += 2
+		}
+	}
+}
+
+// measure learns how fast f gets on while it has something to run. A time in which its
+// downstream could not be called does not count.
+func (q *Queue) measure(now int64, f *flow) {
+	a, r := f.agenda, f.tier.r
+	f.wants(now, false)
+	f.wants(now, f.state != flowIdle)
+	took, items := a.wanted, f.taken-a.taken
+	a.planned, a.wanted, a.taken = now, 0, f.taken
+	down := (r.state == resourceSleeping || r.state == resourceWaiting) && (r.cause == CauseClosed || r.cause == CauseCircuit)
+	if took <= 0 || down || r.closed > now || f.shut(now) || f.tenant.paused {
+		return
+	}
+	a.sure += took
+	a.rate += (float64(items)/(float64(took)*1e-9) - a.rate) * min(1, float64(took)/float64(min(rateMemory, a.sure)))
+}
+
+// rates returns how many items per second f gets at least, and at most. Until it was
+// measured for a while that is its share of the limit, or anything.
+func (f *flow) rates() (least, most float64) {
+	a, r := f.agenda, f.tier.r
+	switch {
+	case a.sure >= sureRate:
+		return a.rate, a.rate
+	case r.rate == 0:
+		return a.rate, math.Inf(1)
+	case !f.counted():
+		return a.rate, r.rate
+	}
+	return a.rate, max(a.rate, r.rate*r.claim(f)/float64(r.weight))
+}
+
+// urgentOf returns the entry of f that goes before others, the earliest deadline first; nil:
+// the usual order holds.
+func (q *Queue) urgentOf(now int64, f *flow) *Entry {
+	a := f.agenda
+	if a == nil {
+		return nil
+	}
+	a.chosen = nil
+	if a.picks >= othersEvery-1 {
+		return nil
+	}
+	for _, e := range a.urgent[:min(len(a.urgent), mostLooked)] {
+		best, g := a.chosen, e.group
+		if best != nil && best.group.pledge.at != g.pledge.at {
+			break
+		}
+		may := e.queued() && g.state == groupRunning && !g.atCap() && !g.party.absent(now)
+		if may && (best == nil || best.group != g && e.seq < best.seq) { // shards take turns
+			a.chosen = e
+		}
+	}
+	return a.chosen
+}
+
+// picked counts a pick of e for the order inside f.
+func (f *flow) picked(e *Entry, smallestEvery int) {
+	a := f.agenda
+	if a != nil && a.chosen == e {
+		a.chosen = nil
+		a.picks++
+		return
+	}
+	if a != nil {
+		a.picks = 0
+	}
+	if f.picks++; int(f.picks) >= smallestEvery {
+		f.picks = 0
+	}
+}
