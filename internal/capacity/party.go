@@ -131,10 +131,10 @@ func (p *Party) SetGroup(now int64, g *sched.Group, c sched.GroupConfig) {
 }
 
 // Look returns what becomes of the deadline of a group; see [sched.Queue.Look].
-func (p *Party) Look(now int64, g *sched.Group, left []int64, own []float64) sched.Outlook {
+func (p *Party) Look(now int64, g *sched.Group, r sched.Rest) sched.Outlook {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	return p.queue.Look(now, g, left, own)
+	return p.queue.Look(now, g, r)
 }
 
 // PauseGroup lets nothing of a group start until it is resumed.

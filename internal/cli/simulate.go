@@ -25,8 +25,8 @@ The system is a built-in scenario (--list) or a file of your own. To write one, 
   weir simulate flood --show > mine.yaml
 
 --set changes one thing: a resource (rate, concurrency, timeout, attempts, flow, latency, p99, failures,
-retries, rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, batch) or the
-weight of a tenant. --compare shows the system as it is beside the changed one.
+retries, rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, deadline,
+batch) or the weight of a tenant. --compare shows the system as it is beside the changed one.
 
 The id of a bulk action asks its server instead: what if it started now, beside all that runs there? --set
 then changes the rate or concurrency of a resource that it uses, or the weight of a tenant; --workers is the

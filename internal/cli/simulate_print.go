@@ -127,7 +127,7 @@ func ending(r model.Result) string {
 	}
 	open := int64(0)
 	for _, k := range r.Kinds {
-		open += k.Items - k.Done - k.Failed
+		open += k.Items - k.Done - k.Failed - k.Cancelled
 	}
 	return fmt.Sprintf("after %s, when this ends, %s not finished", spanOf(r.End), plural(open, "item is", "items are"))
 }
@@ -147,8 +147,16 @@ func kindName(k model.KindResult) string {
 	return fmt.Sprintf("%s (%s)", k.Name, number(k.Count))
 }
 
-// doneText says when one is done, or for a stream how long they take.
+// doneText says when one is done, or for a stream how long they take, and what was left at deadlines.
 func doneText(k model.KindResult) string {
+	text := tookText(k)
+	if k.Cancelled > 0 {
+		text += fmt.Sprintf(", %s left at the deadline", number(k.Cancelled))
+	}
+	return text
+}
+
+func tookText(k model.KindResult) string {
 	switch {
 	case k.Count == k.Open:
 		return "not yet"

@@ -77,6 +77,8 @@ type bulk struct {
 	done, failed int64
 	first, end   int64 // when its first task started and its last one ended; -1: not yet
 	most         int64 // when all but the last few items had ended; 0: not yet
+	late         int64 // when it was known that its deadline will not be met; 0: never
+	cancelled    bool  // its deadline is over
 	pieces       []*piece
 	calls        []calls // by step
 }
@@ -117,13 +119,14 @@ func (m *machine) submit(b *bulk, tenant string) {
 			p.offer(s)
 		}
 	}
+	b.mind()
 }
 
 func newPiece(b *bulk, p *part, pieces int) *piece {
 	now := p.m.clock()
 	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
-	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Shard: pieces > 1})
+	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		l.open()

@@ -101,7 +101,7 @@ func (r *Resource) setLatency(value string) error {
 func (b *BulkAction) setters() setters {
 	return setters{
 		"items": whole(&b.Items), "items_p99": whole(&b.ItemsP99), "arrivals": text(&b.Arrivals), "at": text(&b.At), "until": text(&b.Until),
-		"tier": word(&b.Tier), "priority": whole(&b.Priority), "batch": whole(&b.Batch),
+		"tier": word(&b.Tier), "priority": whole(&b.Priority), "deadline": text(&b.Deadline), "batch": whole(&b.Batch),
 	}
 }
 

@@ -46,7 +46,7 @@ func (p *piece) newLot() *lot {
 // fill opens the next block when the first step has nothing else to run. One that
 // some items skip looks ahead, as far as there is room for those that go on.
 func (s *step) fill(m *machine) {
-	if s.no > 0 || s.end >= 0 {
+	if s.no > 0 || s.end >= 0 || s.cancelled {
 		return
 	}
 	skips := at(s.Skips, 0)+at(s.LeftOut, 0) > 0
@@ -82,11 +82,18 @@ func (s *step) add(m *machine, l *lot, items int64) {
 		return
 	}
 	at := &l.steps[s.no]
-	at.here, at.ready, s.ready = at.here+items, at.ready+items, s.ready+items
+	s.come(l, items)
+	at.ready, s.ready = at.ready+items, s.ready+items
 	if s.no > 0 {
 		s.lane.became(s.tasksOf(items), false)
 	}
 	s.place(m, l)
+}
+
+// come counts items of a block that have come to a step, or have left it.
+func (s *step) come(l *lot, items int64) {
+	l.steps[s.no].here += items
+	s.here += items
 }
 
 // pass brings items to the next step, or to their end.
@@ -192,7 +199,7 @@ func (b *bulk) resume() {
 func (s *step) fly(m *machine, items int) {
 	m.seq++
 	t := &task{step: s, begun: true, again: again{seq: m.seq, lot: s.newLot(), items: items, attempt: 1}}
-	t.lot.steps[s.no].here = int64(items)
+	s.come(t.lot, int64(items))
 	s.flying += int64(items)
 	t.took, t.how, t.rejected, t.once = s.lane.res.down.call(m.now, items)
 	m.later(m.now+int64(s.skips.Float64()*float64(t.took)), func() { m.finish(t) })

@@ -38,6 +38,9 @@ type KindResult struct {
 	Items  int64 `json:"items"`
 	Done   int64 `json:"done"`
 	Failed int64 `json:"failed"`
+	// Cancelled counts the items that were left at deadlines, and Missed the bulk actions that had some.
+	Cancelled int64 `json:"cancelled,omitempty"`
+	Missed    int   `json:"missed,omitempty"`
 	// Finish is when the last one ended. Took is from submit to end, Slowdown that time
 	// as a multiple of what it would take with everything to itself; both of those that ended.
 	Finish      Span    `json:"finish"`
@@ -66,6 +69,9 @@ type BulkResult struct {
 	Finish Span `json:"finish"`
 	// Slowdown is 0 for one that did not end.
 	Slowdown float64 `json:"slowdown"`
+	// Cancelled is how many items were left at its deadline, and Late when it was known that some will be.
+	Cancelled int64 `json:"cancelled,omitempty"`
+	Late      Span  `json:"late,omitempty"`
 }
 
 // Wait is a reason to wait, in the words of reports, at which resource, and in
@@ -141,6 +147,10 @@ func (s *stream) result() KindResult {
 		k.Each = append(k.Each, x)
 		k.Items, k.Done, k.Failed = k.Items+x.Items, k.Done+x.Done, k.Failed+x.Failed
 		k.Finish = max(k.Finish, x.Finish)
+		if x.Cancelled > 0 {
+			k.Cancelled += x.Cancelled
+			k.Missed++
+		}
 		if x.Finish < 0 {
 			k.Open++
 		} else {
@@ -160,9 +170,10 @@ func (s *stream) result() KindResult {
 func (b *bulk) result() BulkResult {
 	x := BulkResult{
 		Tenant: b.tenant.name, Items: b.items, Done: b.done, Failed: b.failed,
-		At: Span(b.at), Start: Span(b.first), Finish: Span(b.end),
+		At: Span(b.at), Start: Span(b.first), Finish: Span(b.end), Late: Span(b.late),
 	}
 	if b.end >= 0 {
+		x.Cancelled = b.items - b.done - b.failed
 		x.Slowdown = float64(b.end-b.at) / b.alone()
 	}
 	return x

@@ -17,7 +17,8 @@ type step struct {
 	blocks   []*lot      // with items that may run, in order
 	lingers  []lingering // with items that wait for company, to fill a task
 	ready    int64       // items of both
-	flying   int64       // items in flight
+	here     int64       // items that have come and have not left
+	flying   int64       // of them: in flight
 	retries  heap.Heap[again]
 	retried  int64 // items in retries
 	granted  bool  // its next task is a retry
@@ -57,7 +58,7 @@ func (s *step) head() int {
 // size is the size of the next task if its own rate lets it start.
 func (s *step) size() int {
 	switch {
-	case s.crowded():
+	case s.cancelled, s.crowded():
 		return 0
 	case s.granted:
 		return min(s.chunk, s.retries[0].items)

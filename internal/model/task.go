@@ -123,7 +123,7 @@ func (s *step) answered(m *machine, t *task) {
 	}
 	s.bulk.failed += int64(lost)
 	gone := int64(t.items - kept)
-	t.lot.steps[s.no].here -= gone
+	s.come(t.lot, -gone)
 	s.pass(m, t.lot, gone-int64(lost))
 }
 
@@ -137,7 +137,7 @@ func (s *step) fail(m *machine, a again, broken bool) {
 	free := broken && backoff.MaxAttempts > 1
 	if !more && !free && (a.items == 1 || backoff.MaxAttempts == 1) {
 		s.bulk.failed += int64(a.items)
-		a.lot.steps[s.no].here -= int64(a.items)
+		s.come(a.lot, -int64(a.items))
 		return
 	}
 	a.fails++
@@ -161,6 +161,9 @@ func (s *step) fail(m *machine, a again, broken bool) {
 // wait lets items be tried again after a delay.
 func (s *step) wait(m *machine, a again, delay time.Duration) {
 	m.later(m.now+int64(delay), func() {
+		if s.cancelled {
+			return
+		}
 		s.retried += int64(a.items)
 		s.retries.Push(a)
 		s.join()
@@ -172,12 +175,12 @@ func (s *step) wait(m *machine, a again, delay time.Duration) {
 // MostOf is the share of items after which a bulk action's [KindResult].Most is.
 const MostOf = 0.97
 
-// close ends a bulk action whose items have all ended.
+// close ends a bulk action whose items have all ended, or of which nothing more will.
 func (m *machine) close(b *bulk) {
 	if b.most == 0 && float64(b.done+b.failed) >= MostOf*float64(b.items) {
 		b.most = m.now
 	}
-	if b.done+b.failed < b.items || b.end >= 0 {
+	if b.end >= 0 || b.done+b.failed < b.items && !b.flown() {
 		return
 	}
 	b.end = m.now

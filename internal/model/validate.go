@@ -162,6 +162,7 @@ func (c *checker) bulkActions(w World, resources []string) {
 		for j, r := range b.Rates {
 			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
 		}
+		c.day(f+".deadline", b.Deadline)
 		c.begun(f, &b)
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")

@@ -129,6 +129,8 @@ type BulkAction struct {
 	// Tier is critical, high, default or low; Priority orders inside a tenant.
 	Tier     string `yaml:"tier,omitempty"     json:"tier,omitempty"`
 	Priority int    `yaml:"priority,omitempty" json:"priority,omitempty"`
+	// Deadline is how long after it has come it ends with what is done by then. Default: none.
+	Deadline Span `yaml:"deadline,omitempty" json:"deadline,omitempty"`
 	// Batch is the most items in a call. Default 100.
 	Batch int `yaml:"batch,omitempty" json:"batch,omitempty"`
 	// Batches are the same for each step, where they differ. Default: Batch everywhere.

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/planted"
@@ -13,20 +12,13 @@ import (
 // long as it can be met: the node's queue decides that, see package sched. Here it is told
 // how much is left, and people are told if it will not be met.
 
-const (
-	leastLook = int64(250 * time.Millisecond) // between two looks at a deadline
-	mostLook  = int64(5 * time.Second)
-	firstLook = 8 // so many looks at the beginning come as fast as they can
-)
-
 // wordLate is what a bulk action shows that will not be done by its deadline.
 const wordLate = "late"
 
 // outlook is what is known of a deadline.
 type outlook struct {
-	next  int64 // when it is looked at again; 0: it is not
-	looks int   // since it began to run here
-	late  bool  // it will not be met
+	next int64 // when it is looked at again; 0: it is not
+	late bool  // it will not be met
 }
 
 // mind has the deadline of a running bulk action looked at from now on.
@@ -34,7 +26,7 @@ func (m *Machine) mind(now int64, b *bulk) {
 	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.outlook.next != 0 {
 		return
 	}
-	b.outlook.next, b.outlook.looks = now, 0
+	b.outlook.next = now
 	m.waits.push(wait{due: now, bulk: b.spec.ID})
 }
 
@@ -48,20 +40,13 @@ func (m *Machine) lookAhead(now int64, b *bulk) {
 		m.setLate(b, false)
 		return
 	}
-	left, own := m.duties(now, b)
-	late := m.queue.Look(now, b.group, left, own).Late
-	if b.atHome() {
-		late = late || slices.Contains(b.shard.home.words(nil), wordLate)
-	}
+	look := m.queue.Look(now, b.group, m.rest(now, b))
+	late := look.Late || b.atHome() && slices.Contains(b.shard.home.words(nil), wordLate)
 	m.setLate(b, late)
 	if late {
 		m.tellLate(now, b)
 	}
-	every := min(max((b.spec.Deadline-now)/64, leastLook), mostLook)
-	if o.looks++; o.looks < firstLook {
-		every = leastLook
-	}
-	o.next = now + every
+	o.next = look.Again
 	m.waits.push(wait{due: o.next, bulk: b.spec.ID})
 }
 
@@ -72,26 +57,25 @@ func (m *Machine) setLate(b *bulk, late bool) {
 	}
 }
 
-// duties returns how many items have yet to start here, by step, and how fast each
-// step may go by the bulk action's own rate, or by its own bound on tasks in flight.
-func (m *Machine) duties(now int64, b *bulk) (left []int64, own []float64) {
-	sum, parts := int64(0), int64(1)
-	switch {
-	case b.away():
-		sum = b.shard.given + b.shard.rest/int64(len(b.spec.Shards))
-	case b.atHome():
+// rest is what is left to do here. A step may go no faster than the bulk action's own rate, or
+// than it does if its own bound on tasks in flight holds it up.
+func (m *Machine) rest(now int64, b *bulk) sched.Rest {
+	r, parts := sched.Rest{InFlight: b.inFlight}, int64(1)
+	if b.atHome() {
 		parts = int64(len(b.spec.Shards))
 	}
 	for i, s := range b.steps {
-		sum += b.status.Steps[i].Pending
-		left = append(left, max(0, sum/parts-b.inFlight))
+		r.Pending = append(r.Pending, b.status.Steps[i].Pending/parts)
 		rate := s.pace.rate()
 		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseGroupCap {
 			rate = l.Now(now)
 		}
-		own = append(own, rate)
+		r.Own = append(r.Own, rate)
 	}
-	return left, own
+	if b.away() && len(r.Pending) > 0 {
+		r.Pending[0] += b.shard.given + b.shard.rest/int64(len(b.spec.Shards))
+	}
+	return r
 }
 
 // words says why a bulk action moves no faster, and whether that is too slow.

@@ -70,6 +70,15 @@ func (q *Queue) reweighOn(name string, r *Resource) {
 // others: the weight of all tenants is the whole.
 func (r *Resource) Part() float64 { return r.part }
 
+// portion returns the part of r that is due to a flow, beside those of all nodes.
+func (r *Resource) portion(f *flow) float64 {
+	all := r.weight
+	for _, w := range r.beside {
+		all += w
+	}
+	return r.claim(f) / float64(r.weight) * r.part / float64(all)
+}
+
 // weightOn is the weight of t on r: of one that has work on several nodes, the part that is due to this one.
 func (t *Tenant) weightOn(r *Resource) int64 {
 	if n := r.copies[t.name]; n > 1 {

@@ -24,6 +24,9 @@ const (
 	// planEvery is the least time between two plans of a flow, and planCost what more
 	// each entry with a deadline adds to it.
 	planEvery, planCost = int64(250e6), int64(20e3)
+	// mostLook is the longest time between two looks at a deadline, lookPart the part of the time
+	// left after which it is looked at again, as its inverse, and firstLooks how many come as fast as they can.
+	mostLook, lookPart, firstLooks = int64(5e9), 64, 8
 	// surelyLate is for how long a plan has to say that a deadline cannot be met before anybody is told.
 	surelyLate = int64(500e6)
 	// returns is how much room there has to be for one that was given up, before it is taken up again.
@@ -31,14 +34,17 @@ const (
 	// mostLooked bounds how many urgent entries are asked whether they have a task.
 	mostLooked = 64
 	// rateMemory is how far back the rate of a flow looks, and sureRate for how long it
-	// was measured before it counts for more than what the limit gives.
-	rateMemory, sureRate = int64(10e9), int64(5e9)
+	// was measured before it counts for more than what the limit gives: so many times what a task
+	// takes, if that is more.
+	rateMemory, sureRate       = int64(10e9), int64(5e9)
+	rateMemoryTasks, sureTasks = 8, 4
 )
 
 // pledge is the deadline of a group.
 type pledge struct {
 	at    int64
 	no    uint64    // order of equals
+	looks int       // at it, so far
 	left  []int64   // by step: items that have yet to start there
 	own   []float64 // by step: the most items per second, by the group's own doing; 0: no bound
 	since int64     // since when it cannot be met; 0: it can
@@ -46,10 +52,18 @@ type pledge struct {
 	over  int32     // entries that have too much left
 }
 
+// Rest is what a group has left to do.
+type Rest struct {
+	Pending  []int64   // by step: items that are there, or on their way to the first
+	InFlight int64     // of all of them
+	Own      []float64 // by step: the most items per second, by the group's own doing; 0: no bound
+}
+
 // Outlook is what becomes of a group's deadline.
 type Outlook struct {
-	Urgent bool // it goes before others of its tenant
-	Late   bool // it cannot be met: it goes like one without
+	Urgent bool  // it goes before others of its tenant
+	Late   bool  // it cannot be met: it goes like one without
+	Again  int64 // when to look again
 }
 
 // agenda is the deadlines of a flow, and how fast it gets on.
@@ -129,16 +143,15 @@ func (f *flow) wants(now int64, some bool) {
 	}
 }
 
-// Look takes how many items of g have yet to start, by step, and how fast each step may go
-// by g's own doing, and returns what becomes of its deadline. It is to be asked a few times
-// a second; own may be nil.
-func (q *Queue) Look(now int64, g *Group, left []int64, own []float64) (o Outlook) {
+// Look takes what g has left to do and returns what becomes of its deadline. It is to be
+// asked when g begins to run, and again when it says so.
+func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
 	p := g.pledge
 	if p == nil || g.state == groupRemoved {
-		return o
+		return Outlook{Again: math.MaxInt64}
 	}
 	now = q.at(now)
-	p.left, p.own = append(p.left[:0], left...), append(p.own[:0], own...)
+	p.take(r)
 	for e := g.first; e != nil; e = e.next {
 		q.plan(now, e.flow)
 	}
@@ -148,7 +161,23 @@ func (q *Queue) Look(now int64, g *Group, left []int64, own []float64) (o Outloo
 	case p.since == 0:
 		p.since = now
 	}
-	return Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= surelyLate}
+	o := Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= surelyLate}
+	every := min(max((p.at-now)/lookPart, planEvery), mostLook)
+	if p.looks++; p.looks < firstLooks || p.since != 0 && !o.Late {
+		every = planEvery
+	}
+	o.Again = now + every
+	return o
+}
+
+// take takes note of what is left: what is at a step has the later ones before it.
+func (p *pledge) take(r Rest) {
+	p.left, p.own = p.left[:0], append(p.own[:0], r.Own...)
+	sum := -r.InFlight
+	for _, n := range r.Pending {
+		sum += n
+		p.left = append(p.left, max(0, sum))
+	}
 }
 
 // plan finds out which deadlines of f can be met if the earliest goes first, and which of
@@ -264,7 +293,8 @@ func (q *Queue) measure(now int64, f *flow) {
 		return
 	}
 	a.sure += took
-	a.rate += (float64(items)/(float64(took)*1e-9) - a.rate) * min(1, float64(took)/float64(min(rateMemory, a.sure)))
+	memory := min(max(rateMemory, rateMemoryTasks*r.Service()), a.sure)
+	a.rate += (float64(items)/(float64(took)*1e-9) - a.rate) * min(1, float64(took)/float64(memory))
 }
 
 // rates returns how many items per second f gets at least, and at most. Until it was
@@ -272,14 +302,14 @@ func (q *Queue) measure(now int64, f *flow) {
 func (f *flow) rates() (least, most float64) {
 	a, r := f.agenda, f.tier.r
 	switch {
-	case a.sure >= sureRate:
+	case a.sure >= max(sureRate, sureTasks*r.Service()) && (r.Service() > 0 || f.taken == 0):
 		return a.rate, a.rate
 	case r.rate == 0:
 		return a.rate, math.Inf(1)
 	case !f.counted():
 		return a.rate, r.rate
 	}
-	return a.rate, max(a.rate, r.rate*r.claim(f)/float64(r.weight))
+	return a.rate, max(a.rate, r.rate*r.portion(f))
 }
 
 // urgentOf returns the entry of f that goes before others, the earliest deadline first; nil:

@@ -32,7 +32,9 @@ func (s *sim) runUntil(end int64, jobs ...*job) {
 	}
 }
 
-func (s *sim) look(j *job) Outlook { return s.q.Look(s.now, j.e.Group(), []int64{j.left}, nil) }
+func (s *sim) look(j *job) Outlook {
+	return s.q.Look(s.now, j.e.Group(), Rest{Pending: []int64{j.left}})
+}
 
 // missed lists the jobs that did not end in time.
 func missed(jobs []*job) (no []int) {
@@ -217,9 +219,10 @@ func TestAnOwnRateThatIsTooLowIsLate(t *testing.T) {
 	r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 1000})
 	j := s.add(job{tenant: "one", tier: 2, r: r, items: 1000, chunk: 10, due: s.now + 50*sec})
 	g := j.e.Group()
-	s.q.Look(s.now, g, []int64{1000}, []float64{10})
+	rest := Rest{Pending: []int64{1000}, Own: []float64{10}}
+	s.q.Look(s.now, g, rest)
 	s.now += surelyLate + 1
-	if !s.q.Look(s.now, g, []int64{1000}, []float64{10}).Late {
+	if !s.q.Look(s.now, g, rest).Late {
 		t.Error("1,000 items in 50 s at an own rate of 10/s are not late")
 	}
 }
