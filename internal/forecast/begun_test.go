@@ -3,6 +3,8 @@ package forecast
 import (
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir"
 )
 
 func left(t *testing.T, w Work, l Load) time.Duration {
@@ -41,4 +43,64 @@ func TestItemsThatAreTriedAgainSkipAndEnd(t *testing.T) {
 	l.Resources[0].Rejects = 0
 	w.Steps[1].Conditional, w.Steps[1].Skips = true, 0.5
 	near(t, "half skips the second step", of(t, w, l).P50, 120*time.Second, 0.03) // the first is the slower one now
+}
+
+// Items that wait for their next attempt come back when they are due, not at once.
+func TestWhatWaitsIsDueLater(t *testing.T) {
+	w, l := chain(3000)
+	l.Resources[1].Retries = 0.01
+	w.Items, w.Standing, w.Waiting, w.Due = 400, []int64{0, 300}, []int64{0, 100}, 30*time.Second
+	near(t, "the last is due in half a minute", left(t, w, l), 30*time.Second, 0.05)
+	w.Due = 0
+	near(t, "all are due", left(t, w, l), 2*time.Second, 0.5)
+}
+
+// progress is that of two steps, of which the second has a condition.
+func progress() *weir.Progress {
+	return &weir.Progress{
+		Counts: weir.Counts{Total: 1000, Done: 100, InFlight: 50, Waiting: 40},
+		Steps: []weir.StepCounts{
+			{Done: 1000, Attempts: 1100, Retries: 100},
+			{Done: 100, Attempts: 40, Skipped: 60, Pending: 900},
+		},
+	}
+}
+
+func TestUnderwayTellsWhereItemsAre(t *testing.T) {
+	w, l := chain(1000)
+	w.Steps[1].Conditional = true
+	now := time.Unix(1000, 0)
+	p := progress()
+	p.Due = now.Add(7 * time.Second)
+	Underway(&w, &l, p, now)
+	if w.Flying[0] != 0 || w.Flying[1] != 50 || w.Waiting[0] != 0 || w.Waiting[1] != 40 || w.Due != 7*time.Second {
+		t.Errorf("in flight are %v, waiting %v for %v; want all at the second step, for 7s", w.Flying, w.Waiting, w.Due)
+	}
+	if got := w.Steps[1].Skips; got < 0.08 || got > 0.09 { // 60 of 100 that passed and 600 that were looked at
+		t.Errorf("it is taken to skip %.3f", got)
+	}
+	if got := l.Resources[0].Retries; got < 0.07 || got > 0.09 {
+		t.Errorf("a share of %.3f is taken to be tried again where 100 of 1,100 were, and none before", got)
+	}
+	if err := check(&w, &l); err != nil {
+		t.Error(err)
+	}
+}
+
+// A few dozen items of another bulk action tell what its condition does, rather than nothing.
+func TestAFewItemsTellOfACondition(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		c     weir.StepCounts
+		skips float64
+	}{
+		{"nobody has looked", weir.StepCounts{Done: 10, Skipped: 8}, 0},
+		{"a few dozen", weir.StepCounts{Done: 40, Skipped: 30}, 0.75},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if skips, _ := Uncalled(&tt.c, 100, 10); skips != tt.skips {
+				t.Errorf("it skips %v, want %v", skips, tt.skips)
+			}
+		})
+	}
 }

@@ -60,8 +60,8 @@ const (
 	mostTasks = 20_000
 	mostTime  = 15 * time.Minute
 	// leftTasks is the same for what is asked again and again while the work is done.
-	// Small work is tried up to mostTries times.
-	leftTasks = 800
+	// The less it has, the more often it is played, up to mostTries times.
+	leftTasks = 2_000
 	mostTries = 7
 	// beyond is how far a run may go beyond what was planned.
 	beyond = 2
@@ -106,8 +106,8 @@ func Of(w Work, l Load) (Forecast, error) {
 	return f, nil
 }
 
-// Left tells how long what is left of some work takes, from one run instead of many:
-// the same as P50 of [Of], at a fraction of its cost and a little less exact. It says
+// Left tells how long what is left of some work takes: the same as P50 of [Of], from
+// fewer runs, at a fraction of its cost and a little less exact. It says
 // false if it would not end as things are.
 func Left(w Work, l Load) (time.Duration, bool, error) {
 	if err := check(&w, &l); err != nil {
@@ -119,7 +119,7 @@ func Left(w Work, l Load) (time.Duration, bool, error) {
 	}
 	seeds := 1
 	if p.first.took != nil { // the less there is, the more luck matters, and the less a try costs
-		seeds = min(max(leftTasks/max(p.first.runs[0].Tasks, 1), 1), mostTries)
+		seeds = min(max(3*leftTasks/max(p.first.runs[0].Tasks, 1), 1), mostTries)
 	}
 	run, err := p.play(p.world(1), seeds)
 	if err != nil {

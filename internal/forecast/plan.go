@@ -237,10 +237,10 @@ func (p *plan) size() {
 func (p *plan) calls() (out []float64) {
 	coming := float64(p.w.Items)
 	for i := range p.w.Steps {
-		coming -= float64(at(p.w.Standing, i) + at(p.w.Flying, i))
+		coming -= float64(at(p.w.Standing, i) + at(p.w.Flying, i) + at(p.w.Waiting, i))
 	}
 	for i, s := range p.w.Steps {
-		called := coming*(1-s.Skips-s.LeftOut) + float64(at(p.w.Standing, i)+at(p.w.Flying, i))
+		called := coming*(1-s.Skips-s.LeftOut) + float64(at(p.w.Standing, i)+at(p.w.Flying, i)+at(p.w.Waiting, i))
 		out = append(out, called)
 		coming = coming*s.Skips + called*(1-p.l.resource(s.Resource).Rejects)
 	}
@@ -343,7 +343,7 @@ func (p *plan) world(worse float64) model.World {
 		StopAfter:  ours,
 	}
 	this := model.BulkAction{
-		Standing: p.w.Standing, Flying: p.w.Flying,
+		Standing: p.w.Standing, Flying: p.w.Flying, Waiting: p.w.Waiting, Due: model.Span(p.w.Due),
 		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority, At: model.Span(p.w.Delay),
 	}
 	for _, s := range p.w.Steps {

@@ -108,8 +108,8 @@ func scaled(w model.World, by float64) model.World {
 // resized is a bulk action with so many items, of which as large a part has begun.
 func resized(b model.BulkAction, items int64) model.BulkAction {
 	part := float64(items) / float64(b.Items)
-	b.Items, b.Standing, b.Flying = items, slices.Clone(b.Standing), slices.Clone(b.Flying)
-	for _, list := range [][]int64{b.Standing, b.Flying} {
+	b.Items, b.Standing, b.Flying, b.Waiting = items, slices.Clone(b.Standing), slices.Clone(b.Flying), slices.Clone(b.Waiting)
+	for _, list := range [][]int64{b.Standing, b.Flying, b.Waiting} {
 		for i, n := range list {
 			list[i] = int64(float64(n) * part)
 		}

@@ -17,11 +17,14 @@ type Work struct {
 	Weight   float64
 	Tier     weir.Tier
 	Priority int
-	// Items have not ended. Of them Standing have come to each step and Flying are
-	// being called there; the others have not begun.
+	// Items have not ended. Of them Standing have come to each step, Flying are being
+	// called there and Waiting wait there for their next attempt, the last of them for
+	// Due; the others have not begun.
 	Items    int64
 	Standing []int64
 	Flying   []int64
+	Waiting  []int64
+	Due      time.Duration
 	Steps    []Step
 	// Delay is how long it is until it starts. Default: it starts now.
 	Delay time.Duration
@@ -111,10 +114,10 @@ func check(w *Work, l *Load) error {
 		errs.Add("out_of_range", "steps", fmt.Sprintf("there are %d", len(w.Steps)), fmt.Sprintf("name 1 to %d", weir.MaxSteps))
 	}
 	begun := int64(0)
-	for _, n := range slices.Concat(w.Standing, w.Flying) {
+	for _, n := range slices.Concat(w.Standing, w.Flying, w.Waiting) {
 		begun += n
 	}
-	if begun > w.Items || max(len(w.Standing), len(w.Flying)) > len(w.Steps) {
+	if begun > w.Items || max(len(w.Standing), len(w.Flying), len(w.Waiting)) > len(w.Steps) {
 		errs.Add("out_of_range", "items", fmt.Sprintf("there are %d, and %d have begun", w.Items, begun), "count each once")
 	}
 	if w.Delay < 0 || w.Deadline < 0 {

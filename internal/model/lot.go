@@ -175,7 +175,7 @@ func (s *step) take(m *machine, items int) (l *lot, n int) {
 
 // resume puts those items where they are that had begun before the world did.
 func (b *bulk) resume() {
-	m, next := b.m, 0
+	m, next, last := b.m, 0, b.longestWait()
 	for i := range b.Steps {
 		for n := at(b.Standing, i); n > 0; n -= block.Size {
 			p := b.pieces[next%len(b.pieces)]
@@ -190,6 +190,13 @@ func (b *bulk) resume() {
 			n -= items
 			b.rest -= items
 			s.fly(m, int(items))
+		}
+		for n := at(b.Waiting, i); n > 0; n -= block.Size {
+			s := b.pieces[next%len(b.pieces)].steps[i]
+			next++
+			b.rest -= min(n, block.Size)
+			s.await(m, int(min(n, block.Size)), i == last)
+			last = -1
 		}
 	}
 }

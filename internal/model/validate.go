@@ -190,11 +190,13 @@ func (c *checker) begun(field string, b *BulkAction) {
 	begun := int64(0)
 	c.must(len(b.Standing) <= len(b.Steps), field+".standing", lists, "list one for each step")
 	c.must(len(b.Flying) <= len(b.Steps), field+".flying", lists, "list one for each step")
-	for _, n := range slices.Concat(b.Standing, b.Flying) {
+	c.must(len(b.Waiting) <= len(b.Steps), field+".waiting", lists, "list one for each step")
+	c.day(field+".due", b.Due)
+	for _, n := range slices.Concat(b.Standing, b.Flying, b.Waiting) {
 		c.between(field+".standing", n, 0, b.Items, "count items")
 		begun += max(n, 0)
 	}
-	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("is %d items with those in flight, of %d", begun, b.Items), "count each item once")
+	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("is %d items with those that are in flight or wait, of %d", begun, b.Items), "count each item once")
 	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "is of no use in a stream", "leave it out")
 }
 

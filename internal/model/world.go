@@ -145,10 +145,14 @@ type BulkAction struct {
 	Skips   []Share `yaml:"skips,omitempty"    json:"skips,omitempty"`
 	LeftOut []Share `yaml:"left_out,omitempty" json:"left_out,omitempty"`
 	// Standing is how many of the items have come to each step before the beginning
-	// and wait for a call there, and Flying how many are being called. What is in
-	// neither has not begun.
+	// and are ready there, and Flying how many are being called. What is in
+	// neither, nor in Waiting, has not begun.
 	Standing []int64 `yaml:"standing,omitempty" json:"standing,omitempty"`
 	Flying   []int64 `yaml:"flying,omitempty"   json:"flying,omitempty"`
+	// Waiting is how many of the items wait at each step for their next attempt, and
+	// Due when the last of them is due.
+	Waiting []int64 `yaml:"waiting,omitempty" json:"waiting,omitempty"`
+	Due     Span    `yaml:"due,omitempty"     json:"due,omitempty"`
 }
 
 // The ways of flow control, and of a downstream beyond its capacity.

@@ -115,7 +115,7 @@ func (s *Service) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 		return time.Time{}, err
 	}
 	now := time.Now()
-	forecast.Underway(&w, &load, p)
+	forecast.Underway(&w, &load, p, now)
 	left, ends, err := forecast.Left(w, load)
 	if err != nil || !ends {
 		return time.Time{}, err

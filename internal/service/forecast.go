@@ -69,7 +69,7 @@ func (s *Service) begun(ctx context.Context, b *api.BulkAction, w *forecast.Work
 	}
 	p, err := e.Now(ctx)
 	if err == nil && p.Counts.Total-p.Counts.Ended() == w.Items {
-		forecast.Underway(w, load, &p)
+		forecast.Underway(w, load, &p, time.Now())
 	}
 	return ignoreRemoved(err)
 }
