@@ -23,7 +23,7 @@ func TestWorkersBeyondTheConcurrencyAreNotAskedFor(t *testing.T) {
 		{"a timetable", func(*Signals) {}, Config{Timetable: []Reserve{{Day: time.Friday, For: 24 * time.Hour, Workers: 33}}}, 10},
 		{"a run time that is not known", func(s *Signals) { waiting(s); s.Loads[0].Samples = 0 }, Config{}, 10},
 		{"a rate that allows more", func(s *Signals) { waiting(s); s.Loads[0].Usable = 100 }, Config{}, 10},
-		{"a rate that allows less", func(s *Signals) { waiting(s); s.Loads[0].Usable = 11 }, Config{}, 8},
+		{"a rate that allows less", func(s *Signals) { waiting(s); s.Loads[0].Usable = 6 }, Config{}, 7},
 	} {
 		for _, name := range Names() {
 			policy, err := ByName(name)

@@ -6,7 +6,6 @@ import (
 )
 
 const (
-	mostBusy   = 0.9              // workers beyond this use of the usable rate only wait
 	growAbove  = 1.10             // deadband, upwards
 	moreAbove  = 1.05             // the same soon after growth, which may have landed short
 	dropBelow  = 0.85             // deadband, downwards

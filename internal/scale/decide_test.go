@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 		{"a step is four times at most", 1, func(s *Signals) { s.Loads[0].Backlog = 30_000 }, Config{Max: 500}, 40, Grew},
 		{"the ceiling holds", 1, func(s *Signals) { s.Loads[0].Backlog = 30_000 }, Config{Max: 15}, 15, Grew},
 		{"at the ceiling nothing moves", 2, func(s *Signals) { s.Loads[0].Backlog = 30_000 }, Config{Max: 10}, 10, AtMax},
-		{"workers are not added beyond the usable rate", 5, func(s *Signals) { s.Loads[0].Backlog, s.Loads[0].Usable = 30_000, 14 }, Config{}, 10, Steady},
+		{"workers are not added beyond the usable rate", 5, func(s *Signals) { s.Loads[0].Backlog, s.Loads[0].Usable = 30_000, 9 }, Config{}, 10, Steady},
 		{"a closed resource needs nobody, but a minute has to pass", 1, func(s *Signals) { s.Loads[0].Closed = true }, Config{}, 10, Watching},
 		{"waiting for busy workers trims upwards", 4, func(s *Signals) { s.SlotWait, s.Busy = time.Second, 0.95 }, Config{}, 13, Trimmed},
 		{"a full CPU forbids growth", 2, func(s *Signals) { s.Loads[0].Backlog, s.CPU = 300, 0.9 }, Config{}, 10, VetoCPU},

@@ -37,7 +37,7 @@ func usefulAtRest(loads []Load, tracks []Track) float64 {
 		case l.Usable <= 0:
 			return 0
 		case tracks[i].Samples > 0:
-			useful += l.Usable * tracks[i].Service / mostBusy
+			useful += staff(l.Usable * tracks[i].Service)
 		default:
 			useful += l.Usable
 		}

@@ -27,7 +27,7 @@ func TestRestIsCheapAndChangesNothing(t *testing.T) {
 	if d.Text != idleText || d.Workers != 1 || d.Reason != Steady {
 		t.Fatalf("Decide = %+v, want rest at 1 worker after five idle minutes", d)
 	}
-	if d.Useful < 60 || d.Useful > 70 {
+	if d.Useful < 70 || d.Useful > 80 {
 		t.Errorf("useful = %.1f, want what 100 tasks/s of 606 ms can use", d.Useful)
 	}
 	if !reflect.DeepEqual(before, after) {

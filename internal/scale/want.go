@@ -29,9 +29,9 @@ func want(now int64, s Signals, st State, c Config) wanted {
 		}
 		arrivals := t.arriving()
 		rate := min(arrivals+drained(float64(l.Backlog), arrivals, c.Drain.Seconds(), st.healthy(now)), usable)
-		w.need += staff(rate*t.Service, target)
+		w.need += staff(rate * t.Service)
 		if t.Service > 0 {
-			usable *= t.Service / mostBusy
+			usable = staff(usable * t.Service)
 		}
 		w.useful += usable
 	}
@@ -78,8 +78,8 @@ func (s Signals) most(n int) int {
 
 // staff is the workers for so many that are busy on average. A share of idle ones
 // keeps waits short in a large pool; in a small one chance takes more room, by the
-// root of its size. Who wants no idle workers in the one wants none in the other.
-func staff(busy, target float64) float64 {
+// root of its size. A rate is used whole, and small work beside a flood finds a worker, only with such room.
+func staff(busy float64) float64 {
 	return max(busy/target, busy+room*(1-target)*math.Sqrt(busy))
 }
 

@@ -73,6 +73,14 @@ func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 	return f
 }
 
+// owed is the least tag that f may have: one that has little to do keeps what it missed, up to one quantum.
+func (f *flow) owed() int64 {
+	if r := f.tier.r; f.backlog <= r.small {
+		return f.tier.v - perWeight(r.small, f.weight)
+	}
+	return f.tier.v
+}
+
 // activate puts f into the tree. A flow that was idle and has little to do may
 // start with what it missed, up to one quantum; nobody else gets credit.
 func (q *Queue) activate(now int64, f *flow, credit bool) {
@@ -86,8 +94,8 @@ func (q *Queue) activate(now int64, f *flow, credit bool) {
 	f.state = flowActive
 	reweigh(f.tenant, f.tier.r, f)
 	least := f.tier.v
-	if credit && f.backlog <= f.tier.r.small {
-		least -= perWeight(f.tier.r.small, f.weight)
+	if credit {
+		least = f.owed()
 	}
 	f.tag = max(f.tag, least)
 	f.lastServed = now

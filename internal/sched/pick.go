@@ -158,7 +158,8 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}
-	guarded := q.guarded() && lane != LaneAged || q.tight()
+	// Small work is owed more than it is about to use.
+	guarded := q.guarded() && lane != LaneAged && f.class == noClass || q.tight()
 	if f.state == flowActive && guarded && q.atShare(t) {
 		q.hold(f)
 		return nil

@@ -12,6 +12,7 @@ type yard struct {
 	runs []run
 	used map[string]int64 // slot time of ended tasks, by tenant
 	most int              // tasks in flight at once
+	left map[*Entry]int64 // tasks of those whose work ends
 }
 
 type run struct {
@@ -21,7 +22,7 @@ type run struct {
 }
 
 func newYard(slots int) *yard {
-	return &yard{q: New(Options{Slots: slots}), now: 1e18, used: map[string]int64{}}
+	return &yard{q: New(Options{Slots: slots}), now: 1e18, used: map[string]int64{}, left: map[*Entry]int64{}}
 }
 
 // endless gives a tenant work without end on a resource of its own or a common one;
@@ -32,6 +33,14 @@ func (y *yard) endless(tenant string, r *Resource, millis int64) {
 	y.q.Update(y.now, e, 1, 1e9)
 }
 
+// some gives a tenant so many tasks.
+func (y *yard) some(tenant string, r *Resource, millis, tasks int64) {
+	e := y.q.AddEntry(y.q.AddGroup(y.q.Tenant(tenant), GroupConfig{Tier: 2, Submit: y.now}), r, 0)
+	e.Data = millis * 1e6
+	y.left[e] = tasks
+	y.q.Update(y.now, e, 1, tasks-1)
+}
+
 // run lets time pass, a millisecond at a time.
 func (y *yard) run(millis int) {
 	for range millis {
@@ -40,7 +49,12 @@ func (y *yard) run(millis int) {
 			if !ok {
 				break
 			}
-			y.q.Update(y.now, p.Entry, 1, 1e9)
+			if left, ends := y.left[p.Entry]; ends {
+				y.left[p.Entry] = left - 1
+				y.q.Update(y.now, p.Entry, int(min(left-1, 1)), max(left-2, 0))
+			} else {
+				y.q.Update(y.now, p.Entry, 1, 1e9)
+			}
 			y.runs = append(y.runs, run{p, y.now, y.now + p.Entry.Data.(int64)})
 			y.most = max(y.most, len(y.runs))
 		}
@@ -145,5 +159,21 @@ func TestWhoComesWhileAllCallsHangIsServed(t *testing.T) {
 	}
 	if inFlight["hangs"] > 34 {
 		t.Errorf("%v in flight once the first calls have ended, want about a half each", inFlight)
+	}
+}
+
+// Where slots are few but not all taken, small work is not held to its share of them: fair sharing
+// owes it more than it is about to use.
+func TestSmallWorkIsNotHeldToItsShareOfFewSlots(t *testing.T) {
+	y := newYard(12)
+	r := y.q.AddResource(ResourceConfig{Name: "r", Rate: 100}) // ten tasks of 100 ms at a time
+	for i := range 10 {
+		y.endless(fmt.Sprint("flood", i), r, 100)
+	}
+	y.run(5000)
+	y.some("small", r, 100, 6)
+	y.run(200)
+	if done := y.used["small"] / 1e8; done < 6 {
+		t.Errorf("%d of 6 tasks of 100 ms are done after 200 ms, want all: the rate has room for one every 10 ms", done)
 	}
 }

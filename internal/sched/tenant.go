@@ -99,7 +99,7 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 		for f := t.flows; f != nil; f = f.next {
 			if f.state == flowHeld {
 				q.unhold(f)
-				f.tag = max(f.tag, f.tier.v) // what its slow tasks cost it is not owed
+				f.tag = max(f.tag, f.owed()) // what its slow tasks cost it is not owed
 				f.tier.push(f)
 				q.classify(f)
 				q.advance(f.tier.r)
