@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,31 @@ func (e *Engine) IDs(ctx context.Context) (ids []weir.BulkID, err error) {
 func (e *Engine) Owns(id weir.BulkID) bool {
 	p, err := e.partitionOf(id)
 	return err == nil && e.parts[p].Load() != nil
+}
+
+// lookedBlocks is how many blocks of a bulk action are read for some of its items.
+const lookedBlocks = 8
+
+// SomeItems yields about so many items of a bulk action as they were submitted, from
+// all over it and by chance: data often repeats itself. The same are chosen every time.
+func (b *BulkAction) SomeItems(ctx context.Context, number int) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		all := int64(b.spec.Blocks())
+		read, rng := min(all, lookedBlocks), rand.New(rand.NewPCG(1, uint64(all)))
+		for i := range read {
+			items, err := openBlock(ctx, b.engine.store, b.engine.codec, b.partition, b.id, uint32(i*all/read))
+			if err != nil {
+				yield(weir.RawItem{}, err)
+				return
+			}
+			share := float64(number) / float64(read) / float64(items.Len())
+			for k := range items.Len() {
+				if rng.Float64() < share && !yield(weir.RawItem{ID: items.ID(k), Value: items.Data(k)}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // FirstItems yields the first items of a bulk action as they were submitted.

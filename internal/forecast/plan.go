@@ -449,6 +449,8 @@ func (p *plan) assume() {
 			p.say("It keeps to its own rate of %s at %s.", s.Rate, cmp.Or(s.Name, s.Action, s.Resource))
 		}
 		switch {
+		case s.Looked > 0:
+			p.say("%s is taken to be called for %.0f%% of the items, as its condition has it for %d of them.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
 		case s.Skips+s.LeftOut > 0:
 			p.say("%s is taken to be called for %.0f%% of the items, by its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
 		case s.Conditional:

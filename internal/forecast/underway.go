@@ -33,11 +33,11 @@ func Underway(w *Work, load *Load, p *weir.Progress, now time.Time) {
 		st, c := &w.Steps[i], &p.Steps[i]
 		r := load.resource(st.Resource)
 		least := int64(fewItems)
-		if st.Skips+st.LeftOut > 0 {
+		if st.Looked > 0 {
 			least = tellingItems
 		}
 		if skips, leftOut := uncalled(c, r.Rate, st.Batch, least); st.Conditional && skips+leftOut > 0 {
-			st.Skips, st.LeftOut = skips, leftOut
+			st.Skips, st.LeftOut, st.Looked = skips, leftOut, 0
 		}
 		stands := max(Standing(p, i)-w.Flying[i]-w.Waiting[i], 0)
 		seen := min(stands, roomOf(r.Rate, st.Batch))

@@ -44,9 +44,10 @@ type Step struct {
 	Rate weir.Rate
 	// Conditional says that it has a condition, so that it may be left out for some
 	// items. As far as that is known, the share Skips passes it without a call, and the
-	// share LeftOut ends there without one.
+	// share LeftOut ends there without one, by a look at Looked items.
 	Conditional    bool
 	Skips, LeftOut float64
+	Looked         int64
 }
 
 // Load is the system as it is now.

@@ -85,6 +85,34 @@ func TestAForecastKnowsWhatItemsMeet(t *testing.T) {
 	}
 }
 
+// TestAForecastLooksAtConditions: before anything has run, some of the items tell which
+// part of them a step is called for, unless that depends on what a step before answers.
+func TestAForecastLooksAtConditions(t *testing.T) {
+	r := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{limited("award", 200), limited("mail", 20)}})
+	for _, tt := range []struct {
+		name, steps string
+		takes       time.Duration
+		says        string
+	}{
+		{"a tenth is called at the slow step", `{"action":"award"},{"action":"mail","when":"item.vip","otherwise":"skip"}`, 30 * time.Second, "mail is taken to be called for 10% of the items"},
+		{"a tenth comes to the slow step", `{"action":"award","when":"item.vip"},{"action":"mail"}`, 30 * time.Second, "award is taken to be called for 10% of the items"},
+		{"who is not called twice counts once", `{"action":"award","when":"item.vip","otherwise":"skip"},{"action":"mail","when":"!item.vip && params.all","otherwise":"skip"}`, 3 * time.Second, "mail is taken to be called for 0% of the items"},
+		{"it depends on an answer", `{"action":"award"},{"action":"mail","when":"steps.award.output.ok","otherwise":"skip"}`, 300 * time.Second, "All items are taken to pass mail"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := chained(r, 6000, tt.steps, `,"params":{"all":false}`)
+			var f api.Forecast
+			r.Call("POST", "/v1/bulk-actions/"+b.ID+"/forecast", `{}`, 200, &f)
+			if got := time.Duration(f.Takes.P50); !within(got, tt.takes) {
+				t.Errorf("it is said to take %v, want %v: %v", got, tt.takes, f.Assumptions)
+			}
+			if all := strings.Join(f.Assumptions, " "); !strings.Contains(all, tt.says) {
+				t.Errorf("it assumes %q, want %q", all, tt.says)
+			}
+		})
+	}
+}
+
 // TestTheETAIsThatOfTheModel: of what stands where, beside what others still have to do.
 func TestTheETAIsThatOfTheModel(t *testing.T) {
 	progress := func(r *nodetest.Node, id string) (p api.Progress) {

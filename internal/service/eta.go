@@ -114,6 +114,9 @@ func (s *Service) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	if err != nil {
 		return time.Time{}, err
 	}
+	if err := s.conditions(ctx, &view, &w); err != nil {
+		return time.Time{}, err
+	}
 	now := time.Now()
 	forecast.Underway(&w, &load, p, now)
 	left, ends, err := forecast.Left(w, load)

@@ -52,6 +52,9 @@ func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulat
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
+	if err := s.conditions(ctx, b, &w); err != nil {
+		return forecast.Forecast{}, err
+	}
 	if err := s.begun(ctx, b, &w, &load); err != nil {
 		return forecast.Forecast{}, err
 	}

@@ -57,6 +57,7 @@ type Service struct {
 	notify    func(context.Context, Happening) error
 	probed    probe
 	seen      seen // by forecasts
+	passings  passings
 	etas      etas
 }
 
