@@ -57,7 +57,7 @@ type Rules struct {
 	Rates       map[string]Rate `json:"rates,omitempty" doc:"The most items per second of it at a step, by the step's id"`
 	StopOn      *StopOn         `json:"stop_on,omitempty"`
 	Canary      *Canary         `json:"canary,omitempty"`
-	Deadline    time.Time       `json:"deadline,omitzero" doc:"When it ends with what is done by then"`
+	Deadline    time.Time       `json:"deadline,omitzero" doc:"When it ends with what is done by then. Inside its tenant it goes first when it has to, as long as it can be met; see late of waiting_on"`
 }
 
 // Step is one action of a bulk action.

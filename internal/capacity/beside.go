@@ -19,6 +19,8 @@ type Want struct {
 	Tiers [sched.Tiers]int64 `json:"tiers"`
 	// Tenants is who they are, as hashes of their names; empty if they are very many.
 	Tenants []uint32 `json:"tenants,omitempty"`
+	// Needs is what some of them need for their deadlines.
+	Needs map[uint32]sched.Need `json:"needs,omitempty"`
 }
 
 // Wants is what one node has to run, by resource.
@@ -28,7 +30,7 @@ type Wants map[string]Want
 func (n *Node) Wants(now int64) Wants {
 	all := Wants{}
 	for _, r := range n.resources {
-		r.entry.Work(&n.work)
+		r.entry.Work(now, &n.work)
 		for _, name := range n.work.Tenants {
 			r.seen[name] = now
 		}
@@ -42,10 +44,24 @@ func (n *Node) Wants(now int64) Wants {
 		}
 		if n.work.Tiers != ([sched.Tiers]int64{}) || len(tenants) > 0 {
 			slices.Sort(tenants)
-			all[r.limits.Name] = Want{n.work.Tiers, tenants}
+			all[r.limits.Name] = Want{n.work.Tiers, tenants, r.tellNeeds(n.work.Needs)}
 		}
 	}
 	return all
+}
+
+// tellNeeds takes note of what other nodes are told. Only a rate can be moved from one node to another.
+func (r *Resource) tellNeeds(needs map[string]sched.Need) map[uint32]sched.Need {
+	r.needs = nil
+	if r.limits.Rate == 0 || len(needs) == 0 {
+		return nil
+	}
+	r.needs = needs
+	told := map[uint32]sched.Need{}
+	for name, n := range needs { // each for itself: order does not reach the output
+		told[hashed(name)] = n
+	}
+	return told
 }
 
 func hashed(tenant string) uint32 { return uint32(xxh3.HashString(tenant)) }
@@ -55,6 +71,7 @@ type Others struct {
 	tiers map[string][sched.Tiers]int64
 	nodes map[uint32]int // by tenant, how many have work of it
 	on    map[place]int  // the same on one resource
+	needs map[place]sched.Need
 }
 
 type place struct {
@@ -64,7 +81,7 @@ type place struct {
 
 // Gather adds up what other nodes have to run.
 func Gather(others []Wants) *Others {
-	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[place]int{}}
+	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[place]int{}, needs: map[place]sched.Need{}}
 	for _, wants := range others {
 		here := map[uint32]bool{}
 		for name, w := range wants { // sums: the order does not reach the output
@@ -76,6 +93,9 @@ func Gather(others []Wants) *Others {
 			for _, t := range w.Tenants {
 				o.on[place{name, t}]++
 				here[t] = true
+			}
+			for t, n := range w.Needs { // sums: order does not reach the output
+				o.needs[place{name, t}] = o.needs[place{name, t}].Add(n)
 			}
 		}
 		for t := range here { // sums: order does not reach the output
@@ -91,11 +111,12 @@ func (n *Node) SetBeside(o *Others) {
 	was := n.several
 	n.several = map[string]bool{}
 	for _, r := range n.resources {
-		copies := map[string]int{}
+		copies := map[string]sched.Elsewhere{}
 		for name := range r.seen { // each changes sums of its own: the order does not reach the output
 			t := hashed(name)
-			if k := o.on[place{r.limits.Name, t}]; k > 0 {
-				copies[name] = k + 1
+			at := place{r.limits.Name, t}
+			if k := o.on[at]; k > 0 {
+				copies[name] = sched.Elsewhere{Nodes: k + 1, Here: r.needs[name], There: o.needs[at]}
 			}
 			if k := o.nodes[t]; k > 0 && !n.several[name] {
 				n.several[name] = true

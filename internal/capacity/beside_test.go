@@ -164,3 +164,28 @@ func TestATenantOnSeveralNodesHasItsWeightOnceForSlots(t *testing.T) {
 		t.Errorf("the tenant on all nodes got %d of %d turns, want a fifth: %v", n, nodes*turns, got)
 	}
 }
+
+// A tenant that is on two nodes and has an urgent deadline on one of them gets what it is due there.
+// Others get what they got before.
+func TestATenantsWeightGoesWhereItsDeadlinesAre(t *testing.T) {
+	c := newCrew(2, []flood{{"a", 2, 1, 0}, {"a", 2, 1, 1}, {"b", 2, 1, 0}, {"b", 2, 1, 1}})
+	for _, p := range c.parties {
+		p.node.SetLimits(hour, weir.Resource{Name: "api", Rate: 1e6})
+	}
+	c.meet()
+	p := c.parties[0]
+	g := p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour, Deadline: hour + 12e9})
+	p.Update(hour, p.AddEntry(g, p.Resource(weir.Resource{Name: "api"}), 0, "due"), 1, math.MaxInt32)
+	if o := p.Look(hour, g, sched.Rest{Pending: []int64{4e6}}); o.Late || !o.Urgent {
+		t.Fatalf("4,000,000 items in 12 s, where the tenant is due 500,000/s: %+v", o)
+	}
+	c.meet()
+	c.meet()
+	c.run(20_000)
+	if got := c.share("due"); got < 0.44 || got > 0.47 {
+		t.Errorf("what is urgent gets %.3f, want nearly the half that is its tenant's", got)
+	}
+	if got := c.share("b"); math.Abs(got-0.5) > 0.005 {
+		t.Errorf("another tenant gets %.3f, want half", got)
+	}
+}

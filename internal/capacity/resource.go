@@ -15,8 +15,9 @@ type Resource struct {
 	limits  weir.Resource
 	gate    *limit.Gate
 	entry   *sched.Resource
-	control *control         // nil: flow control is off
-	seen    map[string]int64 // tenants that have something to run, and when they last were seen to; see Wants
+	control *control              // nil: flow control is off
+	seen    map[string]int64      // tenants that have something to run, and when they last were seen to; see Wants
+	needs   map[string]sched.Need // for the deadlines of tenants, as the other nodes were told last
 }
 
 // Limits returns the limits of all nodes.

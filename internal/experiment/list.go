@@ -22,6 +22,7 @@ func All() []Experiment {
 		{ID: "E17", Name: "a chain runs at the pace of its slowest step", Run: chains},
 		{ID: "E18", Name: "all tenants submit at once", Run: rush},
 		{ID: "E19", Name: "tenants of all kinds share in the configuration that ships", Run: mixes},
+		{ID: "E20", Name: "deadlines are met where they can be, and cost other tenants nothing", Run: deadlines},
 		{ID: "#16", Name: "what a pick costs", Run: cost, Real: true},
 	}
 }

@@ -8,15 +8,61 @@ type Work struct {
 	Tiers [Tiers]int64
 	// Tenants is who they are, if they are not too many.
 	Tenants []string
+	// Needs is what they need for their deadlines, by tenant.
+	Needs map[string]Need
 }
+
+// Need is what a tenant needs for those of its deadlines on a node that can be met.
+type Need struct {
+	Rate   int64 `json:"rate"` // thousandths of items per second
+	Urgent bool  `json:"urgent,omitempty"`
+}
+
+// Add adds what is needed in another tier, or on another node.
+func (n Need) Add(o Need) Need { return Need{n.Rate + o.Rate, n.Urgent || o.Urgent} }
 
 // mostListed is how many tenants are listed of a resource. With more of them, one that is
 // on several nodes has its weight on each.
 const mostListed = 2048
 
+// Elsewhere is what is known of a tenant that has work on other nodes, too.
+type Elsewhere struct {
+	Nodes       int  // that have work of it, with this one
+	Here, There Need // of its deadlines on this node, and on the others
+}
+
+// part returns the part of the tenant's weight that is due to this node: the same on each node, or while
+// deadlines are urgent anywhere, what they need. Work that is not urgent keeps what it has inside a node as well.
+func (e Elsewhere) part() float64 {
+	if e.Here.Urgent || e.There.Urgent {
+		return e.byNeed()
+	}
+	return e.even()
+}
+
+func (e Elsewhere) even() float64 { return 1 / float64(max(e.Nodes, 1)) }
+
+func (e Elsewhere) byNeed() float64 {
+	return promised*float64(e.Here.Rate)/float64(max(e.Here.Rate+e.There.Rate, 1)) + (1-promised)*e.even()
+}
+
+// best returns how many items per second the tenant could get here, of those that it gets on all nodes:
+// what its deadlines elsewhere leave.
+func (e Elsewhere) best(rate float64) float64 {
+	if e.Nodes < 2 {
+		return rate
+	}
+	return max(rate*e.byNeed(), rate*(promised+(1-promised)*e.even())-float64(e.There.Rate)/1000)
+}
+
 // Work tells what there is to run on r. It is valid until the next call.
-func (r *Resource) Work(w *Work) {
-	w.Tenants = w.Tenants[:0]
+func (r *Resource) Work(now int64, w *Work) {
+	w.Tenants, w.Needs = w.Tenants[:0], map[string]Need{}
+	for f := range r.pledged { // sums: the order does not reach the output
+		if a := f.agenda; a.need.Rate > 0 && now-a.planned < 2*mostLook { // one that is paused is not looked at
+			w.Needs[f.tenant.name] = w.Needs[f.tenant.name].Add(a.need)
+		}
+	}
 	for k := range r.tiers {
 		t := &r.tiers[k]
 		w.Tiers[k] = t.weight
@@ -30,21 +76,24 @@ func (r *Resource) Work(w *Work) {
 }
 
 // SetBeside tells what other nodes have to run on r: the weight of their tenants by
-// tier, and of tenants that are not on one node alone, on how many they are. Tiers
+// tier, and what they have of tenants that are not on one node alone. Tiers
 // and tenants get the parts here that make one order of all nodes: a tenant has its
 // weight once.
-func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]int) {
+func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]Elsewhere) {
 	was := r.copies
 	r.beside, r.copies = tiers, copies
-	for name, n := range was { // each changes sums of its own: order does not reach the output
-		if copies[name] != n {
+	for name := range was { // each changes sums of its own: order does not reach the output
+		if copies[name].Nodes == 0 {
 			q.reweighOn(name, r)
 		}
 	}
-	for name := range copies { // as above: order does not reach the output
-		if was[name] == 0 {
-			q.reweighOn(name, r)
+	for name, e := range copies { // as above: order does not reach the output
+		if was[name] != e {
+			q.divide(name, r, was[name].Nodes > 0)
 		}
+	}
+	for k := range r.beside {
+		r.beside[k] = max(r.beside[k], 0)
 	}
 	r.guardTiers(q.opt.NoTierGuard)
 }
@@ -58,6 +107,28 @@ func (q *Queue) SetNodes(name string, nodes int) {
 	was := t.slotWeight()
 	t.nodes = uint8(min(nodes, math.MaxUint8))
 	q.slotWeightChanged(t, was)
+}
+
+// divide gives a tenant another part of its weight on r. The other nodes do the same now, but have told
+// the weights of before: what the tenant gains here it loses there. A tenant that was not known to be here as
+// well has told its whole weight.
+func (q *Queue) divide(name string, r *Resource, known bool) {
+	t := q.tenants[name]
+	if t == nil {
+		return
+	}
+	count := func(sign int64) {
+		for f := t.flows; f != nil; f = f.next {
+			if f.tier.r == r && f.counted() {
+				r.beside[f.tier.index] += sign * f.weight
+			}
+		}
+	}
+	if known {
+		count(1)
+	}
+	reweigh(t, r, nil)
+	count(-1)
 }
 
 func (q *Queue) reweighOn(name string, r *Resource) {
@@ -81,8 +152,8 @@ func (r *Resource) portion(f *flow) float64 {
 
 // weightOn is the weight of t on r: of one that has work on several nodes, the part that is due to this one.
 func (t *Tenant) weightOn(r *Resource) int64 {
-	if n := r.copies[t.name]; n > 1 {
-		return max(int64(t.weight)/int64(n), 1)
+	if e := r.copies[t.name]; e.Nodes > 1 {
+		return max(int64(float64(t.weight)*e.part()), 1)
 	}
 	return int64(t.weight)
 }

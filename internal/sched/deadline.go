@@ -27,17 +27,13 @@ const (
 	// mostLook is the longest time between two looks at a deadline, lookPart the part of the time
 	// left after which it is looked at again, as its inverse, and firstLooks how many come as fast as they can.
 	mostLook, lookPart, firstLooks = int64(5e9), 64, 8
-	// surelyLate is for how long a plan has to say that a deadline cannot be met before anybody is told.
-	surelyLate = int64(500e6)
+	// surelyLate is for how long plans have to say that a deadline cannot be met before anybody is
+	// told, and surelyBeside the same where other nodes have work: they have to hear of each other first.
+	surelyLate, surelyBeside = int64(500e6), int64(2e9)
 	// returns is how much room there has to be for one that was given up, before it is taken up again.
 	returns = 1.1
 	// mostLooked bounds how many urgent entries are asked whether they have a task.
 	mostLooked = 64
-	// rateMemory is how far back the rate of a flow looks, and sureRate for how long it
-	// was measured before it counts for more than what the limit gives: so many times what a task
-	// takes, if that is more.
-	rateMemory, sureRate       = int64(10e9), int64(5e9)
-	rateMemoryTasks, sureTasks = 8, 4
 )
 
 // pledge is the deadline of a group.
@@ -75,9 +71,11 @@ type agenda struct {
 	picks   int    // by urgency, since one that went by the usual order
 	planned int64
 
-	rate   float64 // items per second, while it had something to run
+	need   Need    // for those that can be met
+	rate   float64 // items per second, while it had something to run, of all nodes if its tenant had as much of each
 	wanted int64   // for how long that was, since the last plan
 	since  int64   // since when it has something to run; 0: it has nothing
+	share  float64 // by the limit, since it is measured
 	sure   int64   // for how long the rate was measured
 	taken  int64   // flow.taken at the last plan
 }
@@ -108,6 +106,7 @@ func (f *flow) pledged(e *Entry) {
 	}
 	if f.agenda == nil {
 		f.agenda = &agenda{planned: math.MinInt64 / 2, taken: f.taken}
+		f.tier.r.pledged[f] = true
 	}
 	a := f.agenda
 	i, _ := slices.BinarySearchFunc(a.entries, e, dueBefore)
@@ -128,6 +127,7 @@ func (f *flow) unpledged(e *Entry) {
 	a.urgent = slices.DeleteFunc(a.urgent, func(o *Entry) bool { return o == e })
 	if len(a.entries) == 0 {
 		f.agenda = nil
+		delete(f.tier.r.pledged, f)
 	}
 }
 
@@ -152,8 +152,12 @@ func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
 	}
 	now = q.at(now)
 	p.take(r)
+	sure := surelyLate
 	for e := g.first; e != nil; e = e.next {
 		q.plan(now, e.flow)
+		if e.Resource().beside != [Tiers]int64{} {
+			sure = surelyBeside
+		}
 	}
 	switch {
 	case p.over == 0:
@@ -161,7 +165,7 @@ func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
 	case p.since == 0:
 		p.since = now
 	}
-	o := Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= surelyLate}
+	o := Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= sure}
 	every := min(max((p.at-now)/lookPart, planEvery), mostLook)
 	if p.looks++; p.looks < firstLooks || p.since != 0 && !o.Late {
 		every = planEvery
@@ -189,7 +193,7 @@ func (q *Queue) plan(now int64, f *flow) {
 		return
 	}
 	q.measure(now, f)
-	least, most := f.rates()
+	even, best := f.rates()
 	a.kept = a.kept[:0]
 	sum := 0.0
 	for _, e := range a.entries {
@@ -202,21 +206,21 @@ func (q *Queue) plan(now int64, f *flow) {
 			continue
 		}
 		a.kept.Push(duty{e, left})
-		for sum += left; len(a.kept) > 0 && sum > most*promised*time; { // a sum of fractions may leave something of nothing
+		for sum += left; len(a.kept) > 0 && sum > best*promised*time; { // a sum of fractions may leave something of nothing
 			d := a.kept.Pop()
 			d.e.setOver(true)
 			sum -= d.left
 		}
 	}
 	clear(a.kept)
-	q.hurry(now, f, least)
+	q.hurry(now, f, even)
 }
 
 // hurry lists the entries of f that go before others: those that are due by a time up
 // to which nearly all is needed that f gets.
 func (q *Queue) hurry(now int64, f *flow, rate float64) {
 	a := f.agenda
-	sum, last := 0.0, -1
+	sum, need, last := 0.0, 0.0, -1
 	for i, e := range a.entries {
 		left, time := e.due(now)
 		if left == 0 || e.over {
@@ -227,10 +231,12 @@ func (q *Queue) hurry(now int64, f *flow, rate float64) {
 		if e.urgent {
 			from = relaxedFrom
 		}
+		need = max(need, sum/promised/max(time-lastMoment, time/2))
 		if sum > from*rate*promised*(time-lastMoment) {
 			last = i
 		}
 	}
+	a.need = Need{int64(math.Ceil(1000 * need)), last >= 0}
 	clear(a.urgent)
 	a.urgent = a.urgent[:0]
 	for i, e := range a.entries {
@@ -278,38 +284,6 @@ func count(mark *bool, is bool, n *int32) {
 			*n += 2
 		}
 	}
-}
-
-// measure learns how fast f gets on while it has something to run. A time in which its
-// downstream could not be called does not count.
-func (q *Queue) measure(now int64, f *flow) {
-	a, r := f.agenda, f.tier.r
-	f.wants(now, false)
-	f.wants(now, f.state != flowIdle)
-	took, items := a.wanted, f.taken-a.taken
-	a.planned, a.wanted, a.taken = now, 0, f.taken
-	down := (r.state == resourceSleeping || r.state == resourceWaiting) && (r.cause == CauseClosed || r.cause == CauseCircuit)
-	if took <= 0 || down || r.closed > now || f.shut(now) || f.tenant.paused {
-		return
-	}
-	a.sure += took
-	memory := min(max(rateMemory, rateMemoryTasks*r.Service()), a.sure)
-	a.rate += (float64(items)/(float64(took)*1e-9) - a.rate) * min(1, float64(took)/float64(memory))
-}
-
-// rates returns how many items per second f gets at least, and at most. Until it was
-// measured for a while that is its share of the limit, or anything.
-func (f *flow) rates() (least, most float64) {
-	a, r := f.agenda, f.tier.r
-	switch {
-	case a.sure >= max(sureRate, sureTasks*r.Service()) && (r.Service() > 0 || f.taken == 0):
-		return a.rate, a.rate
-	case r.rate == 0:
-		return a.rate, math.Inf(1)
-	case !f.counted():
-		return a.rate, r.rate
-	}
-	return a.rate, max(a.rate, r.rate*r.portion(f))
 }
 
 // urgentOf returns the entry of f that goes before others, the earliest deadline first; nil:

@@ -89,19 +89,31 @@ func TestADeadlineThatIsFarOffDoesNotGoFirst(t *testing.T) {
 	}
 }
 
-func TestADeadlineGainsNothingFromOtherTenants(t *testing.T) {
-	s := newSim(t, Options{})
-	r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 1000})
-	plain := s.add(job{tenant: "plain", tier: 2, r: r, items: 1e6, chunk: 10})
-	var sly []*job
-	for i := range int64(10) {
-		sly = append(sly, s.add(job{tenant: "sly", tier: 2, r: r, items: 3000, chunk: 10, due: s.now + (2+3*i)*sec}))
+// With deadlines and without, the bulk actions of other tenants end at the same time, but for a task.
+func TestDeadlinesDoNotMoveTheEndOfOtherTenants(t *testing.T) {
+	play := func(due int64) (ends []int64) {
+		s := newSim(t, Options{})
+		begin := s.now
+		r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 1000})
+		var others, sly []*job
+		for i := range int64(3) {
+			others = append(others, s.add(job{tenant: fmt.Sprint("other", i), tier: 2, r: r, items: 4000 + 1500*i, chunk: 10}))
+		}
+		s.add(job{tenant: "sly", tier: 2, r: r, items: 1e6, chunk: 10})
+		for i := range int64(10) {
+			sly = append(sly, s.add(job{tenant: "sly", tier: 2, r: r, items: 900, chunk: 10, due: due * (begin + (4+4*i)*sec)}))
+		}
+		s.runUntil(begin+40*sec, append(sly, others...)...)
+		for _, j := range others {
+			ends = append(ends, j.ended-begin)
+		}
+		return ends
 	}
-	s.add(job{tenant: "sly", tier: 2, r: r, items: 1e6, chunk: 10})
-	begin := plain.served
-	s.runUntil(s.now+30*sec, sly...)
-	if got := plain.served - begin; got < 14_900 || got > 15_300 {
-		t.Errorf("a tenant beside one with deadlines got %d of 30,000 items, want half", got)
+	with, without := play(1), play(0)
+	for i := range with {
+		if apart := max(with[i]-without[i], without[i]-with[i]); apart > sec*10/250 || with[i] < 0 {
+			t.Errorf("other tenant %d ends after %d ns beside deadlines and after %d ns without: more than a task apart", i, with[i], without[i])
+		}
 	}
 }
 

@@ -56,12 +56,13 @@ type Resource struct {
 	earns      [2]float64
 	shares     [2]float64
 	refilled   int64
-	active     int            // flows in the tree
-	weight     int64          // of the flows in the tree
-	part       float64        // of the weight of all nodes' tenants, what is due to them
-	beside     [Tiers]int64   // the weight of the tenants of other nodes
-	copies     map[string]int // tenants that are there too, and on how many nodes
-	backlog    int64          // items of the flows in the tree
+	active     int                  // flows in the tree
+	weight     int64                // of the flows in the tree
+	part       float64              // of the weight of all nodes' tenants, what is due to them
+	beside     [Tiers]int64         // the weight of the tenants of other nodes
+	copies     map[string]Elsewhere // tenants that are there too
+	pledged    map[*flow]bool       // that have deadlines
+	backlog    int64                // items of the flows in the tree
 	inFlight   int
 	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
 	slotWeight int64
@@ -92,6 +93,7 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 		closed:  math.MinInt64,
 		workers: -1,
 		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
+		pledged: map[*flow]bool{},
 	}
 	if r.gate == nil {
 		r.own = limit.NewGate(limit.GateConfig{Rate: c.Rate, Concurrency: c.Concurrency})
