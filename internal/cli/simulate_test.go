@@ -77,3 +77,13 @@ func TestWhatWasWaitedForNamesAtMostThree(t *testing.T) {
 		t.Errorf("hardly anything: %q, want nothing", got)
 	}
 }
+
+func TestWhatIsLeftAtADeadlineIsSaid(t *testing.T) {
+	k := model.KindResult{Count: 1, Items: 5000, Done: 3000, Cancelled: 2000, Finish: 30e9, TookP50: 30e9, Each: []model.BulkResult{{}}}
+	if got := doneText(k); got != "after 30s, 2,000 left at the deadline" {
+		t.Errorf("doneText = %q", got)
+	}
+	if got := ending(model.Result{End: 60e9, Kinds: []model.KindResult{k, {Items: 10, Done: 3}}}); !strings.Contains(got, "7 items are not finished") {
+		t.Errorf("ending = %q: what was cancelled is not open", got)
+	}
+}
