@@ -16,6 +16,8 @@ type control struct {
 	windows  flow.Windows
 	latency  *flow.Latency
 	breaker  *flow.Breaker
+	parallel flow.Parallel
+	closure  flow.Closure
 	rule     flow.RateRule
 	ruleName string
 	rate     flow.RateState
@@ -35,7 +37,9 @@ func newControl(concurrency int, latency, breaker uint64) *control {
 }
 
 // troubled reports whether the downstream is being left alone.
-func (c *control) troubled() bool { return c.breaker.State().Phase != flow.Closed || c.blocked != 0 }
+func (c *control) troubled() bool {
+	return c.breaker.State().Phase != flow.Closed || c.blocked != 0 || c.closure.Closed()
+}
 
 // freely reports whether tasks start without asking the breaker.
 func (c *control) freely() bool {
@@ -74,7 +78,11 @@ func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
 	if x.After > 0 {
 		until = now + int64(x.After)
 	}
-	c.windows.Ended(now, sent, items, x.Refused, until)
+	if x.Silent {
+		c.windows.Ended(now, sent, items, 0, 0)
+	} else {
+		r.refused(now, sent, items, x.Refused, until)
+	}
 	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
 		c.latency.Ended(now, x.Service, r.gate.InFlight())
 	}
@@ -90,6 +98,23 @@ func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
 		r.wake()
 	}
 	return !c.freely()
+}
+
+// refused takes into account how many of a task's items were refused.
+func (r *Resource) refused(now, sent int64, items, refused int, until int64) {
+	c := r.control
+	all, was := refused == items, c.closure.Opens()
+	closed := c.closure.Ended(now, sent, all, until)
+	if closed || c.closure.Opens() != was {
+		r.wake()
+	}
+	if probe := c.parallel.Ended(now, sent, r.gate.InFlight()-1, all && !closed); closed || probe {
+		refused, until = 0, 0 // which is not about the rate
+	}
+	c.windows.Ended(now, sent, items, refused, until)
+	if r.bear(now) {
+		r.wake()
+	}
 }
 
 // SwitchOff ends flow control of a resource.
@@ -148,7 +173,16 @@ func (n *Node) Steer(now int64) (changes []Change) {
 
 func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 	cfg := flow.RateConfig{Rate: limit}
-	c.rate = c.rule(now, seen, c.rate, cfg)
+	changed, found := c.parallel.Look(now, c.rate.CutAt(), c.rate.Base)
+	if found {
+		c.rate = flow.Ask(now, c.rate, cfg)
+	}
+	if changed || c.parallel.Trial() { // what was sent is not about the rate
+		c.windows = flow.Windows{}
+		c.rate = c.rule(now, nil, c.rate.Skip(int64(flow.Window)), cfg)
+	} else {
+		c.rate = c.rule(now, seen, c.rate, cfg)
+	}
 	if c.breaker.Reopened() {
 		c.rate = flow.Restart(now, c.rate, cfg)
 	}
@@ -170,11 +204,7 @@ func (r *Resource) apply(now int64) {
 		pace = c.rate.Rate
 	}
 	changed := r.gate.SetPace(now, pace)
-	if n := c.latency.Bound(now); n != c.bearable {
-		c.bearable = n
-		r.gate.SetBearable(n)
-		changed = true
-	}
+	changed = r.bear(now) || changed
 	if c.blocked != 0 {
 		r.gate.CloseUntil(c.blocked)
 	}
@@ -183,15 +213,31 @@ func (r *Resource) apply(now int64) {
 	}
 }
 
+// bear bounds the tasks in flight to what the downstream was found to bear. It reports
+// whether that is a change.
+func (r *Resource) bear(now int64) (changed bool) {
+	c := r.control
+	n := c.latency.Bound(now)
+	if k := c.parallel.Bound(); k > 0 && (n == 0 || k < n) {
+		n = k
+	}
+	if n == c.bearable {
+		return false
+	}
+	c.bearable = n
+	r.gate.SetBearable(n)
+	return true
+}
+
 // holds is in which ways a resource is held down. That a bound moves while it
 // holds is not worth telling.
 type holds struct {
-	circuit                  flow.Phase
-	blocked, paced, bearable bool
+	circuit                          flow.Phase
+	blocked, closed, paced, bearable bool
 }
 
 func (c *control) holds() holds {
-	return holds{c.circuit(), c.blocked != 0, c.rate.Limited, c.bearable != 0}
+	return holds{c.circuit(), c.blocked != 0, c.closure.Closed(), c.rate.Limited, c.bearable != 0}
 }
 
 // circuit is the breaker's phase as people are shown it. Where the setup is wrong,
@@ -216,6 +262,10 @@ func (c *control) text() string {
 		return "half-open: calls fail with " + c.failing + ", which only a change of the setup mends; one is made every few seconds."
 	case c.blocked != 0:
 		return "the downstream asked to be left alone until " + time.Unix(0, c.blocked).UTC().Format(time.TimeOnly) + "."
+	case c.closure.Closed():
+		return c.closure.Text()
+	case c.parallel.Bound() > 0:
+		return c.parallel.Text()
 	case c.rate.Limited:
 		return c.rate.Text
 	case c.bearable != 0:
@@ -247,7 +297,7 @@ func (r *Resource) State(now int64) State {
 	}
 	phase := c.circuit()
 	return State{
-		Circuit: phase, Closed: phase == flow.Open || c.blocked > now, Strained: c.rate.Limited || c.bearable != 0 || phase != flow.Closed,
+		Circuit: phase, Closed: phase == flow.Open || c.blocked > now || c.closure.Closed(), Strained: c.rate.Limited || c.bearable != 0 || phase != flow.Closed,
 		Limited: c.rate.Limited, Rate: c.rate.Rate, Bearable: c.bearable,
 	}
 }

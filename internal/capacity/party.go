@@ -71,13 +71,6 @@ func (p *Party) Size(r *Resource) limit.Size {
 	return r.size()
 }
 
-// CloseUntil lets nothing start on a resource before a time.
-func (p *Party) CloseUntil(now int64, r *Resource, until int64) {
-	p.node.lock.Lock()
-	defer p.node.lock.Unlock()
-	p.queue.CloseUntil(now, r.entry, until)
-}
-
 // Observe returns what p had to do on a resource since it last asked.
 func (p *Party) Observe(now int64, r *Resource) sched.Load {
 	p.node.lock.Lock()

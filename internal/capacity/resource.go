@@ -71,6 +71,8 @@ func (r *Resource) Take(now int64, cost int) (int64, bool) {
 	at, ok := r.gate.Take(now, cost)
 	if ok && r.control != nil {
 		r.control.windows.Sent(now, cost)
+		r.control.closure.Sent(now)
+		r.control.parallel.Sent(now, r.gate.InFlight())
 	}
 	return at, ok
 }
@@ -83,10 +85,17 @@ func (r *Resource) Fits(now int64, cost, least int) (n int, at int64) {
 // Late implements sched.Gate.
 func (r *Resource) Late(taken, now int64, cost int) { r.gate.Late(taken, now, cost) }
 
-// held asks the breaker before a task starts.
+// held asks before a task starts whether the downstream is closed, and the breaker.
 func (r *Resource) held(now int64, cost int) (at int64, held bool) {
 	c := r.control
-	if c == nil || c.freely() {
+	if c == nil {
+		return 0, false
+	}
+	if at := c.closure.Ready(now, r.gate.InFlight()); at > now {
+		r.gate.Refuse(now, cost, limit.CauseClosed)
+		return at, true
+	}
+	if c.freely() {
 		return 0, false
 	}
 	ok, at := c.breaker.Allow(now, r.gate.InFlight())

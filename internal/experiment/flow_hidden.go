@@ -1,15 +1,18 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/capacity"
 	"github.com/weirhq/weir/internal/flow"
-	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/partition"
 )
 
 // hiddenLimits are limits of a downstream that nobody has told: each may refuse.
@@ -25,26 +28,16 @@ type hiddenLimits struct {
 // wayMean is how long a message takes on average.
 const wayMean = 2 * time.Millisecond
 
-// stranger is a downstream with hidden limits, and a node with endless work: the real
-// limiter, the real windows and the real rule.
+// stranger is a downstream with hidden limits, and nodes with endless work: real
+// partitions with the real queue, limits and flow control.
 type stranger struct {
 	hiddenLimits
-	workers int
-	config  flow.RateConfig
-	rule    flow.RateRule
-	span    time.Duration
+	setup
+	span time.Duration
 
-	rng     *rand.Rand
-	lim     *limit.Limiter
-	windows flow.Windows
-	crowd   flow.Parallel
-	closure flow.Closure
-	state   flow.RateState
-	now     time.Duration
-	events  heap.Heap[call]
-	number  int
-	flying  int
-	waits   bool
+	rng  *rand.Rand
+	each []*node
+	now  time.Duration
 
 	tokens   float64
 	filled   time.Duration
@@ -57,90 +50,80 @@ type stranger struct {
 	chance   int // refused at random
 }
 
+// setup is what stands before a downstream.
+type setup struct {
+	nodes, partitions int           // partitions of each node
+	workers           int           // slots of each node
+	rate              float64       // configured for all nodes; 0: none
+	after             time.Duration // what refusals say to wait; 0: nothing
+}
+
 // settledAfter is when counting begins: until then limits are being found.
 const settledAfter = 10 * time.Second
 
-func newStranger(h hiddenLimits, workers int, rate float64, rule flow.RateRule, seed uint64) *stranger {
+func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, workers: workers, config: flow.RateConfig{Rate: rate}, rule: rule, span: 2 * time.Minute,
-		rng: rand.New(rand.NewPCG(seed, 17)), lim: limit.New(limit.Config{Rate: rate}), tokens: h.burst,
+		hiddenLimits: h, setup: u, span: 2 * time.Minute, rng: rand.New(rand.NewPCG(seed, 17)), tokens: h.burst,
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
 	}
+	call := step("call", u.rate/float64(u.nodes))
+	call.BatchSize = 1
+	for i := range u.nodes {
+		n := newNodeOf(capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
+		n.call = func(_ *partition.Task, end func(partition.Result)) { w.send(n, end) }
+		n.at(n.now+w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
+		w.each = append(w.each, n)
+		for p := range u.partitions {
+			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p), Items: endless / int64(u.partitions)})
+		}
+	}
 	return w
 }
 
-func (w *stranger) unix() int64 { return flowStart + int64(w.now) }
-
-func (w *stranger) after(d time.Duration, do func()) {
-	w.number++
-	w.events.Push(call{w.now + d, w.number, do})
-}
-
 func (w *stranger) run() {
-	w.lim.Busy(w.unix())
-	w.after(0, w.dispatch)
-	w.after(time.Duration(w.rng.Int64N(int64(flow.Window))), w.control)
-	for len(w.events) > 0 && w.events[0].at < w.span {
-		c := w.events.Pop()
-		w.now = c.at
-		c.do()
-	}
-}
-
-func (w *stranger) dispatch() {
-	for w.flying < w.workers {
-		if at := w.lim.Ready(w.unix(), 1); at > w.unix() {
-			w.wake(min(time.Duration(at-w.unix())+time.Duration(w.rng.Int64N(int64(100*time.Microsecond))), flow.Window))
+	for {
+		first := slices.MinFunc(w.each, func(a, b *node) int { return cmp.Compare(a.next(), b.next()) })
+		if w.now = time.Duration(first.next() - epoch); w.now >= w.span {
 			return
 		}
-		if ok, at := w.closure.Allow(w.unix(), w.flying); !ok {
-			if at != flow.Never {
-				w.wake(min(time.Duration(at-w.unix()), flow.Window))
-			}
+		first.step()
+	}
+}
+
+func (w *stranger) steer(n *node) {
+	n.can.Steer(n.now)
+	n.settle()
+	n.at(n.now+int64(flow.Window), func() { w.steer(n) })
+}
+
+func (w *stranger) way() int64 { return int64(wayMean)/2 + w.rng.Int64N(int64(wayMean)) }
+
+// send is one call from its beginning to its end.
+func (w *stranger) send(n *node, end func(partition.Result)) {
+	w.count(&w.sent)
+	n.at(n.now+w.way(), func() {
+		switch {
+		case w.rng.Float64() < w.random:
+			w.count(&w.chance)
+		case !w.admits():
+			w.count(&w.provoked)
+		default:
+			w.inside++
+			n.at(n.now+int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
+				w.inside--
+				n.at(n.now+w.way(), func() {
+					w.count(&w.passed)
+					end(partition.Result{})
+				})
+			})
 			return
 		}
-		if !w.crowd.Allow(w.unix(), w.flying) {
-			return // an end will tell, or the next look
-		}
-		w.lim.Take(w.unix(), 1)
-		w.windows.Sent(w.unix(), 1)
-		w.flying++
-		if w.now >= settledAfter {
-			w.sent++
-		}
-		sentAt, beside := w.unix(), w.flying
-		w.after(w.way(), func() { w.arrive(sentAt, beside) })
-	}
-}
-
-func (w *stranger) wake(d time.Duration) {
-	if !w.waits {
-		w.waits = true
-		w.after(d, func() { w.waits = false; w.dispatch() })
-	}
-}
-
-func (w *stranger) way() time.Duration {
-	return wayMean/2 + time.Duration(w.rng.Int64N(int64(wayMean)))
-}
-
-func (w *stranger) arrive(sentAt int64, beside int) {
-	switch {
-	case w.rng.Float64() < w.random:
-		w.count(&w.chance)
-	case !w.admits():
-		w.count(&w.provoked)
-	default:
-		w.inside++
-		w.after(w.takes/2+time.Duration(w.rng.Int64N(int64(w.takes))), func() {
-			w.inside--
-			w.after(w.way(), func() { w.end(sentAt, beside, false) })
+		n.at(n.now+w.way(), func() {
+			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true, After: w.after}})
 		})
-		return
-	}
-	w.after(w.way(), func() { w.end(sentAt, beside, true) })
+	})
 }
 
 func (w *stranger) count(n *int) {
@@ -154,10 +137,10 @@ func (w *stranger) admits() bool {
 	if no := w.now / time.Minute; no != w.minute {
 		w.minute, w.passes = no, 0
 	}
-	w.tokens = min(w.tokens+w.rate*(w.now-w.filled).Seconds(), w.burst)
+	w.tokens = min(w.tokens+w.hiddenLimits.rate*(w.now-w.filled).Seconds(), w.burst)
 	w.filled = w.now
 	switch {
-	case w.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
+	case w.hiddenLimits.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
 	}
 	w.tokens--
@@ -165,52 +148,16 @@ func (w *stranger) admits() bool {
 	return true
 }
 
-func (w *stranger) end(sentAt int64, beside int, refused bool) {
-	n := 0
-	if refused {
-		n = 1
-	} else {
-		w.count(&w.passed)
-	}
-	w.flying--
-	if w.closure.Ended(w.unix(), sentAt, refused, 0) {
-		w.windows = flow.Windows{}
-	} else {
-		w.windows.Ended(w.unix(), sentAt, 1, n, 0)
-		w.crowd.Ended(w.unix(), sentAt, beside, refused)
-	}
-	w.dispatch()
-}
-
-func (w *stranger) control() {
-	seen := w.windows.Settled(w.unix(), nil)
-	was := w.state
-	w.state = w.rule(w.unix(), seen, was, w.config)
-	switch {
-	case w.crowd.Found():
-		w.state = flow.Ask(w.unix(), w.state, w.config)
-	case w.state.Reason == flow.Cut && (!was.Limited || w.state.Rate < 0.75*was.Rate):
-		w.crowd.Forget()
-	}
-	pace := 0.0
-	if w.state.Limited {
-		pace = w.state.Rate
-	}
-	w.lim.SetPace(w.unix(), pace)
-	w.wake(0)
-	w.after(flow.Window, w.control)
-}
-
 // possible is how many calls a second the limits let through.
 func (w *stranger) possible() float64 {
 	round := (w.takes + 2*wayMean).Seconds()
 	turn := (1-w.random)*round + w.random*2*wayMean.Seconds() // of a worker
-	best := (1 - w.random) * float64(w.workers) / turn
-	if w.config.Rate > 0 {
-		best = min(best, (1-w.random)*w.config.Rate)
+	best := (1 - w.random) * float64(w.workers*w.nodes) / turn
+	if w.setup.rate > 0 {
+		best = min(best, (1-w.random)*w.setup.rate)
 	}
-	if w.rate > 0 {
-		best = min(best, w.rate)
+	if w.hiddenLimits.rate > 0 {
+		best = min(best, w.hiddenLimits.rate)
 	}
 	if w.atOnce > 0 {
 		best = min(best, (1-w.random)*float64(w.atOnce)/turn)
@@ -223,7 +170,7 @@ func (w *stranger) possible() float64 {
 func (w *stranger) shares() (used, refused float64) {
 	could := w.possible() * (w.span - settledAfter).Seconds()
 	if w.quota > 0 {
-		could = 2 * float64(w.quota) // the first is used up in the first seconds
+		could = min(could, 2*float64(w.quota)) // the first is used up in the first seconds
 	}
 	return 100 * float64(w.passed) / could, 100 * float64(w.provoked) / float64(max(w.sent, 1))
 }
@@ -249,67 +196,98 @@ func (h hiddenLimits) String() string {
 // strange is a setting with hidden limits, and what is known to hold where the target is missed.
 type strange struct {
 	hiddenLimits
-	workers int
-	rate    float64 // configured, more than the limits allow
 	why     string
 	used    float64
 	refused float64
 }
 
 const (
-	sparse   = "a few refusals a second have to add up before they tell the number in flight"
-	together = "two limits so close together take turns in being found"
 	hides    = "what a limit refuses has to stand out from what is refused at random"
-	blamed   = "now and then the number in flight is blamed first, and found innocent within seconds"
-	saved    = "a whole second that was saved up hides for as long that the rate is too high"
+	together = "two limits so close together take turns in being found"
+	unseen   = "each node sees only its own refusals: while one makes room the others take it"
+	reopens  = "calls in flight when a quota ends are refused, and single ones find out when the next begins"
 )
 
 func strangers() (all []strange) {
 	const ms = time.Millisecond
 	for _, share := range []float64{0.01, 0.05, 0.1, 0.2, 0.3} {
-		all = append(all, strange{hiddenLimits: hiddenLimits{random: share, takes: 30 * ms}, workers: 64, rate: 1000})
+		all = append(all, strange{hiddenLimits: hiddenLimits{random: share, takes: 30 * ms}})
 	}
-	all = append(all, strange{
-		hiddenLimits: hiddenLimits{quota: 10_000, takes: 30 * ms}, workers: 40, rate: 1000,
-		why: "single calls find out when the next minute begins", used: 90, refused: 0.8,
-	})
-	for _, rate := range []float64{0, 1000} {
+	for _, takes := range []time.Duration{30 * ms, 200 * ms} {
 		all = append(
 			all,
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: blamed, used: 90, refused: 1.5},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 2, takes: 30 * ms}, workers: 16, rate: rate, why: blamed, used: 85, refused: 1.5},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 200, takes: 30 * ms}, workers: 64, rate: rate, why: saved, used: 90, refused: 2.5},
-			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 30 * ms}, workers: 16, rate: rate},
-			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate},
-			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: 200 * ms}, workers: 64, rate: rate, why: sparse, used: 60, refused: 3},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate, why: together, used: 85, refused: 2},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: 60 * ms}, workers: 64, rate: rate, why: together, used: 90, refused: 1.5},
-			strange{hiddenLimits: hiddenLimits{random: 0.05, atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate, why: hides, used: 88, refused: 1},
-			strange{hiddenLimits: hiddenLimits{random: 0.2, atOnce: 8, takes: 30 * ms}, workers: 64, rate: rate, why: hides, used: 80, refused: 1.5},
-			strange{hiddenLimits: hiddenLimits{random: 0.05, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 90, refused: 8},
-			strange{hiddenLimits: hiddenLimits{random: 0.2, rate: 200, burst: 20, takes: 30 * ms}, workers: 16, rate: rate, why: hides, used: 80, refused: 12},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, takes: takes}},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 2, takes: takes}},
+			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 200, takes: takes}},
+			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: takes}},
+			strange{hiddenLimits{quota: 10_000, takes: takes}, reopens, 90, 2},
+			strange{hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: takes}, together, 80, 2},
+			strange{hiddenLimits{rate: 200, burst: 20, quota: 10_000, takes: takes}, reopens, 85, 2},
+			strange{hiddenLimits{atOnce: 8, quota: 10_000, takes: takes}, reopens, 85, 2},
+			strange{hiddenLimits{random: 0.05, rate: 200, burst: 20, takes: takes}, hides, 80, 20},
+			strange{hiddenLimits{random: 0.05, atOnce: 8, takes: takes}, hides, 80, 20},
+			strange{hiddenLimits{random: 0.05, quota: 10_000, takes: takes}, reopens, 80, 3},
+			strange{hiddenLimits{random: 0.2, rate: 200, burst: 20, takes: takes}, hides, 70, 30},
+			strange{hiddenLimits{random: 0.2, atOnce: 8, takes: takes}, hides, 70, 30},
 		)
 	}
 	return all
 }
 
+// setups are one partition and no rate, the default number of partitions and a rate that is far too high,
+// and three nodes.
+func setups() []setup {
+	return []setup{
+		{nodes: 1, partitions: 1, workers: 64},
+		{nodes: 1, partitions: 8, workers: 64, rate: 1000},
+		{nodes: 3, partitions: 3, workers: 64},
+	}
+}
+
 // lines are the worst of several runs.
-func (x strange) lines(seeds uint64) []Line {
+func (x strange) lines(u setup, seeds uint64) []Line {
 	used, refused := math.Inf(1), 0.0
 	for seed := range seeds {
-		w := newStranger(x.hiddenLimits, x.workers, x.rate, flow.Estimate, 1701+seed)
+		w := newStranger(x.hiddenLimits, u, 1701+seed)
 		w.run()
-		u, r := w.shares()
-		used, refused = min(used, u), max(refused, r)
+		a, b := w.shares()
+		used, refused = min(used, a), max(refused, b)
 	}
-	what := fmt.Sprintf("hidden %v, calls of %v, %d workers, ", x.hiddenLimits, x.takes, x.workers)
-	if x.rate == 0 {
-		what += "no rate configured, worst: "
-	} else {
-		what += fmt.Sprintf("%g/s configured, worst: ", x.rate)
+	what := fmt.Sprintf("hidden %v, calls of %v, ", x.hiddenLimits, x.takes)
+	switch {
+	case u.nodes > 1:
+		what += fmt.Sprintf("%d nodes, ", u.nodes)
+	case u.rate > 0:
+		what += fmt.Sprintf("%d partitions, %g/s configured, ", u.partitions, u.rate)
+	default:
+		what += "one partition, no rate configured, "
 	}
-	return []Line{
+	l := []Line{
 		{Target: 15, What: what + "used", Got: used, Want: 95, AtLeast: true, Unit: " %", Missed: x.why, Holds: x.used},
 		{Target: 15, What: what + "refused by a limit", Got: refused, Want: 0.5, Unit: " %", Missed: x.why, Holds: x.refused},
 	}
+	if u.nodes > 1 && (x.atOnce > 0 || x.hiddenLimits.rate > 0 || x.quota > 0) {
+		for i := range l {
+			l[i].Missed = unseen
+		}
+		l[0].Holds, l[1].Holds = 40, 75
+	}
+	return l
+}
+
+// hiddenLines are all of them, or a few with one seed.
+func hiddenLines(size Size) (lines []Line) {
+	seeds := uint64(10)
+	for i, x := range strangers() {
+		for _, u := range setups() {
+			if size == Small {
+				seeds = 1
+				if u.partitions != 8 || i%3 != 0 || i > 9 {
+					continue
+				}
+			}
+			lines = append(lines, x.lines(u, seeds)...)
+		}
+	}
+	return lines
 }

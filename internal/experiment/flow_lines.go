@@ -26,9 +26,7 @@ func E14(size Size) []Line {
 	lines = append(lines, late(seeds)...)
 	lines = append(lines, short(seeds), unrelated(0.01, seeds), unrelated(0.003, seeds))
 	lines = append(lines, atRandom(seeds)...)
-	for _, x := range strangers() {
-		lines = append(lines, x.lines(seeds)...)
-	}
+	lines = append(lines, hiddenLines(size)...)
 	lines = append(lines, withTimes(seeds)...)
 	lines = append(lines, shutOut(seeds)...)
 	for _, ill := range sicknesses() {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,8 +33,9 @@ type node struct {
 	good   []weir.Outcome
 	ended  map[weir.BulkID]weir.Progress
 
-	service func(*partition.Task) int64              // how long a task takes
-	answer  func(*partition.Task, *partition.Result) // changes what was a success
+	call    func(*partition.Task, func(partition.Result)) // makes a call; nil: it takes service, and gets answer
+	service func(*partition.Task) int64                   // how long a task takes
+	answer  func(*partition.Task, *partition.Result)      // changes what was a success
 	onStart func(part int, t *partition.Task)
 	onEnd   func(*partition.Task) // a task has ended, with whatever result
 }
@@ -56,14 +56,18 @@ type event struct {
 // Before implements heap.Ordered.
 func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-// newNode makes a node whose bulk actions all run the given chain.
+// newNode makes a node without flow control whose bulk actions all run the given chain.
 func newNode(partitions int, chain ...weir.Step) *node {
+	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
+}
+
+func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
 	codec, err := block.NewCodec()
 	if err != nil {
 		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
 	}
 	n := &node{
-		now: epoch, can: capacity.New(capacity.Config{Slots: nodeSlots, NoFlow: true}), codec: codec, chain: chain,
+		now: epoch, can: capacity.New(c), codec: codec, chain: chain,
 		meters: map[string]*meter{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
@@ -130,6 +134,11 @@ func (n *node) message(part int) func(body []byte, err error) {
 // advance takes one turn of a partition's loop, and those that it causes.
 func (n *node) advance(i int) {
 	n.turn(i)
+	n.settle()
+}
+
+// settle takes the turns of those for whom something was picked.
+func (n *node) settle() {
 	for n.can.Called() {
 		for _, p := range n.can.Calls(nil) {
 			n.turn(p.Data.(int))
@@ -162,9 +171,12 @@ func (n *node) start(i int, t *partition.Task) {
 	if n.onStart != nil {
 		n.onStart(i, t)
 	}
-	service := n.service(t)
-	n.at(n.now+service, func() {
-		r := partition.Result{Task: t, Outcomes: n.good[:len(t.Items)], Service: service}
+	sent := n.now
+	end := func(r partition.Result) {
+		r.Task, r.Service = t, n.now-sent
+		if r.Failure == nil {
+			r.Outcomes = n.good[:len(t.Items)]
+		}
 		if n.answer != nil {
 			n.answer(t, &r)
 		}
@@ -173,27 +185,41 @@ func (n *node) start(i int, t *partition.Task) {
 		}
 		n.parts[i].m.Result(n.now, &r)
 		n.advance(i)
-	})
+	}
+	if n.call != nil {
+		n.call(t, end)
+		return
+	}
+	n.at(n.now+n.service(t), func() { end(partition.Result{}) })
 }
 
 // run goes on until a time, or until nothing is left to happen.
 func (n *node) run(until int64) {
-	for {
-		due := slices.MinFunc(n.parts, func(a, b *part) int { return cmp.Compare(a.wake, b.wake) })
-		next := due.wake
-		if len(n.events) > 0 {
-			next = min(next, n.events[0].at)
-		}
-		if next == never || next > until {
-			return
-		}
-		n.now = max(n.now, next)
-		if len(n.events) > 0 && n.events[0].at <= n.now {
-			n.events.Pop().do()
-			continue
-		}
-		n.advance(slices.Index(n.parts, due))
+	for next := n.next(); next != never && next <= until; next = n.next() {
+		n.step()
 	}
+}
+
+// next is when something happens.
+func (n *node) next() int64 {
+	next := never
+	for _, p := range n.parts {
+		next = min(next, p.wake)
+	}
+	if len(n.events) > 0 {
+		next = min(next, n.events[0].at)
+	}
+	return max(next, n.now)
+}
+
+// step lets the next thing happen.
+func (n *node) step() {
+	n.now = n.next()
+	if len(n.events) > 0 && n.events[0].at <= n.now {
+		n.events.Pop().do()
+		return
+	}
+	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.now }))
 }
 
 // peaks is the line that every experiment with a rate has.

@@ -15,7 +15,7 @@ const (
 )
 
 // AIMD is the alternative rule: a fifth less when the downstream refuses, a tenth if
-// that was only a few tasks, at most once a second, and otherwise steadily more, a
+// that was only a few tasks, to what was let through if that was most, at most once a second, and otherwise steadily more, a
 // fiftieth of the ceiling a second. Cuts that change nothing are taken back, as
 // [Estimate] does. It is quicker after steps and on downstreams that save nothing up, and
 // is refused more often; below a few tasks a second it grows faster than it learns.
@@ -56,6 +56,9 @@ func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, boo
 		share = max(min(share, fewShare*(1-st.After.share())), deepest)
 	case st.RunTasks.Hits < many && !st.known(now):
 		share = fewShare
+	case c.Rate == 0 && !st.Limited && x.refused() > 1-cutShare/2: // far above, so the ceiling is, too
+		share = max(x.passed/x.span/was, 0.001)
+		st.Top = 4 * share * was
 	}
 	st = st.suspect(now, was)
 	st.Limited, st.Rate = true, st.floor(share*was, c)

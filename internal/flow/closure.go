@@ -1,9 +1,6 @@
 package flow
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 const (
 	// rowSudden refusals in a row close what was seldom refused before, and rowLong for as
@@ -46,30 +43,39 @@ type Closure struct {
 // Closed reports whether the downstream refuses everything.
 func (c *Closure) Closed() bool { return c.closed != 0 }
 
-// Until returns when the next call may start while it is closed.
-func (c *Closure) Until() int64 { return c.askAt }
+// Opens tells how far it is open. When that changes, more may start than before.
+func (c *Closure) Opens() int {
+	if c.closed != 0 {
+		return -1
+	}
+	return c.steps
+}
 
 // Text says in a sentence what is known; empty: it is open.
-func (c *Closure) Text(now int64) string {
+func (c *Closure) Text() string {
 	if c.closed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("everything is refused for %s; the next call is in %s.", seconds(now-c.closed), seconds(max(c.askAt-now, 0)))
+	return "the downstream refuses everything since " + time.Unix(0, c.closed).UTC().Format(time.TimeOnly) + "; single calls find out when it opens again."
 }
 
-// Allow tells whether one more task may start while so many are in flight. If not, at is
-// when to ask again, or [Never] if the end of a task will tell. If it may, it has to be started.
-func (c *Closure) Allow(now int64, inFlight int) (ok bool, at int64) {
+// Ready tells when one more task may start while so many are in flight; [Never]: the end of
+// a task will tell.
+func (c *Closure) Ready(now int64, inFlight int) int64 {
 	switch {
 	case c.closed == 0 && (c.steps >= openSteps || c.steps == 0 || inFlight < 1<<c.steps):
-		return true, now
+		return now
 	case c.closed == 0 || c.asked != 0 && now-c.asked < longestAsk:
-		return false, Never
-	case now < c.askAt:
-		return false, c.askAt
+		return Never
 	}
-	c.asked = now
-	return true, now
+	return max(c.askAt, now)
+}
+
+// Sent notes that a task starts.
+func (c *Closure) Sent(now int64) {
+	if c.closed != 0 {
+		c.asked = now
+	}
 }
 
 // Ended notes that a task ended which was sent at a time. until is when the downstream said
@@ -101,6 +107,9 @@ func (c *Closure) Ended(now, sent int64, refused bool, until int64) (closed bool
 // shut tells whether the refusals in a row mean that it is closed. Where many are refused
 // anyway, a call has to have had the time to pass.
 func (c *Closure) shut(now int64) bool {
+	if c.calls == 0 && c.until > now { // nothing has passed, and it says when to come back
+		return true
+	}
 	before := c.share - float64(c.row-1)/seldomOver // without the row
 	if c.row >= rowSudden && before < seldom && c.calls >= knownBy<<c.wrong {
 		return true

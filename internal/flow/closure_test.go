@@ -19,36 +19,37 @@ func openClosure() (c Closure, now int64) {
 func TestADownstreamThatSuddenlyRefusesAllIsClosed(t *testing.T) {
 	c, now := openClosure()
 	for range rowSudden {
-		if ok, _ := c.Allow(now, 1); !ok {
+		if c.Ready(now, 1) > now {
 			t.Fatal("closed before there was a reason")
 		}
 		c.Ended(now, now, true, 0)
 	}
-	if !c.Closed() || c.Text(now) == "" {
+	if !c.Closed() || c.Text() == "" {
 		t.Fatal("not closed")
 	}
 	c.Ended(now+1, now-tick, false, 0) // sent before
-	if ok, at := c.Allow(now+1, 0); ok || at != now+firstAsk {
-		t.Errorf("the next call: %t at %d, want at %d", ok, at, now+firstAsk)
+	if at := c.Ready(now+1, 0); at != now+firstAsk {
+		t.Errorf("the next call is at %d, want at %d", at, now+firstAsk)
 	}
 	now += firstAsk
-	if ok, _ := c.Allow(now, 0); !ok {
+	if c.Ready(now, 0) > now {
 		t.Fatal("no call asks whether it is still closed")
 	}
-	if ok, at := c.Allow(now, 1); ok || at != Never {
+	c.Sent(now)
+	if at := c.Ready(now, 1); at != Never {
 		t.Error("a second call may start beside the one that asks")
 	}
 	c.Ended(now+tick, now, false, 0)
-	if ok, _ := c.Allow(now+tick, 1); !ok || c.Closed() {
+	if c.Ready(now+tick, 1) > now+tick || c.Closed() {
 		t.Error("not open although the call passed")
 	}
-	if ok, _ := c.Allow(now+tick, 500); ok {
+	if c.Ready(now+tick, 500) <= now+tick {
 		t.Error("everything starts at once after one call passed")
 	}
 	for range openSteps {
 		c.Ended(now+2*tick, now+tick, false, 0)
 	}
-	if ok, _ := c.Allow(now+2*tick, 500); !ok {
+	if c.Ready(now+2*tick, 500) > now+2*tick {
 		t.Error("not wholly open although several calls passed")
 	}
 }
@@ -58,8 +59,9 @@ func TestADownstreamThatAlwaysRefusesIsAskedSeldom(t *testing.T) {
 	calls := 0
 	for now := at0; now < at0+600*second; now += tick {
 		for range 16 {
-			if ok, _ := c.Allow(now, 0); ok {
+			if c.Ready(now, 0) <= now {
 				calls++
+				c.Sent(now)
 				c.Ended(now, now, true, 0)
 			}
 		}
@@ -69,8 +71,9 @@ func TestADownstreamThatAlwaysRefusesIsAskedSeldom(t *testing.T) {
 	}
 	from := calls
 	for now := at0 + 600*second; now < at0+1200*second; now += tick {
-		if ok, _ := c.Allow(now, 0); ok {
+		if c.Ready(now, 0) <= now {
 			calls++
+			c.Sent(now)
 			c.Ended(now, now, true, 0)
 		}
 	}
@@ -85,7 +88,7 @@ func TestATimeToComeBackIsKept(t *testing.T) {
 	for range rowSudden {
 		c.Ended(now, now, true, until)
 	}
-	if ok, at := c.Allow(now+20*second, 0); ok || at != until {
+	if at := c.Ready(now+20*second, 0); at != until {
 		t.Errorf("asks at %d, want %d: the downstream said so", at, until)
 	}
 }

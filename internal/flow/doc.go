@@ -2,9 +2,9 @@
 //
 // Several controllers stand side by side, because a downstream complains in several
 // ways. It refuses: a [RateRule] learns from refusals which rate it lets
-// through; [Estimate] is the default, [AIMD] the alternative. A [Parallel] learns how
-// many calls at once it takes, and a [Closure] notices that it refuses everything for a
-// time. It slows down: a
+// through; [Estimate] is the default, [AIMD] the alternative. What is refused in spite of a
+// cut has a [Parallel] try whether fewer calls at once explain it, and a [Closure] notices
+// that everything is refused for a time. It slows down: a
 // [Latency] bounds the tasks in flight, but only after a trial has shown that
 // fewer in flight get as much done. It fails: a [Breaker] stops calling for a
 // while and comes back with 1, 2, 4 and 8 tasks. What a downstream says itself,

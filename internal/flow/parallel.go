@@ -7,253 +7,265 @@ import (
 )
 
 const (
-	// crowdBins is how many numbers in flight are told apart: each up to crowdExact, and
-	// above that those that differ by a twentieth.
-	crowdExact, crowdBins = 64, 192
-	// halfLife is after how long what was seen counts half, if it is enough.
-	halfLife, halfTasks = int64(10 * time.Second), 2000
+	// crowdSure is the evidence of refusals in spite of a cut that has a bound tried, out of
+	// what was seen for longestLook. While most is refused the rate has not been found.
+	crowdSure, longestLook, saturates = 3.5, int64(20 * time.Second), 0.5
+	// A trial is judged by so many tasks, or by what there was after longestCrowd. If it does not
+	// explain the refusals one less is tried, crowdSteps times.
+	crowdTasks, longestCrowd, crowdSteps = 40, int64(5 * time.Second), 3
+	// explains is how many times fewer refusals there are under a bound that explains them, and
+	// asFast the share of what got through before.
+	explains, asFast = 8, 0.96
 
-	// A bound is set if so many tasks were refused above it, a share that is larger by
-	// crowdShare than below it, and that it explains them is so much more likely.
-	crowdHits, crowdShare, crowdSure = 4, 0.1, 12.0
-	// crowdLow is how many tasks must have been sent below it.
-	crowdLow = 20
+	// One more than the bound is tried soon after it was set, and then seldom.
+	firstProbe, longestProbe = int64(time.Second), int64(20 * time.Second)
+	// A task above a bound that is right is refused with a share of over, at least.
+	over = 0.4
+	// raiseAt, stopAt and backAt are the evidence for a higher bound, against one, and that a
+	// higher one was wrong.
+	raiseAt, stopAt, backAt = -6.0, 1.2, 6.0
 
-	// mostEarly bounds the refusals that are not counted yet.
-	mostEarly = 1024
-
-	// probeEvery is how often one more is tried, the longest twice as often refused.
-	probeEvery, longestProbe = int64(10 * time.Second), int64(40 * time.Second)
-	// After a bound that was wrong, none is looked for during so long, each time longer.
-	firstAgain, longestAgain = int64(30 * time.Second), int64(10 * time.Minute)
-	// A task above the bound is refused with a share of over if the bound is right.
-	// raiseAt and stopAt are the evidence that decides whether it is.
-	over, raiseAt, stopAt = 0.4, -2.4, 1.2
-	// backAt is the evidence that decides about a bound that was raised.
-	backAt = 6.0
+	// A bound that nothing came up to for unusedFor is dropped. After one that explained nothing
+	// none is tried for firstAgain, each time longer.
+	unusedFor                = int64(time.Minute)
+	firstAgain, longestAgain = int64(3 * time.Second), int64(10 * time.Minute)
 )
 
-// Parallel finds out how many tasks at once a downstream takes before it refuses. Refusals
-// that come only with more than a number in flight, at any rate, are a limit of that
-// number: it is the bound from then on. Every ten seconds a single task above it asks
-// whether that still holds; as long as such tasks pass, the bound grows. A bound that
-// was set in error is gone within seconds for that reason.
+// Parallel finds out how many tasks at once a downstream takes before it refuses.
+//
+// When tasks are refused although the rate was cut, it bounds the tasks in flight, on trial, to
+// as many as there were when others were refused. If far fewer are refused then and as much gets
+// through, the bound explains the refusals and stays. If not, one less is tried, a few times, and then
+// there is no bound.
+//
+// A single task above the bound is tried now and then. If many in a row pass the bound grows,
+// and has to prove itself again.
 //
 // The zero value has no bound.
 type Parallel struct {
-	bins   [crowdBins]weight
-	tasks  float64
-	halved int64
-	early  []early
-	takes  float64 // nanoseconds that a task takes which passes
+	bound int // 0: none
+	first int // as it was found
+	wait  int64
 
-	bound   int     // 0: none
-	first   int     // as it was found
-	base    float64 // share that is refused below the bound
-	lean    float64 // evidence about one more: above 0 against it
-	raised  bool    // it was, and is being tried
-	doubt   float64 // evidence about that: above 0 against it
-	probing bool    // one more may be sent
-	out     bool    // one more was sent
-	probeAt int64
-	wait    int64
-	found   bool
+	from  int64  // of what is counted here
+	tasks weight // that were sent
+	crowd int    // tasks that were in flight when others were refused, in all
+	level int    // in flight
+	peak  int
+	cut   int64 // when the rate was last
 
-	again     int64 // how long no other is looked for after one that was wrong
-	notBefore int64
+	trial   bool
+	drained bool // the tasks above the bound on trial have ended
+	back    int  // the bound before the trial
+	before  weight
+	rate    float64 // at which tasks passed before
+	steps   int
+	tried   int64 // since when
+	again   int64 // how long no other is tried after one that explained nothing
+	notTill int64
+
+	usual  weight // what was refused under the bound
+	raised int    // by how many it was, which has to prove itself; 0: it has
+	doubt  float64
+	lean   float64 // evidence about one more: above 0 against it
+	probes bool    // one more may be sent
+	probe  int64   // when one was sent, 0: none is in flight
+	next   int64   // when to probe
+	used   int64   // when the bound was last reached
 }
 
-// Bound returns the most tasks that should be in flight, 0 for no bound.
-func (p *Parallel) Bound() int { return p.bound }
-
-// Found reports, once, that a bound was set or lowered. Cuts of the rate before
-// were for what it explains.
-func (p *Parallel) Found() bool {
-	was := p.found
-	p.found = false
-	return was
+// Bound returns the most tasks that should be in flight now, 0 for no bound.
+func (p *Parallel) Bound() int {
+	if p.bound > 0 && p.probes && p.probe == 0 {
+		return p.bound + 1
+	}
+	return p.bound
 }
+
+// Trial reports whether a bound is on trial: what is sent meanwhile tells nothing of the rate.
+func (p *Parallel) Trial() bool { return p.trial }
 
 // Text says in a sentence what was found; empty: nothing.
 func (p *Parallel) Text() string {
-	if p.bound == 0 {
+	switch {
+	case p.bound == 0:
 		return ""
+	case p.trial:
+		return fmt.Sprintf("%d in flight on trial: %.0f %% were refused with more at once.", p.bound, 100*p.before.share())
 	}
-	return fmt.Sprintf("%d in flight: with more at once the downstream refuses, at any rate.", p.bound)
+	return fmt.Sprintf("%d in flight: the downstream refuses more at once. One more is tried every few seconds.", p.bound)
 }
 
-// Allow tells whether one more task may start while so many are in flight. If it
-// does, the task has to be started.
-func (p *Parallel) Allow(now int64, inFlight int) bool {
+// Sent notes that a task starts, with how many in flight, itself included.
+func (p *Parallel) Sent(now int64, inFlight int) {
+	p.note(now, inFlight)
+	p.tasks.Tasks++
+	if p.bound > 0 && inFlight > p.bound && p.probes && p.probe == 0 {
+		p.probe = now
+	}
+}
+
+// note looks at how many are in flight.
+func (p *Parallel) note(now int64, inFlight int) {
+	p.level = inFlight
+	if p.peak = max(p.peak, inFlight); p.bound > 0 && inFlight >= p.bound {
+		p.used = now
+	}
+}
+
+// Ended notes that a task ended which was sent at a time, and how many are still in flight.
+// It reports whether the task was there to try one more.
+func (p *Parallel) Ended(now, sent int64, inFlight int, refused bool) (probe bool) {
+	p.note(now, inFlight)
+	hit := weight{Tasks: 1}
+	if refused {
+		hit.Hits = 1
+		p.tasks.Hits++
+		p.crowd += inFlight
+	}
 	switch {
-	case p.bound == 0 || inFlight < p.bound:
+	case p.bound == 0 || p.trial:
+	case p.probe != 0 && sent == p.probe:
+		p.probe = 0
+		p.probed(now, hit)
 		return true
-	case inFlight > p.bound || p.out || !p.probing && now < p.probeAt:
+	case p.raised > 0:
+		p.prove(now, hit)
+	default:
+		if p.usual = p.usual.plus(hit); p.usual.Tasks > usualTasks {
+			p.usual = p.usual.times(0.5)
+		}
+	}
+	return false
+}
+
+// base is the share that is refused under the bound, whatever it is.
+func (p *Parallel) base() float64 { return min(max(p.usual.share(), next), over/2) }
+
+// probed takes a task above the bound into account.
+func (p *Parallel) probed(now int64, hit weight) {
+	switch p.lean += hit.speaks(p.base(), over); {
+	case p.lean >= stopAt:
+		p.stop(now)
+	case p.lean <= raiseAt:
+		p.raised = 1 + p.bound/16
+		p.bound += p.raised
+		p.lean, p.doubt, p.probes = 0, 0, false
+		p.wait = firstProbe
+		if p.bound > 2*p.first+2 {
+			p.drop()
+		}
+	}
+}
+
+// stop lets the next probe wait, longer each time.
+func (p *Parallel) stop(now int64) {
+	p.probes, p.lean = false, 0
+	p.next = now + p.wait
+	p.wait = min(2*p.wait, longestProbe)
+}
+
+// prove judges a bound that was raised by what is refused under it.
+func (p *Parallel) prove(now int64, hit weight) {
+	switch p.doubt += hit.speaks(p.base(), 1.5*p.base()+0.1); {
+	case p.doubt <= -backAt:
+		p.raised, p.probes = 0, true
+	case p.doubt >= backAt:
+		p.bound -= p.raised
+		p.raised, p.wait = 0, max(2*p.wait, 8*second)
+		p.stop(now)
+	}
+}
+
+func (p *Parallel) drop() {
+	p.bound, p.first, p.raised, p.probes, p.probe, p.trial = 0, 0, 0, false, 0, false
+}
+
+// Look is to be called every [Window]. cut is when the rate was last cut, 0 if it is not
+// limited, and base the share that is known to be refused for other reasons. It reports that
+// a trial has begun or ended, and whether a bound was found to explain refusals.
+func (p *Parallel) Look(now, cut int64, base float64) (changed, found bool) {
+	if p.trial {
+		return p.judge(now)
+	}
+	if p.bound > 0 {
+		p.maintain(now)
+	}
+	switch share := p.tasks.share(); {
+	case p.bound == 0 && cut == 0, cut > p.cut, now-p.from > longestLook:
+		p.cut = cut
+		p.reset(now)
+	case now < p.notTill || now-p.from < windowNanos || share > saturates:
+	case p.tasks.speaks(base+few, base+10*few) >= crowdSure && share > base+few:
+		p.steps, p.back, p.before, p.rate = 0, p.bound, p.tasks, p.passed(now)
+		changed = p.lower(now)
+		p.reset(now)
+	}
+	return changed, false
+}
+
+// passed is how many tasks a second were not refused.
+func (p *Parallel) passed(now int64) float64 {
+	return (p.tasks.Tasks - p.tasks.Hits) / max(float64(now-p.from)/1e9, 1e-3)
+}
+
+// maintain lets a probe go when it is time to, and drops a bound that is of no account.
+func (p *Parallel) maintain(now int64) {
+	switch {
+	case now-p.used > unusedFor:
+		p.drop()
+	case p.probe != 0 && now-p.probe > unusedFor: // never heard of again
+		p.probe = 0
+	case p.raised == 0 && now >= p.next:
+		p.probes = true
+	}
+}
+
+// lower begins a trial of as many as were in flight when others were refused.
+func (p *Parallel) lower(now int64) bool {
+	k := int(math.Round(float64(p.crowd) / max(p.tasks.Hits, 1)))
+	if p.bound > 0 {
+		k = min(k, p.bound-1)
+	}
+	if k < 1 || k >= p.peak {
 		return false
 	}
-	p.probing, p.out = true, true
+	p.trial, p.drained, p.tried = true, false, now
+	p.bound, p.raised, p.probes, p.probe = k, 0, false, 0
 	return true
 }
 
-// Ended notes that a task ended which was sent at a time, with so many in flight,
-// itself included.
-func (p *Parallel) Ended(now, sent int64, inFlight int, refused bool) {
-	p.age(now)
-	hit := 0.0
-	if refused {
-		hit = 1
-		p.early = append(p.early, early{sent + int64(2*p.takes), binOf(inFlight)})
-	} else {
-		p.takes += (float64(now-sent) - p.takes) / 16
-		p.note(binOf(inFlight), 0)
-	}
+// judge ends a trial as soon as it has shown enough.
+func (p *Parallel) judge(now int64) (changed, found bool) {
 	switch {
-	case p.bound == 0:
-	case inFlight > p.bound:
-		p.probed(now, hit)
-	case inFlight == p.bound && p.raised:
-		p.tried(now, hit)
+	case !p.drained:
+		p.drained = p.level <= p.bound || now-p.tried > longestCrowd
+		p.reset(now)
+		return false, false
+	case (p.tasks.Tasks < crowdTasks || now-p.from < 2*windowNanos) && now-p.tried < longestCrowd:
+		return false, false
 	}
-	p.catchUp(now)
+	explained := p.tasks.speaks(p.before.share()/explains, p.before.share()) < 0 && p.passed(now) >= asFast*p.rate
+	switch {
+	case explained:
+		p.trial, p.first = false, p.bound
+		p.usual, p.wait = p.tasks, firstProbe
+		p.again, p.used = 0, now
+		p.stop(now)
+	case p.steps < crowdSteps && p.passed(now) >= asFast*p.rate && p.lower(now):
+		p.steps++
+		p.reset(now)
+		return false, false
+	default:
+		p.trial, p.bound = false, p.back
+		p.again = min(max(2*p.again, firstAgain), longestAgain)
+		p.notTill = now + p.again
+	}
+	p.reset(now)
+	return true, explained
 }
 
-// early is a refusal that counts at a time. A call that is refused ends sooner than one
-// that passes: counted at once, the latest calls would all seem to be refused.
-type early struct {
-	at  int64
-	bin int
-}
-
-// catchUp counts the refusals whose time has come.
-func (p *Parallel) catchUp(now int64) {
-	n := 0
-	for n < len(p.early) && (p.early[n].at <= now || len(p.early)-n > mostEarly) {
-		p.note(p.early[n].bin, 1)
-		n++
-	}
-	if n > 0 {
-		p.early = p.early[:copy(p.early, p.early[n:])]
-		p.search(now)
-	}
-}
-
-func (p *Parallel) note(bin int, hit float64) {
-	p.tasks++
-	p.bins[bin] = p.bins[bin].plus(weight{1, hit})
-}
-
-// Forget drops what was seen, but no bound: it is to be called when the rate is
-// cut by a quarter or more. What was refused at the higher rate, with more in flight because of it, would
-// look like a limit of the number.
-func (p *Parallel) Forget() { p.bins, p.tasks, p.early = [crowdBins]weight{}, 0, p.early[:0] }
-
-// age lets what was seen count less as time goes by.
-func (p *Parallel) age(now int64) {
-	if now-p.halved < halfLife || p.tasks < halfTasks {
-		return
-	}
-	p.halved = now
-	p.tasks /= 2
-	for i := range p.bins {
-		p.bins[i] = p.bins[i].times(0.5)
-	}
-}
-
-// probed takes a task above the bound into account.
-func (p *Parallel) probed(now int64, hit float64) {
-	p.out = false
-	if !p.probing {
-		return
-	}
-	base := min(max(p.base, next), over/2)
-	switch p.lean += (weight{1, hit}).speaks(base, over); {
-	case p.lean >= stopAt:
-		p.probing, p.lean = false, 0
-		p.wait = min(2*p.wait, longestProbe)
-		p.probeAt = now + p.wait
-	case p.lean <= raiseAt:
-		p.lean = 0
-		p.wait = probeEvery
-		p.raised, p.doubt = true, 0
-		if p.bound++; 2*p.bound > 3*p.first {
-			p.drop(now)
-		}
-	}
-}
-
-// tried takes a task into account that was sent up to a bound that was raised: if these
-// are refused more often than others, it goes back.
-func (p *Parallel) tried(now int64, hit float64) {
-	base := min(max(p.base, next), over)
-	switch p.doubt += (weight{1, hit}).speaks(base, 1.5*base+0.1); {
-	case p.doubt <= -backAt:
-		p.raised = false
-	case p.doubt >= backAt:
-		p.bound, p.raised, p.probing, p.out = p.bound-1, false, false, false
-		p.wait = min(2*p.wait, longestProbe)
-		p.probeAt = now + p.wait
-	}
-}
-
-// drop gives up a bound that was not right, or is not any more.
-func (p *Parallel) drop(now int64) {
-	p.bound, p.raised, p.probing, p.out = 0, false, false, false
-	p.Forget()
-	p.again = min(max(2*p.again, firstAgain), longestAgain)
-	p.notBefore = now + p.again
-}
-
-// search looks for the number in flight that explains the refusals best.
-func (p *Parallel) search(now int64) {
-	var all weight
-	for _, b := range p.bins {
-		all = all.plus(b)
-	}
-	if all.Hits < crowdHits || all.Tasks < crowdLow || now < p.notBefore {
-		return
-	}
-	var low, at weight
-	best, bin := crowdSure, -1
-	for i, b := range p.bins {
-		low = low.plus(b)
-		high := weight{all.Tasks - low.Tasks, all.Hits - low.Hits}
-		if low.Tasks < crowdLow || high.Hits < crowdHits || high.share() < low.share()+crowdShare {
-			continue
-		}
-		if g := low.likely() + high.likely() - all.likely(); g > best {
-			best, bin, at = g, i, low
-		}
-	}
-	if bin < 1 || p.bound > 0 && numberOf(bin) >= p.bound {
-		return
-	}
-	p.bound, p.base, p.found = numberOf(bin), at.share(), true
-	p.first, p.raised = p.bound, false
-	p.probing, p.lean, p.wait = false, 0, probeEvery
-	p.probeAt = now + p.wait
-	p.Forget()
-}
-
-// likely is the logarithm of how likely the tasks are with the share that they show.
-func (w weight) likely() float64 {
-	l := 0.0
-	if s := w.share(); s > 0 && s < 1 {
-		l = w.Hits*math.Log(s) + (w.Tasks-w.Hits)*math.Log(1-s)
-	}
-	return l
-}
-
-func binOf(n int) int {
-	if n <= crowdExact {
-		return max(n, 0)
-	}
-	return min(crowdExact+1+int(math.Log(float64(n)/crowdExact)*20), crowdBins-1)
-}
-
-// numberOf is the largest number of a bin.
-func numberOf(bin int) int {
-	if bin <= crowdExact {
-		return bin
-	}
-	return int(math.Ceil(crowdExact*math.Exp(float64(bin-crowdExact)/20))) - 1
+// reset begins to count anew.
+func (p *Parallel) reset(now int64) {
+	p.from, p.tasks, p.crowd, p.peak = now, weight{}, 0, p.level
 }

@@ -199,6 +199,22 @@ func (st RateState) exceeded(c RateConfig) float64 {
 	return st.Top
 }
 
+// CutAt is when the rate was last cut, 0 if it is not limited.
+func (st RateState) CutAt() int64 {
+	if !st.Limited {
+		return 0
+	}
+	return st.Since
+}
+
+// Skip has the rate go on as if a span had not been: nothing was learned in it.
+func (st RateState) Skip(span int64) RateState {
+	if st.Limited {
+		st.Since += span
+	}
+	return st
+}
+
 // ceiling is the rate at which there is no limit any more.
 func (st RateState) ceiling(c RateConfig) float64 { return cmp.Or(c.Rate, st.Top) }
 

@@ -21,6 +21,9 @@ const (
 	// What was shown to be refused at any rate is asked again after a minute, and if that shows
 	// the same after twice as long.
 	baseFor, longestBase = int64(time.Minute), int64(8 * time.Minute)
+	// mostBase is the largest share that may be refused at any rate. Where more is, a limit may
+	// be far lower still, or others take what this node leaves.
+	mostBase = 0.4
 	// usualTasks is over how many tasks, and usualWindows over how many windows, the
 	// usual share goes at the least.
 	usualTasks, usualWindows = 1000, 40
@@ -126,7 +129,7 @@ func (st RateState) unchanged() bool {
 // vain tells that a row of cuts has changed nothing. That has to show twice: what was
 // let through before the first may have been saved up.
 func (st RateState) vain() bool {
-	return st.Doubted && st.unchanged() && st.After.Tasks >= judgedBy && !st.Before.lessThan(st.After)
+	return st.Doubted && st.unchanged() && st.After.Tasks >= judgedBy && st.After.share() <= mostBase && !st.Before.lessThan(st.After)
 }
 
 // pending tells that it is not known yet whether the last cut helped.

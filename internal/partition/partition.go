@@ -103,7 +103,6 @@ type resource struct {
 	lane    *capacity.Resource
 	limits  weir.Resource
 	turns   turns
-	refusal refusals
 	size    limit.Size // what the size of tasks goes by
 	batch   int        // the largest of its steps'
 	chunk   int        // the most items of a task, for that

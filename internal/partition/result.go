@@ -108,7 +108,6 @@ func (m *Machine) Result(now int64, r *Result) {
 func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
 	counts := &t.at.bulk.status.Steps[t.at.no]
-	t.at.lane.refusal.note(false)
 	var again []*retryTask
 	for i := range outcomes {
 		o, item := &outcomes[i], t.Items[i]
@@ -266,7 +265,6 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 		m.taskRefused(now, t, f)
 		return
 	}
-	s.lane.refusal.note(false)
 	n := len(t.Items)
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
@@ -293,9 +291,8 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	m.halve(now, t, next, f.After)
 }
 
-// taskRefused sends a whole task to waiting, at no cost to it. If the downstream refuses
-// most of what it gets, nothing is sent before the time that it named, or for a second.
-// What else refusals mean for others is up to flow control. A task that is refused again, although nothing else has passed meanwhile, may be more than the
+// taskRefused sends a whole task to waiting, at no cost to it.
+// What refusals mean for others is up to flow control. A task that is refused again, although nothing else has passed meanwhile, may be more than the
 // downstream ever takes at once: tasks of the step are smaller from then on.
 func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	s := t.at
@@ -311,12 +308,8 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	}
 	s.bulk.status.Steps[s.no].Refused += int64(len(t.Items))
 	m.queue.Refund(now, t.pick)
-	most := s.lane.refusal.note(!f.OfTenant)
-	switch {
-	case f.Misconfigured:
+	if f.Misconfigured {
 		m.holdStep(now, s, now+int64(delay))
-	case most:
-		m.queue.CloseUntil(now, s.lane.lane, now+int64(delay))
 	}
 	next := &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, failing: f.Misconfigured}
 	if t.retry != nil {
@@ -354,19 +347,4 @@ func (m *Machine) flush(now int64, l *live, from int) {
 			m.offer(now, l.bulk.steps[no])
 		}
 	}
-}
-
-// refusals counts how much of the last tasks a downstream refused.
-type refusals struct{ sent, refused int }
-
-// note counts one task and reports whether most of the last ones were refused.
-func (r *refusals) note(refused bool) (most bool) {
-	if r.sent >= 20 {
-		r.sent, r.refused = r.sent/2, r.refused/2
-	}
-	r.sent++
-	if refused {
-		r.refused++
-	}
-	return 2*r.refused > r.sent
 }
