@@ -111,6 +111,9 @@ func (a Action[In, Out]) step(decode decoder[In]) Step {
 	if s.Resource.Name == "" {
 		s.Resource.Name = a.Name
 	}
+	if s.Resource.Pacing == "" {
+		s.Resource.Pacing = Smooth
+	}
 	if a.Handle != nil {
 		s.Handle = typed(a.Handle, decode)
 	}

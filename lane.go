@@ -62,6 +62,8 @@ type ResourceUse struct {
 	Concurrency int `json:"concurrency,omitempty"`
 	Bearable    int `json:"bearable,omitempty"`
 	InFlight    int `json:"in_flight"`
+	// Pacing decides between an even stream and few calls; empty: as [Smooth].
+	Pacing Pacing `json:"pacing,omitempty"`
 	// Circuit is closed, open or half-open; CircuitUntil is when that ends, if a time is set.
 	Circuit      string    `json:"circuit"`
 	CircuitUntil time.Time `json:"circuit_until,omitzero"`

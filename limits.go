@@ -30,13 +30,14 @@ type Stamp struct {
 
 // ResourceLimits are set over those of a [Resource]. What is nil stays as the file or the actions say.
 type ResourceLimits struct {
-	Rate        *Rate `json:"rate,omitempty"`
-	Concurrency *int  `json:"concurrency,omitempty"`
-	Set         Stamp `json:"set,omitzero"`
+	Rate        *Rate   `json:"rate,omitempty"`
+	Concurrency *int    `json:"concurrency,omitempty"`
+	Pacing      *Pacing `json:"pacing,omitempty"`
+	Set         Stamp   `json:"set,omitzero"`
 }
 
 // Empty reports whether no limit is set.
-func (l ResourceLimits) Empty() bool { return l.Rate == nil && l.Concurrency == nil }
+func (l ResourceLimits) Empty() bool { return l.Rate == nil && l.Concurrency == nil && l.Pacing == nil }
 
 // over returns r with the limits that are set.
 func (l ResourceLimits) over(r Resource) Resource {
@@ -45,6 +46,9 @@ func (l ResourceLimits) over(r Resource) Resource {
 	}
 	if l.Concurrency != nil {
 		r.Concurrency = *l.Concurrency
+	}
+	if l.Pacing != nil {
+		r.Pacing = *l.Pacing
 	}
 	return r
 }

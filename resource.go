@@ -16,6 +16,27 @@ type Resource struct {
 	Rate Rate
 	// Concurrency is the most tasks in flight at once. Default: only the engine's slots limit it.
 	Concurrency int
+	// Pacing decides between an even stream and few calls where a rate is set. Default: [Smooth].
+	Pacing Pacing
+}
+
+// Pacing decides how many items of a rate a call carries. It never exceeds the batch
+// size, and changes nothing where no rate is set.
+type Pacing string
+
+const (
+	// Smooth sends an even stream: a twentieth of a second's worth of items in a call.
+	Smooth Pacing = "smooth"
+	// Full sends as few calls as it can: full batches, up to half a second's worth of items in a call.
+	Full Pacing = "full"
+)
+
+// ParsePacing reads "smooth" or "full".
+func ParsePacing(s string) (Pacing, error) {
+	if p := Pacing(s); p == Smooth || p == Full {
+		return p, nil
+	}
+	return "", fmt.Errorf("pacing %q is unknown; use smooth for an even stream or full for few calls", s)
 }
 
 // Rate is a number of items per second; 0 means unlimited.

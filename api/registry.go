@@ -48,9 +48,10 @@ type ActionTest struct {
 
 // Resource is something downstream that must not be overrun.
 type Resource struct {
-	Name        string `json:"name,omitempty"`
-	Rate        *Rate  `json:"rate,omitempty" doc:"The most items per second, over all nodes" example:"450/s"`
-	Concurrency *int   `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks at once, over all nodes; 0: no bound"`
+	Name        string  `json:"name,omitempty"`
+	Rate        *Rate   `json:"rate,omitempty" doc:"The most items per second, over all nodes" example:"450/s"`
+	Concurrency *int    `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks at once, over all nodes; 0: no bound"`
+	Pacing      *string `json:"pacing,omitempty" enum:"smooth,full" doc:"smooth: an even stream, a twentieth of a second's worth of items in a call. full: few calls, full batches of up to half a second's worth. Default smooth"`
 }
 
 // ResourceStatus is a resource and how it is used.
@@ -58,6 +59,7 @@ type ResourceStatus struct {
 	Name        string  `json:"name"`
 	Rate        Rate    `json:"rate"`
 	Concurrency int     `json:"concurrency"`
+	Pacing      string  `json:"pacing" enum:"smooth,full" doc:"smooth: an even stream. full: few calls"`
 	Allowed     float64 `json:"allowed,omitempty" doc:"Items per second that flow control lets through now, where that is less"`
 	Bearable    int     `json:"bearable,omitempty" doc:"Tasks at once that the resource was found to bear"`
 	Use         float64 `json:"use" doc:"Part of what is allowed that is used"`

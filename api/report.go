@@ -98,7 +98,7 @@ type ForecastStep struct {
 	Step   string   `json:"step"`
 	Action string   `json:"action"`
 	Items  int64    `json:"items"`
-	Calls  int64    `json:"calls"`
+	Calls  int64    `json:"calls" doc:"About how many calls it will be, each attempt for itself"`
 	Rate   float64  `json:"rate,omitempty"`
 	Takes  Duration `json:"takes"`
 }

@@ -8,6 +8,7 @@ type Simulation struct {
 	BulkAction  string             `json:"bulk_action,omitempty" doc:"The bulk action that is played against the present load, as if it started now" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 	Rates       map[string]Rate    `json:"rates,omitempty" doc:"What if resources had these rates?"`
 	Concurrency map[string]int     `json:"concurrency,omitempty" doc:"What if resources took so many calls at once? 0: any number"`
+	Pacing      map[string]string  `json:"pacing,omitempty" doc:"What if resources had smooth or full pacing?"`
 	Workers     int                `json:"workers,omitempty" minimum:"0" maximum:"100000" doc:"What if each lane had at most so many workers?"`
 	Weights     map[string]float64 `json:"weights,omitempty" doc:"What if tenants had these weights?"`
 	World       json.RawMessage    `json:"world,omitempty" doc:"A made-up system instead of a bulk action, as a file of weir simulate has it: resources, tenants, bulk actions"`

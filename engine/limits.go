@@ -158,6 +158,11 @@ func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 		if r.Concurrency != nil && (*r.Concurrency < 0 || *r.Concurrency > 1_000_000) {
 			bad.Add("out_of_range", "resources."+name+".concurrency", fmt.Sprintf("%d is not between 0 and 1000000", *r.Concurrency), "0 is unlimited")
 		}
+		if r.Pacing != nil {
+			if _, err := weir.ParsePacing(string(*r.Pacing)); err != nil {
+				bad.Add("bad_value", "resources."+name+".pacing", fmt.Sprintf("%q is unknown", *r.Pacing), "use smooth or full")
+			}
+		}
 	}
 	for name, t := range l.Tenants {
 		if math.IsNaN(t.Weight) || t.Weight != 0 && (t.Weight < 0.001 || t.Weight > 1000) {
@@ -272,7 +277,7 @@ func (e *Engine) learnOthers(nodes []weir.Node) {
 		n := &nodes[i]
 		for j := range n.Resources {
 			u := &n.Resources[j]
-			others[u.Name] = &knownStep{resource: weir.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency}, batch: 1}
+			others[u.Name] = &knownStep{resource: weir.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency, Pacing: u.Pacing}, batch: 1}
 		}
 		for j := range n.Lanes {
 			if k := others[n.Lanes[j].ID.Resource]; k != nil {

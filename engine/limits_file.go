@@ -43,7 +43,7 @@ func stamped[T any](before, file map[string]T, set func(v *T, before T)) map[str
 }
 
 func sameResource(a, b weir.ResourceLimits) bool {
-	return !b.Set.At.IsZero() && same(a.Rate, b.Rate) && same(a.Concurrency, b.Concurrency)
+	return !b.Set.At.IsZero() && same(a.Rate, b.Rate) && same(a.Concurrency, b.Concurrency) && same(a.Pacing, b.Pacing)
 }
 
 func same[T comparable](a, b *T) bool {

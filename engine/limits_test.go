@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +92,55 @@ func TestARateIsSharedByPartitionsExactlyAndUsedWhole(t *testing.T) {
 		}
 		if most := l.busiest(time.Second); most > 500 {
 			t.Errorf("%d items were sent within a second, the limit is 500", most)
+		}
+	})
+}
+
+// Pacing decides about the size of calls, as the action has it and as it is set while work runs.
+func TestPacingDecidesAboutTheSizeOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := slow("limited", 100*time.Millisecond)
+		var largest atomic.Int64
+		handle := a.Handle
+		a.Handle = func(ctx context.Context, b *weir.Batch[int, string]) error {
+			largest.Store(max(largest.Load(), int64(b.Len())))
+			return handle(ctx, b)
+		}
+		a.BatchSize, a.Resource = 100, weir.Resource{Name: "api", Rate: weir.PerSecond(300)}
+		r := start(t, memory(), engine.Options{}, action(a))
+		b := submit(t, r, spec(a), numbers(6000))
+		want := func(when string, n int64) {
+			t.Helper()
+			time.Sleep(2 * time.Second) // what was cut before has run
+			largest.Store(0)
+			time.Sleep(3 * time.Second)
+			if got := largest.Load(); got != n {
+				t.Errorf("%s: the largest call has %d items, want %d", when, got, n)
+			}
+		}
+		set := func(p weir.Pacing) error {
+			return r.ChangeLimits(t.Context(), func(l *weir.Limits) error {
+				l.Resources["api"] = weir.ResourceLimits{Pacing: &p}
+				return nil
+			})
+		}
+		want("by default", 15)
+		if err := set(weir.Full); err != nil {
+			t.Fatal(err)
+		}
+		want("full", 100)
+		if err := set(weir.Smooth); err != nil {
+			t.Fatal(err)
+		}
+		want("smooth again", 15)
+		if err := set("fast"); err == nil || !strings.Contains(err.Error(), `resources.api.pacing: "fast" is unknown; use smooth or full`) {
+			t.Errorf("an unknown pacing: %v", err)
+		}
+		wantCounts(t, wait(t, b), 6000, 0, 0)
+		a.Resource.Pacing = "fast"
+		a.Name, a.Resource.Name = "other", "other"
+		if err := engine.Handle(r.Engine, a); err == nil || !strings.Contains(err.Error(), "resource.pacing") {
+			t.Errorf("an action with an unknown pacing: %v", err)
 		}
 	})
 }

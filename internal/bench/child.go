@@ -34,6 +34,7 @@ type figures map[string]float64
 var measurements = map[string]func(ctx context.Context, dir string, p params) (figures, error){
 	"throughput": measureThroughput,
 	"rate":       measureRate,
+	"pacing":     measurePacing,
 	"fairness":   measureFairness,
 	"cancel":     measureCancel,
 	"bytes":      measureBytes,

@@ -30,6 +30,7 @@ var experiments = []experiment{
 	{"throughput", throughput},
 	{"flat", flat},
 	{"rate", rate},
+	{"pacing", pacing},
 	{"fairness", fairness},
 	{"cancel", cancel},
 	{"bytes", bytesPerItem},

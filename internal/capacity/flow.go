@@ -308,6 +308,7 @@ func (r *Resource) Describe(now int64) weir.ResourceUse {
 	u := weir.ResourceUse{
 		Name: r.limits.Name, Rate: float64(r.limits.Rate), Allowed: r.gate.Rate(), Limited: s.Limited,
 		Concurrency: r.limits.Concurrency, Bearable: s.Bearable, InFlight: r.gate.InFlight(), Circuit: string(s.Circuit),
+		Pacing: r.limits.Pacing,
 	}
 	if w := r.gate.Window(); w > 0 && u.Allowed > 0 {
 		u.Use = float64(r.gate.Used(now)) / (u.Allowed * float64(w) / 1e9)

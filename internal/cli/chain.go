@@ -78,7 +78,7 @@ func (c catalogue) resolveStep(s *config.Step) error {
 	}
 	known.Name, known.Action, known.UndoURL = s.Name, s.Action, ""
 	if r, ok := c.file.Resources[known.Resource]; ok {
-		known.Rate, known.Concurrency = r.Rate, r.Concurrency
+		known.Rate, known.Concurrency, known.Pacing = r.Rate, r.Concurrency, r.Pacing
 	}
 	override(&known, s)
 	*s = known
@@ -101,6 +101,9 @@ func override(s, with *config.Step) {
 	}
 	if with.Concurrency != 0 {
 		s.Concurrency = with.Concurrency
+	}
+	if with.Pacing != "" {
+		s.Pacing = with.Pacing
 	}
 	if with.Resource != "" {
 		s.Resource = with.Resource
@@ -186,6 +189,9 @@ func (c catalogue) step(s config.Step) (weir.Step, error) {
 	if s.Concurrency != 0 {
 		step.Resource.Concurrency = int(s.Concurrency)
 	}
+	if s.Pacing != "" {
+		step.Resource.Pacing = weir.Pacing(s.Pacing)
+	}
 	if s.Resource != "" {
 		step.Resource.Name = s.Resource
 	}
@@ -227,13 +233,18 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
+// callSize is how many items a call of a step carries by its rate.
+func callSize(s *weir.Step) int {
+	return limit.Size{Rate: float64(s.Resource.Rate), Full: s.Resource.Pacing == weir.Full}.Items(s.BatchSize)
+}
+
 // line shows the chain and its limits.
 func chainLine(p paint, steps []weir.Step) string {
 	var parts []string
 	for _, s := range steps {
 		limits := fmt.Sprintf("batch %d", s.BatchSize)
 		if s.Resource.Rate > 0 {
-			if n := limit.Chunk(float64(s.Resource.Rate), s.BatchSize); n < s.BatchSize {
+			if n := callSize(&s); n < s.BatchSize {
 				limits += fmt.Sprintf(" cut to %d by the rate", n)
 			}
 			limits += ", ≤" + perSecond(float64(s.Resource.Rate))

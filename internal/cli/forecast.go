@@ -13,6 +13,7 @@ type forecast struct {
 	p50, p90   time.Duration // 0: no limit is set, so nobody knows
 	bottleneck string
 	slots      int
+	calls      int64 // about how many
 }
 
 // predict goes by the rates alone: how fast an action answers is not known
@@ -42,6 +43,8 @@ func predictEach(steps []weir.Step, items []int64, slots int) forecast {
 	f := forecast{slots: callsAtATime(steps, slots)}
 	demand := map[string]float64{}
 	for i, s := range steps {
+		size := int64(callSize(&s))
+		f.calls += (items[i] + size - 1) / size
 		if s.Resource.Rate == 0 {
 			continue
 		}
@@ -86,10 +89,13 @@ func (f forecast) line(p paint) string {
 		return head + fmt.Sprintf("unlimited: as fast as the actions answer, %s at a time", plural(int64(f.slots), "call", "calls"))
 	}
 	if f.p90 < time.Second {
-		return head + "under 1s · bottleneck " + f.bottleneck
+		return head + "under 1s · " + aboutCalls(f.calls) + " · bottleneck " + f.bottleneck
 	}
-	return head + fmt.Sprintf("%s (p90 %s) · bottleneck %s", span(f.p50), span(f.p90), f.bottleneck)
+	return head + fmt.Sprintf("%s (p90 %s) · %s · bottleneck %s", span(f.p50), span(f.p90), aboutCalls(f.calls), f.bottleneck)
 }
+
+// aboutCalls tells how many calls it will be.
+func aboutCalls(n int64) string { return "about " + plural(n, "call", "calls") }
 
 // compare says how far off the forecast was.
 func (f forecast) compare(took time.Duration) string {

@@ -54,7 +54,7 @@ func (o *runOptions) bindChain(fs *pflag.FlagSet) {
 
 // What flags do that several commands have.
 const (
-	rateHelp       = "most items per second, at every step, as in 500/s; a call has at most a hundredth of that"
+	rateHelp       = "most items per second, at every step, as in 500/s; a call carries only a part of a second of that"
 	idHelp         = "`COLUMN` that holds the item's id (default: found by its name, such as id, user_id or email)"
 	duplicatesHelp = "rows whose id came before: keep-first, refuse or keep-all (default keep-first, and refuse if they are many)"
 )
@@ -73,6 +73,7 @@ func (o *runOptions) bindLimits(fs *pflag.FlagSet) {
 	fs.Var(&o.each.Batch, "batch", "most items in a call, at every step (default 100)")
 	fs.Var(&o.each.Rate, "rate", rateHelp)
 	fs.Var(&o.each.Concurrency, "concurrency", "most calls at once, at every step")
+	fs.Var(&o.each.Pacing, "pacing", "where a rate is set: smooth for an even stream, or full for few calls (default smooth)")
 	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
 	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
 	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")

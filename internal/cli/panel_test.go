@@ -95,7 +95,7 @@ func TestCausesAreWords(t *testing.T) {
 func TestForecast(t *testing.T) {
 	steps := twoSteps()
 	f := predict(steps, 999_412, 64)
-	if got := f.line(false); got != "  forecast  55m31s (p90 58m18s) · bottleneck send-message 300/s" {
+	if got := f.line(false); got != "  forecast  55m31s (p90 58m18s) · about 106,605 calls · bottleneck send-message 300/s" {
 		t.Errorf("forecast: %q", got)
 	}
 	if got := f.compare(55*time.Minute + 48*time.Second); got != " (forecast +0.5%)" {

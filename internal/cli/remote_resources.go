@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/config"
 )
 
 func resourceView() view[api.ResourceStatus] {
@@ -18,6 +19,7 @@ func resourceView() view[api.ResourceStatus] {
 			{"name", func(x *r) any { return x.Name }},
 			{"rate", func(x *r) any { return x.Rate }},
 			{"concurrency", func(x *r) any { return none(int64(x.Concurrency)) }},
+			{"pacing", func(x *r) any { return x.Pacing }},
 			{"use", func(x *r) any { return fmt.Sprintf("%.0f%%", x.Use*100) }},
 			{"in flight", func(x *r) any { return x.InFlight }},
 			{"ready", func(x *r) any { return x.Ready }},
@@ -46,6 +48,9 @@ func fileLimits(r *api.Resource) string {
 	}
 	if r.Concurrency != nil {
 		parts = append(parts, fmt.Sprintf("concurrency %d", *r.Concurrency))
+	}
+	if r.Pacing != nil {
+		parts = append(parts, "pacing "+*r.Pacing)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -100,6 +105,8 @@ func resourcesCommand() command {
 func bindResourceSet(fs *pflag.FlagSet) runner {
 	rate := fs.String("rate", "", "most items per second over all nodes, as in `450/s`, or unlimited")
 	concurrency := fs.Int("concurrency", 0, "most calls at once over all nodes; 0 means no limit")
+	var pacing config.Pacing
+	fs.Var(&pacing, "pacing", "where a rate is set: smooth for an even stream, or full for few calls")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		var r api.Resource
 		if fs.Changed("rate") {
@@ -111,8 +118,11 @@ func bindResourceSet(fs *pflag.FlagSet) runner {
 		if fs.Changed("concurrency") {
 			r.Concurrency = concurrency
 		}
-		if r.Rate == nil && r.Concurrency == nil {
-			return badUsage("add --rate 450/s or --concurrency 8", "there is nothing to set")
+		if fs.Changed("pacing") {
+			r.Pacing = (*string)(&pacing)
+		}
+		if r == (api.Resource{}) {
+			return badUsage("add --rate 450/s, --concurrency 8 or --pacing full", "there is nothing to set")
 		}
 		s, err := l.PutResource(ctx, args[0], r)
 		if err != nil {

@@ -393,6 +393,13 @@ func forecastLine(p paint, f *api.Forecast) string {
 	if time.Duration(f.Takes.P90) >= time.Second {
 		text = head + fmt.Sprintf("%s (p90 %s)", span(time.Duration(f.Takes.P50)), span(time.Duration(f.Takes.P90)))
 	}
+	calls := int64(0)
+	for _, s := range f.Steps {
+		calls += s.Calls
+	}
+	if calls > 0 {
+		text += " · " + aboutCalls(calls)
+	}
 	if f.Bottleneck != nil {
 		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
 	}

@@ -110,14 +110,14 @@ func fileActions(c *config.Server) (actions []api.Action, resources []weir.Resou
 		if n := s.Retries.Attempts(); n != 0 {
 			a.Retry = &api.Retry{MaxAttempts: n}
 		}
-		if s.Resource == "" && (s.Rate != 0 || s.Concurrency != 0) {
-			resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(s.Rate), Concurrency: int(s.Concurrency)})
+		if s.Resource == "" && (s.Rate != 0 || s.Concurrency != 0 || s.Pacing != "") {
+			resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(s.Rate), Concurrency: int(s.Concurrency), Pacing: weir.Pacing(s.Pacing)})
 		}
 		actions = append(actions, a)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Resources)) {
 		r := c.Resources[name]
-		resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(r.Rate), Concurrency: int(r.Concurrency)})
+		resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(r.Rate), Concurrency: int(r.Concurrency), Pacing: weir.Pacing(r.Pacing)})
 	}
 	return actions, resources, nil
 }

@@ -216,10 +216,10 @@ func waitWords(ws []model.Wait, resources int) string {
 }
 
 func printResources(w io.Writer, r model.Result) {
-	t := newTable("  RESOURCE\tLIMIT\tUSED\tBUSIEST SECOND\tITEMS SENT\tFAILED\tREFUSED\tWORKERS")
+	t := newTable("  RESOURCE\tLIMIT\tUSED\tBUSIEST SECOND\tITEMS SENT\tCALLS\tFAILED\tREFUSED\tWORKERS")
 	for _, x := range r.Resources {
-		t.row("  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.Name, limitText(x), useText(x), number(int64(x.Peak+0.5)),
-			number(x.Started), number(x.Failed), number(x.Refused), workersText(x))
+		t.row("  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.Name, limitText(x), useText(x), number(int64(x.Peak+0.5)),
+			number(x.Started), number(x.Calls), number(x.Failed), number(x.Refused), workersText(x))
 	}
 	t.print(w)
 }

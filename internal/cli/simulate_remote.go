@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 )
 
@@ -66,15 +67,18 @@ func setAtServer(what *api.Simulation, text string) error {
 		var n int
 		n, err = strconv.Atoi(value)
 		what.Concurrency = with(what.Concurrency, name, n)
+	case "pacing":
+		_, err = weir.ParsePacing(value)
+		what.Pacing = with(what.Pacing, name, value)
 	case "weight":
 		var w float64
 		w, err = strconv.ParseFloat(value, 64)
 		what.Weights = with(what.Weights, name, w)
 	default:
-		return badUsage("of a bulk action's server there are rate and concurrency of resources, and weight of tenants", "--set %s: %q cannot be set", path, field)
+		return badUsage("of a bulk action's server there are rate, concurrency and pacing of resources, and weight of tenants", "--set %s: %q cannot be set", path, field)
 	}
 	if err != nil {
-		return badUsage("write it as in 450/s, 8 or 2.5", "--set %s: %q is not a %s", path, value, field)
+		return badUsage("write it as in 450/s, 8, full or 2.5", "--set %s: %q is not a %s", path, value, field)
 	}
 	return nil
 }

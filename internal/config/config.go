@@ -42,6 +42,7 @@ type Step struct {
 	Retries     Retries           `yaml:"retries"     json:"retries,omitempty"`
 	Rate        Rate              `yaml:"rate"        json:"rate,omitempty"`
 	Concurrency Concurrency       `yaml:"concurrency" json:"concurrency,omitempty"`
+	Pacing      Pacing            `yaml:"pacing"      json:"pacing,omitempty"`
 	Resource    string            `yaml:"resource"    json:"resource,omitempty"`
 }
 
@@ -49,6 +50,7 @@ type Step struct {
 type Resource struct {
 	Rate        Rate        `yaml:"rate"`
 	Concurrency Concurrency `yaml:"concurrency"`
+	Pacing      Pacing      `yaml:"pacing"`
 }
 
 // Chain is what is done to each item, in order.

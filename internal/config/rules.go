@@ -47,6 +47,18 @@ func (d *DuplicateRule) String() string { return string(*d) }
 // Type is the word in help.
 func (*DuplicateRule) Type() string { return "RULE" }
 
+// Pacing says whether the calls of a rate are an even stream or few. Empty: smooth.
+type Pacing weir.Pacing
+
+// Set reads it.
+func (p *Pacing) Set(s string) error { return pick(p, s, Pacing(weir.Smooth), Pacing(weir.Full)) }
+
+// String writes it.
+func (p *Pacing) String() string { return string(*p) }
+
+// Type is the word in help.
+func (*Pacing) Type() string { return "smooth|full" }
+
 // InvalidRule says what happens to the input when a row of it is no item. Empty: refuse.
 type InvalidRule string
 

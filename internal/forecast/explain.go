@@ -100,7 +100,7 @@ func (p *plan) sent(s sample, resource int) (mine, all float64) {
 }
 
 // steps tells what each step has to do, and how fast it can with its share.
-func (p *plan) steps(clashes []Clash) (out []StepForecast) {
+func (p *plan) steps(clashes []Clash, runs []model.Result) (out []StepForecast) {
 	for i, called := range p.calls() {
 		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
@@ -113,13 +113,27 @@ func (p *plan) steps(clashes []Clash) (out []StepForecast) {
 		if s.Rate > 0 {
 			rate = min(rate, float64(s.Rate))
 		}
-		calls := math.Ceil(called/chunk(r, s.Batch, s.Rate)) * r.sent()
+		calls := math.Ceil(called * r.sent() / p.perCall(i, runs))
 		out = append(out, StepForecast{
-			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(called)), Calls: int64(math.Round(calls)),
+			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(called)), Calls: int64(calls),
 			Rate: rate, Duration: seconds(called * r.sent() / rate),
 		})
 	}
 	return out
+}
+
+// perCall is how many items a call of a step had in the runs.
+func (p *plan) perCall(step int, runs []model.Result) float64 {
+	var sum model.StepResult
+	for _, r := range runs {
+		x := r.Kinds[0].Steps[step]
+		sum.Calls, sum.Items = sum.Calls+x.Calls, sum.Items+x.Items
+	}
+	if sum.Calls == 0 {
+		s := &p.w.Steps[step]
+		return p.chunk(p.l.resource(s.Resource), s.Batch, s.Rate)
+	}
+	return float64(sum.Items) / float64(sum.Calls)
 }
 
 // uses is how many steps of the work share a resource.

@@ -92,7 +92,7 @@ func Of(w Work, l Load) (Forecast, error) {
 	f.NoEnd = p.hopeless() || expected.drawn() >= never
 	f.P50, f.P90 = p.finish(expected, worse)
 	f.Clashes = p.clashes(expected)
-	f.Steps = p.steps(f.Clashes)
+	f.Steps = p.steps(f.Clashes, expected.large.runs)
 	f.Bottleneck = p.bottleneck(expected.large.runs)
 	f.Workers, f.Curve = p.workers(expected.large.runs), p.curve(expected)
 	f.Deadline = deadline(w.Deadline, f.P50, f.P90)

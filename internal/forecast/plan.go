@@ -194,9 +194,10 @@ func (p *plan) merge() {
 	}
 }
 
-// chunk is how many items a call has, of work with a rate of its own or without.
-func chunk(r *Resource, batch int, own weir.Rate) float64 {
-	return float64(min(limit.Chunk(float64(r.Rate), batch), limit.Chunk(float64(own), batch)))
+// chunk is about how many items a call has, of work with a rate of its own or without.
+func (p *plan) chunk(r *Resource, batch int, own weir.Rate) float64 {
+	s := limit.Size{Rate: float64(r.Rate), Latency: r.Service.Seconds(), InFlight: p.atOnce(r), Full: r.Pacing == weir.Full}
+	return float64(s.Under(float64(own), batch))
 }
 
 // size chooses how much smaller than it is everything is played.
@@ -206,7 +207,7 @@ func (p *plan) size() {
 	for i, sent := range p.sends() {
 		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
-		tasks += sent / chunk(r, s.Batch, s.Rate)
+		tasks += sent / p.chunk(r, s.Batch, s.Rate)
 		longest = max(longest, sent/p.speed(r, s.Batch, s.Rate)+wait)
 	}
 	alone := longest
@@ -217,12 +218,12 @@ func (p *plan) size() {
 			if own := float64(o.rate(i)); own > 0 {
 				n = min(n, own*alone)
 			}
-			tasks += n / chunk(r, o.batch(i), o.rate(i))
+			tasks += n / p.chunk(r, o.batch(i), o.rate(i))
 			longest += n / p.speed(r, o.batch(i), 0) // what this work has to wait for it
 		}
 	}
 	for _, r := range p.used {
-		tasks += r.Arrivals / chunk(r, 100, 0) * longest
+		tasks += r.Arrivals / p.chunk(r, 100, 0) * longest
 	}
 	p.shrink = max(1, math.Ceil(tasks/p.few), math.Ceil(longest/mostTime.Seconds()))
 	p.shrink = min(p.shrink, max(1, math.Floor(float64(p.w.Items)/p.large())))
@@ -270,7 +271,7 @@ func (p *plan) large() (items float64) {
 			rate = float64(s.Rate)
 		}
 		if rate > 0 {
-			small = min(max(rate, 10*chunk(r, 100, s.Rate)), 10_000)
+			small = min(max(rate, 10*p.chunk(r, 100, s.Rate)), 10_000)
 		}
 		items = max(items, 4*small)
 	}
@@ -280,7 +281,7 @@ func (p *plan) large() (items float64) {
 // speed is how many items per second of a step a resource can take, at the rate of
 // the bulk action's own if there is one.
 func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
-	out := float64(p.atOnce(r)) * chunk(r, batch, own) / r.Service.Seconds()
+	out := float64(p.atOnce(r)) * p.chunk(r, batch, own) / r.Service.Seconds()
 	for _, rate := range []weir.Rate{r.Rate, own} {
 		if rate > 0 {
 			out = min(out, float64(rate))
@@ -421,7 +422,7 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 	}
 	slow := func(d time.Duration) model.Span { return model.Span(float64(d) * worse) }
 	return model.Resource{
-		Name: name, Rate: model.Rate(r.Rate), Concurrency: r.Concurrency,
+		Name: name, Rate: model.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: string(r.Pacing),
 		Timeout: model.Span(r.Timeout), Attempts: r.Backoff.MaxAttempts, Backoff: model.Span(r.Backoff.Base), BackoffCap: model.Span(r.Backoff.Cap),
 		Workers: r.Workers,
 		Downstream: model.Downstream{

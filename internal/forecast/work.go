@@ -68,6 +68,7 @@ type Resource struct {
 	Name        string
 	Rate        weir.Rate // items per second; 0: unlimited
 	Concurrency int       // calls at once; 0: unlimited
+	Pacing      weir.Pacing
 	// Service is the mean time of a call and P99 what 99 of 100 stay below, as seen
 	// over Samples calls. Default: nobody knows, and something is assumed.
 	Service, P99 time.Duration

@@ -235,10 +235,17 @@ func TestATaskIsATwentiethOfASecondOrWhatKeepsTheRate(t *testing.T) {
 		{"a twentieth of a second", Size{Rate: 300}, 100, 15},
 		{"the batch is less", Size{Rate: 50_000}, 100, 100},
 		{"no batches", Size{Rate: 250}, 0, 1},
-		{"slow calls", Size{Rate: 300, Latency: 2, InFlight: 16}, 100, 46},
-		{"slower calls", Size{Rate: 100, Latency: 5, InFlight: 64}, 100, 9},
-		{"few at once", Size{Rate: 300, Latency: 0.5, InFlight: 10}, 100, 18},
+		{"slow calls", Size{Rate: 300, Latency: 2, InFlight: 16}, 100, 47},
+		{"slower calls", Size{Rate: 100, Latency: 5, InFlight: 64}, 100, 10},
+		{"few at once", Size{Rate: 300, Latency: 0.5, InFlight: 10}, 100, 19},
 		{"quick calls", Size{Rate: 300, Latency: 0.01, InFlight: 64}, 100, 15},
+		{"few calls", Size{Rate: 300, Full: true}, 100, 100},
+		{"few calls, by half a second", Size{Rate: 100, Full: true}, 100, 50},
+		{"few calls, no rate", Size{Full: true}, 100, 100},
+		{"few calls, shared between nodes", Size{Rate: 100, Grain: 3, Full: true}, 100, 48},
+		{"shared between nodes", Size{Rate: 100, Grain: 3}, 100, 3},
+		{"a window in equal parts", Size{Rate: 220, Full: true}, 100, 74},
+		{"no rest that is too small for a task", Size{Rate: 386}, 100, 18},
 		{"no more than a second has", Size{Rate: 10, Latency: 60, InFlight: 2}, 100, 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -276,4 +283,23 @@ func BenchmarkLimiter(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Whatever the rate, tasks of the size that is chosen for it use all of it but a hundredth.
+func TestTasksOfTheirSizeUseTheWholeRate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Size{Rate: float64(rapid.IntRange(20, 5000).Draw(t, "rate")), Full: rapid.Bool().Draw(t, "full")}
+		s.Latency, s.InFlight = rapid.Float64Range(0, 5).Draw(t, "latency"), rapid.IntRange(1, 64).Draw(t, "in flight")
+		batch := rapid.IntRange(1, 500).Draw(t, "batch")
+		n, quota := s.Items(batch), int(s.Rate)
+		if n < 1 || n > batch || n > quota {
+			t.Fatalf("%d items of a batch of %d at %d/s", n, batch, quota)
+		}
+		if s.Rate*s.Latency > 0.4*float64(min(batch, quota)*s.InFlight) {
+			return // so few calls in flight would hardly keep the rate
+		}
+		if rest := quota % n; rest < LeastPart(n) && rest > quota/100 {
+			t.Errorf("%d/s in tasks of %d: a rest of %d is lost", quota, n, rest)
+		}
+	})
 }

@@ -1,9 +1,13 @@
 package limit
 
+import "math"
+
 const (
 	// evenness is the time at the full rate, in seconds, that a task may take up: tasks of
 	// less make more calls, tasks of more make the stream uneven.
 	evenness = 0.05
+	// fullness is the same for a resource that is to have few calls.
+	fullness = 0.5
 	// busyPart is the part of what may be in flight that a rate is to keep busy.
 	busyPart = 0.8
 )
@@ -19,6 +23,8 @@ type Size struct {
 	// Grain is what the quotas of a rate are counted in that several nodes share, see
 	// [Grain]: tasks of another size would leave something over; 0: it is not shared.
 	Grain int
+	// Full says that few calls count for more than an even stream.
+	Full bool
 }
 
 // Items returns how many items a task should have, at most batch: the fewest calls
@@ -29,15 +35,64 @@ func (s Size) Items(batch int) int {
 	if s.Rate == 0 {
 		return batch
 	}
+	most := max(int(min(s.Rate, float64(batch))), 1)
+	even, need := min(s.even(), most), 1
+	if s.InFlight > 0 {
+		need = int(min(math.Ceil(s.Rate*s.Latency/(busyPart*float64(s.InFlight))), float64(most)))
+	}
+	if s.Grain > 0 { // a window is divided between nodes first
+		return max(even, need)
+	}
+	return s.divide(even, need, most)
+}
+
+// even returns how many items make a stream that is as even as it should be.
+func (s Size) even() int {
 	items := s.Rate * evenness
-	if s.Grain > 0 {
+	if s.Full {
+		items = s.Rate * fullness
+	}
+	switch {
+	case s.Grain > 0 && s.Full:
+		items = max(items-math.Mod(items, float64(s.Grain)), float64(s.Grain))
+	case s.Grain > 0:
 		items = float64(s.Grain)
 	}
-	if s.InFlight > 0 {
-		items = max(items, s.Rate*s.Latency/(busyPart*float64(s.InFlight)))
-	}
-	return max(int(min(items, s.Rate, float64(batch))), 1)
+	return max(int(min(items, math.MaxInt32)), 1)
 }
+
+// Under returns the same for work with a rate of its own as well; 0: it has none.
+func (s Size) Under(own float64, batch int) int {
+	n := s.Items(batch)
+	if own > 0 {
+		s.Rate = own
+		n = min(n, s.Items(batch))
+	}
+	return n
+}
+
+// divide returns a size of about even, from need to most, into which a window of the
+// rate can be divided: a rest that is too small for a task would be lost.
+func (s Size) divide(even, need, most int) int {
+	items, _ := PerWindow(s.Rate)
+	quota := int(items)
+	divides := func(n int) bool { return quota%n == 0 || quota%n >= LeastPart(n) }
+	tasks := (quota + even - 1) / even
+	for n := (quota + tasks - 1) / tasks; n >= need; n-- {
+		if divides(n) {
+			return n
+		}
+	}
+	for n := max(even, need); n <= most; n++ {
+		if divides(n) {
+			return n
+		}
+	}
+	return max(even, need)
+}
+
+// LeastPart returns how many of n items of a task are worth a call without the others.
+func LeastPart(n int) int { return (n + 2) / 3 }
 
 // Grain is what quotas of a rate are counted in: a hundredth of a second of it, at
 // most a batch, so that several nodes can share it out evenly.

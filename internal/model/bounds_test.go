@@ -36,6 +36,25 @@ func TestTheWorldStopsAfterManyTasks(t *testing.T) {
 	}
 }
 
+// Full batches need a fraction of the calls, and keep the rate.
+func TestPacingDecidesAboutTheCalls(t *testing.T) {
+	for pacing, most := range map[string]int64{"": 680, "smooth": 680, "full": 130} {
+		w := simple(9_000, Resource{Rate: 300, Pacing: pacing})
+		w.Partitions = 8
+		r := play(t, w)
+		if x := r.Resources[0]; x.Calls < most/2 || x.Calls > most || r.Kinds[0].Steps[0] != (StepResult{x.Calls, 9_000}) || x.Peak > 300 {
+			t.Errorf("pacing %q: %d calls, at most %v/s, want at most %d and 300/s", pacing, x.Calls, x.Peak, most)
+		}
+		if took := time.Duration(r.End).Seconds(); took > 30.8 {
+			t.Errorf("pacing %q: 9,000 items at 300/s took %vs", pacing, took)
+		}
+	}
+	w := simple(1, Resource{Pacing: "fast"})
+	if err := w.Validate(); err == nil || !strings.Contains(err.Error(), "pacing") || !strings.Contains(err.Error(), "smooth, full") {
+		t.Errorf("an unknown pacing: %v", err)
+	}
+}
+
 func TestStepsHaveBatchesOfTheirOwn(t *testing.T) {
 	calls := func(batches ...int) int64 {
 		w := World{

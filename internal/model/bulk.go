@@ -21,7 +21,8 @@ type stream struct {
 	at    int64 // when the next one comes
 	bulks []*bulk
 
-	waited []waited // by step
+	waited []waited     // by step
+	sent   []StepResult // by step
 	looks  int
 }
 
@@ -31,7 +32,7 @@ func newStream(m *machine, no int) *stream {
 	m.coming++
 	return &stream{
 		BulkAction: b, m: m, no: no, rank: tier.Rank(), at: int64(b.At),
-		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
+		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)), sent: make([]StepResult, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
 	}
 }
 

@@ -80,7 +80,7 @@ func (r *Resource) setters() setters {
 	d := &r.Downstream
 	return setters{
 		"rate": text(&r.Rate), "concurrency": whole(&r.Concurrency), "timeout": text(&r.Timeout),
-		"attempts": whole(&r.Attempts), "flow": word(&r.Flow),
+		"attempts": whole(&r.Attempts), "flow": word(&r.Flow), "pacing": word(&r.Pacing),
 		"latency": r.setLatency, "p99": text(&d.P99), "failures": text(&d.Failures), "retries": text(&d.Retries), "rejects": text(&d.Rejects),
 		"capacity": text(&d.Capacity), "overload": word(&d.Overload), "retry_after": text(&d.RetryAfter),
 	}

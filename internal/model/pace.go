@@ -21,12 +21,15 @@ func (s *step) setPace(pieces int) {
 
 // setChunk says how many items a task of the step has at most, as a partition does.
 func (s *step) setChunk() {
-	size, batch := s.lane.size, s.batch(s.no)
-	s.chunk = size.Items(batch)
-	if s.pace.own != nil {
-		size.Rate = s.pace.own.Rate()
-		s.chunk = min(s.chunk, size.Items(batch))
+	s.chunk = s.lane.size.Under(s.pace.rate(), s.batch(s.no))
+}
+
+// rate returns the step's own rate, 0 for none.
+func (p *pace) rate() float64 {
+	if p.own == nil {
+		return 0
 	}
+	return p.own.Rate()
 }
 
 // look asks the step's own rate whether the next task may start now, and has the

@@ -25,6 +25,7 @@ type resource struct {
 	series  []Second
 	done    int64
 	started int64
+	calls   int64
 	refused int64
 	failed  int64
 	busy    int64 // time of the seconds with work
@@ -46,6 +47,7 @@ func newResource(m *machine, no int) *resource {
 
 // call sends a task downstream.
 func (r *resource) call(now int64, items int) (took int64, how outcome, rejected, again int) {
+	r.calls++
 	r.second.started += int64(items)
 	r.meter.add(now, int64(items))
 	return r.down.call(now, items)

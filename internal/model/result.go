@@ -53,8 +53,16 @@ type KindResult struct {
 	Most Span `json:"-"`
 	// Waited is the share of their time in which work waited for each reason.
 	Waited []Wait `json:"waited,omitempty"`
+	// Steps is what was sent at each step.
+	Steps []StepResult `json:"steps"`
 	// Each is every one of them, in order of arrival.
 	Each []BulkResult `json:"each"`
+}
+
+// StepResult is what was sent at a step: so many calls, and so many items in them.
+type StepResult struct {
+	Calls int64 `json:"calls"`
+	Items int64 `json:"items"`
 }
 
 // BulkResult is what came of one bulk action.
@@ -89,6 +97,8 @@ type ResourceResult struct {
 	Name        string `json:"name"`
 	Rate        Rate   `json:"rate,omitempty"`
 	Concurrency int    `json:"concurrency,omitempty"`
+	// Calls is how many calls started.
+	Calls int64 `json:"calls"`
 	// Started, Done, Failed and Refused count items of calls, each attempt for itself.
 	Started int64 `json:"started"`
 	Done    int64 `json:"done"`
@@ -139,7 +149,7 @@ func (m *machine) result() Result {
 }
 
 func (s *stream) result() KindResult {
-	k := KindResult{Name: s.Name, Tenant: s.Tenant, Count: len(s.bulks)}
+	k := KindResult{Name: s.Name, Tenant: s.Tenant, Count: len(s.bulks), Steps: s.sent}
 	var took []int64
 	var slow []float64
 	for _, b := range s.bulks {
@@ -230,7 +240,7 @@ func (s *stream) waits() (out []Wait) {
 func (r *resource) result() ResourceResult {
 	x := ResourceResult{
 		Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency,
-		Started: r.started, Done: r.done, Failed: r.failed, Refused: r.refused,
+		Calls: r.calls, Started: r.started, Done: r.done, Failed: r.failed, Refused: r.refused,
 		Peak: r.meter.perSecond(), Seconds: r.series,
 	}
 	if r.Rate > 0 && r.busy > 0 {

@@ -39,6 +39,8 @@ func (m *machine) start(pick sched.Pick) {
 	s.lane.inFlight++
 	s.lane.second.started++
 	s.lane.second.items += int64(t.items)
+	s.sent[s.no].Calls++
+	s.sent[s.no].Items += int64(t.items)
 	t.took, t.how, t.rejected, t.once = s.lane.res.call(m.now, t.items)
 	m.later(m.now+t.took, func() { m.finish(t) })
 }

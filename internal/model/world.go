@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/weirhq/weir"
 )
 
 // World describes a system and the work that comes to it. What is left out has a
@@ -54,6 +56,8 @@ type Resource struct {
 	// Rate is the most items per second, Concurrency the most calls at once. Default: unlimited.
 	Rate        Rate `yaml:"rate,omitempty"        json:"rate,omitempty"`
 	Concurrency int  `yaml:"concurrency,omitempty" json:"concurrency,omitempty"`
+	// Pacing is smooth for an even stream, or full for few calls. Default smooth.
+	Pacing string `yaml:"pacing,omitempty" json:"pacing,omitempty"`
 	// Timeout ends a call. Default 30s.
 	Timeout Span `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// Attempts is how often an item is tried. Default 5.
@@ -198,6 +202,7 @@ func (r *Resource) fill() {
 	r.Timeout = cmp.Or(r.Timeout, Span(30*time.Second))
 	r.Attempts = cmp.Or(r.Attempts, 5)
 	r.Flow = cmp.Or(r.Flow, FlowOn)
+	r.Pacing = cmp.Or(r.Pacing, string(weir.Smooth))
 	d := &r.Downstream
 	d.P99 = cmp.Or(d.P99, 2*d.Latency)
 	d.Overload = cmp.Or(d.Overload, Refuse)

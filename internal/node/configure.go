@@ -44,7 +44,7 @@ func (n *Node) Configure(ctx context.Context) error {
 	return n.tellOverridden(ctx)
 }
 
-// limits returns the limits of the file. A rate or concurrency of 0 is left to the actions.
+// limits returns the limits of the file. What is zero is left to the actions.
 func (f *File) limits() weir.FileLimits {
 	out := weir.FileLimits{Tenants: f.Tenants, Resources: map[string]weir.ResourceLimits{}}
 	for _, r := range f.Resources {
@@ -54,6 +54,9 @@ func (f *File) limits() weir.FileLimits {
 		}
 		if r.Concurrency != 0 {
 			l.Concurrency = &r.Concurrency
+		}
+		if r.Pacing != "" {
+			l.Pacing = &r.Pacing
 		}
 		if !l.Empty() {
 			out.Resources[r.Name] = l

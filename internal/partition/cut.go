@@ -66,12 +66,7 @@ func (lane *resource) setSize(s limit.Size) { lane.size, lane.chunk = s, s.Items
 // setChunk says how many items a task of the step has at most: as many as keep the
 // slower of the resource's rate and the step's own.
 func (s *step) setChunk() {
-	size := s.lane.size
-	s.chunk = size.Items(s.def.BatchSize)
-	if own := s.pace.rate(); own > 0 {
-		size.Rate = own
-		s.chunk = min(s.chunk, size.Items(s.def.BatchSize))
-	}
+	s.chunk = s.lane.size.Under(s.pace.rate(), s.def.BatchSize)
 }
 
 // cut makes the task that the queue picked. The queue was told its size before;

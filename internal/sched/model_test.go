@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weirhq/weir/internal/limit"
 	"pgregory.net/rapid"
 )
 
@@ -144,7 +145,7 @@ func (m *model) ask(party int) bool {
 	if why := m.ineligible(e); why != "" {
 		m.fail("picked an entry that may not run: %s", why)
 	}
-	if p.Cost > e.head || p.Cost == 0 || len(m.parties) == 1 && p.Cost < e.head/leastPart {
+	if p.Cost > e.head || p.Cost == 0 || len(m.parties) == 1 && p.Cost < limit.LeastPart(e.head) {
 		m.fail("cost of the pick = %d, want its head %d or a good part of it", p.Cost, e.head)
 	}
 	m.log = append(m.log, fmt.Sprint(e.g.t.name, e.r.r.name, p.Cost, p.Lane))

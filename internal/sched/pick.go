@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/limit"
+)
 
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
@@ -49,9 +53,6 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 	}
 }
 
-// leastPart is the part of a task that is worth being run without the rest, as its inverse.
-const leastPart = 3
-
 // take reserves what a task of so many items needs. If the window of a rate has room for a
 // good part of them, the task has no more: else what tasks of different sizes leave
 // over in a window would be lost. If there is not, at is when there will be.
@@ -59,7 +60,7 @@ func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
 	if at, ok = r.gate.Take(now, items); ok {
 		return items, at, true
 	}
-	part := (items + leastPart - 1) / leastPart
+	part := limit.LeastPart(items)
 	n, soon := r.gate.Fits(now, items, part)
 	if n >= part {
 		if until, ok := r.gate.Take(now, n); ok {

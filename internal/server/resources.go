@@ -75,7 +75,7 @@ func (s *Server) putResource(ctx context.Context, in *putResourceInput) (*tagged
 	r.Name = in.Name.Name
 	changed(ctx, r.Name, "")
 	if before, _, err := s.svc.Resource(ctx, r.Name); err == nil {
-		visitOf(ctx).before = api.Resource{Name: r.Name, Rate: &before.Rate, Concurrency: &before.Concurrency}
+		visitOf(ctx).before = api.Resource{Name: r.Name, Rate: &before.Rate, Concurrency: &before.Concurrency, Pacing: &before.Pacing}
 	}
 	visitOf(ctx).after = r
 	return answerTagged(s.svc.PutResource(ctx, r, caller(ctx).KeyID, in.match))

@@ -112,6 +112,34 @@ func TestLimitsHoldWithinASecondForWorkThatRuns(t *testing.T) {
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/cancel", `{}`, 200, nil)
 }
 
+func TestAResourceHasAPacing(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
+	var r api.ResourceStatus
+	n.Call("PUT", "/v1/resources/award", `{"rate":"300/s"}`, 200, &r)
+	if r.Pacing != "smooth" {
+		t.Errorf("pacing %q, want smooth by default", r.Pacing)
+	}
+	n.Call("PUT", "/v1/resources/award", `{"pacing":"full"}`, 200, &r)
+	if r.Pacing != "full" || r.Rate != 300 || r.Origin != "api" {
+		t.Errorf("after the pacing: %+v", r)
+	}
+	n.Call("PUT", "/v1/resources/award", `{"concurrency":9}`, 200, nil)
+	n.Call("GET", "/v1/resources/award", "", 200, &r)
+	if r.Pacing != "full" || r.Concurrency != 9 {
+		t.Errorf("after the concurrency: %+v", r)
+	}
+	var p api.Problem
+	n.Call("PUT", "/v1/resources/award", `{"pacing":"fast"}`, 422, &p)
+	if len(p.Errors) == 0 || p.Errors[0].Field != "pacing" || !strings.Contains(p.Errors[0].Message+p.Errors[0].Fix, "smooth") {
+		t.Errorf("a pacing that is unknown: %+v", p)
+	}
+	n.Call("DELETE", "/v1/resources/award", "", 204, nil)
+	n.Call("PUT", "/v1/resources/award", `{"concurrency":9}`, 200, &r)
+	if r.Pacing != "smooth" {
+		t.Errorf("pacing %q after the reset, want smooth", r.Pacing)
+	}
+}
+
 func TestResourcesAreSetByThoseWhoMay(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
 	for _, tt := range []struct {

@@ -114,8 +114,9 @@ func (s *Service) noteCuts(b *api.BulkAction) {
 		if err != nil || rate == 0 {
 			continue
 		}
-		batch := a.step(false).BatchSize
-		n := limit.Chunk(float64(rate), batch)
+		step := a.step(false)
+		batch := step.BatchSize
+		n := limit.Size{Rate: float64(rate), Full: s.engine.InForce(step.Resource).Pacing == weir.Full}.Items(batch)
 		if n == batch {
 			continue
 		}

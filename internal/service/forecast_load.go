@@ -55,10 +55,10 @@ func (s *Service) load(ctx context.Context) (out loaded, err error) {
 		r := &out.load.Resources[i]
 		with, known := used[r.Name]
 		if !known {
-			with = weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency}
+			with = weir.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency, Pacing: r.Pacing}
 		}
 		with = out.limits.Resource(with)
-		r.Rate, r.Concurrency = with.Rate, with.Concurrency
+		r.Rate, r.Concurrency, r.Pacing = with.Rate, with.Concurrency, with.Pacing
 	}
 	return out, s.others(ctx, &out)
 }
@@ -111,7 +111,7 @@ func addResource(all []forecast.Resource, u *weir.ResourceUse) []forecast.Resour
 	if slices.ContainsFunc(all, func(r forecast.Resource) bool { return r.Name == u.Name }) {
 		return all
 	}
-	return append(all, forecast.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency})
+	return append(all, forecast.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency, Pacing: u.Pacing})
 }
 
 // laneSum is what the lanes of a resource have seen. Workers are those of lanes with work.

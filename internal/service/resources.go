@@ -71,7 +71,7 @@ func (s *Service) usedResources() map[string]weir.Resource {
 			continue
 		}
 		r := a.base.Resource
-		if had, ok := used[r.Name]; !ok || had.Rate == 0 && had.Concurrency == 0 {
+		if had, ok := used[r.Name]; !ok || had.Rate == 0 && had.Concurrency == 0 && had.Pacing != weir.Full {
 			used[r.Name] = r
 		}
 	}
@@ -82,9 +82,9 @@ func (s *Service) usedResources() map[string]weir.Resource {
 // told of it may be from before the last change.
 func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 	if u, ok := used[r.Name]; ok {
-		r.Rate, r.Concurrency = api.Rate(u.Rate), u.Concurrency
+		r.Rate, r.Concurrency, r.Pacing = api.Rate(u.Rate), u.Concurrency, string(u.Pacing)
 	}
-	if r.Rate > 0 || r.Concurrency > 0 {
+	if r.Rate > 0 || r.Concurrency > 0 || r.Pacing == string(weir.Full) {
 		r.Provenance = api.Provenance{Origin: "program"}
 	}
 }
@@ -92,8 +92,8 @@ func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 // setOver puts what the file says and what was set at run time over what actions say.
 func setOver(r *api.ResourceStatus, l *weir.Limits) {
 	set, file := l.Resources[r.Name], l.File.Resources[r.Name]
-	with := l.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency})
-	r.Rate, r.Concurrency = api.Rate(with.Rate), with.Concurrency
+	with := l.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})
+	r.Rate, r.Concurrency, r.Pacing = api.Rate(with.Rate), with.Concurrency, string(cmp.Or(with.Pacing, weir.Smooth))
 	switch {
 	case !set.Empty():
 		r.Provenance = provenance("api", set.Set)
@@ -107,7 +107,7 @@ func setOver(r *api.ResourceStatus, l *weir.Limits) {
 
 // resourceOf returns limits as answers have them.
 func resourceOf(l weir.ResourceLimits) *api.Resource {
-	out := &api.Resource{Concurrency: l.Concurrency}
+	out := &api.Resource{Concurrency: l.Concurrency, Pacing: (*string)(l.Pacing)}
 	if l.Rate != nil {
 		rate := api.Rate(*l.Rate)
 		out.Rate = &rate
@@ -128,6 +128,7 @@ func addUse(all map[string]*api.ResourceStatus, n *weir.Node) {
 			all[u.Name] = r
 		}
 		r.Rate, r.Concurrency = max(r.Rate, api.Rate(u.Rate)), max(r.Concurrency, u.Concurrency)
+		r.Pacing = cmp.Or(r.Pacing, string(u.Pacing))
 		r.InFlight += u.InFlight
 		r.Bearable += u.Bearable
 		r.Use = max(r.Use, u.Use)
@@ -171,9 +172,9 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 	if c != nil && (*c < 0 || *c > 1_000_000) {
 		return out, "", &weir.FieldError{Code: "out_of_range", Field: "concurrency", Problem: fmt.Sprintf("%d is not between 0 and 1000000", *c), Fix: "0 means no limit"}
 	}
-	if c == nil && r.Rate == nil {
+	if c == nil && r.Rate == nil && r.Pacing == nil {
 		return out, "", &weir.FieldError{
-			Code: "missing_field", Field: "rate", Problem: "there is neither rate nor concurrency: nothing to set",
+			Code: "missing_field", Field: "rate", Problem: "there is neither rate, concurrency nor pacing: nothing to set",
 			Fix: "name one of them; DELETE /v1/resources/" + r.Name + " (weir resources reset) removes what was set",
 		}
 	}
@@ -188,6 +189,9 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 		}
 		if c != nil {
 			set.Concurrency = c
+		}
+		if r.Pacing != nil {
+			set.Pacing = (*weir.Pacing)(r.Pacing)
 		}
 		set.Set = stampOf(by)
 		all.Resources[r.Name] = set

@@ -67,6 +67,14 @@ func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
 			r.Concurrency = n
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(what.Pacing)) {
+		p, err := weir.ParsePacing(what.Pacing[name])
+		if err != nil {
+			bad.Add("bad_value", "pacing."+name, fmt.Sprintf("%.64q is unknown", what.Pacing[name]), "use smooth or full")
+		} else if r := used(&bad, "pacing", name, w, l); r != nil {
+			r.Pacing = p
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(what.Weights)) {
 		v := what.Weights[name]
 		if math.IsNaN(v) || v < 0.01 || v > 1000 {
