@@ -69,7 +69,7 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 	}
 	defer d.close()
 	steps := demo.Actions(demo.Options{})
-	w := &watcher{screen: scr, started: time.Now(), session: stopper{stop: d.stop, signals: env.Signals}}
+	w := &watcher{screen: scr, started: time.Now(), session: stopper{stop: d.stop, signals: env.Signals}, left: etaOf(d.node.Service())}
 	all := int64(0)
 	for _, t := range devTenants {
 		t.items /= part

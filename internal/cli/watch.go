@@ -26,6 +26,8 @@ type watcher struct {
 	started time.Time
 	keys    <-chan byte
 	paused  bool
+	// left is how long a bulk action still takes; 0: that cannot be told.
+	left func(context.Context, *track, *weir.Progress) time.Duration
 }
 
 // stopper is what the watcher may stop, and what may stop it.
@@ -90,6 +92,7 @@ func (w *watcher) watch(ctx context.Context) (end, error) {
 				u.track.bulk = u.bulk
 				u.track.pause(ctx, w.paused) // the key may have been pressed before it was there
 			}
+			u.now.Remaining = w.left(ctx, u.track, &u.now)
 			u.track.note(time.Now(), u.now)
 			w.tellError()
 		case <-tick.C:

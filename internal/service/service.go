@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -11,6 +12,7 @@ import (
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/egress"
 	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/forecast"
 	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/vault"
 	"github.com/weirhq/weir/store"
@@ -56,7 +58,8 @@ type Service struct {
 	programs  programs
 	notify    func(context.Context, Happening) error
 	probed    probe
-	seen      seen // by forecasts
+	seenLock  sync.Mutex
+	seen      forecast.Seen // of resources
 	passings  passings
 	etas      etas
 }
