@@ -18,9 +18,8 @@ type lane struct {
 	part  *part
 	res   *resource
 	entry *capacity.Resource // of the node
-	share retry.Share
-	fresh int        // steps with first attempts to make
-	held  []*step    // whose retries wait for their share
+	turns retry.Turns[*step]
+	alarm bool       // a time is set at which the next retry has its turn
 	size  limit.Size // what the size of tasks goes by
 	chunk int        // the most items of a task
 	per   scale.PerTask

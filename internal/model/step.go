@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/weirhq/weir/internal/heap"
+	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -21,10 +22,8 @@ type step struct {
 	flying   int64       // of them: in flight
 	retries  heap.Heap[again]
 	retried  int64 // items in retries
-	granted  bool  // its next task is a retry
-	held     bool  // a time is set at which it may be
-	fresh    bool  // the lane counts it among those with first attempts to make
-	offered  int   // tasks that the lane counts for it
+	turn     retry.Turn
+	offered  int // tasks that the lane counts for it
 	eligible bool
 }
 
@@ -60,7 +59,7 @@ func (s *step) size() int {
 	switch {
 	case s.cancelled, s.crowded():
 		return 0
-	case s.granted:
+	case s.turn.Granted:
 		return min(s.chunk, s.retries[0].items)
 	case len(s.blocks) > 0:
 		return int(min(int64(s.chunk), s.blocks[0].steps[s.no].ready))
@@ -68,25 +67,35 @@ func (s *step) size() int {
 	return 0
 }
 
-// grant decides whether the next task is a retry. While the lane has first attempts to
-// make as well, retries have a part of the rate.
+// grant asks whether the next task is a retry.
 func (s *step) grant(m *machine) {
-	l, fresh := s.lane, len(s.blocks) > 0
-	if len(s.retries) == 0 || s.granted || s.held {
+	if len(s.retries) == 0 {
 		return
 	}
-	s.granted = l.res.Rate == 0 || !fresh && l.fresh == 0 || l.share.Take(m.clock(), min(s.chunk, s.retries[0].items), float64(l.res.Rate))
-	if !s.granted {
-		s.held = true
-		l.held = append(l.held, s)
-		m.later(l.share.Next()-epoch, func() { s.release() })
-	}
+	l := s.lane
+	l.turns.Ask(m.clock(), s, &s.turn, len(s.blocks) > 0, min(s.chunk, s.retries[0].items), float64(l.res.Rate))
+	l.awaitShare()
 }
 
-// release lets a step ask again for its next retry.
-func (s *step) release() {
-	if s.held && s.end < 0 {
-		s.held = false
+// awaitShare has retries that wait ask again when the next of them has its turn.
+func (l *lane) awaitShare() {
+	at, any := l.turns.Next()
+	if !any || l.alarm {
+		return
+	}
+	l.alarm = true
+	l.m.later(at-epoch, func() {
+		l.alarm = false
+		for s, ok := l.turns.Due(l.m.clock()); ok; s, ok = l.turns.Due(l.m.clock()) {
+			s.askAgain()
+		}
+		l.awaitShare()
+	})
+}
+
+// askAgain lets a step ask again for its next retry.
+func (s *step) askAgain() {
+	if s.end < 0 {
 		s.offer(s)
 	}
 }
@@ -94,20 +103,8 @@ func (s *step) release() {
 // noteFresh takes note whether first attempts of the step wait. If those of no step of
 // the lane do any more, all retries have their turn.
 func (s *step) noteFresh(fresh bool) {
-	if fresh == s.fresh {
-		return
-	}
-	l := s.lane
-	if s.fresh = fresh; fresh {
-		l.fresh++
-		return
-	}
-	if l.fresh--; l.fresh == 0 {
-		held := l.held
-		l.held = nil
-		for _, h := range held {
-			h.release()
-		}
+	for _, again := range s.lane.turns.NoteFresh(&s.turn, fresh) {
+		again.askAgain()
 	}
 }
 

@@ -47,8 +47,8 @@ func (m *machine) start(pick sched.Pick) {
 
 // cut takes the items of the next task.
 func (s *step) cut(m *machine, items int) again {
-	if s.granted {
-		s.granted = false
+	if s.turn.Granted {
+		s.turn.Granted = false
 		a := s.retries.Pop()
 		if rest := a; a.items > items {
 			a.items, rest.items = items, a.items-items

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/fault"
 	"github.com/weirhq/weir/internal/heap"
 	"github.com/weirhq/weir/internal/planted"
+	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -92,7 +93,7 @@ type step struct {
 	marking *retryTask            // is being marked; nil: none is
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is
 	calls   calls                 // how they went, in this partition
-	turn    turn                  // of first attempts and retries
+	turn    retry.Turn            // of first attempts and retries
 	room    room                  // how many items at once the downstream takes
 	filter  *filter               // nil: it has none
 }

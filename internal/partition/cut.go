@@ -116,7 +116,7 @@ func (t *Task) describe() {
 
 // popRetry takes the first retry that is due off the step, or n items of it.
 func (s *step) popRetry(n int) *retryTask {
-	s.turn.granted = false
+	s.turn.Granted = false
 	r := s.retries.Pop()
 	if rest := r.split(n); rest != nil {
 		s.retries.Push(rest)
@@ -261,7 +261,7 @@ func (s *step) size() int {
 // has succeeded, other items go first: one that makes its batch fail must not keep
 // them from showing that the endpoint works.
 func (s *step) retryNext() bool {
-	return len(s.retries) > 0 && s.turn.granted && (s.calls.Succeeded || !s.fresh())
+	return len(s.retries) > 0 && s.turn.Granted && (s.calls.Succeeded || !s.fresh())
 }
 
 // opens reports whether the next task can be cut from a block that is not open yet.

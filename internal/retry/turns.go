@@ -1,0 +1,75 @@
+package retry
+
+// Turns says whose turn it is on a resource, of first attempts and retries. While both
+// wait, retries have a part of the rate, see [Share]; alone, they may use all of it.
+// S is what has tasks to run there: a step. The zero value is ready.
+type Turns[S any] struct {
+	share Share
+	fresh int // steps whose first attempts wait
+	held  []heldTurn[S]
+}
+
+type heldTurn[S any] struct {
+	step S
+	turn *Turn
+}
+
+// Turn is what one step has of the turns.
+type Turn struct {
+	// Granted says that its next retry has its turn. Whoever runs it takes that back.
+	Granted bool
+
+	fresh bool // its first attempts wait
+	held  bool // its retries wait for their share
+}
+
+// Ask asks for the turn of a step's next retry, of that cost, on a resource of that rate;
+// fresh says that the step has first attempts to make as well. If it has to wait, it
+// is among those that Due, or NoteFresh, returns later.
+func (t *Turns[S]) Ask(now int64, step S, turn *Turn, fresh bool, cost int, rate float64) {
+	switch {
+	case turn.Granted || turn.held:
+	case rate == 0, !fresh && t.fresh == 0, t.share.Take(now, cost, rate):
+		turn.Granted = true
+	default:
+		turn.held = true
+		t.held = append(t.held, heldTurn[S]{step, turn})
+	}
+}
+
+// NoteFresh takes note whether first attempts of a step wait. If those of no step do any
+// more, it returns the steps whose retries have waited: all of them may ask again.
+func (t *Turns[S]) NoteFresh(turn *Turn, fresh bool) (again []S) {
+	if fresh == turn.fresh {
+		return nil
+	}
+	turn.fresh = fresh
+	if fresh {
+		t.fresh++
+		return nil
+	}
+	if t.fresh--; t.fresh > 0 {
+		return nil
+	}
+	held := t.held
+	t.held = nil
+	for _, h := range held {
+		h.turn.held = false
+		again = append(again, h.step)
+	}
+	return again
+}
+
+// Next returns when the next retry that waits has its turn, and whether there is one.
+func (t *Turns[S]) Next() (at int64, any bool) { return t.share.Next(), len(t.held) > 0 }
+
+// Due returns the next step that may ask again by now.
+func (t *Turns[S]) Due(now int64) (step S, ok bool) {
+	if len(t.held) == 0 || t.share.Next() > now {
+		return step, false
+	}
+	h := t.held[0]
+	t.held = t.held[1:]
+	h.turn.held = false
+	return h.step, true
+}
