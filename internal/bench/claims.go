@@ -32,6 +32,7 @@ var experiments = []experiment{
 	{"rate", rate},
 	{"pacing", pacing},
 	{"fairness", fairness},
+	{"shares", shares},
 	{"cancel", cancel},
 	{"bytes", bytesPerItem},
 	{"takeover", takeover},

@@ -74,7 +74,7 @@ const (
 
 // Experiment is one of the experiments of the design.
 type Experiment struct {
-	ID   string // E1 to E18
+	ID   string // E1 to E22
 	Name string // what it shows, in a few words
 	Run  func(Size) []Line
 	// Real experiments measure the machine as well, in real time. They want it quiet,

@@ -17,16 +17,16 @@ func mixes(s Size) (lines []Line) {
 	if s == Whole {
 		draws = 200
 	}
-	for _, place := range []struct{ partitions, nodes int }{{1, 1}, {8, 1}, {8, 3}} {
+	for _, p := range places {
 		off, jain, use, peak := 0.0, 1.0, 1.0, 0.0
 		for seed := range draws {
-			m := drawMix(uint64(seed)+1900, place.partitions, place.nodes)
+			m := drawMix(uint64(seed)+1900, p)
 			off, jain = max(off, m.off), min(jain, m.jain)
 			use, peak = min(use, m.use), max(peak, m.peak)
 		}
-		what := fmt.Sprintf("%d partitions, %d nodes, worst of %d mixes", place.partitions, place.nodes, draws)
+		what := fmt.Sprintf("%v, worst of %d mixes", p, draws)
 		share := Line{Target: 8, What: "share of a tenant off its ideal, " + what, Got: 100 * off, Want: 1, Unit: " %"}
-		if place.partitions == 1 {
+		if p.partitions == 1 {
 			share.Missed, share.Holds = "so few workers are enough for one partition that each tenant has one or two of them", 10
 		}
 		lines = append(lines, share,
@@ -49,18 +49,10 @@ const (
 	mixTask    = 50 // items of a task: being one task ahead or behind is not unfair
 )
 
-func drawMix(seed uint64, partitions, nodes int) mix {
+func drawMix(seed uint64, p place) mix {
 	rng := rand.New(rand.NewPCG(seed, 19))
-	w := model.World{
-		Seed: seed, Length: model.Span(10 * time.Minute), Partitions: partitions,
-		Resources: []model.Resource{{
-			Name: "api", Rate: mixRate, Downstream: model.Downstream{Latency: model.Span(time.Duration(5+rng.IntN(200)) * time.Millisecond)},
-		}},
-	}
-	for range nodes {
-		w.Nodes = append(w.Nodes, model.Node{Slots: 64})
-	}
-	names := []string{"critical", "high", "default", "low"}
+	w := p.world(seed, api(mixRate, time.Duration(5+rng.IntN(200))*time.Millisecond))
+	w.Length = model.Span(10 * time.Minute)
 	var kinds []kind
 	for i := range mixTenants {
 		k := kind{tier: rng.IntN(sched.Tiers), weight: float64(1 + rng.IntN(10))}
@@ -68,14 +60,10 @@ func drawMix(seed uint64, partitions, nodes int) mix {
 		name := fmt.Sprint("t", i)
 		w.Tenants = append(w.Tenants, model.Tenant{Name: name, Weight: k.weight})
 		w.BulkActions = append(w.BulkActions, model.BulkAction{
-			Name: fmt.Sprint("b", i), Tenant: name, Tier: names[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81), Steps: []string{"api"},
+			Name: fmt.Sprint("b", i), Tenant: name, Tier: tierNames[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81), Steps: []string{"api"},
 		})
 	}
-	r, err := model.Run(w)
-	if err != nil {
-		panic(err)
-	}
-	return judgeMix(r, kinds)
+	return judgeMix(run(w), kinds)
 }
 
 // kind is what a tenant's share follows from.
@@ -111,16 +99,7 @@ func ideal(kinds []kind) []float64 {
 }
 
 func judgeMix(r model.Result, kinds []kind) mix {
-	got, all := make([]float64, len(kinds)), 0.0
-	for at, point := range r.Curve.Points {
-		if time.Duration(at)*time.Duration(r.Curve.Every) < mixWarm*time.Second {
-			continue
-		}
-		for i := range kinds {
-			got[i] += float64(point[i])
-			all += float64(point[i])
-		}
-	}
+	got, all := gotAfter(r, mixWarm*time.Second)
 	m, sum, squares := mix{use: r.Resources[0].Use, peak: r.Resources[0].Peak / mixRate}, 0.0, 0.0
 	for i, share := range ideal(kinds) {
 		x := got[i] / all / share

@@ -10,6 +10,9 @@ import (
 // tierWeights are the shares of the tiers by default.
 var tierWeights = [sched.Tiers]float64{6, 3, 2, 1}
 
+// tierNames are the tiers in order.
+var tierNames = [sched.Tiers]string{"critical", "high", "default", "low"}
+
 // tiers is E7: equal numbers of tenants share 6:3:2:1, and however many there are in
 // each tier, none does better in a lower one.
 func tiers(Size) (lines []Line) {

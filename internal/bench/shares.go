@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+)
+
+// shareSpan is for how long each of the measurements of shares lasts, and shareWarm how much of it does not
+// count: workers are added and rates are learned meanwhile.
+const (
+	shareSpan = 30 * time.Second
+	shareWarm = 8 * time.Second
+)
+
+// shares are the promises about fairness and limits by the clock on the wall, with the partitions that
+// an engine has by default, judged by what handlers write down.
+func shares(b *bench) error {
+	for _, c := range []struct {
+		name  string
+		p     params
+		claim claim
+		key   string
+	}{
+		{"tiers", params{}, claim{what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
+		{"weights", params{}, claim{what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
+		{"slow", params{Items: 300, Batch: 2000}, claim{what: "300/s, batch 100, calls of 2 s: use", unit: "%", atLeast: 99}, "use"},
+		{"slow", params{Items: 100, Batch: 5000}, claim{what: "100/s, batch 100, calls of 5 s: use", unit: "%", atLeast: 99}, "use"},
+		{"refusing", params{Items: 5}, claim{what: "5 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
+		{"refusing", params{Items: 20}, claim{what: "20 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
+		{"own", params{}, claim{what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}, "use"},
+	} {
+		all, err := b.times(1, c.name, c.p) // half a minute
+		if err != nil {
+			return err
+		}
+		b.judge(c.claim, all[c.key]...)
+	}
+	return besideHung(b)
+}
+
+// besideHung compares a tenant beside one whose endpoint hangs with the same alone.
+func besideHung(b *bench) error {
+	alone, err := b.times(b.repeat, "hung", params{})
+	if err != nil {
+		return err
+	}
+	beside, err := b.times(b.repeat, "hung", params{Flood: true})
+	if err != nil {
+		return err
+	}
+	b.judge(claim{what: "20 items of 50 ms beside 5,000 calls that hang, against alone", unit: "times", atMost: 2}, beside["ms"][0]/alone["ms"][0])
+	return nil
+}
+
+// notes is what the handlers of a measurement write down, by tenant.
+type notes struct {
+	mu    sync.Mutex
+	from  time.Time // what comes before does not count
+	items map[string]float64
+	all   float64
+}
+
+func newNotes() *notes { return &notes{from: time.Now().Add(shareWarm), items: map[string]float64{}} }
+
+func (n *notes) add(tenant string, items int) {
+	now := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now.After(n.from) && now.Before(n.from.Add(shareSpan-shareWarm)) {
+		n.items[tenant] += float64(items)
+		n.all += float64(items)
+	}
+}
+
+// off is the largest distance of a tenant from its part, in percent of that; one task more or less is not unfair.
+func (n *notes) off(parts map[string]float64, task float64) (worst float64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	sum := 0.0
+	for _, p := range parts {
+		sum += p
+	}
+	for tenant, p := range parts {
+		due := n.all * p / sum
+		worst = max(worst, 100*(math.Abs(n.items[tenant]-due)-task)/due)
+	}
+	return worst
+}
+
+// use is the part of a rate that was used, in percent.
+func (n *notes) use(rate float64) float64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return 100 * n.all / rate / (shareSpan - shareWarm).Seconds()
+}
+
+// on is a chain of one action that calls f.
+func on(name string, r weir.Resource, batch int, f func(context.Context, *weir.Batch[json.RawMessage, struct{}]) error) raw {
+	return weir.Start(weir.Action[json.RawMessage, struct{}]{Name: name, Resource: r, BatchSize: batch, Handle: f})
+}
+
+// flood runs an engine with the default options while all of the specs' bulk actions have work, and ends them.
+func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec[json.RawMessage, struct{}]) error {
+	r, err := open(ctx, dir, engine.Options{}, chain)
+	if err != nil {
+		return err
+	}
+	r.start(ctx)
+	if err := r.SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }); err != nil {
+		return err
+	}
+	var bulks []*engine.BulkAction
+	for _, s := range specs {
+		s.Chain = chain
+		b, err := engine.Submit(ctx, r.Engine, s, rewards(80_000))
+		if err != nil {
+			return err
+		}
+		bulks = append(bulks, b)
+	}
+	time.Sleep(shareSpan)
+	for _, b := range bulks {
+		if err := b.Cancel(ctx, "measured"); err != nil {
+			return err
+		}
+	}
+	return r.close()
+}
+
+func measureTiers(ctx context.Context, dir string, _ params) (figures, error) {
+	n := newNotes()
+	chain := noted(n, 1200)
+	var specs []weir.Spec[json.RawMessage, struct{}]
+	parts := map[string]float64{}
+	for i, tier := range []weir.Tier{weir.TierCritical, weir.TierHigh, weir.TierDefault, weir.TierLow} {
+		tenant := fmt.Sprint(tier)
+		parts[tenant] = []float64{6, 3, 2, 1}[i]
+		specs = append(specs, weir.Spec[json.RawMessage, struct{}]{Tenant: tenant, Tier: tier})
+	}
+	err := flood(ctx, dir, chain, nil, specs...)
+	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
+}
+
+func measureWeights(ctx context.Context, dir string, _ params) (figures, error) {
+	n := newNotes()
+	parts, limits := map[string]float64{"a": 5, "b": 2, "c": 1}, map[string]weir.TenantLimits{}
+	var specs []weir.Spec[json.RawMessage, struct{}]
+	for tenant, w := range parts {
+		limits[tenant] = weir.TenantLimits{Weight: w}
+		specs = append(specs, weir.Spec[json.RawMessage, struct{}]{Tenant: tenant})
+	}
+	err := flood(ctx, dir, noted(n, 1200), limits, specs...)
+	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
+}
+
+// noted is a chain whose calls take 50 ms.
+func noted(n *notes, rate weir.Rate) raw {
+	return on("noted", weir.Resource{Name: "api", Rate: rate}, 100, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+		n.add(b.Tenant(), b.Len())
+		time.Sleep(50 * time.Millisecond)
+		b.DoneRest()
+		return nil
+	})
+}
+
+// measureSlow is a rate of p.Items per second with calls of p.Batch milliseconds.
+func measureSlow(ctx context.Context, dir string, p params) (figures, error) {
+	n := newNotes()
+	chain := on("slow", weir.Resource{Name: "api", Rate: weir.Rate(p.Items)}, 100, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+		n.add("", b.Len())
+		time.Sleep(time.Duration(p.Batch) * time.Millisecond)
+		b.DoneRest()
+		return nil
+	})
+	err := flood(ctx, dir, chain, nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t"})
+	return figures{"use": n.use(float64(p.Items))}, err
+}
+
+// measureRefusing has p.Items percent of the calls refused at random.
+func measureRefusing(ctx context.Context, dir string, p params) (figures, error) {
+	n := newNotes()
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(11, 6))
+	chain := on("refusing", weir.Resource{Name: "api", Rate: 1000}, 10, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+		mu.Lock()
+		bad := rng.IntN(100) < p.Items
+		mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		if bad {
+			return &weir.RefusedError{Err: errors.New("try again later")}
+		}
+		n.add("", b.Len())
+		b.DoneRest()
+		return nil
+	})
+	err := flood(ctx, dir, chain, nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t"})
+	return figures{"kept": n.use(1000 * float64(100-p.Items) / 100)}, err
+}
+
+func measureOwn(ctx context.Context, dir string, _ params) (figures, error) {
+	n := newNotes()
+	err := flood(ctx, dir, noted(n, 20_000), nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t", Rates: map[string]weir.Rate{"noted": 300}})
+	return figures{"use": n.use(300)}, err
+}
+
+// measureHung is how long twenty items take, alone or beside a tenant whose calls hang.
+func measureHung(ctx context.Context, dir string, p params) (figures, error) {
+	sleep := func(d time.Duration) func(context.Context, *weir.Batch[json.RawMessage, struct{}]) error {
+		return func(ctx context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(d):
+			}
+			b.DoneRest()
+			return nil
+		}
+	}
+	quick, hung := on("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), on("hung", weir.Resource{Name: "hung"}, 1, sleep(time.Hour))
+	r, err := open(ctx, dir, engine.Options{}, quick, hung)
+	if err != nil {
+		return nil, err
+	}
+	r.start(ctx)
+	if p.Flood {
+		b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: hung, Tenant: "hung"}, rewards(5000))
+		if err != nil {
+			return nil, err
+		}
+		time.Sleep(shareWarm) // it takes all the slots that it gets
+		defer func() { _ = b.Cancel(ctx, "measured") }()
+	}
+	begin := time.Now()
+	b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: quick, Tenant: "healthy"}, rewards(20))
+	if err == nil {
+		_, err = b.Wait(ctx)
+	}
+	return figures{"ms": float64(time.Since(begin).Microseconds()) / 1000}, err
+}
