@@ -17,18 +17,18 @@ func deadlines(s Size) (lines []Line) {
 	if s == Whole {
 		draws = 30
 	}
-	for _, place := range []struct{ partitions, nodes int }{{1, 1}, {8, 1}, {8, 3}} {
+	for _, p := range places {
 		var all timely
 		for seed := range draws {
-			d := drawDeadlines(uint64(seed)+2000, place.partitions, place.nodes)
+			d := drawDeadlines(uint64(seed)+2000, p)
 			all.met, all.blind, all.wrong = all.met+d.met/float64(draws), all.blind+d.blind/float64(draws), all.wrong+d.wrong/float64(draws)
 			all.apart, all.told = max(all.apart, d.apart), max(all.told, d.told)
 		}
-		what := fmt.Sprintf("%d partitions, %d nodes, %d draws", place.partitions, place.nodes, draws)
+		what := fmt.Sprintf("%v, %d draws", p, draws)
 		met := Line{Target: 20, What: "deadlines met, of what knowing all would meet, " + what, Got: 100 * all.met, Want: 95, AtLeast: true, Unit: " %"}
 		apart := Line{Target: 20, What: "end of another tenant with and without the deadlines, in tasks, worst, " + what, Got: all.apart, Want: 1}
 		told := Line{Target: 20, What: "until one that cannot be met says so, worst, " + what, Got: all.told, Want: 1, Unit: " s"}
-		if place.nodes > 1 {
+		if p.nodes > 1 {
 			met.Missed, met.Holds = "each node decides by itself which of its deadlines it gives up", 88
 			apart.Missed, apart.Holds = "when the weight of a tenant moves to another node, the tenants there feel it for a moment", 5
 			told.Missed, told.Holds = "nodes hear of each other every half second, and nobody is told before they have", 2.5
@@ -57,17 +57,12 @@ const (
 	dueBatch = 20
 )
 
-func drawDeadlines(seed uint64, partitions, nodes int) timely {
+func drawDeadlines(seed uint64, p place) timely {
 	rng := rand.New(rand.NewPCG(seed, 20))
-	w := model.World{
-		Seed: seed, Length: model.Span(10 * time.Minute), Partitions: partitions,
-		Resources: []model.Resource{{
-			Name: "api", Rate: dueRate, Downstream: model.Downstream{Latency: model.Span(50 * time.Millisecond), P99: model.Span(50 * time.Millisecond)},
-		}},
-	}
-	for range nodes {
-		w.Nodes = append(w.Nodes, model.Node{Slots: 64})
-	}
+	r := api(dueRate, 50*time.Millisecond)
+	r.Downstream.P99 = r.Downstream.Latency
+	w := p.world(seed, r)
+	w.Length = model.Span(10 * time.Minute)
 	add := func(name, tenant string, items int64, at time.Duration) *model.BulkAction {
 		w.BulkActions = append(w.BulkActions, model.BulkAction{
 			Name: name, Tenant: tenant, Items: items, At: model.Span(at), Batch: dueBatch, Steps: []string{"api"},
@@ -128,12 +123,12 @@ func possible(jobs []dueJob, rate float64) int {
 
 // judgeDeadlines plays a world with its deadlines and without.
 func judgeDeadlines(w model.World, jobs []dueJob, share float64) (k timely) {
-	with := mustRun(w)
+	with := run(w)
 	w.BulkActions = slices.Clone(w.BulkActions)
 	for i := range w.BulkActions {
 		w.BulkActions[i].Deadline = 0
 	}
-	without := mustRun(w)
+	without := run(w)
 	first := len(w.BulkActions) - len(jobs) - 1
 	for i, j := range jobs {
 		x, y := with.Kinds[first+i].Each[0], without.Kinds[first+i].Each[0]
@@ -161,12 +156,4 @@ func judgeDeadlines(w model.World, jobs []dueJob, share float64) (k timely) {
 		}
 	}
 	return k
-}
-
-func mustRun(w model.World) model.Result {
-	r, err := model.Run(w)
-	if err != nil {
-		panic(err)
-	}
-	return r
 }
