@@ -280,3 +280,16 @@ func (l *Limiter) Fits(now int64, cost int) int {
 	}
 	return int(min(int64(cost), l.quota-l.Used(now)))
 }
+
+// Part returns how many of cost items may start now: all of them, or a part that is worth a call.
+// If it is none, at is when there will be such a part.
+func (l *Limiter) Part(now int64, cost int) (n int, at int64) {
+	if l.Ready(now, cost) <= now {
+		return cost, now
+	}
+	least := LeastPart(cost)
+	if n = l.Fits(now, cost); n >= least {
+		return n, now
+	}
+	return 0, l.Ready(now, least)
+}

@@ -235,9 +235,9 @@ func TestATaskIsATwentiethOfASecondOrWhatKeepsTheRate(t *testing.T) {
 		{"a twentieth of a second", Size{Rate: 300}, 100, 15},
 		{"the batch is less", Size{Rate: 50_000}, 100, 100},
 		{"no batches", Size{Rate: 250}, 0, 1},
-		{"slow calls", Size{Rate: 300, Latency: 2, InFlight: 16}, 100, 47},
+		{"slow calls", Size{Rate: 300, Latency: 2, InFlight: 16}, 100, 50},
 		{"slower calls", Size{Rate: 100, Latency: 5, InFlight: 64}, 100, 10},
-		{"few at once", Size{Rate: 300, Latency: 0.5, InFlight: 10}, 100, 19},
+		{"few at once", Size{Rate: 300, Latency: 0.5, InFlight: 10}, 100, 22},
 		{"quick calls", Size{Rate: 300, Latency: 0.01, InFlight: 64}, 100, 15},
 		{"few calls", Size{Rate: 300, Full: true}, 100, 100},
 		{"few calls, by half a second", Size{Rate: 100, Full: true}, 100, 50},
@@ -302,4 +302,32 @@ func TestTasksOfTheirSizeUseTheWholeRate(t *testing.T) {
 			t.Errorf("%d/s in tasks of %d: a rest of %d is lost", quota, n, rest)
 		}
 	})
+}
+
+// What a small task leaves of a window is used by a part of the next, if that is worth a call.
+func TestAPartOfATaskIsWorthACall(t *testing.T) {
+	l := New(Config{Rate: 100})
+	now := int64(1e18)
+	for range 9 {
+		l.Take(now, 10)
+		now += 1e8
+	}
+	l.Take(now, 4) // the end of a block
+	for _, tt := range []struct {
+		name     string
+		after    int64
+		cost, n  int
+		waitsFor int64
+	}{
+		{"all of a task that fits", 0, 6, 6, 0},
+		{"a part of one that does not", 0, 10, 6, 0},
+		{"less than a third is not worth a call", 0, 30, 0, 1e8},
+		{"all of it when there is room", 1e8, 10, 10, 0},
+	} {
+		at := now + 1e8/2 + tt.after // half of the time until the first leaves the window
+		n, ready := l.Part(at, tt.cost)
+		if n != tt.n || ready-at > max(tt.waitsFor, 0) || (tt.n == 0) != (ready > at) {
+			t.Errorf("%s: %d of %d items at %d ms, want %d", tt.name, n, tt.cost, (ready-at)/1e6, tt.n)
+		}
+	}
 }

@@ -8,8 +8,6 @@ const (
 	evenness = 0.05
 	// fullness is the same for a resource that is to have few calls.
 	fullness = 0.5
-	// busyPart is the part of what may be in flight that a rate is to keep busy.
-	busyPart = 0.8
 )
 
 // Size is what decides how many items a task should have.
@@ -38,12 +36,19 @@ func (s Size) Items(batch int) int {
 	most := max(int(min(s.Rate, float64(batch))), 1)
 	even, need := min(s.even(), most), 1
 	if s.InFlight > 0 {
-		need = int(min(math.Ceil(s.Rate*s.Latency/(busyPart*float64(s.InFlight))), float64(most)))
+		need = int(min(math.Ceil(s.Rate*s.Latency/busy(s.InFlight)), float64(most)))
 	}
 	if s.Grain > 0 { // a window is divided between nodes first
 		return max(even, need)
 	}
 	return s.divide(even, need, most)
+}
+
+// busy returns how many of so many calls a rate is to keep in flight on average: the times of calls
+// vary, so that in a small number there are more at times.
+func busy(calls int) float64 {
+	n := float64(calls)
+	return max(min(n-math.Sqrt(n), 0.8*n), n/2)
 }
 
 // even returns how many items make a stream that is as even as it should be.
@@ -65,7 +70,7 @@ func (s Size) even() int {
 func (s Size) Under(own float64, batch int) int {
 	n := s.Items(batch)
 	if own > 0 {
-		s.Rate = own
+		s.Rate, s.Grain = own, 0 // it is not shared
 		n = min(n, s.Items(batch))
 	}
 	return n

@@ -8,6 +8,7 @@ type pace struct {
 	next  int64          // when the step is looked at again; 0: no time is set
 	busy  bool           // it has something to run
 	waits bool           // its rate alone holds the next task up
+	part  int            // of the next task that its rate lets start now; 0: all of it
 }
 
 // setPace gives a step its part of the bulk action's own rate there.
@@ -39,6 +40,7 @@ func (s *step) look(m *machine) {
 	if p.own == nil {
 		return
 	}
+	p.part = 0
 	n := s.size()
 	if n == 0 {
 		p.busy, p.waits = false, false
@@ -48,7 +50,10 @@ func (s *step) look(m *machine) {
 		p.busy = true
 		p.own.Busy(m.now)
 	}
-	at := p.own.Ready(m.now, n)
+	part, at := p.own.Part(m.now, n)
+	if part < n {
+		p.part = part
+	}
 	if p.waits = at > m.now; !p.waits || p.next != 0 && p.next <= at {
 		return
 	}

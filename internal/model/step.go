@@ -60,11 +60,19 @@ func (s *step) size() int {
 	case s.cancelled, s.crowded():
 		return 0
 	case s.turn.Granted:
-		return min(s.chunk, s.retries[0].items)
+		return min(s.most(), s.retries[0].items)
 	case len(s.blocks) > 0:
-		return int(min(int64(s.chunk), s.blocks[0].steps[s.no].ready))
+		return int(min(int64(s.most()), s.blocks[0].steps[s.no].ready))
 	}
 	return 0
+}
+
+// most is the most items in a task of the step.
+func (s *step) most() int {
+	if s.pace.part > 0 {
+		return min(s.chunk, s.pace.part)
+	}
+	return s.chunk
 }
 
 // grant asks whether the next task is a retry.

@@ -11,6 +11,7 @@ type pace struct {
 	next  int64          // when the step is looked at again; 0: no time is set
 	busy  bool           // it has something to run
 	waits bool           // its rate alone holds the next task up
+	part  int            // of the next task that its rate lets start now; 0: all of it
 }
 
 // rate is the step's own rate, 0 if it has none.
@@ -71,6 +72,7 @@ func (m *Machine) look(now int64, s *step) {
 	if p.own == nil {
 		return
 	}
+	p.part = 0
 	n := s.size()
 	if p.waits = n > 0 && s.bulk.opens != nil; n == 0 || p.waits {
 		p.busy = p.busy && n > 0
@@ -80,7 +82,10 @@ func (m *Machine) look(now int64, s *step) {
 		p.busy = true
 		p.own.Busy(now)
 	}
-	at := p.own.Ready(now, n)
+	part, at := p.own.Part(now, n)
+	if part < n {
+		p.part = part
+	}
 	if p.waits = at > now; p.waits && (p.next == 0 || at < p.next) {
 		p.next = at
 		m.waits.push(wait{due: at, paced: s})

@@ -46,10 +46,13 @@ func (r *room) passed(now int64, n, chunk int) {
 
 // most is the most items in a task of the step.
 func (s *step) most() int {
-	if s.room.most == 0 {
-		return s.chunk
+	most := s.chunk
+	for _, n := range [...]int{s.room.most, s.pace.part} {
+		if n > 0 {
+			most = min(most, n)
+		}
 	}
-	return min(s.chunk, s.room.most)
+	return most
 }
 
 // refusedAlone reports whether the task was refused before, too, and nothing of its
