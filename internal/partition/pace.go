@@ -82,9 +82,11 @@ func (m *Machine) look(now int64, s *step) {
 		p.busy = true
 		p.own.Busy(now)
 	}
-	part, at := p.own.Part(now, n)
-	if part < n {
-		p.part = part
+	at := p.own.Ready(now, n)
+	if s.marked == nil && !s.endangered() { // what is marked goes as it was marked
+		if p.part, at = p.own.Part(now, n); p.part == n {
+			p.part = 0
+		}
 	}
 	if p.waits = at > now; p.waits && (p.next == 0 || at < p.next) {
 		p.next = at
