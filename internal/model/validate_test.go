@@ -20,7 +20,7 @@ func TestMistakesNameTheFieldAndTheFix(t *testing.T) {
 		{"no resource", func(w *World) { w.Resources = nil }, "resources: 0 is not between 1 and 64; add one"},
 		{"no bulk action", func(w *World) { w.BulkActions = nil }, "bulk_actions: is empty; add one"},
 		{"an unknown step", func(w *World) { w.BulkActions[0].Steps = []string{"sned"} }, `bulk_actions.bulk.steps: there is no resource "sned"; known are api`},
-		{"a deadline after more than a day", func(w *World) { w.BulkActions[0].Deadline = 25 * 3600 * 1000 * ms }, "bulk_actions.bulk.deadline: 25h is not between 0s and 24h"},
+		{"a deadline after more than a day", func(w *World) { w.BulkActions[0].Deadline = 25 * 3600 * 1000 * ms }, "bulk_actions.bulk.deadline: 25h0m0s is not between 0s and 24h"},
 		{"no latency", func(w *World) { w.Resources[0].Downstream.Latency = 0 }, "resources.api.downstream.latency: is missing; write how long a call takes"},
 		{"a p99 below the mean", func(w *World) { w.Resources[0].Downstream.P99 = 10 * ms }, "resources.api.downstream.p99: 10ms is not between the mean 50ms and ten times that"},
 		{"a p99 far above the mean", func(w *World) { w.Resources[0].Downstream.P99 = 900 * ms }, "ten times that; change it, or the latency"},
