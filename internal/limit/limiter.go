@@ -240,7 +240,7 @@ func (l *Limiter) SetRate(now int64, rate float64) {
 		l.tat = math.MinInt64
 		return
 	case l.window > oldWindow:
-		l.log.widen(now-l.window, l.quota)
+		l.log.widen(now - l.window)
 	}
 	l.rescale(now, old, gap)
 }

@@ -207,6 +207,31 @@ func TestChangeOfRateIsExact(t *testing.T) {
 	})
 }
 
+// A rate that is lowered for a moment only still counts what began before.
+func TestAMomentAtALowRateForgetsNothing(t *testing.T) {
+	for before := range 150 {
+		l := New(Config{Rate: 10})
+		now := int64(1e18)
+		var log []int64
+		take := func() {
+			now = max(now, l.Ready(now, 1))
+			l.Take(now, 1)
+			log = append(log, now)
+		}
+		for range before {
+			take()
+		}
+		l.SetRate(now, 0.5)
+		l.SetRate(now, 10.5)
+		for range 40 {
+			take()
+			if n := int64(len(log)); n > l.quota && log[n-1]-log[n-1-l.quota] < l.window {
+				t.Fatalf("%d starts before: more than %d in a window", before, l.quota)
+			}
+		}
+	}
+}
+
 func TestClosedLimiterLetsNothingStart(t *testing.T) {
 	for _, rate := range []float64{0, 5} {
 		l := New(Config{Rate: rate})

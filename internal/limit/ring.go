@@ -94,9 +94,9 @@ func (r *ring) room(left, max, window int64) int64 {
 }
 
 // widen is called when the window becomes longer than what is remembered: the
-// newest forgotten start stands for all that the longer window may contain, and
-// fills it, so that nothing runs too early.
-func (r *ring) widen(left, quota int64) {
+// newest forgotten start stands for all that the longer window may contain, which is
+// not known any more, so that nothing runs too early, at whatever rate comes next.
+func (r *ring) widen(left int64) {
 	if r.gone.sum == 0 || r.gone.at <= left {
 		return
 	}
@@ -106,5 +106,5 @@ func (r *ring) widen(left, quota int64) {
 	r.head = (r.head - 1) & (len(r.buf) - 1)
 	r.n++
 	*r.at(0) = r.gone
-	r.gone = start{at: math.MinInt64, sum: r.gone.sum - min(quota, r.gone.sum)}
+	r.gone = start{at: math.MinInt64}
 }
