@@ -56,13 +56,15 @@ const (
 	unluckSeeds = 2 // runs of what is rather worse
 	// fewTasks is how many tasks a run should have, about, and mostTasks how many all
 	// runs of a sample may have. mostTime is how long one should be, in virtual time.
-	fewTasks  = 4_000
+	fewTasks  = 12_000
 	mostTasks = 20_000
 	mostTime  = 15 * time.Minute
 	// leftTasks is the same for what is asked again and again while the work is done.
 	// The less it has, the more often it is played, up to mostTries times.
 	leftTasks = 2_000
 	mostTries = 7
+	// leastTasks is how many a run may have, however few the first had.
+	leastTasks = 500
 	// beyond is how far a run may go beyond what was planned.
 	beyond = 2
 	// never is the longest time that is told, in seconds.

@@ -68,8 +68,13 @@ func newPlan(w Work, l Load, few float64) (*plan, error) {
 	p.skipWait()
 	var err error
 	p.first, err = p.whole()
-	if p.shrink, p.tasks = 1, few; err == nil && p.first.took == nil {
+	p.shrink, p.tasks = 1, few
+	switch {
+	case err != nil:
+	case p.first.took == nil:
 		p.size()
+	default:
+		p.tasks = float64(max(p.first.runs[0].Tasks, leastTasks))
 	}
 	p.assume()
 	return p, err
