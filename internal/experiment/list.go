@@ -23,6 +23,7 @@ func All() []Experiment {
 		{ID: "E18", Name: "all tenants submit at once", Run: rush},
 		{ID: "E19", Name: "tenants of all kinds share in the configuration that ships", Run: mixes},
 		{ID: "E20", Name: "deadlines are met where they can be, and cost other tenants nothing", Run: deadlines},
+		{ID: "E21", Name: "forecasts and ETAs come true", Run: foretell},
 		{ID: "E22", Name: "the configuration that ships keeps what was shown for a part of it", Run: shipped},
 		{ID: "#16", Name: "what a pick costs", Run: cost, Real: true},
 	}
