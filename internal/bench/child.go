@@ -38,7 +38,6 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) (f
 	"fairness":   measureFairness,
 	"tiers":      measureTiers,
 	"weights":    measureWeights,
-	"slow":       measureSlow,
 	"refusing":   measureRefusing,
 	"own":        measureOwn,
 	"hung":       measureHung,

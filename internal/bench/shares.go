@@ -33,8 +33,6 @@ func shares(b *bench) error {
 	}{
 		{"tiers", params{}, claim{what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
 		{"weights", params{}, claim{what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
-		{"slow", params{Items: 300, Batch: 2000}, claim{what: "300/s, batch 100, calls of 2 s: use", unit: "%", atLeast: 99}, "use"},
-		{"slow", params{Items: 100, Batch: 5000}, claim{what: "100/s, batch 100, calls of 5 s: use", unit: "%", atLeast: 99}, "use"},
 		{"refusing", params{Items: 5}, claim{what: "5 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
 		{"refusing", params{Items: 20}, claim{what: "20 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
 		{"own", params{}, claim{what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}, "use"},
@@ -171,19 +169,6 @@ func noted(n *notes, rate weir.Rate) raw {
 		b.DoneRest()
 		return nil
 	})
-}
-
-// measureSlow is a rate of p.Items per second with calls of p.Batch milliseconds.
-func measureSlow(ctx context.Context, dir string, p params) (figures, error) {
-	n := newNotes()
-	chain := on("slow", weir.Resource{Name: "api", Rate: weir.Rate(p.Items)}, 100, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-		n.add("", b.Len())
-		time.Sleep(time.Duration(p.Batch) * time.Millisecond)
-		b.DoneRest()
-		return nil
-	})
-	err := flood(ctx, dir, chain, nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t"})
-	return figures{"use": n.use(float64(p.Items))}, err
 }
 
 // measureRefusing has p.Items percent of the calls refused at random.

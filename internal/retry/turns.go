@@ -16,7 +16,7 @@ type heldTurn[S any] struct {
 
 // Turn is what one step has of the turns.
 type Turn struct {
-	// Granted says that its next retry has its turn. Whoever runs it takes that back.
+	// Granted says that its next retry has its turn. It is taken back when that retry runs.
 	Granted bool
 
 	fresh bool // its first attempts wait
