@@ -21,12 +21,15 @@ type control struct {
 	rule     flow.RateRule
 	ruleName string
 	rate     flow.RateState
-	bearable int           // as last set
-	blocked  int64         // until when the downstream asked to be left alone
-	failing  string        // code of the last call that failed; empty: one has succeeded since
-	wrong    bool          // every call will fail until the configuration is fixed
-	byHand   *weir.Circuit // what a person has set; nil: nothing
-	told     holds         // what [Node.Steer] told last
+	counted  flow.RateState // the rate when parallel began to count
+	before   flow.RateState // the rate before a bound was tried
+	left     int64          // when that was
+	bearable int            // as last set
+	blocked  int64          // until when the downstream asked to be left alone
+	failing  string         // code of the last call that failed; empty: one has succeeded since
+	wrong    bool           // every call will fail until the configuration is fixed
+	byHand   *weir.Circuit  // what a person has set; nil: nothing
+	told     holds          // what [Node.Steer] told last
 }
 
 func newControl(concurrency int, latency, breaker uint64) *control {
@@ -173,15 +176,12 @@ func (n *Node) Steer(now int64) (changes []Change) {
 
 func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 	cfg := flow.RateConfig{Rate: limit}
-	changed, found := c.parallel.Look(now, c.rate.CutAt(), c.rate.Base)
-	if found {
-		c.rate = flow.Ask(now, c.rate, cfg)
+	if c.try(now) {
+		seen = nil // what was sent is not about the rate
 	}
-	if changed || c.parallel.Trial() { // what was sent is not about the rate
-		c.windows = flow.Windows{}
-		c.rate = c.rule(now, nil, c.rate.Skip(int64(flow.Window)), cfg)
-	} else {
-		c.rate = c.rule(now, seen, c.rate, cfg)
+	c.rate = c.rule(now, seen, c.rate, cfg)
+	if c.parallel.From() == now {
+		c.counted = c.rate
 	}
 	if c.breaker.Reopened() {
 		c.rate = flow.Restart(now, c.rate, cfg)
@@ -194,6 +194,28 @@ func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 			c.blocked = max(c.blocked, until)
 		}
 	}
+}
+
+// try has a bound on the tasks in flight tried, at the rate at which tasks were refused. It reports
+// whether one is on trial, or was until now: meanwhile nothing is learned of the rate.
+func (c *control) try(now int64) bool {
+	from, tried := c.parallel.From(), c.parallel.Trial()
+	cut := c.rate.Limited && c.rate.Grown == 0 // while more is asked for, refusals are about that
+	changed, found := c.parallel.Look(now, cut, c.rate.Base)
+	switch {
+	case found:
+		c.rate = c.rate.Lift()
+	case changed && c.parallel.Trial(): // it begins
+		c.before, c.left, c.rate = c.rate, now, c.counted.Skip(now-from)
+	case changed:
+		c.rate = c.before.Skip(now - c.left)
+	case tried:
+		c.rate = c.rate.Skip(int64(flow.Window))
+	default:
+		return false
+	}
+	c.windows = flow.Windows{}
+	return true
 }
 
 // apply has the gate keep to what was decided.

@@ -196,9 +196,9 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 // signals is what the policy is told, with the share of the rate in items per second.
 func (n *news) signals(usable float64) scale.Signals {
 	l, d := n.lane, &n.delta
-	load := scale.Load{
+	load := scale.Load{ // what was refused is a matter of flow control, which tells of strain
 		Resource: l.ID.Resource, Arrivals: d.Arrived / n.span, Backlog: n.waiting(),
-		Usable: n.track.perTask.Tasks(usable), Closed: l.Closed, Samples: int(d.Ended), Failed: int(d.Failed),
+		Usable: n.track.perTask.Tasks(usable), Closed: l.Closed, Samples: int(d.Ended - d.Refused), Failed: int(d.Failed - d.Refused),
 	}
 	if d.Ended > 0 {
 		load.Service = max(d.Took/time.Duration(d.Ended), time.Microsecond) // the law divides by it

@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 const (
 	cutShare  = 0.8
@@ -60,7 +63,7 @@ func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, boo
 		share = max(x.passed/x.span/was, 0.001)
 		st.Top = 4 * share * was
 	}
-	st = st.suspect(now, was)
+	st = st.suspect(now, cmp.Or(st.inForce(c), was))
 	st.Limited, st.Rate = true, st.floor(share*was, c)
 	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, second, 0
 	return st.newRun().told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",

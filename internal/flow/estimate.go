@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -117,7 +118,7 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	} else {
 		st.Hold, st.Begin = firstHold, 0.94
 	}
-	if st = st.suspect(now, was); st.Doubted {
+	if st = st.suspect(now, cmp.Or(st.inForce(c), was)); st.Doubted {
 		st.Begin = decisive
 	}
 	st.Since, st.Grown, st.Ahead = now, 0, 0

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// crowdSure is the evidence of refusals in spite of a cut that has a bound tried, out of
-	// what was seen for longestLook. While most is refused the rate has not been found.
-	crowdSure, longestLook, saturates = 3.5, int64(20 * time.Second), 0.5
+	// crowdSure is the evidence of refusals in spite of a cut that has a bound tried, of
+	// leastCrowd tasks, and that decides about it. While most is refused the rate has not been found.
+	crowdSure, leastCrowd, saturates = 3.5, 20, 0.5
 	// A trial is judged by so many tasks, or by what there was after longestCrowd. If it does not
 	// explain the refusals one less is tried, crowdSteps times.
 	crowdTasks, longestCrowd, crowdSteps = 40, int64(5 * time.Second), 3
 	// explains is how many times fewer refusals there are under a bound that explains them, and
 	// asFast the share of what got through before.
-	explains, asFast = 8, 0.96
+	explains, asFast = 2.5, 0.93
 
 	// One more than the bound is tried soon after it was set, and then seldom.
 	firstProbe, longestProbe = int64(time.Second), int64(20 * time.Second)
@@ -23,20 +23,21 @@ const (
 	over = 0.4
 	// raiseAt, stopAt and backAt are the evidence for a higher bound, against one, and that a
 	// higher one was wrong.
-	raiseAt, stopAt, backAt = -6.0, 1.2, 6.0
+	raiseAt, stopAt, backAt = -6.0, 3.0, 6.0
 
 	// A bound that nothing came up to for unusedFor is dropped. After one that explained nothing
 	// none is tried for firstAgain, each time longer.
 	unusedFor                = int64(time.Minute)
-	firstAgain, longestAgain = int64(3 * time.Second), int64(10 * time.Minute)
+	firstAgain, longestAgain = int64(3 * time.Second), int64(5 * time.Minute)
 )
 
 // Parallel finds out how many tasks at once a downstream takes before it refuses.
 //
 // When tasks are refused although the rate was cut, it bounds the tasks in flight, on trial, to
 // as many as there were when others were refused. If far fewer are refused then and as much gets
-// through, the bound explains the refusals and stays. If not, one less is tried, a few times, and then
-// there is no bound.
+// through, the bound explains the refusals and stays. If not, one less is tried, or one more if too
+// little gets through, a few times, and then there is no bound. Nor is there one any more if
+// as much is refused under it.
 //
 // A single task above the bound is tried now and then. If many in a row pass the bound grows,
 // and has to prove itself again.
@@ -52,12 +53,11 @@ type Parallel struct {
 	crowd int    // tasks that were in flight when others were refused, in all
 	level int    // in flight
 	peak  int
-	cut   int64 // when the rate was last
 
 	trial   bool
 	drained bool // the tasks above the bound on trial have ended
-	back    int  // the bound before the trial
 	before  weight
+	held    weight  // the same of the bound that is in force
 	rate    float64 // at which tasks passed before
 	steps   int
 	tried   int64 // since when
@@ -72,6 +72,7 @@ type Parallel struct {
 	probe  int64   // when one was sent, 0: none is in flight
 	next   int64   // when to probe
 	used   int64   // when the bound was last reached
+	since  int64   // when it was found
 }
 
 // Bound returns the most tasks that should be in flight now, 0 for no bound.
@@ -81,6 +82,9 @@ func (p *Parallel) Bound() int {
 	}
 	return p.bound
 }
+
+// From is since when is counted what may have a bound tried.
+func (p *Parallel) From() int64 { return p.from }
 
 // Trial reports whether a bound is on trial: what is sent meanwhile tells nothing of the rate.
 func (p *Parallel) Trial() bool { return p.trial }
@@ -109,7 +113,7 @@ func (p *Parallel) Sent(now int64, inFlight int) {
 func (p *Parallel) note(now int64, inFlight int) {
 	p.level = inFlight
 	if p.peak = max(p.peak, inFlight); p.bound > 0 && inFlight >= p.bound {
-		p.used = now
+		p.used, p.since = now, now
 	}
 }
 
@@ -120,6 +124,8 @@ func (p *Parallel) Ended(now, sent int64, inFlight int, refused bool) (probe boo
 	hit := weight{Tasks: 1}
 	if refused {
 		hit.Hits = 1
+	}
+	if refused && sent >= p.from {
 		p.tasks.Hits++
 		p.crowd += inFlight
 	}
@@ -145,7 +151,7 @@ func (p *Parallel) base() float64 { return min(max(p.usual.share(), next), over/
 // probed takes a task above the bound into account.
 func (p *Parallel) probed(now int64, hit weight) {
 	switch p.lean += hit.speaks(p.base(), over); {
-	case p.lean >= stopAt:
+	case p.lean >= stopAt: // the bound holds
 		p.stop(now)
 	case p.lean <= raiseAt:
 		p.raised = 1 + p.bound/16
@@ -181,23 +187,27 @@ func (p *Parallel) drop() {
 	p.bound, p.first, p.raised, p.probes, p.probe, p.trial = 0, 0, 0, false, 0, false
 }
 
-// Look is to be called every [Window]. cut is when the rate was last cut, 0 if it is not
-// limited, and base the share that is known to be refused for other reasons. It reports that
-// a trial has begun or ended, and whether a bound was found to explain refusals.
-func (p *Parallel) Look(now, cut int64, base float64) (changed, found bool) {
+// Look is to be called every [Window], with whether refusals have had the rate cut, and the
+// share that is known to be refused for other reasons. It reports that a trial has begun or
+// ended, or a bound has gone that explained nothing, and whether one was found that does.
+func (p *Parallel) Look(now int64, limited bool, base float64) (changed, found bool) {
 	if p.trial {
 		return p.judge(now)
 	}
 	if p.bound > 0 {
 		p.maintain(now)
+		base = max(base, p.usual.share())
 	}
-	switch share := p.tasks.share(); {
-	case p.bound == 0 && cut == 0, cut > p.cut, now-p.from > longestLook:
-		p.cut = cut
+	switch evidence := p.tasks.speaks(base+few, base+10*few); {
+	case p.bound > 0 && (against(p.held, p.usual) > crowdSure || p.tasks.Tasks >= leastCrowd && evidence >= crowdSure):
+		p.drop() // it does not explain them, or not any more
+		p.later(now)
 		p.reset(now)
-	case now < p.notTill || now-p.from < windowNanos || share > saturates:
-	case p.tasks.speaks(base+few, base+10*few) >= crowdSure && share > base+few:
-		p.steps, p.back, p.before, p.rate = 0, p.bound, p.tasks, p.passed(now)
+		changed = true
+	case p.bound == 0 && (!limited || p.tasks.share() > saturates), evidence <= 0:
+		p.reset(now)
+	case p.bound == 0 && p.tasks.Tasks >= leastCrowd && evidence >= crowdSure && now >= p.notTill:
+		p.steps, p.before, p.rate = 0, p.tasks, p.passed(now)
 		changed = p.lower(now)
 		p.reset(now)
 	}
@@ -211,6 +221,9 @@ func (p *Parallel) passed(now int64) float64 {
 
 // maintain lets a probe go when it is time to, and drops a bound that is of no account.
 func (p *Parallel) maintain(now int64) {
+	if now-p.since > unusedFor { // it has shown to be right
+		p.again = 0
+	}
 	switch {
 	case now-p.used > unusedFor:
 		p.drop()
@@ -223,13 +236,19 @@ func (p *Parallel) maintain(now int64) {
 
 // lower begins a trial of as many as were in flight when others were refused.
 func (p *Parallel) lower(now int64) bool {
-	k := int(math.Round(float64(p.crowd) / max(p.tasks.Hits, 1)))
-	if p.bound > 0 {
-		k = min(k, p.bound-1)
+	k := p.bound - 1
+	if p.bound == 0 {
+		k = int(math.Round(float64(p.crowd) / max(p.tasks.Hits, 1)))
 	}
-	if k < 1 || k >= p.peak {
+	return k < p.peak && p.try(now, k)
+}
+
+// try puts a bound on trial.
+func (p *Parallel) try(now int64, k int) bool {
+	if k < 1 || p.steps > crowdSteps {
 		return false
 	}
+	p.steps++
 	p.trial, p.drained, p.tried = true, false, now
 	p.bound, p.raised, p.probes, p.probe = k, 0, false, 0
 	return true
@@ -245,24 +264,37 @@ func (p *Parallel) judge(now int64) (changed, found bool) {
 	case (p.tasks.Tasks < crowdTasks || now-p.from < 2*windowNanos) && now-p.tried < longestCrowd:
 		return false, false
 	}
-	explained := p.tasks.speaks(p.before.share()/explains, p.before.share()) < 0 && p.passed(now) >= asFast*p.rate
+	against, fast := against(p.before, p.tasks), p.passed(now) >= asFast*p.rate
+	fewer := against <= -crowdSure
+	explained := fewer && fast
 	switch {
+	case math.Abs(against) < crowdSure && now-p.tried < longestCrowd:
+		return false, false
 	case explained:
 		p.trial, p.first = false, p.bound
-		p.usual, p.wait = p.tasks, firstProbe
-		p.again, p.used = 0, now
+		p.usual, p.held, p.wait = p.tasks, p.before, firstProbe
+		p.used, p.since = now, now
 		p.stop(now)
-	case p.steps < crowdSteps && p.passed(now) >= asFast*p.rate && p.lower(now):
-		p.steps++
+	case fewer && p.try(now, p.bound+1), fast && !fewer && p.lower(now): // too few, or too many
 		p.reset(now)
 		return false, false
 	default:
-		p.trial, p.bound = false, p.back
-		p.again = min(max(2*p.again, firstAgain), longestAgain)
-		p.notTill = now + p.again
+		p.drop()
+		p.later(now)
 	}
 	p.reset(now)
 	return true, explained
+}
+
+// against is how strongly tasks under a bound speak against it: as much is refused as before.
+func against(before, w weight) float64 {
+	return w.speaks(before.share()/explains, before.share())
+}
+
+// later lets the next trial wait, longer each time.
+func (p *Parallel) later(now int64) {
+	p.again = min(max(2*p.again, firstAgain), longestAgain)
+	p.notTill = now + p.again
 }
 
 // reset begins to count anew.

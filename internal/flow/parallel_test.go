@@ -49,7 +49,7 @@ func (w *party) run(seconds int) {
 			w.send()
 		}
 		if w.now%windowNanos == 0 {
-			w.p.Look(w.now, at0, 0)
+			w.p.Look(w.now, true, 0)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestOneCallAtATimeAsksForMore(t *testing.T) {
 	w := newParty(8)
 	w.run(20)
 	b := w.p.bound
-	w.p.Look(w.now+2*longestProbe, at0, 0)
+	w.p.Look(w.now+2*longestProbe, true, 0)
 	if w.p.Bound() != b+1 {
 		t.Fatalf("bound %d when one more should be tried, want %d", w.p.Bound(), b+1)
 	}

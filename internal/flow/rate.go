@@ -199,14 +199,6 @@ func (st RateState) exceeded(c RateConfig) float64 {
 	return st.Top
 }
 
-// CutAt is when the rate was last cut, 0 if it is not limited.
-func (st RateState) CutAt() int64 {
-	if !st.Limited {
-		return 0
-	}
-	return st.Since
-}
-
 // Skip has the rate go on as if a span had not been: nothing was learned in it.
 func (st RateState) Skip(span int64) RateState {
 	if st.Limited {
@@ -263,16 +255,10 @@ func Restart(now int64, st RateState, c RateConfig) RateState {
 	return st.told(Restarted, "%s items/s, a quarter of %s, growing: the breaker has closed again.", figure(st.Rate), figure(was))
 }
 
-// Ask makes a rate grow at once, and fast: what was refused has found another
-// explanation, as by a [Parallel].
-func Ask(now int64, st RateState, c RateConfig) RateState {
-	if !st.Limited {
-		return st
-	}
-	rate := st.Rate
-	st = st.trusted().newRun().quarter(4*rate, c)
-	st.Evidence, st.Usual, st.Proof, st.Since = 0, weight{}, 0, now-st.Hold
-	return st.told(Growing, "%s items/s, growing: what was refused has another cause.", figure(rate))
+// Lift takes the limit away: what was refused has another cause, as a [Parallel] found.
+func (st RateState) Lift() RateState {
+	st.Evidence, st.Usual, st.Proof = 0, weight{}, 0
+	return st.newRun().free("not limited: what is refused is not about the rate.")
 }
 
 // quarter begins at a quarter of a rate, ready to grow at its fastest: it is known

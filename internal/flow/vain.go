@@ -50,7 +50,7 @@ func (st RateState) weigh(x sample) RateState {
 	return st
 }
 
-// suspect begins a row of cuts, or goes on with it: it has to prove itself. If clearly
+// suspect begins a row of cuts of the rate in force, or goes on with it: it has to prove itself. If clearly
 // more is refused than before the row, that is a matter of its own.
 func (st RateState) suspect(now int64, was float64) RateState {
 	switch {

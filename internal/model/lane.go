@@ -80,12 +80,15 @@ func (l *lane) became(tasks int, large bool) {
 	}
 }
 
-// ended notes the end of a task. A refusal counts as a failure of the resource.
+// ended notes the end of a task. What was refused is a matter of flow control.
 func (l *lane) ended(took int64, how outcome) {
 	l.inFlight--
+	if how == refused {
+		return
+	}
 	l.second.ended++
 	l.second.took += took
-	if how != answered {
+	if how == failed {
 		l.second.failed++
 	}
 }
