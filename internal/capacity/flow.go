@@ -200,7 +200,8 @@ func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 // whether one is on trial, or was until now: meanwhile nothing is learned of the rate.
 func (c *control) try(now int64) bool {
 	from, tried := c.parallel.From(), c.parallel.Trial()
-	cut := c.rate.Limited && c.rate.Grown == 0 // while more is asked for, refusals are about that
+	// Once a trial has failed, refusals while more is asked for are taken to be about that.
+	cut := c.rate.Limited && (c.rate.Grown == 0 || c.rate.Ahead == 0 && !c.parallel.Failed())
 	changed, found := c.parallel.Look(now, cut, c.rate.Base)
 	switch {
 	case found:

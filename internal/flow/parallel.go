@@ -86,6 +86,9 @@ func (p *Parallel) Bound() int {
 // From is since when is counted what may have a bound tried.
 func (p *Parallel) From() int64 { return p.from }
 
+// Failed reports whether a bound was tried not long ago that explained nothing.
+func (p *Parallel) Failed() bool { return p.again > 0 }
+
 // Trial reports whether a bound is on trial: what is sent meanwhile tells nothing of the rate.
 func (p *Parallel) Trial() bool { return p.trial }
 

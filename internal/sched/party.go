@@ -127,7 +127,7 @@ func (e *Entry) holds(now int64) bool {
 	g, f := e.group, e.flow
 	t := g.tenant
 	return e.head > 0 && g.state == groupRunning && (g.cap == 0 || g.inFlight <= g.cap) &&
-		!t.paused && (t.cap == 0 || t.inFlight <= t.cap) && f.tier.r.closed <= now && !f.shut(now)
+		!t.paused && (t.cap == 0 || t.inFlight <= t.cap) && !f.shut(now)
 }
 
 // Wake returns when p should ask again without other input, as [Queue.Wake] does.

@@ -8,11 +8,6 @@ import (
 
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
-	if r.closed > now {
-		q.block(now, r, r.closed, CauseClosed)
-		r.gate.Idle(now) // what it was woken for is for others
-		return Pick{}, false
-	}
 	if r.workers >= 0 && r.inFlight >= r.workers+reserve(r.workers) {
 		q.block(now, r, math.MaxInt64, CauseSlots)
 		return Pick{}, false

@@ -73,8 +73,7 @@ type Resource struct {
 	state      resourceState
 	recheck    bool // was blocked: peek before a flow is chosen
 	blockedAs  int32
-	blocker    *Entry // whose task of size blockedAs was refused, nil if any would have been
-	closed     int64
+	blocker    *Entry           // whose task of size blockedAs was refused, nil if any would have been
 	closures   map[string]int64 // tenants that were refused by name, and until when
 	cause      Cause
 
@@ -90,7 +89,6 @@ func (q *Queue) AddResource(c ResourceConfig) *Resource {
 		name:    c.Name,
 		gate:    c.Gate,
 		service: firstService,
-		closed:  math.MinInt64,
 		workers: -1,
 		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
 		pledged: map[*flow]bool{},
@@ -173,11 +171,14 @@ func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
 	}
 }
 
-// CloseUntil lets nothing start on r before until, because its downstream asked
-// for that; a time in the past opens it.
+// CloseUntil lets nothing start before until on a resource without a Gate of the caller's; a
+// time in the past opens it.
 func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
-	r.closed = until
-	q.WakeResource(now, r)
+	if r.own != nil {
+		q.Recall(now)
+		r.own.CloseUntil(until)
+		q.WakeResource(now, r)
+	}
 }
 
 // WakeResource makes the next Next ask r's gate again.

@@ -25,10 +25,7 @@ func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) 
 func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
 	g, f := e.group, e.flow
 	r := f.tier.r
-	switch {
-	case r.closed > now:
-		return r.closed, false
-	case q.tight(), r.workers >= 0 && r.inFlight >= r.workers, g.state != groupRunning, g.atCap(), g.tenant.blocked(), f.shut(now):
+	if q.tight() || r.workers >= 0 && r.inFlight >= r.workers || g.state != groupRunning || g.atCap() || g.tenant.blocked() || f.shut(now) {
 		return math.MaxInt64, false
 	}
 	return now, true
