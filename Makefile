@@ -22,7 +22,7 @@ LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|Incide
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
 WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
 # Packages whose benchmarks carry a published figure; those that are there.
-BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
+BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/capacity internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
 .PHONY: help deps test race check fmt lint examples bench sim plots fuzz cross vuln tools
