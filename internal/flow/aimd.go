@@ -46,7 +46,7 @@ func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 
 func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, bool) {
 	switch st = st.weigh(x).noteRun(x).count(now, x); {
-	case st.vain():
+	case st.vain(x):
 		st = st.restored(now, c)
 		st.Hold = 0
 		return st, true
@@ -63,7 +63,7 @@ func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, boo
 		share = max(x.passed/x.span/was, 0.001)
 		st.Top = 4 * share * was
 	}
-	st = st.suspect(now, cmp.Or(st.inForce(c), was))
+	st = st.suspect(now, cmp.Or(st.inForce(c), was), x)
 	st.Limited, st.Rate = true, st.floor(share*was, c)
 	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, second, 0
 	return st.newRun().told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",

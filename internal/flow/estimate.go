@@ -106,7 +106,7 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	}
 	st = st.weigh(x).noteRun(x).count(now, x)
 	switch {
-	case st.vain():
+	case st.vain(x):
 		return st.restored(now, c), true
 	case st.pending(x), !st.excess(now, x), st.Limited && x.refused() <= few && now-st.Since < echoFor:
 		return st, false
@@ -118,7 +118,7 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	} else {
 		st.Hold, st.Begin = firstHold, 0.94
 	}
-	if st = st.suspect(now, cmp.Or(st.inForce(c), was)); st.Doubted {
+	if st = st.suspect(now, cmp.Or(st.inForce(c), was), x); st.Doubted {
 		st.Begin = decisive
 	}
 	st.Since, st.Grown, st.Ahead = now, 0, 0

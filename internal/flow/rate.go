@@ -65,9 +65,10 @@ type RateState struct {
 	// wrong; 0: it has been seen to be right.
 	Expect float64 `json:"expect,omitempty"`
 	// From is the rate before the cuts that have not proved themselves yet, 0 for none, and
-	// Doubted tells that they once seemed not to. Before is what was sent and refused
+	// Doubted tells that they once seemed not to. Row is what was let through in all, Before is what was sent and refused
 	// before them, After right after them, and Fresh how many tasks after the last.
 	From    float64 `json:"from,omitempty"`
+	Row     row     `json:"row"`
 	Doubted bool    `json:"doubted,omitempty"`
 	Before  weight  `json:"before"`
 	After   weight  `json:"after"`
@@ -222,6 +223,7 @@ func (st RateState) watch(s sample) RateState {
 	if s.passed > 0 {
 		st.Shut = 0
 	}
+	st.Row.Passed += s.passed
 	if !st.Limited {
 		st.Top = max(s.rate(), 0.999*st.Top)
 	}

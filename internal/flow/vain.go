@@ -29,6 +29,16 @@ const (
 	usualTasks, usualWindows = 1000, 40
 )
 
+// row is what a row of cuts was preceded by.
+type row struct {
+	// Began is when the first of its windows began, and Passed how many items were let
+	// through since.
+	Began  int64   `json:"began"`
+	Passed float64 `json:"passed"`
+	// Rate is how many a second that was at the last cut.
+	Rate float64 `json:"rate"`
+}
+
 // weigh follows the usual share of refusals. A base that has become too high comes
 // down with it, and one that is old is forgotten: refusals have to show again that
 // they are not about the rate.
@@ -52,14 +62,15 @@ func (st RateState) weigh(x sample) RateState {
 
 // suspect begins a row of cuts of the rate in force, or goes on with it: it has to prove itself. If clearly
 // more is refused than before the row, that is a matter of its own.
-func (st RateState) suspect(now int64, was float64) RateState {
+func (st RateState) suspect(now int64, was float64, x sample) RateState {
 	switch {
 	case st.From == 0 || now-st.Since > rowFor || st.Before.lessThan(st.RunTasks):
 		st = st.trusted()
-		st.From = was
+		st.From, st.Row = was, row{Began: x.no * windowNanos, Passed: x.passed}
 	case st.unchanged():
 		st.Doubted, st.After = true, weight{}
 	}
+	st.Row.Rate = st.Row.Passed / (float64(now-st.Row.Began) / 1e9)
 	st.Before = st.Before.plus(st.RunTasks)
 	st.Fresh, st.Evidence = 0, 0
 	return st
@@ -67,7 +78,7 @@ func (st RateState) suspect(now int64, was float64) RateState {
 
 // trusted forgets the row of cuts: what is in force stands.
 func (st RateState) trusted() RateState {
-	st.From, st.Doubted, st.Fresh, st.Before, st.After = 0, false, 0, weight{}, weight{}
+	st.From, st.Row, st.Doubted, st.Fresh, st.Before, st.After = 0, row{}, false, 0, weight{}, weight{}
 	return st
 }
 
@@ -127,9 +138,10 @@ func (st RateState) unchanged() bool {
 }
 
 // vain tells that a row of cuts has changed nothing. That has to show twice: what was
-// let through before the first may have been saved up.
-func (st RateState) vain() bool {
-	return st.Doubted && st.unchanged() && st.After.Tasks >= judgedBy && st.After.share() <= mostBase && !st.Before.lessThan(st.After)
+// let through before the first may have been saved up. And less has to be sent than was let
+// through before, pauses included: a limit that is lower still refuses as much.
+func (st RateState) vain(x sample) bool {
+	return st.Doubted && x.rate() <= st.Row.Rate && st.unchanged() && st.After.Tasks >= judgedBy && st.After.share() <= mostBase && !st.Before.lessThan(st.After)
 }
 
 // pending tells that it is not known yet whether the last cut helped.

@@ -27,7 +27,9 @@ func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.Bul
 	switch {
 	case err == nil && d.State == isSubmitted:
 	case err == nil && d.Spec.Source != nil:
-		return s.startSource(ctx, id, at)
+		if b, err := s.startSource(ctx, id, at); !errors.Is(err, weir.ErrNotFound) {
+			return b, err
+		} // else it was submitted meanwhile
 	case err == nil:
 		return api.BulkAction{}, &Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
 	case !errors.Is(err, weir.ErrNotFound):

@@ -131,3 +131,36 @@ func isCode(err error, code string) bool {
 	var r *Refusal
 	return errors.As(err, &r) && r.Code == code
 }
+
+// TestWhatIsSubmittedWhileACommandLooksIsNotMissing: another node submits the draft, and
+// removes it, between two looks of a command at it.
+func TestWhatIsSubmittedWhileACommandLooksIsNotMissing(t *testing.T) {
+	source := &api.Source{Segment: &api.SegmentSource{URL: "https://example.com/segment"}}
+	for _, tt := range []struct {
+		name   string
+		source *api.Source
+		do     func(s *Service, id string) error
+		code   string // of the refusal; empty: there is none
+	}{
+		{"Import", nil, func(s *Service, id string) error { _, err := s.Import(t.Context(), id, *source, ""); return err }, "sealed"},
+		{"Seal", nil, func(s *Service, id string) error { _, err := s.Seal(t.Context(), id, api.Seal{}); return err }, ""},
+		{"Start", source, func(s *Service, id string) error { _, err := s.Start(t.Context(), id, api.Start{}); return err }, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := crashed(t)
+			b := sealedBulk(t, s)
+			left := draft{Spec: api.NewBulkAction{Steps: b.Steps, Source: tt.source}, Tenant: "default", Touched: time.Now(), State: isDraft}
+			if _, err := s.drafts.Insert(t.Context(), b.ID, left); err != nil {
+				t.Fatal(err)
+			}
+			w := watch(s)
+			w.looks = func() error {
+				w.looks = func() error { return s.drafts.Delete(t.Context(), b.ID) }
+				return nil
+			}
+			if err := tt.do(s, b.ID); (err != nil || tt.code != "") && !isCode(err, tt.code) {
+				t.Errorf("%s = %v, want code %q", tt.name, err, tt.code)
+			}
+		})
+	}
+}

@@ -395,6 +395,9 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source, by str
 		d.Spec.Source, d.State = &from, isImporting
 		return nil
 	})
+	if errors.Is(err, weir.ErrNotFound) { // it was submitted meanwhile
+		err = s.notDraft(ctx, id, err)
+	}
 	if err != nil {
 		return api.BulkAction{}, err
 	}

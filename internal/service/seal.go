@@ -36,7 +36,11 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 	if err := s.roomToSeal(ctx, id, d.Tenant); err != nil {
 		return nil, err
 	}
-	if err := s.writeSeal(ctx, id, &d, want); err != nil {
+	err = s.writeSeal(ctx, id, &d, want)
+	if errors.Is(err, weir.ErrNotFound) { // it was submitted meanwhile
+		return s.sealedBefore(ctx, id, want)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s.finish(ctx, id)
