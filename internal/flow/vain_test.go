@@ -152,11 +152,16 @@ func TestPausesDoNotMakeALimitLookLikeChance(t *testing.T) {
 	rules(t, func(t *testing.T, rule RateRule) {
 		st := RateState{}
 		for _, w := range []Seen{
-			{No: 4, Tasks: 16096, Sent: 160000, Refused: 159840}, {No: 8, Tasks: 407, Sent: 4046, Refused: 3698},
-			{No: 12, Tasks: 4, Sent: 39}, {No: 13, Tasks: 48, Sent: 398, Refused: 80},
-			{No: 18, Tasks: 51, Sent: 333, Refused: 144}, {No: 19, Tasks: 61, Sent: 576, Refused: 360},
-			{No: 23, Tasks: 5, Sent: 32}, {No: 24, Tasks: 72, Sent: 596, Refused: 268},
-			{No: 25, Tasks: 54, Sent: 299, Refused: 101}, {No: 26, Tasks: 32, Sent: 305, Refused: 110},
+			{No: 4, Tasks: 16096, Sent: 160000, Refused: 159840},
+			{No: 8, Tasks: 407, Sent: 4046, Refused: 3698},
+			{No: 12, Tasks: 4, Sent: 39},
+			{No: 13, Tasks: 48, Sent: 398, Refused: 80},
+			{No: 18, Tasks: 51, Sent: 333, Refused: 144},
+			{No: 19, Tasks: 61, Sent: 576, Refused: 360},
+			{No: 23, Tasks: 5, Sent: 32},
+			{No: 24, Tasks: 72, Sent: 596, Refused: 268},
+			{No: 25, Tasks: 54, Sent: 299, Refused: 101},
+			{No: 26, Tasks: 32, Sent: 305, Refused: 110},
 		} {
 			w.No += at0 / windowNanos
 			if st = rule((w.No+1)*windowNanos, []Seen{w}, st, RateConfig{}); st.Base > 0 {
