@@ -38,6 +38,7 @@ type run struct {
 
 // start runs a task in a goroutine of its own: a slot is a count, not a parked worker.
 func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
+	now = t.Start(now)
 	r := &run{part: p, cut: t, started: now, at: len(p.running)}
 	r.block = p.block(blockKey{t.Bulk, t.Block})
 	r.ctx.Context = ctx // one level per task, not nested

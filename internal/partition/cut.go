@@ -38,6 +38,10 @@ type Task struct {
 	started int64
 }
 
+// Start is when a task starts that the machine gave out at a time: the loop of another
+// partition may have told the limits a later one already, and they count it from then on.
+func (t *Task) Start(now int64) int64 { return max(now, t.pick.Start) }
+
 // Home is the partition that has the task's items, if own is the one that cut it.
 func (t *Task) Home(own int) int {
 	if len(t.Shards) > 1 {

@@ -115,6 +115,7 @@ func (p *Party) takeUp(now int64) (Pick, bool) {
 	if g.until == limit.Never {
 		e.Resource().gate.Late(g.At, now, g.Cost)
 	}
+	g.Start = now
 	if less := g.Cost - int(e.head); less > 0 {
 		p.q.Refund(now, Pick{Entry: e, Cost: less})
 		g.Cost = int(e.head)

@@ -26,6 +26,7 @@ type Pick struct {
 	Cost  int
 	Lane  Lane
 	At    int64 // when it was picked
+	Start int64 // from when on limits count it: At, or when it was taken up
 	until int64 // by when it has to start
 }
 
