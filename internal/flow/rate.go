@@ -204,6 +204,7 @@ func (st RateState) exceeded(c RateConfig) float64 {
 func (st RateState) Skip(span int64) RateState {
 	if st.Limited {
 		st.Since += span
+		st.Row.Began += span
 	}
 	return st
 }

@@ -70,7 +70,7 @@ func (st RateState) suspect(now int64, was float64, x sample) RateState {
 	case st.unchanged():
 		st.Doubted, st.After = true, weight{}
 	}
-	st.Row.Rate = st.Row.Passed / (float64(now-st.Row.Began) / 1e9)
+	st.Row.Rate = st.Row.Passed / (float64(x.no*windowNanos-st.Row.Began)/1e9 + x.span)
 	st.Before = st.Before.plus(st.RunTasks)
 	st.Fresh, st.Evidence = 0, 0
 	return st
