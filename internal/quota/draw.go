@@ -9,14 +9,20 @@ import (
 
 const never = math.MaxInt64
 
+// The least time between two permits of a node that has a quota, as a part of what it was
+// on average in the last window: evenly while permits are scarce, and sooner while there are
+// more to be had. If it is longer, a rate that becomes free takes longer to be used.
+const evenly, sooner = 0.8, 0.5
+
 // politeFor is longer than question and answer commonly take.
 const politeFor = int64(20 * time.Millisecond)
 
 // drawNow returns how much to draw now, or lowers wake to when to look again.
 func (k *Keeper) drawNow(now int64, v View, wake *int64) int64 {
 	if k.permit.units > 0 && (v.Permit == 0 || now >= k.permit.until) {
+		even := k.draw.sent + k.spacing(now)
 		k.resize(v)
-		k.draw.at = now + k.politeness(v)
+		k.draw.at = max(now+k.politeness(v), even)
 	}
 	switch {
 	case k.limit.Window == 0, k.draw.out, v.Short == 0:
@@ -43,6 +49,21 @@ func (k *Keeper) politeness(v View) int64 {
 		return politeFor
 	}
 	return 0
+}
+
+// spacing is how long a node that has a quota lets pass between two permits, so that it draws
+// them evenly. Else it takes all there are at once, and a node that has just begun to work
+// waits until they have left the window.
+func (k *Keeper) spacing(now int64) int64 {
+	drawn := k.sumDrawn()
+	if drawn == 0 || k.quota == 0 || now >= k.until {
+		return 0
+	}
+	mean := float64(k.limit.Window) * float64(k.permit.units) / float64(drawn)
+	if k.draw.scarce {
+		return int64(evenly * mean)
+	}
+	return int64(sooner * mean)
 }
 
 // resize asks for twice as much next time if all of a permit was used and more

@@ -279,3 +279,40 @@ func TestPermitsGrowWhileTheyAreUsedUp(t *testing.T) {
 }
 
 const twiceDrawFor = 2 * int64(store.DrawFor)
+
+// TestAFloodLeavesPermitsForOthers: a node with most of the rate and no end of work draws all
+// permits that there are. Whoever begins to work still gets one soon.
+func TestAFloodLeavesPermitsForOthers(t *testing.T) {
+	tab := New(rate(1000))
+	if err := tab.SetTargets(1, map[string]int64{"n": 900}); err != nil {
+		t.Fatal(err)
+	}
+	k := newKeeper()
+	var drawn int
+	var asked, longest int64
+	for now := sec; now < 11*sec; now += ms {
+		a := k.Next(now, hungry(now, 10*time.Second, 900))
+		if a.Hold {
+			k.Held(now, tab.Hold(now, a.Holding, a.TTL), nil)
+		}
+		if a.Draw > 0 {
+			after, ok := tab.Draw(now, a.Draw)
+			k.Drew(now, after, ok, nil)
+			if ok {
+				drawn++
+			}
+		}
+		if asked == 0 && now%(370*ms) == 0 && now > 3*sec {
+			asked = now
+		}
+		if asked != 0 {
+			if after, ok := tab.Draw(now, 10); ok {
+				longest = max(longest, now+int64(after)-asked)
+				asked = 0
+			}
+		}
+	}
+	if longest > 400*ms || drawn < 65 {
+		t.Errorf("another node waited for up to %v, and the flood drew %d permits; want 400 ms at most, and 65 of 80 at least", time.Duration(longest), drawn)
+	}
+}
