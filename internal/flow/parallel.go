@@ -222,7 +222,7 @@ func (p *Parallel) passed(now int64) float64 {
 	return (p.tasks.Tasks - p.tasks.Hits) / max(float64(now-p.from)/1e9, 1e-3)
 }
 
-// maintain lets a probe go when it is time to, and drops a bound that is of no account.
+// maintain lets a probe go when it is time to, and drops a bound that nothing comes up to.
 func (p *Parallel) maintain(now int64) {
 	if now-p.since > unusedFor { // it has shown to be right
 		p.again = 0
