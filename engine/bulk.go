@@ -279,6 +279,9 @@ func (b *BulkAction) progress(spec *partition.Created, status *partition.Status)
 		p.Rate = status.Lately.Now(time.Now().UnixNano())
 		p.Estimate(time.Now())
 	}
+	if status.State == weir.BulkRunning && status.Behind {
+		p.WaitingOn = []string{partition.WordLate}
+	}
 	if status.State == weir.BulkRunning && status.Lately.At != 0 && b.engine.parts[b.partition].Load() == nil {
 		p.At = time.Unix(0, status.Lately.At)
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -324,4 +325,26 @@ func TestARateIsLearnedFromRefusals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatIsTooSlowForItsDeadlineSaysSoWhoeverAsks: the newest durable progress tells it, too.
+func TestWhatIsTooSlowForItsDeadlineSaysSoWhoeverAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := weir.Action[int, string]{Name: "call", BatchSize: 10, Resource: weir.Resource{Rate: 10}}
+		a.Handle = func(_ context.Context, b *weir.Batch[int, string]) error {
+			b.DoneRest()
+			return nil
+		}
+		r := start(t, memory(), engine.Options{Partitions: 1}, action(a))
+		s := spec(a)
+		s.Deadline = time.Now().Add(20 * time.Second)
+		b := submit(t, r, s, numbers(1000))
+		time.Sleep(5 * time.Second)
+		p, err := b.Now(t.Context())
+		must(t, err)
+		if !slices.Contains(p.WaitingOn, "late") {
+			t.Errorf("1,000 items at 10/s wait on %q after 5 of 20 s, without late", p.WaitingOn)
+		}
+		must(t, b.Cancel(t.Context(), "seen"))
+	})
 }

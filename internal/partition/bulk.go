@@ -37,7 +37,8 @@ type Status struct {
 	Calls         []calls           `json:"calls,omitempty"`   // how the calls of each step went, in this partition
 	Cause         *Cause            `json:"cause,omitempty"`   // why calls failed last
 	Lately        Lately            `json:"lately,omitzero"`
-	Late          bool              `json:"late,omitempty"` // it was told that the deadline will not be met
+	Late          bool              `json:"late,omitempty"`   // it was told that the deadline will not be met
+	Behind        bool              `json:"behind,omitempty"` // as it looks now, it will not be
 }
 
 // bulk is one bulk action in memory.
@@ -69,7 +70,7 @@ type bulk struct {
 	problem    string      // why nothing can run, in words: unknown chain
 	waits      string      // what it waited on when last looked at
 	sampled    int64       // when that was
-	outlook    outlook     // of its deadline
+	lookAgain  int64       // when its deadline is looked at; 0: it is not
 	loaded     int64       // when it was taken over; 0: it was created here
 }
 

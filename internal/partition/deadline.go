@@ -12,47 +12,40 @@ import (
 // long as it can be met: the node's queue decides that, see package sched. Here it is told
 // how much is left, and people are told if it will not be met.
 
-// wordLate is what a bulk action shows that will not be done by its deadline.
-const wordLate = "late"
-
-// outlook is what is known of a deadline.
-type outlook struct {
-	next int64 // when it is looked at again; 0: it is not
-	late bool  // it will not be met
-}
+// WordLate is what a bulk action shows that will not be done by its deadline.
+const WordLate = "late"
 
 // mind has the deadline of a running bulk action looked at from now on.
 func (m *Machine) mind(now int64, b *bulk) {
-	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.outlook.next != 0 {
+	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.lookAgain != 0 {
 		return
 	}
-	b.outlook.next = now
+	b.lookAgain = now
 	m.waits.push(wait{due: now, bulk: b.spec.ID})
 }
 
 // lookAhead looks whether the deadline will be met.
 func (m *Machine) lookAhead(now int64, b *bulk) {
-	o := &b.outlook
-	if o.next == 0 || now < o.next {
+	if b.lookAgain == 0 || now < b.lookAgain {
 		return
 	}
-	if o.next = 0; b.state != weir.BulkRunning {
+	if b.lookAgain = 0; b.state != weir.BulkRunning {
 		m.setLate(b, false)
 		return
 	}
 	look := m.queue.Look(now, b.group, m.rest(now, b))
-	late := look.Late || b.atHome() && slices.Contains(b.shard.home.words(nil), wordLate)
+	late := look.Late || b.atHome() && slices.Contains(b.shard.home.words(nil), WordLate)
 	m.setLate(b, late)
 	if late {
 		m.tellLate(now, b)
 	}
-	o.next = look.Again
-	m.waits.push(wait{due: o.next, bulk: b.spec.ID})
+	b.lookAgain = look.Again
+	m.waits.push(wait{due: b.lookAgain, bulk: b.spec.ID})
 }
 
 func (m *Machine) setLate(b *bulk, late bool) {
-	if b.outlook.late != late {
-		b.outlook.late = late
+	if b.status.Behind != late {
+		b.status.Behind = late
 		m.touch(b)
 	}
 }
@@ -81,8 +74,8 @@ func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 // words says why a bulk action moves no faster, and whether that is too slow.
 func (m *Machine) words(b *bulk) []string {
 	words := m.causes(b)
-	if b.outlook.late && b.state == weir.BulkRunning {
-		words = append(words, wordLate)
+	if b.status.Behind && b.state == weir.BulkRunning {
+		words = append(words, WordLate)
 	}
 	return words
 }
