@@ -102,6 +102,9 @@ func checkValues(name string, raw []byte, keys map[string]reflect.Type) error {
 	if err != nil {
 		return nil // the decoder says it better
 	}
+	if err := oneDocument(name, file); err != nil {
+		return err
+	}
 	v := &valueCheck{name: name, keys: keys}
 	for _, d := range file.Docs {
 		if d.Body != nil {
@@ -109,6 +112,14 @@ func checkValues(name string, raw []byte, keys map[string]reflect.Type) error {
 		}
 	}
 	return v.err
+}
+
+// oneDocument refuses a file with a second document, which would not be read.
+func oneDocument(name string, file *ast.File) error {
+	if len(file.Docs) > 1 {
+		return badUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
+	}
+	return nil
 }
 
 type valueCheck struct {
