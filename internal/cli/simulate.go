@@ -24,12 +24,12 @@ Nothing is called and nothing is stored. Chance comes from a seed: the same seed
 The system is a built-in scenario (--list) or a file of your own. To write one, start from a scenario:
   weir simulate flood --show > mine.yaml
 
---set changes one thing: a resource (rate, concurrency, timeout, attempts, flow, latency, p99, failures,
+--set changes one thing: a resource (rate, concurrency, pacing, timeout, attempts, flow, latency, p99, failures,
 retries, rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, deadline,
 batch) or the weight of a tenant. --compare shows the system as it is beside the changed one.
 
 The id of a bulk action asks its server instead: what if it started now, beside all that runs there? --set
-then changes the rate or concurrency of a resource that it uses, or the weight of a tenant; --workers is the
+then changes rate, concurrency or pacing of a resource that it uses, or the weight of a tenant; --workers is the
 most of each lane. Of the other flags only --server and -o table or json are for that.`,
 		example: `  weir simulate flood
   weir simulate flood --set send-message.rate=20000/s --compare
