@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/report"
 )
 
 // forecast is how long a run should take, as far as its limits tell.
@@ -97,9 +98,9 @@ func (f forecast) line(p paint) string {
 // aboutCalls tells how many calls it will be.
 func aboutCalls(n int64) string { return "about " + plural(n, "call", "calls") }
 
-// compare says how far off the forecast was.
-func (f forecast) compare(took time.Duration) string {
-	if f.p50 < time.Second || took <= 0 {
+// compare says how far off the forecast was of what has run to its end.
+func (f forecast) compare(sum *report.Summary, took time.Duration) string {
+	if f.p50 < time.Second || took <= 0 || sum.State != weir.BulkCompleted.String() || sum.Reason != "" {
 		return ""
 	}
 	return fmt.Sprintf(" (forecast %+.1f%%)", (took.Seconds()/f.p50.Seconds()-1)*100)

@@ -98,8 +98,13 @@ func TestForecast(t *testing.T) {
 	if got := f.line(false); got != "  forecast  55m31s (p90 58m18s) · about 106,605 calls · bottleneck send-message 300/s" {
 		t.Errorf("forecast: %q", got)
 	}
-	if got := f.compare(55*time.Minute + 48*time.Second); got != " (forecast +0.5%)" {
+	took := 55*time.Minute + 48*time.Second
+	if got := f.compare(&report.Summary{State: "completed"}, took); got != " (forecast +0.5%)" {
 		t.Errorf("compare = %q", got)
+	}
+	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: report.Counts{Total: 3, Done: 1, Failed: 1, Cancelled: 1}}
+	if got := f.compare(cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
+		t.Errorf("ended by its deadline: %q", got)
 	}
 	steps[0].Resource = steps[1].Resource // both steps share it: twice the items
 	if got := predict(steps, 300, 64).p50; got != 2*time.Second {

@@ -41,7 +41,7 @@ func (f *follower) summary(r *api.Report) []string {
 		fc.p50 = time.Duration(r.Forecast.P50)
 	}
 	took := time.Duration(r.Duration)
-	return sum.lines(p, headline(p, (*report.Summary)(sum), span(took)+fc.compare(took)), "", nil, f.nextSteps(r))
+	return sum.lines(p, headline(p, (*report.Summary)(sum), span(took)+fc.compare((*report.Summary)(sum), took)), "", nil, f.nextSteps(r))
 }
 
 // nextSteps are the commands that make sense now.

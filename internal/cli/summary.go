@@ -19,7 +19,7 @@ func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []
 	if r.resumed != nil {
 		took, note = r.resumed.only(sum), " since the resume"
 	}
-	head := headline(p, sum, span(took)+note+r.forecast.compare(took))
+	head := headline(p, sum, span(took)+note+r.forecast.compare(sum, took))
 	if r.over {
 		mark, words := verdict(p, sum.Counts)
 		head = fmt.Sprintf("%s nothing to resume: %s is %s, %s", mark, sum.ID, sum.State, words)
@@ -67,6 +67,9 @@ func headline(p paint, sum *report.Summary, duration string) string {
 		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(int64(c.Failed), "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
 	case weir.BulkCancelled.String():
 		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
+	}
+	if sum.Reason == "deadline" {
+		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
 	}
 	mark, words := verdict(p, c)
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
