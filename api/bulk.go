@@ -180,7 +180,7 @@ type StepProgress struct {
 
 // Cause is why a bulk action moves no faster.
 type Cause struct {
-	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, no_workers, fair_share, circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, late (it will not be done by its deadline), or the state in which nothing starts: draft, importing, sealed, scheduled, stopped, cancelling"`
+	Reason   string `json:"reason" example:"rate" doc:"rate, concurrency, no_workers, fair_share, first_call (the first call of an action tells whether its endpoint works), circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, late (it will not be done by its deadline), or the state in which nothing starts: draft, importing, sealed, scheduled, stopped, cancelling"`
 	Resource string `json:"resource,omitempty"`
 	Step     string `json:"step,omitempty"`
 	Detail   string `json:"detail,omitempty" doc:"What is known of it, for people" example:"unreachable: dial tcp 127.0.0.1:80: connect: connection refused (14 calls failed)"`

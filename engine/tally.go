@@ -252,7 +252,7 @@ var obstructions = [...]string{"failing", sched.CauseClosed.WaitingOn(), sched.C
 // queued lists what bulk actions wait on that get their turn.
 var queued = [...]string{
 	sched.CauseRate.WaitingOn(), sched.CauseConcurrency.WaitingOn(), sched.CauseSlots.WaitingOn(), sched.CauseFairShare.WaitingOn(),
-	sched.CausePaused.WaitingOn(), sched.CauseTenantPaused.WaitingOn(),
+	sched.CauseFirstCall.WaitingOn(), sched.CausePaused.WaitingOn(), sched.CauseTenantPaused.WaitingOn(),
 }
 
 // moves returns how many times items have ended or finished a step, and how many were refused.

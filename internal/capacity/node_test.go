@@ -194,3 +194,15 @@ func TestAPartyThatLeavesTakesItsWorkWithIt(t *testing.T) {
 		t.Errorf("next = %v, %v; want the work of the party that is left", pick, ok)
 	}
 }
+
+// TestWorkBehindTheFirstCallSaysSo: no limit holds it back.
+func TestWorkBehindTheFirstCallSaysSo(t *testing.T) {
+	n := New(Config{})
+	p := openParty(n, hour)
+	e := work(p, hour, "a", weir.Resource{Name: "api"}, 10)
+	p.Probe(p.Resource(weir.Resource{Name: "api"}))
+	first := takeAll(p, hour, 9)
+	if got := p.Cause(e); len(first) != 1 || got != sched.CauseFirstCall {
+		t.Errorf("%d tasks start, and the others wait for %v; want one, and %v", len(first), got, sched.CauseFirstCall)
+	}
+}

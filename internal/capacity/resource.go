@@ -114,7 +114,7 @@ func (r *Resource) Idle(now int64) { r.gate.Idle(now) }
 
 // Cause implements sched.Gate. A resource that flow control has nothing against is
 // closed only to keep its rate, see waitOut, or held only until its first call has
-// succeeded: that bounds the calls in flight.
+// succeeded.
 func (r *Resource) Cause() limit.Cause {
 	c := r.gate.Cause()
 	switch {
@@ -123,7 +123,7 @@ func (r *Resource) Cause() limit.Cause {
 	case c == limit.CauseClosed:
 		return limit.CauseRate
 	case c == limit.CauseCircuit:
-		return limit.CauseConcurrency
+		return limit.CauseFirstCall
 	}
 	return c
 }

@@ -192,6 +192,7 @@ func remaining(tracks []*track) (left time.Duration) {
 // causes are the words for why a bulk action moves no faster.
 var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
+	"first_call": "the answer to its first call, which tells whether the endpoint works",
 	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment", "refused": "the downstream, which asked for a pause",
 	"failing": "the endpoint: calls fail", "paused": "you: paused", "paused_tenant": "an operator: the tenant is paused",
 	"unknown_action": "a program that has its actions",

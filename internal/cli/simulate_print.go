@@ -196,7 +196,7 @@ func timesText(f float64) string {
 func waitWords(ws []model.Wait, resources int) string {
 	words := map[string]string{
 		"rate": "rate", "concurrency": "calls at once", "no_workers": "workers", "fair_share": "others' turn",
-		"circuit_open": "recovery", "retry": "retries",
+		"circuit_open": "recovery", "first_call": "the first answer", "retry": "retries",
 	}
 	var parts []string
 	for _, w := range ws {

@@ -11,9 +11,10 @@ const (
 	CauseClosed                   // the resource is closed for a while
 	CauseBearable                 // the downstream has as many tasks in flight as it was found to bear
 	CauseCircuit                  // the downstream fails, and is not called for a while
+	CauseFirstCall                // the first call of all has not succeeded yet
 )
 
-var causeNames = [...]string{"none", "rate", "concurrency", "closed", "bearable", "circuit"}
+var causeNames = [...]string{"none", "rate", "concurrency", "closed", "bearable", "circuit", "first_call"}
 
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }

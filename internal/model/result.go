@@ -227,7 +227,7 @@ func (s *stream) waits() (out []Wait) {
 		if n := counts[causePace]; n > 0 {
 			out = append(out, Wait{waitingOn(causePace), s.Steps[i], float64(n) / float64(s.looks), true})
 		}
-		for _, w := range []string{"rate", "concurrency", "no_workers", "fair_share", "circuit_open", "retry"} {
+		for _, w := range []string{"rate", "concurrency", "no_workers", "fair_share", "circuit_open", "first_call", "retry"} {
 			if by[w] > 0 {
 				out = append(out, Wait{Reason: w, Resource: s.Steps[i], Share: float64(by[w]) / float64(s.looks)})
 			}

@@ -22,11 +22,12 @@ const (
 	CauseGroupCap                  // the group has as many tasks in flight as it may
 	CauseTenantPaused              // nothing of the tenant may start
 	CauseCircuit                   // the downstream fails, and is not called for a while
+	CauseFirstCall                 // the first call of all has not succeeded yet
 	CauseEmpty                     // it has nothing to run now
 )
 
 var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "circuit", "empty",
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "circuit", "first_call", "empty",
 }
 
 // String returns the cause's name in logs and metrics.
@@ -35,7 +36,7 @@ func (c Cause) String() string { return causeNames[c] }
 // waitingOn are the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
 	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
-	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
+	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open", CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
 
 // WaitingOn returns what people are told that an entry waits on; empty: that is no reason to wait.
@@ -86,6 +87,8 @@ func (r *Resource) gateCause() Cause {
 		return CauseClosed
 	case limit.CauseCircuit:
 		return CauseCircuit
+	case limit.CauseFirstCall:
+		return CauseFirstCall
 	case limit.CauseRate, limit.CauseNone:
 	}
 	return CauseRate

@@ -19,7 +19,7 @@ type lanes map[string]api.Cause
 // laneWords are the words of the API for what nodes say that a lane waits on.
 var laneWords = map[string]string{
 	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
-	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "tenant_cap": "concurrency", "group_cap": "concurrency",
+	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "first_call": "first_call", "tenant_cap": "concurrency", "group_cap": "concurrency",
 }
 
 // Reasons lists every reason that waiting_on can have.
