@@ -118,7 +118,7 @@ func slowCalls(p place, seed uint64) (lines []Line) {
 		what := fmt.Sprintf("%v/s, calls of %v, concurrency %d", c.rate, c.latency, c.concurrency)
 		use := Line{Target: 3, What: "use from 30 s on, " + what, Got: usedAfter(out, 30), Want: 99, AtLeast: true, Unit: " %"}
 		if p.nodes > 1 {
-			use.Missed, use.Holds = "the node with the work is not given all of a low rate, or of a few calls at once, at every moment", 88
+			use.Missed, use.Holds = "the node with the work is not given all of a low rate, or of a few calls at once, at every moment", 85
 		}
 		lines = append(lines, use, peakOf(out, what))
 	}
