@@ -12,7 +12,7 @@ const never = math.MaxInt64
 // The least time between two permits of a node that has a quota, as a part of what it was
 // on average in the last window: evenly while permits are scarce, and sooner while there are
 // more to be had. If it is longer, a rate that becomes free takes longer to be used.
-const evenly, sooner = 0.8, 0.5
+const evenly, sooner = 0.8, 0.3
 
 // politeFor is longer than question and answer commonly take.
 const politeFor = int64(20 * time.Millisecond)
