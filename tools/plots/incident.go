@@ -34,7 +34,7 @@ func incident() ([]figure, error) {
 	f := figure{
 		name:  "incident",
 		title: "An incident downstream: weir steps back and returns, plain depth piles on",
-		note:  "Shaded: push goes from 50 ms to 5 s at the 99th percentile, and 60 % of its calls fail. mail shares 64 slots with it.",
+		note:  "Shaded: push goes from 50 ms to 5 s at the 99th percentile, and 60 % of its calls fail. mail shares 64 slots with it. One partition.",
 		row:   112, columns: 2, claims: crisisClaims(ours, depth),
 	}
 	left, right := ours.panels(), depth.panels()
@@ -51,7 +51,7 @@ func crisisWith(policy, flow string) (crisis, error) {
 		return crisis{}, fmt.Errorf("there is no scenario incident")
 	}
 	w.Workers.Policy = policy
-	w.Nodes = []model.Node{{Slots: 64}}
+	w.Nodes, w.Partitions = []model.Node{{Slots: 64}}, 1
 	for i := range w.Resources {
 		w.Resources[i].Flow = flow
 	}

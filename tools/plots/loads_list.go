@@ -45,7 +45,7 @@ func allLoads() []load {
 			return []claim{calm(p, 30), {"at least 40 workers in nine seconds of ten", p.ours().atLeast(40) >= 0.9}}
 		}},
 		{"limited", "A backlog behind a limit: the default has no more workers than the limit can use", "50,000 tasks of 0.5 s; downstream takes 20 tasks/s.", func(p played) []claim {
-			return []claim{{"at most 12, a tenth over 11.1", p.ours().most() <= 12}, {"depth takes all of 64", p["depth"].most() == 64}}
+			return []claim{{"at most 15, half as many again as are busy", p.ours().most() <= 15}, {"depth takes all of 64", p["depth"].most() == 64}}
 		}},
 		{"article", "1,000 tasks at once, 8 to 64 workers: the default ends with the fastest", "Tasks of 12 s.", func(p played) (claims []claim) {
 			for _, l := range p.others() {
