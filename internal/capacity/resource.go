@@ -106,6 +106,9 @@ func (r *Resource) held(now int64, cost int) (at int64, held bool) {
 	return at, true
 }
 
+// Bound implements sched.Gate.
+func (r *Resource) Bound() int { return r.gate.Bound() }
+
 // Release implements sched.Gate.
 func (r *Resource) Release(now int64) { r.gate.Release(now) }
 

@@ -7,7 +7,7 @@ type flowState uint8
 const (
 	flowIdle   flowState = iota // nothing eligible
 	flowActive                  // in its tier's main heap
-	flowHeld                    // in its tier's second heap: the tenant is above its share of the slots
+	flowHeld                    // in its tier's second heap: it has its share of the slots, or of its resource
 	flowParked                  // eligible, but the tenant is paused or at its cap
 	flowAsked                   // all that it had is picked, and it is not known yet what is left
 )
@@ -36,6 +36,7 @@ type flow struct {
 	heaps      [2]entryHeap // byScore, byRemaining
 	agenda     *agenda      // nil: no deadlines
 
+	inFlight  int32  // tasks
 	refs      uint32 // entries made for this flow and not removed
 	dead      uint32 // queued entries of removed groups
 	away      uint32 // entries that are set aside
@@ -270,7 +271,8 @@ func (f *flow) setClass(c int8) {
 	}
 }
 
-// hold sets f aside because its tenant has more than its share of the slots.
+// hold sets f aside because it has more than its share of the slots, or of the tasks that its
+// resource lets be in flight.
 func (q *Queue) hold(f *flow) {
 	f.setClass(noClass)
 	f.state = flowHeld

@@ -16,6 +16,8 @@ type Gate interface {
 	Fits(now int64, cost, least int) (n int, at int64)
 	// Late tells that what was taken at a time, without a time to start by, starts now.
 	Late(taken, now int64, cost int)
+	// Bound returns how many tasks may be in flight at once; 0: any number.
+	Bound() int
 	// Release gives back what one Take holds.
 	Release(now int64)
 	// Idle tells that the resource has nothing to run now.

@@ -44,20 +44,21 @@ type Entry struct {
 	// Data is the caller's.
 	Data any
 
-	group   *Group
-	flow    *flow
-	side    *Side
-	next    *Entry   // of the same group
-	key     [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
-	at      [2]int32 // places in the flow's heaps, -1 if not queued
-	head    int32
-	seq     uint64 // order of equals
-	step    int16
-	granted bool // was picked, and its party does not know yet
-	away    bool // was picked by another party, and has not been updated since
-	parked  bool // its party is absent
-	urgent  bool // its deadline is close
-	over    bool // its deadline cannot be met
+	group    *Group
+	flow     *flow
+	side     *Side
+	next     *Entry   // of the same group
+	key      [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
+	at       [2]int32 // places in the flow's heaps, -1 if not queued
+	head     int32
+	inFlight int32  // tasks
+	seq      uint64 // order of equals
+	step     int16
+	granted  bool // was picked, and its party does not know yet
+	away     bool // was picked by another party, and has not been updated since
+	parked   bool // its party is absent
+	urgent   bool // its deadline is close
+	over     bool // its deadline cannot be met
 }
 
 // AddGroup makes a group of t.
@@ -309,6 +310,8 @@ func (q *Queue) move(now int64, e *Entry) {
 	f.refs++
 	old.unpledged(e)
 	e.flow = f
+	old.inFlight -= e.inFlight
+	f.inFlight += e.inFlight
 	f.pledged(e)
 	if old.refs--; old.refs == 0 && old.state == flowIdle {
 		q.startLingering(old)

@@ -154,9 +154,7 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}
-	// Small work is owed more than it is about to use.
-	guarded := q.guarded() && lane != LaneAged && f.class == noClass || q.tight()
-	if f.state == flowActive && guarded && q.atShare(t) {
+	if f.state == flowActive && q.exceeds(f, lane) {
 		q.hold(f)
 		return nil
 	}
@@ -179,6 +177,28 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.dequeue(now, e)
 	}
 	return nil
+}
+
+// exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
+// those who have less. Small work is owed more than it is about to use.
+func (q *Queue) exceeds(f *flow, lane Lane) bool {
+	if q.atShare(f.tenant) && (q.tight() || q.guarded() && lane != LaneAged && f.class == noClass) {
+		return true
+	}
+	return f.class == noClass && f.atDue()
+}
+
+// scarce reports whether so few more tasks may be in flight on r that it matters whose they are.
+func (r *Resource) scarce(below float64) bool {
+	bound := r.gate.Bound()
+	return bound > 0 && float64(bound-r.inFlight) < below*float64(bound)
+}
+
+// atDue reports whether f has as many tasks in flight as are due to it of those that may be.
+func (f *flow) atDue() bool {
+	r := f.tier.r
+	bound := r.gate.Bound()
+	return bound > 0 && float64(f.inFlight) >= max(1, math.Ceil(float64(bound)*r.claim(f)/float64(max(r.weight, 1))))
 }
 
 // latest returns the last step of e's group that could be served in e's place. The
@@ -233,10 +253,11 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 func (r *Resource) crowded() bool { return r.workers >= 0 && r.inFlight >= r.workers }
 
 // chargeSlow charges a flow for a task that took longer than is usual on its resource,
-// as for more items, while slots are scarce: what is shared then is time.
+// as for more items, while slots, or what the resource lets be in flight, are scarce: what is shared then is time.
 func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 	f := e.flow
-	if usual := f.tier.r.median; q.guarded() && service > usual && usual > 0 {
+	r := f.tier.r
+	if usual := r.median; (q.guarded() || r.scarce(q.opt.GuardBelow)) && service > usual && usual > 0 {
 		more := min(float64(service-usual)/float64(usual), mostSlow)
 		f.tag += perWeight(int64(float64(cost)*more), f.weight)
 	}

@@ -183,6 +183,8 @@ func (q *Queue) countTask(e *Entry, by int) {
 	was := t.present()
 	q.inFlight += by
 	e.flow.tier.r.inFlight += by
+	e.inFlight += int32(by)
+	e.flow.inFlight += int32(by)
 	e.side.inFlight += by
 	t.inFlight += int32(by)
 	e.group.inFlight += int32(by)

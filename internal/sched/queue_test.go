@@ -88,6 +88,7 @@ func (g *fakeGate) Take(now int64, cost int) (int64, bool) {
 }
 func (g *fakeGate) Fits(int64, int, int) (int, int64) { return 0, math.MaxInt64 }
 func (g *fakeGate) Late(_, _ int64, _ int)            {}
+func (g *fakeGate) Bound() int                        { return 0 }
 func (g *fakeGate) Release(int64)                     { g.releases++ }
 func (g *fakeGate) Idle(int64)                        { g.idles++ }
 func (g *fakeGate) Cause() limit.Cause                { return g.cause }

@@ -97,7 +97,7 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 	}
 	if t.held > 0 && !q.atShare(t) {
 		for f := t.flows; f != nil; f = f.next {
-			if f.state == flowHeld {
+			if f.state == flowHeld && !f.atDue() {
 				q.unhold(f)
 				f.tag = max(f.tag, f.owed()) // what its slow tasks cost it is not owed
 				f.tier.push(f)
