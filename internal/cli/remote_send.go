@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/weirhq/weir"
 )
 
@@ -118,12 +117,10 @@ func decodeSpec(name string, raw []byte, into any) error {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 {
 		return badUsage("write what the API takes, as YAML or JSON", "%s is empty", name)
 	} else if trimmed[0] != '{' && trimmed[0] != '[' {
-		file, err := parser.ParseBytes(raw, 0)
-		if err == nil {
-			if err := oneDocument(name, file); err != nil {
-				return err
-			}
-		} // else the decoder says it better
+		err := oneDocument(name, raw)
+		if err != nil {
+			return err
+		}
 		if raw, err = yaml.YAMLToJSON(raw); err != nil {
 			return badUsage("", "%s: %v", name, yaml.FormatError(err, false, true))
 		}

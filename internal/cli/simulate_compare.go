@@ -84,7 +84,7 @@ func compareResource(t *table, a, b model.ResourceResult) {
 	if a.Rate+b.Rate > 0 {
 		t.row("  %s: limit used\t%s\t%s\t", a.Name, useText(a), useText(b))
 	}
-	t.row("  %s: calls\t%s\t%s\t%s", a.Name, number(int64(a.Calls)), number(int64(b.Calls)), changeText(float64(a.Calls), float64(b.Calls)))
+	t.row("  %s: calls\t%s\t%s\t%s", a.Name, number(a.Calls), number(b.Calls), changeText(float64(a.Calls), float64(b.Calls)))
 	t.row("  %s: workers\t%s\t%s\t", a.Name, workersText(a), workersText(b))
 	t.row("  %s: worker hours\t%.2f\t%.2f\t%s", a.Name, hours(a), hours(b), changeText(hours(a), hours(b)))
 	if a.Refused+b.Refused+a.Failed+b.Failed > 0 {

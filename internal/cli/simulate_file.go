@@ -49,6 +49,9 @@ func loadWorld(env *Env, name string) (model.World, error) {
 
 // readWorld reads YAML strictly; its errors name file, line and fix.
 func readWorld(name string, raw []byte) (w model.World, err error) {
+	if err := oneDocument(name, raw); err != nil {
+		return w, err
+	}
 	keys := map[string]reflect.Type{}
 	keyTypes(reflect.TypeFor[model.World](), keys)
 	if err := checkValues(name, raw, keys); err != nil {
@@ -102,9 +105,6 @@ func checkValues(name string, raw []byte, keys map[string]reflect.Type) error {
 	if err != nil {
 		return nil // the decoder says it better
 	}
-	if err := oneDocument(name, file); err != nil {
-		return err
-	}
 	v := &valueCheck{name: name, keys: keys}
 	for _, d := range file.Docs {
 		if d.Body != nil {
@@ -114,9 +114,11 @@ func checkValues(name string, raw []byte, keys map[string]reflect.Type) error {
 	return v.err
 }
 
-// oneDocument refuses a file with a second document, which would not be read.
-func oneDocument(name string, file *ast.File) error {
-	if len(file.Docs) > 1 {
+// oneDocument refuses YAML with a second document, which would not be read. What is not YAML
+// at all is left to the decoder.
+func oneDocument(name string, raw []byte) error {
+	file, err := parser.ParseBytes(raw, 0)
+	if err == nil && len(file.Docs) > 1 {
 		return badUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
 	}
 	return nil

@@ -36,8 +36,8 @@ const (
 // When tasks are refused although the rate was cut, it bounds the tasks in flight, on trial, to
 // as many as there were when others were refused. If far fewer are refused then and as much gets
 // through, the bound explains the refusals and stays. If not, one less is tried, or one more if too
-// little gets through, a few times, and then there is no bound. Nor is there one any more if
-// as much is refused under it.
+// little gets through, a few times, and then the search ends without a bound. A bound is dropped
+// if as much is refused under it as before.
 //
 // A single task above the bound is tried now and then. If many in a row pass the bound grows,
 // and has to prove itself again.

@@ -29,13 +29,13 @@ const (
 	usualTasks, usualWindows = 1000, 40
 )
 
-// row is what a row of cuts was preceded by.
+// row counts what was let through during a row of cuts.
 type row struct {
-	// Began is when the first of its windows began, and Passed how many items were let
-	// through since.
+	// Began is the start of the window that led to the first cut, and Passed the number of
+	// items let through since then.
 	Began  int64   `json:"began"`
 	Passed float64 `json:"passed"`
-	// Rate is how many a second that was at the last cut.
+	// Rate is Passed per second, as of the last cut.
 	Rate float64 `json:"rate"`
 }
 
@@ -138,8 +138,8 @@ func (st RateState) unchanged() bool {
 }
 
 // vain tells that a row of cuts has changed nothing. That has to show twice: what was
-// let through before the first may have been saved up. And less has to be sent than was let
-// through before, pauses included: a limit that is lower still refuses as much.
+// let through before the first may have been saved up. It is only known once less is sent than
+// was let through before, pauses included: as long as a rate is above the limit, cuts change little.
 func (st RateState) vain(x sample) bool {
 	return st.Doubted && x.rate() <= st.Row.Rate && st.unchanged() && st.After.Tasks >= judgedBy && st.After.share() <= mostBase && !st.Before.lessThan(st.After)
 }

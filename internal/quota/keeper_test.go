@@ -280,8 +280,8 @@ func TestPermitsGrowWhileTheyAreUsedUp(t *testing.T) {
 
 const twiceDrawFor = 2 * int64(store.DrawFor)
 
-// TestAFloodLeavesPermitsForOthers: a node with most of the rate and no end of work draws all
-// permits that there are. Whoever begins to work still gets one soon.
+// TestAFloodLeavesPermitsForOthers: a node with endless work may use up all permits, but another
+// node that starts to work gets one soon.
 func TestAFloodLeavesPermitsForOthers(t *testing.T) {
 	tab := New(rate(1000))
 	if err := tab.SetTargets(1, map[string]int64{"n": 900}); err != nil {

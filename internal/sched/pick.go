@@ -188,12 +188,6 @@ func (q *Queue) exceeds(f *flow, lane Lane) bool {
 	return f.class == noClass && f.atDue()
 }
 
-// scarce reports whether so few more tasks may be in flight on r that it matters whose they are.
-func (r *Resource) scarce(below float64) bool {
-	bound := r.gate.Bound()
-	return bound > 0 && float64(bound-r.inFlight) < below*float64(bound)
-}
-
 // atDue reports whether f has as many tasks in flight as are due to it of those that may be.
 func (f *flow) atDue() bool {
 	r := f.tier.r
@@ -257,10 +251,16 @@ func (r *Resource) crowded() bool { return r.workers >= 0 && r.inFlight >= r.wor
 func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 	f := e.flow
 	r := f.tier.r
-	if usual := r.median; (q.guarded() || r.scarce(q.opt.GuardBelow)) && service > usual && usual > 0 {
+	if usual := r.median; (q.guarded() || q.scarce(r)) && service > usual && usual > 0 {
 		more := min(float64(service-usual)/float64(usual), mostSlow)
 		f.tag += perWeight(int64(float64(cost)*more), f.weight)
 	}
+}
+
+// scarce reports whether only a few more tasks may be in flight on r.
+func (q *Queue) scarce(r *Resource) bool {
+	bound := r.gate.Bound()
+	return bound > 0 && float64(bound-r.inFlight) < q.opt.GuardBelow*float64(bound)
 }
 
 // mostSlow bounds what one task is charged for, as a multiple of its items.

@@ -140,7 +140,7 @@ func TestWhatIsSubmittedWhileACommandLooksIsNotMissing(t *testing.T) {
 		name   string
 		source *api.Source
 		do     func(s *Service, id string) error
-		code   string // of the refusal; empty: there is none
+		code   string // of the refusal; empty: none is expected
 	}{
 		{"Import", nil, func(s *Service, id string) error { _, err := s.Import(t.Context(), id, *source, ""); return err }, "sealed"},
 		{"Seal", nil, func(s *Service, id string) error { _, err := s.Seal(t.Context(), id, api.Seal{}); return err }, ""},
