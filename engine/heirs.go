@@ -15,12 +15,13 @@ type doubt struct {
 	restored int64     // when the map of partitions was put back, as far as is known
 	looked   time.Time // when the others were last seen
 	until    time.Time
+	emptied  bool // the store has forgotten leases, too
 }
 
 // ask is called before the node looks for the others. It reports whether the node is in doubt.
 func (d *doubt) ask(now time.Time, lease time.Duration) bool {
 	if !d.looked.IsZero() && now.Sub(d.looked) > lease/2 {
-		d.begin(now, lease)
+		d.begin(now, lease, false)
 	}
 	return now.Before(d.until)
 }
@@ -31,15 +32,20 @@ func (d *doubt) look(now time.Time, restored int64, lease time.Duration) {
 	switch {
 	case first && restored != 0 && now.Sub(time.Unix(0, restored)) < lease, // clocks may differ, but seldom by that much
 		!first && restored != d.restored && restored != 0:
-		d.begin(now, lease)
+		d.begin(now, lease, true)
 	}
 	d.ask(now, lease) // the look itself may have been slow
 	d.restored, d.looked = restored, now
 }
 
-func (d *doubt) begin(now time.Time, lease time.Duration) {
+func (d *doubt) begin(now time.Time, lease time.Duration, emptied bool) {
+	d.emptied = emptied || d.emptied && now.Before(d.until)
 	d.until = now.Add(max(lease, store.ReturnFor))
 }
+
+// canEnd reports whether the node may only have been cut off itself. What others announce says nothing of a store that
+// was emptied: an owner goes on until it finds that its lease is gone.
+func (d *doubt) canEnd(now time.Time) bool { return now.Before(d.until) && !d.emptied }
 
 // look finds out who is there, which map holds, and which partitions only this node can put back.
 func (o *ownership) look(ctx context.Context) error {
@@ -50,7 +56,7 @@ func (o *ownership) look(ctx context.Context) error {
 	}
 	now := time.Now()
 	o.doubt.look(now, e.layout.now().Restored, e.opts.LeaseFor)
-	if now.Before(o.doubt.until) && e.allRun(now) {
+	if o.doubt.canEnd(now) && e.allRun(now) {
 		o.doubt.until = now
 		e.fleet.inDoubt.Store(false)
 	}
