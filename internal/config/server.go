@@ -24,7 +24,7 @@ type Server struct {
 
 	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); the last two want Redis"`
 	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; a smaller number keeps the others for what they hold (default: what the store has, 4 per core in a new one)"`
-	Slots      int      `yaml:"slots"      help:"most tasks at once on this node; tenants with less than their share may use an eighth more"`
+	Slots      int      `yaml:"slots"      help:"most tasks at once on this node; tenants with less than their share may use an eighth more, and calls that hang do not count, up to as many again"`
 	Workers    int      `yaml:"workers"    help:"tasks of one lane at once, before its load is known"`
 	Lease      Duration `yaml:"lease"      help:"how long a silent node keeps its partitions"`
 	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take when the server is told to stop"`

@@ -178,10 +178,20 @@ func (m *model) ineligible(e *modelEntry) string {
 		return "resource at its concurrency"
 	case e.r.closed > m.now:
 		return "resource closed"
-	case len(m.running) >= m.slots+m.slots/8:
+	case m.fresh() >= m.slots+m.slots/8 || len(m.running) >= 2*m.slots+m.slots/8:
 		return "no slot"
 	}
 	return ""
+}
+
+// fresh counts the tasks that cannot have stalled yet.
+func (m *model) fresh() (n int) {
+	for _, p := range m.running {
+		if m.now-p.At < stallAfter {
+			n++
+		}
+	}
+	return n
 }
 
 // conserves checks, by trying every entry, that Next had nothing to give, and that
@@ -191,6 +201,9 @@ func (m *model) conserves() {
 		return // what is left is for some of the tenants alone
 	}
 	for _, r := range m.rs {
+		if r.r.hangs(m.now) {
+			continue // more than their share is not lent to those whose calls hang
+		}
 		blocked, eligible := false, false
 		for _, g := range m.groups {
 			for _, e := range g.entries {

@@ -8,7 +8,7 @@ import (
 
 // pick takes the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
-	if r.workers >= 0 && r.inFlight >= r.workers+reserve(r.workers) {
+	if r.workers >= 0 && r.taken(now) >= r.workers+reserve(r.workers) {
 		q.block(now, r, math.MaxInt64, CauseSlots)
 		return Pick{}, false
 	}
@@ -30,8 +30,12 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if e == nil {
 			continue
 		}
-		if r.crowded() && q.atShare(f.tenant) {
+		if (r.crowded(now) || f.overdrawn()) && q.atShare(f.tenant) {
 			q.block(now, r, math.MaxInt64, CauseSlots)
+			return Pick{}, false
+		}
+		if r.hangs(now) && (q.tight() || f.state == flowHeld) {
+			q.block(now, r, q.lookAt, CauseSlots) // what is lent, and the reserve, is for calls that end
 			return Pick{}, false
 		}
 		if !q.itsTurn(r, f) {
@@ -44,7 +48,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			return Pick{}, false
 		}
 		q.commit(now, e, int64(cost), lane)
-		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at}, true
+		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e)}, true
 	}
 }
 
@@ -154,7 +158,7 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}
-	if f.state == flowActive && q.exceeds(f, lane) {
+	if f.state == flowActive && q.exceeds(now, f, lane) {
 		q.hold(f)
 		return nil
 	}
@@ -181,8 +185,8 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 
 // exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
 // those who have less. Small work is owed more than it is about to use.
-func (q *Queue) exceeds(f *flow, lane Lane) bool {
-	if q.atShare(f.tenant) && (q.tight() || q.guarded() && lane != LaneAged && f.class == noClass) {
+func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
+	if q.atShare(f.tenant) && (q.tight() || f.overdrawn() || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) {
 		return true
 	}
 	return f.class == noClass && f.atDue()
@@ -244,7 +248,7 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 }
 
 // crowded reports whether all workers of r have a task, but for the reserve.
-func (r *Resource) crowded() bool { return r.workers >= 0 && r.inFlight >= r.workers }
+func (r *Resource) crowded(now int64) bool { return r.workers >= 0 && r.taken(now) >= r.workers }
 
 // chargeSlow charges a flow for a task that took longer than is usual on its resource,
 // as for more items, while slots, or what the resource lets be in flight, are scarce: what is shared then is time.

@@ -28,6 +28,7 @@ type Pick struct {
 	At    int64 // when it was picked
 	Start int64 // from when on limits count it: At, or when it was taken up
 	until int64 // by when it has to start
+	no    int32 // of its flight
 }
 
 // Queue holds the work of one node. Whoever is alone with it calls it directly; else
@@ -46,6 +47,12 @@ type Queue struct {
 
 	resources []*Resource
 	closed    heap.Heap[closure]
+
+	flights []flight
+	landed  []int32 // numbers of flights that can be used again
+	stalled int     // of those in flight
+	short   bool    // a resource may wait for want of a worker
+	lookAt  int64
 
 	clock   int64 // the latest time that a call has told
 	own     Party // of groups that are made without one
@@ -86,6 +93,9 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 	if len(q.closed) > 0 {
 		q.reopen(now)
 	}
+	if now >= q.lookAt {
+		q.look(now)
+	}
 	for !q.full() {
 		for q.ready.len() > 0 && !q.lentOut() {
 			if p, ok := q.pick(now, q.ready.min().r); ok {
@@ -97,7 +107,7 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 		}
 	}
 	for i := q.ready.len() - 1; i >= 0; i-- { // there are some only if no slot is left for them
-		if r := q.ready.s[i].r; r.crowded() && r.gate.Peek(now) == math.MaxInt64 {
+		if r := q.ready.s[i].r; r.crowded(now) && r.gate.Peek(now) == math.MaxInt64 {
 			q.block(now, r, math.MaxInt64, CauseSlots)
 		} else {
 			r.waitForWorker(now, true)
@@ -124,20 +134,23 @@ func (q *Queue) reconsider() (any bool) {
 func (q *Queue) Wake() int64 {
 	switch {
 	case q.full():
-		return math.MaxInt64
+		return q.nextLook()
 	case q.ready.len() > 0 && !q.lentOut():
 		return math.MinInt64
 	case q.sleeping.len() > 0:
-		return min(q.sleeping.min().key, q.nextOpen())
+		return min(q.sleeping.min().key, q.nextOpen(), q.nextLook())
 	}
-	return q.nextOpen()
+	return min(q.nextOpen(), q.nextLook())
 }
 
+// busy returns how many slots are taken.
+func (q *Queue) busy() int { return q.inFlight - min(q.stalled, q.slots) }
+
 // full reports whether all slots are taken, those of the reserve too.
-func (q *Queue) full() bool { return q.slots > 0 && q.inFlight >= q.slots+reserve(q.slots) }
+func (q *Queue) full() bool { return q.slots > 0 && q.busy() >= q.slots+reserve(q.slots) }
 
 // tight reports whether only the reserve is left: it is for tenants below their share.
-func (q *Queue) tight() bool { return q.slots > 0 && q.inFlight >= q.slots }
+func (q *Queue) tight() bool { return q.slots > 0 && q.busy() >= q.slots }
 
 // lentOut reports whether only the reserve is left, and nobody waits who may use it.
 func (q *Queue) lentOut() bool {
@@ -156,6 +169,7 @@ func (q *Queue) Done(now int64, p Pick, service int64) {
 	e := p.Entry
 	q.chargeSlow(e, int64(p.Cost), service)
 	e.flow.tier.r.observe(service)
+	e.flow.tier.r.ended = now
 	q.release(now, p)
 }
 
@@ -166,6 +180,7 @@ func (q *Queue) release(now int64, p Pick) {
 	t := g.tenant
 	e.side.countBusy(now)
 	q.countTask(e, -1)
+	q.land(p.no)
 	r.gate.Release(now)
 	if r.state == resourceWaiting && r.runnable() {
 		q.setReady(r)

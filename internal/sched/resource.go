@@ -64,6 +64,8 @@ type Resource struct {
 	pledged    map[*flow]bool       // that have deadlines
 	backlog    int64                // items of the flows in the tree
 	inFlight   int
+	stalled    int   // of those in flight
+	ended      int64 // when a call ended last
 	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
 	slotWeight int64
 	workers    int   // bound on inFlight; below 0: none
@@ -235,6 +237,7 @@ func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 	r.waitForWorker(now, cause == CauseSlots)
 	q.leave(r)
 	r.recheck, r.cause = true, cause
+	q.short = q.short || cause == CauseSlots
 	r.state = resourceWaiting
 	if at != math.MaxInt64 {
 		r.state = resourceSleeping

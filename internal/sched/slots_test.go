@@ -72,6 +72,15 @@ func (y *yard) run(millis int) {
 	}
 }
 
+func (y *yard) inFlight(tenant string) (n int) {
+	for _, r := range y.runs {
+		if r.p.Entry.group.tenant.name == tenant {
+			n++
+		}
+	}
+	return n
+}
+
 // share is a tenant's part of the slot time that all of them used.
 func (y *yard) share(tenant string) float64 {
 	all := int64(0)
@@ -136,29 +145,89 @@ func TestSlowTasksTakeNoMoreThanTheirShareOfTheSlots(t *testing.T) {
 }
 
 // Calls that hang take all slots while nobody else is there; who comes then has the
-// reserve at once, and its share as soon as calls end.
+// reserve at once, and soon all slots: calls that have stalled do without.
 func TestWhoComesWhileAllCallsHangIsServed(t *testing.T) {
 	y := newYard(64)
-	y.endless("hangs", y.q.AddResource(ResourceConfig{Name: "hangs"}), 30_000)
-	y.run(1000)
+	x := y.q.AddResource(ResourceConfig{Name: "hangs"})
+	y.q.SetWorkers(y.now, x, 64)
+	y.endless("hangs", x, 30_000)
+	y.run(100)
 	if len(y.runs) != 64 {
 		t.Fatalf("%d tasks in flight with nobody else there, want all 64", len(y.runs))
 	}
-	y.endless("quick", y.q.AddResource(ResourceConfig{Name: "quick"}), 2)
-	y.run(1000)
-	if done := y.used["quick"] / 2e6; done < 8*450 {
-		t.Errorf("%d tasks of 2 ms in a second beside calls that hang, want about 8 at a time", done)
+	quick := y.q.AddResource(ResourceConfig{Name: "quick"})
+	y.q.SetWorkers(y.now, quick, 64)
+	y.endless("quick", quick, 2)
+	y.run(300)
+	if done := y.used["quick"] / 2e6; done < 8*135 {
+		t.Errorf("%d tasks of 2 ms in 300 ms beside calls that hang, want about 8 at a time", done)
 	}
 	if y.most > 72 {
-		t.Errorf("%d tasks in flight, want at most 64 and an eighth", y.most)
+		t.Errorf("%d tasks in flight before any has stalled, want at most 64 and an eighth", y.most)
+	}
+	y.run(300)
+	was := y.used["quick"]
+	y.run(1000)
+	if done := (y.used["quick"] - was) / 2e6; done < 64*450 {
+		t.Errorf("%d tasks of 2 ms in a second beside calls that have stalled, want about 64 at a time", done)
+	}
+	if y.most > 64+64 {
+		t.Errorf("%d tasks in flight, want at most twice as many as there are slots", y.most)
 	}
 	y.run(30_000)
-	inFlight := map[string]int{}
-	for _, r := range y.runs {
-		inFlight[r.p.Entry.group.tenant.name]++
+	if n := y.inFlight("hangs"); n > 34 {
+		t.Errorf("%d of the tenant that hangs in flight once its first calls have ended, want about a half", n)
 	}
-	if inFlight["hangs"] > 34 {
-		t.Errorf("%v in flight once the first calls have ended, want about a half each", inFlight)
+}
+
+// Two tenants' calls hang in all slots and in the reserve. A third one does not wait for them to end.
+func TestCallsThatHangDoNotKeepTheReserve(t *testing.T) {
+	for _, common := range []bool{true, false} {
+		t.Run(fmt.Sprintf("on one resource: %v", common), func(t *testing.T) {
+			y := newYard(64)
+			resource := func(name string) *Resource {
+				r := y.q.AddResource(ResourceConfig{Name: name})
+				y.q.SetWorkers(y.now, r, 64)
+				return r
+			}
+			x := resource("x")
+			y.endless("u1", x, 30_000)
+			y.run(50)
+			if !common {
+				x = resource("y")
+			}
+			y.endless("u2", x, 30_000)
+			y.run(700)
+			y.endless("u3", x, 30_000) // nor does one that comes when calls have stalled already
+			y.run(1000)
+			y.some("small", resource("ok"), 50, 16)
+			y.run(101)
+			if done := y.used["small"] / 50e6; done < 16 {
+				t.Errorf("%d of 16 tasks of 50 ms are done after 100 ms beside calls that hang", done)
+			}
+			if y.most > 64+64+8 {
+				t.Errorf("%d tasks in flight, want at most twice as many as there are slots, and the reserve", y.most)
+			}
+		})
+	}
+}
+
+// The calls of one tenant hang on a resource, and those of others end: its workers are for those.
+func TestWorkersWhoseCallsStalledAreReplaced(t *testing.T) {
+	y := newYard(64)
+	r := y.q.AddResource(ResourceConfig{Name: "r"})
+	y.q.SetWorkers(y.now, r, 16)
+	y.endless("hangs", r, 30_000)
+	y.run(100)
+	y.endless("quick", r, 10)
+	y.run(1000)
+	was := y.used["quick"]
+	y.run(1000)
+	if busy := float64(y.used["quick"]-was) / 1e9; busy < 12.5 {
+		t.Errorf("%.1f workers are busy with calls that end, want all 16 but those that are kept free for newcomers", busy)
+	}
+	if n := y.inFlight("hangs"); n > 16 {
+		t.Errorf("%d calls in flight of the tenant that hangs, want at most the 16 that it had", n)
 	}
 }
 

@@ -11,6 +11,7 @@ type Tenant struct {
 	cap      int32 // tasks in flight, 0 for no bound
 	inFlight int32
 	groups   int32
+	stalled  int32 // of those in flight
 	active   int16 // flows in a tree
 	parked   int16
 	held     int16
@@ -165,7 +166,7 @@ func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t)
 
 // guarded reports whether slots are scarce.
 func (q *Queue) guarded() bool {
-	return q.slots > 0 && float64(q.slots-q.inFlight) < q.opt.GuardBelow*float64(q.slots)
+	return q.slots > 0 && float64(q.slots-q.busy()) < q.opt.GuardBelow*float64(q.slots)
 }
 
 // drop unlinks f from t.

@@ -154,6 +154,11 @@ func (w *World) checkLimits(c *call) {
 		w.met[LimitsChanged]++
 	}
 	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
-	slots := w.plan.slots + w.plan.slots/8 // and the reserve
-	w.must(c.owner.node.running <= slots, "I12", b, -1, "%d tasks in flight on n%d, which has %d slots", c.owner.node.running, c.owner.node.no, slots)
+	n, slots := c.owner.node, w.plan.slots+w.plan.slots/8 // and the reserve
+	fresh := 0
+	for _, began := range n.inLane {
+		fresh += young(began, w.now)
+	}
+	w.must(fresh <= slots, "I12", b, -1, "%d tasks began within half a second on n%d and are in flight, with %d slots", fresh, n.no, slots)
+	w.must(n.running <= w.plan.slots+slots, "I12", b, -1, "%d tasks in flight on n%d, at most %d allowed", n.running, n.no, w.plan.slots+slots)
 }

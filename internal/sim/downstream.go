@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -14,6 +15,7 @@ type call struct {
 	task   *partition.Task
 	bulk   *truth
 	number uint32
+	began  int64
 	result partition.Result
 	meter  *meter
 }
@@ -28,7 +30,7 @@ func (o *owner) start(t *partition.Task) {
 	}
 	o.node.checkWorkers(t.Step.Resource.Name)
 	w.calls++
-	c := &call{owner: o, task: t, bulk: b, number: w.calls, meter: o.node.meter(t.Step.Resource)}
+	c := &call{owner: o, task: t, bulk: b, number: w.calls, began: w.now, meter: o.node.meter(t.Step.Resource)}
 	w.trace.add(event{
 		what: evCall, node: o.node.no, partition: o.partition, bulk: b, step: t.StepNo, block: int(t.Block), items: t.Items,
 		a: int64(t.Attempt), b: int64(c.number),
@@ -182,7 +184,9 @@ func (o *owner) result(c *call) {
 
 // forget takes a call off the counts of what is in flight, as the machine does.
 func (o *owner) forget(c *call) {
-	o.node.inLane[c.task.Step.Resource.Name]--
+	lane := o.node.inLane[c.task.Step.Resource.Name]
+	i := slices.Index(lane, c.began)
+	o.node.inLane[c.task.Step.Resource.Name] = slices.Delete(lane, i, i+1)
 	o.node.ofTenant[c.task.Tenant]--
 }
 

@@ -20,11 +20,11 @@ type node struct {
 	drains   bool
 	held     []func()
 	capacity *capacity.Node
-	running  int               // tasks in flight
-	meters   map[string]*meter // by resource
-	inLane   map[string]int    // tasks that the machines know of, by resource
-	ofTenant map[string]int    // and by tenant
-	tenants  tenantLimits      // that its machines were told of
+	running  int                // tasks in flight
+	meters   map[string]*meter  // by resource
+	inLane   map[string][]int64 // when the tasks that the machines know of began, by resource
+	ofTenant map[string]int     // and by tenant
+	tenants  tenantLimits       // that its machines were told of
 	parts    []*owner
 	trials   trials
 	knowing  bool // knows every chain
@@ -44,7 +44,7 @@ func (n *node) start() {
 	for _, r := range n.w.resources() {
 		n.capacity.Resource(n.w.limitsOf(r))
 	}
-	n.meters, n.inLane, n.ofTenant, n.tenants = map[string]*meter{}, map[string]int{}, map[string]int{}, tenantLimits{}
+	n.meters, n.inLane, n.ofTenant, n.tenants = map[string]*meter{}, map[string][]int64{}, map[string]int{}, tenantLimits{}
 	n.parts = make([]*owner, n.w.plan.partitions)
 	n.trials = trials{}
 	n.knowing = n.w.healed || n.w.plan.stale != n.no

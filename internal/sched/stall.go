@@ -1,0 +1,105 @@
+package sched
+
+import "math"
+
+// A call that takes much longer than calls of its resource usually do has stalled: whatever it waits for
+// may never come. It still counts as one of its tenant's and its resource's, but not as one of the node's: its slot is used by
+// others, and so is its worker while other calls of the resource end. A node bears as many such calls as it has slots.
+
+const (
+	// stallAfter is how long a call runs at least before it has stalled, and stallTimes by how much
+	// longer than usual.
+	stallAfter = int64(500e6)
+	stallTimes = 4
+	// lookEvery is how often calls that have stalled are looked for.
+	lookEvery = int64(100e6)
+)
+
+// flight is a task in flight, or a free place for one, which has no entry.
+type flight struct {
+	entry   *Entry
+	since   int64
+	stalled bool
+}
+
+// depart keeps a task in flight and returns its number.
+func (q *Queue) depart(now int64, e *Entry) int32 {
+	x := flight{entry: e, since: now}
+	if last := len(q.landed) - 1; last >= 0 {
+		no := q.landed[last]
+		q.landed = q.landed[:last]
+		q.flights[no] = x
+		return no
+	}
+	q.flights = append(q.flights, x)
+	return int32(len(q.flights) - 1)
+}
+
+// land ends what depart began.
+func (q *Queue) land(no int32) {
+	x := &q.flights[no]
+	if x.stalled {
+		q.countStalled(x.entry, -1)
+	}
+	*x = flight{}
+	q.landed = append(q.landed, no)
+}
+
+func (q *Queue) countStalled(e *Entry, by int) {
+	q.stalled += by
+	e.flow.tier.r.stalled += by
+	e.group.tenant.stalled += int32(by)
+}
+
+// look finds the tasks that have stalled.
+func (q *Queue) look(now int64) {
+	q.lookAt = now + lookEvery
+	q.short = false
+	for i := range q.flights {
+		x := &q.flights[i]
+		if x.entry == nil {
+			continue
+		}
+		r := x.entry.flow.tier.r
+		if !x.stalled && now-x.since >= r.patience() {
+			x.stalled = true
+			q.countStalled(x.entry, 1)
+			if r.waitsForSlot() {
+				q.setReady(r)
+			}
+		}
+		q.short = q.short || r.waitsForSlot()
+	}
+}
+
+// nextLook is when it is worth to ask again because calls may have stalled by then; later than
+// any time if nobody waits for them.
+func (q *Queue) nextLook() int64 {
+	if q.tight() || q.short {
+		return q.lookAt
+	}
+	return math.MaxInt64
+}
+
+// patience is after what time a call of r has stalled.
+func (r *Resource) patience() int64 { return max(stallTimes*r.median, stallAfter) }
+
+// hangs reports whether calls of r have stalled and none has ended since.
+func (r *Resource) hangs(now int64) bool { return r.stalled > 0 && now-r.ended >= r.patience() }
+
+// taken returns how many workers of r are taken.
+func (r *Resource) taken(now int64) int {
+	if r.hangs(now) {
+		return r.inFlight
+	}
+	return r.inFlight - r.stalled
+}
+
+func (r *Resource) waitsForSlot() bool { return r.state == resourceWaiting && r.cause == CauseSlots }
+
+// overdrawn reports whether calls of f's tenant have stalled, and its resource has as many in flight as it has workers:
+// what others get instead of the calls that have stalled is not for the tenant itself.
+func (f *flow) overdrawn() bool {
+	r := f.tier.r
+	return f.tenant.stalled > 0 && r.workers >= 0 && r.inFlight >= r.workers
+}
