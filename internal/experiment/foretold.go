@@ -23,7 +23,7 @@ const (
 // model of all of them. The seeds are others than those that were looked at while the
 // model was made.
 func foretell(size Size) (lines []Line) {
-	n := 6
+	n := 12
 	if size == Whole {
 		n = 40
 	}
