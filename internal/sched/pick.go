@@ -219,10 +219,12 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 	f := e.flow
 	r := f.tier.r
 	if lane == LaneTier {
-		f.tier.charge(cost)
 		r.earn(float64(cost))
 	} else {
 		r.budgets[lane] -= float64(cost)
+	}
+	if lane != LaneExpress {
+		f.tier.charge(cost) // who waited too long has its turn earlier, its tier has no more of them
 	}
 	r.waitForWorker(now, false)
 	e.side.countBusy(now)
