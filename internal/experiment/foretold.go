@@ -32,7 +32,7 @@ func foretell(size Size) (lines []Line) {
 		for _, seed := range seeds(2701, n) {
 			all = append(all, foreseen(seed, partitions, size == Whole))
 		}
-		lines = append(lines, tell(all, fmt.Sprintf("%d partitions, %d systems", partitions, n), forLuck)...)
+		lines = append(lines, tell(all, fmt.Sprintf("%v, %d systems", place{partitions, 1}, n), forLuck)...)
 	}
 	var all []told
 	for _, seed := range seeds(2701, n) {

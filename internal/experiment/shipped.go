@@ -14,6 +14,12 @@ type place struct{ partitions, nodes int }
 var places = []place{{1, 1}, {8, 1}, {8, 3}}
 
 func (p place) String() string {
+	if p.partitions == 1 && p.nodes == 1 {
+		return "one partition"
+	}
+	if p.nodes == 1 {
+		return fmt.Sprintf("%d partitions", p.partitions)
+	}
 	return fmt.Sprintf("%d partitions on %d nodes", p.partitions, p.nodes)
 }
 
