@@ -14,6 +14,7 @@ const (
 	idleAfter   = int64(100 * time.Millisecond) // how long nothing is wanted before that is more than a gap
 	shortAfter  = int64(200 * time.Millisecond) // how long a rate holds work back before that is more than pacing
 	growEvery   = int64(75 * time.Millisecond)  // how long it takes from then on until twice as much is wanted
+	mostGap     = int64(time.Second)            // how long a gap can be
 	leaveAfter  = int64(2 * time.Second)        // how long nothing is wanted before everything is given back
 	voidWait    = int64(50 * time.Millisecond)  // before the next permit, when one came too late; doubled each time
 )
@@ -71,6 +72,7 @@ type Keeper struct {
 	said struct{ active, short bool } // in the last report
 	here bool                         // the store knows of this node
 	idle int64                        // since when nothing is wanted; 0: something is
+	gap  int64                        // how long it commonly is until something is wanted again
 
 	weight float64 // smoothed
 
@@ -102,6 +104,7 @@ func (k *Keeper) Quota() (units, until int64) { return k.quota, k.until }
 func (k *Keeper) Next(now int64, v View) Ask {
 	switch {
 	case v.Busy:
+		k.learnGap(now)
 		k.idle = 0
 	case k.idle == 0:
 		k.idle = now
@@ -122,7 +125,21 @@ func (k *Keeper) Next(now int64, v View) Ask {
 }
 
 // active reports whether something is wanted, or was a moment ago.
-func (k *Keeper) active(now int64) bool { return k.idle == 0 || now < k.idle+idleAfter }
+func (k *Keeper) active(now int64) bool { return k.idle == 0 || now < k.idle+k.idleFor() }
+
+// idleFor is how long nothing is wanted before that is more than a gap. Work that has a rate of its own comes
+// in gaps: a node that gave back its quota in each of them would not have it when it goes on.
+func (k *Keeper) idleFor() int64 { return min(max(idleAfter, 2*k.gap), mostGap) }
+
+// learnGap is told that something is wanted.
+func (k *Keeper) learnGap(now int64) {
+	if k.idle == 0 {
+		return
+	}
+	if k.gap -= k.gap / 64; now-k.idle < mostGap {
+		k.gap = max(k.gap, now-k.idle)
+	}
+}
 
 // short reports whether the limit truly holds work back.
 func (k *Keeper) short(now int64, v View) bool {
@@ -149,7 +166,7 @@ func (k *Keeper) due(now int64, v View) int64 {
 		at = min(at, max(v.Short+shortAfter, k.hold.sent+reportSoon))
 	}
 	if k.idle != 0 && k.said.active {
-		at = min(at, max(k.idle+idleAfter, k.hold.sent+reportSoon))
+		at = min(at, max(k.idle+k.idleFor(), k.hold.sent+reportSoon))
 	}
 	return at
 }

@@ -146,6 +146,38 @@ func TestANodeWithoutWorkGivesEverythingBack(t *testing.T) {
 	}
 }
 
+// Work with a rate of its own wants something, and then nothing for a while: its node keeps its quota meanwhile, and gives
+// it up when the work has ended.
+func TestWorkThatComesInGapsKeepsItsQuota(t *testing.T) {
+	now := 100 * sec
+	k := holding(t, now, 100)
+	said := func(v View) (want int64) {
+		want = -1
+		if a := k.Next(now, v); a.Hold {
+			want = a.Holding.Want
+			k.Held(now+ms, 100, nil)
+		}
+		return want
+	}
+	idle := View{Weight: 7, Used: 75}
+	for i := range 40 {
+		for range 25 { // nothing is wanted for a quarter of a second
+			now += 10 * ms
+			if want := said(idle); want == 0 && i > 1 {
+				t.Fatalf("gap %d: the node says that it wants nothing", i)
+			}
+		}
+		now += 10 * ms
+		said(content(75))
+	}
+	for until := now + 2*sec; now < until; now += 10 * ms {
+		if said(idle) == 0 {
+			return
+		}
+	}
+	t.Error("the node never says that it wants nothing any more")
+}
+
 func TestSlotsInUseAreNotGivenBack(t *testing.T) {
 	k := NewKeeper(slots(10), "n", 10*time.Second, 1)
 	k.Next(sec, content(0))

@@ -131,7 +131,7 @@ func (q *Queue) countOut(f *flow) {
 // takeOut removes f from the tree; it becomes idle or parked.
 func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	if f.state == flowAsked {
-		f.tier.asked--
+		q.unask(f)
 	} else {
 		q.unlist(f)
 	}
@@ -168,7 +168,32 @@ func (q *Queue) ask(f *flow) {
 		q.unlist(f)
 		f.state = flowAsked
 		f.tier.asked++
+		f.tier.asks.pushBack(f, inTurn)
 	}
+}
+
+// unask ends what ask began: who waits for f to answer need not any more.
+func (q *Queue) unask(f *flow) {
+	f.tier.asked--
+	f.tier.asks.remove(f, inTurn)
+	if r := f.tier.r; r.state == resourceSleeping && r.cause == CauseFairShare {
+		q.setReady(r)
+	}
+}
+
+// answerWithin is how long others wait for a flow that is due before them and has not told what it has left.
+const answerWithin = int64(1e6)
+
+// awaited returns until when f lets a flow that is asked go first; 0 if it need not. A node's partitions answer one by
+// one, and one with small tasks would have one of them each time that a large one of another fits.
+func (f *flow) awaited(now int64, cost int) (until int64) {
+	lead := f.tag - perWeight(int64(cost), f.weight)
+	for x := f.tier.asks.first; x != nil; x = x.links[inTurn].next {
+		if x.tag < lead && now < x.lastServed+answerWithin {
+			until = max(until, x.lastServed+answerWithin)
+		}
+	}
+	return until
 }
 
 // answer has f picked again. Others may have gone ahead of it meanwhile; it is
@@ -178,7 +203,7 @@ func (q *Queue) answer(now int64, f *flow) {
 		q.takeOut(now, f, flowParked)
 		return
 	}
-	f.tier.asked--
+	q.unask(f)
 	f.state = flowActive
 	f.tag = max(f.tag, f.tier.v-perWeight(f.tier.r.small, f.weight))
 	f.tier.push(f)

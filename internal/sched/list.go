@@ -2,7 +2,7 @@ package sched
 
 // The two lists that a flow can be in at the same time.
 const (
-	inTurn    = 0 // a tier's flows by when they were served last, or its lingering flows
+	inTurn    = 0 // a tier's flows by when they were served last, or those it asks, or its lingering flows
 	inExpress = 1
 )
 

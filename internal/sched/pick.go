@@ -41,6 +41,10 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if !q.itsTurn(r, f) {
 			return Pick{}, false
 		}
+		if until := f.awaited(now, int(e.head)); until != 0 && lane == LaneTier && r.rate > 0 {
+			q.block(now, r, until, CauseFairShare)
+			return Pick{}, false
+		}
 		cost, at, ok := r.take(now, int(e.head))
 		if !ok {
 			q.block(now, r, at, r.gateCause())

@@ -40,6 +40,7 @@ type tier struct {
 
 	main, second flowHeap // second: flows that the slot guard has set aside
 	turn         flowList // flows in the tree, the one served longest ago first
+	asks         flowList // flows of which it is not known what they have left
 	linger       flowList // idle flows whose tag still says something
 
 	express [classes]flowList // flows with little to do, by how much
