@@ -239,8 +239,8 @@ func (d *disturbed) everywhere(p *place, r server.Route, makeCall func(*place) c
 		c := makeCall(p)
 		before := d.census(p)
 		a := do(c)
-		if r.ID == "schedule.backfill" { // makes bulk actions later
-			return a.status, ""
+		if r.ID == "schedule.backfill" { // makes its bulk action later
+			p.w.until("the time is made up for", func() bool { return d.census(p)[0] > before[0] })
 		}
 		return a.status, d.census(p).less(before)
 	}
