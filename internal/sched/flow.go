@@ -184,12 +184,12 @@ func (q *Queue) unask(f *flow) {
 // answerWithin is how long others wait for a flow that is due before them and has not told what it has left.
 const answerWithin = int64(1e6)
 
-// awaited returns until when f lets a flow that is asked go first; 0 if it need not. A node's partitions answer one by
+// awaited returns until when f lets a flow that is asked go first; a time in the past if it need not. A node's partitions answer one by
 // one, and one with small tasks would have one of them each time that a large one of another fits.
 func (f *flow) awaited(now int64, cost int) (until int64) {
 	lead := f.tag - perWeight(int64(cost), f.weight)
 	for x := f.tier.asks.first; x != nil; x = x.links[inTurn].next {
-		if x.tag < lead && now < x.lastServed+answerWithin {
+		if x.tag < lead {
 			until = max(until, x.lastServed+answerWithin)
 		}
 	}

@@ -41,9 +41,11 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if !q.itsTurn(r, f) {
 			return Pick{}, false
 		}
-		if until := f.awaited(now, int(e.head)); until != 0 && lane == LaneTier && r.rate > 0 {
-			q.block(now, r, until, CauseFairShare)
-			return Pick{}, false
+		if lane == LaneTier && r.rate > 0 {
+			if until := f.awaited(now, int(e.head)); until > now {
+				q.block(now, r, until, CauseFairShare)
+				return Pick{}, false
+			}
 		}
 		cost, at, ok := r.take(now, int(e.head))
 		if !ok {
