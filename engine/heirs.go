@@ -43,8 +43,8 @@ func (d *doubt) begin(now time.Time, lease time.Duration, emptied bool) {
 	d.until = now.Add(max(lease, store.ReturnFor))
 }
 
-// canEnd reports whether the node may only have been cut off itself. What others announce says nothing of a store that
-// was emptied: an owner goes on until it finds that its lease is gone.
+// canEnd reports whether announcements of other nodes can end the doubt. If the store was emptied they cannot: an owner
+// goes on announcing itself until it notices that its lease is gone.
 func (d *doubt) canEnd(now time.Time) bool { return now.Before(d.until) && !d.emptied }
 
 // look finds out who is there, which map holds, and which partitions only this node can put back.

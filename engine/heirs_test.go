@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// An owner that has not looked yet announces itself after the store was emptied as before. A node that took that for proof
-// that nobody remembers more took partitions whose leases the store had forgotten.
+// After the store was emptied, an owner announces itself as before until it notices. Another node must not conclude
+// from that announcement that all is well, or it takes partitions whose leases the store has forgotten.
 func TestWhatOthersAnnounceEndsNoDoubtOfAnEmptiedStore(t *testing.T) {
 	const lease = 3 * time.Second
 	start := time.Unix(1000, 0)

@@ -20,8 +20,8 @@ type Options struct {
 	// the store has holds for new work from then on. Default: what the store has, 4 per core if it is empty.
 	Partitions int
 	// Slots is how many tasks may run at once on this node. Tenants that have less than
-	// their share may use an eighth more, and calls that take far longer than usual do not
-	// count: at most twice as many run. Default 64.
+	// their share may use an eighth more. Calls that hang do not count, up to as many
+	// again as there are slots. Default 64.
 	Slots int
 	// Workers is how many tasks of one lane, a resource in a partition, run at once before the load is
 	// known, and at least. Default 16, or Slots if that is less.

@@ -38,7 +38,7 @@ func mixes(s Size) (lines []Line) {
 }
 
 // mix is how one draw went: the largest distance of a tenant from its ideal share, but for one task,
-// as a part of that share, Jain's index of what tenants got of their ideal, with the same leave, how much of the rate was used,
+// as a part of that share, Jain's index of what tenants got of their ideal with the same tolerance, how much of the rate was used,
 // and the busiest second as a part of it.
 type mix struct{ off, jain, use, peak float64 }
 

@@ -105,18 +105,26 @@ func (c *wallCase) run(b *testing.B, near map[string]int) {
 	if c.put != "" {
 		r.Call("PUT", "/v1/resources/s0", fmt.Sprintf(`{"rate":%q}`, c.put), 200, nil)
 	}
+	x := c.submit(r, "x", c.items, false)
+	var f api.Forecast
+	foretell := func() { f = api.Forecast{}; r.Call("POST", "/v1/bulk-actions/"+x.ID+"/forecast", `{}`, 200, &f) }
 	if !c.cold {
 		warm := c.submit(r, "warm", max(c.items/4, 300), true)
 		r.Until(warm.ID, api.Completed)
-		time.Sleep(1200 * time.Millisecond) // nodes tell what they saw once a second
+		r.Eventually("forecasts know of its calls", func() bool {
+			foretell()
+			return !strings.Contains(strings.Join(f.Assumptions, " "), "Nobody has called")
+		})
 	}
 	if c.flood > 0 {
-		c.submit(r, "flood", c.flood, true)
-		time.Sleep(time.Second)
+		flood := c.submit(r, "flood", c.flood, true)
+		r.Eventually("the flood runs", func() bool {
+			var p api.Progress
+			r.Call("GET", "/v1/bulk-actions/"+flood.ID+"/progress", "", 200, &p)
+			return p.Rate > 0
+		})
 	}
-	x := c.submit(r, "x", c.items, false)
-	var f api.Forecast
-	r.Call("POST", "/v1/bulk-actions/"+x.ID+"/forecast", `{}`, 200, &f)
+	foretell()
 	r.Call("POST", "/v1/bulk-actions/"+x.ID+"/start", `{}`, 200, nil)
 	type look struct {
 		at  time.Time
@@ -124,14 +132,15 @@ func (c *wallCase) run(b *testing.B, near map[string]int) {
 	}
 	began := time.Now()
 	var looks []look
-	for {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
 		var p api.Progress
 		r.Call("GET", "/v1/bulk-actions/"+x.ID+"/progress", "", 200, &p)
 		if p.State.Final() {
 			break
 		}
 		looks = append(looks, look{time.Now(), time.Duration(p.ETA)})
-		time.Sleep(50 * time.Millisecond)
 	}
 	took := time.Since(began)
 	p50, p90 := time.Duration(f.Takes.P50), time.Duration(f.Takes.P90)

@@ -72,7 +72,7 @@ type Keeper struct {
 	said struct{ active, short bool } // in the last report
 	here bool                         // the store knows of this node
 	idle int64                        // since when nothing is wanted; 0: something is
-	gap  int64                        // how long it commonly is until something is wanted again
+	gap  int64                        // the longest pause seen lately
 
 	weight float64 // smoothed
 
@@ -127,11 +127,11 @@ func (k *Keeper) Next(now int64, v View) Ask {
 // active reports whether something is wanted, or was a moment ago.
 func (k *Keeper) active(now int64) bool { return k.idle == 0 || now < k.idle+k.idleFor() }
 
-// idleFor is how long nothing is wanted before that is more than a gap. Work that has a rate of its own comes
-// in gaps: a node that gave back its quota in each of them would not have it when it goes on.
+// idleFor is how long nothing must be wanted before the quota is given up. Bulk actions with a rate of their own pause
+// between tasks; a node that gave up its quota in each pause would have to wait for it after each.
 func (k *Keeper) idleFor() int64 { return min(max(idleAfter, 2*k.gap), mostGap) }
 
-// learnGap is told that something is wanted.
+// learnGap takes note of a pause that ends now.
 func (k *Keeper) learnGap(now int64) {
 	if k.idle == 0 {
 		return

@@ -172,7 +172,7 @@ func (q *Queue) ask(f *flow) {
 	}
 }
 
-// unask ends what ask began: who waits for f to answer need not any more.
+// unask ends what ask began, and wakes the resource if it waited for the answer.
 func (q *Queue) unask(f *flow) {
 	f.tier.asked--
 	f.tier.asks.remove(f, inTurn)
@@ -181,11 +181,11 @@ func (q *Queue) unask(f *flow) {
 	}
 }
 
-// answerWithin is how long others wait for a flow that is due before them and has not told what it has left.
+// answerWithin is how long the queue waits for the answer of a flow that is owed service.
 const answerWithin = int64(1e6)
 
-// awaited returns until when f lets a flow that is asked go first; a time in the past if it need not. A node's partitions answer one by
-// one, and one with small tasks would have one of them each time that a large one of another fits.
+// awaited returns until when f waits for asked flows that are owed service before it; a time in the past if it need not.
+// Without this, a party with small tasks would get only one of them each time a large task of another party fits.
 func (f *flow) awaited(now int64, cost int) (until int64) {
 	lead := f.tag - perWeight(int64(cost), f.weight)
 	for x := f.tier.asks.first; x != nil; x = x.links[inTurn].next {
@@ -220,9 +220,9 @@ func (q *Queue) settle(now int64, f *flow) {
 	}
 }
 
-// arrived makes r ready if it had nothing to do.
+// arrived makes r ready if it had nothing to do, or if only its reserve of workers is left: that is for newcomers.
 func (q *Queue) arrived(r *Resource) {
-	if r.state == resourceEmpty && r.runnable() {
+	if (r.state == resourceEmpty || r.waitsForSlot()) && r.runnable() {
 		q.setReady(r)
 	}
 }

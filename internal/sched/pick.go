@@ -35,7 +35,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			return Pick{}, false
 		}
 		if r.hangs(now) && (q.tight() || f.state == flowHeld) {
-			q.block(now, r, q.lookAt, CauseSlots) // what is lent, and the reserve, is for calls that end
+			q.block(now, r, q.lookAt, CauseSlots) // neither loans nor the reserve are for calls that hang
 			return Pick{}, false
 		}
 		if !q.itsTurn(r, f) {
@@ -230,7 +230,7 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 		r.budgets[lane] -= float64(cost)
 	}
 	if lane != LaneExpress {
-		f.tier.charge(cost) // who waited too long has its turn earlier, its tier has no more of them
+		f.tier.charge(cost) // the aged lane changes the order, not the shares
 	}
 	r.waitForWorker(now, false)
 	e.side.countBusy(now)

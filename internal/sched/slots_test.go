@@ -25,6 +25,13 @@ func newYard(slots int) *yard {
 	return &yard{q: New(Options{Slots: slots}), now: 1e18, used: map[string]int64{}, left: map[*Entry]int64{}}
 }
 
+// resource adds one that has so many workers.
+func (y *yard) resource(name string, workers int) *Resource {
+	r := y.q.AddResource(ResourceConfig{Name: name})
+	y.q.SetWorkers(y.now, r, workers)
+	return r
+}
+
 // endless gives a tenant work without end on a resource of its own or a common one;
 // each of its tasks takes so many milliseconds.
 func (y *yard) endless(tenant string, r *Resource, millis int64) {
@@ -148,16 +155,12 @@ func TestSlowTasksTakeNoMoreThanTheirShareOfTheSlots(t *testing.T) {
 // reserve at once, and soon all slots: calls that have stalled do without.
 func TestWhoComesWhileAllCallsHangIsServed(t *testing.T) {
 	y := newYard(64)
-	x := y.q.AddResource(ResourceConfig{Name: "hangs"})
-	y.q.SetWorkers(y.now, x, 64)
-	y.endless("hangs", x, 30_000)
+	y.endless("hangs", y.resource("hangs", 64), 30_000)
 	y.run(100)
 	if len(y.runs) != 64 {
 		t.Fatalf("%d tasks in flight with nobody else there, want all 64", len(y.runs))
 	}
-	quick := y.q.AddResource(ResourceConfig{Name: "quick"})
-	y.q.SetWorkers(y.now, quick, 64)
-	y.endless("quick", quick, 2)
+	y.endless("quick", y.resource("quick", 64), 2)
 	y.run(300)
 	if done := y.used["quick"] / 2e6; done < 8*135 {
 		t.Errorf("%d tasks of 2 ms in 300 ms beside calls that hang, want about 8 at a time", done)
@@ -185,22 +188,17 @@ func TestCallsThatHangDoNotKeepTheReserve(t *testing.T) {
 	for _, common := range []bool{true, false} {
 		t.Run(fmt.Sprintf("on one resource: %v", common), func(t *testing.T) {
 			y := newYard(64)
-			resource := func(name string) *Resource {
-				r := y.q.AddResource(ResourceConfig{Name: name})
-				y.q.SetWorkers(y.now, r, 64)
-				return r
-			}
-			x := resource("x")
+			x := y.resource("x", 64)
 			y.endless("u1", x, 30_000)
 			y.run(50)
 			if !common {
-				x = resource("y")
+				x = y.resource("y", 64)
 			}
 			y.endless("u2", x, 30_000)
 			y.run(700)
 			y.endless("u3", x, 30_000) // nor does one that comes when calls have stalled already
 			y.run(1000)
-			y.some("small", resource("ok"), 50, 16)
+			y.some("small", y.resource("ok", 64), 50, 16)
 			y.run(101)
 			if done := y.used["small"] / 50e6; done < 16 {
 				t.Errorf("%d of 16 tasks of 50 ms are done after 100 ms beside calls that hang", done)
@@ -215,12 +213,15 @@ func TestCallsThatHangDoNotKeepTheReserve(t *testing.T) {
 // The calls of one tenant hang on a resource, and those of others end: its workers are for those.
 func TestWorkersWhoseCallsStalledAreReplaced(t *testing.T) {
 	y := newYard(64)
-	r := y.q.AddResource(ResourceConfig{Name: "r"})
-	y.q.SetWorkers(y.now, r, 16)
+	r := y.resource("r", 16)
 	y.endless("hangs", r, 30_000)
 	y.run(100)
 	y.endless("quick", r, 10)
-	y.run(1000)
+	y.run(300)
+	if done := y.used["quick"] / 10e6; done < 2*25 {
+		t.Errorf("%d tasks of 10 ms in 300 ms before any call has stalled, want two workers' worth", done)
+	}
+	y.run(700)
 	was := y.used["quick"]
 	y.run(1000)
 	if busy := float64(y.used["quick"]-was) / 1e9; busy < 12.5 {

@@ -2,13 +2,12 @@ package sched
 
 import "math"
 
-// A call that takes much longer than calls of its resource usually do has stalled: whatever it waits for
-// may never come. It still counts as one of its tenant's and its resource's, but not as one of the node's: its slot is used by
-// others, and so is its worker while other calls of the resource end. A node bears as many such calls as it has slots.
+// A call that runs much longer than is usual on its resource has stalled. It still counts towards what its tenant and its
+// resource have in flight, but it no longer holds a slot of the node, nor a worker of its resource while other calls
+// there end. At most as many calls as the node has slots are treated this way.
 
 const (
-	// stallAfter is how long a call runs at least before it has stalled, and stallTimes by how much
-	// longer than usual.
+	// A call has stalled when it has run for stallAfter and for stallTimes the median of its resource.
 	stallAfter = int64(500e6)
 	stallTimes = 4
 	// lookEvery is how often calls that have stalled are looked for.
@@ -72,10 +71,9 @@ func (q *Queue) look(now int64) {
 	}
 }
 
-// nextLook is when it is worth to ask again because calls may have stalled by then; later than
-// any time if nobody waits for them.
+// nextLook returns when to look for stalled calls again, math.MaxInt64 if no work waits for a slot or a worker.
 func (q *Queue) nextLook() int64 {
-	if q.tight() || q.short {
+	if q.tight() && q.ready.len() > 0 || q.short {
 		return q.lookAt
 	}
 	return math.MaxInt64
@@ -97,8 +95,8 @@ func (r *Resource) taken(now int64) int {
 
 func (r *Resource) waitsForSlot() bool { return r.state == resourceWaiting && r.cause == CauseSlots }
 
-// overdrawn reports whether calls of f's tenant have stalled, and its resource has as many in flight as it has workers:
-// what others get instead of the calls that have stalled is not for the tenant itself.
+// overdrawn reports whether calls of f's tenant have stalled and its resource has a call in flight for every worker.
+// The workers that stalled calls give up are for other tenants.
 func (f *flow) overdrawn() bool {
 	r := f.tier.r
 	return f.tenant.stalled > 0 && r.workers >= 0 && r.inFlight >= r.workers

@@ -112,8 +112,8 @@ func (n *node) checkWorkers(resource string) {
 	n.inLane[resource] = append(n.inLane[resource], n.w.now)
 }
 
-// young counts the tasks that began so lately that they cannot have stalled: others may run beside those that have. One
-// can begin up to 20 ms after its slot was taken.
+// young counts the tasks that began too recently to have stalled; only these count towards slots and workers. A task
+// may begin up to 20 ms after it was picked.
 func young(began []int64, now int64) (n int) {
 	for _, at := range began {
 		if now-at < 480e6 {
