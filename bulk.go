@@ -139,6 +139,18 @@ type Counts struct {
 // Ended is how many items have ended.
 func (c Counts) Ended() int64 { return c.Done + c.Failed + c.Cancelled }
 
+// Outcome returns how a bulk action with these counts has completed: all_done, some_failed if any item
+// failed, or some_cancelled if none did and some were cancelled or left out.
+func (c Counts) Outcome() string {
+	switch {
+	case c.Failed > 0:
+		return "some_failed"
+	case c.Done < c.Total:
+		return "some_cancelled"
+	}
+	return "all_done"
+}
+
 // StepCounts says what happened at one step.
 type StepCounts struct {
 	Done     int64 `json:"done"`
@@ -151,6 +163,7 @@ type StepCounts struct {
 
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
+	Calls     int64 `json:"calls,omitempty"`     // calls of the action that ended, however they did
 }
 
 // LastError is why calls of a bulk action failed last, and how many failed for the same reason.

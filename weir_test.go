@@ -303,3 +303,15 @@ func TestKeysTellItemsStepsAndBulkActionsApart(t *testing.T) {
 		t.Errorf("18 different items and steps have %d keys", len(seen))
 	}
 }
+
+func TestOutcomesTellFailedFromCancelled(t *testing.T) {
+	for want, c := range map[string]weir.Counts{
+		"all_done":       {Total: 2, Done: 2},
+		"some_failed":    {Total: 3, Done: 1, Failed: 1, Cancelled: 1},
+		"some_cancelled": {Total: 2, Done: 1, Cancelled: 1},
+	} {
+		if got := c.Outcome(); got != want {
+			t.Errorf("%+v: outcome %s, want %s", c, got, want)
+		}
+	}
+}

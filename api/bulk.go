@@ -102,7 +102,7 @@ type BulkAction struct {
 	Tenant  string            `json:"tenant"`
 	State   State             `json:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Phase   string            `json:"phase,omitempty" enum:"canary,main" doc:"While it runs"`
-	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed" doc:"When it has completed: some_failed if any item is not done. One that was stopped or cancelled has none"`
+	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"When it has completed: some_failed if any item failed; some_cancelled if none did, and some were cancelled or left out. One that was stopped or cancelled has none"`
 	Reason  string            `json:"reason,omitempty" doc:"Why it is paused, stopped, being cancelled, cancelled or failed"`
 	Steps   []Step            `json:"steps" nullable:"false"`
 	Params  json.RawMessage   `json:"params,omitempty"`
@@ -169,7 +169,8 @@ type StepProgress struct {
 	Done     int64  `json:"done"`
 	Failed   int64  `json:"failed"`
 	LeftOut  int64  `json:"left_out"`
-	Attempts int64  `json:"attempts"`
+	Attempts int64  `json:"attempts" doc:"Items sent, each time counted"`
+	Calls    int64  `json:"calls" doc:"Calls of the action that have ended, however they did; one carries up to a batch of items"`
 	Retries  int64  `json:"retries"`
 	Refused  int64  `json:"refused" doc:"Sent back by a downstream that was busy (429) or said that the call is wrong (404); no attempt was counted"`
 	Pending  int64  `json:"pending" doc:"Reached the step and have not ended there"`

@@ -9,7 +9,7 @@ type Report struct {
 	Tenant     string       `json:"tenant"`
 	State      State        `json:"state"`
 	Reason     string       `json:"reason,omitempty" doc:"Why it was stopped or cancelled"`
-	Outcome    string       `json:"outcome,omitempty" enum:"all_done,some_failed" doc:"When it has completed: some_failed if any item is not done. One that was stopped or cancelled has none"`
+	Outcome    string       `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"When it has completed: some_failed if any item failed; some_cancelled if none did, and some were cancelled or left out. One that was stopped or cancelled has none"`
 	RetryOf    string       `json:"retry_of,omitempty"`
 	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again"`
 	UndoOf     string       `json:"undo_of,omitempty"`

@@ -53,7 +53,7 @@ var resultNames = [...]string{"done", "failed", "left_out", "retry", "refused"}
 // finishStates are how items end, and outcomeNames how bulk actions do.
 var (
 	finishStates = [...]string{"done", "failed", "cancelled"}
-	outcomeNames = [...]string{"all_done", "some_failed", "cancelled", "failed"}
+	outcomeNames = [...]string{"all_done", "some_failed", "some_cancelled", "cancelled", "failed"}
 )
 
 // newCounts makes counters. Those whose labels are known begin at 0: an alert on an

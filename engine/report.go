@@ -70,7 +70,7 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 	}
 	sum.Losses = b.reportLosses()
 	if s.State == weir.BulkCompleted {
-		sum.Outcome = sum.Counts.Outcome()
+		sum.Outcome = c.Outcome()
 	}
 	ended := time.Now().UTC()
 	if s.Finished != 0 {
@@ -82,7 +82,7 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 	for i, st := range s.Steps {
 		step := report.Step{
 			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
-			Attempts: int(st.Attempts), Retries: int(st.Retries), Refused: int(st.Refused),
+			Attempts: int(st.Attempts), Calls: int(st.Calls), Retries: int(st.Retries), Refused: int(st.Refused),
 			Pending: int(st.Pending), Cancelled: int(st.Cancelled), Skipped: int(st.Skipped),
 		}
 		if i < len(defs) {

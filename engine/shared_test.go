@@ -27,6 +27,7 @@ type journal struct {
 	calls []atomic.Int32
 	said  []atomic.Int32 // outcome
 	seen  atomic.Int64
+	ended atomic.Int64  // calls
 	half  chan struct{} // closed when half of the items were seen
 	once  sync.Once
 }
@@ -57,6 +58,7 @@ func (j *journal) action() weir.Action[int, string] {
 				b.Done(i, it.ID)
 			}
 		}
+		j.ended.Add(1)
 		return nil
 	}}
 }
@@ -148,6 +150,9 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 		rep := wait(t, b)
 		j.check(t, rep)
 		wantFoundInShards(t, again)
+		if got, want := rep.Steps[0].Calls, int(j.ended.Load()); got != want {
+			t.Errorf("%d calls, want %d", got, want)
+		}
 		if rep.Steps[0].Latency.P50 < report.Duration(19*time.Millisecond) {
 			t.Errorf("latencies are not those of the tasks: %+v", rep.Steps[0].Latency)
 		}

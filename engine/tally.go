@@ -154,13 +154,10 @@ func (t *tally) ended(now int64, k *counted, v *weir.Progress) {
 
 // outcomeOf is how a bulk action ended, in a word.
 func outcomeOf(v *weir.Progress) string {
-	switch {
-	case v.State != weir.BulkCompleted:
+	if v.State != weir.BulkCompleted {
 		return v.State.String()
-	case v.Counts.Done < v.Counts.Total:
-		return "some_failed"
 	}
-	return "all_done"
+	return v.Counts.Outcome()
 }
 
 // attempts counts how attempts ended between two looks at a step.

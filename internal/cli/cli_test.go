@@ -207,7 +207,7 @@ var differs = []struct {
 	{regexp.MustCompile(`ba_[0-9a-z]{26}`), "ba_ID"},
 	{regexp.MustCompile(`127\.0\.0\.1[:-]\d+`), "HOST"},
 	{regexp.MustCompile(` sent back \d+  `), ""},
-	{regexp.MustCompile(`attempts \d+`), "attempts N"},
+	{regexp.MustCompile(`attempts \d+   calls \d+`), "attempts N"},
 	{regexp.MustCompile(`finished in [^,]*,`), "finished in TIME,"},
 	{regexp.MustCompile(`(p\d\d|after|elapsed|in) +[\d.]+(?:µs|ms|s|m\d+s)`), "$1 TIME"},
 	{regexp.MustCompile(`(p99 TIME +)[\d,.e+]+/s`), "${1}RATE"},

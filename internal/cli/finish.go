@@ -58,7 +58,7 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 			return errors.Join(err, s.close())
 		}
 		open := func(context.Context) (*engine.BulkAction, error) { return r.bulk, nil }
-		w.tracks = append(w.tracks, &track{label: r.job.Name, steps: r.steps, open: open, now: p, since: s.began})
+		w.tracks = append(w.tracks, &track{label: r.job.Name, steps: r.steps, open: open, now: p, since: s.began, deadline: r.bulk.Info().Deadline})
 	}
 	w.left = (&etas{engine: s.engine, tracks: w.tracks, told: map[*track]eta{}}).left
 	why, err := w.watch(ctx)

@@ -21,9 +21,11 @@ type track struct {
 	open  func(context.Context) (*engine.BulkAction, error)
 	bulk  *engine.BulkAction // nil until open has returned it
 	now   weir.Progress
-	since time.Time          // errors before it are of an earlier process
-	speed []partition.Lately // by step
-	told  map[string]bool    // kinds of errors
+	since time.Time // errors before it are of an earlier process
+	// deadline cancels what has not started; zero: there is none.
+	deadline time.Time
+	speed    []partition.Lately // by step
+	told     map[string]bool    // kinds of errors
 	// paused is what was last asked for by key.
 	paused bool
 }
@@ -174,6 +176,9 @@ func countLine(p paint, wide int, tracks []*track, elapsed time.Duration) string
 	if left := remaining(tracks); left > 0 {
 		parts = append(parts, "ETA "+span(left))
 	}
+	if due := deadline(tracks); due != "" {
+		parts = append(parts, due)
+	}
 	line := "  " + strings.Join(parts, " · ")
 	if width(line) > wide {
 		line = "  " + strings.Join(slices.Delete(parts, 1, 3), " · ")
@@ -187,6 +192,20 @@ func remaining(tracks []*track) (left time.Duration) {
 		left = max(left, t.now.Remaining)
 	}
 	return left
+}
+
+// deadline names the next deadline of the tracks that have not ended; empty: there is none.
+func deadline(tracks []*track) string {
+	var next time.Time
+	for _, t := range tracks {
+		if d := t.deadline; !d.IsZero() && !t.now.State.Final() && (next.IsZero() || d.Before(next)) {
+			next = d
+		}
+	}
+	if next.IsZero() {
+		return ""
+	}
+	return "deadline " + people(next)
 }
 
 // causes are the words for why a bulk action moves no faster.
@@ -259,6 +278,9 @@ func plainLine(tracks []*track, elapsed time.Duration) string {
 		percent(c.Ended(), c.Total), number(c.Failed), number(c.Ready), number(c.Waiting), number(c.InFlight))
 	if left := remaining(tracks); left > 0 {
 		line += " · ETA " + span(left)
+	}
+	if due := deadline(tracks); due != "" {
+		line += " · " + due
 	}
 	if e := lastError(tracks); e != nil {
 		return line + " · last error: " + errorLine(e)

@@ -39,6 +39,19 @@ func TestPanelShowsStepsCountsAndCause(t *testing.T) {
 	}
 }
 
+func TestADeadlineIsShownUntilTheEnd(t *testing.T) {
+	tr := halfway()
+	tr.deadline = time.Date(2030, 1, 31, 18, 0, 0, 0, time.UTC)
+	const want = " · ETA 35m19s · deadline 2030-01-31 18:00:00Z"
+	if live, plain := countLine(false, 100, []*track{tr}, time.Minute), plainLine([]*track{tr}, time.Minute); !strings.HasSuffix(live, want) || !strings.HasSuffix(plain, want) {
+		t.Errorf("panel: %q; line: %q; want %q at the end", live, plain, want)
+	}
+	tr.now.State = weir.BulkCompleted
+	if got := countLine(false, 100, []*track{tr}, time.Minute); strings.Contains(got, "deadline") {
+		t.Errorf("after the end: %q", got)
+	}
+}
+
 func TestPanelOfSeveralHasALineEach(t *testing.T) {
 	small := halfway()
 	small.label, small.now.State = "acme", weir.BulkCompleted
@@ -102,7 +115,7 @@ func TestForecast(t *testing.T) {
 	if got := f.compare(&report.Summary{State: "completed"}, took); got != " (forecast +0.5%)" {
 		t.Errorf("compare = %q", got)
 	}
-	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: report.Counts{Total: 3, Done: 1, Failed: 1, Cancelled: 1}}
+	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: report.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
 	if got := f.compare(cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
 		t.Errorf("ended by its deadline: %q", got)
 	}

@@ -43,6 +43,7 @@ func bulkView() view[api.BulkAction] {
 			{"duplicates", func(x *b) any { return none(x.Duplicates) }},
 			{"bad lines", func(x *b) any { return none(x.BadLines) }},
 			{"tier", func(x *b) any { return x.Tier }},
+			{"deadline", func(x *b) any { return x.Deadline }},
 			{"retried by", func(x *b) any { return strings.Join(x.Retries, ", ") }},
 			{"undo of", func(x *b) any { return x.UndoOf }},
 			{"undone by", func(x *b) any { return x.UndoneBy }},
@@ -165,8 +166,8 @@ func getCommand() command {
 					return err
 				}
 				v := bulkView()
-				if l.out == outTable && !b.State.Final() {
-					v.more = append(l.pace(ctx, b.ID), v.more...)
+				if l.out == outTable {
+					v.more = append(l.pace(ctx, &b), v.more...)
 				}
 				return one(l, v, b)
 			})
@@ -174,21 +175,32 @@ func getCommand() command {
 	}
 }
 
-// pace returns what people are shown of the progress of a bulk action that has not ended.
-func (l *link) pace(ctx context.Context, id string) []column[api.BulkAction] {
-	p, err := l.Progress(ctx, id)
+// pace returns what people are shown of the progress of a bulk action.
+func (l *link) pace(ctx context.Context, b *api.BulkAction) []column[api.BulkAction] {
+	p, err := l.Progress(ctx, b.ID)
 	if err != nil {
-		l.say("why it moves no faster is not known: %v", err) // all else is
+		l.say("how far each step is, is not known: %v", err) // all else is
 		return nil
 	}
-	on := ""
-	if all := panelProgress(p).WaitingOn; len(all) > 0 {
+	on, cut, calls := "", int64(0), []string(nil)
+	if all := panelProgress(p).WaitingOn; len(all) > 0 && !b.State.Final() {
 		on = withLate(all[0], all[1:])
 	}
-	return []column[api.BulkAction]{
+	for _, s := range p.Steps {
+		cut += s.Cancelled
+		if s.Calls > 0 {
+			calls = append(calls, s.Step+" "+number(s.Calls))
+		}
+	}
+	rows := []column[api.BulkAction]{
 		{"waiting on", func(*api.BulkAction) any { return on }},
 		{"ETA", func(*api.BulkAction) any { return p.ETA }},
+		{"calls", func(*api.BulkAction) any { return strings.Join(calls, ", ") }},
 	}
+	if b.State == api.Completed && b.Reason == "deadline" {
+		rows = append(rows, column[api.BulkAction]{"cancelled by deadline", func(*api.BulkAction) any { return cut }})
+	}
+	return rows
 }
 
 // verbOptions are the flags of what is done to a bulk action.

@@ -124,7 +124,7 @@ var differsThere = []struct {
 	{regexp.MustCompile(`finished in [^,]*,`), "finished in SPAN,"},
 	{regexp.MustCompile(`(p\d\d|after|elapsed|in|took) +[\d.]+(?:µs|ms|s|m\d+s)`), "$1 SPAN"},
 	{regexp.MustCompile(`(p99 SPAN +)[\d,.e+]+/s`), "${1}RATE"},
-	{regexp.MustCompile(`attempts \d+   (p50|[\d,.]+/s).*`), "attempts N …"},
+	{regexp.MustCompile(`attempts \d+   calls \d+   (p50|[\d,.]+/s).*`), "attempts N …"},
 	{regexp.MustCompile(`(?m)^ +waited on .*\n`), ""},
 	{regexp.MustCompile(` {2,}`), "  "},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},

@@ -70,7 +70,7 @@ func summaryOf(r *api.Report) *summary {
 	}
 	for _, x := range r.Steps {
 		s.Steps = append(s.Steps, report.Step{
-			Name: x.Step, Action: x.Action, Done: int(x.Done), Failed: int(x.Failed), Attempts: int(x.Attempts), Skipped: int(x.Skipped), Refused: int(x.Refused), Rate: x.Rate,
+			Name: x.Step, Action: x.Action, Done: int(x.Done), Failed: int(x.Failed), Attempts: int(x.Attempts), Calls: int(x.Calls), Cancelled: int(x.Cancelled), Skipped: int(x.Skipped), Refused: int(x.Refused), Rate: x.Rate,
 			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99), Max: report.Duration(x.P99)},
 		})
 	}

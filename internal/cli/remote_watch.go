@@ -38,7 +38,7 @@ func (f *follower) run(ctx context.Context) error {
 	if f.began.IsZero() {
 		f.began = time.Now()
 	}
-	f.track = &track{label: b.Name, steps: panelSteps(&b)}
+	f.track = &track{label: b.Name, steps: panelSteps(&b), deadline: b.Deadline}
 	if b.State == api.Draft || b.State == api.Sealed {
 		f.say("%s is %s: nothing happens before it is started, as by %s start %s%s", f.id, b.State, f.env.Program, f.id, f.flag)
 	}

@@ -69,7 +69,11 @@ func headline(p paint, sum *report.Summary, duration string) string {
 		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
 	}
 	if sum.Reason == "deadline" {
-		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
+		cut := int64(0) // without those that a step left out before
+		for _, st := range sum.Steps {
+			cut += int64(st.Cancelled)
+		}
+		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(cut, "item", "items"), number(c.Failed))
 	}
 	mark, words := verdict(p, c)
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
@@ -129,6 +133,9 @@ func stepText(s report.Step, rateNote string) string {
 		return text + "   no attempts"
 	}
 	text += "   attempts " + number(s.Attempts)
+	if s.Calls > 0 { // 0: a version that did not count them ran it
+		text += "   calls " + number(s.Calls)
+	}
 	if s.Refused > 0 { // by a busy downstream, or one that said that the call itself is wrong
 		text += "   sent back " + number(s.Refused)
 	}

@@ -75,6 +75,7 @@ func TestItemsWithoutACallCostNothingOfTheRate(t *testing.T) {
 			weir.LeftOut: {Done: 400, LeftOut: 3600, Attempts: 400},
 			weir.Failed:  {Done: 400, Failed: 3600, Attempts: 400},
 		}[tt.kind]
+		want.Calls = int64(calls)
 		if s.Steps[0] != want || s.State != weir.BulkCompleted {
 			t.Errorf("%s: it is %v with %+v, want %+v", tt.name, s.State, s.Steps[0], want)
 		}

@@ -155,6 +155,7 @@ func (b *bulk) count(t *Tally, sign int64) {
 		to.Refused += sign * from.Refused
 		to.Pending += sign * from.Pending
 		to.Skipped += sign * from.Skipped
+		to.Calls += sign * from.Calls
 	}
 }
 

@@ -78,6 +78,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	m.dirty(l)
 	m.touch(b)
 	if !v.uncalled {
+		b.status.Steps[s.no].Calls++
 		b.record(s.no, r.Service)
 	}
 	if !v.uncalled && !v.failed {

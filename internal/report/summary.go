@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// Outcomes of a bulk action that has completed. One that has not has none.
-const (
-	AllDone    = "all_done"
-	SomeFailed = "some_failed" // some items failed, or were left out
-)
-
 // Summary is the content of report.json.
 type Summary struct {
 	ID         string     `json:"id"`
@@ -48,14 +42,6 @@ type Counts struct {
 	InFlight  int `json:"in_flight"`
 }
 
-// Outcome is how a bulk action with these counts has completed: AllDone only if every item is done.
-func (c Counts) Outcome() string {
-	if c.Done == c.Total {
-		return AllDone
-	}
-	return SomeFailed
-}
-
 // Pending is the number of items that have not ended.
 func (c Counts) Pending() int { return c.Ready + c.Waiting + c.InFlight }
 
@@ -80,6 +66,7 @@ type Step struct {
 	Failed   int     `json:"failed"`
 	LeftOut  int     `json:"left_out"` // items that never came here
 	Attempts int     `json:"attempts"`
+	Calls    int     `json:"calls"`
 	Retries  int     `json:"retries"`
 	Refused  int     `json:"refused"` // by the action's resource, without counting an attempt
 	Latency  Latency `json:"latency"`

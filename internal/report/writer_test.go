@@ -198,12 +198,12 @@ func storySummary() Summary {
 		{"award", "closed", "wallet <n> is closed", 1, Sample{"u3", "wallet 17 is closed"}},
 	}
 	return Summary{
-		ID: "ba_1", Name: "spring-reward", Tenant: "growth", State: "finished", Outcome: SomeFailed, RetryOf: "ba_0",
+		ID: "ba_1", Name: "spring-reward", Tenant: "growth", State: "finished", Outcome: "some_failed", RetryOf: "ba_0",
 		StartedAt: start, FinishedAt: &end, Duration: Duration(90 * time.Second), Durability: "disk",
 		Counts: Counts{Total: 6, Done: 1, Failed: 2, Cancelled: 1, Ready: 1, Waiting: 1}, Duplicates: 2, Invalid: 1,
 		Steps: []Step{
 			{
-				Name: "award", Action: "award-reward", Done: 2, Failed: 1, Attempts: 6, Retries: 3, Refused: 1, Rate: 0.5,
+				Name: "award", Action: "award-reward", Done: 2, Failed: 1, Attempts: 6, Calls: 4, Retries: 3, Refused: 1, Rate: 0.5,
 				Latency: Latency{Duration(88 * time.Millisecond), Duration(214 * time.Millisecond), Duration(1400 * time.Millisecond), Duration(61 * time.Second)},
 			},
 			{Name: "notify", Action: "send-message", Done: 1, Failed: 1, LeftOut: 4, Attempts: 3, Retries: 1},

@@ -115,7 +115,7 @@ func TestADeadlineEndsTheRestAndLetsRunWhatRuns(t *testing.T) {
 		t.Errorf("after its deadline it is %+v", now)
 	}
 	gate.open()
-	if end := n.Until(b.ID, api.Completed); end.Counts.Done != 1 || end.Counts.Cancelled != 1 {
+	if end := n.Until(b.ID, api.Completed); end.Counts.Done != 1 || end.Counts.Cancelled != 1 || end.Outcome != "some_cancelled" {
 		t.Errorf("in the end it is %+v", end)
 	}
 }

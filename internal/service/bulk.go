@@ -98,10 +98,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 		out.StartedAt = p.Started.UTC()
 	}
 	if out.State == api.Completed {
-		out.Outcome = "all_done"
-		if p.Counts.Done < p.Counts.Total {
-			out.Outcome = "some_failed"
-		}
+		out.Outcome = p.Counts.Outcome()
 	}
 	return out, nil
 }

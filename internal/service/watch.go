@@ -68,7 +68,7 @@ func (s *Service) progress(ctx context.Context, b *engine.BulkAction, p *weir.Pr
 	for i, c := range p.Steps {
 		st := stepAt(&x, info.Steps, i)
 		out.Steps = append(out.Steps, api.StepProgress{
-			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts,
+			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts, Calls: c.Calls,
 			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
 		})
 	}
