@@ -116,7 +116,7 @@ type BulkAction struct {
 	BadLines   int64      `json:"bad_lines,omitempty" doc:"Rows that could not be used, where on_bad_line is record"`
 	RetryOf    string     `json:"retry_of,omitempty"`
 	UndoOf     string     `json:"undo_of,omitempty"`
-	Retries    []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again; not in lists"`
+	Retries    []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried items of this one again; not in lists"`
 	UndoneBy   string     `json:"undone_by,omitempty" doc:"The bulk action that takes back what this one has done; not in lists"`
 	Schedule   string     `json:"schedule,omitempty" doc:"The schedule that made it"`
 	Template   *MadeFrom  `json:"template,omitempty" doc:"The template that it was made from; changes of that do not change it"`
@@ -256,9 +256,10 @@ type Seal struct {
 	Start         bool   `json:"start,omitempty" doc:"Start at once"`
 }
 
-// Again is which failed items to try again, and how.
+// Again is which items to try again, and how.
 type Again struct {
-	Step    string `json:"step,omitempty" doc:"Only those that failed at this step"`
+	State   string `json:"state,omitempty" enum:"failed,cancelled" doc:"How they ended: failed, or cancelled with the bulk action, by its deadline, a person or a rule; not those that a step left out. Default failed"`
+	Step    string `json:"step,omitempty" doc:"Only those that ended at this step"`
 	Code    string `json:"code,omitempty" doc:"Only those with this error code"`
 	Message string `json:"message,omitempty" doc:"Only those of the error group with this message"`
 	Filter  string `json:"filter,omitempty" doc:"Only those for which this expression is true" example:"item.country == 'DE' and attempts < 3"`

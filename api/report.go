@@ -11,7 +11,7 @@ type Report struct {
 	Reason     string       `json:"reason,omitempty" doc:"Why it was stopped or cancelled"`
 	Outcome    string       `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"When it has completed: some_failed if any item failed; some_cancelled if none did, and some were cancelled or left out. One that was stopped or cancelled has none"`
 	RetryOf    string       `json:"retry_of,omitempty"`
-	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried failed items of this one again"`
+	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that tried items of this one again"`
 	UndoOf     string       `json:"undo_of,omitempty"`
 	UndoneBy   string       `json:"undone_by,omitempty" doc:"The bulk action that takes back what this one has done"`
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts with the retries taken into account"`

@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// retryName names retry number no of the items that failed at a step. Its claim is
+// retryName names retry number no of the items that ended at a step. Its claim is
 // in the partition of the bulk action that is retried, as the retry itself is.
 func retryName(id weir.BulkID, step, no int) string {
 	return fmt.Sprintf("%s.retry.%d.%d", id, step, no)
@@ -32,7 +32,7 @@ func (b *BulkAction) Retries(ctx context.Context) ([]*BulkAction, error) {
 	return all, nil
 }
 
-// retriesAt returns the retries of items that failed at a step.
+// retriesAt returns the retries of items that ended at a step.
 func (b *BulkAction) retriesAt(ctx context.Context, step int) ([]*BulkAction, error) {
 	var made []*BulkAction
 	for {

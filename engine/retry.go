@@ -64,9 +64,12 @@ func (b *BulkAction) RetryFailed(ctx context.Context) ([]*BulkAction, error) {
 	return b.Retry(ctx, RetryOptions{})
 }
 
-// RetryOptions says which failed items are tried again, and how.
+// RetryOptions says which items are tried again, and how.
 type RetryOptions struct {
-	// Step takes only items that failed there. Default: at any.
+	// State is how the items ended: failed, or cancelled with the bulk action, by its deadline, a
+	// person or a rule. What a step left out is not among the latter. Default: failed.
+	State string
+	// Step takes only items that ended there. Default: at any.
 	Step string
 	// Match takes only items for which it is true. Default: all.
 	Match func(*report.Row) bool
@@ -92,7 +95,7 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 	}
 	var made, before []*BulkAction
 	for step, counts := range r.status.Steps {
-		if counts.Failed == 0 || o.Step != "" && o.Step != r.bulk.spec.Steps[step] {
+		if o.ended(&counts) == 0 || o.Step != "" && o.Step != r.bulk.spec.Steps[step] {
 			continue
 		}
 		again, earlier, err := b.retryStep(ctx, r, step, &o)
@@ -106,20 +109,29 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 		made = append(made, again)
 	}
 	if made == nil {
-		return nil, b.nothingToRetry(before)
+		return nil, b.nothingToRetry(before, o.State)
 	}
 	return made, nil
 }
 
-// nothingToRetry says why no failed item is left.
-func (b *BulkAction) nothingToRetry(before []*BulkAction) error {
-	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no failed item of %s is meant", b.id), Fix: "see its error groups for what failed"}
+// ended is how many items ended at a step in the state that is meant.
+func (o *RetryOptions) ended(c *weir.StepCounts) int64 {
+	if o.State == report.Cancelled {
+		return c.Cancelled
+	}
+	return c.Failed
+}
+
+// nothingToRetry says why no item is left.
+func (b *BulkAction) nothingToRetry(before []*BulkAction, state string) error {
+	state = cmp.Or(state, report.Failed)
+	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no %s item of %s is meant", state, b.id), Fix: "see its report for how its items ended"}
 	if len(before) > 0 {
 		ids := make([]string, len(before))
 		for i, x := range before {
 			ids[i] = string(x.id)
 		}
-		e.Problem = fmt.Sprintf("the failed items of %s that are meant were retried before, by %s", b.id, strings.Join(ids, ", "))
+		e.Problem = fmt.Sprintf("the %s items of %s that are meant were retried before, by %s", state, b.id, strings.Join(ids, ", "))
 		e.Fix = fmt.Sprintf("when %s has ended, retry what failed there", ids[0])
 		if len(ids) > 1 {
 			e.Fix = "when those have ended, retry what failed in each of them"
@@ -128,9 +140,9 @@ func (b *BulkAction) nothingToRetry(before []*BulkAction) error {
 	return e
 }
 
-var errNoneMatch = errors.New("no failed item matches")
+var errNoneMatch = errors.New("no item matches")
 
-// retryStep retries items that failed at a step. Retries of a step are numbered,
+// retryStep retries items that ended at a step. Retries of a step are numbered,
 // and a claim of the number is part of accepting one: of several at the same time
 // one gets it, and the others look again at what is left. If nothing is, it returns
 // the retries before.
@@ -159,7 +171,7 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 	}
 }
 
-// submitRetry submits the failed items of a step that are meant and not taken, as retry number no.
+// submitRetry submits the items of a step that are meant and not taken, as retry number no.
 func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, taken numbers, o *RetryOptions) (*BulkAction, error) {
 	c := *r.bulk.spec
 	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.id, step, true, o.IdempotencyKey, time.Now().UnixNano()
@@ -180,8 +192,8 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	c.ID = newBulkID(b.partition)
 	name, none := c.Steps[step], true
 	items := func(yield func(entry, error) bool) {
-		for row, err := range b.Rows(ctx, RowOptions{State: report.Failed}) {
-			if err == nil && (row.Step != name || taken.has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
+		for row, err := range b.Rows(ctx, RowOptions{State: cmp.Or(o.State, report.Failed)}) {
+			if err == nil && (row.Step != name || row.LeftOut || taken.has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
 				continue
 			}
 			none = false

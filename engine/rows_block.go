@@ -50,7 +50,7 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 	case s.Failed.Has(i):
 		row.State = report.Failed
 	case s.LeftOut.Has(i):
-		row.State = report.Cancelled
+		row.State, row.LeftOut = report.Cancelled, true
 	case r.status.State.Final():
 		row.State, row.Reason, row.Attempts = report.Cancelled, r.status.CancelCause, 0
 	default:

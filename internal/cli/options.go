@@ -28,7 +28,8 @@ type runOptions struct {
 	dryRun      bool
 	resume      string
 	retryFailed string
-	newKeys     bool // of weir retry
+	newKeys     bool   // of weir retry
+	state       string // of weir retry
 }
 
 // newest stands for the run to go on with when --resume names none.

@@ -71,7 +71,7 @@ func (l *link) showForecast(f *api.Forecast) error {
 	return list(l, v, seq(f.Steps), 0)
 }
 
-// againOptions say which failed items of a server's bulk action are tried again.
+// againOptions say which items of a server's bulk action are tried again.
 type againOptions struct {
 	remote  remote
 	out     output
@@ -83,7 +83,7 @@ type againOptions struct {
 func (o *againOptions) bind(fs *pflag.FlagSet) {
 	grouped(fs, "On a server", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.again.Code, "code", "", "only items with this error `CODE`")
-		fs.StringVar(&o.again.Step, "step", "", "only items that failed at this `STEP`")
+		fs.StringVar(&o.again.Step, "step", "", "only items that ended at this `STEP`")
 		fs.StringVar(&o.again.Filter, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
 		fs.StringVar(&o.again.Reason, "reason", "", "`TEXT` for the audit log")
 		fs.BoolVar(&o.wait, "wait", false, waitForEnd)

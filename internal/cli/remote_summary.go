@@ -53,6 +53,9 @@ func (f *follower) nextSteps(r *api.Report) (next []string) {
 	case r.Counts.Failed > 0:
 		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, r.ID, f.flag, number(r.Counts.Failed)))
 	}
+	if cut := cutAtDeadline(summaryOf(r)); cut > 0 {
+		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)", program, r.ID, f.flag, number(cut)))
+	}
 	return append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, r.ID, f.flag))
 }
 

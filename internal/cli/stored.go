@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/report"
 )
 
 // newKeysHelp explains the flag --new-keys.
@@ -25,15 +26,18 @@ const keepTryingHelp = "go on although no call of a step has ever succeeded (def
 
 func retryCommand() command {
 	return command{
-		use: "retry ID", short: "run only the failed items of a run or a bulk action again",
-		long: `Submits failed items again, from the step at which each failed, as a new run or bulk action that is linked to the
-first. What the steps before had answered is kept. ` + elsewhere,
+		use: "retry ID", short: "run the failed or cancelled items of a run or a bulk action again",
+		long: `Submits items again, from the step at which each ended, as a new run or bulk action that is linked to the first. What
+the steps before had answered is kept. Those that failed are meant or, with --state cancelled, those that a deadline,
+a person or a rule cancelled. ` + elsewhere,
 		example: `  weir retry ba_01k9x…                                          a run in .weir
-  weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s`,
+  weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s
+  weir retry ba_01k9x… --state cancelled                        what its deadline cancelled`,
 		args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			o, there := &runOptions{}, &againOptions{}
 			fs.Var(&o.each.Rate, "rate", rateHelp)
+			fs.StringVar(&there.again.State, "state", "", "items that ended in this `STATE`: failed or cancelled (default failed)")
 			fs.BoolVar(&there.again.NewKeys, "new-keys", false, newKeysHelp)
 			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) {
 				fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
@@ -44,6 +48,9 @@ first. What the steps before had answered is kept. ` + elsewhere,
 			})
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
+				if s := there.again.State; s != "" && s != report.Failed && s != report.Cancelled {
+					return badUsage("write failed or cancelled", "--state: %q cannot be tried again", s)
+				}
 				if there.remote.meant(env, fs) {
 					if err := strayThere(fs, "data", "report", "report-format", "retries", "slots"); err != nil {
 						return err
@@ -61,14 +68,14 @@ first. What the steps before had answered is kept. ` + elsewhere,
 				if err := o.checkPlaces(env); err != nil {
 					return err
 				}
-				o.newKeys = there.again.NewKeys
+				o.newKeys, o.state = there.again.NewKeys, there.again.State
 				return retryRun(ctx, env, o, c, weir.BulkID(args[0]))
 			}
 		},
 	}
 }
 
-// retryRun runs the failed items of a run again.
+// retryRun runs items of a run again.
 func retryRun(ctx context.Context, env *Env, o *runOptions, c catalogue, id weir.BulkID) error {
 	scr := newScreen(env)
 	s, err := openSession(ctx, env, o.data, o.engineOptions(scr), false)
@@ -83,7 +90,7 @@ func retryRun(ctx context.Context, env *Env, o *runOptions, c catalogue, id weir
 	for _, r := range all {
 		items += r.bulk.Items()
 	}
-	scr.print(fmt.Sprintf("  %s     %s of %s, from the step at which they failed", scr.paint.dim("retry"), plural(items, "item", "items"), id),
+	scr.print(fmt.Sprintf("  %s     %s of %s, from the step at which they ended", scr.paint.dim("retry"), plural(items, "item", "items"), id),
 		chainLine(scr.paint, all[0].steps))
 	return s.finish(ctx, scr, time.Duration(o.runTimeout), all)
 }
@@ -104,7 +111,7 @@ func (s *session) retryFailed(ctx context.Context, o *runOptions, c catalogue, i
 	}
 	children, err := s.unlisted(ctx, ba)
 	if err == nil && len(children) == 0 {
-		children, err = ba.Retry(ctx, engine.RetryOptions{NewKeys: o.newKeys})
+		children, err = ba.Retry(ctx, engine.RetryOptions{State: o.state, NewKeys: o.newKeys})
 	}
 	if err != nil {
 		return nil, err

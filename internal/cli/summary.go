@@ -69,14 +69,22 @@ func headline(p paint, sum *report.Summary, duration string) string {
 		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
 	}
 	if sum.Reason == "deadline" {
-		cut := int64(0) // without those that a step left out before
-		for _, st := range sum.Steps {
-			cut += int64(st.Cancelled)
-		}
+		cut := int64(cutAtDeadline((*summary)(sum)))
 		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(cut, "item", "items"), number(c.Failed))
 	}
 	mark, words := verdict(p, c)
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
+}
+
+// cutAtDeadline is how many items a deadline cancelled, without those that a step left out before.
+func cutAtDeadline(sum *summary) (n int) {
+	if sum.State != weir.BulkCompleted.String() || sum.Reason != "deadline" {
+		return 0
+	}
+	for _, st := range sum.Steps {
+		n += st.Cancelled
+	}
+	return n
 }
 
 // verdict says what became of the items of a bulk action that has ended. Only a success is ticked.
@@ -179,6 +187,9 @@ func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
 		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
 	} else if sum.Counts.Failed > 0 {
 		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, j.ID, data, number(sum.Counts.Failed)))
+	}
+	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 {
+		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)", program, j.ID, data, number(cut)))
 	}
 	if j.Report == "" {
 		next = append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, j.ID, data))

@@ -25,6 +25,7 @@ type Row struct {
 	Output   []byte   // JSON that the last action returned, if any
 	Outputs  [][]byte // the same by step; nil: none answered anything
 	Reason   string   // why it waits, or was cancelled; skipped: it was done without a call at its last step
+	LeftOut  bool     // it was cancelled by its step, and not with the bulk action
 	No       int64    // position in the bulk action, from 0
 	KeyNo    int64    // the number in its idempotency key
 	RetryNo  int64    // its KeyNo in the bulk action that is retried; 0 if none is

@@ -11,9 +11,9 @@ import (
 
 func (s *Server) retryRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Try failed items again", Tags: []string{"bulk actions"},
+		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Try failed or cancelled items again", Tags: []string{"bulk actions"},
 		DefaultStatus: http.StatusCreated,
-		Description: "Makes new bulk actions of the failed items, linked by retry_of: one for each step at which items failed, which begins at that step. " +
+		Description: "Makes new bulk actions of the items that failed or, with state cancelled, of those that its deadline, a person or a rule cancelled. They are linked by retry_of: one for each step at which items ended, which begins at that step. " +
 			"Items that were retried or discarded before are left alone: what failed again is retried where it failed. The bulk action has to have ended, or to be stopped.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.retry)
 }

@@ -194,3 +194,46 @@ func TestARetryIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatADeadlineOrAPersonCancelledIsTriedAgain(t *testing.T) {
+	gate := newGate()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award"), gate.step("notify")}})
+	t.Cleanup(gate.open)
+	b := n.Make(`{"concurrency":1,"steps":[{"action":"award","when":"item.n != 3"},{"action":"notify"}]}`, rows(40, func(i int) string { return fmt.Sprintf(`{"id":"u%d","n":%d}`, i, i) }))
+	path := "/v1/bulk-actions/" + b.ID
+	gate.reached()
+	n.Call("POST", path+"/cancel", `{}`, 200, nil)
+	gate.open()
+	end := n.Until(b.ID, api.Cancelled)
+	cut := end.Counts.Cancelled - leftOutOf(n, b.ID)
+	if cut == 0 || cut == end.Counts.Cancelled {
+		t.Fatalf("cancelled it is %+v, want items that were cancelled and one that was left out", end.Counts)
+	}
+	var p api.Problem
+	n.Call("POST", path+"/retry", `{"state":"done"}`, 422, &p)
+	n.Call("POST", path+"/retry", `{}`, 422, &p)
+	if p.Errors[0].Code != "no_items" {
+		t.Errorf("a retry of failed items where none failed: %+v", p)
+	}
+	var l api.Linked
+	n.Call("POST", path+"/retry", `{"state":"cancelled"}`, 201, &l)
+	if l.Items != cut {
+		t.Errorf("%d items are tried again, want the %d that were cancelled and not what was left out", l.Items, cut)
+	}
+	for _, again := range l.BulkActions {
+		if got := n.Until(again.ID, api.Completed); got.Outcome != "all_done" || got.RetryOf != b.ID {
+			t.Errorf("the retry ended as %+v", got)
+		}
+	}
+	if r := report(n, b.ID); r.Combined.Done != 39 || r.Combined.Cancelled != 1 || r.Combined.Failed != 0 {
+		t.Errorf("combined %+v, want all done but the one that was left out", r.Combined)
+	}
+	n.Call("POST", path+"/retry", `{"state":"cancelled"}`, 422, &p)
+}
+
+func leftOutOf(n *nodetest.Node, id string) (sum int64) {
+	for _, s := range report(n, id).Steps {
+		sum += s.LeftOut
+	}
+	return sum
+}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"github.com/weirhq/weir/internal/report"
 )
 
-// handled is which failed items of a bulk action were retried or discarded. An
+// handled is which items of a bulk action were retried or discarded. An
 // entry takes the items that its selector means and that no entry before it
 // took; so the record stays small however many items there are.
 type handled struct {
@@ -54,14 +55,18 @@ type taken struct {
 	Items   int64  `json:"items"`
 }
 
-// selector says which failed items are meant; what is empty does not count.
+// selector says which items are meant; what is empty does not count.
 type selector struct {
+	State   string `json:"state,omitempty"` // cancelled; empty: failed
 	Step    string `json:"step,omitempty"`
 	Action  string `json:"action,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"` // that of a group
 	Filter  string `json:"filter,omitempty"`  // an expression
 }
+
+// ended is the state of the items that are meant.
+func (s *selector) ended() string { return cmp.Or(s.State, report.Failed) }
 
 const discarded = "discard"
 
@@ -147,7 +152,7 @@ func newSelection(h *handling, x *Extra) (selection, error) {
 	return sel, err
 }
 
-// takes reports whether a failed item is meant, and was not taken before.
+// takes reports whether an item is meant, and was not taken before.
 func (c *choice) takes(r *report.Row) (bool, error) {
 	for i := range c.before {
 		if yes, err := c.before[i].means(r); yes || err != nil {
@@ -157,8 +162,11 @@ func (c *choice) takes(r *report.Row) (bool, error) {
 	return c.own.means(r)
 }
 
-// means reports whether the selector means a failed item.
+// means reports whether the selector means an item.
 func (s *selection) means(r *report.Row) (bool, error) {
+	if r.LeftOut || r.State != s.ended() {
+		return false, nil
+	}
 	if s.only != nil {
 		return s.only.has(r.No), nil
 	}
@@ -247,7 +255,7 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 	var only numbers
 	groups := map[taken]int64{}
 	var normal []byte
-	for one, err := range b.Rows(ctx, engine.RowOptions{State: report.Failed}) {
+	for one, err := range b.Rows(ctx, engine.RowOptions{State: h.Which.ended()}) {
 		if err != nil {
 			return err
 		}
@@ -258,11 +266,14 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 		}
 		h.Items++
 		only.add(one.No)
+		if one.State != report.Failed {
+			continue // it is in no group of errors
+		}
 		normal = fault.AppendNormal(normal[:0], one.Message)
 		groups[taken{Step: one.Step, Code: one.Code, Message: string(normal)}]++
 	}
 	if h.Items == 0 {
-		return noneLeft(id, before)
+		return noneLeft(id, h.Which.ended(), before)
 	}
 	h.Groups = s.grouped(groups)
 	if !now.State.Final() {
@@ -271,10 +282,10 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 	return nil
 }
 
-func noneLeft(id string, before []handling) error {
-	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no failed item of %s is meant", id), Fix: "see its error groups for what failed"}
+func noneLeft(id, state string, before []handling) error {
+	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no %s item of %s is meant", state, id), Fix: "see its report for how its items ended"}
 	if len(before) > 0 {
-		e.Problem = fmt.Sprintf("all failed items of %s that are meant were retried or discarded before", id)
+		e.Problem = fmt.Sprintf("all %s items of %s that are meant were retried or discarded before", state, id)
 		e.Fix = "its report names the retries; what failed there can be retried there"
 	}
 	return e

@@ -106,4 +106,6 @@ type linked struct {
 	Of   string    `json:"of"`
 	Kind string    `json:"kind"` // retry or undo
 	At   time.Time `json:"at"`
+	// State is how the items of a retry had ended. Empty: failed.
+	State string `json:"state,omitempty"`
 }

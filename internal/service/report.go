@@ -119,7 +119,11 @@ func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]s
 		if of == nil {
 			of = &b.Counts
 		}
-		sum.Failed -= b.Counts.Total
+		if e.Value.State == report.Cancelled {
+			sum.Cancelled -= b.Counts.Total
+		} else {
+			sum.Failed -= b.Counts.Total
+		}
 		add(&sum, of)
 	}
 	if made == nil {

@@ -23,8 +23,8 @@ const (
 )
 
 // link notes that one bulk action was made of another. Noting it again changes nothing.
-func (s *Service) link(ctx context.Context, of, id, kind string, at time.Time) error {
-	_, err := s.links.Insert(ctx, of+"/"+id, linked{Of: of, Kind: kind, At: at})
+func (s *Service) link(ctx context.Context, id string, l *linked) error {
+	_, err := s.links.Insert(ctx, l.Of+"/"+id, *l)
 	if errors.Is(err, records.ErrExists) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (s *Service) AddLinks(ctx context.Context, b *api.BulkAction) error {
 	return nil
 }
 
-// Retry tries failed items of a bulk action again, as new ones that are linked to
+// Retry tries items of a bulk action again that failed or were cancelled, as new ones that are linked to
 // it. Items that were retried or discarded before are left alone. With the same
 // key it makes nothing new, whatever crashed; an empty key is one of its own.
 func (s *Service) Retry(ctx context.Context, id string, want api.Again, key string) (api.Linked, error) {
@@ -61,14 +61,17 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 	if want.Step != "" && !slices.Contains(b.Info().Steps, want.Step) {
 		return api.Linked{}, noSuchStep(b.Info().Steps)
 	}
+	if want.State == report.Failed {
+		want.State = "" // as those who do not name it
+	}
 	h := handling{
-		Key: key, Kind: linkRetry, Which: selector{Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},
+		Key: key, Kind: linkRetry, Which: selector{State: want.State, Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},
 		Rate: want.Rate, NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
 	}
 	return s.retry(ctx, id, &h)
 }
 
-// ended finds a bulk action whose failed items can be tried again.
+// ended finds a bulk action whose items can be tried again.
 func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -156,7 +159,7 @@ func (s *Service) submitRetry(ctx context.Context, id string, before []handling,
 	}
 	var failed error
 	list, err := b.Retry(ctx, engine.RetryOptions{
-		Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, IdempotencyKey: h.Key, Ticket: engine.Ticket{Notify: true, Extra: extra},
+		State: h.Which.State, Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, IdempotencyKey: h.Key, Ticket: engine.Ticket{Notify: true, Extra: extra},
 		Match: func(r *report.Row) bool {
 			yes, err := meant.takes(r)
 			if err != nil && failed == nil {
@@ -174,7 +177,7 @@ func (s *Service) submitRetry(ctx context.Context, id string, before []handling,
 	var made []string
 	for _, again := range list {
 		made = append(made, string(again.ID()))
-		if err := s.link(context.WithoutCancel(ctx), id, string(again.ID()), linkRetry, h.At); err != nil {
+		if err := s.link(context.WithoutCancel(ctx), string(again.ID()), &linked{Of: id, Kind: linkRetry, At: h.At, State: h.Which.State}); err != nil {
 			return nil, err
 		}
 	}

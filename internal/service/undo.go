@@ -61,7 +61,7 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 		}
 		return api.Linked{}, err
 	}
-	if err := s.link(context.WithoutCancel(ctx), id, e.Value.ID, linkUndo, e.Value.At); err != nil {
+	if err := s.link(context.WithoutCancel(ctx), e.Value.ID, &linked{Of: id, Kind: linkUndo, At: e.Value.At}); err != nil {
 		return api.Linked{}, err
 	}
 	view, err := s.Get(ctx, e.Value.ID)
