@@ -74,6 +74,7 @@ type Forecast struct {
 	Steps       []ForecastStep `json:"steps" nullable:"false"`
 	Takes       Quantiles      `json:"takes"`
 	Finish      Finish         `json:"finish,omitzero"`
+	EndedAt     time.Time      `json:"ended_at,omitzero" doc:"When it ended, if it has: there is nothing left to forecast, and assumptions say how long it took"`
 	NoEnd       bool           `json:"no_end,omitempty" doc:"Nothing of it would succeed as things are, because calls fail: takes is 0, and there is no finish"`
 	Bottleneck  *Bottleneck    `json:"bottleneck,omitempty"`
 	Clashes     []Clash        `json:"clashes" nullable:"false"`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -104,7 +105,7 @@ func directoryChecks(c *config.Server) []finding {
 	}
 	all := []finding{writableCheck(c.Data, dir, there)}
 	if free, total, known := diskSpace(dir); known {
-		all = append(all, spaceCheck(free, total))
+		all = append(all, spaceCheck(free, total, uint64(c.Limits.MinFree)))
 	}
 	return all
 }
@@ -130,13 +131,14 @@ func writableCheck(data, dir string, there bool) finding {
 }
 
 // spaceCheck goes by what the store wants: see pebblestore.Options.MinFree.
-func spaceCheck(free, total uint64) finding {
-	want := min(total/10, 2<<30)
+func spaceCheck(free, total, minFree uint64) finding {
+	const fix = "make room, or lower limits.min_free"
+	want := cmp.Or(minFree, min(total/10, 2<<30))
 	switch {
 	case free < want/2:
-		return trouble(fail, "disk", "make room", "%d MiB free, and work stops below %d MiB", free>>20, want/2>>20)
+		return trouble(fail, "disk", fix, "%d MiB free, and work stops below %d MiB", free>>20, want/2>>20)
 	case free < want:
-		return trouble(warn, "disk", "make room", "%d MiB free, and no new work is taken below %d MiB", free>>20, want>>20)
+		return trouble(warn, "disk", fix, "%d MiB free, and no new work is taken below %d MiB", free>>20, want>>20)
 	}
 	return found("disk", "%d GiB of %d GiB free", free>>30, total>>30)
 }

@@ -57,9 +57,12 @@ func TestTheDoctorLooksAtTheDiskAsTheStoreDoes(t *testing.T) {
 		{gib / 3, 4 * gib, warn},
 		{gib / 8, 4 * gib, fail},
 	} {
-		if f := spaceCheck(tt.free, tt.total); f.Level != tt.want {
+		if f := spaceCheck(tt.free, tt.total, 0); f.Level != tt.want {
 			t.Errorf("%d of %d bytes free is %+v, want %s", tt.free, tt.total, f, tt.want)
 		}
+	}
+	if f := spaceCheck(3*gib, 500*gib, 4*gib); f.Level != warn || !strings.Contains(f.Fix, "limits.min_free") {
+		t.Errorf("less free than limits.min_free is %+v", f)
 	}
 }
 

@@ -153,7 +153,12 @@ func (v view[T]) table(l *link, all iter.Seq2[T, error], limit int) (left bool, 
 	left, err = rows(all, limit, func(x *T) error {
 		n++
 		for _, c := range v.columns {
-			fmt.Fprintf(w, "%s\t", cell(people(c.value(x))))
+			v := c.value(x)
+			if text, ok := v.(whole); ok {
+				fmt.Fprintf(w, "%s\t", ruly(string(text)))
+				continue
+			}
+			fmt.Fprintf(w, "%s\t", cell(people(v)))
 		}
 		fmt.Fprintln(w)
 		return nil
@@ -176,14 +181,22 @@ func (v view[T]) table(l *link, all iter.Seq2[T, error], limit int) (left bool, 
 	return left, nil
 }
 
-// cell keeps a value within its cell and the terminal its own.
-func cell(s string) string {
-	s = strings.Map(func(r rune) rune {
+// whole is a text that a table shows to its end: a sentence in the last column.
+type whole string
+
+// ruly leaves the terminal its own.
+func ruly(s string) string {
+	return strings.Map(func(r rune) rune {
 		if unruly(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// cell keeps a value within its cell and the terminal its own.
+func cell(s string) string {
+	s = ruly(s)
 	if r := []rune(s); len(r) > maxCell {
 		s = string(r[:maxCell-1]) + "…"
 	}
@@ -242,6 +255,8 @@ func people(v any) string {
 			return ""
 		}
 		return x.UTC().Format("2006-01-02 15:04:05Z")
+	case float64:
+		return figure(&x)
 	case bool:
 		if !x {
 			return ""

@@ -48,6 +48,10 @@ func forecastCommand() command {
 func (l *link) showForecast(f *api.Forecast) error {
 	if l.out == outTable {
 		p, _ := outward(l.env)
+		if !f.EndedAt.IsZero() {
+			_, err := fmt.Fprintf(l.env.Stdout, "  %s  %s\n", p.dim("forecast"), strings.Join(f.Assumptions, " "))
+			return err
+		}
 		fmt.Fprintln(l.env.Stdout, forecastLine(p, f))
 		fmt.Fprintf(l.env.Stdout, "  %s     %s · %s · %s invalid\n", p.dim("items"), plural(f.Items, "item", "items"), plural(f.Duplicates, "duplicate", "duplicates"), number(f.Invalid))
 		for _, c := range f.Clashes {

@@ -43,7 +43,7 @@ func laneView() view[api.Lane] {
 			{"in flight", func(l *x) any { return l.InFlight }},
 			{"oldest", func(l *x) any { return l.Oldest }},
 			{"pin", func(l *x) any { return pinText(l.Pin) }},
-			{"last decision", func(l *x) any { return sentence(l.Decision) }},
+			{"last decision", func(l *x) any { return whole(sentence(l.Decision)) }},
 		},
 	}
 }
@@ -103,7 +103,7 @@ func (o *lanesOptions) remoteDecisions(ctx context.Context, l *link, name string
 		{"to", func(x *d) any { return x.To }},
 		{"reason", func(x *d) any { return x.Reason }},
 		{"shadow", func(x *d) any { return x.Shadow }},
-		{"sentence", func(x *d) any { return x.Sentence }},
+		{"sentence", func(x *d) any { return whole(x.Sentence) }},
 	}}, seq(all), 0)
 }
 

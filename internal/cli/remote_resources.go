@@ -24,7 +24,7 @@ func resourceView() view[api.ResourceStatus] {
 			{"in flight", func(x *r) any { return x.InFlight }},
 			{"ready", func(x *r) any { return x.Ready }},
 			{"circuit", func(x *r) any { return x.Circuit }},
-			{"reason", func(x *r) any { return x.Reason }},
+			{"reason", func(x *r) any { return whole(x.Reason) }},
 		},
 		more: []column[r]{
 			{"allowed now", func(x *r) any { return positiveRate(x.Allowed) }},

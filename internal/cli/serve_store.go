@@ -24,7 +24,7 @@ func (s *serving) openStore(ctx context.Context, acceptLoss bool) (store.Store, 
 		return openRedis(ctx, s.conf, s.log)
 	}
 	st, err := pebblestore.Open(filepath.Join(s.conf.Data, "store"), pebblestore.Options{
-		Mode: embeddedMode(s.conf), Logger: s.log, AcceptLoss: acceptLoss,
+		Mode: embeddedMode(s.conf), Logger: s.log, AcceptLoss: acceptLoss, MinFree: int64(s.conf.Limits.MinFree),
 		OnFatal: func(err error) {
 			select {
 			case s.broken <- err:

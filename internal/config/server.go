@@ -77,7 +77,7 @@ type Egress struct {
 	Allow []string `yaml:"allow" help:"private addresses that actions, sources and webhooks may call, as in 10.0.0.0/8 or 192.168.1.5:8443; loopback is this machine"`
 }
 
-// Limits bounds what one request, key or tenant may take.
+// Limits bounds what one request, key or tenant may take, and what may be taken of the disk.
 type Limits struct {
 	Body              Size `yaml:"body"                help:"most bytes of a JSON request"`
 	Memory            Size `yaml:"memory"              help:"most memory of JSON requests at once, with what is decoded of them; more requests wait or get 503"`
@@ -88,6 +88,7 @@ type Limits struct {
 	Uploads           int  `yaml:"uploads"             help:"most uploads of a key at once"`
 	Streams           int  `yaml:"streams"             help:"most event streams of a key at once"`
 	Exports           int  `yaml:"exports"             help:"most reports, exports and searches at once"`
+	MinFree           Size `yaml:"min_free"            help:"free space on the disk of the embedded store below which no new work is taken; default: a tenth of the disk, or 2GiB if that is less"`
 }
 
 // Log is what is logged, and how.

@@ -386,7 +386,7 @@ func ofKind(err error) *problem {
 	case errors.Is(err, access.ErrBadCredentials):
 		return newProblem("bad_credentials", "the API key is not valid", "check it, or ask for another")
 	case errors.Is(err, store.ErrFull):
-		return newProblem("storage_low", "the store is low on space: nothing new is accepted; what was accepted goes on", "free space, or delete what is no longer needed").after(time.Minute)
+		return newProblem("storage_low", "the store is low on space: nothing new is accepted; what was accepted goes on", "free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
 	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
 		return newProblem("draining", "this server is stopping", "ask again: another one takes over").after(5 * time.Second)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):

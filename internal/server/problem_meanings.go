@@ -116,7 +116,7 @@ var meanings = map[string]meaning{
 	"store_unavailable": {"The store does not answer. What was accepted is safe; this request may or may not have been done.", "Repeat it with the same Idempotency-Key."},
 	"overloaded":        {"The bodies of other requests take all the memory that bodies may (limits.memory). Nothing was done.", "Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},
 	"draining":          {"This server is stopping. Reading is still possible.", "Ask again: another one takes over."},
-	"storage_low":       {"The store is low on space. Nothing new is accepted; what was accepted goes on, and reading too.", "Free space, or delete what is no longer needed."},
+	"storage_low":       {"The store is low on space. Nothing new is accepted; what was accepted goes on, and reading too.", "Free space, or delete what is no longer needed. The embedded store keeps limits.min_free of its disk free: the log of the server says how much is free, and how much is wanted."},
 	"damaged":           {"Parts of it are missing from the store or cannot be read.", "Ask the operator of the server. The log names the missing parts, and `weir doctor` checks for more."},
 	"internal":          {"Something went wrong that should not have.", "Try again. If it stays, tell whoever operates the server the request id."},
 }

@@ -19,6 +19,9 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 	if err != nil {
 		return api.Forecast{}, err
 	}
+	if b.State.Final() && !b.FinishedAt.IsZero() {
+		return over(&b), nil
+	}
 	start := time.Now().UTC()
 	if b.StartedAt.IsZero() && b.StartAt.After(start) {
 		start = b.StartAt
@@ -39,6 +42,17 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 		}
 	}
 	return s.viewForecast(&b, &f, start), nil
+}
+
+// over is the forecast of a bulk action that has ended.
+func over(b *api.BulkAction) api.Forecast {
+	text := fmt.Sprintf("It has ended: %s at %s", b.State, b.FinishedAt.UTC().Format(time.RFC3339))
+	if !b.StartedAt.IsZero() {
+		text += ", after " + api.Duration(b.FinishedAt.Sub(b.StartedAt).Round(time.Millisecond)).String()
+	}
+	return api.Forecast{
+		Duplicates: b.Duplicates, Invalid: b.BadLines, EndedAt: b.FinishedAt, Steps: []api.ForecastStep{}, Clashes: []api.Clash{}, Assumptions: []string{text + "."},
+	}
 }
 
 // play runs the scheduler on a bulk action that starts after a delay, with the present load but for what is different.

@@ -55,6 +55,9 @@ func TestLowSpaceRefusesNewWorkFirst(t *testing.T) {
 				if taken != (err == nil) || !taken && !errors.Is(err, store.ErrFull) {
 					t.Errorf("%s = %v, want it taken: %v", what, err, taken)
 				}
+				if err != nil && !strings.HasSuffix(err.Error(), "lower MinFree (limits.min_free of a server), now 1024 MiB") {
+					t.Errorf("%s = %v, want the setting and its value", what, err)
+				}
 			}
 			check("PutBlocks", s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}), tt.blocks)
 			check("Append of much", s.Append(t.Context(), 0, make([]byte, smallMessage+1), store.Claim{}), tt.big)
