@@ -60,7 +60,8 @@ func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, pla
 	if err != nil {
 		return true, err
 	}
-	targets, changed := plan.Plan(time.Now().UnixNano(), e.members(), said)
+	members, silent := e.members()
+	targets, changed := plan.Plan(time.Now().UnixNano(), members, said, silent)
 	inUse = len(said) > 0
 	if !changed && !(inUse && time.Since(*wrote) >= allotAgain) {
 		return inUse, nil
@@ -72,9 +73,9 @@ func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, pla
 	return inUse, nil
 }
 
-// members lists the nodes that are alive.
-func (e *Engine) members() []string {
+// members lists the nodes that are announced, and those that may be dead nevertheless.
+func (e *Engine) members() (names []string, silent map[string]bool) {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	return slices.Sorted(maps.Keys(e.fleet.nodes))
+	return slices.Sorted(maps.Keys(e.fleet.nodes)), e.fleet.heard.silent()
 }

@@ -26,6 +26,7 @@ type nodeRecord struct {
 	Pending map[int]int64 `json:"pending,omitempty"` // items that have not ended, by partition that it owns
 	Taking  []int         `json:"taking,omitempty"`  // partitions that it has the lease of, and is loading
 	Limits  uint64        `json:"limits,omitempty"`  // version of the limits that it keeps to
+	Beat    uint64        `json:"beat,omitempty"`    // counts its announcements
 	// InDoubt says that it takes no partition for now but those that it had last, see [doubt].
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Stopped is why it does not run partitions that are its to run.
@@ -38,7 +39,9 @@ type fleet struct {
 
 	mu    sync.Mutex
 	nodes map[string]nodeRecord // live ones
+	heard hearing
 
+	beat         atomic.Uint64 // announcements of this node
 	inDoubt      atomic.Bool   // this node is
 	seen         atomic.Uint64 // newest notice
 	old, cleared uint64        // of the leader: notices to take down next, and taken down last
@@ -122,7 +125,7 @@ func (e *Engine) announceAndObey(ctx context.Context) error {
 func (e *Engine) announceSelf(ctx context.Context) (limits uint64, err error) {
 	self := nodeRecord{
 		Slots: e.opts.Slots, Pending: map[int]int64{}, Limits: e.limits.version(), Stopped: e.health.reasons(),
-		InDoubt: e.fleet.inDoubt.Load(),
+		InDoubt: e.fleet.inDoubt.Load(), Beat: e.fleet.beat.Add(1),
 	}
 	for i := range e.parts {
 		if p := e.parts[i].Load(); p != nil {
@@ -147,6 +150,7 @@ func (e *Engine) lookAround(ctx context.Context) error {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	e.fleet.nodes = nodes
+	e.fleet.heard.look(time.Now(), nodes, e.opts.LeaseFor)
 	for name, n := range nodes {
 		for p := range n.Pending {
 			if name != e.node {

@@ -86,7 +86,7 @@ type Holding struct {
 // What a node may use counts against the others until it has said that it uses
 // less, or has been silent for ttl and a window. A store that may have forgotten
 // what it granted grants nothing new until every node has told it again or has
-// gone silent.
+// gone silent. One that proves that it never granted any of a limit need not wait.
 type Quotas interface {
 	// Hold tells what a node uses, and returns its quota: the node may use it from
 	// now until ttl after it asked. A ttl of 0 gives everything back.

@@ -32,7 +32,7 @@ func (l *leader) cycle() {
 	w.call(func() func() {
 		hs := w.table.Holdings(w.now)
 		return func() {
-			targets, changed := l.plan.Plan(w.now, w.members(), hs)
+			targets, changed := l.plan.Plan(w.now, w.members(), hs, nil)
 			if !l.dead && (changed || w.now-l.wrote > sec) {
 				l.wrote = w.now
 				w.call(func() func() { _ = w.table.SetTargets(l.epoch, targets); return func() {} })

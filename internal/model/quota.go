@@ -100,7 +100,7 @@ func (m *machine) meet() {
 // allot is the leader's look at a limit.
 func (s *shared) allot() {
 	now := s.m.clock()
-	if targets, changed := s.plan.Plan(now, s.names, s.table.Holdings(now)); changed {
+	if targets, changed := s.plan.Plan(now, s.names, s.table.Holdings(now), nil); changed {
 		if err := s.table.SetTargets(1, targets); err != nil {
 			panic("model: a leader that is alone was refused: " + err.Error())
 		}

@@ -57,6 +57,7 @@ type standing struct {
 	name    string
 	said    store.Holding
 	here    bool    // in the last list
+	silent  bool    // it has said nothing for some time
 	target  int64   // in force
 	share   float64 // computed, before it is rounded
 	drawn   float64 // smoothed
@@ -72,13 +73,15 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 }
 
 // Plan returns the targets for what the nodes said, and whether they differ from
-// those before. members are the nodes that are alive.
-func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets map[string]int64, changed bool) {
-	list, drawn := p.meet(now, hs)
+// those before. members are the nodes that are alive. Those that are silent may be
+// dead: each keeps what it holds, and the others share the rest.
+func (p *Planner) Plan(now int64, members []string, hs []store.Holding, silent map[string]bool) (targets map[string]int64, changed bool) {
+	list, drawn := p.meet(now, hs, silent)
+	kept, changed := p.keep()
 	count := max(len(members), len(hs), 1)
-	budget := max(p.budget(count, len(list) == count)-int64(sparseRoom*drawn), 0) / p.chunk * p.chunk
+	budget := max(p.budget(count, len(list) == count)-kept-int64(sparseRoom*drawn), 0) / p.chunk * p.chunk
 	spread(list, float64(budget), p.least(list))
-	changed = p.round(now, list, budget)
+	changed = p.round(now, list, budget) || changed
 	changed = p.expect(members, count) || changed || !p.begun && len(hs) > 0
 	p.begun = p.begun || changed
 	targets = make(map[string]int64, len(p.nodes))
@@ -92,7 +95,7 @@ func (p *Planner) Plan(now int64, members []string, hs []store.Holding) (targets
 
 // meet takes down what the nodes said. It returns those that are to have quotas,
 // and what the others draw, for whom room is left beside the pool.
-func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing, drawn float64) {
+func (p *Planner) meet(now int64, hs []store.Holding, silent map[string]bool) (list []*standing, drawn float64) {
 	for _, n := range p.nodes { // the order does not reach anything
 		n.here = false
 	}
@@ -108,10 +111,13 @@ func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing, drawn f
 			p.nodes[h.Node] = n
 		}
 		n.drawn += (float64(h.Drawn) - n.drawn) * min(since/float64(smoothFor), 1)
-		n.said, n.here = h, true
-		if p.worth(h) {
+		n.said, n.here, n.silent = h, true, silent[h.Node]
+		switch {
+		case n.silent:
+			n.share, n.deficit = 0, 0
+		case p.worth(h):
 			list = append(list, n)
-		} else {
+		default:
 			n.share, n.deficit = 0, 0
 			drawn += n.drawn
 		}
@@ -119,6 +125,20 @@ func (p *Planner) meet(now int64, hs []store.Holding) (list []*standing, drawn f
 	slices.SortFunc(list, func(a, b *standing) int { return cmp.Compare(a.name, b.name) })
 	p.account(list, since)
 	return list, drawn
+}
+
+// keep has silent nodes keep what they hold, and returns the sum. The books count it until it has ended: a higher target
+// would be of no use to them, and to the others neither.
+func (p *Planner) keep() (sum int64, changed bool) {
+	for _, n := range p.nodes { // the order does not reach anything
+		if n.here && n.silent {
+			held := max(n.said.Held, n.said.Used)
+			changed = changed || n.target != held
+			n.target = held
+			sum += held
+		}
+	}
+	return sum, changed
 }
 
 // worth reports whether a node is to have a quota. One that wants little draws
@@ -234,7 +254,7 @@ func (p *Planner) round(now int64, list []*standing, budget int64) (changed bool
 	})
 	was := p.inForce()
 	for _, n := range p.nodes { // the order does not reach anything
-		if n.here {
+		if n.here && !n.silent {
 			n.target = 0
 		}
 	}
@@ -286,7 +306,7 @@ func (p *Planner) turn(now int64, list []*standing) bool {
 func (p *Planner) off(list []*standing, budget int64) bool {
 	var targets int64
 	for _, n := range p.nodes { // the order does not reach the answer
-		if !n.here {
+		if !n.here || n.silent {
 			continue
 		}
 		targets += n.target

@@ -53,11 +53,11 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := NewPlanner(tt.limit, 10)
-			got, changed := p.Plan(sec, tt.members, named(tt.says))
+			got, changed := p.Plan(sec, tt.members, named(tt.says), nil)
 			if !maps.Equal(got, tt.want) || !changed {
 				t.Errorf("targets = %v, changed %v; want %v, changed", got, changed, tt.want)
 			}
-			if again, changed := p.Plan(sec+250*ms, tt.members, named(tt.says)); changed || !maps.Equal(again, got) {
+			if again, changed := p.Plan(sec+250*ms, tt.members, named(tt.says), nil); changed || !maps.Equal(again, got) {
 				t.Errorf("the same again: %v, changed %v; want no change", again, changed)
 			}
 		})
@@ -78,23 +78,64 @@ func TestANodeWantsNoMoreThanItHasToDo(t *testing.T) {
 func TestATargetStaysWhileItIsNearlyRight(t *testing.T) {
 	p := NewPlanner(rate(10_000), 10)
 	hs := named([]store.Holding{says(10_000, 1000), says(10_000, 1000)})
-	p.Plan(sec, nil, hs)
+	p.Plan(sec, nil, hs, nil)
 	hs[0].Weight = 1060
-	if got, changed := p.Plan(2*sec, nil, hs); changed {
+	if got, changed := p.Plan(2*sec, nil, hs, nil); changed {
 		t.Errorf("targets = %v for a weight that is 6 %% higher, want no change", got)
 	}
 	hs[0].Weight = 1200
-	if got, changed := p.Plan(3*sec, nil, hs); !changed || got["a"] != 5350 {
+	if got, changed := p.Plan(3*sec, nil, hs, nil); !changed || got["a"] != 5350 {
 		t.Errorf("targets = %v for a weight that is 20 %% higher, want a: 5350", got)
 	}
 }
 
 func TestANodeThatDiesLosesItsTarget(t *testing.T) {
 	p := NewPlanner(rate(1000), 10)
-	p.Plan(sec, []string{"a", "b"}, named([]store.Holding{says(1000, 1), says(1000, 1)}))
-	got, changed := p.Plan(2*sec, []string{"a"}, named([]store.Holding{says(1000, 1)}))
+	p.Plan(sec, []string{"a", "b"}, named([]store.Holding{says(1000, 1), says(1000, 1)}), nil)
+	got, changed := p.Plan(2*sec, []string{"a"}, named([]store.Holding{says(1000, 1)}), nil)
 	if want := map[string]int64{"a": 1000}; !changed || !maps.Equal(got, want) {
 		t.Errorf("targets = %v, want %v", got, want)
+	}
+}
+
+// A dead node is in the books until its quota ends, with what it said last. However little of its part it used then,
+// the others have the rest for all of that time.
+func TestASilentNodeKeepsWhatItHoldsAndTheOthersShareTheRest(t *testing.T) {
+	members := []string{"a", "b", "c"}
+	for used := range int64(5) {
+		t.Run(fmt.Sprintf("used %d of 4", used), func(t *testing.T) {
+			p := NewPlanner(slots(12), 1)
+			hs := named([]store.Holding{says(12, 1), says(12, 1), says(12, 1)})
+			for i := range hs {
+				hs[i].Held, hs[i].Used = 4, 4
+			}
+			p.Plan(sec, members, hs, nil)
+			hs[2].Used = used
+			want := map[string]int64{"a": 4, "b": 4, "c": 4}
+			for now := 2 * sec; now < 12*sec; now += 250 * ms {
+				if got, _ := p.Plan(now, members, hs, map[string]bool{"c": true}); !maps.Equal(got, want) {
+					t.Fatalf("after %v targets = %v, want %v", time.Duration(now-2*sec), got, want)
+				}
+			}
+			got, changed := p.Plan(12*sec, members[:2], hs[:2], map[string]bool{"c": true})
+			if want := map[string]int64{"a": 6, "b": 6}; !changed || !maps.Equal(got, want) {
+				t.Errorf("when it has ended, targets = %v, changed %v; want %v", got, changed, want)
+			}
+		})
+	}
+}
+
+func TestASilentNodeThatComesBackSharesAgain(t *testing.T) {
+	p := NewPlanner(slots(12), 1)
+	members, hs := []string{"a", "b"}, named([]store.Holding{says(12, 1), says(12, 1)})
+	hs[0].Held, hs[1].Held = 10, 2
+	got, changed := p.Plan(sec, members, hs, map[string]bool{"b": true})
+	if want := map[string]int64{"a": 10, "b": 2}; !changed || !maps.Equal(got, want) {
+		t.Errorf("while b is silent, targets = %v, changed %v; want %v", got, changed, want)
+	}
+	got, changed = p.Plan(2*sec, members, hs, nil)
+	if want := map[string]int64{"a": 6, "b": 6}; !changed || !maps.Equal(got, want) {
+		t.Errorf("when b is back, targets = %v, changed %v; want %v", got, changed, want)
 	}
 }
 
@@ -103,7 +144,7 @@ func TestTheOnlySlotGoesRound(t *testing.T) {
 	hs := named([]store.Holding{says(1, 1), says(1, 1), says(1, 2)})
 	had := map[string]int{}
 	for now := sec; now < 121*sec; now += 250 * ms {
-		targets, _ := p.Plan(now, nil, hs)
+		targets, _ := p.Plan(now, nil, hs, nil)
 		for i := range hs {
 			hs[i].Used = targets[hs[i].Node]
 			had[hs[i].Node] += int(targets[hs[i].Node])
@@ -119,7 +160,7 @@ func TestWhatWasMissedIsMadeGood(t *testing.T) {
 	hs := named([]store.Holding{says(1000, 1), says(1000, 1), says(1000, 1), says(1000, 1)})
 	got := map[string]int64{}
 	for now := sec; now < 401*sec; now += 250 * ms {
-		targets, _ := p.Plan(now, nil, hs)
+		targets, _ := p.Plan(now, nil, hs, nil)
 		for i := range hs {
 			hs[i].Used = targets[hs[i].Node]
 			got[hs[i].Node] += targets[hs[i].Node]
@@ -150,7 +191,7 @@ func TestTargetsKeepWithinTheLimit(t *testing.T) {
 					Used:   rapid.Int64Range(0, l.Units).Draw(t, "used"), Drawn: rapid.Int64Range(0, l.Units).Draw(t, "drawn"),
 				})
 			}
-			targets, _ := p.Plan(now, nil, hs)
+			targets, _ := p.Plan(now, nil, hs, nil)
 			sum := int64(0)
 			for _, h := range hs {
 				target := targets[h.Node]
@@ -180,6 +221,6 @@ func BenchmarkPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 250 * ms
-		p.Plan(now, nil, hs)
+		p.Plan(now, nil, hs, nil)
 	}
 }

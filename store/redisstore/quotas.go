@@ -58,10 +58,13 @@ func (s *Store) quotaKeys(l store.Limit) []string {
 }
 
 // bookArguments begins the arguments of a script that needs the books.
-func bookArguments(l store.Limit, ttl time.Duration) []string {
-	grain := max(time.Millisecond, l.Window/256)
-	return append(make([]string, 0, 15), signed(l.Units), micros(l.Window), micros(l.Window+store.DrawFor),
-		micros(grain), micros(ttl), micros(assumedTTL), micros(store.DrawAhead))
+func (s *Store) bookArguments(l store.Limit, ttl time.Duration) []string {
+	grain, kept := max(time.Millisecond, l.Window/256), "0"
+	if s.Durability() == Disk.String() { // a replica that is promoted may lack the newest books
+		kept = "1"
+	}
+	return append(make([]string, 0, 16), signed(l.Units), micros(l.Window), micros(l.Window+store.DrawFor),
+		micros(grain), micros(ttl), micros(assumedTTL), micros(store.DrawAhead), kept)
 }
 
 // Hold takes down what a node says and returns its quota. The server's clock decides.
@@ -69,7 +72,7 @@ func (s *Store) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl ti
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
-	args := append(bookArguments(l, max(ttl, 0)), h.Node, s.quotas.client, decimal(s.quotas.calls.Add(1)),
+	args := append(s.bookArguments(l, max(ttl, 0)), h.Node, s.quotas.client, decimal(s.quotas.calls.Add(1)),
 		signed(max(h.Held, 0)), signed(max(h.Used, 0)), signed(h.Want), signed(h.Weight), signed(h.Drawn))
 	quota, err := s.exec(ctx, s.scripts.hold, s.quotaKeys(l), args...).AsInt64()
 	if rueidis.IsRedisNil(err) {
@@ -89,7 +92,7 @@ func (s *Store) Draw(ctx context.Context, l store.Limit, units int64) (after tim
 	case units <= 0:
 		return 0, true, nil
 	}
-	answer, err := s.exec(ctx, s.scripts.draw, s.quotaKeys(l), append(bookArguments(l, 0), signed(units))...).AsIntSlice()
+	answer, err := s.exec(ctx, s.scripts.draw, s.quotaKeys(l), append(s.bookArguments(l, 0), signed(units))...).AsIntSlice()
 	switch {
 	case err != nil:
 		return 0, false, s.failed(ctx, "draw "+l.Resource, store.Control, err)

@@ -233,6 +233,47 @@ func TestAServerThatMayHaveForgottenGivesNothingNew(t *testing.T) {
 	}
 }
 
+// A server that syncs its log with every write would have the books. If there are none, nothing was given away,
+// unless its disk was emptied: then a node that holds something says so.
+func TestAYoungServerThatKeepsItsDataGivesAtOnceUnlessANodeHoldsWhatItDoesNotKnow(t *testing.T) {
+	const second = 1_000_000
+	now := 1_700_000_000 * second
+	l := store.Limit{Resource: "r", Units: 12}
+	type call struct {
+		after int // seconds
+		node  string
+		held  int64
+		quota int64
+	}
+	for _, tt := range []struct {
+		name  string
+		mode  Mode
+		calls []call
+	}{
+		{"a new store gives at once", Disk, []call{{0, "a", 0, 4}, {0, "b", 0, 4}, {1, "a", 4, 4}}},
+		{"one in memory may have forgotten", Memory, []call{{0, "a", 0, 0}, {8, "a", 0, 0}, {9, "a", 0, 4}}},
+		{"a node holds something", Disk, []call{{0, "a", 5, 5}, {0, "b", 0, 0}, {8, "b", 0, 0}, {8, "a", 5, 5}, {9, "a", 5, 4}, {9, "b", 0, 4}}},
+		{"a node that comes later holds something", Disk, []call{{0, "a", 0, 4}, {1, "b", 6, 6}, {2, "c", 0, 0}, {8, "a", 4, 4}, {8, "b", 6, 6}, {9, "c", 0, 2}}},
+		{"calls that the books never bounded do not make an older server forget", Disk, []call{{0, "a", 0, 4}, {9, "b", 20, 4}, {9, "a", 4, 0}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := testenv.Redis(t, "appendonly", "yes", "appendfsync", "always")
+			s := openTold(t, r)
+			s.opts.Mode = tt.mode
+			if err := s.SetTargets(t.Context(), l, 1, map[string]int64{"a": 4, "b": 4, "c": 4}); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range tt.calls {
+				r.Do("HSET", "told", "now", fmt.Sprint(now+c.after*second), "run", "run", "began", fmt.Sprint(now-second))
+				got, err := s.Hold(t.Context(), l, store.Holding{Node: c.node, Held: c.held}, 10*time.Second)
+				if err != nil || got != c.quota {
+					t.Errorf("after %d s, quota of %s, which holds %d = %d, %v; want %d", c.after, c.node, c.held, got, err, c.quota)
+				}
+			}
+		})
+	}
+}
+
 func TestAHoldThatWasOvertakenChangesNothing(t *testing.T) {
 	r := testenv.Redis(t)
 	s, l := openTold(t, r), store.Limit{Resource: "r", Units: 100, Window: time.Second}

@@ -61,6 +61,36 @@ func TestAServerThatStartedAgainLetsNodesKeepWhatTheyHold(t *testing.T) {
 	}
 }
 
+// TestANewServerGivesAtOnceIfItKeepsItsData asks one that is younger than a lease.
+func TestANewServerGivesAtOnceIfItKeepsItsData(t *testing.T) {
+	t.Parallel()
+	r := testenv.Redis(t, "appendonly", "yes", "appendfsync", "always")
+	s := open(t, redisstore.Options{Addresses: []string{r.Addr}})
+	defer s.Close()
+	l, ttl := store.Limit{Resource: "mail", Units: 12}, time.Hour // no server is older
+	hold := func(node string, held int64) (q int64) {
+		until(t, "every connection is back", func() bool {
+			var err error
+			q, err = s.Hold(t.Context(), l, store.Holding{Node: node, Held: held}, ttl)
+			return err == nil
+		})
+		return q
+	}
+	aim(t, s, l, "a")
+	if got := hold("a", 0); got != 12 {
+		t.Errorf("quota on a new server = %d, want 12", got)
+	}
+	r.Kill()
+	r.Restart()
+	aim(t, s, l, "b")
+	if got := hold("b", 0); got != 0 {
+		t.Errorf("quota of another, when the server has started again = %d, want 0", got)
+	}
+	if got := hold("a", 12); got != 12 {
+		t.Errorf("quota of the node that holds 12, when the server has started again = %d, want 12", got)
+	}
+}
+
 // aim lets one node have everything.
 func aim(t *testing.T, s store.Store, l store.Limit, node string) {
 	t.Helper()

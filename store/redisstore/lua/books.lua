@@ -6,13 +6,15 @@
 -- KEYS[4]  weir:{stage:q:RESOURCE:WINDOW}:permits  list  time:units, oldest first
 -- ARGV[1]  units    ARGV[2]  window    ARGV[3]  how long a permit counts    ARGV[4]  grain of the permits' times
 -- ARGV[5]  ttl, 0 for none    ARGV[6]  ttl to assume while none is known    ARGV[7]  how far ahead permits are given; all in microseconds
+-- ARGV[8]  1 when the server keeps on its disk what it has acknowledged, else 0
 local units, window, keep, grain, ttl, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
 local meta = redis.call('HMGET', KEYS[1], 'run', 'learn', 'ttl', 'sum', 'last')
 local learn, longest, sum, last = tonumber(meta[2]) or 0, math.max(ttl, meta[3] or 0), tonumber(meta[4]) or 0, tonumber(meta[5]) or 0
+local lost = math.max(longest > 0 and longest or tonumber(ARGV[6]), ahead + keep - window) + window -- how long what was forgotten may be out
 local known = true
 if meta[1] ~= run then -- these books are another server's, or there are none: something may be out of which we do not know
-  local lease = math.max(longest > 0 and longest or tonumber(ARGV[6]), ahead + keep - window)
-  learn, sum, last = (meta[1] and now or began) + lease + window, 0, 0
+  learn, sum, last = (meta[1] and now or began) + lost, 0, 0
+  if not meta[1] and ARGV[8] == '1' then learn = 0 end -- books would be on the disk: there never were any
   redis.call('DEL', KEYS[2], KEYS[4])
   known = meta[1] or ttl > 0 or learn <= now -- else the next call may know better how long to wait
 end

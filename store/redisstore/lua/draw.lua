@@ -1,8 +1,8 @@
 -- draw: give a permit out of what no node has or is meant to get, now or a little ahead.
--- KEYS, ARGV[1] to ARGV[7]  see books
--- ARGV[8]  units of the permit
+-- KEYS, ARGV[1] to ARGV[8]  see books
+-- ARGV[9]  units of the permit
 -- returns  1 and the microseconds until its time; or 0 and the microseconds after which to ask again, -1 when that is not known
-local n = tonumber(ARGV[8])
+local n = tonumber(ARGV[9])
 if now < learn then
   save()
   return { 0, learn - now }

@@ -1,18 +1,19 @@
 -- hold: take down what a node says it uses, and give it its quota: at most its target, and at most what is certainly nobody else's.
--- KEYS, ARGV[1] to ARGV[7]  see books
--- ARGV[8]  node    ARGV[9]  client    ARGV[10]  number of its call    ARGV[11]  held    ARGV[12]  used    ARGV[13]  want    ARGV[14]  weight    ARGV[15]  drawn
+-- KEYS, ARGV[1] to ARGV[8]  see books
+-- ARGV[9]  node    ARGV[10]  client    ARGV[11]  number of its call    ARGV[12]  held    ARGV[13]  used    ARGV[14]  want    ARGV[15]  weight    ARGV[16]  drawn
 -- returns  the quota, nil when the same client's later call was here before
-local room, own, targets = units, 0, {}
+local room, own, listed, targets = units, 0, false, {}
 local list = redis.call('HGETALL', KEYS[3])
 for i = 1, #list, 2 do targets[list[i]] = tonumber(list[i + 1]) end
-local target = targets[ARGV[8]] or 0
+local target = targets[ARGV[9]] or 0
 local aimed = target -- at by this node and all others whose quota has not ended
 local nodes = redis.call('HGETALL', KEYS[2])
 for i = 1, #nodes, 2 do
   local ends, out = string.match(nodes[i + 1], '^(%d+) (%d+)')
-  if nodes[i] == ARGV[8] then
+  if nodes[i] == ARGV[9] then
+    listed = true
     local client, call = string.match(nodes[i + 1], '^%d+ %d+ (%S+) (%d+)')
-    if client == ARGV[9] and tonumber(call) > tonumber(ARGV[10]) then return false end
+    if client == ARGV[10] and tonumber(call) > tonumber(ARGV[11]) then return false end
     local given, limit = string.match(nodes[i + 1], '(%d+) (%d+)$')
     if ends + window > now and tonumber(limit) <= units then own = tonumber(given) end -- else it is a part of a limit that was lowered
   elseif ends + window <= now then
@@ -39,7 +40,8 @@ local function peak() -- most that the permits take at any time: some of those t
   return most
 end
 
-local quota, held, used = 0, tonumber(ARGV[11]), tonumber(ARGV[12])
+local quota, held, used = 0, tonumber(ARGV[12]), tonumber(ARGV[13])
+if held > 0 and not listed then learn = math.max(learn, began + lost) end -- a young server's books do not know of it: they were lost
 if ttl == 0 then
   held = 0
 elseif now < learn then
@@ -48,8 +50,8 @@ else
   if aimed > units then target = math.ceil(target * units / aimed) end -- targets of a limit that was higher
   quota = math.min(target, math.max(room - peak(), math.min(own, room), 0))
 end
-local said = { whole(now + ttl), whole(math.max(held, used, quota)), ARGV[9], ARGV[10], whole(held), unpack(ARGV, 12, 15) }
+local said = { whole(now + ttl), whole(math.max(held, used, quota)), ARGV[10], ARGV[11], whole(held), unpack(ARGV, 13, 16) }
 said[#said + 1], said[#said + 2] = whole(quota), ARGV[1]
-redis.call('HSET', KEYS[2], ARGV[8], table.concat(said, ' '))
+redis.call('HSET', KEYS[2], ARGV[9], table.concat(said, ' '))
 save()
 return whole(quota)
