@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/flow"
+	"github.com/weirhq/weir/internal/sched"
 )
 
 // control is what this node has learned of one resource's downstream: how fast it
@@ -70,10 +71,10 @@ type Ending struct {
 	Code string
 }
 
-// learn takes the end of a task of so many items into account that started at a time.
+// learn takes the end of a task into account.
 // It reports whether the downstream is broken as a whole, as far as is known.
-func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
-	c := r.control
+func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken bool) {
+	c, sent, items := r.control, pick.At, pick.Cost
 	if c == nil {
 		return false
 	}
@@ -84,7 +85,7 @@ func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
 	if x.Silent {
 		c.windows.Ended(now, sent, items, 0, 0)
 	} else {
-		r.refused(now, sent, items, x.Refused, until)
+		r.refused(now, pick, x.Refused, until)
 	}
 	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
 		c.latency.Ended(now, x.Service, r.gate.InFlight())
@@ -104,14 +105,14 @@ func (r *Resource) learn(now, sent int64, items int, x *Ending) (broken bool) {
 }
 
 // refused takes into account how many of a task's items were refused.
-func (r *Resource) refused(now, sent int64, items, refused int, until int64) {
-	c := r.control
+func (r *Resource) refused(now int64, pick sched.Pick, refused int, until int64) {
+	c, sent, items := r.control, pick.At, pick.Cost
 	all, was := refused == items, c.closure.Opens()
 	closed := c.closure.Ended(now, sent, all, until)
 	if closed || c.closure.Opens() != was {
 		r.wake()
 	}
-	if probe := c.parallel.Ended(now, sent, r.gate.InFlight()-1, all && !closed); closed || probe {
+	if probe := c.parallel.Ended(now, sent, int(pick.Level), r.gate.InFlight()-1, all && !closed); closed || probe {
 		refused, until = 0, 0 // which is not about the rate
 	}
 	c.windows.Ended(now, sent, items, refused, until)
@@ -215,7 +216,7 @@ func (c *control) try(now int64) bool {
 	default:
 		return false
 	}
-	c.windows = flow.Windows{}
+	c.windows.Forget(now)
 	return true
 }
 

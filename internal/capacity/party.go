@@ -203,7 +203,7 @@ func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken bool) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	r := pick.Entry.Resource().Gate().(*Resource)
-	broken = r.learn(now, pick.At, pick.Cost, x)
+	broken = r.learn(now, pick, x)
 	p.queue.Done(now, pick, x.Service)
 	if p.left { // nobody asks for the next one after it
 		p.queue.Call()

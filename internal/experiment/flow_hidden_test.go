@@ -8,7 +8,7 @@ import (
 // found runs a downstream with hidden limits in front of eight partitions.
 func found(t *testing.T, h hiddenLimits, seed uint64) *stranger {
 	t.Helper()
-	w := newStranger(h, setup{nodes: 1, partitions: 8, workers: 64, rate: 1000}, seed)
+	w := newStranger(h, setups()[1], seed)
 	w.span = min(w.span, time.Minute)
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter

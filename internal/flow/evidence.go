@@ -12,6 +12,9 @@ const (
 	enough, sure = 4.5, 8
 	// many is from how many refused tasks on their share is an estimate of its own.
 	many = 5
+	// plenty is from how many on that estimate is trusted without regard to chance, and bold what it
+	// may leave of the rate in any case.
+	plenty, bold = 12, 0.7
 	// large is a share that is not refused by chance.
 	large = 0.1
 	// shallow is what fewer tasks may take away of the estimate. With the margin below
@@ -28,9 +31,7 @@ const (
 type weight struct{ Tasks, Hits float64 }
 
 // weight counts refusals in tasks, also if only some items of each were refused.
-func (s sample) weight() weight {
-	return weight{float64(s.tasks), s.refused() * float64(s.tasks)}
-}
+func (s sample) weight() weight { return weight{s.alike, s.refused() * s.alike} }
 
 func (w weight) plus(o weight) weight     { return weight{w.Tasks + o.Tasks, w.Hits + o.Hits} }
 func (w weight) times(f float64) weight   { return weight{f * w.Tasks, f * w.Hits} }
@@ -106,6 +107,8 @@ func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
 	switch w := st.RunTasks; {
 	case st.unchanged(): // the next cut has to settle it
 		return max(est, was*(1-max(shallow, st.After.share())))
+	case w.Hits >= many && w.Hits < plenty && !st.known(now):
+		return max(est, was*min(bold, 1-(w.share()+w.surely())/2))
 	case w.Hits < many && !st.known(now):
 		return max(est, was*(1-max(shallow, w.surely())))
 	case x.rate() < saturated*was:

@@ -16,6 +16,9 @@ const (
 	// explains is how many times fewer refusals there are under a bound that explains them, and
 	// asFast the share of what got through before.
 	explains, asFast = 2.5, 0.93
+	// A number in flight that varies by less than a part of itself tells nothing, else refusals
+	// have to go with more in flight, by so many times as much as chance explains.
+	unvaried, clearly = 0.1, 2.5
 
 	// One more than the bound is tried soon after it was set, and then seldom.
 	firstProbe, longestProbe = int64(time.Second), int64(20 * time.Second)
@@ -48,11 +51,12 @@ type Parallel struct {
 	first int // as it was found
 	wait  int64
 
-	from  int64  // of what is counted here
-	tasks weight // that were sent
-	crowd int    // tasks that were in flight when others were refused, in all
-	level int    // in flight
-	peak  int
+	from   int64  // of what is counted here
+	tasks  weight // that were sent
+	crowd  int    // tasks that were in flight when others were refused, in all
+	level  int    // in flight
+	peak   int
+	levels levels
 
 	trial   bool
 	drained bool // the tasks above the bound on trial have ended
@@ -120,10 +124,13 @@ func (p *Parallel) note(now int64, inFlight int) {
 	}
 }
 
-// Ended notes that a task ended which was sent at a time, and how many are still in flight.
-// It reports whether the task was there to try one more.
-func (p *Parallel) Ended(now, sent int64, inFlight int, refused bool) (probe bool) {
+// Ended notes that a task ended which was sent at a time, with so many in flight, and how many
+// still are. It reports whether the task was there to try one more.
+func (p *Parallel) Ended(now, sent int64, level, inFlight int, refused bool) (probe bool) {
 	p.note(now, inFlight)
+	if sent >= p.from {
+		p.levels.add(float64(level), refused)
+	}
 	hit := weight{Tasks: 1}
 	if refused {
 		hit.Hits = 1
@@ -209,7 +216,7 @@ func (p *Parallel) Look(now int64, limited bool, base float64) (changed, found b
 		changed = true
 	case p.bound == 0 && (!limited || p.tasks.share() > saturates), evidence <= 0:
 		p.reset(now)
-	case p.bound == 0 && p.tasks.Tasks >= leastCrowd && evidence >= crowdSure && now >= p.notTill:
+	case p.bound == 0 && p.tasks.Tasks >= leastCrowd && evidence >= crowdSure && now >= p.notTill && p.levels.matter():
 		p.steps, p.before, p.rate = 0, p.tasks, p.passed(now)
 		changed = p.lower(now)
 		p.reset(now)
@@ -302,5 +309,30 @@ func (p *Parallel) later(now int64) {
 
 // reset begins to count anew.
 func (p *Parallel) reset(now int64) {
-	p.from, p.tasks, p.crowd, p.peak = now, weight{}, 0, p.level
+	p.from, p.tasks, p.crowd, p.peak, p.levels = now, weight{}, 0, p.level, levels{}
+}
+
+// levels compares how many were in flight when the tasks were sent that were refused with how
+// many were when any was.
+type levels struct {
+	tasks, sum, squares float64
+	hits, hitSum        float64
+}
+
+func (l *levels) add(level float64, refused bool) {
+	l.tasks++
+	l.sum += level
+	l.squares += level * level
+	if refused {
+		l.hits++
+		l.hitSum += level
+	}
+}
+
+// matter tells that refusals may go with how many are in flight. They do not if there were not clearly
+// more when tasks were refused. A number that hardly changes goes with anything.
+func (l *levels) matter() bool {
+	mean := l.sum / max(l.tasks, 1)
+	deviation := math.Sqrt(max(l.squares/max(l.tasks, 1)-mean*mean, 0))
+	return deviation < unvaried*mean || l.hitSum/max(l.hits, 1)-mean > clearly*deviation/math.Sqrt(max(l.hits, 1))
 }

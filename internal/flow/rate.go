@@ -64,10 +64,12 @@ type RateState struct {
 	// Expect is the share that would be refused after cuts were taken back if that was
 	// wrong; 0: it has been seen to be right.
 	Expect float64 `json:"expect,omitempty"`
-	// From is the rate before the cuts that have not proved themselves yet, 0 for none, and
+	// From is the rate before the cuts that have not proved themselves yet, 0 for none, First the one
+	// before earlier rows of which the same is true, and
 	// Doubted tells that they once seemed not to. Row is what was let through in all, Before is what was sent and refused
 	// before them, After right after them, and Fresh how many tasks after the last.
 	From    float64 `json:"from,omitempty"`
+	First   float64 `json:"first,omitempty"`
 	Row     row     `json:"row"`
 	Doubted bool    `json:"doubted,omitempty"`
 	Before  weight  `json:"before"`
@@ -122,6 +124,7 @@ const fewTasks = 5
 type sample struct {
 	no     int64 // of the first window
 	tasks  int
+	alike  float64 // tasks of the same size that tell as much
 	span   float64 // seconds
 	sent   float64
 	passed float64
@@ -158,7 +161,7 @@ func (st RateState) collect(s Seen, c RateConfig) (RateState, sample, bool) {
 		return st, sample{}, false
 	}
 	p := st.Part
-	out := sample{no: p.No, tasks: p.Tasks, span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused), closed: p.closed()}
+	out := sample{no: p.No, tasks: p.Tasks, alike: p.alike(), span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused), closed: p.closed()}
 	st.Part, st.PartSpan = Seen{}, 0
 	return st, out, true
 }
@@ -265,8 +268,9 @@ func (st RateState) Lift() RateState {
 }
 
 // quarter begins at a quarter of a rate, ready to grow at its fastest: it is known
-// what was borne before.
+// what was borne before. Cuts before that need no proof any more.
 func (st RateState) quarter(was float64, c RateConfig) RateState {
+	st = st.trusted()
 	st.Limited, st.Hold, st.Begin, st.Run = true, firstHold, 1, 0
 	st.Ahead, st.Grown = askSteps+3, askSteps+3
 	st.Rate = st.floor(was/4, c)

@@ -311,3 +311,25 @@ func BenchmarkEstimate(b *testing.B) {
 		st = Estimate((no+1)*windowNanos, seen, st, c)
 	}
 }
+
+func TestARateGrowsAgainThoughACutJustBeforeTheClosureWasNotProved(t *testing.T) {
+	st := after(Estimate, RateState{}, RateConfig{Rate: 400}, 0, [2]int{100, 0}, [2]int{100, 40})
+	if !st.Limited || st.From == 0 {
+		t.Fatalf("no cut to begin with: %+v", st)
+	}
+	no := at0/windowNanos + 2
+	until := (no+1)*windowNanos + 5*s
+	st = Estimate((no+1)*windowNanos, []Seen{{No: no, Tasks: 50, Sent: 50, Refused: 50, Timed: 50, Until: until}}, st, RateConfig{Rate: 400})
+	low := st.Rate
+	for range 80 { // 20 s
+		no++
+		var seen []Seen
+		if sent := int(st.Rate / 4); no*windowNanos >= until {
+			seen = []Seen{{No: no, Tasks: sent, Sent: int64(sent)}}
+		}
+		st = Estimate((no+1)*windowNanos, seen, st, RateConfig{Rate: 400})
+	}
+	if st.Limited {
+		t.Errorf("%v items/s a quarter of a minute after the downstream has opened, %v when it did: %s", st.Rate, low, st.Text)
+	}
+}

@@ -65,8 +65,9 @@ func (st RateState) weigh(x sample) RateState {
 func (st RateState) suspect(now int64, was float64, x sample) RateState {
 	switch {
 	case st.From == 0 || now-st.Since > rowFor || st.Before.lessThan(st.RunTasks):
+		first := max(st.From, st.First)
 		st = st.trusted()
-		st.From, st.Row = was, row{Began: x.no * windowNanos, Passed: x.passed}
+		st.From, st.First, st.Row = was, first, row{Began: x.no * windowNanos, Passed: x.passed}
 	case st.unchanged():
 		st.Doubted, st.After = true, weight{}
 	}
@@ -78,7 +79,7 @@ func (st RateState) suspect(now int64, was float64, x sample) RateState {
 
 // trusted forgets the row of cuts: what is in force stands.
 func (st RateState) trusted() RateState {
-	st.From, st.Row, st.Doubted, st.Fresh, st.Before, st.After = 0, row{}, false, 0, weight{}, weight{}
+	st.From, st.First, st.Row, st.Doubted, st.Fresh, st.Before, st.After = 0, 0, row{}, false, 0, weight{}, weight{}
 	return st
 }
 
@@ -107,8 +108,11 @@ func (st RateState) count(now int64, x sample) RateState {
 		return st.trusted()
 	}
 	w := x.weight()
-	if st.After.lessThan(w) { // the cut did help; this is something new
-		return st.trusted()
+	if st.After.lessThan(w) { // the cut did help; this is something new, or chance
+		first := max(st.From, st.First)
+		st = st.trusted()
+		st.First = first
+		return st
 	}
 	st.After, st.Fresh = st.After.plus(w), st.Fresh+w.Tasks
 	if st.verdict() <= -judged || st.Before.heavy(st.Base) && st.unchanged() && st.After.less(st.Before) > judged {
@@ -164,13 +168,13 @@ func (st RateState) restored(now int64, c RateConfig) RateState {
 	st.BaseFor = min(max(2*st.BaseFor, baseFor), longestBase)
 	st.Until = now + st.BaseFor
 	st.Expect = 1 - (1-st.Base)*st.Rate/max(st.From, st.Rate)
-	st.Rate = min(st.From, st.ceiling(c))
+	st.Rate = min(max(st.From, st.First), st.ceiling(c))
 	st = st.trusted().newRun()
 	st.Usual, st.Evidence, st.Proof = weight{}, 0, 0
 	if st.Rate >= 0.98*st.ceiling(c) {
 		return st.free("not limited: what is refused is refused at any rate.")
 	}
-	st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead = st.Rate, now, firstHold, 0.995, 0, 0
+	st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead = st.Rate, now-provesFor, provesFor, 0.995, askSteps, askSteps
 	return st.told(Growing, "%s items/s again: %.1f %% are refused at any rate, which is then not about the rate.",
 		figure(st.Rate), 100*st.Base)
 }

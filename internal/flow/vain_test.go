@@ -30,6 +30,7 @@ func TestACutIsNoDeeperThanTheEvidence(t *testing.T) {
 		{"nor are two of five", 0, [][2]int{busy, {5, 2}}, 1, 1},
 		{"four of ten cut by a tenth", 0, [][2]int{busy, {10, 4}}, 0.83, 0.93},
 		{"the same under a configured rate", 400, [][2]int{busy, {10, 4}}, 0.83, 0.93},
+		{"so do five of ten, which may be chance", 0, [][2]int{busy, {10, 5}}, 0.6, 0.7},
 		{"half of a hundred cut to a half", 0, [][2]int{busy, {100, 50}}, 0.45, 0.5},
 		{"half of thirty cut the rate, not what there was to send", 0, [][2]int{busy, {30, 15}}, 0.45, 0.5},
 	} {

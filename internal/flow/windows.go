@@ -25,6 +25,8 @@ type Seen struct {
 	// Tasks is the number of tasks, and Sent of their items.
 	Tasks int
 	Sent  int64
+	// Squares is the sum of the squares of the tasks' items; 0: all tasks have as many.
+	Squares int64
 	// Refused is how many of the items were refused for being too many, and Timed how
 	// many of those with a time to come back.
 	Refused, Timed int64
@@ -48,10 +50,20 @@ func (s Seen) back() int64 { return min(s.Until, (s.No+1)*windowNanos+longestBlo
 // closed tells that all was refused with a time to come back.
 func (s Seen) closed() bool { return s.Sent > 0 && s.Timed == s.Sent }
 
+// alike is how many tasks of the same size would tell as much: a large one among small ones
+// stands for nearly all of the items, and is one task.
+func (s Seen) alike() float64 {
+	if s.Squares == 0 {
+		return float64(s.Tasks)
+	}
+	return float64(s.Sent) * float64(s.Sent) / float64(s.Squares)
+}
+
 // add sums up two windows.
 func (s Seen) add(o Seen) Seen {
 	s.Tasks += o.Tasks
 	s.Sent += o.Sent
+	s.Squares += o.Squares
 	s.Refused += o.Refused
 	s.Timed += o.Timed
 	s.Until = max(s.Until, o.Until)
@@ -64,7 +76,11 @@ func (s Seen) add(o Seen) Seen {
 type Windows struct {
 	ring [ringLen]window
 	next int64 // windows before this one have been handed out
+	from int64 // what was sent before does not count
 }
+
+// Forget leaves out all that was sent before now.
+func (w *Windows) Forget(now int64) { *w = Windows{from: now} }
 
 // window is a window that fills.
 type window struct {
@@ -99,6 +115,9 @@ func (w *Windows) at(no int64) *window {
 // Ended notes that a task ended which was sent at a time, with how many of its
 // items refused. until is when the downstream said to come back, 0 if it did not.
 func (w *Windows) Ended(now, sentAt int64, items, refused int, until int64) {
+	if sentAt < w.from {
+		return
+	}
 	no := sentAt / windowNanos
 	x := &w.ring[uint64(no)%ringLen]
 	if no < w.next || x.No != no {
@@ -109,6 +128,7 @@ func (w *Windows) Ended(now, sentAt int64, items, refused int, until int64) {
 	x.lone--
 	x.Tasks++
 	x.Seen.Sent += int64(items)
+	x.Squares += int64(items) * int64(items)
 	x.Refused += int64(refused)
 	if until > 0 {
 		x.Timed += int64(refused)

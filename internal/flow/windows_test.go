@@ -14,8 +14,8 @@ const at0 = int64(1_700_000_000) * s
 func TestWindowSettles(t *testing.T) {
 	const w = windowNanos
 	type sent struct{ at, end, items, refused, until int64 }
-	one := func(no int64, tasks int, items, refused int64) Seen {
-		return Seen{No: at0/w + no, Tasks: tasks, Sent: items, Refused: refused}
+	one := func(no int64, tasks int, items, squares, refused int64) Seen {
+		return Seen{No: at0/w + no, Tasks: tasks, Sent: items, Squares: squares, Refused: refused}
 	}
 	for _, tt := range []struct {
 		name  string
@@ -25,16 +25,16 @@ func TestWindowSettles(t *testing.T) {
 	}{
 		{"nothing was sent", nil, w, nil},
 		{"not before it is over", []sent{{0, ms, 10, 0, 0}}, w - 1, nil},
-		{"once it is over and all has ended", []sent{{0, ms, 10, 2, 0}, {w - 1, w, 5, 0, 0}}, w, []Seen{one(0, 2, 15, 2)}},
+		{"once it is over and all has ended", []sent{{0, ms, 10, 2, 0}, {w - 1, w, 5, 0, 0}}, w, []Seen{one(0, 2, 15, 125, 2)}},
 		{"not while a task runs", []sent{{0, ms, 10, 0, 0}, {5, 2 * w, 10, 0, 0}}, w, nil},
-		{"after two seconds without those that still run", []sent{{0, ms, 10, 1, 0}, {5, 99 * s, 10, 0, 0}}, w + 2*s, []Seen{one(0, 1, 10, 1)}},
-		{"in order", []sent{{0, w + w/2, 1, 0, 0}, {w, w + 1, 1, 0, 0}}, 2 * w, []Seen{one(0, 1, 1, 0), one(1, 1, 1, 0)}},
+		{"after two seconds without those that still run", []sent{{0, ms, 10, 1, 0}, {5, 99 * s, 10, 0, 0}}, w + 2*s, []Seen{one(0, 1, 10, 100, 1)}},
+		{"in order", []sent{{0, w + w/2, 1, 0, 0}, {w, w + 1, 1, 0, 0}}, 2 * w, []Seen{one(0, 1, 1, 1, 0), one(1, 1, 1, 1, 0)}},
 		{"not before the one before it", []sent{{0, 3 * w, 1, 0, 0}, {w, w + 1, 1, 0, 0}}, 2 * w, nil},
 		{
 			"with the latest time to come back",
 			[]sent{{0, ms, 4, 4, 7 * s}, {1, ms, 4, 2, 6 * s}, {2, ms, 4, 1, 0}},
 			w,
-			[]Seen{{No: at0 / w, Tasks: 3, Sent: 12, Refused: 7, Timed: 6, Until: 7 * s}},
+			[]Seen{{No: at0 / w, Tasks: 3, Sent: 12, Squares: 48, Refused: 7, Timed: 6, Until: 7 * s}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEveryItemIsCountedOnce(t *testing.T) {
 				x := running[i]
 				running = slices.Delete(running, i, i+1)
 				w.Ended(now, x.sentAt, x.items, x.refused, 0)
-				want = want.add(Seen{Tasks: 1, Sent: int64(x.items), Refused: int64(x.refused)})
+				want = want.add(Seen{Tasks: 1, Sent: int64(x.items), Squares: int64(x.items * x.items), Refused: int64(x.refused)})
 			}
 			collect() // as it is called in life: more often than the ring comes round
 		}
@@ -137,5 +137,34 @@ func TestWindowsDoNotAllocate(t *testing.T) {
 		dst = w.Settled(now, dst[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations a task, want 0", n)
+	}
+}
+
+func TestWhatIsForgottenIsNotCountedWhenItEnds(t *testing.T) {
+	var w Windows
+	w.Sent(at0, 3)
+	w.Forget(at0 + 1)
+	w.Sent(at0+2, 5)
+	w.Ended(at0+ms, at0, 3, 3, 0)
+	w.Ended(at0+ms, at0+2, 5, 1, 0)
+	got := w.Settled(at0+windowNanos, nil)
+	if want := []Seen{{No: at0 / windowNanos, Tasks: 1, Sent: 5, Squares: 25, Refused: 1}}; !slices.Equal(got, want) {
+		t.Errorf("settled = %+v, want %+v", got, want)
+	}
+}
+
+func TestALargeTaskAmongSmallOnesIsOneTask(t *testing.T) {
+	var w Windows
+	for i := range int64(5) {
+		items, refused := 2, 0
+		if i == 0 {
+			items, refused = 100, 100
+		}
+		w.Sent(at0+i, items)
+		w.Ended(at0+ms, at0+i, items, refused, 0)
+	}
+	st := Estimate(at0+windowNanos, w.Settled(at0+windowNanos, nil), RateState{}, RateConfig{})
+	if st.Limited {
+		t.Errorf("one refused task of five cuts the rate: %s", st.Text)
 	}
 }

@@ -54,7 +54,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 			return Pick{}, false
 		}
 		q.commit(now, e, int64(cost), lane)
-		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e)}, true
+		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}, true
 	}
 }
 

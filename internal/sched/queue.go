@@ -29,6 +29,7 @@ type Pick struct {
 	Start int64 // from when on limits count it: At, or when it was taken up
 	until int64 // by when it has to start
 	no    int32 // of its flight
+	Level int32 // tasks of its resource in flight when it was picked, itself included
 }
 
 // Queue holds the work of one node. Whoever is alone with it calls it directly; else
