@@ -136,7 +136,7 @@ func bulkLines(p paint, wide int, tracks []*track) (lines []string) {
 // endMark says whether all, some or no items were done.
 func endMark(p paint, c weir.Counts) string {
 	switch {
-	case c.Failed == 0:
+	case c.Failed == 0 && c.Cancelled == 0:
 		return p.green("✓")
 	case c.Done == 0:
 		return p.red("✗")

@@ -66,6 +66,22 @@ func TestPanelOfSeveralHasALineEach(t *testing.T) {
 	}
 }
 
+func TestATickIsForWhatIsWhole(t *testing.T) {
+	for _, tt := range []struct {
+		c    weir.Counts
+		want string
+	}{
+		{weir.Counts{Total: 3, Done: 3}, "✓"},
+		{weir.Counts{Total: 3, Done: 2, Cancelled: 1}, "!"},
+		{weir.Counts{Total: 3, Done: 2, Failed: 1}, "!"},
+		{weir.Counts{Total: 3, Failed: 3}, "✗"},
+	} {
+		if got := endMark(paint{}, tt.c); got != tt.want {
+			t.Errorf("mark of %+v = %q, want %q", tt.c, got, tt.want)
+		}
+	}
+}
+
 func TestPanelFitsNarrowTerminals(t *testing.T) {
 	for wide := 10; wide < 120; wide += 3 {
 		for _, l := range panel(true, wide, []*track{halfway()}, time.Hour, "p pause") {

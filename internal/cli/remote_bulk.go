@@ -179,7 +179,7 @@ func getCommand() command {
 func (l *link) pace(ctx context.Context, b *api.BulkAction) []column[api.BulkAction] {
 	p, err := l.Progress(ctx, b.ID)
 	if err != nil {
-		l.say("how far each step is, is not known: %v", err) // all else is
+		l.say("the progress of its steps is not known: %v", err) // all else is
 		return nil
 	}
 	on, cut, calls := "", int64(0), []string(nil)
