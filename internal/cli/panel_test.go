@@ -76,7 +76,7 @@ func TestATickIsForWhatIsWhole(t *testing.T) {
 		{weir.Counts{Total: 3, Done: 2, Failed: 1}, "!"},
 		{weir.Counts{Total: 3, Failed: 3}, "✗"},
 	} {
-		if got := endMark(paint{}, tt.c); got != tt.want {
+		if got := endMark(paint(false), tt.c); got != tt.want {
 			t.Errorf("mark of %+v = %q, want %q", tt.c, got, tt.want)
 		}
 	}
