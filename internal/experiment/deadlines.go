@@ -30,7 +30,7 @@ func deadlines(s Size) (lines []Line) {
 		told := Line{Target: 20, What: "until one that cannot be met says so, worst, " + what, Got: all.told, Want: 1, Unit: " s"}
 		if p.nodes > 1 {
 			met.Missed, met.Holds = "each node decides by itself which of its deadlines it gives up", 88
-			apart.Missed, apart.Holds = "when the weight of a tenant moves to another node, the tenants there feel it for a moment", 5
+			apart.Missed, apart.Holds = "when the weight of a tenant moves to another node, the tenants there feel it for a moment", 8
 			told.Missed, told.Holds = "nodes hear of each other every half second, and nobody is told before they have", 2.5
 		}
 		lines = append(lines, met, apart, told,

@@ -116,7 +116,10 @@ func slowCalls(p place, seed uint64) (lines []Line) {
 		w.BulkActions = []model.BulkAction{onAPI("b", 300*120)}
 		out := run(w)
 		what := fmt.Sprintf("%v/s, calls of %v, concurrency %d", c.rate, c.latency, c.concurrency)
-		use := Line{Target: 3, What: "use from 30 s on, " + what, Got: usedAfter(out, 30), Want: 99, AtLeast: true, Unit: " %"}
+		use := Line{
+			Target: 3, What: "use from 30 s on, " + what, Got: usedAfter(out, 30), Want: 99, AtLeast: true, Unit: " %",
+			Missed: "when many calls take long at once all workers have one for a moment", Holds: 98,
+		}
 		if p.nodes > 1 {
 			use.Missed, use.Holds = "the node with the work is not given all of a low rate, or of a few calls at once, at every moment", 85
 		}
