@@ -13,8 +13,8 @@ const (
 	// many is from how many refused tasks on their share is an estimate of its own.
 	many = 5
 	// plenty is from how many on that estimate is trusted without regard to chance, and bold what it
-	// may leave of the rate in any case.
-	plenty, bold = 12, 0.7
+	// may leave of the rate if one window has many of them, or fairly many tasks.
+	plenty, fairly, bold = 12, 15, 0.7
 	// large is a share that is not refused by chance.
 	large = 0.1
 	// shallow is what fewer tasks may take away of the estimate. With the margin below
@@ -108,10 +108,17 @@ func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
 	case st.unchanged(): // the next cut has to settle it
 		return max(est, was*(1-max(shallow, st.After.share())))
 	case w.Hits >= many && w.Hits < plenty && !st.known(now):
-		return max(est, was*min(bold, 1-(w.share()+w.surely())/2))
+		left := 1 - (w.share()+w.surely())/2
+		if x.alike >= fairly || x.weight().Hits >= many {
+			left = min(left, bold)
+		}
+		return max(est, was*left)
 	case w.Hits < many && !st.known(now):
 		return max(est, was*(1-max(shallow, w.surely())))
-	case x.rate() < saturated*was:
+	case w.Hits < many: // they say less than what was found before
+		est = max(est, min(0.9*st.Last, was*(1-shallow)))
+	}
+	if x.rate() < saturated*was {
 		return max(est, was*(1-x.refused()))
 	}
 	return est

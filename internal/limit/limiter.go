@@ -13,9 +13,11 @@ const (
 	defaultCatchUp = 100 * time.Millisecond
 	defaultBurst   = 20 * time.Millisecond
 
-	// pacedSlack is both catch-up and burst while a pace is set: a downstream that
-	// refuses must see an even stream, or the refusals tell of our bursts.
+	// pacedSlack is both catch-up and burst while a pace is set, and for large tasks the catch-up is
+	// pacedPart of what one of them takes: a downstream that refuses must see an even
+	// stream, or the refusals tell of our bursts.
 	pacedSlack = int64(5 * time.Millisecond)
+	pacedPart  = 0.25
 
 	// slowest is the smallest rate told apart, one item in eleven days: it keeps
 	// every time that is computed from a rate far inside an int64.
@@ -55,6 +57,7 @@ type Limiter struct {
 
 	pace float64 // items per second, 0: the rate is the pace
 	even float64 // nanoseconds per item at the pace
+	last int     // cost that was taken last
 
 	tat    int64 // when pacing will have paid for all that was taken
 	closed int64 // nothing before this time
@@ -137,6 +140,7 @@ func (l *Limiter) Ready(now int64, cost int) int64 {
 // Take records that cost starts now. The caller has asked Ready with the same
 // arguments before and got a time not after now.
 func (l *Limiter) Take(now int64, cost int) {
+	l.last = cost
 	if gap := l.gap(); gap > 0 {
 		l.tat = max(l.tat, now) + int64(float64(cost)*gap)
 	}
@@ -170,7 +174,7 @@ func (l *Limiter) gap() float64 {
 // slack is how much of a stall may be made good at once.
 func (l *Limiter) slack() int64 {
 	if l.pace != 0 {
-		return min(l.catchUp, pacedSlack)
+		return min(l.catchUp, max(pacedSlack, int64(min(pacedPart*float64(l.last)*l.even, float64(l.catchUp)))))
 	}
 	return l.catchUp
 }
@@ -187,7 +191,7 @@ func (l *Limiter) Busy(now int64) {
 }
 
 // SetPace spreads the starts at a rate below the limiter's own, in items per
-// second, with a catch-up and a burst of 5ms; 0 goes back. The window still holds
+// second, with a burst of 5ms and a catch-up of a quarter of a task, at least 5ms; 0 goes back. The window still holds
 // what the rate allows: a pace is for a downstream that bears less just now, and
 // the slower of rate and pace counts. What pacing has yet to pay for is paid at
 // the new pace.

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -41,6 +42,21 @@ func TestPaceSpreadsTheStarts(t *testing.T) {
 				t.Errorf("%d items started within %v, want at most %d", got, time.Duration(span), want)
 			}
 		})
+	}
+}
+
+// A busy machine starts tasks up to 15 ms late.
+func TestLateStartsOfLargeTasksLoseNothingOfAPace(t *testing.T) {
+	l := New(Config{Rate: 300})
+	now, items := int64(1e18), 0
+	l.SetPace(now, 287)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for end := now + 60*sec; now < end; items += 23 {
+		now = max(now, l.Ready(now, 23)) + rng.Int64N(15*ms)
+		l.Take(now, 23)
+	}
+	if got := float64(items) / 60; got < 0.99*287 || got > 1.01*287 {
+		t.Errorf("%.0f items/s at a pace of 287", got)
 	}
 }
 
