@@ -22,6 +22,7 @@ type hiddenLimits struct {
 	burst  float64       // what the bucket holds
 	atOnce int           // calls at the same time; 0: any number
 	quota  int           // calls in each minute; 0: any number
+	second int           // items in any second; 0: any number
 	takes  time.Duration // of a call that passes, on average
 }
 
@@ -44,10 +45,17 @@ type stranger struct {
 	inside   int // calls that the downstream works on
 	minute   time.Duration
 	passes   int // in that minute
+	came     []visit
 	passed   int // items, from when counting begins on
 	sent     int
 	provoked int // refused by a limit, not at random
 	chance   int // refused at random
+}
+
+// visit is items of a call that passed.
+type visit struct {
+	at    time.Duration
+	items int
 }
 
 // setup is what stands before a downstream.
@@ -109,7 +117,7 @@ func (w *stranger) send(n *node, items int, end func(partition.Result)) {
 		switch {
 		case w.rng.Float64() < w.random:
 			w.count(&w.chance, items)
-		case !w.admits():
+		case !w.admits(items):
 			w.count(&w.provoked, items)
 		default:
 			w.inside++
@@ -135,7 +143,7 @@ func (w *stranger) count(n *int, items int) {
 }
 
 // admits asks all limits, and uses them if all of them let the call pass.
-func (w *stranger) admits() bool {
+func (w *stranger) admits(items int) bool {
 	if no := w.now / time.Minute; no != w.minute {
 		w.minute, w.passes = no, 0
 	}
@@ -144,10 +152,26 @@ func (w *stranger) admits() bool {
 	switch {
 	case w.hiddenLimits.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
+	case w.second > 0 && w.lately()+items > w.second:
+		return false
 	}
 	w.tokens--
 	w.passes++
+	if w.second > 0 {
+		w.came = append(w.came, visit{w.now, items})
+	}
 	return true
+}
+
+// lately is how many items passed in the second that ends now.
+func (w *stranger) lately() (sum int) {
+	for len(w.came) > 0 && w.came[0].at <= w.now-time.Second {
+		w.came = w.came[1:]
+	}
+	for _, a := range w.came {
+		sum += a.items
+	}
+	return sum
 }
 
 // possible is how many items a second the limits let through.

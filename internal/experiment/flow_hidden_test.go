@@ -49,3 +49,14 @@ func TestAQuotaOfAMinuteIsUsedWhenItOpensAgain(t *testing.T) {
 		t.Errorf("10,000 a minute: %.1f %% used and %.2f %% refused, want 95 at least and 0.6 at most", used, refused)
 	}
 }
+
+// What the configured rate lets start in a second can arrive in a little less.
+func TestALimitThatCountsArrivalsAtTheConfiguredRateIsUsed(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newStranger(hiddenLimits{second: 300, takes: 300 * time.Millisecond}, setup{nodes: 1, partitions: 8, workers: 64, rate: 300, batch: 100, from: settledAfter}, seed)
+		w.run()
+		if used, refused := w.shares(); used < 94 || refused > 1.5 {
+			t.Errorf("seed %d: %.1f %% used and %.2f %% refused, want 94 at least and 1.5 at most", seed, used, refused)
+		}
+	}
+}
