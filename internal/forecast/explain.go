@@ -46,12 +46,17 @@ type Clash struct {
 const namedOthers = 5
 
 // clashes tells for each resource with work of others how much of it the work got.
+// What starts only after the work was done does not count.
 func (p *plan) clashes(l line) (out []Clash) {
+	end := p.w.Delay + seconds(l.drawn())
+	if n := p.upcoming(end); n > 0 {
+		p.say("Bulk actions that are scheduled and share its resources start before it is done: %d.", n)
+	}
 	for i, res := range p.used {
 		c := Clash{Resource: res.Name, Share: 1}
 		tenants := map[string]bool{}
 		for _, o := range p.others {
-			if !slices.Contains(o.Steps, res.Name) {
+			if !slices.Contains(o.Steps, res.Name) || o.Delay >= end {
 				continue
 			}
 			c.Backlog += o.Items
@@ -77,6 +82,16 @@ func (p *plan) clashes(l line) (out []Clash) {
 	}
 	slices.SortStableFunc(out, func(a, b Clash) int { return cmp.Compare(a.Share, b.Share) })
 	return out
+}
+
+// upcoming is how many bulk actions of others start in time that have not yet.
+func (p *plan) upcoming(by time.Duration) (n int) {
+	for _, o := range p.others {
+		if o.scheduled && o.Delay < by {
+			n++
+		}
+	}
+	return n
 }
 
 // sent is how many items a resource was sent over all runs of a sample: those of the

@@ -66,6 +66,8 @@ func newPlan(w Work, l Load, few float64) (*plan, error) {
 	}
 	p.choose(l.Others)
 	p.skipWait()
+	p.dropLater()
+	p.merge()
 	var err error
 	p.first, err = p.whole()
 	p.shrink, p.tasks = 1, few
@@ -96,19 +98,14 @@ func (p *plan) settle(r *Resource) {
 	r.Failures, r.Retries, r.Rejects = min(max(r.Failures, 0), 1), min(max(r.Retries, 0), 1), min(max(r.Rejects, 0), 1)
 }
 
-// choose keeps the bulk actions that share a resource with the work. Those that are
-// too many become one, with the weight of all.
+// choose keeps the bulk actions that share a resource with the work.
 func (p *plan) choose(all []Other) {
 	for _, o := range all {
 		o = p.shared(o)
-		o.Weight = cmp.Or(o.Weight, 1)
+		o.Weight, o.scheduled = cmp.Or(o.Weight, 1), o.Delay > 0
 		if o.Items > 0 && len(o.Steps) > 0 {
 			p.others = append(p.others, o)
 		}
-	}
-	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(b.Items, a.Items) })
-	if len(p.others) > mostOthers {
-		p.merge()
 	}
 }
 
@@ -120,36 +117,69 @@ func (p *plan) skipWait() {
 		return
 	}
 	p.w.Delay = 0
-	busy := p.backlog()
+	busy := p.backlog(wait)
+	had, left := 0, 0
 	for i := range p.others {
 		o := &p.others[i]
+		since := wait - o.Delay // its start
+		if o.Delay = max(-since, 0); since <= 0 {
+			continue
+		}
+		had++
 		takes := busy
 		for k := range o.Steps {
 			if own := float64(o.rate(k)); own > 0 {
 				takes = max(takes, float64(o.Items)/own)
 			}
 		}
-		o.Items = int64(float64(o.Items) * max(0, 1-wait.Seconds()/takes))
+		o.Items = int64(float64(o.Items) * max(0, 1-since.Seconds()/takes))
+		if o.Items > 0 {
+			left++
+		}
 	}
-	had := len(p.others)
 	p.others = slices.DeleteFunc(p.others, func(o Other) bool { return o.Items == 0 })
 	if had > 0 {
-		p.say("Work of others is taken to go on evenly until the start: of %d bulk actions that run now, %d have items left then.", had, len(p.others))
+		p.say("Work of others is taken to go on evenly until the start: of %d bulk actions that run now or start before, %d have items left then.", had, left)
 	}
 }
 
-// backlog is how long the work of others keeps the busiest resource busy, in seconds.
-func (p *plan) backlog() (longest float64) {
+// backlog is how long the work of others that starts within some time keeps the
+// busiest resource busy, in seconds.
+func (p *plan) backlog(within time.Duration) (longest float64) {
 	for _, r := range p.used {
 		busy := 0.0
 		for _, o := range p.others {
-			if i := slices.Index(o.Steps, r.Name); i >= 0 {
+			if i := slices.Index(o.Steps, r.Name); i >= 0 && o.Delay < within {
 				busy += float64(o.Items) / p.speed(r, o.batch(i), 0)
 			}
 		}
 		longest = max(longest, busy)
 	}
 	return longest
+}
+
+// slack is how many times as long as its calls need at least the work may take, for
+// what starts meanwhile.
+const slack = 2
+
+// dropLater leaves out what is scheduled for when the work should long be done. What
+// starts before makes it longer.
+func (p *plan) dropLater() {
+	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(a.Delay, b.Delay) })
+	takes := 0.0
+	for i, sent := range p.sends() {
+		s := &p.w.Steps[i]
+		takes = max(takes, sent/p.speed(p.l.resource(s.Resource), s.Batch, s.Rate))
+	}
+	n := 0
+	for n < len(p.others) && p.others[n].Delay <= p.w.Delay+seconds(slack*takes) {
+		o := p.others[n]
+		for i, name := range o.Steps {
+			takes += min(p.beside(o), float64(o.Items)) / p.speed(p.l.resource(name), o.batch(i), 0)
+		}
+		n++
+	}
+	p.others = p.others[:n]
 }
 
 // shared is another bulk action with only those of its steps whose resources the work uses.
@@ -170,8 +200,13 @@ func (p *plan) shared(o Other) Other {
 	return o
 }
 
-// merge makes one bulk action for each resource of those that are too many.
+// merge makes one bulk action for each resource of those that are too many, with the
+// weight of all. It starts when the first of them does.
 func (p *plan) merge() {
+	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(b.Items, a.Items) })
+	if len(p.others) <= mostOthers {
+		return
+	}
 	many := p.others[mostOthers:]
 	p.say("Of %d other bulk actions the %d largest are played, and the rest as if it were one tenant for each resource.", len(p.others), mostOthers)
 	p.others = slices.Clone(p.others[:mostOthers])
@@ -182,6 +217,9 @@ func (p *plan) merge() {
 			at := slices.Index(o.Steps, r.Name)
 			if at < 0 {
 				continue
+			}
+			if one.Items == 0 || o.Delay < one.Delay {
+				one.Delay = o.Delay
 			}
 			one.Items += o.Items
 			rate, free = rate+o.rate(at), free || o.rate(at) == 0
@@ -368,6 +406,7 @@ func (p *plan) world(worse float64) model.World {
 		b := model.BulkAction{
 			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: o.Items, Standing: o.Standing,
 			Tier: o.Tier.String(), Priority: o.Priority, Batches: o.Batches, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
+			At: model.Span(o.Delay),
 		}
 		for j := range o.Skips {
 			b.Skips, b.LeftOut = append(b.Skips, model.Share(o.Skips[j])), append(b.LeftOut, model.Share(at(o.LeftOut, j)))

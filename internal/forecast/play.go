@@ -38,7 +38,7 @@ func (p *plan) sample(w model.World, seeds int) (s sample, err error) {
 	seeds = min(seeds, max(1, int(mostTasks/p.tasks))) // many calls need no second try
 	for i := range seeds {
 		w.Seed = uint64(i + 1)
-		r, err := model.Run(w)
+		r, err := run(w)
 		if err != nil {
 			return s, err
 		}
@@ -50,6 +50,14 @@ func (p *plan) sample(w model.World, seeds int) (s sample, err error) {
 		}
 	}
 	return s, nil
+}
+
+// run plays a world. What starts after its length does not matter, however late.
+func run(w model.World) (model.Result, error) {
+	for i := range w.BulkActions {
+		w.BulkActions[i].At = min(w.BulkActions[i].At, w.Length)
+	}
+	return model.Run(w)
 }
 
 func (s *sample) add(r model.Result, took float64, start model.Span) {
@@ -140,7 +148,7 @@ func (p *plan) whole() (s sample, err error) {
 		return s, nil
 	}
 	w.Seed, w.MaxTasks, w.Length = 1, int(p.few), model.Span(mostTime)
-	r, err := model.Run(w)
+	r, err := run(w)
 	if err != nil {
 		return s, err
 	}

@@ -53,7 +53,7 @@ type Step struct {
 // Load is the system as it is now.
 type Load struct {
 	Resources []Resource
-	// Others are the bulk actions that have not ended.
+	// Others are the bulk actions that run, and those that are scheduled.
 	Others []Other
 	// Nodes share the partitions; each runs up to Slots tasks at once. Defaults 1 and 64.
 	Nodes, Slots int
@@ -104,6 +104,9 @@ type Other struct {
 	Rates []weir.Rate
 	// Batches are the most items in a call of each step. Default 100.
 	Batches []int
+	// Delay is how long it is until it starts. Default: it runs.
+	Delay     time.Duration
+	scheduled bool // it had a delay, which may be over when the work starts
 }
 
 // check lists what makes the work or the load impossible.

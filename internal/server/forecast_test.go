@@ -73,3 +73,30 @@ func TestAPausedTenantHasNoRateAndNoEnd(t *testing.T) {
 	}
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/cancel", `{}`, 200, nil)
 }
+
+// TestAForecastCountsWhatIsScheduled: for the same moment and for later while it runs, not for after its end.
+func TestAForecastCountsWhatIsScheduled(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	n.Call("PUT", "/v1/actions/mail", `{"url":"http://127.0.0.1:9/mail","batch":10}`, 200, nil)
+	n.Call("PUT", "/v1/resources/mail", `{"rate":"100/s"}`, 200, nil)
+	midnight := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+	schedule := func(tenant string, at time.Time) api.BulkAction {
+		return n.Make(fmt.Sprintf(`{"tenant":%q,"steps":[{"action":"mail"}],"start_at":%q}`, tenant, at.Format(time.RFC3339)),
+			rows(1000, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
+	}
+	mine := schedule("acme", midnight)
+	schedule("later", midnight.Add(time.Hour))
+	alone, _ := forecastOf(n, mine.ID, "{}")
+	if len(alone.Clashes) != 0 {
+		t.Fatalf("alone, it clashes with %+v", alone.Clashes)
+	}
+	schedule("globex", midnight)
+	schedule("initech", midnight.Add(5*time.Second))
+	f, says := forecastOf(n, mine.ID, "{}")
+	if f.Takes.P50 < 2*alone.Takes.P50 || len(f.Clashes) != 1 || f.Clashes[0].Tenants != 2 || f.Clashes[0].Backlog != 2000 {
+		t.Errorf("it takes %v beside two, %v alone, and clashes with %+v", f.Takes.P50, alone.Takes.P50, f.Clashes)
+	}
+	if !strings.Contains(says, "start before it is done: 2.") {
+		t.Errorf("the forecast assumes %q", says)
+	}
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // Forecast tells how a bulk action would go if it started, by the real scheduler
-// run against the present load.
+// run against the present load and what is scheduled.
 func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastRequest) (api.Forecast, error) {
 	b, err := s.Get(ctx, id)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 			return api.Forecast{}, err
 		}
 	}
-	f, err := s.play(ctx, &b, &api.Simulation{Rates: req.Rates}, time.Until(start))
+	f, err := s.play(ctx, &b, &api.Simulation{Rates: req.Rates}, start)
 	if err != nil {
 		return api.Forecast{}, err
 	}
@@ -55,14 +55,15 @@ func over(b *api.BulkAction) api.Forecast {
 	}
 }
 
-// play runs the scheduler on a bulk action that starts after a delay, with the present load but for what is different.
-func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulation, delay time.Duration) (forecast.Forecast, error) {
+// play runs the scheduler on a bulk action that starts at some time, or now if that is over, with the present load,
+// and what is scheduled, but for what is different.
+func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulation, start time.Time) (forecast.Forecast, error) {
 	now, err := s.load(ctx)
 	if err != nil {
 		return forecast.Forecast{}, err
 	}
 	load := now.beside(b.ID)
-	w, err := s.work(b, &load, &now.limits, delay)
+	w, err := s.work(b, &load, &now.limits, start.Sub(now.at))
 	if err != nil {
 		return forecast.Forecast{}, err
 	}

@@ -103,7 +103,7 @@ func (s *Service) foretell(ctx context.Context, id string) (time.Duration, error
 		return 0, ignoreRemoved(err)
 	}
 	b.Counts = api.Counts{Total: b.Counts.Total} // as it was when it started
-	out, err := s.play(ctx, &b, &api.Simulation{}, 0)
+	out, err := s.play(ctx, &b, &api.Simulation{}, time.Time{})
 	if err == nil {
 		return out.P50, nil
 	}

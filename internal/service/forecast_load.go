@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/forecast"
 )
 
-// mostOthers is how many bulk actions that have not ended a forecast reckons with, the newest first.
+// mostOthers is how many bulk actions that run a forecast reckons with, and how many that are scheduled, the newest first.
 const mostOthers = 200
 
 // loaded is the system as it was at a time, with the limits as they are stored.
@@ -69,14 +69,15 @@ func (s *Service) lookedAtNodes(nodes []weir.Node) []forecast.Resource {
 	return s.seen.Add(nodes)
 }
 
-// others adds the bulk actions that run.
+// others adds the bulk actions that run, and those that are scheduled.
 func (s *Service) others(ctx context.Context, to *loaded) error {
 	ids, err := s.engine.IDs(ctx)
 	if err != nil {
 		return err
 	}
+	room := map[weir.BulkState]int{weir.BulkRunning: mostOthers, weir.BulkScheduled: mostOthers}
 	for _, id := range ids {
-		if len(to.others) == mostOthers {
+		if room[weir.BulkRunning] == 0 {
 			break
 		}
 		b, err := s.engine.Get(ctx, id)
@@ -93,7 +94,7 @@ func (s *Service) others(ctx context.Context, to *loaded) error {
 		if err != nil {
 			return err
 		}
-		if p.State != weir.BulkRunning {
+		if room[p.State] == 0 {
 			continue
 		}
 		o, err := s.other(b, &p, to)
@@ -101,6 +102,7 @@ func (s *Service) others(ctx context.Context, to *loaded) error {
 			return err
 		}
 		if len(o.Steps) > 0 {
+			room[p.State]--
 			to.ids, to.others = append(to.ids, string(id)), append(to.others, o)
 		}
 	}
@@ -117,6 +119,9 @@ func (s *Service) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 	o := forecast.Other{
 		Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
 		Weight: to.limits.Tenant(info.Tenant).Weight,
+	}
+	if p.State == weir.BulkScheduled {
+		o.Delay = max(info.StartAt.Sub(to.at), 0)
 	}
 	for i, name := range info.Steps {
 		st := stepAt(&x, info.Steps, i)

@@ -25,7 +25,7 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	if ended {
 		b.Counts, b.Deadline = api.Counts{Total: b.Counts.Total}, time.Time{}
 	}
-	f, err := s.play(ctx, &b, what, 0)
+	f, err := s.play(ctx, &b, what, time.Time{})
 	if err != nil {
 		return api.Simulated{}, err
 	}
