@@ -66,7 +66,7 @@ func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, boo
 	st = st.suspect(now, cmp.Or(st.inForce(c), was), x)
 	st.Limited, st.Rate = true, st.floor(share*was, c)
 	st.Found, st.Since, st.Hold, st.Grown = st.Rate, now, second, 0
-	return st.newRun().told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused.",
+	return st.newRun().told(Cut, "lowered from %[2]s to %[1]s items/s: %.1[3]f %% of %[4]s items/s were refused.",
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate())), true
 }
 
@@ -82,5 +82,5 @@ func (st RateState) added(now int64, c RateConfig) RateState {
 	if st.Rate >= st.ceiling(c) {
 		return st.free("not limited: it grew to the ceiling and nothing was refused.")
 	}
-	return st.told(Growing, "%s items/s: refused %s ago at more, growing since.", figure(st.Rate), seconds(past))
+	return st.told(Growing, "%s items/s, growing: more was refused %s ago.", figure(st.Rate), seconds(past))
 }

@@ -157,7 +157,7 @@ func (st RateState) cutTo(x sample, est, was float64, c RateConfig) RateState {
 	est = st.floor(est, c)
 	st.Limited, st.Found, st.Last = true, est, est
 	st.Rate = st.floor(st.Begin*est, c)
-	return st.told(Cut, "%s items/s, down from %s: %.1f %% of %s items/s were refused, %s let through.",
+	return st.told(Cut, "lowered from %[2]s to %[1]s items/s: %.1[3]f %% of %[4]s items/s were refused; the limit seems to be about %[5]s.",
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est))
 }
 
@@ -178,8 +178,8 @@ func (st RateState) grown(now int64, c RateConfig) RateState {
 	if st.Rate = st.floor(st.Rate, c); st.Rate >= st.ceiling(c) {
 		return st.free("not limited: the ceiling is below what was let through.")
 	}
-	return st.told(Holding, "%s items/s: %s were let through %s ago; asks for more after %s.",
-		figure(st.Rate), figure(st.Found), seconds(now-st.Since), seconds(st.Hold))
+	return st.told(Holding, "held at %s items/s after refusals: the limit seems to be about %s. Tries more in %s.",
+		figure(st.Rate), figure(st.Found), seconds(max(st.Since+st.Hold-now, 0)))
 }
 
 // ask takes the steps of growth that are due after the hold: one a second.
@@ -203,7 +203,7 @@ func (st RateState) ask(past int64, c RateConfig) RateState {
 		return st.free("not limited: it grew to the ceiling and nothing was refused.")
 	}
 	if st.Ahead > 0 {
-		return st.told(Growing, "%s items/s, growing fast from %s since %s.", figure(st.Rate), figure(st.Found), seconds(past))
+		return st.told(Growing, "%s items/s, growing fast from %s for %s.", figure(st.Rate), figure(st.Found), seconds(past))
 	}
-	return st.told(Growing, "%s items/s: nothing was refused for %s at %s.", figure(st.Rate), seconds(past+st.Hold), figure(st.Found))
+	return st.told(Growing, "tries %s items/s: nothing was refused for %s at %s.", figure(st.Rate), seconds(past+st.Hold), figure(st.Found))
 }

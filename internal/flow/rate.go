@@ -264,7 +264,7 @@ func Restart(now int64, st RateState, c RateConfig) RateState {
 // Lift takes the limit away: what was refused has another cause, as a [Parallel] found.
 func (st RateState) Lift() RateState {
 	st.Evidence, st.Usual, st.Proof = 0, weight{}, 0
-	return st.newRun().free("not limited: what is refused is not about the rate.")
+	return st.newRun().free("not limited: the rate is not why calls are refused.")
 }
 
 // quarter begins at a quarter of a rate, ready to grow at its fastest: it is known

@@ -175,6 +175,6 @@ func (st RateState) restored(now int64, c RateConfig) RateState {
 		return st.free("not limited: what is refused is refused at any rate.")
 	}
 	st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead = st.Rate, now-provesFor, provesFor, 0.995, askSteps, askSteps
-	return st.told(Growing, "%s items/s again: %.1f %% are refused at any rate, which is then not about the rate.",
+	return st.told(Growing, "%s items/s again: %.1f %% are refused at any rate, so the rate is not the cause.",
 		figure(st.Rate), 100*st.Base)
 }
