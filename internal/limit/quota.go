@@ -141,7 +141,7 @@ func (g *Gate) Observe(now int64) Use {
 	default: // it lacks nothing that a quota could give
 	}
 	g.out.alertRate, g.out.alertCap = u.Short == 0, u.Cramped == 0
-	if g.paced() { // more of the rate would not help
+	if g.paced(now) { // more of the rate would not help
 		u.Short, g.out.alertRate = 0, false
 	}
 	return u
@@ -150,8 +150,12 @@ func (g *Gate) Observe(now int64) Use {
 // live reports whether a permit may still be used, now or later.
 func (o *outside) live(now int64) bool { return o.units > 0 && now < o.until }
 
-// paced reports whether a pace, and not the quota, decides how much starts.
-func (g *Gate) paced() bool { return g.Rate() < g.lim.Rate() }
+// paced reports whether a pace, and not the quota, decides how much starts. Without a quota, or with
+// less than the next task takes, none does.
+func (g *Gate) paced(now int64) bool {
+	o := g.out
+	return now < o.rateUntil && o.quota >= int64(max(g.cost, 1)) && g.Rate() < g.lim.Rate()
+}
 
 // lapse ends a quota of slots whose time is over.
 func (g *Gate) lapse(now int64) {
@@ -167,8 +171,8 @@ func (g *Gate) readyOutside(now int64, cost int) int64 {
 	if now < o.rateUntil && int64(cost) <= o.quota {
 		at = g.lim.Ready(now, cost)
 	}
-	if o.live(now) && int64(cost) <= o.units && !g.paced() {
-		at = min(at, o.from)
+	if o.live(now) && int64(cost) <= o.units && !g.paced(now) {
+		at = min(at, max(o.from, g.lim.due()))
 	}
 	return at
 }
@@ -176,8 +180,9 @@ func (g *Gate) readyOutside(now int64, cost int) int64 {
 // takeOutside uses the permit first: it perishes. It returns by when the task has to start.
 func (g *Gate) takeOutside(now int64, cost int) (until int64) {
 	o := g.out
-	if o.live(now) && o.from <= now && int64(cost) <= o.units && !g.paced() {
+	if o.live(now) && max(o.from, g.lim.due()) <= now && int64(cost) <= o.units && !g.paced(now) {
 		o.units -= int64(cost)
+		g.lim.pay(now, cost)
 		return o.until
 	}
 	g.lim.Take(now, cost)
@@ -204,6 +209,21 @@ func (g *Gate) lacks(now int64, cause Cause) {
 	}
 	if g.lack != cause {
 		g.lack, g.lackSince = cause, now
+	}
+}
+
+// due is when a pace lets the next task start, whatever the window has; in the past if there is no pace.
+func (l *Limiter) due() int64 {
+	if l.pace == 0 || l.tat == math.MinInt64 {
+		return math.MinInt64
+	}
+	return l.tat - l.slack()
+}
+
+// pay has a task that counts in no window keep to the pace.
+func (l *Limiter) pay(now int64, cost int) {
+	if l.pace != 0 {
+		l.tat = max(l.tat, now) + int64(float64(cost)*l.even)
 	}
 }
 

@@ -225,3 +225,55 @@ func TestStirsTellOfWhatIsWorthALook(t *testing.T) {
 	g.Idle(10)
 	stirred("the work is done", true)
 }
+
+// A node that was away for so long that its quota has lapsed needs another one, whatever pace
+// its downstream was found to take.
+func TestAPaceDoesNotHideThatAQuotaIsMissing(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		quota int64
+		until int64
+	}{
+		{"it has lapsed", 66, sec},
+		{"it is nothing", 0, 100 * sec},
+		{"it is less than a task", 4, 100 * sec},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g, s := shared(GateConfig{Rate: 300})
+			g.SetQuota(1, 66, sec)
+			g.SetPace(1, 52)
+			if _, ok := g.Take(2, 5); !ok {
+				t.Fatal("nothing starts with a quota")
+			}
+			g.SetQuota(3, tt.quota, tt.until)
+			now := 14 * sec
+			g.Observe(now)
+			if at, ok := g.Take(now, 5); ok || at != Never {
+				t.Fatalf("Take = %d, %v without a quota; want a refusal without a time", at, ok)
+			}
+			if !s.Any() {
+				t.Error("nobody is told")
+			}
+			if u := g.Observe(now + ms); u.Short != now || u.Cost != 5 {
+				t.Errorf("Observe = %+v, want it short of 5 since %d", u, now)
+			}
+		})
+	}
+}
+
+func TestPermitsKeepToAPace(t *testing.T) {
+	g, _ := shared(GateConfig{Rate: 300})
+	now := 14 * sec
+	g.SetPace(now, 50) // and no quota
+	g.Permit(300, now, now+sec)
+	items := 0
+	for at := now; at < now+sec; at += ms {
+		if _, ok := g.Take(at, 5); ok {
+			items += 5
+			g.Release(at)
+		}
+	}
+	if items < 45 || items > 60 {
+		t.Errorf("%d items started by a permit in a second at a pace of 50", items)
+	}
+}
