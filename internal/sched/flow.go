@@ -37,6 +37,7 @@ type flow struct {
 	agenda     *agenda      // nil: no deadlines
 
 	inFlight  int32  // tasks
+	stalled   int32  // of those
 	refs      uint32 // entries made for this flow and not removed
 	dead      uint32 // queued entries of removed groups
 	away      uint32 // entries that are set aside

@@ -52,6 +52,7 @@ type Entry struct {
 	at       [2]int32 // places in the flow's heaps, -1 if not queued
 	head     int32
 	inFlight int32  // tasks
+	stalled  int32  // of those
 	seq      uint64 // order of equals
 	step     int16
 	granted  bool // was picked, and its party does not know yet
@@ -312,6 +313,8 @@ func (q *Queue) move(now int64, e *Entry) {
 	e.flow = f
 	old.inFlight -= e.inFlight
 	f.inFlight += e.inFlight
+	old.stalled -= e.stalled
+	f.stalled += e.stalled
 	f.pledged(e)
 	if old.refs--; old.refs == 0 && old.state == flowIdle {
 		q.startLingering(old)

@@ -210,6 +210,27 @@ func TestCallsThatHangDoNotKeepTheReserve(t *testing.T) {
 	}
 }
 
+// The calls of one tenant hang on a resource on which others' calls end. They do not fill, a second time,
+// the slots that they gave up: other tenants, who came when slots were lent, need them for slow calls of their own.
+func TestStalledCallsDoNotFillTheSlotsTheyGaveUp(t *testing.T) {
+	y := newYard(64)
+	x := y.resource("x", 128)
+	y.endless("quick", x, 50)
+	y.run(500)
+	y.endless("hangs", x, 25_000)
+	y.run(3000)
+	y.endless("slow", y.resource("y", 64), 1500)
+	y.run(3000)
+	was := y.used["slow"]
+	y.run(6000)
+	if busy := float64(y.used["slow"]-was) / 6e9; busy < 20 {
+		t.Errorf("%.1f slots are busy with slow calls beside calls that hang, want a third of 64", busy)
+	}
+	if n := y.inFlight("hangs"); n > 70 {
+		t.Errorf("%d calls in flight of the tenant that hangs, want about as many as there are slots", n)
+	}
+}
+
 // The calls of one tenant hang on a resource, and those of others end: its workers are for those.
 func TestWorkersWhoseCallsStalledAreReplaced(t *testing.T) {
 	y := newYard(64)

@@ -46,6 +46,8 @@ func (q *Queue) land(no int32) {
 
 func (q *Queue) countStalled(e *Entry, by int) {
 	q.stalled += by
+	e.stalled += int32(by)
+	e.flow.stalled += int32(by)
 	e.flow.tier.r.stalled += by
 	e.group.tenant.stalled += int32(by)
 }
@@ -94,6 +96,9 @@ func (r *Resource) taken(now int64) int {
 }
 
 func (r *Resource) waitsForSlot() bool { return r.state == resourceWaiting && r.cause == CauseSlots }
+
+// refills reports whether calls of f would stall again in slots that were given up, once those are half of all.
+func (q *Queue) refills(f *flow) bool { return f.stalled > 0 && 2*q.stalled >= q.slots }
 
 // overdrawn reports whether calls of f's tenant have stalled and its resource has a call in flight for every worker.
 // The workers that stalled calls give up are for other tenants.
