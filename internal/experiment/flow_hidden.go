@@ -18,7 +18,7 @@ import (
 // hiddenLimits are limits of a downstream that nobody has told: each may refuse.
 type hiddenLimits struct {
 	random float64       // share of calls refused whatever the load
-	rate   float64       // of a token bucket, calls a second; 0: none
+	rate   float64       // of a token bucket, items a second; 0: none
 	burst  float64       // what the bucket holds
 	atOnce int           // calls at the same time; 0: any number
 	quota  int           // calls in each minute; 0: any number
@@ -150,12 +150,12 @@ func (w *stranger) admits(items int) bool {
 	w.tokens = min(w.tokens+w.hiddenLimits.rate*(w.now-w.filled).Seconds(), w.burst)
 	w.filled = w.now
 	switch {
-	case w.hiddenLimits.rate > 0 && w.tokens < 1, w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
+	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
 	case w.second > 0 && w.lately()+items > w.second:
 		return false
 	}
-	w.tokens--
+	w.tokens -= float64(items)
 	w.passes++
 	if w.second > 0 {
 		w.came = append(w.came, visit{w.now, items})

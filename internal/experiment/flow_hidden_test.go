@@ -43,6 +43,16 @@ func TestAHiddenBucketIsUsed(t *testing.T) {
 	}
 }
 
+func TestAHiddenBucketIsUsedInBatches(t *testing.T) {
+	for _, rate := range []float64{0, 1000} {
+		w := newStranger(hiddenLimits{rate: 200, burst: 20, takes: 50 * time.Millisecond}, setup{nodes: 1, partitions: 8, workers: 64, rate: rate, batch: 10, from: settledAfter}, 52)
+		w.run()
+		if used, refused := w.shares(); used < 95 || refused > 0.5 {
+			t.Errorf("%g/s configured: %.1f %% used and %.2f %% refused, want 95 at least and 0.5 at most", rate, used, refused)
+		}
+	}
+}
+
 func TestAQuotaOfAMinuteIsUsedWhenItOpensAgain(t *testing.T) {
 	w := found(t, hiddenLimits{quota: 10_000, takes: 30 * time.Millisecond}, 4)
 	if used, refused := w.shares(); used < 95 || refused > 0.6 {
