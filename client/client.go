@@ -63,6 +63,7 @@ func (c *Client) Server() string { return c.base.String() }
 
 // Do calls a route that has no method here. The path begins with a slash and may
 // have a query; in is sent as JSON unless it is nil, and the answer's JSON is read into out unless that is nil.
+// A *[]byte takes the answer as it is, JSON or not.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
 	return c.call(ctx, request{method: method, path: path, in: in, out: out})
 }

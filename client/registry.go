@@ -85,7 +85,7 @@ func (c *Client) DeleteTenant(ctx context.Context, name string) error {
 	return c.Do(ctx, "DELETE", route("tenants", name), nil, nil)
 }
 
-// Connections yields the named ways to where items are read from.
+// Connections yields the places where items are read from: databases, buckets and brokers.
 func (c *Client) Connections(ctx context.Context) iter.Seq2[api.Connection, error] {
 	return list[api.Connection](ctx, c, route("connections"))
 }

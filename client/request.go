@@ -42,13 +42,22 @@ func (c *Client) call(ctx context.Context, r request) error {
 		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxProblem)) // so that the connection can be used again
 		return err
 	}
-	if err := json.NewDecoder(resp.Body).Decode(r.out); err != nil {
+	if err := r.read(resp.Body); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return &UnreachableError{c.base.Redacted(), resp.StatusCode, fmt.Errorf("the answer cannot be read: %w", err)}
 	}
 	return nil
+}
+
+// read reads an answer into out.
+func (r *request) read(body io.Reader) (err error) {
+	if raw, ok := r.out.(*[]byte); ok {
+		*raw, err = io.ReadAll(body)
+		return err
+	}
+	return json.NewDecoder(body).Decode(r.out)
 }
 
 // send makes a request, again and again where that is safe, until there is an

@@ -32,7 +32,7 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return c.Do(ctx, "DELETE", route("webhooks", id), nil, nil)
 }
 
-// TestWebhook sends an event of no meaning and tells how that went.
+// TestWebhook sends a test event and returns the result.
 func (c *Client) TestWebhook(ctx context.Context, id string) (api.Delivery, error) {
 	return get[api.Delivery](ctx, c, "POST", route("webhooks", id, "test"), nil)
 }

@@ -35,7 +35,7 @@ func newCollector(e *Engine) *collector {
 	return &collector{
 		engine:      e,
 		laneTasks:   lane("tasks", "Tasks of the lane, by state: ready, waiting for their time, or in flight.", "state"),
-		laneOldest:  lane("oldest_ready_seconds", "How long the tenant waits that was served longest ago."),
+		laneOldest:  lane("oldest_ready_seconds", "How long the longest-waiting tenant has waited."),
 		laneWorkers: lane("workers", "Workers of the lane: the bound on its tasks in flight."),
 		lanePWQD:    lane("pwqd", "Per-worker queue depth: tasks ready for each worker."),
 		laneWait:    lane("wait_seconds", "Waits for a worker during the last second, by percentile.", "percentile"),

@@ -94,7 +94,7 @@ func TestRetryingNeedsAnEndAndAFailure(t *testing.T) {
 			t.Errorf("retry while it runs: %v, want a refusal", err)
 		}
 		wait(t, b)
-		if _, err := b.RetryFailed(t.Context()); err == nil || !strings.Contains(err.Error(), "no failed item") {
+		if _, err := b.RetryFailed(t.Context()); err == nil || !strings.Contains(err.Error(), " failed") {
 			t.Errorf("retry with no failures: %v, want a refusal", err)
 		}
 	})

@@ -109,7 +109,7 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 		made = append(made, again)
 	}
 	if made == nil {
-		return nil, b.nothingToRetry(before, o.State)
+		return nil, b.nothingToRetry(before, r.status.Steps, o.State)
 	}
 	return made, nil
 }
@@ -123,21 +123,21 @@ func (o *RetryOptions) ended(c *weir.StepCounts) int64 {
 }
 
 // nothingToRetry says why no item is left.
-func (b *BulkAction) nothingToRetry(before []*BulkAction, state string) error {
-	state = cmp.Or(state, report.Failed)
-	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no %s item of %s is meant", state, b.id), Fix: "see its report for how its items ended"}
-	if len(before) > 0 {
-		ids := make([]string, len(before))
-		for i, x := range before {
-			ids[i] = string(x.id)
-		}
-		e.Problem = fmt.Sprintf("the %s items of %s that are meant were retried before, by %s", state, b.id, strings.Join(ids, ", "))
-		e.Fix = fmt.Sprintf("when %s has ended, retry what failed there", ids[0])
-		if len(ids) > 1 {
-			e.Fix = "when those have ended, retry what failed in each of them"
-		}
+func (b *BulkAction) nothingToRetry(before []*BulkAction, steps []weir.StepCounts, state string) error {
+	if len(before) == 0 {
+		return NoItemsToRetry(b.id, steps, state)
 	}
-	return e
+	ids := make([]string, len(before))
+	for i, x := range before {
+		ids[i] = string(x.id)
+	}
+	fix := fmt.Sprintf("when %s has ended, retry what failed there", ids[0])
+	if len(ids) > 1 {
+		fix = "when those have ended, retry what failed in each of them"
+	}
+	return &weir.FieldError{
+		Code: "no_items", Problem: fmt.Sprintf("the %s items of %s that are meant were retried before, by %s", cmp.Or(state, report.Failed), b.id, strings.Join(ids, ", ")), Fix: fix,
+	}
 }
 
 var errNoneMatch = errors.New("no item matches")

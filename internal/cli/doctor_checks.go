@@ -37,11 +37,11 @@ func clockCheck() finding {
 	case now.Before(oldest):
 		return trouble(fail, "clock", fix, "it says %s", now.Format(time.RFC3339))
 	case known && !synced:
-		return trouble(warn, "clock", fix, "nobody sets it")
+		return trouble(warn, "clock", fix, "not synchronised")
 	case !known:
-		return found("clock", "%s; whether somebody sets it is not known", now.UTC().Format(time.RFC3339))
+		return found("clock", "%s; whether it is synchronised is not known", now.UTC().Format(time.RFC3339))
 	}
-	return found("clock", "%s, and somebody sets it", now.UTC().Format(time.RFC3339))
+	return found("clock", "%s, synchronised", now.UTC().Format(time.RFC3339))
 }
 
 // fewFiles is below what a server with some thousand clients needs.

@@ -15,9 +15,9 @@ import (
 
 const lanesLong = `Shows every lane, which is one resource in one partition, and how many workers it has.
 
-All figures are in tasks. PWQD is the tasks ready for each worker, NEED the workers that the load would keep
-busy, USEFUL the most that the allowed rate could keep busy, WAIT P99 the wait for a worker, OLDEST how long the
-tenant waits that was served longest ago. The last decision says in a sentence why there are so many workers.
+All figures are in tasks, but for READY, which is items if a server is asked. PWQD is the tasks ready for each
+worker, NEED the workers that the load would keep busy, USEFUL the most that the allowed rate could keep busy, WAIT
+P99 the wait for a worker, OLDEST how long the longest-waiting tenant has waited. The last decision says in a sentence why there are so many workers.
 
 With the name of a lane it shows that lane's decisions, the newest first, with all that they were made from.
 What to do about a decision is in docs/scaling.md.`

@@ -159,7 +159,7 @@ func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
 func circuitCommand() command {
 	return command{
 		use: "circuit RESOURCE open|close|auto", short: "stop the calls to a resource, or trust it, by hand",
-		long: `open lets nothing start on the resource, on any node; what runs ends. close lets calls through whatever fails.
+		long: `open blocks new calls, on all nodes; running calls finish. close lets calls through whatever fails.
 Both end by themselves after --for, or with auto: then failures decide again.`,
 		example: `  weir circuit fcm open --for 10m --reason 'they asked us to' --redis redis://host:6379
   weir circuit fcm auto --redis redis://host:6379`,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,7 @@ type column[T any] struct {
 
 // view is how things of a kind are shown: the id, the columns of a list, and what one alone shows besides.
 type view[T any] struct {
+	plural  string // what they are called; empty: results
 	id      func(*T) string
 	columns []column[T]
 	more    []column[T]
@@ -167,7 +169,7 @@ func (v view[T]) table(l *link, all iter.Seq2[T, error], limit int) (left bool, 
 		return false, err
 	}
 	if n == 0 {
-		l.say("there are none")
+		l.say("no %s", cmp.Or(v.plural, "results"))
 		return false, nil
 	}
 	if err := w.Flush(); err != nil {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -19,7 +17,8 @@ import (
 func keyView() view[api.Key] {
 	type k = api.Key
 	return view[k]{
-		id: func(x *k) string { return x.ID },
+		plural: "keys",
+		id:     func(x *k) string { return x.ID },
 		columns: []column[k]{
 			{"id", func(x *k) any { return x.ID }},
 			{"name", func(x *k) any { return x.Name }},
@@ -112,7 +111,7 @@ func auditCommand() command {
 
 func auditView() view[api.AuditEntry] {
 	type a = api.AuditEntry
-	return view[a]{id: func(x *a) string { return x.ID }, columns: []column[a]{
+	return view[a]{plural: "entries", id: func(x *a) string { return x.ID }, columns: []column[a]{
 		{"at", func(x *a) any { return x.At }},
 		{"actor", func(x *a) any { return x.Actor }},
 		{"action", func(x *a) any { return x.Action }},
@@ -164,13 +163,13 @@ func (l *link) raw(ctx context.Context, method, path, data string) error {
 		}
 		in = json.RawMessage(raw)
 	}
-	var out json.RawMessage
-	if err := l.Do(ctx, method, path, in, &out); err != nil && !errors.Is(err, io.EOF) {
+	var out []byte
+	if err := l.Do(ctx, method, path, in, &out); err != nil {
 		return err
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(l.env.Stdout, indented(out))
+	_, err := fmt.Fprintln(l.env.Stdout, strings.TrimSuffix(indented(out), "\n"))
 	return err
 }

@@ -14,7 +14,8 @@ import (
 func actionView() view[api.Action] {
 	type a = api.Action
 	return view[a]{
-		id: func(x *a) string { return x.Name },
+		plural: "actions",
+		id:     func(x *a) string { return x.Name },
 		columns: []column[a]{
 			{"name", func(x *a) any { return x.Name }},
 			{"kind", func(x *a) any { return x.Kind }},
@@ -49,8 +50,8 @@ func actionsCommand() command {
 				return one(l, actionView(), a)
 			})
 		}},
-		{use: "apply -f FILE", short: "make HTTP actions of a file, or change them", args: between(0, 0, ""), example: `  weir actions apply -f actions.yaml`, bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, func(ctx context.Context, l *link, name string, a api.Action) (api.Action, error) {
+		{use: "apply -f FILE", short: "create or update HTTP actions from a file", args: between(0, 0, ""), example: `  weir actions apply -f actions.yaml`, bind: func(fs *pflag.FlagSet) runner {
+			return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, checkAction, func(ctx context.Context, l *link, name string, a api.Action) (api.Action, error) {
 				return l.PutAction(ctx, name, a)
 			})
 		}},
@@ -60,6 +61,14 @@ func actionsCommand() command {
 			example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, bind: bindActionTest,
 		},
 	}}
+}
+
+// checkAction finds what any server would refuse.
+func checkAction(a *api.Action) error {
+	if a.URL == "" {
+		return badUsage("write where its batches are sent, as in url: https://push.example.com/batch", "url: is empty")
+	}
+	return nil
 }
 
 func bindActionTest(fs *pflag.FlagSet) runner {

@@ -40,7 +40,8 @@ Exit codes: 0 nothing is wrong with them · 5 something is, and it says what`,
 func (l *link) previewView() view[api.PreviewItem] {
 	type i = api.PreviewItem
 	v := view[i]{
-		id: func(x *i) string { return x.ID },
+		plural: "items",
+		id:     func(x *i) string { return x.ID },
 		columns: []column[i]{
 			{"id", func(x *i) any { return x.ID }},
 			{"data", func(x *i) any { return x.Data }},
@@ -92,8 +93,8 @@ func trialCommand() command {
 	return command{
 		use: "trial ID", short: "send a few items of a bulk action through its steps, and see requests and answers",
 		long: `Sends items through the chain before anything starts: one call for each step, with what the step before answered. The
-endpoints are told that it is a dry run. What is part of the server's program knows no dry run, and is called only
-with --for-real. Nothing is counted, and the bulk action stays as it is.
+endpoints are told that it is a dry run. Built-in actions have no dry run, and are called only with --for-real. Nothing is
+counted, and the bulk action stays as it is.
 
 Exit codes: 0 all steps would be done · 1 a call failed · 5 some items would not be done`,
 		example: `  weir trial ba_01k9x…

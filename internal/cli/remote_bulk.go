@@ -19,7 +19,8 @@ import (
 func bulkView() view[api.BulkAction] {
 	type b = api.BulkAction
 	return view[b]{
-		id: func(x *b) string { return x.ID },
+		plural: "bulk actions",
+		id:     func(x *b) string { return x.ID },
 		columns: []column[b]{
 			{"id", func(x *b) any { return x.ID }},
 			{"name", func(x *b) any { return x.Name }},
@@ -250,7 +251,7 @@ func tooLong(ctx context.Context, err error) error {
 	return err
 }
 
-const waitForEnd = "wait for the end, and let the exit code tell how it was"
+const waitForEnd = "wait for the end, and report the outcome in the exit code"
 
 func startCommand() command {
 	var at, zone string

@@ -75,7 +75,7 @@ func bindDLQGroups(fs *pflag.FlagSet) runner {
 	f := &dlqFilter{}
 	f.bind(fs, false)
 	type g = api.DLQGroup
-	v := view[g]{id: func(x *g) string { return x.Code }, columns: []column[g]{
+	v := view[g]{plural: "error groups", id: func(x *g) string { return x.Code }, columns: []column[g]{
 		{"count", func(x *g) any { return x.Count }},
 		{"action", func(x *g) any { return x.Action }},
 		{"step", func(x *g) any { return x.Step }},

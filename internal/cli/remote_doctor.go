@@ -85,7 +85,7 @@ func (l *link) keyCheck(ctx context.Context) finding {
 	if err != nil {
 		return trouble(warn, name, "", "%v", err)
 	}
-	return found(name, "%s may %s", who.Name, strings.Join(who.Scopes, ", "))
+	return found(name, "%s has scope %s", who.Name, strings.Join(who.Scopes, ", "))
 }
 
 // maxSkew is how far clocks may be apart: schedules, deadlines and signatures go by them.

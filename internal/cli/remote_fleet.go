@@ -14,7 +14,7 @@ import (
 func nodesCommand() command {
 	return command{use: "nodes", short: "list the processes that run tasks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 		type n = api.Node
-		v := view[n]{id: func(x *n) string { return x.Node }, columns: []column[n]{
+		v := view[n]{plural: "nodes", id: func(x *n) string { return x.Node }, columns: []column[n]{
 			{"node", func(x *n) any { return x.Node }},
 			{"slots", func(x *n) any { return x.Slots }},
 			{"in flight", func(x *n) any { return x.InFlight }},
@@ -30,7 +30,8 @@ func nodesCommand() command {
 func laneView() view[api.Lane] {
 	type x = api.Lane
 	return view[x]{
-		id: func(l *x) string { return l.Partition + "/" + l.Lane },
+		plural: "lanes",
+		id:     func(l *x) string { return l.Partition + "/" + l.Lane },
 		columns: []column[x]{
 			{"lane", func(l *x) any { return l.Partition + "/" + l.Lane }},
 			{"node", func(l *x) any { return l.Node }},
@@ -97,7 +98,7 @@ func (o *lanesOptions) remoteDecisions(ctx context.Context, l *link, name string
 		return err
 	}
 	type d = api.Decision
-	return list(l, view[d]{id: func(x *d) string { return x.At.Format(time.RFC3339Nano) }, columns: []column[d]{
+	return list(l, view[d]{plural: "decisions", id: func(x *d) string { return x.At.Format(time.RFC3339Nano) }, columns: []column[d]{
 		{"at", func(x *d) any { return x.At }},
 		{"from", func(x *d) any { return x.From }},
 		{"to", func(x *d) any { return x.To }},

@@ -14,7 +14,8 @@ import (
 func itemView() view[api.ItemResult] {
 	type i = api.ItemResult
 	return view[i]{
-		id: func(x *i) string { return x.ID },
+		plural: "items",
+		id:     func(x *i) string { return x.ID },
 		columns: []column[i]{
 			{"id", func(x *i) any { return x.ID }},
 			{"state", func(x *i) any { return x.State }},
@@ -137,7 +138,8 @@ func errorsCommand() command {
 func groupView() view[api.ErrorGroup] {
 	type g = api.ErrorGroup
 	return view[g]{
-		id: func(x *g) string { return x.Code },
+		plural: "error groups",
+		id:     func(x *g) string { return x.Code },
 		columns: []column[g]{
 			{"count", func(x *g) any { return x.Count }},
 			{"step", func(x *g) any { return x.Step }},

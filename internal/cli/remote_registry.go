@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 func connectionView() view[api.Connection] {
 	type c = api.Connection
-	return view[c]{id: func(x *c) string { return x.Name }, columns: []column[c]{
+	return view[c]{plural: "connections", id: func(x *c) string { return x.Name }, columns: []column[c]{
 		{"name", func(x *c) any { return x.Name }},
 		{"kind", func(x *c) any { return x.Kind }},
 		{"url", func(x *c) any { return x.URL }},
@@ -22,14 +23,14 @@ func connectionView() view[api.Connection] {
 }
 
 func connectionsCommand() command {
-	return command{use: "connections", short: "ways to where items are read from: list, apply, delete", subs: []command{
+	return command{use: "connections", short: "where items are read from: databases, buckets, brokers: list, apply, delete", subs: []command{
 		{use: "list", short: "list the connections, without their secrets", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, connectionView(), l.Connections(ctx), 0)
 			})
 		}},
-		{use: "apply -f FILE", short: "make connections of a file, or change them", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, connectionView(), func(c *api.Connection) string { return c.Name }, func(ctx context.Context, l *link, name string, c api.Connection) (api.Connection, error) {
+		{use: "apply -f FILE", short: "create or update connections from a file", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+			return applied(fs, connectionView(), func(c *api.Connection) string { return c.Name }, nil, func(ctx context.Context, l *link, name string, c api.Connection) (api.Connection, error) {
 				return l.PutConnection(ctx, name, c)
 			})
 		}},
@@ -37,8 +38,9 @@ func connectionsCommand() command {
 	}}
 }
 
-// applied makes the runner of apply: one thing of a file, or a list of them.
-func applied[T any](fs *pflag.FlagSet, v view[T], name func(*T) string, put func(context.Context, *link, string, T) (T, error)) runner {
+// applied makes the runner of apply: one thing of a file, or a list of them. All
+// are checked as far as a client can before the first is sent.
+func applied[T any](fs *pflag.FlagSet, v view[T], name func(*T) string, check func(*T) error, put func(context.Context, *link, string, T) (T, error)) runner {
 	file := fileFlag(fs)
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
 		all, err := readAll[T](l.env, *file)
@@ -49,17 +51,49 @@ func applied[T any](fs *pflag.FlagSet, v view[T], name func(*T) string, put func
 			if name(&all[i]) == "" {
 				return badUsage("give each a name", "%s: entry %d has no name", *file, i+1)
 			}
+			if check == nil {
+				continue
+			}
+			if err := check(&all[i]); err != nil {
+				return atEntry(err, *file, i, len(all), name(&all[i]))
+			}
 		}
 		done := make([]T, 0, len(all))
 		for i := range all {
 			x, err := put(ctx, l, name(&all[i]), all[i])
 			if err != nil {
-				return fmt.Errorf("%s: %w", name(&all[i]), err)
+				return appliedBefore(atEntry(err, *file, i, len(all), name(&all[i])), i)
 			}
 			done = append(done, x)
 		}
 		return list(l, v, seq(done), 0)
 	})
+}
+
+// atEntry says which of n entries of a file an error is about.
+func atEntry(err error, file string, i, n int, name string) *failure {
+	f, said := errors.AsType[*failure](err)
+	if !said {
+		f = explain(err)
+	}
+	out := *f
+	where := file
+	if n > 1 {
+		where = entryName(file, i, name)
+	}
+	out.what = where + ": " + out.what
+	return &out
+}
+
+// appliedBefore adds that the n entries before the failed one are in place.
+func appliedBefore(f *failure, n int) *failure {
+	switch {
+	case n == 1:
+		f.what += "\nentry 1 was applied; the rest was not"
+	case n > 1:
+		f.what += fmt.Sprintf("\nentries 1 to %d were applied; the rest was not", n)
+	}
+	return f
 }
 
 func fileFlag(fs *pflag.FlagSet) *string {
@@ -79,15 +113,7 @@ func readAll[T any](env *Env, file string) (all []T, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var many []T
-	if err := decodeSpec(file, raw, &many); err == nil {
-		return many, nil
-	}
-	var single T
-	if err := decodeSpec(file, raw, &single); err != nil {
-		return nil, err
-	}
-	return []T{single}, nil
+	return decodeSpecs[T](file, raw)
 }
 
 // removing is a command that removes something for good.

@@ -8,26 +8,28 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/config"
 )
 
 func resourceView() view[api.ResourceStatus] {
 	type r = api.ResourceStatus
 	return view[r]{
-		id: func(x *r) string { return x.Name },
+		plural: "resources",
+		id:     func(x *r) string { return x.Name },
 		columns: []column[r]{
 			{"name", func(x *r) any { return x.Name }},
 			{"rate", func(x *r) any { return x.Rate }},
 			{"concurrency", func(x *r) any { return none(int64(x.Concurrency)) }},
 			{"pacing", func(x *r) any { return x.Pacing }},
-			{"use", func(x *r) any { return fmt.Sprintf("%.0f%%", x.Use*100) }},
+			{"allowed now", func(x *r) any { return positiveRate(x.Allowed) }},
+			{"use", func(x *r) any { return rateUse(x) }},
 			{"in flight", func(x *r) any { return x.InFlight }},
 			{"ready", func(x *r) any { return x.Ready }},
 			{"circuit", func(x *r) any { return x.Circuit }},
 			{"reason", func(x *r) any { return whole(x.Reason) }},
 		},
 		more: []column[r]{
-			{"allowed now", func(x *r) any { return positiveRate(x.Allowed) }},
 			{"bearable", func(x *r) any { return none(int64(x.Bearable)) }},
 			{"origin", func(x *r) any { return x.Origin }},
 			{"changed", func(x *r) any { return changedText(x.Provenance) }},
@@ -35,6 +37,14 @@ func resourceView() view[api.ResourceStatus] {
 			{"effective", func(x *r) any { return x.EffectiveAt }},
 		},
 	}
+}
+
+// rateUse is the share of the allowed rate that is used; a resource without a rate has none.
+func rateUse(r *api.ResourceStatus) string {
+	if r.Rate == 0 && r.Allowed == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f%%", r.Use*100)
 }
 
 // fileLimits tells what the configuration file says of a resource that was changed at run time.
@@ -60,7 +70,11 @@ func changedText(p api.Provenance) string {
 	if p.ChangedAt.IsZero() {
 		return p.ChangedBy
 	}
-	return strings.TrimSpace(clockTime(p.ChangedAt) + " " + p.ChangedBy)
+	text := clockTime(p.ChangedAt)
+	if p.ChangedBy != "" {
+		text += " by " + p.ChangedBy
+	}
+	return text
 }
 
 func positiveRate(r float64) any {
@@ -70,9 +84,15 @@ func positiveRate(r float64) any {
 	return perSecond(r)
 }
 
+const resourcesLong = `Lists the resources, their limits, and how they are used.
+
+ALLOWED NOW is the rate at which flow control holds a resource, where that is below its limit. USE is the share of
+ALLOWED NOW, or else of RATE, that was used lately; it is above 100% shortly after the rate was cut, and – where no
+rate is set. IN FLIGHT is calls, READY is items.`
+
 func resourcesCommand() command {
 	return command{use: "resources", short: "what is downstream and must not be overrun: list, get, set, reset", subs: []command{
-		{use: "list", short: "list the resources and how they are used", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+		{use: "list", short: "list the resources and how they are used", long: resourcesLong, args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, resourceView(), l.Resources(ctx), 0)
 			})
@@ -93,6 +113,10 @@ func resourcesCommand() command {
 					return err
 				}
 				r, err := l.Resource(ctx, args[0])
+				if client.IsCode(err, "not_found") {
+					l.say("the limits of %s are gone; no action uses it", args[0])
+					return nil
+				}
 				if err != nil {
 					return err
 				}
@@ -137,7 +161,7 @@ func bindResourceSet(fs *pflag.FlagSet) runner {
 
 func tenantView() view[api.Tenant] {
 	type t = api.Tenant
-	return view[t]{id: func(x *t) string { return x.Name }, columns: []column[t]{
+	return view[t]{plural: "tenants", id: func(x *t) string { return x.Name }, columns: []column[t]{
 		{"name", func(x *t) any { return x.Name }},
 		{"weight", func(x *t) any { return cmp.Or(x.Weight, 1) }},
 		{"max tasks", func(x *t) any { return none(int64(x.MaxTasks)) }},

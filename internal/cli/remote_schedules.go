@@ -12,7 +12,8 @@ import (
 func scheduleView() view[api.Schedule] {
 	type s = api.Schedule
 	return view[s]{
-		id: func(x *s) string { return x.ID },
+		plural: "schedules",
+		id:     func(x *s) string { return x.ID },
 		columns: []column[s]{
 			{"id", func(x *s) any { return x.ID }},
 			{"name", func(x *s) any { return x.Name }},
@@ -109,7 +110,7 @@ func bindScheduleCreate(fs *pflag.FlagSet) runner {
 		for i := range all {
 			s, err := l.CreateSchedule(ctx, all[i])
 			if err != nil {
-				return err
+				return appliedBefore(atEntry(err, *file, i, len(all), all[i].Name), i)
 			}
 			made = append(made, s)
 		}

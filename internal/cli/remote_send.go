@@ -3,14 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/weirhq/weir"
 )
 
@@ -110,30 +107,6 @@ func (s *sender) show() {
 		return
 	}
 	s.screen.print(line)
-}
-
-// decodeSpec reads something in the API's shape, as YAML or JSON. What the API has no field for is refused.
-func decodeSpec(name string, raw []byte, into any) error {
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 {
-		return badUsage("write what the API takes, as YAML or JSON", "%s is empty", name)
-	} else if trimmed[0] != '{' && trimmed[0] != '[' {
-		err := oneDocument(name, raw)
-		if err != nil {
-			return err
-		}
-		if raw, err = yaml.YAMLToJSON(raw); err != nil {
-			return badUsage("", "%s: %v", name, yaml.FormatError(err, false, true))
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return badUsage("see /openapi.yaml of the server for the fields", "%s: %v", name, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badUsage("keep one", "%s has more than one document in it", name)
-	}
-	return nil
 }
 
 // readArgument is a text that may be in a file: @FILE, or - for stdin.

@@ -404,7 +404,7 @@ func forecastLine(p paint, f *api.Forecast) string {
 		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
 	}
 	if f.Deadline != nil && !*f.Deadline {
-		text += " · " + p.yellow("the deadline does not hold")
+		text += " · " + p.yellow("the deadline will be missed")
 	}
 	if f.Finish == (api.Finish{}) {
 		text += " · " + p.yellow("once it may start: it, or its tenant, is paused or stopped")

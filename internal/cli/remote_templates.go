@@ -15,7 +15,8 @@ import (
 func templateView() view[api.Template] {
 	type t = api.Template
 	return view[t]{
-		id: func(x *t) string { return x.Name },
+		plural: "templates",
+		id:     func(x *t) string { return x.Name },
 		columns: []column[t]{
 			{"name", func(x *t) any { return x.Name }},
 			{"title", func(x *t) any { return x.Title }},
@@ -80,8 +81,8 @@ func templatesCommand() command {
 				return one(l, v, t)
 			})
 		}},
-		{use: "apply -f FILE", short: "make templates of a file, or change them", args: between(0, 0, ""), example: `  weir templates apply -f spring.yaml`, bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, templateView(), func(t *api.Template) string { return t.Name }, func(ctx context.Context, l *link, name string, t api.Template) (api.Template, error) {
+		{use: "apply -f FILE", short: "create or update templates from a file", args: between(0, 0, ""), example: `  weir templates apply -f spring.yaml`, bind: func(fs *pflag.FlagSet) runner {
+			return applied(fs, templateView(), func(t *api.Template) string { return t.Name }, nil, func(ctx context.Context, l *link, name string, t api.Template) (api.Template, error) {
 				return l.PutTemplate(ctx, name, t)
 			})
 		}},

@@ -13,7 +13,8 @@ import (
 func webhookView() view[api.Webhook] {
 	type w = api.Webhook
 	return view[w]{
-		id: func(x *w) string { return x.ID },
+		plural: "webhooks",
+		id:     func(x *w) string { return x.ID },
 		columns: []column[w]{
 			{"id", func(x *w) any { return x.ID }},
 			{"url", func(x *w) any { return x.URL }},
@@ -32,7 +33,8 @@ func webhookView() view[api.Webhook] {
 func deliveryView() view[api.Delivery] {
 	type d = api.Delivery
 	return view[d]{
-		id: func(x *d) string { return x.ID },
+		plural: "deliveries",
+		id:     func(x *d) string { return x.ID },
 		columns: []column[d]{
 			{"id", func(x *d) any { return x.ID }},
 			{"type", func(x *d) any { return x.Type }},
@@ -66,7 +68,7 @@ func webhooksCommand() command {
 		}},
 		{use: "create URL", short: "have events sent to an endpoint; its secret is shown once", args: between(1, 1, "URL"), bind: bindWebhookCreate},
 		removing("delete ID", "remove a webhook; what waits for it fails", "the webhook", func(ctx context.Context, l *link, id string) error { return l.DeleteWebhook(ctx, id) }),
-		{use: "test ID", short: "send an event of no meaning, and tell how that went", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "test ID", short: "send a test event and show the result", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				d, err := l.TestWebhook(ctx, args[0])
 				return l.delivered(d, err)

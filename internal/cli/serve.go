@@ -20,7 +20,7 @@ import (
 const serveLong = `Runs the server: it takes bulk actions over HTTP, keeps them, and works on them.
 
 Without any flag it listens on this machine alone and keeps everything in .weir. Beyond this machine it wants TLS
-(or the word that a proxy in front does it) and a key. Several servers share the work if they share a Redis.
+(or tls.proxy, if a proxy terminates TLS) and a key. Several servers share the work if they share a Redis.
 
 Every flag is also a key of weir.yaml and a variable: --limits-body is limits: {body: ...} and WEIR_LIMITS_BODY.
 A flag counts more than a variable, and that more than the file. weir config print shows each value and

@@ -79,7 +79,7 @@ func (o *simulateOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.workers, "workers", "", "workers of each resource, as in `8..64` (8 at first, at most 64) or 8 (always)")
 		fs.StringVar(&o.policy, "policy", "", "the `RULE` that decides about workers: "+strings.Join(scale.Names(), ", "))
 		fs.StringVar(&o.load, "load", "", "so many times the work, as in `2x`")
-		fs.Uint64Var(&o.seed, "seed", 0, "the luck to play with, any `N` above 0")
+		fs.Uint64Var(&o.seed, "seed", 0, "random seed, `N` > 0")
 		fs.BoolVar(&o.compare, "compare", false, "show the system as it is beside the changed one")
 		fs.IntVar(&o.runs, "runs", 0, "play `N` seeds, and tell when half and when nine of ten of them are done")
 	})

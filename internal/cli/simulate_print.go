@@ -272,7 +272,11 @@ func printFairness(w io.Writer, r model.Result) {
 	if high := fmt.Sprintf("%.0f%%", most*100); high != got {
 		got += " to " + high
 	}
-	fmt.Fprintf(w, "  %s competed; each got %s of its fair share (Jain's index %.3f)\n\n", plural(int64(n), "tenant", "tenants"), got, r.Jain)
+	who := plural(int64(n), "tenant", "tenants") + " competed"
+	if all := len(r.Tenants); all > n {
+		who = fmt.Sprintf("%s of %s competed (the rest hardly waited)", number(n), plural(int64(all), "tenant", "tenants"))
+	}
+	fmt.Fprintf(w, "  %s; each of them got %s of its fair share (Jain's index %.3f)\n\n", who, got, r.Jain)
 }
 
 // printSeries draws a resource over time.

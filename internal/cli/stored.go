@@ -28,8 +28,8 @@ func retryCommand() command {
 	return command{
 		use: "retry ID", short: "run the failed or cancelled items of a run or a bulk action again",
 		long: `Submits items again, from the step at which each ended, as a new run or bulk action that is linked to the first. What
-the steps before had answered is kept. Those that failed are meant or, with --state cancelled, those that a deadline,
-a person or a rule cancelled. ` + elsewhere,
+the steps before had answered is kept. By default it retries failed items; with --state cancelled, those that a
+deadline, a person or a rule cancelled. ` + elsewhere,
 		example: `  weir retry ba_01k9x…                                          a run in .weir
   weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s
   weir retry ba_01k9x… --state cancelled                        what its deadline cancelled`,

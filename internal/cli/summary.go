@@ -140,12 +140,12 @@ func stepText(s report.Step, rateNote string) string {
 	if s.Attempts == 0 && s.Refused == 0 {
 		return text + "   no attempts"
 	}
-	text += "   attempts " + number(s.Attempts)
+	text += "   item attempts " + number(s.Attempts)
 	if s.Calls > 0 { // 0: a version that did not count them ran it
 		text += "   calls " + number(s.Calls)
 	}
 	if s.Refused > 0 { // by a busy downstream, or one that said that the call itself is wrong
-		text += "   sent back " + number(s.Refused)
+		text += "   items sent back " + number(s.Refused)
 	}
 	if l := s.Latency; l.Max > 0 { // known once it has ended
 		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", span(time.Duration(l.P50)), span(time.Duration(l.P95)), span(time.Duration(l.P99)))

@@ -269,7 +269,7 @@ var verbs = []verb{
 	{"resume", "Go on after a pause or a stop", access.Control, nil, nil},
 	{"cancel", "End every item that is not running; it is `cancelling` until those have ended", access.Control, nil, nil},
 	{"approve", "Run the rest after the canary", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
-	{"unschedule", "Take back when it starts", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
+	{"unschedule", "Cancel the scheduled start", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
 }
 
 type verbInput struct {

@@ -96,7 +96,7 @@ var meanings = map[string]meaning{
 	"sealed":            {"The bulk action is complete: no items can be added.", "Create another bulk action."},
 	"not_sealed":        {"The bulk action is still a draft.", "Seal it first."},
 	"wrong_state":       {"The bulk action is not in a state for this. The detail names both.", "Wait, or do what brings it there."},
-	"already_ended":     {"The bulk action has ended. The detail names how and when.", "Nothing can be done to it any more. Failed items can be tried again."},
+	"already_ended":     {"The bulk action has ended. The detail names how and when.", "It cannot be paused, changed or cancelled any more. Its failed and cancelled items can be retried."},
 	"count_mismatch":    {"There are not as many items as the seal expects.", "Add what is missing, or seal with the true number."},
 	"exists":            {"There is one of that name.", "Choose another name."},
 	"changed_meanwhile": {"Somebody has changed it since it was read.", "Read it again, and repeat the change."},
@@ -111,7 +111,7 @@ var meanings = map[string]meaning{
 	"key_in_url":      {"The URL holds an API key, and URLs end up in logs.", "Send it in the header Authorization, and revoke this one."},
 	// Too much, or not now.
 	"too_many_requests": {"The key has made too many requests, or has too many uploads at once.", "Wait for the time in Retry-After. RateLimit tells what is left."},
-	"backlog_full":      {"As many items as may be are accepted and not ended. Reading goes on.", "Wait for the time in Retry-After."},
+	"backlog_full":      {"The limit on unfinished items is reached. Reading goes on.", "Wait for the time in Retry-After."},
 	"tenant_quota":      {"The tenant has as many items waiting as it may. Reading, and work of other tenants, goes on.", "Wait, or ask for a larger max_pending."},
 	"store_unavailable": {"The store does not answer. What was accepted is safe; this request may or may not have been done.", "Repeat it with the same Idempotency-Key."},
 	"overloaded":        {"The bodies of other requests take all the memory that bodies may (limits.memory). Nothing was done.", "Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},

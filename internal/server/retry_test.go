@@ -212,8 +212,8 @@ func TestWhatADeadlineOrAPersonCancelledIsTriedAgain(t *testing.T) {
 	var p api.Problem
 	n.Call("POST", path+"/retry", `{"state":"done"}`, 422, &p)
 	n.Call("POST", path+"/retry", `{}`, 422, &p)
-	if p.Errors[0].Code != "no_items" {
-		t.Errorf("a retry of failed items where none failed: %+v", p)
+	if want := fmt.Sprintf("no item of %s failed; %d were cancelled", b.ID, cut); p.Errors[0].Code != "no_items" || p.Detail != want || !strings.Contains(p.Fix, "--state cancelled") {
+		t.Errorf("a retry of failed items where none failed: %+v, want %q", p, want)
 	}
 	var l api.Linked
 	n.Call("POST", path+"/retry", `{"state":"cancelled"}`, 201, &l)

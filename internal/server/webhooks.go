@@ -61,7 +61,7 @@ func (s *Server) webhookRoutes() {
 		DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send an event of no meaning, and tell how that went", Tags: tag,
+		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send a test event and show the result", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.testWebhook)
 	add(s, endpoint{huma.Operation{
 		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Sign with another secret", Tags: tag,

@@ -273,7 +273,7 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 		groups[taken{Step: one.Step, Code: one.Code, Message: string(normal)}]++
 	}
 	if h.Items == 0 {
-		return noneLeft(id, h.Which.ended(), before)
+		return noneLeft(b.ID(), &now, h.Which.ended(), before)
 	}
 	h.Groups = s.grouped(groups)
 	if !now.State.Final() {
@@ -282,13 +282,14 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 	return nil
 }
 
-func noneLeft(id, state string, before []handling) error {
-	e := &weir.FieldError{Code: "no_items", Problem: fmt.Sprintf("no %s item of %s is meant", state, id), Fix: "see its report for how its items ended"}
-	if len(before) > 0 {
-		e.Problem = fmt.Sprintf("all %s items of %s that are meant were retried or discarded before", state, id)
-		e.Fix = "its report names the retries; what failed there can be retried there"
+func noneLeft(id weir.BulkID, now *weir.Progress, state string, before []handling) error {
+	if len(before) == 0 {
+		return engine.NoItemsToRetry(id, now.Steps, state)
 	}
-	return e
+	return &weir.FieldError{
+		Code: "no_items", Problem: fmt.Sprintf("all %s items of %s that are meant were retried or discarded before", state, id),
+		Fix: "its report names the retries; what failed there can be retried there",
+	}
 }
 
 // mostTaken bounds the groups that an entry tells apart: a bulk action has hardly more, and the rest counts as one.

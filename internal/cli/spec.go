@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/near"
+)
+
+// decodeSpec reads something in the API's shape, as YAML or JSON. What the API has no field for is refused.
+func decodeSpec(name string, raw []byte, into any) error {
+	raw, err := specJSON(name, raw)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(name, raw, into)
+}
+
+// decodeSpecs reads one thing, or a list of them. An error names the entry of the list.
+func decodeSpecs[T any](name string, raw []byte) ([]T, error) {
+	raw, err := specJSON(name, raw)
+	if err != nil {
+		return nil, err
+	}
+	if raw[0] != '[' {
+		all := make([]T, 1)
+		return all, decodeJSON(name, raw, &all[0])
+	}
+	var parts []json.RawMessage
+	if err := decodeJSON(name, raw, &parts); err != nil {
+		return nil, err
+	}
+	all := make([]T, len(parts))
+	for i, part := range parts {
+		var known struct{ Name string }
+		_ = json.Unmarshal(part, &known) // it is only shown
+		if err := decodeJSON(entryName(name, i, known.Name), part, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// entryName names an entry of a list in a file.
+func entryName(file string, i int, name string) string {
+	text := fmt.Sprintf("%s, entry %d", file, i+1)
+	if name != "" {
+		text += fmt.Sprintf(" (%s)", name)
+	}
+	return text
+}
+
+// specJSON returns a document as JSON.
+func specJSON(name string, raw []byte) ([]byte, error) {
+	trimmed := bytes.TrimSpace(raw)
+	if len(trimmed) == 0 {
+		return nil, badUsage("write what the API takes, as YAML or JSON", "%s is empty", name)
+	}
+	if trimmed[0] == '{' || trimmed[0] == '[' {
+		return trimmed, nil
+	}
+	if err := oneDocument(name, raw); err != nil {
+		return nil, err
+	}
+	raw, err := yaml.YAMLToJSON(raw)
+	if err != nil {
+		return nil, badUsage("", "%s: %v", name, yaml.FormatError(err, false, true))
+	}
+	return raw, nil
+}
+
+func decodeJSON(name string, raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return badSpec(name, err, into)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return badUsage("keep one", "%s has more than one document in it", name)
+	}
+	return nil
+}
+
+const seeFields = "see /openapi.yaml of the server for the fields"
+
+// badSpec explains why a document does not have the API's shape. The decoder has filled into as far as it could.
+func badSpec(name string, err error, into any) error {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := ""
+		if t.Field != "" {
+			field = t.Field + ": "
+		}
+		return badUsage(seeFields, "%s: %smust be %s, not %s", name, field, wantedName(t.Type.Kind()), valueName(t.Value))
+	}
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	field, unknown := strings.CutPrefix(text, "unknown field ")
+	if !unknown {
+		return badUsage(seeFields, "%s: %s", name, text)
+	}
+	return badUsage(unknownFix(strings.Trim(field, `"`), into), "%s: %s", name, text)
+}
+
+// unknownFix says what to do about a field that the API does not have.
+func unknownFix(field string, into any) string {
+	limits := []string{"rate", "concurrency", "pacing", "limit", "limits"}
+	if a, ok := into.(*api.Action); ok && slices.Contains(limits, field) {
+		return fmt.Sprintf("set limits with weir resources set %s --rate 450/s --concurrency 8", quote(cmp.Or(a.Resource, a.Name, "NAME")))
+	}
+	if meant := near.Word(field, settable(reflect.TypeOf(into).Elem())); meant != "" {
+		return fmt.Sprintf("did you mean %s? %s", meant, seeFields)
+	}
+	return seeFields
+}
+
+// settable lists the fields of the API's type t that a client may set.
+func settable(t reflect.Type) (names []string) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && f.Tag.Get("readOnly") == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wantedName names the JSON that a Go type is read from.
+func wantedName(k reflect.Kind) string {
+	names := map[reflect.Kind]string{
+		reflect.Bool: "true or false", reflect.String: "a string", reflect.Float64: "a number", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+	}
+	return cmp.Or(names[k], "an integer")
+}
+
+// valueName is wantedName for what encoding/json calls a value.
+func valueName(v string) string {
+	switch v {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + v
+}
