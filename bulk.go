@@ -203,9 +203,9 @@ type Progress struct {
 	WaitingOn []string      // why it moves no faster, worst first
 	Due       time.Time     // when the last item that waits for its next attempt is due; zero: none waits
 	LastError *LastError    // why calls failed last; nil: none did
-	Started   time.Time
-	Finished  time.Time // zero while it runs
-	At        time.Time // when another node, which runs it, wrote this; zero: it is of now
+	Started   time.Time     // zero: it ended before its start
+	Finished  time.Time     // zero while it runs
+	At        time.Time     // when another node, which runs it, wrote this; zero: it is of now
 }
 
 // Estimate sets Remaining to what Rate leaves to do, and to no less than the wait

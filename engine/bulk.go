@@ -273,7 +273,7 @@ func (b *BulkAction) Found(ctx context.Context) (weir.Progress, error) {
 func (b *BulkAction) progress(spec *partition.Created, status *partition.Status) weir.Progress {
 	p := weir.Progress{
 		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Standing(spec.Items), Steps: status.Steps,
-		Started: time.Unix(0, status.Started), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
+		Started: status.Began(), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
 	}
 	if status.State == weir.BulkRunning && !b.engine.TenantPaused(spec.Tenant) {
 		p.Rate = status.Lately.Now(time.Now().UnixNano())

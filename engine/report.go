@@ -59,7 +59,7 @@ func (b *BulkAction) outline(ctx context.Context) (*Report, error) {
 
 func summary(b *BulkAction, s *partition.Status) report.Summary {
 	c := s.Counts(b.spec.Items)
-	started := time.Unix(0, s.Started).UTC()
+	started := s.Began().UTC()
 	sum := report.Summary{
 		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), Reason: s.Reason, RetryOf: string(b.spec.RetryOf),
 		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: int(b.spec.Duplicates),
@@ -77,7 +77,9 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 		ended = time.Unix(0, s.Finished).UTC()
 		sum.FinishedAt = &ended
 	}
-	sum.Duration = report.Duration(ended.Sub(started))
+	if !started.IsZero() {
+		sum.Duration = report.Duration(ended.Sub(started))
+	}
 	defs := b.engine.stepsOf(b.spec)
 	for i, st := range s.Steps {
 		step := report.Step{

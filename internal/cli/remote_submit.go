@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/schedule"
 )
 
 const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), hands them to a server, and seals
@@ -85,7 +86,7 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
 		fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
 		fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
-		fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
+		fs.Var(&o.Deadline, "deadline", "cancel what is left after this: 2h from now, or from --start-at, or a time as in 2030-01-31T18:00:00Z")
 		fs.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for finding it again; repeat it for more")
 	})
 	grouped(fs, "When", func(fs *pflag.FlagSet) {
@@ -172,6 +173,8 @@ func (o *submitOptions) complete(env *Env) error {
 		return badUsage("add --start", "--wait waits for an end that comes only after a start")
 	case o.watch && !o.start && o.startAt == "" && !n.Start:
 		return badUsage("add --start", "--watch watches what has been started")
+	case o.Deadline.FromStart() && !o.start && o.startAt == "" && !n.Start && n.StartAt == "" && o.resume == "":
+		return badUsage("add --start or --start-at, or write a time, as in 2030-01-31T18:00:00Z", "--deadline: %s counts from the start, and nothing says when that is", o.Deadline.String())
 	case len(n.Steps) == 0 && n.Template == "" && o.resume == "":
 		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions", "there is nothing to do to the items")
 	}
@@ -214,7 +217,11 @@ func (o *submitOptions) overrule(env *Env) {
 		rule.KeepTrying = true
 		n.StopOn = &rule
 	}
-	if at := o.Deadline.From(time.Now()); !at.IsZero() {
+	start := time.Now()
+	if at, _, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, start); err == nil { // else the server says what is wrong
+		start = at
+	}
+	if at := o.Deadline.From(start); !at.IsZero() {
 		n.Deadline = at
 	}
 	if o.rate > 0 {

@@ -177,6 +177,9 @@ func (d *Deadline) From(now time.Time) time.Time {
 	return d.at
 }
 
+// FromStart reports whether the deadline is a span that counts from the start.
+func (d *Deadline) FromStart() bool { return d.after > 0 }
+
 // Past reports whether the deadline is a time that has passed at now.
 func (d *Deadline) Past(now time.Time) bool { return !d.at.IsZero() && !d.at.After(now) }
 

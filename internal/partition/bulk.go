@@ -18,7 +18,7 @@ type Status struct {
 	State         weir.BulkState    `json:"state"`
 	Reason        string            `json:"reason,omitempty"`
 	CancelCause   string            `json:"cancel_cause,omitempty"` // user, rule or deadline
-	Started       int64             `json:"started,omitempty"`
+	Started       int64             `json:"started,omitempty"`      // or when it came, until it starts; 0: it ended before its start
 	Finished      int64             `json:"finished,omitempty"`
 	Done          int64             `json:"done"`
 	Failed        int64             `json:"failed"`

@@ -237,6 +237,9 @@ func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	if b.state == weir.BulkCancelling {
 		return
 	}
+	if b.state == weir.BulkSealed || b.state == weir.BulkScheduled {
+		b.status.Started = 0 // it never did
+	}
 	b.status.CancelCause = cause
 	b.move(weir.BulkCancelling, reason)
 	m.withdraw(now, b)

@@ -11,12 +11,20 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
+// Began returns when the bulk action started; zero if it ended before.
+func (s *Status) Began() time.Time {
+	if s.Started == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, s.Started)
+}
+
 // view is the bulk action as the commit being cut will show it.
 func (m *Machine) view(b *bulk) weir.Progress {
 	s := &b.status
 	p := weir.Progress{
 		ID: b.spec.ID, State: b.state, Canary: s.Phase == canaryPhase, Reason: s.Reason, Counts: s.Counts(b.spec.Items),
-		Steps: slices.Clone(s.Steps), Started: time.Unix(0, s.Started), WaitingOn: m.words(b),
+		Steps: slices.Clone(s.Steps), Started: s.Began(), WaitingOn: m.words(b),
 		LastError: b.lastCause().LastError(b.spec.Steps),
 	}
 	if b.atHome() {

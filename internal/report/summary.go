@@ -17,7 +17,7 @@ type Summary struct {
 	Outcome    string     `json:"outcome,omitempty"` // empty unless it has completed
 	RetryOf    string     `json:"retry_of,omitempty"`
 	Retries    []string   `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
-	StartedAt  time.Time  `json:"started_at"`
+	StartedAt  time.Time  `json:"started_at,omitzero"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"` // nil while it runs
 	Duration   Duration   `json:"duration"`
 	Durability string     `json:"durability,omitempty"`

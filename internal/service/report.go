@@ -82,7 +82,7 @@ func waitedOf(list []report.Wait) []api.Waited {
 // accuracy holds a completed bulk action against what was forecast of it; nil: nothing was, or of other items.
 func accuracy(told *toldBefore, r *api.Report) *api.Accuracy {
 	q := told.Takes
-	if q.P50 <= 0 || r.State != api.Completed || told.Items != r.Counts.Total {
+	if q.P50 <= 0 || r.State != api.Completed || r.StartedAt.IsZero() || told.Items != r.Counts.Total {
 		return nil
 	}
 	return &api.Accuracy{P50: q.P50, P90: q.P90, Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(q.P50) - 1}
