@@ -495,9 +495,9 @@ func (p *plan) assume() {
 		}
 		switch {
 		case s.Looked > 0:
-			p.say("%s is taken to be called for %.0f%% of the items, as its condition has it for %d of them.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
+			p.say("%s is assumed to be called for %.0f%% of the items: its condition was tried on a sample of %d.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
 		case s.Skips+s.LeftOut > 0:
-			p.say("%s is taken to be called for %.0f%% of the items, by its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
+			p.say("%s is assumed to be called for %.0f%% of the items, by its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
 		case s.Conditional:
 			p.say("All items are taken to pass %s, though it has a condition.", cmp.Or(s.Name, s.Action))
 		}

@@ -94,9 +94,9 @@ func TestAForecastLooksAtConditions(t *testing.T) {
 		takes       time.Duration
 		says        string
 	}{
-		{"a tenth is called at the slow step", `{"action":"award"},{"action":"mail","when":"item.vip","otherwise":"skip"}`, 30 * time.Second, "mail is taken to be called for 10% of the items"},
-		{"a tenth comes to the slow step", `{"action":"award","when":"item.vip"},{"action":"mail"}`, 30 * time.Second, "award is taken to be called for 10% of the items"},
-		{"who is not called twice counts once", `{"action":"award","when":"item.vip","otherwise":"skip"},{"action":"mail","when":"!item.vip && params.all","otherwise":"skip"}`, 3 * time.Second, "mail is taken to be called for 0% of the items"},
+		{"a tenth is called at the slow step", `{"action":"award"},{"action":"mail","when":"item.vip","otherwise":"skip"}`, 30 * time.Second, "mail is assumed to be called for 10% of the items"},
+		{"a tenth comes to the slow step", `{"action":"award","when":"item.vip"},{"action":"mail"}`, 30 * time.Second, "award is assumed to be called for 10% of the items"},
+		{"who is not called twice counts once", `{"action":"award","when":"item.vip","otherwise":"skip"},{"action":"mail","when":"!item.vip && params.all","otherwise":"skip"}`, 3 * time.Second, "mail is assumed to be called for 0% of the items"},
 		{"it depends on an answer", `{"action":"award"},{"action":"mail","when":"steps.award.output.ok","otherwise":"skip"}`, 300 * time.Second, "All items are taken to pass mail"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
