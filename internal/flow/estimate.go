@@ -128,7 +128,7 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 // longest is how long a rate stays near what was found: where little is missing to the
 // configured rate there is little to gain.
 func longest(found float64, c RateConfig) int64 {
-	if c.Rate > 0 && found >= 0.9*c.Rate {
+	if c.Rate > 0 && found >= 0.95*c.Rate {
 		return 5 * longestHold
 	}
 	return longestHold

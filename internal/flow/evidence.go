@@ -115,7 +115,7 @@ func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
 		return max(est, was*left)
 	case w.Hits < many && !st.known(now):
 		return max(est, was*(1-max(shallow, w.surely())))
-	case w.Hits < many: // they say less than what was found before
+	case w.Hits < many && x.alike < fairly: // they say less than what was found before
 		est = max(est, min(st.Last, was*(1-shallow)))
 	}
 	if x.rate() < saturated*was {
