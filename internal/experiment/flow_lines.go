@@ -35,6 +35,9 @@ func E14(size Size) []Line {
 	return lines
 }
 
+// mustShow is why a slowly falling limit refuses a little more than it should.
+const mustShow = "refusals have to show that they are about the rate before it is cut"
+
 // sharesOf is the mean of several runs, changed by set before they begin. The
 // constants of the rules were chosen on other seeds.
 func sharesOf(p Profile, bucket time.Duration, rule flow.RateRule, seeds uint64, set func(*refuser)) (used, refused float64) {
@@ -66,7 +69,7 @@ func hidden(p Profile, bucket time.Duration, seeds uint64) []Line {
 	u := Line{Target: 15, What: what + "used", Got: used, Want: wantUsed, AtLeast: true, Unit: " %"}
 	r := Line{
 		Target: 15, What: what + "refused", Got: refused, Want: wantRefused, Unit: " %",
-		Missed: "refusals have to show that they are about the rate before it is cut", Holds: 1.5 * wantRefused,
+		Missed: mustShow, Holds: 1.5 * wantRefused,
 	}
 	return []Line{u, r}
 }
@@ -164,7 +167,7 @@ func withTimes(seeds uint64) []Line {
 	}
 	return []Line{
 		{Target: 15, What: "with Retry-After, worst of the slow profiles: used", Got: used, Want: 95, AtLeast: true, Unit: " %"},
-		{Target: 15, What: "with Retry-After, worst of the slow profiles: refused", Got: refused, Want: 0.5, Unit: " %"},
+		{Target: 15, What: "with Retry-After, worst of the slow profiles: refused", Got: refused, Want: 0.5, Unit: " %", Missed: mustShow, Holds: 0.75},
 	}
 }
 
