@@ -114,7 +114,7 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	was := st.exceeded(c)
 	est := st.bounded(now, x, min(st.RunPassed/st.RunSpan/(1-st.Base), 0.98*was), was)
 	if math.Abs(est-st.Last) < 0.1*st.Last {
-		st.Hold, st.Begin = min(2*max(st.Hold, firstHold), longest(est, c)), 0.97
+		st.Hold, st.Begin = min(2*max(st.Hold, firstHold), longestHold), 0.97
 	} else {
 		st.Hold, st.Begin = firstHold, 0.94
 	}
@@ -123,15 +123,6 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	}
 	st.Since, st.Grown, st.Ahead = now, 0, 0
 	return st.cutTo(x, max(est, deepest*was), was, c).newRun(), true
-}
-
-// longest is how long a rate stays near what was found: where little is missing to the
-// configured rate there is little to gain.
-func longest(found float64, c RateConfig) int64 {
-	if c.Rate > 0 && found >= 0.95*c.Rate {
-		return 5 * longestHold
-	}
-	return longestHold
 }
 
 // stale tells that a window, or a part of it, was sent before the last cut was in

@@ -242,7 +242,7 @@ func (st RateState) told(why Reason, format string, args ...any) RateState {
 
 // free is the state without a limit. What is known of refusals stays.
 func (st RateState) free(text string) RateState {
-	st.Limited, st.Rate, st.Found, st.Since, st.Begin, st.Grown, st.Ahead, st.Shut = false, 0, 0, 0, 0, 0, 0, 0
+	st.Limited, st.Rate, st.Found, st.Since, st.Hold, st.Begin, st.Grown, st.Ahead, st.Shut = false, 0, 0, 0, 0, 0, 0, 0, 0
 	return st.trusted().told(Free, "%s", text)
 }
 
