@@ -212,7 +212,7 @@ func (g *Gate) lacks(now int64, cause Cause) {
 	}
 }
 
-// due is when a pace lets the next task start, whatever the window has; in the past if there is no pace.
+// due is when the pace lets the next task start, whatever room the window has. Without a pace it is long past.
 func (l *Limiter) due() int64 {
 	if l.pace == 0 || l.tat == math.MinInt64 {
 		return math.MinInt64

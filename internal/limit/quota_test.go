@@ -252,7 +252,7 @@ func TestAPaceDoesNotHideThatAQuotaIsMissing(t *testing.T) {
 				t.Fatalf("Take = %d, %v without a quota; want a refusal without a time", at, ok)
 			}
 			if !s.Any() {
-				t.Error("nobody is told")
+				t.Error("the gate did not ask for a look")
 			}
 			if u := g.Observe(now + ms); u.Short != now || u.Cost != 5 {
 				t.Errorf("Observe = %+v, want it short of 5 since %d", u, now)

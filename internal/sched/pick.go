@@ -30,7 +30,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		if e == nil {
 			continue
 		}
-		if (r.crowded(now) || f.overdrawn() || q.refills(f)) && q.atShare(f.tenant) {
+		if (r.crowded(now) || q.overdrawn(f)) && q.atShare(f.tenant) {
 			q.block(now, r, math.MaxInt64, CauseSlots)
 			return Pick{}, false
 		}
@@ -192,7 +192,7 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 // exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
 // those who have less. Small work is owed more than it is about to use.
 func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
-	if q.atShare(f.tenant) && (q.tight() || f.overdrawn() || q.refills(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) {
+	if q.atShare(f.tenant) && (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) {
 		return true
 	}
 	return f.class == noClass && f.atDue()

@@ -97,12 +97,10 @@ func (r *Resource) taken(now int64) int {
 
 func (r *Resource) waitsForSlot() bool { return r.state == resourceWaiting && r.cause == CauseSlots }
 
-// refills reports whether calls of f would stall again in slots that were given up, once those are half of all.
-func (q *Queue) refills(f *flow) bool { return f.stalled > 0 && 2*q.stalled >= q.slots }
-
-// overdrawn reports whether calls of f's tenant have stalled and its resource has a call in flight for every worker.
-// The workers that stalled calls give up are for other tenants.
-func (f *flow) overdrawn() bool {
+// overdrawn reports whether f has stalled calls and half of the slots were given up, or calls of its tenant
+// have stalled and its resource has a call in flight for every worker. What stalled calls give up is for
+// other tenants.
+func (q *Queue) overdrawn(f *flow) bool {
 	r := f.tier.r
-	return f.tenant.stalled > 0 && r.workers >= 0 && r.inFlight >= r.workers
+	return f.stalled > 0 && 2*q.stalled >= q.slots || f.tenant.stalled > 0 && r.workers >= 0 && r.inFlight >= r.workers
 }
