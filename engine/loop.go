@@ -53,6 +53,7 @@ func newPart(e *Engine, no int) *part {
 const (
 	checkEvery = 100 * time.Millisecond // deadlines of running tasks
 	groupFor   = time.Millisecond       // looks at a commit that ends everything
+	quickly    = 50 * time.Microsecond  // turns that follow each other so soon had little to do each
 	retryEvery = 200 * time.Millisecond // a store that does not answer
 	inboxRead  = 256                    // the most messages taken at once
 	stallAfter = 500 * time.Millisecond // a commit that takes longer may never be taken
@@ -70,11 +71,13 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var inputs []input
-	var nextCheck int64
+	var nextCheck, last int64
+	var many bool
 	for {
-		inputs = p.mail.take(inputs, timer)
+		inputs = p.mail.take(inputs, timer, many)
 		at := time.Now()
 		now := at.UnixNano()
+		many, last = now-last < int64(quickly), now
 		for i := range inputs {
 			if err := p.step(now, &inputs[i]); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -51,10 +52,14 @@ func (m *mailbox) put(in input) {
 }
 
 // take waits until there is an input or the timer fires, and returns all there
-// are. spare is a slice to reuse.
-func (m *mailbox) take(spare []input, timer *time.Timer) []input {
+// are. If many are on their way, it lets others run first, so that there are more.
+// spare is a slice to reuse.
+func (m *mailbox) take(spare []input, timer *time.Timer, many bool) []input {
 	select {
 	case <-m.signal:
+		if many {
+			runtime.Gosched()
+		}
 	case <-timer.C:
 	}
 	m.mu.Lock()

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -63,14 +64,12 @@ func (r *Resource) top() (out []TenantLoad) {
 // claim returns the part of the resource's weight that a flow's share comes to: that
 // of its tier among the tiers that have work, and of the flow within its tier.
 func (r *Resource) claim(f *flow) float64 {
-	all := 0.0
-	for k := range r.tiers {
-		if t := &r.tiers[k]; t.flows > 0 {
-			all += 1 / t.perItem // the inverse of perItem is the tier's guarded weight
-		}
+	if f.tier.weight == 0 || f.tier.weight == r.weight {
+		return float64(f.weight) // no other tier has work
 	}
-	if all == 0 || f.tier.weight == 0 {
-		return float64(f.weight)
+	all := 0.0
+	for m := r.occupied; m != 0; m &= m - 1 {
+		all += 1 / r.tiers[bits.TrailingZeros8(m)].perItem // the inverse of perItem is the tier's guarded weight
 	}
 	return float64(r.weight) / f.tier.perItem / all * float64(f.weight) / float64(f.tier.weight)
 }

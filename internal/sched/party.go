@@ -79,7 +79,7 @@ func (p *Party) Leave(now int64) {
 // Next returns a task of p that may run now, with all that it needs reserved. After
 // it the caller says with [Queue.Update] what is left of the entry before it asks
 // again. Tasks of others that come before it are picked, too, and wait for them.
-func (p *Party) Next(now int64) (Pick, bool) {
+func (p *Party) Next(now int64) (pick Pick, ok bool) {
 	q := p.q
 	now = q.at(now)
 	p.asks, p.called = true, false
@@ -87,17 +87,17 @@ func (p *Party) Next(now int64) (Pick, bool) {
 		p.unpark(now)
 	}
 	for len(p.grants) > 0 {
-		if pick, ok := p.takeUp(now); ok {
+		if pick, ok = p.takeUp(now); ok {
 			return pick, true
 		}
 	}
-	for {
-		pick, ok := q.Next(now)
-		if !ok || pick.Entry.group.party == p {
-			return pick, ok
+	for q.next(now, &pick) {
+		if pick.Entry.group.party == p {
+			return pick, true
 		}
-		q.grant(now, pick)
+		q.grant(now, &pick)
 	}
+	return Pick{}, false
 }
 
 // takeUp takes the oldest grant. It may be smaller than it was granted, if the entry has less to run by now.
@@ -181,12 +181,12 @@ func (q *Queue) Calls(dst []*Party) []*Party {
 func (q *Queue) Called() bool { return len(q.calls) > 0 }
 
 // grant keeps a pick for the party that it belongs to.
-func (q *Queue) grant(now int64, pick Pick) {
+func (q *Queue) grant(now int64, pick *Pick) {
 	e := pick.Entry
 	p := e.group.party
 	e.granted = true
 	q.setAside(now, e)
-	p.grants = append(p.grants, pick)
+	p.grants = append(p.grants, *pick)
 	q.call(p)
 }
 

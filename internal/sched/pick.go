@@ -2,21 +2,22 @@ package sched
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/weirhq/weir/internal/limit"
 )
 
 // pick takes the next task of r. If there is none, r has left the ready heap.
-func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
+func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 	if r.workers >= 0 && r.taken(now) >= r.workers+reserve(r.workers) {
 		q.block(now, r, math.MaxInt64, CauseSlots)
-		return Pick{}, false
+		return false
 	}
 	if r.recheck {
 		r.recheck = false
 		if at := r.gate.Peek(now); at > now {
 			q.block(now, r, at, r.gateCause())
-			return Pick{}, false
+			return false
 		}
 	}
 	r.refill(now)
@@ -24,7 +25,7 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		f, lane := q.choose(now, r)
 		if f == nil {
 			q.setEmpty(r) // its last flows were found to be paused or at their caps
-			return Pick{}, false
+			return false
 		}
 		e := q.entryOf(now, f, lane)
 		if e == nil {
@@ -32,29 +33,30 @@ func (q *Queue) pick(now int64, r *Resource) (Pick, bool) {
 		}
 		if (r.crowded(now) || q.overdrawn(f)) && q.atShare(f.tenant) {
 			q.block(now, r, math.MaxInt64, CauseSlots)
-			return Pick{}, false
+			return false
 		}
 		if r.hangs(now) && (q.tight() || f.state == flowHeld) {
 			q.block(now, r, q.lookAt, CauseSlots) // neither loans nor the reserve are for calls that hang
-			return Pick{}, false
+			return false
 		}
 		if !q.itsTurn(r, f) {
-			return Pick{}, false
+			return false
 		}
 		if lane == LaneTier && r.rate > 0 {
 			if until := f.awaited(now, int(e.head)); until > now {
 				q.block(now, r, until, CauseFairShare)
-				return Pick{}, false
+				return false
 			}
 		}
 		cost, at, ok := r.take(now, int(e.head))
 		if !ok {
 			q.block(now, r, at, r.gateCause())
 			r.blocker, r.blockedAs = e, e.head
-			return Pick{}, false
+			return false
 		}
 		q.commit(now, e, int64(cost), lane)
-		return Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}, true
+		*out = Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}
+		return true
 	}
 }
 
@@ -111,8 +113,8 @@ func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
 // smallest returns the express flow with the least to do, of all tiers.
 func (r *Resource) smallest() *flow {
 	var best *flow
-	for k := range r.tiers {
-		f := r.tiers[k].smallest()
+	for m := r.occupied; m != 0; m &= m - 1 {
+		f := r.tiers[bits.TrailingZeros8(m)].smallest()
 		if f != nil && (best == nil || f.class < best.class || f.class == best.class && f.lastServed < best.lastServed) {
 			best = f
 		}
@@ -124,8 +126,8 @@ func (r *Resource) smallest() *flow {
 // one. Tiers in which the slot guard has set all flows aside count only if held is set.
 func (r *Resource) leader(held bool) *flow {
 	var best *tier
-	for k := range r.tiers {
-		t := &r.tiers[k]
+	for m := r.occupied; m != 0; m &= m - 1 {
+		t := &r.tiers[bits.TrailingZeros8(m)]
 		if t.flows == t.asked || !held && t.flows == t.asked+t.held {
 			continue
 		}
@@ -143,8 +145,8 @@ func (r *Resource) leader(held bool) *flow {
 func (r *Resource) oldest(now int64) *flow {
 	var best *flow
 	most := 1.0
-	for k := range r.tiers {
-		t := &r.tiers[k]
+	for m := r.occupied; m != 0; m &= m - 1 {
+		t := &r.tiers[bits.TrailingZeros8(m)]
 		f := t.turn.first
 		if f == nil || now-f.lastServed <= t.agedAfter {
 			continue
@@ -192,7 +194,7 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 // exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
 // those who have less. Small work is owed more than it is about to use.
 func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
-	if q.atShare(f.tenant) && (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) {
+	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) && q.atShare(f.tenant) {
 		return true
 	}
 	return f.class == noClass && f.atDue()
@@ -263,7 +265,7 @@ func (r *Resource) crowded(now int64) bool { return r.workers >= 0 && r.taken(no
 func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 	f := e.flow
 	r := f.tier.r
-	if usual := r.median; (q.guarded() || q.scarce(r)) && service > usual && usual > 0 {
+	if usual := r.median; service > usual && usual > 0 && (q.guarded() || q.scarce(r)) {
 		more := min(float64(service-usual)/float64(usual), mostSlow)
 		f.tag += perWeight(int64(float64(cost)*more), f.weight)
 	}

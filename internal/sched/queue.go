@@ -39,7 +39,8 @@ type Queue struct {
 	slots    int
 	inFlight int
 	tenants  map[string]*Tenant
-	presentW int64 // weight of the tenants that have something to run, or in flight
+	present  int   // tenants that have something to run, or in flight
+	presentW int64 // their weight
 
 	ready    resourceHeap // by slot tag
 	sleeping resourceHeap // by wake time
@@ -86,8 +87,12 @@ func (q *Queue) Tenants() int { return len(q.tenants) }
 
 // Next picks the task that runs next and reserves all that it needs. After a pick
 // the caller says with [Queue.Update] what is left of the entry before it asks again.
-func (q *Queue) Next(now int64) (Pick, bool) {
-	now = q.at(now)
+func (q *Queue) Next(now int64) (p Pick, ok bool) {
+	ok = q.next(q.at(now), &p)
+	return p, ok
+}
+
+func (q *Queue) next(now int64, out *Pick) bool {
 	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
 		q.setReady(q.sleeping.min().r)
 	}
@@ -99,8 +104,8 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 	}
 	for !q.full() {
 		for q.ready.len() > 0 && !q.lentOut() {
-			if p, ok := q.pick(now, q.ready.min().r); ok {
-				return p, true
+			if q.pick(now, q.ready.min().r, out) {
+				return true
 			}
 		}
 		if !q.reconsider() {
@@ -114,7 +119,7 @@ func (q *Queue) Next(now int64) (Pick, bool) {
 			r.waitForWorker(now, true)
 		}
 	}
-	return Pick{}, false
+	return false
 }
 
 // reconsider wakes the resources that sleep for a task that may not run any more:
@@ -153,9 +158,10 @@ func (q *Queue) full() bool { return q.slots > 0 && q.busy() >= q.slots+reserve(
 // tight reports whether only the reserve is left: it is for tenants below their share.
 func (q *Queue) tight() bool { return q.slots > 0 && q.busy() >= q.slots }
 
-// lentOut reports whether only the reserve is left, and nobody waits who may use it.
+// lentOut reports whether only the reserve is left, and nobody waits who may use it: a tenant
+// that is alone has its share, which is all slots.
 func (q *Queue) lentOut() bool {
-	return q.tight() && q.ready.len() > 0 && q.ready.min().key >= aboveShare
+	return q.tight() && q.ready.len() > 0 && (q.present == 1 || q.ready.min().key >= aboveShare)
 }
 
 // reserve is how many tasks may be in flight beyond a number of slots or workers, if
@@ -211,8 +217,10 @@ func (q *Queue) countTask(e *Entry, by int) {
 func (q *Queue) countPresent(t *Tenant, was bool) {
 	switch is := t.present(); {
 	case is && !was:
+		q.present++
 		q.presentW += t.slotWeight()
 	case was && !is:
+		q.present--
 		q.presentW -= t.slotWeight()
 	}
 }

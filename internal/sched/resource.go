@@ -48,6 +48,7 @@ type Resource struct {
 	tiers [Tiers]tier
 	vRoot int64 // start tag of the tier served last
 
+	occupied   uint8 // bit k: tiers[k] has flows in the tree
 	rate       float64
 	chunk      int64      // items of one task
 	small      int64      // items up to which work is small

@@ -112,6 +112,9 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 // share returns the tasks in flight that t may have while slots are scarce: its part of the slots by
 // what is due to it of the resources that it has work on, so that tiers count here, too.
 func (q *Queue) share(t *Tenant) int64 {
+	if q.present == 1 {
+		return int64(max(q.slots, 1))
+	}
 	w := float64(t.slotWeight())
 	if t.active > 0 {
 		w *= t.claims() / float64(t.active)

@@ -158,6 +158,7 @@ func (t *tier) charge(cost int64) {
 func (t *tier) enter(f *flow) {
 	if t.flows == 0 {
 		t.tag = max(t.tag, t.r.vRoot)
+		t.r.occupied |= 1 << t.index
 	}
 	t.flows++
 	t.weight += f.weight
@@ -175,6 +176,7 @@ func (t *tier) exit(f *flow) {
 	if t.flows == 0 {
 		// The busy period is over: who led in it is of no consequence any more.
 		t.busy++
+		t.r.occupied &^= 1 << t.index
 		t.main.clear()
 		t.second.clear()
 	}
