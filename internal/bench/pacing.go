@@ -48,11 +48,14 @@ func pacing(b *bench) error {
 			b.judge(claim{what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: c.rate}, at("window"))
 			b.judge(claim{what: what + "calls", unit: "calls"}, at("calls"))
 			b.judge(claim{what: what + "longest time between two calls", unit: "s"}, at("gap"))
-			b.judge(claim{what: what + "most workers once running", unit: "workers", atMost: cmp.Or(float64(c.concurrency), 64)}, at("workers"))
+			b.judge(claim{what: what + "most workers once running", unit: "workers", atMost: c.mostWorkers()}, at("workers"))
 		}
 	}
 	return nil
 }
+
+// mostWorkers is how many are asked for at most. A lane starts with 8, before anything is known, and the work is in two partitions.
+func (c pacingCase) mostWorkers() float64 { return max(cmp.Or(float64(c.concurrency), 64), 2*8) }
 
 func (c pacingCase) figure(p weir.Pacing, name string) string { return fmt.Sprint(c, p, name) }
 
