@@ -42,7 +42,7 @@ test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	@echo "== a client that another project's generator makes from the served OpenAPI document"
 	$(GO) test -C tools/apiclient -timeout $(TIMEOUT) ./...
 	@echo "== deliberate bugs, which the simulation has to find"
-	CGO_ENABLED=0 $(GO) test -timeout $(TIMEOUT) -tags planted -run Planted ./internal/sim
+	CGO_ENABLED=0 $(GO) run ./internal/planted/run -timeout $(TIMEOUT)
 
 check: lint examples ## what a change must pass besides make test
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"time"
-
-	"github.com/weirhq/weir/internal/planted"
 )
 
 const (
@@ -83,9 +81,6 @@ func (l *Limiter) setRate(rate float64) {
 		return
 	}
 	l.rate = max(rate, slowest)
-	if planted.Is(planted.QuotaIgnored) {
-		l.rate *= 2
-	}
 	l.perItem = 1e9 / l.rate
 	l.quota, l.window = quota(l.rate, l.base)
 	l.log.coalesce = 0

@@ -8,7 +8,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/fault"
 	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/retry"
 	"github.com/weirhq/weir/internal/sched"
 )
@@ -113,7 +112,7 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 		m.waits.push(wait{due: c.Deadline, bulk: c.ID})
 	}
 	m.enter(b)
-	if m.cfg.Tenant != nil && !planted.Is(planted.TenantUnlimited) {
+	if m.cfg.Tenant != nil {
 		m.limitTenant(now, c.Tenant)
 	}
 	if b.atHome() {

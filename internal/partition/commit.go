@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -84,17 +83,12 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	m.number++
 	m.lastCut = now
-	if planted.Is(planted.AckBeforeCommit) && g.ack > 0 {
-		ack := g.ack
-		g.ack, m.flying = 0, &generation{}
-		return &store.Batch{Number: m.number, Ack: ack}
-	}
 	b := &store.Batch{Number: m.number, Ack: g.ack}
 	b.Set = append(b.Set, seal(timeKey(), binary.BigEndian.AppendUint64(nil, uint64(now))))
 	for _, x := range g.created {
 		id := x.spec.ID
 		b.Set = append(b.Set, SealJSON(specKey(id), x.spec))
-		if !x.state.Final() || planted.Is(planted.EndedStaysActive) { // one that ended in this same commit is never marked
+		if !x.state.Final() { // one that ended in this same commit is never marked
 			b.Set = append(b.Set, store.Row{Key: activeKey(id)})
 		}
 	}
@@ -122,9 +116,6 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
 	}
 	m.flying, m.gen = g, &generation{}
-	if planted.Is(planted.StepBeforeCommit) {
-		m.arriveAll(now, g)
-	}
 	return b
 }
 
@@ -154,9 +145,6 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 func (m *Machine) writeBlock(now int64, b *store.Batch, l *live) {
 	l.state.Retries = l.state.Retries[:0]
 	for _, r := range l.retries {
-		if planted.Is(planted.RetryLost) {
-			break
-		}
 		l.state.Retries = append(l.state.Retries, r.row())
 	}
 	id := l.bulk.spec.ID
@@ -198,11 +186,6 @@ func (m *Machine) Committed(now int64) {
 	for _, b := range m.shared {
 		if b.atHome() {
 			m.takeOwn(now, b)
-		}
-	}
-	if planted.Is(planted.CompletionApart) {
-		for _, b := range g.touched {
-			m.settle(now, b)
 		}
 	}
 }
@@ -252,19 +235,12 @@ func AfterCommit(err error) Verdict {
 		return Dropped
 	case errors.As(err, &order):
 		return afterOrder(order)
-	case errors.Is(err, store.ErrUnknown):
-		if planted.Is(planted.UnknownIsSuccess) {
-			return Written
-		}
 	}
 	return Again
 }
 
 func afterOrder(e *store.NumberError) Verdict {
-	switch {
-	case planted.Is(planted.UnknownIsFailure):
-		return Again
-	case e.Want == e.Got+1:
+	if e.Want == e.Got+1 {
 		return Written // by an earlier try, whose answer did not come or came before it
 	}
 	return Dropped // the state is not the one that this owner knows

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -106,7 +105,7 @@ func (m *Machine) launch(now int64, t *Task) {
 	t.l.steps[s.no].flying += n
 	m.inFlight++
 	m.offer(now, s)
-	if s.no > 0 && !planted.Is(planted.RoomUnnoticed) {
+	if s.no > 0 {
 		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
 	}
 }

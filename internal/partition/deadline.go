@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -82,7 +81,7 @@ func (m *Machine) words(b *bulk) []string {
 
 // tellLate tells once that the deadline will not be met.
 func (m *Machine) tellLate(now int64, b *bulk) {
-	if (!b.status.Late || planted.Is(planted.LateTwice)) && !b.away() && m.tell(b, Event{ID: b.spec.ID, State: b.state, Late: true, At: now}) {
+	if !b.status.Late && !b.away() && m.tell(b, Event{ID: b.spec.ID, State: b.state, Late: true, At: now}) {
 		b.status.Late = true
 		m.touch(b)
 	}

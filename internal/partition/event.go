@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -49,7 +48,7 @@ func (m *Machine) tell(b *bulk, e Event) bool {
 	if !b.spec.Notify || b.away() {
 		return true
 	}
-	if b.tells == m.gen && !planted.Is(planted.TwoEvents) {
+	if b.tells == m.gen {
 		if e.Late {
 			return false
 		}
@@ -68,18 +67,12 @@ func (m *Machine) writeEvents(b *store.Batch, g *generation) {
 		e := &g.events[i]
 		e.Number = b.Number
 		b.Set = append(b.Set, SealJSON(eventKey(e.ID, e.Number), e))
-		if planted.Is(planted.EventBeforeCommit) {
-			m.events = append(m.events, *e)
-		}
 	}
 	b.Delete = append(b.Delete, g.noted...)
 }
 
 // noted removes an event that was taken.
 func (m *Machine) noted(n *Noted) {
-	if planted.Is(planted.NotedForgotten) {
-		return
-	}
 	m.gen.noted = append(m.gen.noted, eventKey(n.ID, n.Number))
 }
 
@@ -90,9 +83,7 @@ func (m *Machine) loadEvents(rows Rows) error {
 		if err := UnsealJSON(key, row, &e); err != nil {
 			return fmt.Errorf("event: %w", err)
 		}
-		if !planted.Is(planted.EventLost) {
-			m.events = append(m.events, e)
-		}
+		m.events = append(m.events, e)
 		return nil
 	})
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // A step with a filter looks at its items before they are cut into calls: those that
@@ -165,7 +164,7 @@ func (m *Machine) sort(t *Task, r *Result) {
 	var ended []uint16
 	for i, item := range t.Items {
 		var o weir.Outcome
-		if r.Failure == nil && !planted.Is(planted.FilterIgnored) {
+		if r.Failure == nil {
 			o = r.Outcomes[i]
 			o.Uncalled = true
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/fault"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -54,7 +53,7 @@ func ReadGroups(rows Rows, id weir.BulkID) (list []fault.Group, err error) {
 // loadGroups has a loaded bulk action go on counting.
 func (b *bulk) loadGroups(rows Rows) error {
 	list, err := ReadGroups(rows, b.spec.ID)
-	if len(list) > 0 && !planted.Is(planted.GroupsForgotten) {
+	if len(list) > 0 {
 		b.groups = fault.Restore(list)
 	}
 	return err

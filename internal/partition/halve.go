@@ -3,8 +3,6 @@ package partition
 import (
 	"slices"
 	"time"
-
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // hasten is by how much a halving is sooner where the resource is known to be well.
@@ -22,9 +20,6 @@ func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration)
 	first, second := next, next
 	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
 	halves := []*retryTask{&first, &second}
-	if planted.Is(planted.HalfLost) {
-		halves = halves[:1]
-	}
 	for _, h := range halves {
 		if healthy {
 			m.schedule(now, h, next.soon)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // repeatEvery is how often a message is made again whose effect does not show.
@@ -82,7 +81,7 @@ func (h *home) grant(c *Created, to int) uint32 {
 // takeover could give them to somebody else.
 func (m *Machine) topUp(b *bulk) {
 	s, h := b.shard, b.shard.home
-	for again := !b.stopping() && (!b.held() || planted.Is(planted.HeldGivenOut)); again; {
+	for again := !b.stopping() && !b.held(); again; {
 		again = false
 		for to := range h.lists {
 			if uint32(len(h.owners)) == b.spec.ranges() || len(h.lists[to])-max(1, b.begunBy(to)) >= 1 {
@@ -120,13 +119,11 @@ func (m *Machine) tally(now int64, t *Tally) {
 		return
 	}
 	h := b.shard.home
-	if t.Number <= h.tallies[t.Shard].Number && !planted.Is(planted.OldTallyCounts) {
+	if t.Number <= h.tallies[t.Shard].Number {
 		return
 	}
 	old := h.tallies[t.Shard]
-	if !planted.Is(planted.TallyAddedUp) {
-		b.count(&old, -1)
-	}
+	b.count(&old, -1)
 	b.count(t, 1)
 	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
 	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {
@@ -215,7 +212,7 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	if t.Have == 0 {
 		o.Spec = b.spec
 	}
-	if b.spec.Rules > 0 && !planted.Is(planted.RulesNotTold) {
+	if b.spec.Rules > 0 {
 		o.Rules = b.spec.rules()
 	}
 	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/capacity"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 	"github.com/weirhq/weir/store"
 )
@@ -65,7 +64,7 @@ func (a *laneAnswers) note(o *weir.Outcome) {
 func (m *Machine) scale(now int64, s *Scale) {
 	have := m.lanes.told[s.Lane]
 	stale := have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At)
-	if stale && !planted.Is(planted.StaleLeaderObeyed) {
+	if stale {
 		return
 	}
 	m.lanes.told[s.Lane] = s
@@ -88,9 +87,6 @@ func (m *Machine) workers(lane string) int {
 }
 
 func (m *Machine) writeLanes(b *store.Batch, g *generation) {
-	if planted.Is(planted.WorkersForgotten) {
-		return
-	}
 	for _, lane := range g.scaled {
 		b.Set = append(b.Set, SealJSON(laneKey(lane), m.lanes.told[lane]))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -79,9 +78,6 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 	b.status, b.state = *status, status.State
 	b.status.Lately.GoOn(now)
 	b.regainCalls()
-	if planted.Is(planted.CanaryForgotten) && status.InCanary() {
-		b.status.Phase = mainPhase
-	}
 	m.offerAll(now, b) // a canary has fewer items to offer than it seemed
 	if s != nil {
 		b.regain()
@@ -116,16 +112,10 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 func (m *Machine) restate(now int64, b *bulk) {
 	switch b.state {
 	case weir.BulkSealed, weir.BulkScheduled, weir.BulkAwaiting:
-		if !planted.Is(planted.HoldForgotten) {
-			m.queue.PauseGroup(now, b.group)
-		}
-		if !planted.Is(planted.StartForgotten) {
-			m.startDue(b)
-		}
+		m.queue.PauseGroup(now, b.group)
+		m.startDue(b)
 	case weir.BulkPaused, weir.BulkStopped:
-		if !planted.Is(planted.StartWhilePaused) {
-			m.queue.PauseGroup(now, b.group)
-		}
+		m.queue.PauseGroup(now, b.group)
 	case weir.BulkCancelling:
 		m.withdraw(now, b)
 		m.settle(now, b)
@@ -204,9 +194,6 @@ func (m *Machine) loadRetries(now int64, l *live) {
 		items := row.Items
 		r := &retryTask{
 			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0, blamed: row.Blamed, due: row.Due,
-		}
-		if planted.Is(planted.DeathCostsAttempt) {
-			r.attempt++
 		}
 		r.items = items.Take(nil, block.Size)
 		r.crashes = int(row.Crashes)

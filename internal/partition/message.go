@@ -6,7 +6,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -209,9 +208,7 @@ func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
 		return
 	}
 	b.move(to, reason)
-	if !planted.Is(planted.StartWhilePaused) {
-		m.queue.PauseGroup(now, b.group)
-	}
+	m.queue.PauseGroup(now, b.group)
 	m.offerAll(now, b) // it keeps nobody from their turn now
 	m.touch(b)
 }
@@ -243,8 +240,6 @@ func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	b.status.CancelCause = cause
 	b.move(weir.BulkCancelling, reason)
 	m.withdraw(now, b)
-	if !planted.Is(planted.CancelLost) {
-		m.touch(b)
-	}
+	m.touch(b)
 	m.settle(now, b)
 }

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // pace is a rate that a bulk action has of its own at a step. A shard has its part of it.
@@ -96,7 +95,7 @@ func (m *Machine) look(now int64, s *step) {
 
 // spend counts the items of a task against the step's own rate.
 func (s *step) spend(now int64, items int) {
-	if s.pace.own != nil && !planted.Is(planted.OwnRateIgnored) {
+	if s.pace.own != nil {
 		s.pace.own.Take(now, items)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -87,13 +86,6 @@ func ReadBlocks(rows Rows, c *Created, yield func(no uint32, s *block.State) err
 
 // ReadResults calls yield with everything the actions answered for items of a block.
 func ReadResults(rows Rows, codec *block.Codec, id weir.BulkID, no uint32, yield func(block.Result) error) error {
-	if planted.Is(planted.OutputOfAnother) {
-		right := yield
-		yield = func(r block.Result) error {
-			r.Item ^= 1
-			return right(r)
-		}
-	}
 	return rows.Scan(resultsPrefix(id, no), func(_, row []byte) error { return codec.EachResult(row, yield) })
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/retry"
 )
 
@@ -100,9 +99,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	if !r.Lost {
 		m.recycle(t)
 	}
-	if !planted.Is(planted.CompletionApart) {
-		m.settle(now, b)
-	}
+	m.settle(now, b)
 }
 
 // itemsEnded applies an answer per item.
@@ -129,9 +126,6 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 	}
 	for _, r := range again {
 		delay := r.after
-		if planted.Is(planted.RetryAfterIgnored) {
-			delay = 0
-		}
 		if !r.refused {
 			delay = max(delay, m.delay(t.at, t.Attempt))
 		}
@@ -149,10 +143,6 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	b.status.Steps[s.no].Pending--
 	if o.Uncalled {
 		b.status.Steps[s.no].Skipped++
-	}
-	if planted.Is(planted.CountedTwice) && t.Attempt > 1 {
-		b.status.Steps[s.no].Done++
-		b.status.Done++
 	}
 	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt is what is assumed
 		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t, o.Uncalled), Output: o.Output})
@@ -233,9 +223,6 @@ func exhausted(o *weir.Outcome) string {
 // delay is the backoff after an attempt, with its jitter.
 func (m *Machine) delay(s *step, attempt int) time.Duration {
 	u := m.random.Float64()
-	if planted.Is(planted.RetryWithoutJitter) {
-		return 0
-	}
 	return retry.Delay(s.def.Retry, attempt, u)
 }
 
@@ -259,9 +246,6 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 // that takes, no item fails because of it.
 func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	s := t.at
-	if planted.Is(planted.TimeoutForgotten) && f.Code == "timeout" {
-		return
-	}
 	if f.Refused || f.Misconfigured {
 		m.taskRefused(now, t, f)
 		return

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // An item can end its process: by os.Exit, by a fault that Go cannot recover
@@ -72,7 +71,7 @@ func (b *bulk) endangerOpened(l *live) {
 
 // endangerLoaded puts what a loaded block has ready, or due, at risk.
 func (m *Machine) endangerLoaded(l *live) {
-	if !m.tenure.risky || planted.Is(planted.RiskForgotten) {
+	if !m.tenure.risky {
 		return
 	}
 	for i := range l.steps {

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/internal/sched"
 )
 
@@ -76,8 +75,6 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 		}
 	}
 	m.offerAll(now, b)
-	if !planted.Is(planted.RulesNotStored) {
-		m.writeSpec(b)
-	}
+	m.writeSpec(b)
 	m.touch(b)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -91,9 +90,6 @@ func loadHome(rows Rows, c *Created) (*shard, error) {
 	owners, err := readOwners(rows, c)
 	if err != nil {
 		return nil, err
-	}
-	if planted.Is(planted.RangeGivenTwice) && len(owners) > 1 {
-		owners = owners[:len(owners)-1]
 	}
 	for _, to := range owners {
 		s.rest -= c.itemsOf(h.grant(c, int(to)))

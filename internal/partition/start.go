@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // Canary is the part of a bulk action that runs first. Its last item is the last one of a block.
@@ -118,10 +117,6 @@ func (m *Machine) goAhead(now int64, b *bulk) {
 
 // approve runs the rest after the canary.
 func (m *Machine) approve(now int64, b *bulk) {
-	if planted.Is(planted.ApprovedTwice) && b.state == weir.BulkRunning && b.status.Phase == mainPhase {
-		b.cursor, _ = b.spec.Locate(b.spec.Canary.Items)
-		b.opened = b.spec.Canary.Items
-	}
 	if b.state != weir.BulkAwaiting {
 		return
 	}
@@ -133,9 +128,7 @@ func (m *Machine) approve(now int64, b *bulk) {
 // confirmed: until then a takeover could undo it, and judge the canary otherwise.
 func (m *Machine) runRest(now int64, b *bulk) {
 	b.status.Phase = mainPhase
-	if !planted.Is(planted.RestBeforeCommit) {
-		b.opens = m.gen
-	}
+	b.opens = m.gen
 	m.goAhead(now, b)
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -56,7 +55,6 @@ func (m *Machine) loadTenure(now int64, rows Rows) error {
 		return err
 	}
 	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own has not died
-	m.tenure.crashed = m.tenure.crashed || planted.Is(planted.BlameWithoutDeath)
 	m.tenure.risky = m.cfg.Node != "" && (!t.Ended || t.AtRisk)
 	m.tenure.unseen = make(map[weir.BulkID]bool, len(t.Unseen))
 	for _, id := range t.Unseen {

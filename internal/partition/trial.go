@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // CodeCrashedNode is the code of an item that fails because it ends its process.
@@ -66,7 +65,7 @@ const (
 
 // alone reports whether nothing but the suspect may start.
 func (t *trial) alone() bool {
-	return t.task != nil && t.task.crashes >= suspectAlone && t.stage > trialAsking && !planted.Is(planted.TrialInCompany)
+	return t.task != nil && t.task.crashes >= suspectAlone && t.stage > trialAsking
 }
 
 // examine says what a task that was loaded is suspected of. If a process died
@@ -86,7 +85,7 @@ func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
 		r.crashes = suspectAlone
 	case was < suspectAgain:
 		r.crashes = suspectAgain
-	case !planted.Is(planted.CrashForgiven):
+	default:
 		r.crashes = guilty
 		m.condemned = append(m.condemned, r)
 		return nil
@@ -188,7 +187,7 @@ func (m *Machine) askTrial(now int64) {
 func (m *Machine) awaitQuiet(now int64) {
 	t := &m.trial
 	switch {
-	case planted.Is(planted.TrialInCompany), m.inFlight == 0 && (m.cfg.Trials == nil || m.cfg.Trials.Quiet()):
+	case m.inFlight == 0 && (m.cfg.Trials == nil || m.cfg.Trials.Quiet()):
 		t.stage, t.until = trialOpen, now+limitsFor
 	case now >= t.until:
 		if t.task.unquiet++; t.task.unquiet%3 == 0 {

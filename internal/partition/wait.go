@@ -7,7 +7,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/block"
 	"github.com/weirhq/weir/internal/heap"
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // retryTask is items of one task that are tried again together.
@@ -115,7 +114,7 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	if b.state.Final() {
 		return
 	}
-	if g := r.made; g != nil && (g == m.gen || g == m.flying) && !planted.Is(planted.RetryBeforeCommit) {
+	if g := r.made; g != nil && (g == m.gen || g == m.flying) {
 		g.retries = append(g.retries, r)
 		return
 	}

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/weirhq/weir/internal/planted"
 )
 
 // Side is a resource as one party uses it.
@@ -45,9 +43,6 @@ func (q *Queue) SetWorkers(now int64, r *Resource, n int) { q.own.SetWorkers(now
 // SetWorkers adds so many workers to those that other parties brought to r; one that
 // brings an unbounded number lifts the bound.
 func (p *Party) SetWorkers(now int64, r *Resource, n int) {
-	if planted.Is(planted.WorkersExceeded) && n >= 0 {
-		n++
-	}
 	p.side(r).workers = n
 	p.q.countWorkers(p.q.at(now), r)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/weirhq/weir/internal/planted"
 	"github.com/weirhq/weir/store"
 )
 
@@ -19,9 +18,6 @@ type lease struct {
 
 // valid reports whether tok is the newest granted and has not been given back.
 func (l *lease) valid(tok store.Token) bool {
-	if planted.Is(planted.OldEpochAccepted) {
-		return tok.Epoch <= l.token.Epoch
-	}
 	return tok.Nonce != 0 && tok == l.token
 }
 
