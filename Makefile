@@ -17,12 +17,12 @@ CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # the others, too (make race RACE=./...), takes four times as long. They run with -short, which makes a test
 # smaller and never skips one. LONG names tests of theirs that play minutes of fake time, kill processes or go
 # through every operation of a file system one by one: what they use others race. The first mostly waits.
-RACE    ?= ./store/redisstore ./engine ./store/... ./internal/execute
+RACE    ?= ./store/redisstore ./engine ./store/... ./internal/edge/execute
 LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent|ManifestIsNeverSilent|ReduceAndRetryOfAShared|HugeBulkActionIsShared|CountsOfErrorGroups|NumberOfPartitionsChanges|TiersHoldOverNodes|FailureRuleCountsAllShards|OneKeyIsOneBulkActionWhile|LanesCountAShared
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
-WAITING := ./store/redisstore ./internal/fleet ./internal/alerttest
+WAITING := ./store/redisstore ./internal/testkit/fleet ./internal/testkit/alerttest
 # Packages whose benchmarks carry a published figure; those that are there.
-BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/partition internal/capacity internal/sched internal/limit internal/block internal/source store/pebblestore store/redisstore))
+BENCH   ?= $(patsubst %,./%/,$(wildcard engine internal/core/partition internal/core/capacity internal/core/sched internal/core/limit internal/core/block internal/edge/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
 .PHONY: help deps test race check fmt lint examples bench sim plots fuzz cross vuln tools
@@ -42,7 +42,7 @@ test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	@echo "== a client that another project's generator makes from the served OpenAPI document"
 	$(GO) test -C tools/apiclient -timeout $(TIMEOUT) ./...
 	@echo "== deliberate bugs, which the simulation has to find"
-	CGO_ENABLED=0 $(GO) run ./internal/planted/run -timeout $(TIMEOUT)
+	CGO_ENABLED=0 $(GO) run ./internal/lab/planted/run -timeout $(TIMEOUT)
 
 check: lint examples ## what a change must pass besides make test
 
@@ -69,11 +69,11 @@ examples: ## build every example and run those in the documentation
 bench: deps ## the benchmarks behind the published figures
 	@echo "== benchmarks"
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(BENCH)
-	@if [ -d internal/bench ]; then $(GO) run ./internal/bench; fi
+	@if [ -d internal/lab/bench ]; then $(GO) run ./internal/lab/bench; fi
 
 sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"
-	$(GO) test ./internal/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
+	$(GO) test ./internal/lab/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
 
 plots: ## draw docs/plots anew from the core; a module of its own, tools/plots
 	$(GO) run -C tools/plots .

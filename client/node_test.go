@@ -17,9 +17,9 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/node"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
 

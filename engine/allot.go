@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/store"
 )
 

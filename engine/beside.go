@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
+	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/store"
 )
 

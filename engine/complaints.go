@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/fault"
+	"github.com/weirhq/weir/internal/core/fault"
 )
 
 const (

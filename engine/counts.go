@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weirhq/weir/internal/flow"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/core/flow"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/sched"
 	"github.com/weirhq/weir/store"
 )
 

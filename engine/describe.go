@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // describe makes steps of the text of a chain that is not registered, by the

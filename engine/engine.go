@@ -20,10 +20,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/capacity"
-	"github.com/weirhq/weir/internal/execute"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )

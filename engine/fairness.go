@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/flow"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/core/flow"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/sched"
 )
 
 // Share is what a tenant should get of a resource, and what it gets.

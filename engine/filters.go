@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weirhq/weir/internal/filter"
+	"github.com/weirhq/weir/internal/core/filter"
 	"github.com/weirhq/weir/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/capacity"
-	"github.com/weirhq/weir/internal/flow"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/flow"
 )
 
 // knowResources has flow control watch over all registered resources, also those

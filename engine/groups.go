@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/fault"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/fault"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // ErrorGroups tells why items failed, the largest group first. Counts of a bulk

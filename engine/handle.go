@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/execute"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // Handle registers an action: bulk actions of this one step can be submitted and run.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/filter"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/filter"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/source"
 	"golang.org/x/sync/errgroup"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/recorder"
+	"github.com/weirhq/weir/internal/testkit/recorder"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/recorder"
-	"github.com/weirhq/weir/internal/testenv/life"
+	"github.com/weirhq/weir/internal/testkit/recorder"
+	"github.com/weirhq/weir/internal/testkit/testenv/life"
 )
 
 // A kill -9 at any moment of a two-step run costs nothing but a bounded number

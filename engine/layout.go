@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/route"
+	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/store"
 )
 

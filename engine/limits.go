@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // loading orders the partitions that this node loads at the same time: as many as

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/filter"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/filter"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )

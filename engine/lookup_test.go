@@ -13,7 +13,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/flow"
+	"github.com/weirhq/weir/internal/core/flow"
 )
 
 // collector tells Prometheus what this node knows: what it observed of its lanes

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weirhq/weir/internal/route"
+	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/store"
 )
 

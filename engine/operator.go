@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/coord"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/coord"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/coord"
+	"github.com/weirhq/weir/internal/core/coord"
 )
 
 // Options configures [Open]. The zero value is ready for production.

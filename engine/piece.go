@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // PutPiece keeps bytes under an id that [Engine.NewID] made and a number, durably,

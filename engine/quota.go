@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/capacity"
-	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
 

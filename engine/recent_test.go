@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 func TestTheOldestSubmitsGiveWay(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/edge/report"
 	"golang.org/x/sync/errgroup"
 )
 

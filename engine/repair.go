@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
 

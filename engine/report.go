@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/store"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/testenv/life"
+	"github.com/weirhq/weir/internal/testkit/testenv/life"
 	"github.com/weirhq/weir/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/route"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/store"
 	"github.com/zeebo/xxh3"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // A huge bulk action has no shard in a stopped partition, and as many as there would be otherwise if enough run.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weirhq/weir/internal/block"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/capacity"
+	"github.com/weirhq/weir/internal/core/capacity"
 )
 
 // share is the capacity of this node behind a lock, since the partitions' loops and

@@ -11,8 +11,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/storetest"
 )

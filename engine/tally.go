@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/sched"
 )
 
 // tally is what the loop of a partition counts for the metrics of its node. It

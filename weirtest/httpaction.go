@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // CheckHTTPAction calls an HTTP batch endpoint as weir would, with trial

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/demo"
-	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/cli/demo"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // failures is a test that may fail.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/demo"
-	"github.com/weirhq/weir/internal/execute"
-	"github.com/weirhq/weir/internal/limit"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/cli/demo"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // catalogue knows the actions: compiled in, of the demo, and of weir.yaml.

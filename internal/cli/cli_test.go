@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/weirhq/weir/internal/demo"
+	"github.com/weirhq/weir/internal/cli/demo"
 	"go.uber.org/goleak"
 )
 

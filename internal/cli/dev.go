@@ -15,13 +15,13 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/demo"
-	"github.com/weirhq/weir/internal/egress"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/cli/demo"
+	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 )
 

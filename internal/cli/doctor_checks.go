@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"

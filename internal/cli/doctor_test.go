@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/pebblestore"
 )

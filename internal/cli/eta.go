@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	foresee "github.com/weirhq/weir/internal/forecast"
+	foresee "github.com/weirhq/weir/internal/lab/forecast"
 	"github.com/weirhq/weir/internal/service"
 )
 

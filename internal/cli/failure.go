@@ -15,9 +15,9 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/near"
-	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/edge/source"
 )
 
 // failure is how a command ended when not all is well: the exit code, what

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // running is one bulk action under way, with what is known about it.

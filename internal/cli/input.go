@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/report"
-	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/edge/source"
 )
 
 // shownFaults is how many bad rows an error lists; the rest is counted.

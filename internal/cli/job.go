@@ -14,8 +14,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // job is what a later process must know of a run to go on with it. It is

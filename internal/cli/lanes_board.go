@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/scale"
+	"github.com/weirhq/weir/internal/core/scale"
 )
 
 // board is all lanes at one moment, as people and programs get to see them.

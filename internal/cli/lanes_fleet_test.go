@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"
@@ -171,7 +171,7 @@ func runPage(t *testing.T, address string) {
 }
 
 func TestThePageOnScalingTellsEveryReason(t *testing.T) {
-	code, err := os.ReadFile("../scale/decision.go")
+	code, err := os.ReadFile("../core/scale/decision.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
 )
 
 // parseLane reads the name of a lane.

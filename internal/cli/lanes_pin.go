@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 // byHand are the flags of what a person sets for a time, and has to give a reason for.

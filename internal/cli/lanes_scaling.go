@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/coord"
-	"github.com/weirhq/weir/internal/near"
-	"github.com/weirhq/weir/internal/scale"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/core/coord"
+	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/core/scale"
 )
 
 func scalingCommand() command {

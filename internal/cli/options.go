@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // runOptions are the flags of weir run.

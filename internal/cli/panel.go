@@ -10,8 +10,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/fault"
-	"github.com/weirhq/weir/internal/partition"
+	"github.com/weirhq/weir/internal/core/fault"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // track is one bulk action that is being watched.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/partition"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/service"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 func keyView() view[api.Key] {

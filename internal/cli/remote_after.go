@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 func forecastCommand() command {

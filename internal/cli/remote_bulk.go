@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // bulkView shows bulk actions.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), hands them to a server, and seals

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/testenv"
-	"github.com/weirhq/weir/internal/testenv/faultproxy"
+	"github.com/weirhq/weir/internal/testkit/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv/faultproxy"
 )
 
 // rebindingPage asks to have its own name lead to the server, and then makes itself a key.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
 // eventsPage follows a bulk action as pages do, and tells when its EventSource has given up.

@@ -7,7 +7,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 // fact is something about the server that whoever starts it wants to know.

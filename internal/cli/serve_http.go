@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/server"
 )
 

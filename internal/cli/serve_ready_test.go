@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
 // TestReadyzChecksWhatASubmitNeeds runs a server on a Redis that stops taking writes, and that is emptied.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
 // TestServerScripts runs the scripts of what a server is started with. They have

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/pflag"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 // serverSettings are the flags for the settings of a server.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"

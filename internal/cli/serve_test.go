@@ -18,7 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 )

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 // certificate is what the server shows its clients. Its files are looked at when

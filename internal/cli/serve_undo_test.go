@@ -12,7 +12,7 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/config"
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
 // TestAnActionOfTheFileCanBeUndone: undo_url works from weir.yaml as it does over the API.

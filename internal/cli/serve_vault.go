@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 )
 

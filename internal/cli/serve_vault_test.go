@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // TestAMissingVaultKeyIsNotReplaced seals the secret of an action, and takes the key away.

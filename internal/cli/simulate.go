@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/model"
-	"github.com/weirhq/weir/internal/scale"
+	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 func simulateCommand() command {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 // both plays a system as it is and as it would be, and prints them side by side.

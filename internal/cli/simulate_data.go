@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 // labelled is a result and what it is called in a comparison.

@@ -16,9 +16,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/model"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 // loadWorld finds a built-in scenario, or reads a file.

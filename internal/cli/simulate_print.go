@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 // sparkWide is how many characters a spark line has.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 func TestSparkShowsTheHighestOfWhatSharesACharacter(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
 )
 
 // decodeSpec reads something in the API's shape, as YAML or JSON. What the API has no field for is refused.

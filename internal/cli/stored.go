@@ -14,8 +14,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/config"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // newKeysHelp explains the flag --new-keys.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/callback"
+	"github.com/weirhq/weir/internal/service/callback"
 )
 
 // File is what the configuration file says of things that can be changed at run time, too.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/callback"
 	"github.com/weirhq/weir/internal/node"
-	"github.com/weirhq/weir/internal/nodetest"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/callback"
+	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 	"github.com/weirhq/weir/store/memstore"
 )
 

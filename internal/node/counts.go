@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	"github.com/weirhq/weir/internal/callback"
-	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/service/callback"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // counts is what a node counts of schedules and callbacks.

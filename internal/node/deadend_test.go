@@ -17,7 +17,7 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // deadEnds are endpoints that do no work, each in its own way.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // ledger is what was done to each item, and taken back, in order.

@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/node"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // limited is an action with a resource of so many items a second.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // TestARequestThatIsDoneAgainGetsWhatItsFirstTryMade: whatever has become of the template meanwhile, and however far the try got.

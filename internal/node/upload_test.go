@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // tus makes a request of the upload protocol.

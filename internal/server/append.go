@@ -15,9 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service"
-	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) appendRoutes() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // appendWith sends items to a bulk action with an Idempotency-Key.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // fourLines are items of which b does not fit the schema {n: integer}; d does only if its step gives it an n.

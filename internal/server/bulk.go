@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 const bulkPath = "/v1/bulk-actions"

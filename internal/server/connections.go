@@ -6,7 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) connectionRoutes() {

@@ -18,8 +18,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // contract is a client that holds every request and answer against the served document.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/nodetest"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 	"github.com/weirhq/weir/store/memstore"
 )
 

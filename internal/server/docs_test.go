@@ -11,9 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/docstest"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/docstest"
 	"github.com/weirhq/weir/store/memstore"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // sendAll sends a whole request before it reads the answer, as many clients do.

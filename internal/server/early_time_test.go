@@ -6,7 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 func TestATimeBefore1970IsRefusedAndNeverCountsAsNotGiven(t *testing.T) {

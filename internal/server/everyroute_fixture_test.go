@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 // twoTenants is a world with two tenants that have one of everything.

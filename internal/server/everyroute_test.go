@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 // shared are collections whose things belong to no tenant: whoever may ask gets the

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
 )
 
 // knownFields lists the fields that there are where an unknown one was found: at

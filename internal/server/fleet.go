@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 const lanePath = "/v1/lanes"

@@ -10,8 +10,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service"
-	"github.com/weirhq/weir/internal/source"
 )
 
 // FuzzCheckJSON wants that what is let through is what a strict decoder takes, and the other way round.

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 // visit is one request on its way through the server.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/nodetest"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // status sends a request for a host to an address, and returns the status of the answer.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // maxReply is the most bytes of an answer that is kept.

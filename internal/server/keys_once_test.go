@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
 )

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/weirhq/weir/internal/jsonsize"
+	"github.com/weirhq/weir/internal/core/jsonsize"
 	"golang.org/x/sync/semaphore"
 )
 

@@ -19,10 +19,10 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service"
-	"github.com/weirhq/weir/internal/source"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/store"
 )
 

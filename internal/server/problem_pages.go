@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
 )
 
 //go:embed problem.html

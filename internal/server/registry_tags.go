@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/records"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // Conditions are the headers of a change that depends on what is there; exported for huma.

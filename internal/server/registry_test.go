@@ -13,8 +13,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // downstream is an endpoint that answers by what a test says at the time.

@@ -13,9 +13,9 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/nodetest"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 	"github.com/weirhq/weir/store/memstore"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/nodetest"
 	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 func TestResultsAreDownloadedAndGoOnAfterACut(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 // route is what is known of a route besides its endpoint.

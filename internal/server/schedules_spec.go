@@ -10,8 +10,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/schedule"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // nextShown is how many times to come are shown with a schedule.

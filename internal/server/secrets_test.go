@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/callback"
 	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/service/callback"
 )
 
 // planted are secrets by where they were put, and where they may be seen.

@@ -12,11 +12,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/callback"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/schedule"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/callback"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // Options configures [New]. Service, Keys and Audit have to be set.

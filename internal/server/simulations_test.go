@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/nodetest"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // twoTenantsWorld is two tenants with the same work, one of which weighs three times as much.

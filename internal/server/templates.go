@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) templateRoutes() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/tus/tusd/v2/pkg/handler"
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 	xslog "golang.org/x/exp/slog" // tusd still takes this one
 )
 

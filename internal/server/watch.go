@@ -14,8 +14,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) watchRoutes() {

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/weirhq/weir/internal/access"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 // watched is a response that remembers its status.

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/access"
-	"github.com/weirhq/weir/internal/callback"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/callback"
 )
 
 const deliveryPath = "/v1/deliveries"

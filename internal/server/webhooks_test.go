@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/callback"
-	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/service/callback"
 )
 
 // inbox is an endpoint that keeps what it gets.

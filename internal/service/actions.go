@@ -16,11 +16,11 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/egress"
-	"github.com/weirhq/weir/internal/execute"
-	"github.com/weirhq/weir/internal/mapping"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/edge/mapping"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // actions is the registry: what the program brings, what the configuration file

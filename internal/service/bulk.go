@@ -13,7 +13,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/core/limit"
 )
 
 // Get finds a bulk action, whether it is a draft or was submitted.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // RulesVersion is the version of what [Service.Change] can change of a bulk

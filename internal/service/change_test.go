@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 func priority(n int) *api.Change { return &api.Change{Priority: &n} }

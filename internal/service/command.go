@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // Start starts what is sealed, or reads the source of what has one.

@@ -12,9 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/feed"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // storedConnection is a connection as its record has it: secrets are sealed.

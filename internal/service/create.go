@@ -13,8 +13,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // Made is how a bulk action comes about besides its request.

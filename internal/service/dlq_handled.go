@@ -12,10 +12,10 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/fault"
-	"github.com/weirhq/weir/internal/mapping"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/core/fault"
+	"github.com/weirhq/weir/internal/edge/mapping"
+	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // handled is which items of a bulk action were retried or discarded. An

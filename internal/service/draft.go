@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // draft is a bulk action that has not been submitted to the engine. Its items

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/edge/report"
 )
 
 // family returns a bulk action, its retries and theirs, the oldest first.

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // watched tells of the first look for a draft.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/forecast"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/schedule"
+	"github.com/weirhq/weir/internal/lab/forecast"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 // Forecast tells how a bulk action would go if it started, by the real scheduler

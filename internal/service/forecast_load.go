@@ -8,7 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
 // mostOthers is how many bulk actions that run a forecast reckons with, and how many that are scheduled, the newest first.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/forecast"
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/mapping"
+	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
 // mostLooked is how many items are looked at for what the conditions of a bulk action do.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
 // work is the bulk action as a forecast sees it before it has begun. Resources that nobody has used yet are added to the load, with their limits.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/feed"
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 // HowToAppend is how the items of a body are read for a draft.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/feed"
+	"github.com/weirhq/weir/internal/edge/feed"
 )
 
 // Sources are read in entries of at most so many items, or so much time: what a

@@ -8,8 +8,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/mapping"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 // plan is the text of a chain as it is stored with a bulk action: which actions,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 func TestBulkActionsWithTheSameExpressionsShareWhatWasCompiled(t *testing.T) {

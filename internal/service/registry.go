@@ -8,8 +8,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // Hidden stands for a secret in answers. Sent back in a change, it keeps the secret that is there.

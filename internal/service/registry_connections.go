@@ -13,8 +13,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/feed"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // Connections lists the connections that there are, by name, secrets hidden.

@@ -15,7 +15,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/near"
+	"github.com/weirhq/weir/internal/core/near"
 )
 
 // versionOf is the version of a setting that has no record of its own; empty for one that is not set.

@@ -12,8 +12,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/records"
-	"github.com/weirhq/weir/internal/report"
+	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // The kinds of what is made of a bulk action.

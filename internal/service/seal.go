@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/vault"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // Seal ends the adding of items and submits the bulk action. What was expected

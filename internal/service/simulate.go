@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/forecast"
+	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
 // otherTenants stands in a curve for the tenants that are not named.

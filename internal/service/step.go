@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 // handler runs a step of a course: it leaves out the items that the step's

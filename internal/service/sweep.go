@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/records"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // sweepEvery is how often records are looked for whose bulk action is gone.

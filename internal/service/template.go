@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/execute"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // CheckNew says everything that is wrong with a bulk action that is created for a

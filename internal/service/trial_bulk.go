@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 // trialItem is an item on its way through a trial.

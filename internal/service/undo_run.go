@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/mapping"
+	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
 // describeUndo makes the steps of a chain that takes another's work back.

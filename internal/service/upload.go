@@ -10,9 +10,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/feed"
-	"github.com/weirhq/weir/internal/source"
-	"github.com/weirhq/weir/internal/upload"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/internal/edge/upload"
 )
 
 // Uploads are the resumable uploads; see [upload.New] for who.

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/core/sched"
 )
 
 // lanes is what holds resources up now, by resource: the words of waiting_on, and

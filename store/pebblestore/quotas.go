@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhq/weir/internal/quota"
+	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/store"
 )
 

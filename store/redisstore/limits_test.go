@@ -12,8 +12,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
-	"github.com/weirhq/weir/internal/nodetest"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store/redisstore"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
 )

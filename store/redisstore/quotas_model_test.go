@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weirhq/weir/internal/quota"
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/core/quota"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
 )

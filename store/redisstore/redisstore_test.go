@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
 	"github.com/weirhq/weir/store/storetest"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weirhq/weir/internal/testenv"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
 	"github.com/weirhq/weir/store/storetest"

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/weirhq/weir/internal/model"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 // bulkRun is the articles' experiment under one rule about workers.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/experiment"
-	"github.com/weirhq/weir/internal/limit"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
 func TestFiguresOfALane(t *testing.T) {

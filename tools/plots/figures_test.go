@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/experiment"
+	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
 // published is where make plots writes to.

@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/weirhq/weir/internal/experiment"
-	"github.com/weirhq/weir/internal/flow"
+	"github.com/weirhq/weir/internal/core/flow"
+	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
 // course is how one rule fared under one hidden capacity.

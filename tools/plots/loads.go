@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/weirhq/weir/internal/experiment"
-	"github.com/weirhq/weir/internal/scale"
+	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
 // loadSeed is the first of the seeds that judge the policies.

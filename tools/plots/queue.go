@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/weirhq/weir/internal/sched"
+	"github.com/weirhq/weir/internal/core/sched"
 )
 
 // guest is a tenant that has endless work from one second to another.

@@ -3,7 +3,7 @@ package main
 import (
 	"gonum.org/v1/plot"
 
-	"github.com/weirhq/weir/internal/experiment"
+	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
 // small is how bulk actions fare beside floods, by their size and by the way to share.

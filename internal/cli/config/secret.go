@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/weirhq/weir/internal/service/vault"
+)
+
+// fileSuffix ends the keys that name a file with a secret.
+const fileSuffix = "_file"
+
+// looksSecret recognises names of headers that carry credentials.
+var looksSecret = regexp.MustCompile(`(?i)auth|cookie|token|secret|passw|credential|api[-_]?key|-key$`)
+
+// holdsPassword recognises URLs with a password in them.
+func holdsPassword(s string) bool {
+	if !strings.Contains(s, "://") {
+		return false
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return strings.Contains(s, "@") // rather too careful than printed
+	}
+	_, has := u.User.Password()
+	return has
+}
+
+// passwordFix says where a password goes that stood in a URL.
+func passwordFix(key string) string {
+	if top, _, _ := strings.Cut(key, "["); top == "redis" {
+		return "leave it out, put it into a file that only you can read, and name that with redis_password_file"
+	}
+	return "leave it out, put it into a file that only you can read, and name that with password_file"
+}
+
+// mostSecret is how many bytes a file with a secret has at most.
+const mostSecret = 64 << 10
+
+// ReadSecret reads a file with a secret. One that everybody can read, or that is empty, is refused.
+func ReadSecret(path string) (vault.Secret, error) {
+	if e := checkSecretFile(path); e != nil {
+		return vault.Secret{}, e
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return vault.Secret{}, &Error{File: path, Problem: "cannot be read", Fix: "check the path and its permissions", Err: cause(err)}
+	}
+	word := strings.TrimSpace(string(raw))
+	if word == "" {
+		return vault.Secret{}, &Error{File: path, Problem: "is empty", Fix: "write the secret into it"}
+	}
+	return vault.NewSecret(word), nil
+}
+
+func checkSecretFile(path string) *Error {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return &Error{File: path, Problem: "cannot be read", Fix: "write the secret into it", Err: cause(err)}
+	case st.IsDir():
+		return &Error{File: path, Problem: "is a directory", Fix: "name the file with the secret"}
+	case st.Size() > mostSecret:
+		return &Error{File: path, Problem: fmt.Sprintf("has %d bytes, too many for a secret", st.Size()), Fix: "name the file with the secret"}
+	case runtime.GOOS != "windows" && st.Mode().Perm()&0o007 != 0:
+		return &Error{File: path, Problem: fmt.Sprintf("can be read by everybody (%v)", st.Mode().Perm()), Fix: "chmod 600 " + path}
+	}
+	return nil
+}
+
+// cause is what went wrong with a file, without its path.
+func cause(err error) error {
+	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // only the outermost repeats the path
+		return p.Err
+	}
+	return err
+}
+
+// OpenVault opens what seals secrets in the store: with the keys that were given, or with one that is drawn at
+// the first start and kept in the data directory. Servers that share a Redis have to be given the same.
+func (s *Server) OpenVault() (*vault.Vault, error) {
+	switch {
+	case s.VaultKeyFile != "":
+		return vault.LoadFile(s.VaultKeyFile)
+	case !s.VaultKey.IsZero():
+		key, err := vault.ParseKey([]byte(s.VaultKey.Reveal()))
+		if err != nil {
+			return nil, err
+		}
+		return vault.New(key)
+	case len(s.Redis) > 0:
+		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key", Fix: "draw one with openssl rand -base64 32, and give the file to all of them"}
+	}
+	return vault.LoadOrCreate(s.Data)
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"time"
+
+	"github.com/weirhq/weir/internal/service/vault"
+)
+
+// Server is everything that can be set about weir serve. [Load] reads it, and
+// each value remembers where it came from: see [Server.Values].
+type Server struct {
+	Listen      Address `yaml:"listen"       heading:"Where" help:"address of the API, as host:port"`
+	AdminListen Address `yaml:"admin_listen" help:"address of the routes for operators; the same as listen for one address (default: that of listen if only this machine reaches it, else 127.0.0.1:8081)"`
+	Data        string  `yaml:"data"         path:"yes" help:"directory of the embedded store, of uploads and of what is kept beside it"`
+
+	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
+	RedisPasswordFile         string     `yaml:"redis_password_file" path:"yes" secret:"RedisPassword" help:"file with the password for Redis"`
+	RedisSentinelUser         string     `yaml:"redis_sentinel_user" help:"user for the Sentinels (default: their default user)"`
+	RedisSentinelPasswordFile string     `yaml:"redis_sentinel_password_file" path:"yes" secret:"RedisSentinelPassword" help:"file with the password for the Sentinels"`
+	RedisReplicas             int        `yaml:"redis_replicas"      help:"how many replicas each Redis primary has, for durability replicated"`
+	RedisTLS                  ClientTLS  `yaml:"redis_tls"`
+	Stage                     string     `yaml:"stage"               help:"name that keeps environments on the same Redis apart"`
+	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
+
+	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); the last two want Redis"`
+	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; a smaller number keeps the others for what they hold (default: what the store has, 4 per core in a new one)"`
+	Slots      int      `yaml:"slots"      help:"most tasks at once on this node; tenants with less than their share may use an eighth more, and calls that hang do not count, up to as many again"`
+	Workers    int      `yaml:"workers"    help:"tasks of one lane at once, before its load is known"`
+	Lease      Duration `yaml:"lease"      help:"how long a silent node keeps its partitions"`
+	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take when the server is told to stop"`
+	Retention  Age      `yaml:"retention"  help:"how long an ended bulk action is kept, as in 30d"`
+
+	TLS                   TLS          `yaml:"tls"            heading:"Security"`
+	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"names of the server that requests may be sent to besides localhost, as in weir.example.com or *.example.com; * is every name (default: every name if other machines reach the server, else none)"`
+	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
+	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
+	Egress                Egress       `yaml:"egress"`
+	Limits                Limits       `yaml:"limits"         heading:"Limits"`
+	Log                   Log          `yaml:"log"            heading:"Log"`
+	VaultKey              vault.Secret `yaml:"-"`
+	AdminKey              vault.Secret `yaml:"-"`
+	RedisPassword         vault.Secret `yaml:"-"`
+	RedisSentinelPassword vault.Secret `yaml:"-"`
+
+	// In the file alone:
+
+	Actions     map[string]Step       `yaml:"actions"`
+	Resources   map[string]Resource   `yaml:"resources"`
+	Tenants     map[string]Tenant     `yaml:"tenants"`
+	Connections map[string]Connection `yaml:"connections"`
+	Webhooks    map[string]Webhook    `yaml:"webhooks"`
+
+	origins map[string]origin
+	hasFile bool
+}
+
+// HasFile reports whether a configuration file was read.
+func (s *Server) HasFile() bool { return s.hasFile }
+
+// TLS is how clients reach the server.
+type TLS struct {
+	Cert     string `yaml:"cert"      path:"yes" help:"file with the certificate and those that lead to its root, as PEM; read again when it changes"`
+	Key      string `yaml:"key"       path:"yes" secret:"-" help:"file with the certificate's key"`
+	ClientCA string `yaml:"client_ca" path:"yes" help:"file with the authorities of client certificates; without one of those nobody gets in"`
+	Proxy    bool   `yaml:"proxy"     help:"a proxy in front ends TLS, so the server may speak plain HTTP beyond this machine"`
+}
+
+// ClientTLS is how the server proves itself to another one, and what it trusts.
+type ClientTLS struct {
+	CA   string `yaml:"ca"   path:"yes" help:"file with the authorities to trust instead of the system's"`
+	Cert string `yaml:"cert" path:"yes" help:"file with the certificate to show"`
+	Key  string `yaml:"key"  path:"yes" secret:"-" help:"file with that certificate's key"`
+}
+
+// Egress is where outgoing calls may go besides public addresses.
+type Egress struct {
+	Allow []string `yaml:"allow" help:"private addresses that actions, sources and webhooks may call, as in 10.0.0.0/8 or 192.168.1.5:8443; loopback is this machine"`
+}
+
+// Limits bounds what one request, key or tenant may take, and what may be taken of the disk.
+type Limits struct {
+	Body              Size `yaml:"body"                help:"most bytes of a JSON request"`
+	Memory            Size `yaml:"memory"              help:"most memory of JSON requests at once, with what is decoded of them; more requests wait or get 503"`
+	Upload            Size `yaml:"upload"              help:"most bytes of an upload or a body with items"`
+	ItemCount         int  `yaml:"item_count"          help:"most items of a bulk action"`
+	PendingItems      int  `yaml:"pending_items"       help:"most items accepted and not ended, over all tenants"`
+	RequestsPerSecond int  `yaml:"requests_per_second" help:"most requests of a key in a second"`
+	Uploads           int  `yaml:"uploads"             help:"most uploads of a key at once"`
+	Streams           int  `yaml:"streams"             help:"most event streams of a key at once"`
+	Exports           int  `yaml:"exports"             help:"most reports, exports and searches at once"`
+	MinFree           Size `yaml:"min_free"            help:"free space on the disk of the embedded store below which no new work is taken; default: a tenth of the disk, or 2GiB if that is less"`
+}
+
+// Log is what is logged, and how.
+type Log struct {
+	Format LogFormat `yaml:"format" help:"json, text, or auto: text on a terminal"`
+	Level  LogLevel  `yaml:"level"  help:"debug, info, warn or error"`
+}
+
+// Tenant is how a tenant shares.
+type Tenant struct {
+	Weight     Weight `yaml:"weight"`
+	MaxTasks   int    `yaml:"max_tasks"`
+	MaxPending int    `yaml:"max_pending"`
+}
+
+// Connection is a server from which items are read or to which events go, with
+// what it takes to be let in.
+type Connection struct {
+	Kind string `yaml:"kind"` // http, postgres, s3 or kafka
+	// Address is a URL for http and s3, host:port for postgres, and host:port,host:port for kafka.
+	Address string `yaml:"address"`
+	// Tenants may use it. None: all.
+	Tenants []string `yaml:"tenants"`
+
+	User         string `yaml:"user"`                                            // postgres, kafka; for s3 the access key
+	PasswordFile string `yaml:"password_file" path:"yes" secret:"Password"`      // postgres, kafka; for s3 the secret key
+	TokenFile    string `yaml:"token_file"    path:"yes" secret:"Token"`         // s3: session token; http: bearer token
+	SigningFile  string `yaml:"signing_file"  path:"yes" secret:"SigningSecret"` // http: as Standard Webhooks
+
+	Header     map[string]string `yaml:"header"      plain:"header_file"`
+	HeaderFile map[string]string `yaml:"header_file" path:"yes" secret:"-"`
+
+	Database string    `yaml:"database"` // postgres
+	Region   string    `yaml:"region"`   // s3
+	SASL     string    `yaml:"sasl"`     // kafka: plain, scram-sha-256 or scram-sha-512
+	Plain    bool      `yaml:"plain"`    // without TLS, for postgres and kafka
+	TLS      ClientTLS `yaml:"tls"`
+
+	Password      vault.Secret `yaml:"-"`
+	Token         vault.Secret `yaml:"-"`
+	SigningSecret vault.Secret `yaml:"-"`
+}
+
+// Webhook is who is told what has happened.
+type Webhook struct {
+	URL string `yaml:"url"`
+	// Topic is a Kafka topic instead of a URL, and Connection the one of kind kafka that leads there.
+	Topic      string       `yaml:"topic"`
+	Connection string       `yaml:"connection"`
+	Tenant     string       `yaml:"tenant"` // none: of all tenants
+	Events     []string     `yaml:"events"` // none: all
+	SecretFile string       `yaml:"secret_file" path:"yes" secret:"Secret"`
+	Secret     vault.Secret `yaml:"-"`
+}
+
+// defaults are the settings of a server about which nothing was said.
+func defaults() *Server {
+	return &Server{
+		Listen: "127.0.0.1:8080", Data: ".weir", Stage: "prod", Durability: DurableDisk, Role: RoleAll,
+		Slots: 64, Workers: 16, Lease: Duration(10 * time.Second), Drain: Duration(30 * time.Second), Retention: Age(30 * day),
+		Limits: Limits{
+			Body: 8 << 20, Memory: 256 << 20, Upload: 16 << 30, ItemCount: 100_000_000, PendingItems: 100_000_000,
+			RequestsPerSecond: 200, Uploads: 8, Streams: 32, Exports: 4,
+		},
+		Log:     Log{Format: LogAuto, Level: "info"},
+		origins: map[string]origin{},
+	}
+}

@@ -1,0 +1,348 @@
+package capacity
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/flow"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// control is what this node has learned of one resource's downstream: how fast it
+// takes items, how many tasks at once it bears, whether it works at all. Each
+// node learns from its own calls. The rules are in package flow; here is what
+// they see and what follows from it.
+type control struct {
+	windows  flow.Windows
+	latency  *flow.Latency
+	breaker  *flow.Breaker
+	parallel flow.Parallel
+	closure  flow.Closure
+	rule     flow.RateRule
+	ruleName string
+	rate     flow.RateState
+	counted  flow.RateState // the rate when parallel began to count
+	before   flow.RateState // the rate before a bound was tried
+	left     int64          // when that was
+	bearable int            // as last set
+	blocked  int64          // until when the downstream asked to be left alone
+	failing  string         // code of the last call that failed; empty: one has succeeded since
+	wrong    bool           // every call will fail until the configuration is fixed
+	byHand   *weir.Circuit  // what a person has set; nil: nothing
+	told     holds          // what [Node.Steer] told last
+}
+
+func newControl(concurrency int, latency, breaker uint64) *control {
+	return &control{
+		rule: flow.Estimate, told: holds{circuit: flow.Closed},
+		latency: flow.NewLatency(concurrency, latency), breaker: flow.NewBreaker(breaker),
+	}
+}
+
+// troubled reports whether the downstream is being left alone.
+func (c *control) troubled() bool {
+	return c.breaker.State().Phase != flow.Closed || c.blocked != 0 || c.closure.Closed()
+}
+
+// freely reports whether tasks start without asking the breaker.
+func (c *control) freely() bool {
+	return c.breaker.State().Phase == flow.Closed && !c.breaker.Unproven()
+}
+
+// Ending is what the end of a task says of its downstream.
+type Ending struct {
+	// Service is for how long it ran, in nanoseconds.
+	Service int64
+	// Silent: it says nothing of the downstream.
+	Silent bool
+	// Refused is how many items were refused for being too many, and After how long
+	// the downstream wants to be left alone; 0: it did not say.
+	Refused int
+	After   time.Duration
+	// Failed: the task failed as a whole, or most of its items got no answer.
+	Failed bool
+	// Rejected: the endpoint rejected a call of several items as a whole. That is
+	// a failure only of an endpoint that has done nothing right yet.
+	Rejected bool
+	// Misconfigured: it failed, and every call will until the configuration is fixed.
+	Misconfigured bool
+	// Code of the failure, if it failed or was rejected.
+	Code string
+}
+
+// learn takes the end of a task into account.
+// It reports whether the downstream is broken as a whole, as far as is known.
+func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken bool) {
+	c, sent, items := r.control, pick.At, pick.Cost
+	if c == nil {
+		return false
+	}
+	until := int64(0)
+	if x.After > 0 {
+		until = now + int64(x.After)
+	}
+	if x.Silent {
+		c.windows.Ended(now, sent, items, 0, 0)
+	} else {
+		r.refused(now, pick, x.Refused, until)
+	}
+	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
+		c.latency.Ended(now, x.Service, r.gate.InFlight())
+	}
+	before := c.freely()
+	if x.Refused < items && !x.Silent {
+		failed := x.Failed || c.breaker.Unproven() && x.Rejected
+		c.breaker.Ended(now, sent, failed)
+		if c.failing, c.wrong = "", x.Misconfigured; failed {
+			c.failing = x.Code
+		}
+	}
+	if !before || !c.freely() {
+		r.wake()
+	}
+	return !c.freely()
+}
+
+// refused takes into account how many of a task's items were refused.
+func (r *Resource) refused(now int64, pick sched.Pick, refused int, until int64) {
+	c, sent, items := r.control, pick.At, pick.Cost
+	all, was := refused == items, c.closure.Opens()
+	closed := c.closure.Ended(now, sent, all, until)
+	if closed || c.closure.Opens() != was {
+		r.wake()
+	}
+	if probe := c.parallel.Ended(now, sent, int(pick.Level), r.gate.InFlight()-1, all && !closed); closed || probe {
+		refused, until = 0, 0 // which is not about the rate
+	}
+	c.windows.Ended(now, sent, items, refused, until)
+	if r.bear(now) {
+		r.wake()
+	}
+}
+
+// SwitchOff ends flow control of a resource.
+func (r *Resource) SwitchOff() { r.control = nil }
+
+// SetRule chooses the rule of a resource's rate by its name; empty: the default.
+func (r *Resource) SetRule(name string) error {
+	if r.control == nil || r.control.ruleName == name {
+		return nil
+	}
+	rule, err := flow.RuleByName(name)
+	if err == nil {
+		r.control.rule, r.control.ruleName, r.control.rate = rule, name, flow.RateState{}
+	}
+	return err
+}
+
+// SetCircuit opens or closes the breaker by hand; nil: it decides by itself.
+func (r *Resource) SetCircuit(now int64, want *weir.Circuit) {
+	c := r.control
+	switch {
+	case c == nil || want == nil && c.byHand == nil:
+		return
+	case want == nil:
+		c.byHand = nil
+		c.breaker.Release(now)
+	case c.byHand != nil && *c.byHand == *want:
+		return
+	default:
+		byHand := *want
+		c.byHand = &byHand
+		c.breaker.Force(now, want.Open, want.Until.UnixNano(), want.Why)
+	}
+	r.wake()
+}
+
+// Change is that flow control holds a resource down from now on, or no longer, in one sentence.
+type Change struct{ Resource, Text string }
+
+// Steer has flow control look at all resources. It is to be called every [flow.Window].
+func (n *Node) Steer(now int64) (changes []Change) {
+	for _, r := range n.resources {
+		c := r.control
+		if c == nil {
+			continue
+		}
+		n.seen = c.windows.Settled(now, n.seen[:0])
+		c.steer(now, n.seen, r.gate.Limit())
+		r.apply(now)
+		if is := c.holds(); is != c.told {
+			changes, c.told = append(changes, Change{r.limits.Name, cmp.Or(c.text(), "no longer held down.")}), is
+		}
+	}
+	return changes
+}
+
+func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
+	cfg := flow.RateConfig{Rate: limit}
+	if c.try(now) {
+		seen = nil // what was sent is not about the rate
+	}
+	c.rate = c.rule(now, seen, c.rate, cfg)
+	if c.parallel.From() == now {
+		c.counted = c.rate
+	}
+	if c.breaker.Reopened() {
+		c.rate = flow.Restart(now, c.rate, cfg)
+	}
+	if c.blocked <= now {
+		c.blocked = 0
+	}
+	for _, s := range seen {
+		if until, blocked := c.rate.Blocks(s); blocked && until > now {
+			c.blocked = max(c.blocked, until)
+		}
+	}
+}
+
+// try has a bound on the tasks in flight tried, at the rate at which tasks were refused. It reports
+// whether one is on trial, or was until now: meanwhile nothing is learned of the rate.
+func (c *control) try(now int64) bool {
+	from, tried := c.parallel.From(), c.parallel.Trial()
+	// Once a trial has failed, refusals while more is asked for are taken to be about that.
+	cut := c.rate.Limited && (c.rate.Grown == 0 || c.rate.Ahead == 0 && !c.parallel.Failed())
+	changed, found := c.parallel.Look(now, cut, c.rate.Base)
+	switch {
+	case found:
+		c.rate = c.rate.Lift()
+	case changed && c.parallel.Trial(): // it begins
+		c.before, c.left, c.rate = c.rate, now, c.counted.Skip(now-from)
+	case changed:
+		c.rate = c.before.Skip(now - c.left)
+	case tried:
+		c.rate = c.rate.Skip(int64(flow.Window))
+	default:
+		return false
+	}
+	c.windows.Forget(now)
+	return true
+}
+
+// apply has the gate keep to what was decided.
+func (r *Resource) apply(now int64) {
+	c := r.control
+	pace := 0.0
+	if c.rate.Limited {
+		pace = c.rate.Rate
+	}
+	changed := r.gate.SetPace(now, pace)
+	changed = r.bear(now) || changed
+	if c.blocked != 0 {
+		r.gate.CloseUntil(c.blocked)
+	}
+	if changed {
+		r.wake()
+	}
+}
+
+// bear bounds the tasks in flight to what the downstream was found to bear. It reports
+// whether that is a change.
+func (r *Resource) bear(now int64) (changed bool) {
+	c := r.control
+	n := c.latency.Bound(now)
+	if k := c.parallel.Bound(); k > 0 && (n == 0 || k < n) {
+		n = k
+	}
+	if n == c.bearable {
+		return false
+	}
+	c.bearable = n
+	r.gate.SetBearable(n)
+	return true
+}
+
+// holds is in which ways a resource is held down. That a bound moves while it
+// holds is not worth telling.
+type holds struct {
+	circuit                          flow.Phase
+	blocked, closed, paced, bearable bool
+}
+
+func (c *control) holds() holds {
+	return holds{c.circuit(), c.blocked != 0, c.closure.Closed(), c.rate.Limited, c.bearable != 0}
+}
+
+// circuit is the breaker's phase as people are shown it. Where the setup is wrong,
+// a call is made now and then, as with a half-open breaker, and the breaker sees too few to open.
+func (c *control) circuit() flow.Phase {
+	if phase := c.breaker.State().Phase; phase != flow.Closed || !c.wrong {
+		return phase
+	}
+	return flow.HalfOpen
+}
+
+// text is why the resource is held down, in one sentence; empty: it is not.
+func (c *control) text() string {
+	switch b := c.breaker.State(); {
+	case b.Reason == flow.ByHand:
+		return b.Text
+	case b.Phase != flow.Closed && c.failing != "":
+		return b.Text + " The last call failed with " + c.failing + "."
+	case b.Phase != flow.Closed:
+		return b.Text
+	case c.circuit() != flow.Closed:
+		return "half-open: calls fail with " + c.failing + ", which only a change of the setup mends; one is made every few seconds."
+	case c.blocked != 0:
+		return "the downstream asked to be left alone until " + time.Unix(0, c.blocked).UTC().Format(time.TimeOnly) + "."
+	case c.closure.Closed():
+		return c.closure.Text()
+	case c.parallel.Bound() > 0:
+		return c.parallel.Text()
+	case c.rate.Limited:
+		return c.rate.Text
+	case c.bearable != 0:
+		return c.latency.State().Text
+	}
+	return ""
+}
+
+// State is what flow control holds a resource to.
+type State struct {
+	// Circuit is the breaker's phase.
+	Circuit flow.Phase
+	// Closed: nothing starts for now, because the downstream fails or asked for it.
+	Closed bool
+	// Strained: load was found to be the trouble.
+	Strained bool
+	// Limited: refusals hold the rate down, to Rate.
+	Limited bool
+	Rate    float64
+	// Bearable is how many tasks in flight the downstream was found to bear; 0: no bound.
+	Bearable int
+}
+
+// State returns what flow control holds the resource to.
+func (r *Resource) State(now int64) State {
+	c := r.control
+	if c == nil {
+		return State{Circuit: flow.Closed}
+	}
+	phase := c.circuit()
+	return State{
+		Circuit: phase, Closed: phase == flow.Open || c.blocked > now || c.closure.Closed(), Strained: c.rate.Limited || c.bearable != 0 || phase != flow.Closed,
+		Limited: c.rate.Limited, Rate: c.rate.Rate, Bearable: c.bearable,
+	}
+}
+
+// Describe is what this node knows of the resource, for people.
+func (r *Resource) Describe(now int64) weir.ResourceUse {
+	s := r.State(now)
+	u := weir.ResourceUse{
+		Name: r.limits.Name, Rate: float64(r.limits.Rate), Allowed: r.gate.Rate(), Limited: s.Limited,
+		Concurrency: r.limits.Concurrency, Bearable: s.Bearable, InFlight: r.gate.InFlight(), Circuit: string(s.Circuit),
+		Pacing: r.limits.Pacing,
+	}
+	if w := r.gate.Window(); w > 0 && u.Allowed > 0 {
+		u.Use = float64(r.gate.Used(now)) / (u.Allowed * float64(w) / 1e9)
+	}
+	if r.control == nil {
+		return u
+	}
+	u.Text = r.control.text()
+	if b := r.control.breaker.State(); b.Phase == flow.Open || b.Reason == flow.ByHand {
+		u.CircuitUntil = time.Unix(0, b.Until).UTC()
+	}
+	return u
+}

@@ -1,0 +1,240 @@
+package capacity
+
+import (
+	"cmp"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// Party is one partition's way to the capacity of its node. Its methods may be
+// called by one goroutine for each party.
+type Party struct {
+	node  *Node
+	queue *sched.Queue
+	side  *sched.Party
+	left  bool
+
+	// Data is the caller's.
+	Data any
+}
+
+// Join adds a party. It is shut until [Party.Open].
+func (n *Node) Join(data any) *Party {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	p := &Party{node: n, queue: n.queue, side: n.queue.Join(), Data: data}
+	p.side.Data = p
+	return p
+}
+
+// Leave takes p out, whose groups have been removed. Tasks in flight are still given to Done.
+func (p *Party) Leave(now int64) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.left = true
+	p.side.Leave(now)
+}
+
+// Slots returns how many tasks the node may have in flight.
+func (p *Party) Slots() int { return p.node.cfg.Slots }
+
+// Resource finds a resource by its name, or makes it.
+func (p *Party) Resource(r weir.Resource) *Resource {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.node.Resource(r)
+}
+
+// Probe has the next call go ahead alone, to find out whether the endpoint works at all.
+func (p *Party) Probe(r *Resource) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	if r.control != nil {
+		r.control.breaker.Probe()
+	}
+}
+
+// SetWorkers brings so many workers to a resource; below 0: no bound.
+func (p *Party) SetWorkers(now int64, r *Resource, n int) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.side.SetWorkers(now, r.entry, n)
+	p.queue.Recall(now)
+}
+
+// Size returns what decides how many items a task on a resource should have.
+func (p *Party) Size(r *Resource) limit.Size {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return r.size()
+}
+
+// Observe returns what p had to do on a resource since it last asked.
+func (p *Party) Observe(now int64, r *Resource) sched.Load {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.side.Observe(now, r.entry)
+}
+
+// TenantLimits is what a tenant may use. The zero value is what every tenant has.
+type TenantLimits struct {
+	Weight   float64 // beside others; 0: as 1
+	MaxTasks int     // in flight; 0: no bound
+	Paused   bool
+}
+
+// SetTenant gives a tenant its limits.
+func (p *Party) SetTenant(now int64, name string, l TenantLimits) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	t := p.queue.Tenant(name)
+	p.queue.SetTenant(now, t, int64(cmp.Or(l.Weight, 1)*sched.Unit), l.MaxTasks)
+	t = p.queue.Tenant(name) // one that has nothing of its own is dropped
+	if l.Paused {
+		p.queue.PauseTenant(now, t)
+	} else {
+		p.queue.ResumeTenant(now, t)
+	}
+	p.queue.Call()
+}
+
+// AddGroup makes a group of a tenant.
+func (p *Party) AddGroup(tenant string, c sched.GroupConfig) *sched.Group {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.side.AddGroup(p.queue.Tenant(tenant), c)
+}
+
+// AddEntry makes an entry for a step of a group.
+func (p *Party) AddEntry(g *sched.Group, r *Resource, step int, data any) *sched.Entry {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	e := p.queue.AddEntry(g, r.entry, step)
+	e.Data = data
+	return e
+}
+
+// SetGroup changes the priority, tier and cap of a group.
+func (p *Party) SetGroup(now int64, g *sched.Group, c sched.GroupConfig) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.SetGroup(now, g, c)
+}
+
+// Look returns what becomes of the deadline of a group; see [sched.Queue.Look].
+func (p *Party) Look(now int64, g *sched.Group, r sched.Rest) sched.Outlook {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Look(now, g, r)
+}
+
+// PauseGroup lets nothing of a group start until it is resumed.
+func (p *Party) PauseGroup(now int64, g *sched.Group) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.PauseGroup(now, g)
+}
+
+// ResumeGroup ends a pause.
+func (p *Party) ResumeGroup(now int64, g *sched.Group) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.ResumeGroup(now, g)
+}
+
+// RemoveGroup ends a group: nothing of it starts any more.
+func (p *Party) RemoveGroup(now int64, g *sched.Group) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.RemoveGroup(now, g)
+}
+
+// Update says how big the next task of e would be, and how many items there are behind it.
+func (p *Party) Update(now int64, e *sched.Entry, head int, backlog int64) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.Update(now, e, head, backlog)
+}
+
+// SetOpen says whether anything of p may start.
+func (p *Party) SetOpen(now int64, open bool) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	if open {
+		p.side.Open(now)
+	} else {
+		p.side.Shut(now)
+	}
+}
+
+// Next returns a task of p that may run now, see [sched.Party.Next].
+func (p *Party) Next(now int64) (sched.Pick, bool) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.side.Next(now)
+}
+
+// Wake returns when Next is worth calling again without other input.
+func (p *Party) Wake() int64 {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.side.Wake()
+}
+
+// Take reserves what a task of e needs, out of turn; see [sched.Queue.Take].
+func (p *Party) Take(now int64, e *sched.Entry, cost int) (pick sched.Pick, at int64, ok bool) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Take(now, e, cost)
+}
+
+// CanTake reports whether a task of e could be taken now, but for rates and concurrency; see [sched.Queue.Open].
+func (p *Party) CanTake(now int64, e *sched.Entry) (at int64, ok bool) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Open(now, e)
+}
+
+// Done says that a task ended, and how. It reports whether the downstream is broken as
+// a whole: the circuit is not closed, or no call has succeeded yet.
+func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken bool) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	r := pick.Entry.Resource().Gate().(*Resource)
+	broken = r.learn(now, pick, x)
+	p.queue.Done(now, pick, x.Service)
+	if p.left { // nobody asks for the next one after it
+		p.queue.Call()
+	}
+	return broken
+}
+
+// Refund gives the tenant back what it was charged for a task that the downstream refused.
+func (p *Party) Refund(now int64, pick sched.Pick) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.Refund(now, pick)
+}
+
+// CloseTenant lets nothing of an entry's tenant start on its resource before a time.
+func (p *Party) CloseTenant(now int64, e *sched.Entry, until int64) {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	p.queue.CloseTenant(now, e.Group().Tenant(), e.Resource(), until)
+}
+
+// Cause returns why e is not running now.
+func (p *Party) Cause(e *sched.Entry) sched.Cause {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Cause(e)
+}
+
+// Paused reports whether nothing of a tenant may start.
+func (p *Party) Paused(tenant string) bool {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return p.queue.Tenant(tenant).Paused()
+}

@@ -1,0 +1,103 @@
+package coord
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/flow"
+	"github.com/weirhq/weir/internal/core/scale"
+)
+
+// Validate returns an error that names the first setting that cannot be used.
+func Validate(s *weir.Scaling) error {
+	for _, p := range []struct{ field, name string }{{"policy", s.Policy}, {"shadow", s.Shadow}} {
+		if _, err := policyOf(p.name); err != nil {
+			return fmt.Errorf("%s: %w", p.field, err)
+		}
+	}
+	if err := (scale.Config{Min: s.Min, Max: s.Max, Drain: s.Drain}).Validate(); err != nil {
+		return err
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.Pins), byName) {
+		pin := s.Pins[id]
+		if pin.Workers < 0 || pin.Until.IsZero() {
+			return fmt.Errorf("pin of %v: %d workers until %v: want at least 0 workers and an end", id, pin.Workers, pin.Until)
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(s.RateRules)) {
+		if _, err := flow.RuleByName(s.RateRules[r]); err != nil {
+			return fmt.Errorf("rate rule of %q: %w", r, err)
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(s.Timetables)) {
+		if _, err := scale.ParseTimetable(s.Timetables[r]); err != nil {
+			return fmt.Errorf("timetable of %q: %w", r, err)
+		}
+	}
+	return nil
+}
+
+func byName(a, b weir.LaneID) int { return cmp.Compare(a.String(), b.String()) }
+
+// Expire removes what has run out.
+func Expire(s *weir.Scaling, now int64) {
+	for id, pin := range s.Pins { // order does not reach the output
+		if pin.Until.UnixNano() <= now {
+			delete(s.Pins, id)
+		}
+	}
+	for r, c := range s.Circuits { // order does not reach the output
+		if c.Until.UnixNano() <= now {
+			delete(s.Circuits, r)
+		}
+	}
+}
+
+// policyOf finds a policy; nil: none.
+func policyOf(name string) (scale.Policy, error) {
+	if name == weir.Off {
+		return nil, nil //nolint:nilnil // no policy is a policy here
+	}
+	return scale.ByName(name)
+}
+
+// config is what the policy is told of one lane. Floors that are set for a
+// resource are divided among its lanes.
+func (c *Coordinator) config(s *weir.Scaling, id weir.LaneID, slots, lanes int) scale.Config {
+	cfg := scale.Config{
+		Min: s.Min, Max: cmp.Or(s.Max, slots), Drain: s.Drain,
+		Override: override(s.Pins[id]), Paused: s.Paused != "",
+	}
+	if slots > 0 {
+		cfg.Max = min(cfg.Max, slots)
+	}
+	cfg.Min = min(cfg.Min, cfg.Max)
+	for _, r := range c.timetable(s.Timetables[id.Resource]) {
+		r.Workers = share(r.Workers, lanes)
+		cfg.Timetable = append(cfg.Timetable, r)
+	}
+	return cfg
+}
+
+// timetable reads a timetable once: that takes long where it names a time zone.
+func (c *Coordinator) timetable(text string) scale.Timetable {
+	if text == "" {
+		return nil
+	}
+	t, ok := c.timetables[text]
+	if !ok {
+		t, _ = scale.ParseTimetable(text) // Validate has read it
+		c.timetables[text] = t
+	}
+	return t
+}
+
+func override(p weir.Pin) scale.Override {
+	if p.Until.IsZero() {
+		return scale.Override{}
+	}
+	return scale.Override{Workers: p.Workers, Until: p.Until.UnixNano(), Why: p.Why}
+}

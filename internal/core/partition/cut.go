@@ -1,0 +1,359 @@
+package partition
+
+import (
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// lingerFor is how long a block waits at a later step for more of its items, so
+// that a fast step before does not feed it in drops.
+const lingerFor = int64(time.Second)
+
+// Task is up to a chunk of items of one block at one step: what a slot runs.
+type Task struct {
+	Bulk      weir.BulkID
+	Tenant    string
+	Block     uint32
+	StepNo    int
+	Step      *weir.Step
+	FirstStep int         // where the bulk action's items started
+	Attempt   int         // 1 for the first
+	Base      int64       // position of the block's first item in the bulk action
+	Items     []uint16    // positions in the block, rising
+	Previous  [][]byte    // what the step before answered, by position in Items; nil: nothing, or see Reload
+	Reload    bool        // answers that are not in Previous may be in the store
+	Names     []string    // of all steps
+	KeysOf    weir.BulkID // whose idempotency keys the items have; empty: Bulk's
+	Shards    []int       // partitions that share the bulk action, the home first; nil: it is this one's alone
+	Filter    bool        // no call: the step's filter looks at the items, of which there may be a whole block
+
+	at      *step
+	l       *live
+	pick    sched.Pick
+	retry   *retryTask // what it was cut from; nil: a first attempt
+	started int64
+}
+
+// Start is when a task starts that the machine gave out at a time: the loop of another
+// partition may have told the limits a later one already, and they count it from then on.
+func (t *Task) Start(now int64) int64 { return max(now, t.pick.Start) }
+
+// Home is the partition that has the task's items, if own is the one that cut it.
+func (t *Task) Home(own int) int {
+	if len(t.Shards) > 1 {
+		return t.Shards[0]
+	}
+	return own
+}
+
+// resizeEvery is how often tasks are made to fit what is known of their resource.
+const resizeEvery = int64(100 * time.Millisecond)
+
+// resize looks up what the size of tasks goes by on each resource.
+func (m *Machine) resize(now int64) {
+	if now < m.resized+resizeEvery {
+		return
+	}
+	m.resized = now
+	for _, r := range m.lanes.all {
+		r.setSize(m.queue.Size(r.lane))
+	}
+	m.widen()
+}
+
+func (lane *resource) setSize(s limit.Size) { lane.size, lane.chunk = s, s.Items(lane.batch) }
+
+// setChunk says how many items a task of the step has at most: as many as keep the
+// slower of the resource's rate and the step's own.
+func (s *step) setChunk() {
+	s.chunk = s.lane.size.Under(s.pace.rate(), s.def.BatchSize)
+}
+
+// cut makes the task that the queue picked. The queue was told its size before;
+// if that has grown since, the task has as many items as were picked.
+func (m *Machine) cut(now int64, pick sched.Pick) *Task {
+	s := pick.Entry.Data.(*step)
+	t := m.newTask()
+	t.at, t.pick, t.started, t.Attempt = s, pick, now, 1
+	switch {
+	case s.marked != nil:
+		m.cutMarked(s, t)
+	case s.retryNext():
+		m.useRetry(s, t, s.popRetry(pick.Cost))
+	default:
+		t.l = m.readyBlock(s)
+		t.Items = m.takeReady(now, s, t.l, t.Items, pick.Cost)
+		m.handOver(s, t)
+	}
+	s.queued -= int64(len(t.Items))
+	m.launch(now, t)
+	return t
+}
+
+// launch counts a task in that has its items.
+func (m *Machine) launch(now int64, t *Task) {
+	s, n, b := t.at, len(t.Items), t.at.bulk
+	must(n == t.pick.Cost, "cut %d items where %d were picked", n, t.pick.Cost)
+	t.describe()
+	s.lane.counts.started++
+	s.lane.counts.sent += int64(n)
+	b.inFlight += int64(n)
+	s.spend(now, n)
+	t.l.steps[s.no].flying += n
+	m.inFlight++
+	m.offer(now, s)
+	if s.no > 0 {
+		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
+	}
+}
+
+// describe says of which step, block and bulk action the task is.
+func (t *Task) describe() {
+	s, b := t.at, t.at.bulk
+	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
+	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
+}
+
+// popRetry takes the first retry that is due off the step, or n items of it.
+func (s *step) popRetry(n int) *retryTask {
+	s.turn.Granted = false
+	r := s.retries.Pop()
+	if rest := r.split(n); rest != nil {
+		s.retries.Push(rest)
+	}
+	s.join()
+	return r
+}
+
+// split leaves at most n items, and returns the rest: the limits are tighter than when it first ran.
+func (r *retryTask) split(n int) *retryTask {
+	if len(r.items) <= n {
+		return nil
+	}
+	rest := *r
+	rest.items = r.items[n:]
+	r.items = r.items[:n:n]
+	r.l.retries = append(r.l.retries, &rest)
+	return &rest
+}
+
+// useRetry makes the task of a retry.
+func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
+	t.retry, t.l, t.Attempt = r, r.l, r.attempt
+	t.Items = append(t.Items, r.items...)
+	m.handOver(s, t)
+}
+
+// readyBlock is the block from which the step is cut next.
+func (m *Machine) readyBlock(s *step) *live {
+	if s.ready.len() == 0 {
+		l := m.openNext(s)
+		l.steps[s.no].queued = inReady
+		s.ready.push(queued{l: l})
+	}
+	return s.ready.first().l
+}
+
+// openNext opens the next block at the first step.
+func (m *Machine) openNext(s *step) *live {
+	l := m.open(s.bulk)
+	if s.bulk.shard != nil {
+		m.openedOf(s.bulk)
+	}
+	s.queued += int64(l.left)
+	return l
+}
+
+// takeReady appends up to n items of a task to dst, and takes the block off the
+// step's queue if it has no more.
+func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16, n int) []uint16 {
+	at := &l.steps[s.no]
+	dst = at.ready.Take(dst, n)
+	switch left := at.ready.Len(); {
+	case left == 0:
+		at.queued = nowhere
+		s.ready.pop()
+	case left < s.chunk && l.upstream(s.no):
+		s.ready.pop()
+		m.lingerAt(now, s, l)
+	}
+	return dst
+}
+
+// handOver gives the task what the step before answered.
+func (m *Machine) handOver(s *step, t *Task) {
+	if s.no == 0 {
+		return
+	}
+	t.Reload = t.retry != nil || t.l.restored || s.first()
+	for _, i := range t.Items {
+		t.Previous = append(t.Previous, m.take(t.l, i))
+	}
+}
+
+// offer tells the queue what the step would run next.
+func (m *Machine) offer(now int64, s *step) {
+	if s.bulk.state == weir.BulkCancelling || s.bulk.state.Final() {
+		return
+	}
+	s.setChunk()
+	backlog := s.queued
+	if s.first() {
+		backlog += s.bulk.unopened()
+	}
+	s.lane.ready += backlog - s.offered
+	s.offered = backlog
+	if s.first() && s.bulk.shard != nil {
+		backlog += s.bulk.shard.rest // small work goes first, and this is not small; it is not ready here
+	}
+	m.grant(now, s)
+	m.look(now, s)
+	head := s.head()
+	if head == 0 && s.marking == nil && s.next() > 0 {
+		m.wantMark(s)
+	}
+	m.queue.Update(now, s.entry, head, backlog-int64(head))
+	m.wantFilter(s)
+	m.noteFresh(now, s, head > 0 && s.fresh() && s.bulk.state == weir.BulkRunning)
+}
+
+func (m *Machine) offerAll(now int64, b *bulk) {
+	for _, s := range b.steps {
+		m.offer(now, s)
+	}
+}
+
+// head is the size of the task that cut would make, 0 if there is none now. What
+// has to be marked is not offered before it is.
+func (s *step) head() int {
+	if s.waits() || s.marked == nil && (s.marking != nil || s.endangered()) {
+		return 0
+	}
+	return s.size()
+}
+
+// next is the size of the next task that is not marked, 0 if there is none now.
+func (s *step) next() int {
+	if s.waits() || s.marked != nil {
+		return 0
+	}
+	return s.size()
+}
+
+// size is the size of the next task if it may start, 0 if there is none.
+func (s *step) size() int {
+	switch {
+	case s.crowded():
+		return 0
+	case s.marked != nil:
+		return min(s.most(), len(s.marked.items))
+	case s.retryNext():
+		return min(s.most(), len(s.retries[0].items))
+	case s.ready.len() > 0:
+		return min(s.most(), s.ready.first().l.steps[s.no].ready.Len())
+	case s.opens():
+		return min(s.most(), s.bulk.spec.BlockSize(s.bulk.cursor))
+	}
+	return 0
+}
+
+// retryNext reports whether the next task is a retry. As long as no call of the step
+// has succeeded, other items go first: one that makes its batch fail must not keep
+// them from showing that the endpoint works.
+func (s *step) retryNext() bool {
+	return len(s.retries) > 0 && s.turn.Granted && (s.calls.Succeeded || !s.fresh())
+}
+
+// opens reports whether the next task can be cut from a block that is not open yet.
+func (s *step) opens() bool { return s.first() && s.filter == nil && s.bulk.unopened() > 0 }
+
+// first reports whether the bulk action's items start at this step.
+func (s *step) first() bool { return s.no == s.bulk.spec.FirstStep }
+
+// crowded reports whether the next step has so much to do that more would only
+// fill memory: two seconds of its rate, or 64 batches where it has none; see bound.
+func (s *step) crowded() bool {
+	if s.no+1 >= len(s.bulk.steps) {
+		return false
+	}
+	next := s.bulk.steps[s.no+1]
+	return next.queued+next.coming > next.bound()
+}
+
+// bound is how many items the step is to have ready at most.
+func (s *step) bound() int64 {
+	if r := s.lane.limits.Rate; r > 0 {
+		return max(int64(4*s.chunk), int64(2*r))
+	}
+	return int64(64 * s.def.BatchSize)
+}
+
+// arrive makes items of a block ready at a step, now that their way here is durable.
+func (m *Machine) arrive(now int64, s *step, l *live, n int) {
+	s.queued += int64(n)
+	if s.filter != nil {
+		s.queueFilter(l, n)
+	} else {
+		if !s.first() {
+			s.arrived(int64(n))
+		}
+		m.place(now, s, l)
+	}
+	m.offer(now, s)
+}
+
+// place puts a block with ready items into the right queue of a step.
+func (m *Machine) place(now int64, s *step, l *live) {
+	at := &l.steps[s.no]
+	if at.queued == inReady || at.ready.Empty() {
+		return
+	}
+	if at.ready.Len() >= s.chunk || !l.upstream(s.no) {
+		at.queued = inReady
+		s.ready.push(queued{l: l})
+	} else if at.queued == nowhere {
+		m.lingerAt(now, s, l)
+	}
+}
+
+func (m *Machine) lingerAt(now int64, s *step, l *live) {
+	l.steps[s.no].queued = inLinger
+	if s.linger.len() == 0 {
+		m.waits.push(wait{due: now + lingerFor, step: s})
+	}
+	s.linger.push(queued{l, now + lingerFor})
+}
+
+// lingerDue sends on blocks that have waited long enough.
+func (m *Machine) lingerDue(now int64, s *step) {
+	for s.linger.len() > 0 && s.linger.first().due <= now {
+		l := s.linger.pop().l
+		if at := &l.steps[s.no]; at.queued == inLinger {
+			at.queued = inReady
+			s.ready.push(queued{l: l})
+		}
+	}
+	if s.linger.len() > 0 {
+		m.waits.push(wait{due: s.linger.first().due, step: s})
+	}
+	m.offer(now, s)
+}
+
+func (m *Machine) newTask() *Task {
+	if n := len(m.freeTasks); n > 0 {
+		t := m.freeTasks[n-1]
+		m.freeTasks = m.freeTasks[:n-1]
+		return t
+	}
+	return &Task{}
+}
+
+// recycle takes back a task whose result has been applied.
+func (m *Machine) recycle(t *Task) {
+	clear(t.Previous)
+	*t = Task{Items: t.Items[:0], Previous: t.Previous[:0]}
+	m.freeTasks = append(m.freeTasks, t)
+}

@@ -1,0 +1,61 @@
+package partition
+
+import (
+	"cmp"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/capacity"
+)
+
+// ending is what r says of the downstream. A refusal of one tenant alone,
+// and a failure that is ours, say nothing.
+func (r *Result) ending() (c capacity.Ending) {
+	f := r.Failure
+	switch {
+	case f == nil:
+		c = endingOf(r.Outcomes)
+		c.Rejected = r.Rejected && len(r.Outcomes) > 1
+	case f.OfTenant || f.Ours:
+		c.Silent = true
+	case f.Refused:
+		c.Refused, c.After = len(r.Task.Items), f.After
+	default:
+		c.Failed, c.Misconfigured = true, f.Misconfigured
+	}
+	if c.Failed || c.Rejected {
+		c.Code = r.code()
+	}
+	c.Service = r.Service
+	return c
+}
+
+// code is why the task failed, or the first of its items that did not succeed.
+func (r *Result) code() string {
+	if r.Failure != nil {
+		return r.Failure.Code
+	}
+	for i := range r.Outcomes {
+		if o := &r.Outcomes[i]; o.Kind != weir.Done {
+			return cmp.Or(o.Code, o.Kind.String())
+		}
+	}
+	return ""
+}
+
+// endingOf is what answers for single items say. One that asks for another attempt
+// is about its item: the endpoint works.
+func endingOf(outcomes []weir.Outcome) (c capacity.Ending) {
+	missing := 0
+	for i := range outcomes {
+		switch o := &outcomes[i]; o.Kind {
+		case weir.Refused:
+			c.Refused++
+			c.After = max(c.After, o.After)
+		case weir.NoOutcome:
+			missing++
+		default: // the endpoint has answered
+		}
+	}
+	c.Failed = 2*missing > len(outcomes)
+	return c
+}

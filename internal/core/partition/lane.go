@@ -1,0 +1,180 @@
+package partition
+
+import (
+	"errors"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/store"
+)
+
+// The commands to a lane.
+const (
+	ScaleUp   = "SCALE_UP"
+	ScaleDown = "SCALE_DOWN"
+)
+
+// Scale tells a lane how many workers to have. Repeating one has no further
+// effect, and one of a leader before the last is refused.
+type Scale struct {
+	Type    string `json:"type"` // SCALE_UP or SCALE_DOWN, for people
+	Lane    string `json:"lane"` // the resource
+	Workers int    `json:"targetWorkers"`
+	Reason  string `json:"reason"`
+	Epoch   uint64 `json:"epoch"` // of the leader's lease
+	At      int64  `json:"at"`    // when it was decided
+}
+
+// lanes is what a machine knows of its lanes beyond the queue.
+type lanes struct {
+	told map[string]*Scale // the last command that each lane obeyed, as its row has it
+	all  []*resource       // in the order in which they were made
+}
+
+// laneCounts is what a lane did since it was last looked at.
+type laneCounts struct {
+	arrived                float64 // tasks that became ready, without those of large bulk actions
+	started                int
+	sent                   int64 // items of the tasks that started
+	ended, failed, refused int
+	took                   int64 // time that the tasks which ended held a worker
+	answers                laneAnswers
+}
+
+// laneAnswers is what calls that did not fail as a whole answered, in items: for how
+// many, how many were to be tried again, and how many ended there otherwise than done.
+type laneAnswers struct{ items, again, gone int64 }
+
+func (a *laneAnswers) note(o *weir.Outcome) {
+	if o.Uncalled || o.Kind == weir.Refused {
+		return
+	}
+	a.items++
+	switch o.Kind {
+	case weir.Done:
+	case weir.Failed, weir.LeftOut:
+		a.gone++
+	default:
+		a.again++
+	}
+}
+
+// scale obeys a command to a lane.
+func (m *Machine) scale(now int64, s *Scale) {
+	have := m.lanes.told[s.Lane]
+	stale := have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At)
+	if stale {
+		return
+	}
+	m.lanes.told[s.Lane] = s
+	m.gen.scaled = append(m.gen.scaled, s.Lane)
+	if r := m.resources[s.Lane]; r != nil {
+		m.queue.SetWorkers(now, r.lane, s.Workers)
+		m.widen()
+	}
+}
+
+// workers is how many workers a lane has; below 0: no bound.
+func (m *Machine) workers(lane string) int {
+	if s := m.lanes.told[lane]; s != nil {
+		return s.Workers
+	}
+	if m.cfg.Workers > 0 {
+		return m.cfg.Workers
+	}
+	return -1
+}
+
+func (m *Machine) writeLanes(b *store.Batch, g *generation) {
+	for _, lane := range g.scaled {
+		b.Set = append(b.Set, SealJSON(laneKey(lane), m.lanes.told[lane]))
+	}
+}
+
+func (m *Machine) loadLanes(rows Rows) error {
+	return rows.Scan([]byte{kindLane}, func(key, row []byte) error {
+		s := &Scale{}
+		if err := UnsealJSON(key, row, s); err != nil {
+			return err
+		}
+		m.lanes.told[s.Lane] = s
+		return nil
+	})
+}
+
+// ReadWorkers returns the last command that a lane obeyed, as it is stored; nil: none.
+func ReadWorkers(rows Rows, lane string) (*Scale, error) {
+	key := laneKey(lane)
+	row, err := rows.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Scale{}
+	return s, UnsealJSON(key, row, s)
+}
+
+// LaneLoad is what one lane had to do since it was last looked at.
+type LaneLoad struct {
+	sched.Load
+	Resource string
+	// Workers is the bound on the tasks in flight; below 0: none.
+	Workers int
+	// Chunk is how many items a task has, at most.
+	Chunk int
+	// Ready is how many items could run but for limits, pauses and caps; Waiting is
+	// how many wait for their next attempt.
+	Ready, Waiting int64
+	// Arrived is how many tasks became ready, without those of large bulk actions,
+	// which are a backlog and no stream. Started, Ended, Failed and Refused are
+	// tasks too; a failed one blames the resource, not its items. Sent is the items of
+	// the tasks that started.
+	Arrived                         float64
+	Started, Ended, Failed, Refused int
+	Sent                            int64
+	// Took is for how long the tasks that ended held a worker, in nanoseconds.
+	Took int64
+	// Items were answered by calls that did not fail as a whole; Again of them were to
+	// be tried again, and Gone ended there without being done.
+	Items, Again, Gone int64
+}
+
+// Observe appends what each lane had to do since the last Observe.
+func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
+	for _, r := range m.lanes.all {
+		c := r.counts
+		r.counts = laneCounts{}
+		dst = append(dst, LaneLoad{
+			Load: m.queue.Observe(now, r.lane), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
+			Ready: r.ready, Waiting: r.waiting,
+			Arrived: c.arrived, Started: c.started, Sent: c.sent, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
+			Items: c.answers.items, Again: c.answers.again, Gone: c.answers.gone,
+		})
+	}
+	return dst
+}
+
+// largeTasks is from how many tasks on a bulk action is a backlog of its lane
+// and no part of the stream of arrivals.
+const largeTasks = 10
+
+// arrived counts n items that became ready at a step.
+func (s *step) arrived(n int64) {
+	s.lane.counts.arrived += float64((n + int64(s.chunk) - 1) / int64(s.chunk))
+}
+
+// note counts a task that ended. One of which all was refused has failed, too.
+func (c *laneCounts) note(now int64, t *Task, x *capacity.Ending) {
+	c.ended++
+	c.took += now - t.started
+	refused := x.Refused == len(t.Items)
+	if refused {
+		c.refused++
+	}
+	if refused || x.Failed {
+		c.failed++
+	}
+}

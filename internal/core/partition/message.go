@@ -1,0 +1,245 @@
+package partition
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/store"
+)
+
+// Created is the stored form of an accepted bulk action: everything but its items.
+type Created struct {
+	ID          weir.BulkID   `json:"id"`
+	Name        string        `json:"name"`
+	Tenant      string        `json:"tenant"`
+	Tier        weir.Tier     `json:"tier"`
+	Priority    int           `json:"priority,omitempty"`
+	Chain       string        `json:"chain"`
+	Steps       []string      `json:"steps"`
+	Items       int64         `json:"items"`
+	Sizes       []uint16      `json:"sizes,omitempty"`      // items of each block; nil: all are full but the last
+	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because their id came before
+	StopOn      weir.StopRule `json:"stop_on"`
+	Deadline    int64         `json:"deadline,omitempty"` // 0: none
+	Concurrency int           `json:"concurrency,omitempty"`
+	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
+	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
+	Carries     bool          `json:"carries,omitempty"`    // carried blocks hold what its items bring along: earlier answers, and their key numbers there
+	RetryKey    string        `json:"retry_key,omitempty"`  // idempotency key of the retry
+	Submitted   int64         `json:"submitted"`
+	Again       bool          `json:"again,omitempty"`  // it was put in again after the store may have lost it: the owner looks whether it knows it
+	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
+
+	Text    json.RawMessage    `json:"text,omitempty"`     // describes the chain, where it is not registered
+	Hold    bool               `json:"hold,omitempty"`     // starts when told
+	StartAt int64              `json:"start_at,omitempty"` // starts by itself; 0: at once, or see Hold
+	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only where it is not shared
+	Rates   map[string]float64 `json:"rates,omitempty"`    // items per second by step
+	Rules   uint64             `json:"rules,omitempty"`    // counts changes of tier, priority, concurrency, rates and stop rule
+	RulesBy string             `json:"rules_by,omitempty"` // mark of the last change
+	Notify  bool               `json:"notify,omitempty"`   // events are kept until somebody has taken them
+	KeysOf  weir.BulkID        `json:"keys_of,omitempty"`  // whose idempotency keys its items have; their numbers are in the carried blocks
+	KeepFor int64              `json:"keep_for,omitempty"` // nanoseconds after its end; 0: as long as the engine keeps others
+	Extra   json.RawMessage    `json:"extra,omitempty"`    // what the submitter wants to find again
+}
+
+// Blocks is the number of blocks.
+func (c *Created) Blocks() uint32 {
+	if c.Sizes != nil {
+		return uint32(len(c.Sizes))
+	}
+	return uint32((c.Items + block.Size - 1) / block.Size)
+}
+
+// BlockSize is the number of items in block no.
+func (c *Created) BlockSize(no uint32) int {
+	if c.Sizes != nil {
+		return int(c.Sizes[no])
+	}
+	return int(min(block.Size, c.Items-int64(no)*block.Size))
+}
+
+// Verb is a command to a bulk action.
+type Verb string
+
+// The commands.
+const (
+	Pause   Verb = "pause"
+	Resume  Verb = "resume"
+	Cancel  Verb = "cancel"
+	Start   Verb = "start"   // what was held; At says when
+	Unset   Verb = "unset"   // takes a time to start back: it is held again
+	Approve Verb = "approve" // the rest after its canary
+	Change  Verb = "change"  // its rules
+)
+
+// Command changes a bulk action. Repeating one has no further effect.
+type Command struct {
+	ID     weir.BulkID `json:"id"`
+	Verb   Verb        `json:"verb"`
+	Reason string      `json:"reason,omitempty"`
+	At     int64       `json:"at,omitempty"`
+	Rules  *weir.Rules `json:"rules,omitempty"`
+	Of     *uint64     `json:"of,omitempty"`   // change: only if its rules were changed so often
+	Mark   string      `json:"mark,omitempty"` // change: who made it, to find out whether it was made
+}
+
+// envelope is a message as it lies in the inbox: one of its fields is set.
+type envelope struct {
+	Created *Created `json:"created,omitempty"`
+	Command *Command `json:"command,omitempty"`
+	Scale   *Scale   `json:"scale,omitempty"`
+	Orders  *Orders  `json:"orders,omitempty"`
+	Tally   *Tally   `json:"tally,omitempty"`
+	Noted   *Noted   `json:"noted,omitempty"`
+	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
+}
+
+// EncodeCreated makes the inbox message of an accepted bulk action.
+func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Created: &c}) }
+
+// EncodeCommand makes the inbox message of a command.
+func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
+
+// EncodeScale makes the inbox message of a command to a lane.
+func EncodeScale(s Scale) ([]byte, error) { return json.Marshal(envelope{Scale: &s}) }
+
+// EncodeMark makes an inbox message that asks for nothing. Whoever appended it
+// and reads up to it has seen everything that came before.
+func EncodeMark(mark string) ([]byte, error) { return json.Marshal(envelope{Mark: mark}) }
+
+// DecodeMessage reads an inbox message as one who is not the owner: the bulk
+// action or the mark in it, if it has one.
+func DecodeMessage(msg store.Message) (c *Created, mark string, err error) {
+	e, err := decode(msg)
+	return e.Created, e.Mark, err
+}
+
+func decode(msg store.Message) (e envelope, err error) {
+	if err := json.Unmarshal(msg.Body, &e); err != nil {
+		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
+	}
+	if e == (envelope{}) {
+		return e, fmt.Errorf("inbox message %d: %w: it says nothing that is known here", msg.Seq, store.ErrCorrupt)
+	}
+	return e, nil
+}
+
+// Message takes the next message of the inbox, and returns the bulk action that
+// it added, if any. One that cannot be read is an error, and the partition must
+// not go on: it may be a bulk action that was accepted.
+func (m *Machine) Message(now int64, msg store.Message) (added *Created, err error) {
+	e, err := decode(msg)
+	if err != nil {
+		return nil, err
+	}
+	if e.Orders != nil {
+		if err := m.obey(now, e.Orders); err != nil {
+			return nil, fmt.Errorf("inbox message %d: %w", msg.Seq, err)
+		}
+	}
+	m.gen.ack = msg.Seq
+	switch {
+	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it came twice
+		added = e.Created
+		m.create(now, added)
+	case e.Command != nil:
+		m.command(now, e.Command)
+	case e.Scale != nil:
+		m.scale(now, e.Scale)
+	case e.Tally != nil:
+		m.tally(now, e.Tally)
+	case e.Noted != nil:
+		m.noted(e.Noted)
+	}
+	return added, nil
+}
+
+func (m *Machine) create(now int64, c *Created) {
+	b := m.addBulk(now, c, homeShard(c))
+	m.writeSpec(b)
+	m.touch(b)
+	m.await(now, b)
+	m.confirmFirst(now, b)
+	m.mind(now, b)
+	if b.atHome() {
+		m.topUp(b)
+	} else if b.steps != nil {
+		if s := b.steps[c.FirstStep]; c.Items <= int64(largeTasks*s.chunk) {
+			s.arrived(c.Items)
+		}
+	}
+	m.settle(now, b) // a bulk action without items ends at once
+}
+
+// command carries out a command. What has ended, or is already so, stays as it is.
+func (m *Machine) command(now int64, c *Command) {
+	b := m.bulks[c.ID]
+	if b == nil || b.state.Final() || b.away() {
+		return
+	}
+	switch c.Verb {
+	case Pause:
+		m.hold(now, b, weir.BulkPaused, c.Reason)
+	case Resume:
+		b.status.Resumes++ // also where it changes nothing: whoever sent it knows by that it was read
+		m.touch(b)
+		m.release(now, b)
+	case Cancel:
+		m.cancel(now, b, "user", c.Reason)
+	case Start:
+		m.startAt(now, b, c.At)
+	case Unset:
+		m.unset(b)
+	case Approve:
+		m.approve(now, b)
+	case Change:
+		if c.Of == nil || *c.Of == b.spec.Rules {
+			m.change(now, b, c.Rules, c.Mark)
+		}
+	}
+}
+
+// hold stops a running bulk action from starting tasks.
+func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
+	if b.state == to || !b.state.CanMove(to) {
+		return
+	}
+	b.move(to, reason)
+	m.queue.PauseGroup(now, b.group)
+	m.offerAll(now, b) // it keeps nobody from their turn now
+	m.touch(b)
+}
+
+// release lets a paused or stopped bulk action go on. A stop rule then counts from here.
+func (m *Machine) release(now int64, b *bulk) {
+	if b.state != weir.BulkPaused && b.state != weir.BulkStopped {
+		return
+	}
+	b.move(weir.BulkRunning, "")
+	b.status.Forgiven = b.status.Failed
+	b.status.ForgivenEnded = b.ended()
+	b.forgiveCalls()
+	m.queue.ResumeGroup(now, b.group)
+	m.mind(now, b)
+	m.offerAll(now, b)
+	m.judgeCanary(now, b)
+}
+
+// cancel ends what has not started. It costs one row, whatever the number of
+// items: an item without an outcome in a cancelled bulk action is cancelled.
+func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
+	if b.state == weir.BulkCancelling {
+		return
+	}
+	if b.state == weir.BulkSealed || b.state == weir.BulkScheduled {
+		b.status.Started = 0 // it never did
+	}
+	b.status.CancelCause = cause
+	b.move(weir.BulkCancelling, reason)
+	m.withdraw(now, b)
+	m.touch(b)
+	m.settle(now, b)
+}

@@ -1,0 +1,271 @@
+// Package partition is the state machine of one partition: its bulk actions,
+// their blocks and steps, retries, pause, cancel, failure rules, deadlines and
+// completion.
+//
+// The owner's loop feeds a [Machine] with inputs ([Machine.Message],
+// [Machine.Result], [Machine.Committed]) and after each burst of inputs calls
+// [Machine.Advance], which answers with effects: tasks to start, one batch to
+// commit, and when to call again. A task start needs no write. What a result
+// causes (the next step, completion, counters that others see) takes place only
+// when the commit that carries it has been confirmed.
+//
+// A huge bulk action is shared by several partitions: its home hands ranges of
+// blocks out and adds up what the shards tell it, by messages to their inboxes
+// ([Effects] has them to send); see shard.go.
+//
+// The package is pure: time and random numbers are arguments, nothing blocks,
+// and the same inputs give the same outputs. Of package store it uses the types
+// of messages, rows and batches; it calls no store. A Machine belongs to one
+// goroutine. Times are Unix nanoseconds.
+package partition
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/store"
+)
+
+// Never is a time that does not come.
+const Never = math.MaxInt64
+
+// Config is what a machine is told about its surroundings.
+type Config struct {
+	// Capacity is what the machine's node can start, and its way to it.
+	Capacity *capacity.Party
+	// Workers is how many workers a lane has that was never told; 0: no bound.
+	Workers int
+	// Node names the process, for as long as it lives; empty: deaths of processes are not looked into.
+	Node string
+	// Trials lets one suspect run at a time on the node; nil: the machine is alone there.
+	Trials Trials
+	// Seed starts the jitter of retries.
+	Seed uint64
+	// Chain finds a registered chain's steps by its name; nil: unknown.
+	Chain func(name string) []weir.Step
+	// Describe makes the steps of a chain that is not registered of its text; nil: it cannot.
+	Describe func(text []byte) []weir.Step
+	// Tenant tells what a tenant may use; nil: nobody has limits of their own.
+	Tenant func(name string) capacity.TenantLimits
+	// Codec packs what is written.
+	Codec *block.Codec
+}
+
+// Machine is one partition in memory.
+type Machine struct {
+	cfg       Config
+	queue     *capacity.Party
+	offers    bool // what it offers may start
+	resources map[string]*resource
+	bulks     map[weir.BulkID]*bulk
+	shared    []*bulk              // of them, those that other partitions work on too
+	over      map[weir.BulkID]bool // shards that have ended: orders that come late do not start them again
+	tenants   map[string]tenant    // that have bulk actions here
+	lanes     lanes
+	answered  map[string]bool // actions of which a call has succeeded
+	waits     waits
+	random    *rand.Rand
+	gen       *generation // collects what the next commit writes
+	flying    *generation // is being committed; nil: none
+	number    uint64      // of the last commit handed out
+	lastCut   int64       // when that was
+	resized   int64       // when sizes of tasks were last looked up
+	inFlight  int         // tasks
+
+	uncommitted int  // items whose results no confirmed commit carries
+	window      int  // the most of them
+	stopped     bool // starts nothing more
+	effects     Effects
+	tenure      tenure
+	wants       []*step // whose next task has to be marked
+	filters     []*step // whose filter has something to look at
+	filtering   bool    // one does
+	suspects    []*retryTask
+	condemned   []*retryTask // found guilty, until all is loaded
+	guilty      []Guilty
+	trial       trial
+	views       []weir.Progress // durable, not yet handed out
+	ended       int64           // items that ended durably, not yet handed out
+	sends       []Outgoing      // durable, not yet handed out
+	events      []Event         // durable, not yet handed out
+	removals    int             // durable, not yet told
+	freeTasks   []*Task
+	freeOuts    [][][]byte
+}
+
+// resource is a lane: one resource inside this partition.
+type resource struct {
+	lane    *capacity.Resource
+	limits  weir.Resource
+	turns   turns
+	size    limit.Size // what the size of tasks goes by
+	batch   int        // the largest of its steps'
+	chunk   int        // the most items of a task, for that
+	ready   int64      // items
+	waiting int64      // items with a due time
+	counts  laneCounts
+	healthy int64        // when a task last ended with answers for its items
+	well    int64        // when the newest task started that the downstream did
+	halves  []*retryTask // that wait for the resource to be well again
+}
+
+// Effects is what the owner has to do. It is valid until the next call of Advance.
+type Effects struct {
+	// Start holds the tasks to start now.
+	Start []*Task
+	// Commit is the batch to commit; nil: none. The next one comes after Committed.
+	Commit *store.Batch
+	// Views holds the bulk actions whose durable progress changed.
+	Views []weir.Progress
+	// Ended is how many items ended, durably, since the last call.
+	Ended int64
+	// Send holds messages for other partitions. One that is lost is sent again, later.
+	Send []Outgoing
+	// Events holds what somebody outside has to be told of. Each comes again after a takeover until it was noted.
+	Events []Event
+	// Removed is how many removals became durable since the last call.
+	Removed int
+	// Wake is when Advance has to be called again without any input.
+	Wake int64
+}
+
+// New makes an empty machine whose last commit had the given number.
+func New(cfg Config, number uint64) *Machine {
+	return &Machine{
+		cfg:       cfg,
+		queue:     cfg.Capacity,
+		resources: map[string]*resource{},
+		bulks:     map[weir.BulkID]*bulk{},
+		over:      map[weir.BulkID]bool{},
+		tenants:   map[string]tenant{},
+		answered:  map[string]bool{},
+		lanes:     lanes{told: map[string]*Scale{}},
+		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
+		gen:       &generation{},
+		number:    number,
+		window:    leastWindow,
+	}
+}
+
+// Advance does what is due and returns what the owner has to do.
+func (m *Machine) Advance(now int64) *Effects {
+	m.resize(now)
+	m.due(now)
+	e := &m.effects
+	e.Views, m.views = m.views, e.Views[:0]
+	e.Ended, m.ended = m.ended, 0
+	e.Send, m.sends = m.sends, e.Send[:0]
+	e.Events, m.events = m.events, e.Events[:0]
+	e.Removed, m.removals = m.removals, 0
+	m.beginTenure()
+	e.Start = m.start(now, m.tryTrial(now, e.Start[:0]))
+	e.Start = m.startFilter(now, e.Start)
+	m.markAll(now) // also what became the next task by a start
+	e.Commit = m.cutCommit(now)
+	e.Wake = m.queue.Wake() // also if nothing of this machine may start: it picks for others, too
+	if !m.stopped {
+		e.Wake = min(e.Wake, m.waits.next(), m.trial.wake)
+	}
+	if m.flying == nil && !m.gen.empty() {
+		e.Wake = min(e.Wake, m.lastCut+groupFor)
+	}
+	return e
+}
+
+// behind reports whether so many results wait to be committed that a crash would
+// re-run more than was promised: nothing starts until the store has caught up.
+func (m *Machine) behind() bool { return m.uncommitted >= m.window }
+
+// start takes tasks from the queue while limits and slots allow.
+func (m *Machine) start(now int64, tasks []*Task) []*Task {
+	if open := !m.stopped && !m.behind() && m.mayStart() && !m.trial.alone(); open != m.offers {
+		m.offers = open
+		m.queue.SetOpen(now, open)
+	}
+	for {
+		pick, ok := m.queue.Next(now)
+		if !ok {
+			break
+		}
+		tasks = append(tasks, m.cut(now, pick))
+	}
+	return tasks
+}
+
+// Stop makes the machine start nothing more; results and commits go on. It is
+// for a clean drain, and for an owner that may have lost its lease.
+func (m *Machine) Stop() { m.stopped = true }
+
+// Proceed takes a Stop back: the owner is sure of its lease again.
+func (m *Machine) Proceed() { m.stopped = false }
+
+// Settled reports whether nothing runs and everything is written.
+func (m *Machine) Settled() bool { return m.inFlight == 0 && m.Written() }
+
+// Written reports whether everything that happened is durable. Of the tenure, [Machine.Close] tells.
+func (m *Machine) Written() bool { return (m.flying == nil || m.flying.bare()) && m.gen.bare() }
+
+// Pending is the number of items that have not ended.
+func (m *Machine) Pending() (n int64) {
+	for _, b := range m.bulks { // a sum: order does not reach the output
+		if !b.away() { // its home counts it
+			n += b.spec.Items - b.shown
+		}
+	}
+	return n
+}
+
+// InFlight is the number of tasks that were started and have no result yet.
+func (m *Machine) InFlight() int { return m.inFlight }
+
+// Leave takes all that the machine has to run out of the node's queue: it is handed
+// over, or has been taken away. Tasks in flight are still to be given to Abandon.
+func (m *Machine) Leave(now int64) {
+	for _, b := range m.ordered() {
+		m.queue.RemoveGroup(now, b.group)
+	}
+	m.queue.Leave(now)
+}
+
+// Abandon gives back what a task holds that has ended after the machine left. It may
+// be called by any goroutine.
+func (m *Machine) Abandon(now int64, t *Task) {
+	if t.Filter {
+		return
+	}
+	m.queue.Done(now, t.pick, &capacity.Ending{Silent: true, Service: now - t.pick.At})
+}
+
+// laneOf finds or makes the lane of a step.
+func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
+	l := m.lane(now, def.Resource)
+	if def.Remote && !m.answered[def.Action] {
+		m.queue.Probe(l.lane)
+	}
+	return l
+}
+
+// lane finds or makes the lane of a resource.
+func (m *Machine) lane(now int64, r weir.Resource) *resource {
+	if have := m.resources[r.Name]; have != nil {
+		return have
+	}
+	made := &resource{lane: m.queue.Resource(r), limits: r}
+	made.setSize(m.queue.Size(made.lane))
+	m.resources[r.Name] = made
+	m.lanes.all = append(m.lanes.all, made)
+	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))
+	return made
+}
+
+// must stops the partition on a broken invariant of our own.
+func must(ok bool, format string, args ...any) {
+	if !ok {
+		panic(fmt.Sprintf("partition: "+format, args...))
+	}
+}

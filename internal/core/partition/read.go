@@ -1,0 +1,107 @@
+package partition
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/store"
+)
+
+// ReadStatus reads what a bulk action is and how far it is, ended or not.
+func ReadStatus(rows Rows, id weir.BulkID) (*Created, *Status, error) {
+	spec, status := &Created{}, &Status{}
+	if err := readStatus(rows, id, spec, status); err != nil {
+		return nil, nil, err
+	}
+	return spec, status, nil
+}
+
+func readStatus(rows Rows, id weir.BulkID, spec *Created, status *Status) error {
+	if err := readJSON(rows, specKey(id), spec); err != nil {
+		return err
+	}
+	return readJSON(rows, statusKey(id), status)
+}
+
+func readJSON(rows Rows, key []byte, v any) error {
+	raw, err := rows.Get(key)
+	if err != nil {
+		return err
+	}
+	return UnsealJSON(key, raw, v)
+}
+
+// LastStart is the latest time at which a former owner may have started a task:
+// now if it left work behind, else its last commit. 0: it never started one.
+func LastStart(rows Rows, now int64) (int64, error) {
+	left := errors.New("work was left behind")
+	err := rows.Scan([]byte{kindActive}, func(_, _ []byte) error { return left })
+	if errors.Is(err, left) {
+		return now, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	row, err := rows.Get(timeKey())
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	raw, err := unseal(timeKey(), row)
+	if err != nil {
+		return 0, err
+	}
+	if len(raw) != 8 {
+		return 0, fmt.Errorf("time of the last commit: %w: %d bytes", store.ErrCorrupt, len(raw))
+	}
+	return min(now, int64(binary.BigEndian.Uint64(raw))), nil
+}
+
+// EachBulk calls yield with the id of every bulk action of the partition, ended or not.
+func EachBulk(rows Rows, yield func(weir.BulkID) error) error {
+	return rows.Scan([]byte{kindSpec}, func(key, _ []byte) error { return yield(weir.BulkID(key[1:])) })
+}
+
+// ReadBlocks calls yield with the state of every touched block of a bulk action, in order.
+func ReadBlocks(rows Rows, c *Created, yield func(no uint32, s *block.State) error) error {
+	return rows.Scan(rowKey(kindBlock, c.ID), func(key, row []byte) error {
+		raw, err := unseal(key, row)
+		if err != nil {
+			return err
+		}
+		no := binary.BigEndian.Uint32(key[len(key)-4:])
+		var s block.State
+		if err := s.Decode(raw, len(c.Steps)); err != nil {
+			return fmt.Errorf("block %d: %w: %w", no, store.ErrCorrupt, err)
+		}
+		return yield(no, &s)
+	})
+}
+
+// ReadResults calls yield with everything the actions answered for items of a block.
+func ReadResults(rows Rows, codec *block.Codec, id weir.BulkID, no uint32, yield func(block.Result) error) error {
+	return rows.Scan(resultsPrefix(id, no), func(_, row []byte) error { return codec.EachResult(row, yield) })
+}
+
+// ReadLatency returns how long tasks took at a step, or nil if that is not known.
+func ReadLatency(rows Rows, id weir.BulkID, step int) (*hdrhistogram.Histogram, error) {
+	key := latencyKey(id, step)
+	row, err := rows.Get(key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := unseal(key, row)
+	if err != nil {
+		return nil, err
+	}
+	return decodeLatency(raw)
+}

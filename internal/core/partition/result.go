@@ -1,0 +1,335 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/retry"
+)
+
+// Result is how a task ended. Exactly one comes for every task that was
+// started; the task belongs to the machine again afterwards.
+type Result struct {
+	Task     *Task
+	Outcomes []weir.Outcome // one per item; not read if Failure is set
+	Failure  *Failure       // the whole task failed: nothing was done
+	Service  int64          // how long it ran, in nanoseconds
+	Lost     bool           // somebody may still hold the task: it is not used again
+	Rejected bool           // the endpoint rejected the call as a whole, and all outcomes say so
+}
+
+// Failure is a task that failed as a whole.
+type Failure struct {
+	Code    string
+	Message string
+	// Refused: the downstream was too busy. No attempt is counted.
+	Refused bool
+	// OfTenant: it refused this tenant alone, by a limit of the tenant's own.
+	OfTenant bool
+	// Ours: no downstream is to blame, or none was called.
+	Ours bool
+	// BadAnswer: the endpoint answered, but not as it has to: that is no outage.
+	BadAnswer bool
+	// Uncalled: the endpoint was not called, or the call was cut off from this side.
+	Uncalled bool
+	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
+	Misconfigured bool
+	After         time.Duration // not before this long from now
+}
+
+const (
+	refusedFor       = time.Second      // a refusal without a time
+	misconfiguredFor = 10 * time.Second // between looks at a wrong endpoint
+)
+
+// Result applies the result of a task.
+func (m *Machine) Result(now int64, r *Result) {
+	t := r.Task
+	if t.Filter {
+		m.filtered(now, r)
+		return
+	}
+	s, l, b := t.at, t.l, t.at.bulk
+	n := len(t.Items)
+	ending := r.ending()
+	if t.blamed() && ending.Failed {
+		ending.Silent = true // it says nothing of the downstream that it fails again
+	}
+	broken := m.queue.Done(now, t.pick, &ending)
+	m.inFlight--
+	b.inFlight -= int64(n)
+	l.steps[s.no].flying -= n
+	if t.retry != nil {
+		l.retries = slices.DeleteFunc(l.retries, func(x *retryTask) bool { return x == t.retry })
+	}
+	v := r.verdict()
+	if r.Failure == nil && !v.uncalled {
+		m.proveHealthy(now, s.lane)
+		s.room.passed(now, n, s.chunk)
+	}
+	l.survived(t.Items)
+	m.endTrial(t.retry)
+	m.gen.results += n
+	m.uncommitted += n
+	m.dirty(l)
+	m.touch(b)
+	if !v.uncalled {
+		b.status.Steps[s.no].Calls++
+		b.record(s.no, r.Service)
+	}
+	if !v.uncalled && !v.failed {
+		s.lane.well = max(s.lane.well, t.started)
+	}
+	failed := b.status.Failed
+	m.noteCall(now, t, &v)
+	if r.Failure != nil {
+		m.taskFailed(now, t, r.Failure, broken)
+	} else {
+		m.itemsEnded(now, t, r.Outcomes)
+	}
+	s.lane.counts.note(now, t, &ending)
+	if b.status.Failed > failed || s.calls.Streak > 0 {
+		m.judge(now, b)
+		m.judgeCalls(now, b)
+	}
+	m.flush(now, l, s.no+1)
+	if !r.Lost {
+		m.recycle(t)
+	}
+	m.settle(now, b)
+}
+
+// itemsEnded applies an answer per item.
+func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
+	must(len(outcomes) == len(t.Items), "%d outcomes for %d items", len(outcomes), len(t.Items))
+	counts := &t.at.bulk.status.Steps[t.at.no]
+	var again []*retryTask
+	for i := range outcomes {
+		o, item := &outcomes[i], t.Items[i]
+		t.at.lane.counts.answers.note(o)
+		if !o.Uncalled {
+			counts.Attempts++
+		}
+		switch o.Kind {
+		case weir.Done:
+			m.itemPassed(t, item, o)
+		case weir.Failed:
+			m.itemFailed(t, item, attempts(t, o.Uncalled), o.Code, o.Message)
+		case weir.LeftOut:
+			m.itemLeftOut(t, item, o)
+		default:
+			again = m.itemAgain(t, item, o, again)
+		}
+	}
+	for _, r := range again {
+		delay := r.after
+		if !r.refused {
+			delay = max(delay, m.delay(t.at, t.Attempt))
+		}
+		m.schedule(now, r, delay)
+	}
+}
+
+func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
+	s, l, b := t.at, t.l, t.at.bulk
+	if l.state.Passed[s.no].Has(int(item)) { // must alone would allocate its arguments for every item
+		must(false, "%s item %d passed step %d twice", b.spec.ID, item, s.no)
+	}
+	l.state.Passed[s.no].Add(int(item))
+	b.status.Steps[s.no].Done++
+	b.status.Steps[s.no].Pending--
+	if o.Uncalled {
+		b.status.Steps[s.no].Skipped++
+	}
+	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt is what is assumed
+		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t, o.Uncalled), Output: o.Output})
+	}
+	if s.no == len(b.steps)-1 {
+		b.status.Done++
+		l.left--
+		return
+	}
+	b.status.Steps[s.no+1].Pending++
+	l.steps[s.no+1].coming.Add(int(item))
+	b.steps[s.no+1].coming++
+	if len(o.Output) > 0 {
+		m.keep(l, item, o.Output)
+	}
+}
+
+func (m *Machine) itemFailed(t *Task, item uint16, attempts uint8, code, message string) {
+	s, l, b := t.at, t.l, t.at.bulk
+	l.state.Failed.Add(int(item))
+	l.left--
+	l.results = append(l.results, block.Result{
+		Item: item, Step: uint8(s.no), Kind: block.Failure, Attempts: attempts, Code: code, Message: message,
+	})
+	b.status.Failed++
+	b.status.Steps[s.no].Failed++
+	b.status.Steps[s.no].Pending--
+}
+
+func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
+	s, l, b := t.at, t.l, t.at.bulk
+	l.state.LeftOut.Add(int(item))
+	l.left--
+	l.results = append(l.results, block.Result{
+		Item: item, Step: uint8(s.no), Kind: block.LeftOut, Attempts: attempts(t, o.Uncalled), Code: o.Code, Message: o.Message,
+	})
+	b.status.LeftOut++
+	b.status.Steps[s.no].LeftOut++
+	b.status.Steps[s.no].Pending--
+}
+
+// itemAgain collects an item that is to be tried again, or fails it if it was
+// its last attempt. Items that may go again at the same time stay together.
+func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retryTask) []*retryTask {
+	s := t.at
+	counts := &s.bulk.status.Steps[s.no]
+	next := retryTask{at: s, l: t.l, attempt: t.Attempt, after: o.After, refused: o.Kind == weir.Refused}
+	switch {
+	case next.refused:
+		counts.Refused++
+		counts.Attempts--
+		next.after = max(next.after, refusedFor)
+	case t.Attempt >= s.def.Retry.MaxAttempts:
+		m.itemFailed(t, item, attempts(t, o.Uncalled), exhausted(o), o.Message)
+		return again
+	default:
+		counts.Retries++
+		next.attempt++
+	}
+	for _, r := range again {
+		if r.after == next.after && r.refused == next.refused {
+			r.items = append(r.items, item)
+			return again
+		}
+	}
+	next.items = []uint16{item}
+	return append(again, &next)
+}
+
+// exhausted is the code of an item that had its last attempt.
+func exhausted(o *weir.Outcome) string {
+	if o.Kind == weir.NoOutcome {
+		return o.Kind.String()
+	}
+	return cmp.Or(o.Code, "gave_up")
+}
+
+// delay is the backoff after an attempt, with its jitter.
+func (m *Machine) delay(s *step, attempt int) time.Duration {
+	u := m.random.Float64()
+	return retry.Delay(s.def.Retry, attempt, u)
+}
+
+// schedule lets items wait for another attempt.
+func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
+	b := r.at.bulk
+	if b.state == weir.BulkCancelling || len(r.items) == 0 {
+		return // what has not ended is cancelled
+	}
+	r.due = now + int64(delay)
+	r.made = m.gen
+	r.l.retries = append(r.l.retries, r)
+	m.enterWait(r)
+	m.waits.push(wait{due: r.due, retry: r})
+}
+
+// taskFailed applies the failure of a whole task. From the second failure on the
+// task is halved each time, so that one poisonous item ends up alone and its
+// neighbours get through; until then such failures cost no attempt. Nor do they while
+// the downstream is broken, but for items that failed while it was not: however long
+// that takes, no item fails because of it.
+func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
+	s := t.at
+	if f.Refused || f.Misconfigured {
+		m.taskRefused(now, t, f)
+		return
+	}
+	n := len(t.Items)
+	counts := &s.bulk.status.Steps[s.no]
+	counts.Attempts += int64(n)
+	most := s.def.Retry.MaxAttempts
+	free := broken && !f.Ours && !f.BadAnswer && !t.blamed() && most > 1
+	if t.Attempt >= most && (n == 1 || most == 1) && !free {
+		for _, item := range t.Items {
+			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
+		}
+		return
+	}
+	counts.Retries += int64(n)
+	fails := t.fails() + 1
+	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true, failed: now}
+	next.blamed = t.retry != nil && (t.retry.blamed || t.retry.unlike())
+	if free || n > 1 && fails > 2 {
+		next.attempt = t.Attempt
+	}
+	if n == 1 || fails < 2 {
+		next.items = slices.Clone(t.Items)
+		m.schedule(now, &next, max(f.After, m.delay(s, t.Attempt)))
+		return
+	}
+	m.halve(now, t, next, f.After)
+}
+
+// taskRefused sends a whole task to waiting, at no cost to it.
+// What refusals mean for others is up to flow control. A task that is refused again, although nothing else has passed meanwhile, may be more than the
+// downstream ever takes at once: tasks of the step are smaller from then on.
+func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
+	s := t.at
+	delay := f.After
+	if delay <= 0 {
+		delay = refusedFor
+	}
+	if f.OfTenant && f.Refused {
+		m.queue.CloseTenant(now, s.entry, now+int64(delay))
+	}
+	if f.Misconfigured {
+		delay = s.calls.lookAgain()
+	}
+	s.bulk.status.Steps[s.no].Refused += int64(len(t.Items))
+	m.queue.Refund(now, t.pick)
+	if f.Misconfigured {
+		m.holdStep(now, s, now+int64(delay))
+	}
+	next := &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, failing: f.Misconfigured}
+	if t.retry != nil {
+		next.fails, next.failed, next.blamed = t.retry.fails, t.retry.failed, t.retry.blamed
+	}
+	if f.Refused {
+		next.turned = now
+		if t.refusedAlone(f.OfTenant) && s.room.shrink(now, len(t.Items)) {
+			m.offer(now, s)
+		}
+	}
+	m.schedule(now, next, delay)
+}
+
+func (t *Task) fails() int {
+	if t.retry == nil {
+		return 0
+	}
+	return t.retry.fails
+}
+
+// attempts is how often an item of a task was tried. One that ended without a call never was: calls of its task were for others.
+func attempts(t *Task, uncalled bool) uint8 {
+	if uncalled {
+		return 0
+	}
+	return uint8(min(t.Attempt, 255))
+}
+
+// flush sends on what lingers at later steps for company that will not come.
+func (m *Machine) flush(now int64, l *live, from int) {
+	for no := from; no < len(l.steps); no++ {
+		if l.steps[no].queued == inLinger && !l.upstream(no) {
+			m.place(now, l.bulk.steps[no], l)
+			m.offer(now, l.bulk.steps[no])
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package partition
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/store"
+)
+
+// The rows of a partition. Every key begins with its kind; every value but the
+// empty ones of markers ends with a CRC32C over key and value, so that a row that
+// was damaged or stands in another's place is found.
+//
+//	a id                   marks a bulk action that has not ended: what a takeover loads
+//	b id                   its spec, written once
+//	n id                   its status and counters
+//	k id block             where the items of a touched block are
+//	c id block commit      what the actions answered for items of the block
+//	f id group             failures of one kind, counted
+//	h id step              latencies at a step, written once a second and at the end
+//	g id                   shared, at home: which shard was given each range
+//	r id shard             shared, at home: the newest tally of a shard
+//	s id                   shared, elsewhere: what the shard was told
+//	w tenant               marks a tenant that has bulk actions here that have not ended
+//	l resource             how many workers the lane was told to have
+//	e id commit            an event that nobody has taken yet
+//	x id                   that it was removed, and when
+//	y id                   marks one that is being removed: what it has of other rows goes, too
+//	o                      which node owns the partition, and how that ended
+//	t                      time of the last commit
+const (
+	kindActive  = 'a'
+	kindSpec    = 'b'
+	kindStatus  = 'n'
+	kindBlock   = 'k'
+	kindResults = 'c'
+	kindLatency = 'h'
+	kindOwners  = 'g'
+	kindTally   = 'r'
+	kindShard   = 's'
+	kindTenant  = 'w'
+	kindLane    = 'l'
+	kindEvent   = 'e'
+	kindTime    = 't'
+	kindGroup   = 'f'
+	kindTenure  = 'o'
+
+	kindTombstone = 'x'
+	kindRemoving  = 'y'
+)
+
+func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id...) }
+
+func activeKey(id weir.BulkID) []byte { return rowKey(kindActive, id) }
+func specKey(id weir.BulkID) []byte   { return rowKey(kindSpec, id) }
+func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
+
+func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }
+func shardKey(id weir.BulkID) []byte  { return rowKey(kindShard, id) }
+func tenantKey(name string) []byte    { return append([]byte{kindTenant}, name...) }
+func laneKey(name string) []byte      { return append([]byte{kindLane}, name...) }
+
+func tallyKey(id weir.BulkID, shard int) []byte { return append(rowKey(kindTally, id), byte(shard)) }
+
+func timeKey() []byte { return []byte{kindTime} }
+
+func blockKey(id weir.BulkID, no uint32) []byte {
+	return binary.BigEndian.AppendUint32(rowKey(kindBlock, id), no)
+}
+
+func resultsKey(id weir.BulkID, no uint32, commit uint64) []byte {
+	return binary.BigEndian.AppendUint64(resultsPrefix(id, no), commit)
+}
+
+func resultsPrefix(id weir.BulkID, no uint32) []byte {
+	return binary.BigEndian.AppendUint32(rowKey(kindResults, id), no)
+}
+
+func latencyKey(id weir.BulkID, step int) []byte { return append(rowKey(kindLatency, id), byte(step)) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal appends the checksum of key and value.
+func seal(key, value []byte) store.Row {
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	return store.Row{Key: key, Value: binary.BigEndian.AppendUint32(value, sum)}
+}
+
+// SealJSON makes a row of a value, with its checksum.
+func SealJSON(key []byte, v any) store.Row {
+	raw, err := json.Marshal(v)
+	must(err == nil, "encode row %q: %v", key, err)
+	return seal(key, raw)
+}
+
+// unseal checks and removes the checksum.
+func unseal(key, row []byte) ([]byte, error) {
+	if len(row) < 4 {
+		return nil, fmt.Errorf("row %q: %w: only %d bytes", key, store.ErrCorrupt, len(row))
+	}
+	value := row[:len(row)-4]
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	if sum != binary.BigEndian.Uint32(row[len(row)-4:]) {
+		return nil, fmt.Errorf("row %q: %w: checksum does not match", key, store.ErrCorrupt)
+	}
+	return value, nil
+}
+
+// UnsealJSON checks a row that SealJSON made, and reads it.
+func UnsealJSON(key, row []byte, v any) error {
+	raw, err := unseal(key, row)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("row %q: %w: %w", key, store.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// row is a waiting retry as its block's row holds it.
+func (r *retryTask) row() block.Retry {
+	return block.Retry{
+		Step: uint8(r.at.no), Attempt: uint8(min(r.attempt, 255)), Fails: uint8(min(r.fails, 255)), Due: r.due, Items: r.set(),
+		Crashes: uint8(r.crashes), Started: r.started, Blamed: r.blamed || r.unlike(),
+	}
+}

@@ -1,0 +1,80 @@
+package partition
+
+import (
+	"maps"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// ruleSet is what can be changed of a bulk action, as a shard is told of it.
+type ruleSet struct {
+	Number      uint64             `json:"number"`
+	By          string             `json:"by,omitempty"`
+	Tier        weir.Tier          `json:"tier"`
+	Priority    int                `json:"priority,omitempty"`
+	Concurrency int                `json:"concurrency,omitempty"`
+	Rates       map[string]float64 `json:"rates,omitempty"`
+	StopOn      weir.StopRule      `json:"stop_on"`
+}
+
+func (c *Created) rules() *ruleSet {
+	return &ruleSet{c.Rules, c.RulesBy, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
+}
+
+// change changes the rules of a bulk action that has not ended.
+func (m *Machine) change(now int64, b *bulk, r *weir.Rules, by string) {
+	if r == nil || b.stopping() {
+		return
+	}
+	set := b.spec.rules()
+	set.Number, set.By = set.Number+1, by
+	if r.Tier != nil {
+		set.Tier = *r.Tier
+	}
+	if r.Priority != nil {
+		set.Priority = *r.Priority
+	}
+	if r.Concurrency != nil {
+		set.Concurrency = *r.Concurrency
+	}
+	if r.StopOn != nil {
+		set.StopOn = *r.StopOn
+	}
+	set.Rates = maps.Clone(set.Rates)
+	for step, rate := range r.Rates { // the order does not reach an output: each sets its own
+		if set.Rates == nil {
+			set.Rates = map[string]float64{}
+		}
+		if set.Rates[step] = float64(rate); rate == 0 {
+			delete(set.Rates, step)
+		}
+	}
+	m.adopt(now, b, set)
+	m.judge(now, b)
+}
+
+// adopt makes rules hold, unless newer ones do. The spec is stored anew.
+func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
+	if r == nil || r.Number <= b.spec.Rules {
+		return
+	}
+	spec := *b.spec
+	spec.Rules, spec.RulesBy, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.By, r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
+	b.spec = &spec
+	most := spec.Concurrency
+	if b.shard != nil {
+		most = spec.capOf(b.shard.no)
+	}
+	m.queue.SetGroup(now, b.group, sched.GroupConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
+	for _, s := range b.steps {
+		was := s.pace.rate()
+		s.setPace(now, b)
+		if s.pace.rate() != was {
+			b.status.Lately = Lately{}
+		}
+	}
+	m.offerAll(now, b)
+	m.writeSpec(b)
+	m.touch(b)
+}

@@ -1,0 +1,46 @@
+package partition
+
+import "github.com/weirhq/weir/internal/core/retry"
+
+// turns is whose turn it is on a lane, of first attempts and retries.
+type turns struct {
+	retry.Turns[*step]
+	alarm bool // a time is set at which the next retry has its turn
+}
+
+// fresh reports whether the step has first attempts to make.
+func (s *step) fresh() bool { return s.ready.len() > 0 || s.opens() }
+
+// grant asks whether the next task of the step may be a retry.
+func (m *Machine) grant(now int64, s *step) {
+	fresh := s.fresh()
+	if len(s.retries) == 0 || fresh && !s.calls.Succeeded {
+		return
+	}
+	s.lane.turns.Ask(now, s, &s.turn, fresh, min(s.most(), len(s.retries[0].items)), float64(s.lane.limits.Rate))
+	m.awaitShare(s.lane)
+}
+
+// noteFresh takes note whether first attempts of the step wait. If those of no step do
+// any more, all retries have their turn.
+func (m *Machine) noteFresh(now int64, s *step, fresh bool) {
+	for _, again := range s.lane.turns.NoteFresh(&s.turn, fresh) {
+		m.offer(now, again)
+	}
+}
+
+// shareDue gives the next retry its turn.
+func (m *Machine) shareDue(now int64, lane *resource) {
+	lane.turns.alarm = false
+	for s, ok := lane.turns.Due(now); ok; s, ok = lane.turns.Due(now) {
+		m.offer(now, s)
+	}
+	m.awaitShare(lane)
+}
+
+func (m *Machine) awaitShare(lane *resource) {
+	if at, any := lane.turns.Next(); any && !lane.turns.alarm {
+		lane.turns.alarm = true
+		m.waits.push(wait{due: at, lane: lane})
+	}
+}

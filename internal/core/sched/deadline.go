@@ -1,0 +1,327 @@
+package sched
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weirhq/weir/internal/core/heap"
+)
+
+// Deadlines order the work inside a flow, and nothing else: which flow is next, and what
+// it is charged, does not depend on them. See DESIGN.md.
+
+const (
+	// urgentFrom is the part of what a tenant can do by a deadline that has to be work
+	// due by then for it to go first; below relaxedFrom it does no more.
+	urgentFrom, relaxedFrom = 0.8, 0.5
+	// lastMoment is how many seconds before a deadline work ought to be done: plans are made only now and then.
+	lastMoment = 1.0
+	// othersEvery is how often a pick goes by the usual order while there is urgent work.
+	othersEvery = 16
+	// promised is the part of a flow's rate that deadlines can count on.
+	promised = 1 - 1.0/othersEvery
+	// planEvery is the least time between two plans of a flow, and planCost what more
+	// each entry with a deadline adds to it.
+	planEvery, planCost = int64(250e6), int64(20e3)
+	// mostLook is the longest time between two looks at a deadline, lookPart the part of the time
+	// left after which it is looked at again, as its inverse, and firstLooks how many come as fast as they can.
+	mostLook, lookPart, firstLooks = int64(5e9), 64, 8
+	// surelyLate is for how long plans have to say that a deadline cannot be met before anybody is
+	// told, and surelyBeside the same where other nodes have work: they have to hear of each other first.
+	surelyLate, surelyBeside = int64(500e6), int64(2e9)
+	// returns is how much room there has to be for one that was given up, before it is taken up again.
+	returns = 1.1
+	// mostLooked bounds how many urgent entries are asked whether they have a task.
+	mostLooked = 64
+)
+
+// pledge is the deadline of a group.
+type pledge struct {
+	at    int64
+	no    uint64    // order of equals
+	looks int       // at it, so far
+	left  []int64   // by step: items that have yet to start there
+	own   []float64 // by step: the most items per second, by the group's own doing; 0: no bound
+	since int64     // since when it cannot be met; 0: it can
+	tight int32     // entries that are urgent
+	over  int32     // entries that have too much left
+}
+
+// Rest is what a group has left to do.
+type Rest struct {
+	Pending  []int64   // by step: items that are there, or on their way to the first
+	InFlight int64     // of all of them
+	Own      []float64 // by step: the most items per second, by the group's own doing; 0: no bound
+}
+
+// Outlook is what becomes of a group's deadline.
+type Outlook struct {
+	Urgent bool  // it goes before others of its tenant
+	Late   bool  // it cannot be met: it goes like one without
+	Again  int64 // when to look again
+}
+
+// agenda is the deadlines of a flow, and how fast it gets on.
+type agenda struct {
+	entries []*Entry // of groups that have one, the earliest first
+	urgent  []*Entry // of them, those that go before others
+	kept    heap.Heap[duty]
+	chosen  *Entry // by urgency, if it is picked
+	picks   int    // by urgency, since one that went by the usual order
+	planned int64
+
+	need   Need    // for those that can be met
+	rate   float64 // items per second, while it had something to run, of all nodes if its tenant had as much of each
+	wanted int64   // for how long that was, since the last plan
+	since  int64   // since when it has something to run; 0: it has nothing
+	share  float64 // by the limit, since it is measured
+	sure   int64   // for how long the rate was measured
+	taken  int64   // flow.taken at the last plan
+}
+
+// duty is an entry's part of what is due, the largest first.
+type duty struct {
+	e    *Entry
+	left float64
+}
+
+// Before orders duties. Of equal ones the later is the first to be given up.
+func (a duty) Before(b duty) bool {
+	return a.left > b.left || a.left == b.left && dueBefore(b.e, a.e) < 0
+}
+
+// dueBefore orders entries by deadline; of one group the later step comes first.
+func dueBefore(a, b *Entry) int {
+	if a.group == b.group {
+		return cmp.Compare(b.step, a.step)
+	}
+	return cmp.Or(cmp.Compare(a.group.pledge.at, b.group.pledge.at), cmp.Compare(a.group.pledge.no, b.group.pledge.no))
+}
+
+// pledged adds e to the deadlines of its flow, if its group has one.
+func (f *flow) pledged(e *Entry) {
+	if e.group.pledge == nil {
+		return
+	}
+	if f.agenda == nil {
+		f.agenda = &agenda{planned: math.MinInt64 / 2, taken: f.taken}
+		f.tier.r.pledged[f] = true
+	}
+	a := f.agenda
+	i, _ := slices.BinarySearchFunc(a.entries, e, dueBefore)
+	a.entries = slices.Insert(a.entries, i, e)
+}
+
+// unpledged takes e off the deadlines of its flow.
+func (f *flow) unpledged(e *Entry) {
+	a := f.agenda
+	if a == nil || e.group.pledge == nil {
+		return
+	}
+	e.setUrgent(false)
+	e.setOver(false)
+	if i, found := slices.BinarySearchFunc(a.entries, e, dueBefore); found {
+		a.entries = slices.Delete(a.entries, i, i+1)
+	}
+	a.urgent = slices.DeleteFunc(a.urgent, func(o *Entry) bool { return o == e })
+	if len(a.entries) == 0 {
+		f.agenda = nil
+		delete(f.tier.r.pledged, f)
+	}
+}
+
+// wants takes note whether f has anything to run.
+func (f *flow) wants(now int64, some bool) {
+	switch a := f.agenda; {
+	case a == nil:
+	case some && a.since == 0:
+		a.since = now
+	case !some && a.since != 0:
+		a.wanted += now - a.since
+		a.since = 0
+	}
+}
+
+// Look takes what g has left to do and returns what becomes of its deadline. It is to be
+// asked when g begins to run, and again when it says so.
+func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
+	p := g.pledge
+	if p == nil || g.state == groupRemoved {
+		return Outlook{Again: math.MaxInt64}
+	}
+	now = q.at(now)
+	p.take(r)
+	sure := surelyLate
+	for e := g.first; e != nil; e = e.next {
+		q.plan(now, e.flow)
+		if e.Resource().beside != [Tiers]int64{} {
+			sure = surelyBeside
+		}
+	}
+	switch {
+	case p.over == 0:
+		p.since = 0
+	case p.since == 0:
+		p.since = now
+	}
+	o := Outlook{Urgent: p.tight > 0 && p.over == 0, Late: p.since != 0 && now-p.since >= sure}
+	every := min(max((p.at-now)/lookPart, planEvery), mostLook)
+	if p.looks++; p.looks < firstLooks || p.since != 0 && !o.Late {
+		every = planEvery
+	}
+	o.Again = now + every
+	return o
+}
+
+// take takes note of what is left: what is at a step has the later ones before it.
+func (p *pledge) take(r Rest) {
+	p.left, p.own = p.left[:0], append(p.own[:0], r.Own...)
+	sum := -r.InFlight
+	for _, n := range r.Pending {
+		sum += n
+		p.left = append(p.left, max(0, sum))
+	}
+}
+
+// plan finds out which deadlines of f can be met if the earliest goes first, and which of
+// them have to. If not all can, those with the most left are given up, which leaves as
+// many as possible (Moore and Hodgson's rule).
+func (q *Queue) plan(now int64, f *flow) {
+	a := f.agenda
+	if now-a.planned < planEvery+planCost*int64(len(a.entries)) {
+		return
+	}
+	q.measure(now, f)
+	even, best := f.rates()
+	a.kept = a.kept[:0]
+	sum := 0.0
+	for _, e := range a.entries {
+		left, time := e.due(now)
+		if e.over {
+			left *= returns
+		}
+		e.setOver(left > 0 && (time == 0 || left > e.group.pledge.ownRate(e)*time)) // whatever others do
+		if left == 0 || e.over {
+			continue
+		}
+		a.kept.Push(duty{e, left})
+		for sum += left; len(a.kept) > 0 && sum > best*promised*time; { // a sum of fractions may leave something of nothing
+			d := a.kept.Pop()
+			d.e.setOver(true)
+			sum -= d.left
+		}
+	}
+	clear(a.kept)
+	q.hurry(now, f, even)
+}
+
+// hurry lists the entries of f that go before others: those that are due by a time up
+// to which nearly all is needed that f gets.
+func (q *Queue) hurry(now int64, f *flow, rate float64) {
+	a := f.agenda
+	sum, need, last := 0.0, 0.0, -1
+	for i, e := range a.entries {
+		left, time := e.due(now)
+		if left == 0 || e.over {
+			continue
+		}
+		sum += left
+		from := urgentFrom
+		if e.urgent {
+			from = relaxedFrom
+		}
+		need = max(need, sum/promised/max(time-lastMoment, time/2))
+		if sum > from*rate*promised*(time-lastMoment) {
+			last = i
+		}
+	}
+	a.need = Need{int64(math.Ceil(1000 * need)), last >= 0}
+	clear(a.urgent)
+	a.urgent = a.urgent[:0]
+	for i, e := range a.entries {
+		left, _ := e.due(now)
+		e.setUrgent(i <= last && left > 0 && !e.over)
+		if p := e.group.pledge; p.tight > 0 && p.over == 0 { // also if it is another of its steps that is short of time
+			a.urgent = append(a.urgent, e)
+		}
+	}
+}
+
+// due returns how many items of e have yet to start, 0 if its deadline is not looked at here,
+// and how many seconds there are for them.
+func (e *Entry) due(now int64) (left, time float64) {
+	g := e.group
+	p := g.pledge
+	if g.state != groupRunning || int(e.step) >= len(p.left) || p.over > 0 && !e.over {
+		return 0, 0
+	}
+	end := p.at
+	for o := g.first; o != nil; o = o.next { // the last call begins so much earlier
+		if o.step >= e.step {
+			end -= o.Resource().Service()
+		}
+	}
+	return float64(p.left[e.step]), max(0, float64(end-now)*1e-9)
+}
+
+// ownRate is how fast a step may go by its group's own doing.
+func (p *pledge) ownRate(e *Entry) float64 {
+	if int(e.step) < len(p.own) && p.own[e.step] > 0 {
+		return p.own[e.step]
+	}
+	return math.Inf(1)
+}
+
+func (e *Entry) setUrgent(is bool) { count(&e.urgent, is, &e.group.pledge.tight) }
+func (e *Entry) setOver(is bool)   { count(&e.over, is, &e.group.pledge.over) }
+
+// count sets a mark and keeps the number of those that are set.
+func count(mark *bool, is bool, n *int32) {
+	if *mark != is {
+		*mark = is
+		if *n--; is {
+			*n += 2
+		}
+	}
+}
+
+// urgentOf returns the entry of f that goes before others, the earliest deadline first; nil:
+// the usual order holds.
+func (q *Queue) urgentOf(now int64, f *flow) *Entry {
+	a := f.agenda
+	if a == nil {
+		return nil
+	}
+	a.chosen = nil
+	if a.picks >= othersEvery-1 {
+		return nil
+	}
+	for _, e := range a.urgent[:min(len(a.urgent), mostLooked)] {
+		best, g := a.chosen, e.group
+		if best != nil && best.group.pledge.at != g.pledge.at {
+			break
+		}
+		may := e.queued() && g.state == groupRunning && !g.atCap() && !g.party.absent(now)
+		if may && (best == nil || best.group != g && e.seq < best.seq) { // shards take turns
+			a.chosen = e
+		}
+	}
+	return a.chosen
+}
+
+// picked counts a pick of e for the order inside f.
+func (f *flow) picked(e *Entry, smallestEvery int) {
+	a := f.agenda
+	if a != nil && a.chosen == e {
+		a.chosen = nil
+		a.picks++
+		return
+	}
+	if a != nil {
+		a.picks = 0
+	}
+	if f.picks++; int(f.picks) >= smallestEvery {
+		f.picks = 0
+	}
+}

@@ -1,0 +1,281 @@
+package sched
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/weirhq/weir/internal/core/limit"
+)
+
+// pick takes the next task of r. If there is none, r has left the ready heap.
+func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
+	if r.workers >= 0 && r.taken(now) >= r.workers+reserve(r.workers) {
+		q.block(now, r, math.MaxInt64, CauseSlots)
+		return false
+	}
+	if r.recheck {
+		r.recheck = false
+		if at := r.gate.Peek(now); at > now {
+			q.block(now, r, at, r.gateCause())
+			return false
+		}
+	}
+	r.refill(now)
+	for {
+		f, lane := q.choose(now, r)
+		if f == nil {
+			q.setEmpty(r) // its last flows were found to be paused or at their caps
+			return false
+		}
+		e := q.entryOf(now, f, lane)
+		if e == nil {
+			continue
+		}
+		if (r.crowded(now) || q.overdrawn(f)) && q.atShare(f.tenant) {
+			q.block(now, r, math.MaxInt64, CauseSlots)
+			return false
+		}
+		if r.hangs(now) && (q.tight() || f.state == flowHeld) {
+			q.block(now, r, q.lookAt, CauseSlots) // neither loans nor the reserve are for calls that hang
+			return false
+		}
+		if !q.itsTurn(r, f) {
+			return false
+		}
+		if lane == LaneTier && r.rate > 0 {
+			if until := f.awaited(now, int(e.head)); until > now {
+				q.block(now, r, until, CauseFairShare)
+				return false
+			}
+		}
+		cost, at, ok := r.take(now, int(e.head))
+		if !ok {
+			q.block(now, r, at, r.gateCause())
+			r.blocker, r.blockedAs = e, e.head
+			return false
+		}
+		q.commit(now, e, int64(cost), lane)
+		*out = Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}
+		return true
+	}
+}
+
+// take reserves what a task of so many items needs. If the window of a rate has room for a
+// good part of them, the task has no more: else what tasks of different sizes leave
+// over in a window would be lost. If there is not, at is when there will be.
+func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
+	if at, ok = r.gate.Take(now, items); ok {
+		return items, at, true
+	}
+	part := limit.LeastPart(items)
+	n, soon := r.gate.Fits(now, items, part)
+	if n >= part {
+		if until, ok := r.gate.Take(now, n); ok {
+			return n, until, true
+		}
+	}
+	return 0, min(at, soon), false
+}
+
+// aboveShare is added to the keys of resources on which only tenants wait that have
+// their share of the slots: they come after all others.
+const aboveShare = int64(1) << 60
+
+// itsTurn reports whether no other resource comes before r, where f is next. If one does, r
+// has got its place behind it.
+func (q *Queue) itsTurn(r *Resource, f *flow) bool {
+	if f.state != flowHeld {
+		return true
+	}
+	q.ready.rekey(r, r.slotTag+aboveShare)
+	return q.ready.min().r == r && !q.tight()
+}
+
+// choose returns the flow whose turn it is. The express lane is for flows that
+// overtake other tiers: if the tier whose turn it is has one that is as small, then
+// that one goes by its tier, and the lane's budget is kept for those in need of it.
+func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
+	f := r.leader(false)
+	if x := r.smallest(); x != nil && r.budgets[LaneExpress] > 0 && (f.class == noClass || f.class > x.class) {
+		return x, LaneExpress
+	}
+	if r.budgets[LaneAged] > 0 {
+		if x := r.oldest(now); x != nil {
+			return x, LaneAged
+		}
+	}
+	if f != nil {
+		return f, LaneTier
+	}
+	return r.leader(true), LaneTier
+}
+
+// smallest returns the express flow with the least to do, of all tiers.
+func (r *Resource) smallest() *flow {
+	var best *flow
+	for m := r.occupied; m != 0; m &= m - 1 {
+		f := r.tiers[bits.TrailingZeros8(m)].smallest()
+		if f != nil && (best == nil || f.class < best.class || f.class == best.class && f.lastServed < best.lastServed) {
+			best = f
+		}
+	}
+	return best
+}
+
+// leader returns the next flow of the tier with the least tag, of those that have
+// one. Tiers in which the slot guard has set all flows aside count only if held is set.
+func (r *Resource) leader(held bool) *flow {
+	var best *tier
+	for m := r.occupied; m != 0; m &= m - 1 {
+		t := &r.tiers[bits.TrailingZeros8(m)]
+		if t.flows == t.asked || !held && t.flows == t.asked+t.held {
+			continue
+		}
+		if best == nil || t.tag < best.tag {
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.next()
+}
+
+// oldest returns the flow that has waited longest, measured by what its tier bears.
+func (r *Resource) oldest(now int64) *flow {
+	var best *flow
+	most := 1.0
+	for m := r.occupied; m != 0; m &= m - 1 {
+		t := &r.tiers[bits.TrailingZeros8(m)]
+		f := t.turn.first
+		if f == nil || now-f.lastServed <= t.agedAfter {
+			continue
+		}
+		if w := float64(now-f.lastServed) / float64(t.agedAfter); w > most {
+			best, most = f, w
+		}
+	}
+	return best
+}
+
+// entryOf returns the entry of f that is served next. It returns nil if f may not
+// be served after all; then f or what was in its way has left its place.
+func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
+	t := f.tenant
+	if t.blocked() || f.shut(now) {
+		q.takeOut(now, f, flowParked)
+		return nil
+	}
+	if f.state == flowActive && q.exceeds(now, f, lane) {
+		q.hold(f)
+		return nil
+	}
+	if e := q.urgentOf(now, f); e != nil {
+		return e
+	}
+	by := byScore
+	if int(f.picks) >= q.opt.SmallestEvery-1 {
+		by = byRemaining
+	}
+	for f.inTree() {
+		e := f.heaps[by][0]
+		if !e.group.party.absent(now) {
+			if e.group.state == groupRunning && !e.group.atCap() {
+				return e.latest(by)
+			}
+		} else {
+			e.group.party.park(e)
+		}
+		q.dequeue(now, e)
+	}
+	return nil
+}
+
+// exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
+// those who have less. Small work is owed more than it is about to use.
+func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
+	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) && q.atShare(f.tenant) {
+		return true
+	}
+	return f.class == noClass && f.atDue()
+}
+
+// atDue reports whether f has as many tasks in flight as are due to it of those that may be.
+func (f *flow) atDue() bool {
+	r := f.tier.r
+	bound := r.gate.Bound()
+	return bound > 0 && float64(f.inFlight) >= max(1, math.Ceil(float64(bound)*r.claim(f)/float64(max(r.weight, 1))))
+}
+
+// latest returns the last step of e's group that could be served in e's place. The
+// ranking by score has it first already.
+func (e *Entry) latest(by int) *Entry {
+	best := e
+	if by == byScore || e.group.first.next == nil {
+		return best
+	}
+	for o := e.group.first; o != nil; o = o.next {
+		if o.flow == e.flow && o.queued() && o.step > best.step {
+			best = o
+		}
+	}
+	return best
+}
+
+// commit counts the pick in and charges everybody for it.
+func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
+	f := e.flow
+	r := f.tier.r
+	if lane == LaneTier {
+		r.earn(float64(cost))
+	} else {
+		r.budgets[lane] -= float64(cost)
+	}
+	if lane != LaneExpress {
+		f.tier.charge(cost) // the aged lane changes the order, not the shares
+	}
+	r.waitForWorker(now, false)
+	e.side.countBusy(now)
+	e.side.served(now, f, cost)
+	f.tier.serve(now, f, cost, lane)
+	f.picked(e, q.opt.SmallestEvery)
+	if f.tier.v > rebaseAt {
+		q.rebase(f.tier)
+	}
+	q.countTask(e, 1)
+	if e.group.shard {
+		q.seq++
+		e.seq = q.seq
+	}
+	r.cause = CauseNone
+	q.vSlots = r.slotTag
+	r.slotTag += max(r.service>>10, 1) * Unit / max(r.slotWeight, 1)
+	key := r.slotTag
+	if f.state == flowHeld {
+		key += aboveShare
+	}
+	q.ready.rekey(r, key)
+}
+
+// crowded reports whether all workers of r have a task, but for the reserve.
+func (r *Resource) crowded(now int64) bool { return r.workers >= 0 && r.taken(now) >= r.workers }
+
+// chargeSlow charges a flow for a task that took longer than is usual on its resource,
+// as for more items, while slots, or what the resource lets be in flight, are scarce: what is shared then is time.
+func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
+	f := e.flow
+	r := f.tier.r
+	if usual := r.median; service > usual && usual > 0 && (q.guarded() || q.scarce(r)) {
+		more := min(float64(service-usual)/float64(usual), mostSlow)
+		f.tag += perWeight(int64(float64(cost)*more), f.weight)
+	}
+}
+
+// scarce reports whether only a few more tasks may be in flight on r.
+func (q *Queue) scarce(r *Resource) bool {
+	bound := r.gate.Bound()
+	return bound > 0 && float64(bound-r.inFlight) < q.opt.GuardBelow*float64(bound)
+}
+
+// mostSlow bounds what one task is charged for, as a multiple of its items.
+const mostSlow = 1000

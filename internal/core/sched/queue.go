@@ -1,0 +1,240 @@
+package sched
+
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/core/heap"
+)
+
+// Lane is the way by which a task was picked.
+type Lane uint8
+
+// The lanes, in the order in which they are asked.
+const (
+	LaneExpress Lane = iota // small work that fair sharing already owes its service
+	LaneAged                // a tenant that waited too long
+	LaneTier                // fair sharing
+)
+
+// String returns the lane's name in logs and metrics.
+func (l Lane) String() string { return [...]string{"express", "aged", "tier"}[l] }
+
+// Pick is a task that may run now; all it needs has been reserved. It ends with
+// exactly one call of [Queue.Done], or of [Queue.Return] if it is not run.
+type Pick struct {
+	Entry *Entry
+	Cost  int
+	Lane  Lane
+	At    int64 // when it was picked
+	Start int64 // from when on limits count it: At, or when it was taken up
+	until int64 // by when it has to start
+	no    int32 // of its flight
+	Level int32 // tasks of its resource in flight when it was picked, itself included
+}
+
+// Queue holds the work of one node. Whoever is alone with it calls it directly; else
+// each has a [Party].
+type Queue struct {
+	opt      Options
+	slots    int
+	inFlight int
+	tenants  map[string]*Tenant
+	present  int   // tenants that have something to run, or in flight
+	presentW int64 // their weight
+
+	ready    resourceHeap // by slot tag
+	sleeping resourceHeap // by wake time
+	vSlots   int64        // slot tag of the resource served last
+	seq      uint64       // counts entries made, and picks of shards
+
+	resources []*Resource
+	closed    heap.Heap[closure]
+
+	flights []flight
+	landed  []int32 // numbers of flights that can be used again
+	stalled int     // of those in flight
+	short   bool    // a resource may wait for want of a worker
+	lookAt  int64
+
+	clock   int64 // the latest time that a call has told
+	own     Party // of groups that are made without one
+	parties []*Party
+	calls   []*Party // should ask for their next task
+	sentry  *Party   // asks again at the time watch without being called; nil: nobody does
+	watch   int64
+}
+
+// New returns an empty queue.
+func New(o Options) *Queue {
+	o = o.withDefaults()
+	q := &Queue{opt: o, slots: o.Slots, tenants: make(map[string]*Tenant), clock: math.MinInt64}
+	q.own.q = q
+	return q
+}
+
+// at returns the time of a call: now, or that of a call before if it is later, since
+// callers read their clocks one by one. What is reserved is so in the order of time.
+func (q *Queue) at(now int64) int64 {
+	q.clock = max(q.clock, now)
+	return q.clock
+}
+
+// InFlight returns the number of picks that are not done.
+func (q *Queue) InFlight() int { return q.inFlight }
+
+// Tenants returns the number of tenants held in memory.
+func (q *Queue) Tenants() int { return len(q.tenants) }
+
+// Next picks the task that runs next and reserves all that it needs. After a pick
+// the caller says with [Queue.Update] what is left of the entry before it asks again.
+func (q *Queue) Next(now int64) (p Pick, ok bool) {
+	ok = q.next(q.at(now), &p)
+	return p, ok
+}
+
+func (q *Queue) next(now int64, out *Pick) bool {
+	for q.sleeping.len() > 0 && q.sleeping.min().key <= now {
+		q.setReady(q.sleeping.min().r)
+	}
+	if len(q.closed) > 0 {
+		q.reopen(now)
+	}
+	if now >= q.lookAt {
+		q.look(now)
+	}
+	for !q.full() {
+		for q.ready.len() > 0 && !q.lentOut() {
+			if q.pick(now, q.ready.min().r, out) {
+				return true
+			}
+		}
+		if !q.reconsider() {
+			break
+		}
+	}
+	for i := q.ready.len() - 1; i >= 0; i-- { // there are some only if no slot is left for them
+		if r := q.ready.s[i].r; r.crowded(now) && r.gate.Peek(now) == math.MaxInt64 {
+			q.block(now, r, math.MaxInt64, CauseSlots)
+		} else {
+			r.waitForWorker(now, true)
+		}
+	}
+	return false
+}
+
+// reconsider wakes the resources that sleep for a task that may not run any more:
+// a smaller one behind it may fit already.
+func (q *Queue) reconsider() (any bool) {
+	for i := q.sleeping.len() - 1; i >= 0; i-- {
+		r := q.sleeping.s[i].r
+		if e := r.blocker; e != nil && (e.head != r.blockedAs || !e.eligible()) {
+			q.setReady(r)
+			return true
+		}
+	}
+	return false
+}
+
+// Wake returns when Next is worth calling again without other input: a time in
+// the past if it is now, math.MaxInt64 if never.
+func (q *Queue) Wake() int64 {
+	switch {
+	case q.full():
+		return q.nextLook()
+	case q.ready.len() > 0 && !q.lentOut():
+		return math.MinInt64
+	case q.sleeping.len() > 0:
+		return min(q.sleeping.min().key, q.nextOpen(), q.nextLook())
+	}
+	return min(q.nextOpen(), q.nextLook())
+}
+
+// busy returns how many slots are taken.
+func (q *Queue) busy() int { return q.inFlight - min(q.stalled, q.slots) }
+
+// full reports whether all slots are taken, those of the reserve too.
+func (q *Queue) full() bool { return q.slots > 0 && q.busy() >= q.slots+reserve(q.slots) }
+
+// tight reports whether only the reserve is left: it is for tenants below their share.
+func (q *Queue) tight() bool { return q.slots > 0 && q.busy() >= q.slots }
+
+// lentOut reports whether only the reserve is left, and nobody waits who may use it: a tenant
+// that is alone has its share, which is all slots.
+func (q *Queue) lentOut() bool {
+	return q.tight() && q.ready.len() > 0 && (q.present == 1 || q.ready.min().key >= aboveShare)
+}
+
+// reserve is how many tasks may be in flight beyond a number of slots or workers, if
+// their tenants are below their share. Else one who takes all of them for long
+// calls would keep out everybody who comes later.
+func reserve(slots int) int { return slots / 8 }
+
+// Done says that the task of p ended, with whatever outcome, after running for
+// service nanoseconds. It gives back what the pick reserved.
+func (q *Queue) Done(now int64, p Pick, service int64) {
+	now = q.at(now)
+	e := p.Entry
+	q.chargeSlow(e, int64(p.Cost), service)
+	e.flow.tier.r.observe(service)
+	e.flow.tier.r.ended = now
+	q.release(now, p)
+}
+
+// release gives back what p reserved, but for the rate.
+func (q *Queue) release(now int64, p Pick) {
+	e := p.Entry
+	g, r := e.group, e.flow.tier.r
+	t := g.tenant
+	e.side.countBusy(now)
+	q.countTask(e, -1)
+	q.land(p.no)
+	r.gate.Release(now)
+	if r.state == resourceWaiting && r.runnable() {
+		q.setReady(r)
+	}
+	if g.cap > 0 && g.inFlight == g.cap-1 {
+		q.requeue(now, g)
+	}
+	q.loosen(now, t)
+	q.forget(t)
+}
+
+// countTask counts a task of e in or out.
+func (q *Queue) countTask(e *Entry, by int) {
+	t := e.group.tenant
+	was := t.present()
+	q.inFlight += by
+	e.flow.tier.r.inFlight += by
+	e.inFlight += int32(by)
+	e.flow.inFlight += int32(by)
+	e.side.inFlight += by
+	t.inFlight += int32(by)
+	e.group.inFlight += int32(by)
+	q.countPresent(t, was)
+}
+
+// countPresent keeps the weight of the tenants that are present, after a change.
+func (q *Queue) countPresent(t *Tenant, was bool) {
+	switch is := t.present(); {
+	case is && !was:
+		q.present++
+		q.presentW += t.slotWeight()
+	case was && !is:
+		q.present--
+		q.presentW -= t.slotWeight()
+	}
+}
+
+// Refund gives the tenant back what it was charged for p: the downstream refused
+// the task, which is not the tenant's doing. Done is called as well.
+func (q *Queue) Refund(now int64, p Pick) {
+	f := p.Entry.flow
+	if f.agenda != nil {
+		f.agenda.taken += int64(p.Cost) // it does not bring the end nearer
+	}
+	least := min(f.tag, f.tier.v)
+	f.tag = max(f.tag-perWeight(int64(p.Cost), f.weight), least)
+	if f.inTree() && f.tag < f.heapKey {
+		f.tier.push(f)
+	}
+}

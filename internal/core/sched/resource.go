@@ -1,0 +1,296 @@
+package sched
+
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/core/limit"
+)
+
+// ResourceConfig describes a resource of the queue.
+type ResourceConfig struct {
+	Name string
+	// Rate is in items per second, 0 for unlimited. It decides what counts as
+	// small and the budgets of the lanes; without a Gate it is enforced as well.
+	Rate float64
+	// Concurrency bounds the tasks in flight if there is no Gate; 0 means unbounded.
+	Concurrency int
+	// Gate is asked before each task. Default: a limiter of its own.
+	Gate Gate
+}
+
+type resourceState uint8
+
+const (
+	resourceEmpty    resourceState = iota // nothing to run
+	resourceReady                         // in Queue.ready
+	resourceSleeping                      // in Queue.sleeping
+	resourceWaiting                       // its gate said never: WakeResource or Done wakes it
+)
+
+const (
+	// firstService is the guess of a task's run time before one has ended.
+	firstService = int64(1e6)
+	// smallUnlimited is what counts as small on a resource without a rate, where
+	// "one second of the resource" has no meaning.
+	smallUnlimited = 1000
+	// smallMost bounds what counts as small on a fast resource.
+	smallMost = 10_000
+	// expressSaved and agedSaved are what the lanes' budgets can save up, in shares of
+	// the largest work that counts as small; see DESIGN.md.
+	expressSaved, agedSaved = 15, 1
+)
+
+// Resource is something downstream, and the tree of the work that waits for it.
+type Resource struct {
+	name  string
+	gate  Gate
+	own   *limit.Gate // the gate, if it is not the caller's
+	tiers [Tiers]tier
+	vRoot int64 // start tag of the tier served last
+
+	occupied   uint8 // bit k: tiers[k] has flows in the tree
+	rate       float64
+	chunk      int64      // items of one task
+	small      int64      // items up to which work is small
+	budgets    [2]float64 // items that LaneExpress and LaneAged may take now
+	depths     [2]float64 // the most that they can save up
+	earns      [2]float64
+	shares     [2]float64
+	refilled   int64
+	active     int                  // flows in the tree
+	weight     int64                // of the flows in the tree
+	part       float64              // of the weight of all nodes' tenants, what is due to them
+	beside     [Tiers]int64         // the weight of the tenants of other nodes
+	copies     map[string]Elsewhere // tenants that are there too
+	pledged    map[*flow]bool       // that have deadlines
+	backlog    int64                // items of the flows in the tree
+	inFlight   int
+	stalled    int   // of those in flight
+	ended      int64 // when a call ended last
+	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
+	slotWeight int64
+	workers    int   // bound on inFlight; below 0: none
+	service    int64 // mean run time of a task
+	median     int64 // half of the tasks take no longer, about; 0: none has ended
+	index      int   // in ready or sleeping
+	state      resourceState
+	recheck    bool // was blocked: peek before a flow is chosen
+	blockedAs  int32
+	blocker    *Entry           // whose task of size blockedAs was refused, nil if any would have been
+	closures   map[string]int64 // tenants that were refused by name, and until when
+	cause      Cause
+
+	sides      []*Side
+	queued     int64 // items of the queued entries
+	slotSince  int64 // since when work waits for want of a worker; 0: it does not
+	slotWaited int64 // for how long it did before
+}
+
+// AddResource makes a resource. It stays for the life of the queue.
+func (q *Queue) AddResource(c ResourceConfig) *Resource {
+	r := &Resource{
+		name:    c.Name,
+		gate:    c.Gate,
+		service: firstService,
+		workers: -1,
+		shares:  [2]float64{q.opt.ExpressShare, q.opt.AgedShare},
+		pledged: map[*flow]bool{},
+	}
+	if r.gate == nil {
+		r.own = limit.NewGate(limit.GateConfig{Rate: c.Rate, Concurrency: c.Concurrency})
+		r.gate = r.own
+	}
+	for k := range r.tiers {
+		r.tiers[k].init(r, &q.opt, k)
+	}
+	r.setRate(c.Rate, q.opt.Batch)
+	r.budgets = r.depths
+	q.resources = append(q.resources, r)
+	return r
+}
+
+// Name returns the resource's name.
+func (r *Resource) Name() string { return r.name }
+
+// Gate returns the gate of r.
+func (r *Resource) Gate() Gate { return r.gate }
+
+// Service returns the mean run time of a task on r, in nanoseconds; 0: none has ended.
+func (r *Resource) Service() int64 {
+	if r.median == 0 {
+		return 0
+	}
+	return r.service
+}
+
+// Room returns how many tasks may be in flight on r by slots and workers: its part of
+// the slots goes by the weight of the tenants that want it. 0: any number.
+func (q *Queue) Room(r *Resource) int {
+	room := q.slots
+	if room > 0 && r.weight > 0 && r.weight < q.presentW {
+		room = max(int(int64(room)*r.weight/q.presentW), 1)
+	}
+	if r.workers > 0 && (room == 0 || r.workers < room) {
+		room = r.workers
+	}
+	return room
+}
+
+// Backlog returns how many items could start on r but for its gate, and for workers.
+func (r *Resource) Backlog() int64 { return r.backlog }
+
+// InFlight returns the number of tasks in flight on r.
+func (r *Resource) InFlight() int { return r.inFlight }
+
+func (r *Resource) setRate(rate float64, batch int) {
+	r.rate = rate
+	r.chunk = int64(limit.Chunk(rate, batch))
+	r.small = smallUnlimited
+	if rate > 0 {
+		r.small = int64(min(max(rate, 10*float64(r.chunk)), smallMost))
+	}
+	r.setBudgets()
+}
+
+// SetRate changes the rate of r. With a Gate of the caller's, the gate is the
+// caller's to change.
+func (q *Queue) SetRate(now int64, r *Resource, rate float64) {
+	now = q.at(now)
+	r.refill(now)
+	r.setRate(rate, q.opt.Batch)
+	if r.own != nil {
+		q.Recall(now)
+		r.own.SetRate(now, rate)
+	}
+	q.WakeResource(now, r)
+}
+
+// SetConcurrency changes the bound of a resource without a Gate of the caller's.
+func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
+	if r.own != nil {
+		q.Recall(now)
+		r.own.SetConcurrency(n)
+		q.WakeResource(now, r)
+	}
+}
+
+// CloseUntil lets nothing start before until on a resource without a Gate of the caller's; a
+// time in the past opens it.
+func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
+	if r.own != nil {
+		q.Recall(now)
+		r.own.CloseUntil(until)
+		q.WakeResource(now, r)
+	}
+}
+
+// WakeResource makes the next Next ask r's gate again.
+func (q *Queue) WakeResource(_ int64, r *Resource) {
+	if r.runnable() && r.state != resourceReady {
+		r.recheck = true
+		q.setReady(r)
+	}
+}
+
+func (r *Resource) runnable() bool { return r.active > 0 }
+
+// leave takes r out of the heap that it is in.
+func (q *Queue) leave(r *Resource) {
+	switch r.state {
+	case resourceReady:
+		q.ready.remove(r)
+	case resourceSleeping:
+		q.sleeping.remove(r)
+	case resourceEmpty, resourceWaiting: // in no heap
+	}
+}
+
+func (q *Queue) setReady(r *Resource) {
+	if r.state == resourceReady {
+		return
+	}
+	q.leave(r)
+	r.state = resourceReady
+	r.blocker = nil
+	r.slotTag = max(r.slotTag, q.vSlots)
+	q.ready.push(r, r.slotTag)
+}
+
+// advance has r no longer come after all others: a tenant waits there that is below its share of the slots.
+func (q *Queue) advance(r *Resource) {
+	if r.state == resourceReady && q.ready.s[r.index].key >= aboveShare {
+		q.ready.rekey(r, r.slotTag)
+	}
+}
+
+func (q *Queue) setEmpty(r *Resource) {
+	q.leave(r)
+	r.state = resourceEmpty
+	r.blocker, r.recheck = nil, false
+}
+
+// block puts r aside until the given time. If the gate is as full as the workers are,
+// it is the gate's limit that is in the way: more workers would not help.
+func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
+	if cause == CauseSlots && r.gate.Peek(now) == math.MaxInt64 {
+		cause = r.gateCause()
+	}
+	r.waitForWorker(now, cause == CauseSlots)
+	q.leave(r)
+	r.recheck, r.cause = true, cause
+	q.short = q.short || cause == CauseSlots
+	r.state = resourceWaiting
+	if at != math.MaxInt64 {
+		r.state = resourceSleeping
+		q.sleeping.push(r, at)
+	}
+}
+
+// observe learns the run time of tasks, which is what a slot costs.
+func (r *Resource) observe(service int64) {
+	if r.median == 0 { // the first one
+		r.service, r.median = max(service, 1), max(service, 1)
+		return
+	}
+	r.service = max(r.service+(max(service, 1)-r.service)/16, 1)
+	switch step := r.median>>5 + 1; {
+	case service > r.median:
+		r.median += step
+	default:
+		r.median = max(r.median-step, 1)
+	}
+}
+
+// setBudgets says how much each lane's budget can save up: its share of a second,
+// or of a number of the largest small bulk actions if that is more. And it says
+// what a lane earns by an item that goes by the tiers where there is no rate, so
+// that its part of the whole is its share.
+func (r *Resource) setBudgets() {
+	saved := [2]float64{LaneExpress: expressSaved, LaneAged: agedSaved}
+	for i, share := range r.shares {
+		r.depths[i] = share * max(r.rate, saved[i]*float64(r.small))
+		r.earns[i] = share / (1 - share)
+	}
+}
+
+// refill adds to the budgets what the rate yields since the last refill.
+func (r *Resource) refill(now int64) {
+	if r.rate == 0 || now <= r.refilled {
+		return
+	}
+	yield := float64(now-r.refilled) * 1e-9 * r.rate
+	r.refilled = now
+	for i := range r.budgets {
+		r.budgets[i] = min(r.depths[i], r.budgets[i]+r.shares[i]*yield)
+	}
+}
+
+// earn adds to the budgets of a resource without a rate, where time yields nothing.
+func (r *Resource) earn(cost float64) {
+	if r.rate != 0 {
+		return
+	}
+	for i := range r.budgets {
+		r.budgets[i] = min(r.depths[i], r.budgets[i]+cost*r.earns[i])
+	}
+}

@@ -1,0 +1,123 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/internal/edge/egress"
+)
+
+// Codes of a [PermanentError], besides those of package source for a row of an object.
+const (
+	CodeBadCursor    = "bad_cursor"      // not a cursor of this feed
+	CodeBadQuery     = "bad_query"       // the database refuses the query, or it lacks what paging needs
+	CodeRefused      = "refused"         // credentials, rights or the request itself
+	CodeNotFound     = "not_found"       // no such page, object, bucket, topic or database
+	CodeBadAnswer    = "bad_answer"      // an answer that is not what was agreed
+	CodePageTooLarge = "page_too_large"  // an answer, or rows of one key, beyond the limit of a page
+	CodeLoop         = "loop"            // the far side leads in a circle, or never ends
+	CodeChanged      = "source_changed"  // the object is not the one that reading began with
+	CodeRemoved      = "records_removed" // the topic lost records before they were read
+	CodeBadItem      = "bad_item"        // not one JSON object
+	CodeBadEncoding  = "bad_encoding"    // not UTF-8
+	CodeDuplicateKey = "duplicate_key"   // a JSON object has a member twice
+	CodeMissingID    = "missing_id"
+	CodeBadID        = "bad_id"
+	CodeIDTooLong    = "id_too_long"
+	CodeItemTooLarge = "item_too_large"
+)
+
+// PermanentError ends the reading of a source: to read again would only repeat it.
+type PermanentError struct {
+	Code    string
+	Where   string // the place, as in "line 12" or "partition 3, offset 17"; may be empty
+	Problem string
+	Fix     string
+	Err     error // the cause, if there is one
+}
+
+// Error gives place, problem, cause and fix in one line.
+func (e *PermanentError) Error() string {
+	var b strings.Builder
+	if e.Where != "" {
+		b.WriteString(e.Where + ": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Fix != "" {
+		b.WriteString("; " + e.Fix)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// TransientError may be over soon: read the same cursor again.
+type TransientError struct {
+	// Wait is how long the far side asked to be left alone; 0 when it said nothing.
+	Wait time.Duration
+	Err  error
+}
+
+// Error gives the cause, and the wait if there is one.
+func (e *TransientError) Error() string {
+	if e.Wait > 0 {
+		return fmt.Sprintf("%v (try again in %v)", e.Err, e.Wait)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *TransientError) Unwrap() error { return e.Err }
+
+func permanent(code, problem, fix string, err error) *PermanentError {
+	return &PermanentError{Code: code, Problem: problem, Fix: fix, Err: err}
+}
+
+// transient wraps err, unless the caller's own context has ended or err is of a known kind already.
+func transient(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if known(err) {
+		return err
+	}
+	return &TransientError{Err: fmt.Errorf("%s: %w", doing, err)}
+}
+
+// unreachable is the error of a connection that could not be made or broke. One that was not allowed stays so.
+func unreachable(ctx context.Context, doing string, err error) error {
+	if _, ok := errors.AsType[*egress.NotAllowedError](err); ok {
+		return permanent(egress.CodeNotAllowed, doing+": the address is not allowed", "an operator can allow it", nil)
+	}
+	return transient(ctx, doing, err)
+}
+
+func known(err error) bool {
+	var p *PermanentError
+	var t *TransientError
+	return errors.As(err, &p) || errors.As(err, &t)
+}
+
+// maxWait is the longest wait that is believed.
+const maxWait = time.Hour
+
+// retryAfter reads the header of that name: seconds or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return min(max(0, time.Duration(n)*time.Second), maxWait)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(0, at.Sub(now)), maxWait)
+	}
+	return 0
+}

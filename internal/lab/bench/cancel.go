@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/core/route"
+)
+
+// cancelPartitions decides in how many of them a bulk action is.
+const cancelPartitions = 8
+
+// cancel ends a large bulk action: it takes effect at once, and costs the same for any number of items in each partition that it is in.
+func cancel(b *bench) error {
+	for _, n := range []int{10_000, million} {
+		all, err := b.times(b.repeat, "cancel", params{Items: n})
+		if err != nil {
+			return err
+		}
+		what := "cancel of " + number(float64(n)) + " items: "
+		b.judge(claim{what: what + "until nothing more starts", unit: "ms", atMost: 1000}, all["stopped_ms"]...)
+		b.judge(claim{what: what + "until ended", unit: "ms", atMost: 1000}, all["ended_ms"]...)
+		b.judge(claim{what: what + "rows written, tasks under way included", unit: "rows", atMost: 100}, all["rows"]...)
+		others := route.ShardsFor(int64(n), route.MostShards(cancelPartitions)) - 1 // each is told, and answers
+		b.judge(claim{what: what + "rows written when paused before", unit: "rows", atMost: float64(8 + 16*others)}, all["paused_rows"]...)
+	}
+	return nil
+}
+
+func measureCancel(ctx context.Context, dir string, p params) (figures, error) {
+	chain := slow(10, 10*time.Millisecond)
+	r, err := open(ctx, dir, engine.Options{Partitions: cancelPartitions}, chain)
+	if err != nil {
+		return nil, err
+	}
+	r.start(ctx)
+	f := figures{}
+	if err := cancelPaused(ctx, r, chain, p.Items, f); err != nil {
+		return nil, err
+	}
+	if err := cancelRunning(ctx, r, chain, p.Items, f); err != nil {
+		return nil, err
+	}
+	return f, r.close()
+}
+
+// submitBegun submits and waits until tasks run.
+func submitBegun(ctx context.Context, r *rig, chain raw, n int) (*engine.BulkAction, error) {
+	b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, rewards(n))
+	if err != nil {
+		return nil, err
+	}
+	return b, begun(ctx, b)
+}
+
+func cancelRunning(ctx context.Context, r *rig, chain raw, n int, f figures) error {
+	b, err := submitBegun(ctx, r, chain, n)
+	if err != nil {
+		return err
+	}
+	before, begin := r.store.rows.Load(), time.Now()
+	if err := b.Cancel(ctx, "measured"); err != nil {
+		return err
+	}
+	for p := range b.Progress(ctx) {
+		if _, noted := f["stopped_ms"]; !noted && (p.State == weir.BulkCancelling || p.State.Final()) {
+			f["stopped_ms"] = float64(time.Since(begin).Microseconds()) / 1000
+		}
+	}
+	f["ended_ms"] = float64(time.Since(begin).Microseconds()) / 1000
+	f["rows"] = float64(r.store.rows.Load() - before)
+	return nil
+}
+
+// cancelPaused measures the cancel alone: nothing runs beside it.
+func cancelPaused(ctx context.Context, r *rig, chain raw, n int, f figures) error {
+	b, err := submitBegun(ctx, r, chain, n)
+	if err != nil {
+		return err
+	}
+	if err := b.Pause(ctx, "measured"); err != nil {
+		return err
+	}
+	for p := range b.Progress(ctx) {
+		if p.State == weir.BulkPaused && p.Counts.InFlight == 0 {
+			break
+		}
+	}
+	before := r.store.rows.Load()
+	if err := b.Cancel(ctx, "measured"); err != nil {
+		return err
+	}
+	if _, err := b.Wait(ctx); err != nil {
+		return err
+	}
+	f["paused_rows"] = float64(r.store.rows.Load() - before)
+	return nil
+}

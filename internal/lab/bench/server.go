@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/store/pebblestore"
+	"golang.org/x/sync/errgroup"
+)
+
+// serverRig is a whole server on a store on disk, behind a socket on loopback.
+type serverRig struct {
+	*node.Node
+	url  string
+	stop func() error
+}
+
+// openServer starts a server whose steps first and second call an endpoint.
+func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	st, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
+	if err != nil {
+		return nil, err
+	}
+	v, err := vault.New(vault.NewKey())
+	if err != nil {
+		return nil, err
+	}
+	o := node.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: true, Logger: log}
+	for _, name := range []string{"first", "second"} {
+		o.Actions = append(o.Actions, api.Action{Name: name, URL: endpoint + "/" + name, Batch: 100})
+	}
+	n, err := node.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	eo := engine.Options{Logger: log}
+	n.Prepare(&eo)
+	e, err := engine.Open(ctx, st, eo)
+	if err != nil {
+		return nil, err
+	}
+	n.Attach(e)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	web := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	g.Go(func() error { return e.Run(ctx) })
+	g.Go(func() error { return n.Run(ctx) })
+	g.Go(func() error {
+		if err := web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return &serverRig{n, "http://" + l.Addr().String(), func() error {
+		err := web.Close()
+		cancel()
+		return errors.Join(err, g.Wait(), st.Close())
+	}}, nil
+}
+
+// other runs a measurement in another process, which plays the far side of this one.
+func other(ctx context.Context, name string, p params) (figures, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, append([]string{"-child", name}, p.flags()...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var f figures
+	return f, json.Unmarshal(out, &f)
+}
+
+// until polls a bulk action until it has completed.
+func (r *serverRig) until(ctx context.Context, id string) (api.BulkAction, error) {
+	for {
+		b, err := r.Service().Get(ctx, id)
+		if err != nil || b.State == api.Completed {
+			return b, err
+		}
+		if b.State.Final() {
+			return b, fmt.Errorf("%s is %s: %s", id, b.State, b.Reason)
+		}
+		select {
+		case <-ctx.Done():
+			return b, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// The meter forgets as it goes; the slow way keeps everything.
+func TestMeterSeesTheFullestSecond(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMeter(100, 0)
+		var all []start
+		at := int64(0)
+		for range rapid.IntRange(1, 100).Draw(t, "starts") {
+			at += rapid.SampledFrom([]int64{0, 1, 100 * ms, sec - 1, sec}).Draw(t, "later")
+			cost := rapid.Int64Range(1, 9).Draw(t, "cost")
+			all = append(all, start{at, cost})
+			m.count(at, cost)
+		}
+		var most, total int64
+		for _, end := range all {
+			sum := int64(0)
+			for _, s := range all {
+				if s.at > end.at-sec && s.at <= end.at {
+					sum += s.cost
+				}
+			}
+			most = max(most, sum)
+			total += end.cost
+		}
+		if m.most != most || m.total != total {
+			t.Fatalf("fullest second %d, total %d; want %d, %d", m.most, m.total, most, total)
+		}
+	})
+}
+
+func TestMeterCountsWhatADownstreamWouldRefuse(t *testing.T) {
+	m := newMeter(10, 0)
+	for _, s := range []start{{0, 8}, {sec / 2, 5}, {sec / 2, 1}, {sec, 2}, {2 * sec, 10}} {
+		m.count(s.at, s.cost)
+	}
+	if m.over != 4 { // 3 of the 5, and the 1
+		t.Errorf("%d of 26 above 10 in a second, want 4", m.over)
+	}
+}
+
+func TestUseIsOfTheTimeSinceTheBeginning(t *testing.T) {
+	m := newMeter(10, 5*sec)
+	m.count(6*sec, 30)
+	if got := m.use(9 * sec); got != 0.75 {
+		t.Errorf("use of 30 items in 4 s at 10/s = %v, want 0.75", got)
+	}
+}
+
+func TestJain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		xs   []float64
+		want float64
+	}{
+		{"all equal", []float64{3, 3, 3, 3}, 1},
+		{"one has everything", []float64{8, 0, 0, 0}, 0.25},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := jain(tt.xs); math.Abs(got-tt.want) > 1e-12 {
+				t.Errorf("jain(%v) = %v, want %v", tt.xs, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDriveTakesTheTimeOfTheWork(t *testing.T) {
+	d := newDrive(sched.Options{Slots: 2})
+	r := d.resource(sched.ResourceConfig{Name: "r"})
+	first := d.add(job{tenant: "a", r: r, items: 6, service: sec})
+	late := d.add(job{tenant: "b", r: r, items: 1, service: sec, arrive: 10 * sec})
+	ends := 0
+	d.onEnd = func(*job) { ends++ }
+	d.run(never / 4)
+	if got := first.done - epoch; got != 3*sec {
+		t.Errorf("6 tasks of 1 s on 2 slots took %d ns, want 3 s", got)
+	}
+	if got := late.done - epoch; got != 11*sec || ends != 2 {
+		t.Errorf("the job that came after 10 s ended after %d ns, and %d ended; want 11 s and 2", got, ends)
+	}
+}

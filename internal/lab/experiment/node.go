@@ -1,0 +1,242 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/heap"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// commitFor is how long a commit takes.
+	commitFor = 2 * ms
+	// nodeSlots is how many tasks the node may run at once.
+	nodeSlots = 2000
+)
+
+// node is a process in virtual time: its capacity, and the real machines of its
+// partitions. Commits and tasks take time; nothing else does.
+type node struct {
+	now    int64
+	can    *capacity.Node
+	parts  []*part
+	events heap.Heap[event]
+	seq    int64
+	codec  *block.Codec
+	chain  []weir.Step
+	meters map[string]*meter // by resource
+	good   []weir.Outcome
+	shown  map[weir.BulkID]weir.Progress // how far bulk actions are
+	ended  map[weir.BulkID]weir.Progress
+
+	call    func(*partition.Task, func(partition.Result)) // makes a call; nil: it takes service, and gets answer
+	service func(*partition.Task) int64                   // how long a task takes
+	answer  func(*partition.Task, *partition.Result)      // changes what was a success
+	onStart func(part int, t *partition.Task)
+	onEnd   func(*partition.Task)                // a task has ended, with whatever result
+	filter  func(*partition.Task) []weir.Outcome // what the conditions of a step say
+}
+
+// part is one partition.
+type part struct {
+	m    *partition.Machine
+	wake int64
+	sent uint64 // messages
+}
+
+// event is something that happens at a time.
+type event struct {
+	at, seq int64
+	do      func()
+}
+
+// Before implements heap.Ordered.
+func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// newNode makes a node without flow control whose bulk actions all run the given chain.
+func newNode(partitions int, chain ...weir.Step) *node {
+	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
+}
+
+func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
+	codec, err := block.NewCodec()
+	if err != nil {
+		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
+	}
+	n := &node{
+		now: epoch, can: capacity.New(c), codec: codec, chain: chain,
+		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
+	}
+	for _, s := range chain {
+		r := s.Resource
+		n.meters[r.Name] = newMeter(float64(r.Rate), n.now)
+		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, max(len(n.good), s.BatchSize))
+	}
+	n.grow(partitions)
+	return n
+}
+
+// grow makes partitions until there are so many.
+func (n *node) grow(partitions int) {
+	for i := len(n.parts); i < partitions; i++ {
+		m := partition.New(partition.Config{
+			Capacity: n.can.Join(i), Seed: uint64(i), Codec: n.codec,
+			Chain: func(string) []weir.Step { return n.chain },
+		}, 0)
+		n.parts = append(n.parts, &part{m: m, wake: never})
+	}
+}
+
+// step is a step on a resource of its own.
+func step(name string, rate float64) weir.Step {
+	return weir.Step{
+		Name: name, BatchSize: 100, Resource: weir.Resource{Name: name, Rate: weir.Rate(rate)}, Retry: weir.Backoff{}.WithDefaults(),
+	}
+}
+
+func (n *node) at(t int64, do func()) {
+	n.seq++
+	n.events.Push(event{max(t, n.now), n.seq, do})
+}
+
+// submit gives a bulk action to a partition.
+func (n *node) submit(part int, c partition.Created) {
+	for i := range n.chain {
+		c.Steps = append(c.Steps, n.chain[i].Name)
+	}
+	c.Chain, c.Submitted = "c", n.now
+	n.message(part)(partition.EncodeCreated(c))
+}
+
+// command gives a command to a partition.
+func (n *node) command(part int, c partition.Command) {
+	n.message(part)(partition.EncodeCommand(c))
+}
+
+// message puts what was encoded into a partition's inbox, and lets it be read at once.
+func (n *node) message(part int) func(body []byte, err error) {
+	return func(body []byte, err error) {
+		p := n.parts[part]
+		p.sent++
+		if err == nil {
+			_, err = p.m.Message(n.now, store.Message{Seq: p.sent, Body: body})
+		}
+		if err != nil {
+			panic(fmt.Sprintf("experiment: %v", err))
+		}
+		n.advance(part)
+	}
+}
+
+// advance takes one turn of a partition's loop, and those that it causes.
+func (n *node) advance(i int) {
+	n.turn(i)
+	n.settle()
+}
+
+// settle takes the turns of those for whom something was picked.
+func (n *node) settle() {
+	for n.can.Called() {
+		for _, p := range n.can.Calls(nil) {
+			n.turn(p.Data.(int))
+		}
+	}
+}
+
+func (n *node) turn(i int) {
+	p := n.parts[i]
+	do := p.m.Advance(n.now)
+	for _, t := range do.Start {
+		n.start(i, t)
+	}
+	for _, v := range do.Views {
+		n.shown[v.ID] = v
+		if v.State.Final() {
+			n.ended[v.ID] = v
+		}
+	}
+	if do.Commit != nil {
+		n.at(n.now+commitFor, func() {
+			p.m.Committed(n.now)
+			n.advance(i)
+		})
+	}
+	p.wake = do.Wake
+}
+
+func (n *node) start(i int, t *partition.Task) {
+	if t.Filter { // it takes no limit, and hardly any time
+		n.at(n.now+ms, func() {
+			n.parts[i].m.Result(n.now, &partition.Result{Task: t, Outcomes: n.filter(t)})
+			n.advance(i)
+		})
+		return
+	}
+	n.meters[t.Step.Resource.Name].count(n.now, int64(len(t.Items)))
+	if n.onStart != nil {
+		n.onStart(i, t)
+	}
+	sent := n.now
+	end := func(r partition.Result) {
+		r.Task, r.Service = t, n.now-sent
+		if r.Failure == nil {
+			r.Outcomes = n.good[:len(t.Items)]
+		}
+		if n.answer != nil {
+			n.answer(t, &r)
+		}
+		if n.onEnd != nil {
+			n.onEnd(t)
+		}
+		n.parts[i].m.Result(n.now, &r)
+		n.advance(i)
+	}
+	if n.call != nil {
+		n.call(t, end)
+		return
+	}
+	n.at(n.now+n.service(t), func() { end(partition.Result{}) })
+}
+
+// run goes on until a time, or until nothing is left to happen.
+func (n *node) run(until int64) {
+	for next := n.next(); next != never && next <= until; next = n.next() {
+		n.step()
+	}
+}
+
+// next is when something happens.
+func (n *node) next() int64 {
+	next := never
+	for _, p := range n.parts {
+		next = min(next, p.wake)
+	}
+	if len(n.events) > 0 {
+		next = min(next, n.events[0].at)
+	}
+	return max(next, n.now)
+}
+
+// step lets the next thing happen.
+func (n *node) step() {
+	n.now = n.next()
+	if len(n.events) > 0 && n.events[0].at <= n.now {
+		n.events.Pop().do()
+		return
+	}
+	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.now }))
+}
+
+// peaks is the line that every experiment with a rate has.
+func (n *node) peaks(what string) Line {
+	most := 0.0
+	for _, m := range n.meters { // the most: order does not reach it
+		most = max(most, m.peak())
+	}
+	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
+}

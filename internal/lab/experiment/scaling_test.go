@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weirhq/weir/internal/core/scale"
+)
+
+func TestSameSeedSameLane(t *testing.T) {
+	m := stepModel()
+	m.policy, m.length = scale.Decide, 250
+	if a, b := m.run(1), m.run(1); !reflect.DeepEqual(a, b) {
+		t.Error("two runs with one seed differ")
+	}
+	if a, b := m.run(1), m.run(2); reflect.DeepEqual(a.loads, b.loads) {
+		t.Error("two seeds bring the same arrivals")
+	}
+}
+
+// What arrived has ended, waits or runs, whatever the workers do.
+func TestLaneLosesNothing(t *testing.T) {
+	for _, s := range []scalingShape{stepShape(), delayedShape(), limitedShape(), causeShapes()[2]} {
+		s.model.policy = scale.Decide
+		tr := s.model.run(3)
+		most := slices.Max(tr.workers)
+		running := sumOf(tr.loads) - sumOf(tr.done) - sumOf(tr.failed) - tr.backlogs[len(tr.backlogs)-1]
+		if running < 0 || running > most {
+			t.Errorf("%s: %d tasks are unaccounted for, want those that %d workers may run", s.name, running, most)
+		}
+	}
+}
+
+func TestLaneKeepsItsLimit(t *testing.T) {
+	m := limitedShape().model
+	m.policy = scale.Decide
+	tr := m.run(4)
+	for i := 5; i+10 <= len(tr.done); i++ {
+		if n := sumOf(tr.done[i : i+10]); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
+			t.Fatalf("%d tasks ended in the ten seconds from %d on, want about %v", n, i, 10*m.limit)
+		}
+	}
+}
+
+func TestBulksAreDoneNearlyAsFastAsTheyCouldBe(t *testing.T) {
+	bulks, err := Bulks("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bulks {
+		// Two cycles pass before all workers are there: one sees the bulk, one has seen a step of four times.
+		if late := b.Known - b.Fixed64; late > 3 {
+			t.Errorf("%+v: %.1f s later than 64 workers, want at most 3", b, late)
+		}
+		if late := b.Fresh - b.Fixed64; late > 5 {
+			t.Errorf("%+v on a lane never seen: %.1f s later than 64 workers, want at most 5", b, late)
+		}
+	}
+}
+
+func TestTheDefaultPolicyIsNoWorseThanTheDepthRule(t *testing.T) {
+	s := stepShape()
+	depth, err := scale.ByName("depth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byDepth := s.judge(depth, Small)
+	for i, got := range s.judge(scale.Decide, Small) {
+		if got > byDepth[i] {
+			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", s.figures[i].what, got, byDepth[i])
+		}
+	}
+}
+
+func TestSeries(t *testing.T) {
+	points, err := ScalingSeries("step", "", 5)
+	if err != nil || len(points) != 700 {
+		t.Fatalf("%d points (%v), want one for each of 700 seconds", len(points), err)
+	}
+	if p := points[299]; p.Second != 300 || p.Needed != stepNeeds || float64(p.Workers) < 0.9*stepNeeds {
+		t.Errorf("in the middle of the step: %+v, want about %v workers", p, stepNeeds)
+	}
+	if _, err := ScalingSeries("square", "", 5); err == nil {
+		t.Error("a shape that does not exist was accepted")
+	}
+	if _, err := ScalingSeries("step", "magic", 5); err == nil {
+		t.Error("a policy that does not exist was accepted")
+	}
+}
+
+// The incident side by side: the default stays as it is, the depth rule grows into it.
+func TestIncidentSeriesTellsTheStory(t *testing.T) {
+	grown := map[string]int{}
+	for _, policy := range []string{scale.Default, "depth"} {
+		points, err := IncidentSeries(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range points[breaksAt:healsAt] {
+			grown[policy] = max(grown[policy], p.Workers)
+		}
+	}
+	if grown[scale.Default] > 16 || grown["depth"] < 100 {
+		t.Errorf("workers during the incident: %v, want few by default and many by depth", grown)
+	}
+}
+
+// A downstream with room for few tasks is not grown into as by a rule that looks at the queue alone.
+func TestAColdStartStopsInFrontOfACrowdedDownstream(t *testing.T) {
+	depth, err := scale.ByName("depth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range coldShapes() {
+		if len(s.figures) < 2 {
+			continue
+		}
+		ours, without := s.judge(scale.Decide, Small), s.judge(depth, Small)
+		if ours[0] > 0.75*without[0] || ours[1] < 1.2*without[1] {
+			t.Errorf("%s: %.0f %% failed and %.0f %% of the work done, by depth %.0f and %.0f", s.name, ours[0], ours[1], without[0], without[1])
+		}
+	}
+}

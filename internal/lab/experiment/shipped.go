@@ -1,0 +1,118 @@
+package experiment
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir/internal/lab/model"
+)
+
+// place is where work runs: in so many partitions, on so many nodes.
+type place struct{ partitions, nodes int }
+
+// places are the smallest one, what ships, and a fleet.
+var places = []place{{1, 1}, {8, 1}, {8, 3}}
+
+func (p place) String() string {
+	if p.partitions == 1 && p.nodes == 1 {
+		return "one partition"
+	}
+	if p.nodes == 1 {
+		return fmt.Sprintf("%d partitions", p.partitions)
+	}
+	return fmt.Sprintf("%d partitions on %d nodes", p.partitions, p.nodes)
+}
+
+// world is an empty one in this place.
+func (p place) world(seed uint64, rs ...model.Resource) model.World {
+	w := model.World{Seed: seed, Partitions: p.partitions, Resources: rs}
+	for range p.nodes {
+		w.Nodes = append(w.Nodes, model.Node{Slots: 64})
+	}
+	return w
+}
+
+// shipped is E22: what experiments before it show of the queue of one node, or of one
+// partition, also holds for whole engines as people run them.
+func shipped(size Size) (lines []Line) {
+	n := 10
+	if size == Small {
+		n = 1
+	}
+	for _, play := range []func(place, uint64) []Line{
+		slowJobs, bulkRates, smallBesideFloods, fourTiers, crowdedTiers, failures, longChain,
+		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, skipping, notYet, outage, ownRate,
+	} {
+		for _, p := range places {
+			lines = append(lines, worst(seeds(2001, n), func(seed uint64) []Line {
+				lines := play(p, seed)
+				for i := range lines {
+					lines[i].What += ", " + p.String()
+				}
+				return lines
+			})...)
+		}
+	}
+	return lines
+}
+
+// api is a resource whose calls all take about the same time.
+func api(rate model.Rate, latency time.Duration) model.Resource {
+	return model.Resource{Name: "api", Rate: rate, Downstream: model.Downstream{Latency: model.Span(latency)}}
+}
+
+// onAPI is a bulk action of a tenant of the same name.
+func onAPI(name string, items int64) model.BulkAction {
+	return model.BulkAction{Name: name, Items: items, Steps: []string{"api"}}
+}
+
+// run plays the world. It is well-formed: it was written here.
+func run(w model.World) model.Result {
+	r, err := model.Run(w)
+	if err != nil {
+		panic("experiment: " + err.Error())
+	}
+	return r
+}
+
+// peakOf is the line that every world with a rate has.
+func peakOf(r model.Result, what string) Line {
+	most := 0.0
+	for _, x := range r.Resources {
+		if x.Rate > 0 {
+			most = max(most, x.Peak/float64(x.Rate))
+		}
+	}
+	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
+}
+
+// over is how many percent more a time is than another.
+func over(got model.Span, ideal float64) float64 {
+	return 100 * (time.Duration(got).Seconds()/ideal - 1)
+}
+
+// usedAfter is the part of the rate of the first resource that was used from some second on, in percent.
+func usedAfter(r model.Result, from int) float64 {
+	x, started := r.Resources[0], int64(0)
+	for _, s := range x.Seconds[from:] {
+		started += s.Started
+	}
+	return 100 * float64(started) / float64(x.Rate) / float64(len(x.Seconds)-from)
+}
+
+// gotAfter is how many items each tenant had done by the end, from some time on.
+func gotAfter(r model.Result, from time.Duration) (got []float64, all float64) {
+	for at, point := range r.Curve.Points {
+		if time.Duration(at)*time.Duration(r.Curve.Every) < from {
+			continue
+		}
+		for len(got) < len(point) {
+			got = append(got, 0)
+		}
+		for i, n := range point {
+			got[i] += float64(n)
+			all += float64(n)
+		}
+	}
+	return got, all
+}

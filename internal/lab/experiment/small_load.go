@@ -1,0 +1,133 @@
+package experiment
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// floodItems is the size of a flood.
+const floodItems = 1_000_000
+
+// bulkService is how long each task runs in E4 and E5, unless it is said.
+const bulkService = 100 * ms
+
+// sizes is a distribution of the sizes of bulk actions.
+type sizes struct {
+	name        string
+	least, most float64
+	alpha       float64 // of a Pareto distribution that is cut at most; 0 for log-uniform
+}
+
+func heavyTail(most float64) sizes  { return sizes{"heavy tail", 10, most, 1.1} }
+func logUniform(most float64) sizes { return sizes{"log-uniform", 10, most, 0} }
+
+// draw returns the size at a quantile.
+func (s sizes) draw(u float64) int64 {
+	if s.alpha == 0 {
+		return int64(math.Round(s.least * math.Pow(s.most/s.least, u)))
+	}
+	return int64(min(s.most, s.least*math.Pow(1-u, -1/s.alpha)))
+}
+
+func (s sizes) mean() float64 {
+	if s.alpha == 0 {
+		return (s.most - s.least) / math.Log(s.most/s.least)
+	}
+	return s.least * (s.alpha - math.Pow(s.most/s.least, 1-s.alpha)) / (s.alpha - 1)
+}
+
+// placement says in which tiers floods and other bulk actions are.
+type placement struct {
+	name  string
+	flood func(i int) int
+	bulk  func(*rand.Rand) int
+}
+
+func inTier(k int) placement {
+	return placement{"one tier", func(int) int { return k }, func(*rand.Rand) int { return k }}
+}
+
+// below is the worst case for the tiers: all that is small is less important than
+// all floods.
+func below() placement {
+	return placement{"floods above", func(int) int { return 0 }, func(*rand.Rand) int { return sched.Tiers - 1 }}
+}
+
+func inAllTiers() placement {
+	return placement{"all tiers", func(i int) int { return i % sched.Tiers }, func(rng *rand.Rand) int { return rng.IntN(sched.Tiers) }}
+}
+
+// share is how the rate is shared.
+type share int
+
+const (
+	asIs  share = iota // by the queue as it is
+	plain              // by fair sharing alone: no lanes, no credit
+)
+
+// bulkRate is one resource for bulk actions, whose tasks all take the same time.
+type bulkRate struct {
+	*drive
+	r       *sched.Resource
+	rate    float64
+	chunk   int64
+	service int64
+}
+
+func newBulkRate(rate float64, service int64, s share) *bulkRate {
+	b := &bulkRate{rate: rate, chunk: int64(limit.Chunk(rate, 100)), service: service}
+	if s == asIs {
+		b.drive = newDrive(sched.Options{})
+		b.r = b.resource(sched.ResourceConfig{Name: "r", Rate: rate})
+		return b
+	}
+	const none = 1e-12
+	b.drive = newDrive(sched.Options{ExpressShare: none, AgedShare: none, Batch: 1})
+	// Told that the resource is slow, the queue takes next to nothing for small.
+	b.r = b.q.AddResource(sched.ResourceConfig{Name: "r", Rate: 1, Gate: limit.NewGate(limit.GateConfig{Rate: rate})})
+	b.meters[b.r] = newMeter(rate, b.start)
+	return b
+}
+
+// bulk is a bulk action that arrives at a time after the start.
+func (b *bulkRate) bulk(tenant string, tier int, items, arrive int64) job {
+	return job{tenant: tenant, tier: tier, r: b.r, items: items, chunk: b.chunk, service: b.service, arrive: arrive}
+}
+
+// took is how long j took, or has taken until now if it did not end.
+func (b *bulkRate) took(j *job) float64 {
+	end := j.done
+	if end == 0 {
+		end = b.now
+	}
+	return float64(end - b.start - j.arrive)
+}
+
+// alone is how long bulk actions take by themselves on an idle resource.
+type alone struct {
+	chunk int64
+	rate  float64
+	ends  []int64 // of the first tasks of a large one
+}
+
+// newAlone lets a large bulk action run: each of its tasks ends when a bulk action
+// would end of which it were the last.
+func newAlone(rate float64, service int64) *alone {
+	b := newBulkRate(rate, service, asIs)
+	a := &alone{chunk: b.chunk, rate: rate}
+	b.onPick = func(sched.Pick, *job) { a.ends = append(a.ends, b.now-b.start+service) }
+	b.add(b.bulk("t", 2, 100*b.chunk, 0))
+	b.run(never / 4)
+	return a
+}
+
+// time is how long so many items take; beyond the tasks that were seen, each
+// takes its part of the rate.
+func (a *alone) time(items int64) float64 {
+	n := int((items + a.chunk - 1) / a.chunk)
+	seen := min(n, len(a.ends))
+	return float64(a.ends[seen-1]) + float64(int64(n-seen)*a.chunk)*1e9/a.rate
+}

@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// used is E2: one owner uses all of a rate while there is work, with tasks of one
+// size or of many, and with a loop that wakes up late or stands still now and then.
+func used(size Size) (lines []Line) {
+	span := 60 * sec
+	if size == Small {
+		span = 10 * sec
+	}
+	rng := rand.New(rand.NewPCG(21, 1))
+	one := func(chunk int64) func() int64 { return func() int64 { return chunk } }
+	lateness := func() int64 { return int64(rng.ExpFloat64() * 200e3) } // 0.2 ms in the mean
+	for _, c := range []struct {
+		what  string
+		rate  float64
+		chunk func() int64
+		late  func() int64
+	}{
+		{"10,000/s in tasks of 100", 10_000, one(100), nil},
+		{"10,000/s in single items", 10_000, one(1), nil},
+		{"100,000/s in tasks of 100", 100_000, one(100), nil},
+		{"100,000/s in single items", 100_000, one(1), nil},
+		{"10,000/s in tasks of 1 to 100", 10_000, func() int64 { return 1 + rng.Int64N(100) }, nil},
+		{"10,000/s in tasks of 100, loop 0.2 ms late", 10_000, one(100), lateness},
+		{"10,000/s in tasks of 100, stalls of 50 ms", 10_000, one(100), func() int64 {
+			if rng.IntN(100) == 0 {
+				return 50 * ms
+			}
+			return lateness()
+		}},
+	} {
+		d := newDrive(sched.Options{})
+		d.late = c.late
+		r := d.resource(sched.ResourceConfig{Name: "r", Rate: c.rate})
+		for i := range 50 {
+			d.add(job{tenant: fmt.Sprint("t", i), tier: i % sched.Tiers, r: r, items: 1e9, chunk: c.chunk(), service: 20 * ms})
+		}
+		d.run(span)
+		lines = append(lines,
+			Line{Target: 3, What: "use of " + c.what, Got: 100 * d.use(r), Want: 99, AtLeast: true, Unit: " %"},
+			d.peak(c.what, r))
+	}
+	return lines
+}
+
+// usedForReal is E3: the same by the clock on the wall, a loop that sleeps until the
+// queue wants it.
+func usedForReal(size Size) (lines []Line) {
+	span := time.Minute
+	if size == Small {
+		span = time.Second
+	}
+	for _, rate := range []float64{10_000, 100_000} {
+		for _, chunk := range []int64{100, 1} {
+			m := byTheClock(span, rate, chunk)
+			what := fmt.Sprintf("%v/s in tasks of %d, by the clock", rate, chunk)
+			lines = append(lines,
+				Line{Target: 3, What: "use of " + what, Got: 100 * m.use(m.from+int64(span)), Want: 99, AtLeast: true, Unit: " %"},
+				Line{Target: 2, What: "peak of any second, " + what, Got: m.peak(), Want: 1, Unit: " C"})
+		}
+	}
+	return lines
+}
+
+// byTheClock serves endless work of 50 tenants in real time.
+func byTheClock(span time.Duration, rate float64, chunk int64) *meter {
+	begin := time.Now()
+	d := newDrive(sched.Options{})
+	d.start, d.now = begin.UnixNano(), begin.UnixNano()
+	r := d.resource(sched.ResourceConfig{Name: "r", Rate: rate})
+	for i := range 50 {
+		d.add(job{tenant: fmt.Sprint("t", i), tier: i % sched.Tiers, r: r, items: 1e12, chunk: chunk})
+	}
+	for {
+		passed := time.Since(begin)
+		if passed >= span {
+			return d.meters[r]
+		}
+		d.now = d.start + int64(passed)
+		for p, _, ok := d.pick(); ok; p, _, ok = d.pick() {
+			d.q.Done(d.now, p, 0)
+		}
+		time.Sleep(time.Duration(d.q.Wake() - d.start - int64(time.Since(begin))))
+	}
+}

@@ -1,0 +1,73 @@
+package model
+
+import "github.com/weirhq/weir/internal/core/sched"
+
+// mind has the deadline of a bulk action looked at, if it has one, and ends it then.
+func (b *bulk) mind() {
+	if b.Deadline == 0 {
+		return
+	}
+	b.m.later(b.at+int64(b.Deadline), b.cancel)
+	for _, p := range b.pieces {
+		p.lookAhead()
+	}
+}
+
+// due is when it has to have ended, as the core sees it; 0: no such time.
+func (b *bulk) due() int64 {
+	if b.Deadline == 0 {
+		return 0
+	}
+	return epoch + b.at + int64(b.Deadline)
+}
+
+// lookAhead has the queue look whether the deadline will be met, until the end.
+func (p *piece) lookAhead() {
+	if p.cancelled || p.end >= 0 {
+		return
+	}
+	look := p.part.queue.Look(p.m.clock(), p.group, p.left())
+	if look.Late && p.late == 0 {
+		p.late = p.m.now
+	}
+	p.m.later(look.Again-epoch, p.lookAhead)
+}
+
+// left is what a piece has left to do.
+func (p *piece) left() (r sched.Rest) {
+	for _, s := range p.steps {
+		r.Pending, r.Own = append(r.Pending, s.here), append(r.Own, float64(s.own(s.no))/float64(len(p.pieces)))
+		r.InFlight += s.flying
+	}
+	r.Pending[0] += p.rest / int64(len(p.pieces))
+	return r
+}
+
+// cancel ends a bulk action at its deadline: nothing more of it starts.
+func (b *bulk) cancel() {
+	if b.end >= 0 {
+		return
+	}
+	b.cancelled = true
+	for _, p := range b.pieces {
+		for _, s := range p.steps {
+			p.offer(s)
+		}
+	}
+	b.m.close(b)
+}
+
+// flown reports whether it was cancelled and nothing of it is in flight any more.
+func (b *bulk) flown() bool {
+	if !b.cancelled {
+		return false
+	}
+	for _, p := range b.pieces {
+		for _, s := range p.steps {
+			if s.flying > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

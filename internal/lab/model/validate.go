@@ -1,0 +1,225 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/route"
+	"github.com/weirhq/weir/internal/core/scale"
+)
+
+const (
+	mostNodes     = 64
+	mostItems     = 1_000_000_000
+	mostSlots     = 1_000_000
+	mostArrivals  = 5_000_000 // bulk actions of one stream; more would not fit into memory
+	mostAttempts  = 250
+	mostResources = 64
+	mostPriority  = 1000
+)
+
+// Validate returns an error that lists every field that is wrong, each with its
+// problem and what to write instead.
+func (w World) Validate() error { return w.withDefaults().validate() }
+
+// validate checks a world whose defaults are filled in.
+func (w World) validate() error {
+	c := &checker{}
+	c.between("nodes", int64(len(w.Nodes)), 1, mostNodes, "list them, as in nodes: [{slots: 64}]")
+	for i, n := range w.Nodes {
+		c.between(fmt.Sprintf("nodes[%d].slots", i), int64(n.Slots), 1, mostSlots, "give the tasks that run at once")
+	}
+	c.between("partitions", int64(w.Partitions), 1, route.MostPartitions, "leave it out for 8")
+	c.day("length", w.Length)
+	c.must(w.MaxTasks >= 0, "max_tasks", fmt.Sprintf("%d is below 0", w.MaxTasks), "leave it out for no bound")
+	c.workers(w.Workers)
+	c.between("resources", int64(len(w.Resources)), 1, mostResources, "add one, as in resources: [{name: send, rate: 300/s, downstream: {latency: 50ms}}]")
+	names := map[string]bool{}
+	for i := range w.Resources {
+		r := &w.Resources[i]
+		c.name(fmt.Sprintf("resources[%d].name", i), r.Name, names)
+		c.resource("resources."+r.Name, r)
+	}
+	c.bulkActions(w, w.ResourceNames())
+	c.tenants(w)
+	return c.errs.OrNil()
+}
+
+// ResourceNames lists the resources.
+func (w World) ResourceNames() (names []string) {
+	for _, r := range w.Resources {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// checker collects what is wrong.
+type checker struct{ errs weir.InputError }
+
+func (c *checker) must(holds bool, field, problem, fix string) bool {
+	if !holds {
+		c.errs.Add("invalid", field, problem, fix)
+	}
+	return holds
+}
+
+func (c *checker) between(field string, n, low, high int64, fix string) {
+	c.must(n >= low && n <= high, field, fmt.Sprintf("%d is not between %d and %d", n, low, high), fix)
+}
+
+func (c *checker) oneOf(field, word string, words ...string) {
+	c.must(slices.Contains(words, word), field, fmt.Sprintf("%q is not known", word), "write one of "+strings.Join(words, ", "))
+}
+
+func (c *checker) name(field, name string, seen map[string]bool) {
+	c.must(name != "", field, "is empty", "give it a name")
+	c.must(!strings.ContainsAny(name, ".= \t\n"), field, fmt.Sprintf("%q has a dot, an equals sign or a space in it", name), "write it with dashes")
+	c.must(!seen[name] || name == "", field, fmt.Sprintf("%q is there twice", name), "give one of them another name")
+	seen[name] = true
+}
+
+func (c *checker) workers(w Workers) {
+	c.oneOf("workers.policy", policyName(w.Policy), scale.Names()...)
+	if err := (scale.Config{Min: w.Min, Max: w.Max}).Validate(); err != nil {
+		c.must(false, "workers", err.Error(), "")
+		return
+	}
+	c.must(w.Start >= w.Min && w.Start <= w.Max, "workers.start", fmt.Sprintf("%d is not between %d and %d, the bounds", w.Start, w.Min, w.Max), "change it, or the bounds")
+}
+
+func policyName(name string) string {
+	if name == "" {
+		return scale.Default
+	}
+	return name
+}
+
+func (c *checker) resource(field string, r *Resource) {
+	c.must(r.Rate >= 0 && r.Rate <= 1e9, field+".rate", fmt.Sprintf("%v is not between 0 and 1e9", float64(r.Rate)), "write it as in 500/s")
+	c.between(field+".concurrency", int64(r.Concurrency), 0, mostSlots, "leave it out for no bound")
+	c.between(field+".attempts", int64(r.Attempts), 1, mostAttempts, "leave it out for 5")
+	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for as many as the world says")
+	c.oneOf(field+".pacing", r.Pacing, string(weir.Smooth), string(weir.Full))
+	c.oneOf(field+".flow", r.Flow, FlowOn, FlowOff, FlowAIMD)
+	d := &r.Downstream
+	c.day(field+".timeout", r.Timeout)
+	c.day(field+".backoff", r.Backoff)
+	c.day(field+".backoff_cap", r.BackoffCap)
+	c.day(field+".downstream.latency", d.Latency)
+	c.day(field+".downstream.burst", d.Burst)
+	c.day(field+".downstream.retry_after", d.RetryAfter)
+	c.must(d.Latency > 0, field+".downstream.latency", "is missing", "write how long a call takes, as in 50ms")
+	c.p99(field+".downstream.p99", d.Latency, d.P99)
+	c.share(field+".downstream.failures", d.Failures)
+	c.share(field+".downstream.retries", d.Retries)
+	c.share(field+".downstream.rejects", d.Rejects)
+	c.oneOf(field+".downstream.overload", d.Overload, Refuse, Slow)
+	for i, in := range d.Incidents {
+		f := fmt.Sprintf("%s.downstream.incidents[%d]", field, i)
+		c.day(f+".from", in.From)
+		c.day(f+".for", in.For)
+		c.day(f+".latency", in.Latency)
+		c.must(in.For > 0, f+".for", "is missing", "write how long it lasts, as in 2m")
+		c.p99(f+".p99", in.Latency, in.P99)
+		c.share(f+".failures", in.Failures)
+	}
+}
+
+func (c *checker) day(field string, s Span) {
+	c.must(s >= 0 && s <= longest, field, spanText(s)+" is not between 0s and 24h", "a day is the longest that is watched")
+}
+
+func (c *checker) share(field string, s Share) {
+	c.must(s >= 0 && s <= 1, field, fmt.Sprintf("%v is not between 0%% and 100%%", float64(s)), "write it as in 5%")
+}
+
+func (c *checker) p99(field string, mean, p99 Span) {
+	if mean <= 0 {
+		return // said already
+	}
+	c.must(p99 >= mean && p99 <= widest*mean, field,
+		fmt.Sprintf("%s is not between the mean %s and ten times that", spanText(p99), spanText(mean)), "change it, or the latency")
+}
+
+func (c *checker) bulkActions(w World, resources []string) {
+	c.must(len(w.BulkActions) > 0, "bulk_actions", "is empty", "add one, as in bulk_actions: [{name: spring, items: 100000, steps: [send]}]")
+	names := map[string]bool{}
+	for i, b := range w.BulkActions {
+		c.name(fmt.Sprintf("bulk_actions[%d].name", i), b.Name, names)
+		f := "bulk_actions." + b.Name
+		c.between(f+".items", b.Items, 1, mostItems, "write how many items it has")
+		c.must(b.ItemsP99 == 0 || b.ItemsP99 >= b.Items && b.ItemsP99 <= widest*b.Items, f+".items_p99",
+			fmt.Sprintf("%d is not between the mean %d and ten times that", b.ItemsP99, b.Items), "change it, or leave it out for a fixed size")
+		_, err := weir.ParseTier(b.Tier)
+		c.must(err == nil, f+".tier", fmt.Sprintf("%q is not known", b.Tier), "write one of critical, high, default, low")
+		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
+		c.must(len(b.Batches) <= len(b.Steps), f+".batches", fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
+		for j, n := range b.Batches {
+			c.between(fmt.Sprintf("%s.batches[%d]", f, j), int64(n), 1, 1000, "leave them out for the same everywhere")
+		}
+		c.must(len(b.Rates) <= len(b.Steps), f+".rates", fmt.Sprintf("has %d entries for %d steps", len(b.Rates), len(b.Steps)), "list one for each step")
+		for j, r := range b.Rates {
+			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
+		}
+		c.day(f+".deadline", b.Deadline)
+		c.begun(f, &b)
+		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
+		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
+		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
+		for _, s := range b.Steps {
+			c.must(slices.Contains(resources, s), f+".steps", fmt.Sprintf("there is no resource %q", s), "known are "+strings.Join(resources, ", "))
+		}
+		c.stream(f, b)
+	}
+	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("there is no bulk action %q", w.StopAfter), "name one of them, or leave it out")
+}
+
+// begun checks which items pass steps without a call, and which have begun.
+func (c *checker) begun(field string, b *BulkAction) {
+	lists := fmt.Sprintf("has more entries than the %d steps", len(b.Steps))
+	c.must(len(b.Skips) <= len(b.Steps), field+".skips", lists, "list one for each step")
+	for j, s := range b.Skips {
+		c.share(fmt.Sprintf("%s.skips[%d]", field, j), s)
+	}
+	c.must(len(b.LeftOut) <= len(b.Steps), field+".left_out", lists, "list one for each step")
+	for j, s := range b.LeftOut {
+		c.share(fmt.Sprintf("%s.left_out[%d]", field, j), s)
+		c.must(s+at(b.Skips, j) <= 1, fmt.Sprintf("%s.left_out[%d]", field, j), "is with the skips more than all", "lower one of them")
+	}
+	begun := int64(0)
+	c.must(len(b.Standing) <= len(b.Steps), field+".standing", lists, "list one for each step")
+	c.must(len(b.Flying) <= len(b.Steps), field+".flying", lists, "list one for each step")
+	c.must(len(b.Waiting) <= len(b.Steps), field+".waiting", lists, "list one for each step")
+	c.day(field+".due", b.Due)
+	for _, n := range slices.Concat(b.Standing, b.Flying, b.Waiting) {
+		c.between(field+".standing", n, 0, b.Items, "count items")
+		begun += max(n, 0)
+	}
+	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("is %d items with those that are in flight or wait, of %d", begun, b.Items), "count each item once")
+	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "is of no use in a stream", "leave it out")
+}
+
+// stream checks when bulk actions come.
+func (c *checker) stream(field string, b BulkAction) {
+	if b.Arrivals == 0 {
+		c.day(field+".at", b.At)
+		return
+	}
+	if !c.must(b.Until > b.At && b.Until <= longest, field+".until", fmt.Sprintf("%s is not after %s and at most 24h", spanText(b.Until), spanText(b.At)), "write when the stream ends, or give the world a length") {
+		return
+	}
+	n := float64(b.Arrivals) * seconds(b.Until-b.At)
+	c.must(n <= mostArrivals, field+".arrivals", fmt.Sprintf("about %.0f bulk actions would come", n), fmt.Sprintf("lower it, or end the stream sooner: %d is the most", mostArrivals))
+}
+
+func (c *checker) tenants(w World) {
+	names := map[string]bool{}
+	for i, t := range w.Tenants {
+		c.name(fmt.Sprintf("tenants[%d].name", i), t.Name, names)
+		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight", fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "1 is what other tenants have")
+		used := slices.ContainsFunc(w.BulkActions, func(b BulkAction) bool { return b.Tenant == t.Name })
+		c.must(used, "tenants."+t.Name, "has no bulk action", "set the tenant of one to this name, or remove it")
+	}
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// scaled marks a command to a lane in the ledger.
+const scaled partition.Verb = "scaled"
+
+// planLeaders has leaders tell lanes how many workers to have. Every now and then
+// another one leads; what the one before has decided may still be on its way.
+func (w *World) planLeaders() {
+	r := stream(w.seed, "leaders", 0)
+	if !chance(r, 0.4) {
+		return
+	}
+	names := w.resourceNames()
+	for at, ruler := int64(0), uint64(1); at < faultTime; at += between(r, 0, 2*second) {
+		if chance(r, 0.2) {
+			ruler++
+		}
+		s := &partition.Scale{
+			Type: partition.ScaleUp, Lane: names[r.IntN(len(names))], Workers: 1 + r.IntN(w.plan.slots),
+			Reason: "because", Epoch: ruler, At: epoch + at,
+		}
+		p, late := r.IntN(w.plan.partitions), between(r, 0, 200*millis)
+		if chance(r, 0.3) {
+			late = between(r, 0, 4*second)
+		}
+		w.after(at+late, func() { w.scale(p, s) })
+		if chance(r, 0.1) {
+			w.after(at+late+between(r, 0, second), func() { w.scale(p, s) }) // the answer to the first was lost
+		}
+	}
+}
+
+func (w *World) scale(p int, s *partition.Scale) {
+	body, err := partition.EncodeScale(*s)
+	w.must(err == nil, "sim", nil, -1, "%v", err)
+	err = w.mem.Append(w.ctx, p, body, store.Claim{})
+	w.must(err == nil, "sim", nil, -1, "%v", err)
+	a := &w.ledger.parts[p]
+	a.inbox = append(a.inbox, inboxed{verb: scaled, scale: s})
+	w.tellOwners(p)
+}
+
+// orders is what the lanes of a partition have been told.
+type orders map[string]*partition.Scale
+
+// obey takes a command in, as an owner should.
+func (x orders) obey(w *World, s *partition.Scale) {
+	if have := x[s.Lane]; have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At) {
+		w.met[StaleLeader]++
+		return
+	}
+	x[s.Lane] = s
+}
+
+// checkScaled takes note of a command that is acknowledged.
+func (w *World) checkScaled(p int, s *partition.Scale) {
+	a := &w.ledger.parts[p]
+	if a.lanes == nil {
+		a.lanes = orders{}
+	}
+	a.lanes.obey(w, s)
+}
+
+// checkLanes: the rows of the lanes are what the acknowledged commands say.
+func (w *World) checkLanes(p int) {
+	for _, name := range w.resourceNames() {
+		want := w.ledger.parts[p].lanes[name]
+		if want == nil {
+			continue
+		}
+		got, err := partition.ReadWorkers(rows{w, p}, name)
+		w.must(err == nil, "sim", nil, -1, "%v", err)
+		w.must(got != nil && *got == *want, "I19", nil, -1, "partition %d: lane %s was told %+v, and has %+v", p, name, *want, got)
+	}
+}
+
+// load takes over what former owners have acknowledged.
+func (x orders) load(from orders) {
+	for lane, s := range from { // order does not reach a result
+		x[lane] = s
+	}
+}
+
+// checkWorkers: no task starts on a resource that has as many on the node as the
+// partitions there were told to have together. One that was told nothing lifts the bound.
+func (n *node) checkWorkers(resource string) {
+	most := 0
+	for _, o := range n.parts {
+		switch {
+		case o == nil:
+		case o.orders[resource] == nil:
+			most = math.MaxInt
+		case most < math.MaxInt:
+			most += o.orders[resource].Workers
+		}
+	}
+	if most < math.MaxInt {
+		most += most / 8 // the reserve
+	}
+	is := young(n.inLane[resource], n.w.now)
+	n.w.must(is < most, "I19", nil, -1, "node %d: a task starts on %s beside %d, with %d workers", n.no, resource, is, most)
+	if is == most-1 {
+		n.w.met[LaneFull]++
+	}
+	n.inLane[resource] = append(n.inLane[resource], n.w.now)
+}
+
+// young counts the tasks that began too recently to have stalled; only these count towards slots and workers. A task
+// may begin up to 20 ms after it was picked.
+func young(began []int64, now int64) (n int) {
+	for _, at := range began {
+		if now-at < 480e6 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"maps"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/store"
+)
+
+// ruleTruth is the rules of a bulk action after some of the changes.
+type ruleTruth struct {
+	tier        weir.Tier
+	priority    int
+	concurrency int
+	rates       map[string]float64
+	stopOn      weir.StopRule
+}
+
+func rulesOf(c *partition.Created) ruleTruth {
+	return ruleTruth{c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
+}
+
+// version is the rules after the first k changes in the inbox.
+func (b *truth) version(k int) *ruleTruth {
+	if b.versions == nil {
+		b.versions = []ruleTruth{rulesOf(&b.spec)}
+	}
+	for n := len(b.versions); n <= k; n++ {
+		b.versions = append(b.versions, b.versions[n-1].changed(b.changes[n-1]))
+	}
+	return &b.versions[k]
+}
+
+func (t *ruleTruth) changed(r *weir.Rules) ruleTruth {
+	u := *t
+	if r.Tier != nil {
+		u.tier = *r.Tier
+	}
+	if r.Priority != nil {
+		u.priority = *r.Priority
+	}
+	if r.Concurrency != nil {
+		u.concurrency = *r.Concurrency
+	}
+	if r.StopOn != nil {
+		u.stopOn = *r.StopOn
+	}
+	u.rates = maps.Clone(u.rates)
+	for step, rate := range r.Rates {
+		if u.rates == nil {
+			u.rates = map[string]float64{}
+		}
+		u.rates[step] = float64(rate)
+	}
+	maps.DeleteFunc(u.rates, func(_ string, rate float64) bool { return rate == 0 })
+	return u
+}
+
+func (t *ruleTruth) equal(u *ruleTruth) bool {
+	return t.tier == u.tier && t.priority == u.priority && t.concurrency == u.concurrency && t.stopOn == u.stopOn && maps.Equal(t.rates, u.rates)
+}
+
+// shards is how many partitions have a part in what a bulk action allows itself.
+func (b *truth) shards() int { return max(1, len(b.spec.Shards)) }
+
+// most is the largest of what the rules say that may be in effect in a
+// partition: from those in its rows to the newest. 0: there may be no bound.
+func (b *truth) most(p int, of func(*ruleTruth) float64) (most float64) {
+	for k := b.stored[p]; k <= len(b.changes); k++ {
+		x := of(b.version(k))
+		if x == 0 {
+			return 0
+		}
+		most = max(most, x)
+	}
+	return most
+}
+
+// cap is how many tasks a partition may have in flight.
+func (t *ruleTruth) cap(b *truth, p int) float64 {
+	n, parts := t.concurrency, b.shards()
+	if n == 0 || parts == 1 {
+		return float64(n)
+	}
+	part := n / parts
+	if b.shardOf(p) < n%parts {
+		part++
+	}
+	return float64(max(part, 1))
+}
+
+// paceTruth watches a rate of a bulk action's own, at one step, in the hands of one owner.
+type paceTruth struct {
+	oldest, newest int // the rules that may be in effect
+	starts         []start
+	used           int
+}
+
+// take counts a start and returns how many items started within the window that ends now.
+func (p *paceTruth) take(now, window int64, cost int) int {
+	for len(p.starts) > 0 && p.starts[0].at <= now-window {
+		p.used -= p.starts[0].cost
+		p.starts = p.starts[1:]
+	}
+	p.starts = append(p.starts, start{now, cost})
+	p.used += cost
+	return p.used
+}
+
+// paceKey says whose pace it is.
+type paceKey struct{ partition, step int }
+
+// checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
+// in no window more items start than its own rate has room for (I11), whoever owns it. A former owner does not know what was changed since.
+func (w *World) checkOwnLimits(c *call) {
+	t, b, p := c.task, c.bulk, c.owner.partition
+	if c.owner.token != w.ledger.parts[p].newest {
+		return
+	}
+	most := int(b.most(p, func(r *ruleTruth) float64 { return r.cap(b, p) }))
+	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, b.running[c.owner.id], most)
+	rate := b.most(p, func(r *ruleTruth) float64 { return r.rates[t.Step.Name] }) / float64(b.shards())
+	if rate == 0 {
+		return
+	}
+	if b.paces == nil {
+		b.paces = map[paceKey]*paceTruth{}
+	}
+	key, oldest, newest := paceKey{p, t.StepNo}, b.stored[p], len(b.changes)
+	pace := b.paces[key]
+	if pace == nil || pace.oldest != oldest || pace.newest != newest {
+		pace = &paceTruth{oldest: oldest, newest: newest}
+		b.paces[key] = pace
+	}
+	quota, window := limit.PerWindow(rate)
+	used := pace.take(w.now, int64(window), len(t.Items))
+	w.must(used <= int(quota), "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID, t.StepNo, used, window, rate)
+	if used > len(t.Items) {
+		w.met[OwnRateKept]++
+	}
+}
+
+// appliedSpec: a bulk action is created once; its spec is written again with newer rules alone.
+func (w *World) appliedSpec(o *owner, b *truth, r store.Row) {
+	var c partition.Created
+	if b.specs[o.partition] {
+		err := partition.UnsealJSON(r.Key, r.Value, &c)
+		w.must(err == nil, "sim", b, -1, "%v", err)
+		w.must(int(c.Rules) > b.stored[o.partition], "I1", b, -1, "%s was created twice", b.spec.ID)
+	} else if o.partition != b.partition || len(b.changes) > 0 {
+		err := partition.UnsealJSON(r.Key, r.Value, &c)
+		w.must(err == nil, "sim", b, -1, "%v", err)
+	}
+	k := int(c.Rules)
+	w.must(k <= len(b.changes), "I15", b, -1, "%s has %d changes of its rules, of which there were %d", b.spec.ID, k, len(b.changes))
+	if k > 0 {
+		got := rulesOf(&c)
+		w.must(got.equal(b.version(k)), "I15", b, -1, "%s has the rules %+v after change %d, want %+v", b.spec.ID, got, k, *b.version(k))
+	}
+	if b.specs == nil {
+		b.specs, b.stored = map[int]bool{}, map[int]int{}
+	}
+	b.specs[o.partition], b.stored[o.partition] = true, k
+	if o.partition == b.partition {
+		b.created = true
+	}
+}
+
+// checkChanged: a change that is acknowledged is in the rows, unless the bulk action has ended.
+func (w *World) checkChanged(b *truth) {
+	b.changed++
+	s := b.state()
+	if s == weir.BulkCancelling || s.Final() {
+		b.late = true
+		return
+	}
+	w.must(b.stored[b.partition] >= b.changed, "I15", b, -1, "change %d of %s was acknowledged, and its rows have %d", b.changed, b.spec.ID, b.stored[b.partition])
+	b.changedAt = w.now
+	for _, p := range b.places() {
+		if p != b.partition && w.ownerOf(p) == nil {
+			w.met[ChangedShardAway]++
+		}
+	}
+}
+
+// checkRules: the rules at the end are those of the last change that was in time.
+func (w *World) checkRules(b *truth, c *partition.Created) {
+	k, got := int(c.Rules), rulesOf(c)
+	w.must(k == b.changed || k <= b.changed && b.late, "I15", b, -1, "%s was changed %d times, and its rows have %d", b.spec.ID, b.changed, k)
+	w.must(got.equal(b.version(k)), "I15", b, -1, "%s ends with the rules %+v, want %+v", b.spec.ID, got, *b.version(k))
+}
+
+// ownerOf is who holds a partition's newest token; nil: nobody who lives.
+func (w *World) ownerOf(p int) *owner {
+	for _, n := range w.nodes {
+		if o := n.owner(p); o != nil && o.token == w.ledger.parts[p].newest {
+			return o
+		}
+	}
+	return nil
+}
+
+// heardAfter is within which time after the faults a shard has heard of new rules.
+const heardAfter = 20 * second
+
+// checkHeard: shards have the rules that their home has.
+func (w *World) checkHeard(b *truth) {
+	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() || w.now < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
+		return
+	}
+	for _, p := range b.places() {
+		w.must(!b.specs[p] || b.stored[p] >= b.changed, "I15", b, -1, "%s was changed %d times, and partition %d has heard of %d", b.spec.ID, b.changed, p, b.stored[p])
+	}
+}

@@ -1,0 +1,131 @@
+package callback
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/store"
+)
+
+const (
+	// maxAnswer is how much of an answer is read.
+	maxAnswer = 64 << 10
+	// contentType is that of an event in the structured mode of CloudEvents.
+	contentType = "application/cloudevents+json; charset=UTF-8"
+)
+
+// send makes an attempt. An error means that none was made, for reasons of ours.
+func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout) // what the store takes of it, too: the claim ends soon after
+	defer cancel()
+	ev, err := n.events.Get(ctx, d.Event)
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
+		return Attempt{At: wall(), Code: CodeExpired, Error: "the event is no longer kept, or damaged"}, nil
+	}
+	if err != nil {
+		return Attempt{}, err
+	}
+	began := time.Now()
+	a, err := n.sendTo(ctx, d, ev.Value.Body)
+	a.At, a.Took = began.Round(0).UTC(), time.Since(began)
+	return a, err
+}
+
+func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt, error) {
+	if d.Kind == KindKafka {
+		p := n.topics[d.Endpoint]
+		if p == nil {
+			return Attempt{Code: CodeTopic, Error: "this node knows no such topic"}, nil
+		}
+		return p.produce(ctx, d, body), nil
+	}
+	to, err := n.address(ctx, d)
+	if errors.Is(err, errDisabled) {
+		return Attempt{Code: CodeDisabled, Error: err.Error()}, nil
+	}
+	if errors.Is(err, errUnreadable) {
+		n.opts.Logger.LogAttrs(ctx, slog.LevelError, "endpoint cannot be signed for", slog.String("delivery", d.ID), slog.Any("error", err))
+		return Attempt{Code: CodeSecret, Error: errUnreadable.Error()}, nil
+	}
+	if err != nil {
+		return Attempt{}, err
+	}
+	return n.post(ctx, to, d.Event, body), nil
+}
+
+// errDisabled means that an endpoint wants nothing now, or is no more.
+var errDisabled = errors.New("the endpoint is switched off or removed")
+
+// address returns where a delivery goes now, with the secrets that sign now: an
+// endpoint may have moved or changed its secret since the event.
+func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
+	place, url, sealed := placeOfDelivery(d.ID), d.URL, d.Sealed
+	if d.Endpoint != "" {
+		e, err := n.webhooks.Get(ctx, d.Endpoint)
+		if errors.Is(err, weir.ErrNotFound) || err == nil && !e.Value.Enabled && d.Type != TypePing {
+			return Target{}, errDisabled
+		}
+		if err != nil {
+			return Target{}, err
+		}
+		place, url, sealed = placeOfEndpoint(d.Endpoint), e.Value.URL, e.Value.Sealed
+	}
+	held, err := n.unseal(place, sealed)
+	if err != nil {
+		return Target{}, err
+	}
+	to := Target{URL: url, Secret: held.at(time.Now())}
+	if d.Endpoint == "" && to.Secret == "" {
+		to.Secret = n.opts.Secret
+	}
+	return to, nil
+}
+
+// post calls an endpoint.
+func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) Attempt {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	if err != nil {
+		return failure(ctx, err)
+	}
+	req.Header = http.Header{
+		"Content-Type":    {contentType},
+		"User-Agent":      {"weir"},
+		"Idempotency-Key": nil, // not sent; lets the transport call again when an idle connection turns out closed
+	}
+	if err := sign(req.Header, to.Secret, id, body); err != nil {
+		return Attempt{Code: CodeSecret, Error: err.Error()}
+	}
+	resp, err := n.client.Do(req)
+	if err != nil {
+		return failure(ctx, err)
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has said it; the rest is for people
+	a := verdict(resp, answer)
+	a.asked, _ = execute.ParseWait(resp.Header.Get("Retry-After"), time.Now()) // what is not understood asks for nothing
+	return a
+}
+
+// sign sets the headers of Standard Webhooks, without a signature if there is no secret.
+func sign(h http.Header, secretText, id string, body []byte) error {
+	if secretText == "" {
+		h[execute.HeaderID] = []string{id}
+		h[execute.HeaderTimestamp] = []string{strconv.FormatInt(time.Now().Unix(), 10)}
+		return nil
+	}
+	s, err := execute.NewSigner(secretText)
+	if err != nil {
+		return fmt.Errorf("cannot be signed: %w", err) // it never repeats the secret
+	}
+	s.Sign(h, id, time.Now(), body)
+	return nil
+}

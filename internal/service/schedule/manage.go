@@ -1,0 +1,263 @@
+package schedule
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/records"
+)
+
+// ErrChanged means that a schedule is not of the version any more that was asked for.
+var ErrChanged = records.ErrChanged
+
+// Create makes a schedule. It fires from now on. Bad input is a [weir.InputError].
+func (k *Keeper) Create(ctx context.Context, spec Spec, by string) (*Schedule, error) {
+	return k.CreateAs(ctx, NewID(), spec, by)
+}
+
+// CreateAs is Create with an id that [NewID] made: one that is there already is returned as it is.
+func (k *Keeper) CreateAs(ctx context.Context, id string, spec Spec, by string) (*Schedule, error) {
+	if s, err := k.Get(ctx, id); err == nil {
+		return s, nil
+	}
+	now := k.now()
+	if err := spec.Check(now); err != nil {
+		return nil, err
+	}
+	s := Schedule{ID: id, Spec: spec, CreatedBy: by, CreatedAt: now, ChangedAt: now, Revision: 1, Decided: begin(&spec, now)}
+	return k.written(k.table.Insert(ctx, s.ID, s))
+}
+
+// begin is the moment after which a schedule that is made or changed now may
+// have slots: now, or just before a single time that has only just passed.
+func begin(s *Spec, now time.Time) time.Time {
+	if s.Cron == "" && s.At.Before(now) {
+		return s.At.Add(-1)
+	}
+	return now
+}
+
+// Get returns a schedule, or [weir.ErrNotFound].
+func (k *Keeper) Get(ctx context.Context, id string) (*Schedule, error) {
+	e, err := k.table.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &e.Value, nil
+}
+
+// List returns up to limit schedules, at least 1, that keep wants, nil for all, in
+// the order in which they were made. It begins after the id that is the cursor; the new
+// cursor is empty if there are no more.
+func (k *Keeper) List(ctx context.Context, keep func(*Schedule) bool, cursor string, limit int) (page []*Schedule, next string, err error) {
+	const chunk = 64
+	limit = max(limit, 1)
+	for {
+		entries, err := k.table.List(ctx, "", cursor, chunk)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, e := range entries {
+			s := &e.Value
+			if keep != nil && !keep(s) {
+				continue
+			}
+			if len(page) == limit {
+				return page, page[limit-1].ID, nil
+			}
+			page = append(page, s)
+		}
+		if len(entries) < chunk {
+			return page, "", nil
+		}
+		cursor = entries[len(entries)-1].Name
+	}
+}
+
+// Update changes what the user says about a schedule, if it is still of the
+// version; an empty version is any. With new times, slots that have passed are
+// done with. The tenant stays.
+func (k *Keeper) Update(ctx context.Context, id, version string, change func(*Spec) error) (*Schedule, error) {
+	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
+		old := s.Spec
+		old.Template = bytes.Clone(old.Template)
+		if err := change(&s.Spec); err != nil {
+			return err
+		}
+		s.touch(now)
+		return s.changed(&old, now)
+	})
+}
+
+// changed checks a spec that has taken the place of old.
+func (s *Schedule) changed(old *Spec, now time.Time) error {
+	var in weir.InputError
+	s.checkRest(&in)
+	if s.Tenant != old.Tenant {
+		in.Add(codeRange, "tenant", "cannot be changed", "make another schedule")
+	}
+	sameTimes := s.Cron == old.Cron && s.Zone == old.Zone && s.At.Equal(old.At)
+	if !sameTimes || !s.End.Equal(old.End) {
+		s.checkTimes(&in, now)
+	}
+	if !sameTimes {
+		s.Decided = begin(&s.Spec, now)
+		s.Waiting = nil // they are slots of the times that were
+	}
+	return in.OrNil()
+}
+
+// Pause stops a schedule from firing. What passes meanwhile is not caught up. It may be paused already.
+func (k *Keeper) Pause(ctx context.Context, id, version string) (*Schedule, error) {
+	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
+		if !s.Paused {
+			s.Paused = true
+			s.touch(now)
+		}
+		return nil
+	})
+}
+
+// Resume lets a schedule fire again from now on; what had waited or was to be
+// backfilled goes on. It may be running already.
+func (k *Keeper) Resume(ctx context.Context, id, version string) (*Schedule, error) {
+	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
+		if !s.Paused {
+			return nil
+		}
+		s.Paused = false
+		if s.Decided.Before(now) {
+			s.Decided = now
+		}
+		s.touch(now)
+		return nil
+	})
+}
+
+// Delete removes a schedule if it is still of the version; an empty version is any.
+// What it has created stays.
+func (k *Keeper) Delete(ctx context.Context, id, version string) error {
+	defer k.Wake()
+	if version == "" {
+		return k.table.Delete(ctx, id)
+	}
+	for {
+		e, err := k.table.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if e.Value.Version() != version {
+			return fmt.Errorf("schedule %s: %w", id, ErrChanged)
+		}
+		if err := k.table.DeleteIf(ctx, id, e.Version); !errors.Is(err, ErrChanged) {
+			return err // or else it has fired meanwhile, which is no change
+		}
+	}
+}
+
+// Backfill has the slots of the past from one moment to another fired, both
+// included, in order and under the overlap policy; those that were fired before
+// are not fired again. It returns the slots.
+func (k *Keeper) Backfill(ctx context.Context, id string, from, to time.Time) (slots []time.Time, err error) {
+	_, err = k.change(ctx, id, "", func(s *Schedule, now time.Time) error {
+		if slots, err = s.backfill(from, to, now); err != nil {
+			return err
+		}
+		s.Backfill = append(s.Backfill, slots...)
+		s.touch(now)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slots, nil
+}
+
+// backfill is the slots that a backfill adds.
+func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
+	times, err := s.Times()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case to.After(now):
+		return nil, badTime("to", to.Format(time.RFC3339)+" is still to come", "write a time that has passed")
+	case to.Before(from):
+		return nil, badTime("from", from.Format(time.RFC3339)+" is after to", "swap them")
+	}
+	most := MaxBackfill - len(s.Backfill)
+	slots := Slots(times, from, to, most+1)
+	for i := range slots {
+		slots[i] = slots[i].UTC()
+	}
+	switch {
+	case len(slots) > most:
+		return nil, &weir.FieldError{
+			Code: codeRange, Field: "from",
+			Problem: fmt.Sprintf("there are more than %d slots to fire, of at most %d at a time", most, MaxBackfill), Fix: "write a shorter time",
+		}
+	case len(slots) == 0:
+		return nil, badTime("from", "there is no slot between from and to", "")
+	}
+	return slices.DeleteFunc(slots, func(at time.Time) bool { return slices.ContainsFunc(s.Backfill, at.Equal) }), nil
+}
+
+// NextFires is the next n slots of a schedule, as if it were not paused.
+func (k *Keeper) NextFires(ctx context.Context, id string, n int) ([]time.Time, error) {
+	s, err := k.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.NextFires(k.now(), n)
+}
+
+// NextFires is the next n slots as seen now, as if it were not paused.
+func (s *Schedule) NextFires(now time.Time, n int) ([]time.Time, error) {
+	times, err := s.Times()
+	if err != nil {
+		return nil, err
+	}
+	if s.Decided.After(now) {
+		now = s.Decided
+	}
+	slots := NextN(times, now, n)
+	if i := slices.IndexFunc(slots, s.beyond); i >= 0 {
+		slots = slots[:i]
+	}
+	return slots, nil
+}
+
+// beyond tells whether a slot lies after the end.
+func (s *Schedule) beyond(slot time.Time) bool { return !s.End.IsZero() && slot.After(s.End) }
+
+// change changes a schedule of a version, or of any if that is empty.
+func (k *Keeper) change(ctx context.Context, id, version string, change func(*Schedule, time.Time) error) (*Schedule, error) {
+	return k.written(k.table.Update(ctx, id, func(s *Schedule) error {
+		if version != "" && s.Version() != version {
+			return ErrChanged
+		}
+		return change(s, k.now())
+	}))
+}
+
+// written returns a schedule that was written, and has it looked at. What is wrong
+// with the input is said without the name of the record around it.
+func (k *Keeper) written(e records.Entry[Schedule], err error) (*Schedule, error) {
+	var input *weir.InputError
+	var field *weir.FieldError
+	switch {
+	case errors.As(err, &input):
+		return nil, input
+	case errors.As(err, &field):
+		return nil, field
+	case err != nil:
+		return nil, err
+	}
+	k.Wake()
+	return &e.Value, nil
+}

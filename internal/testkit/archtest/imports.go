@@ -1,0 +1,217 @@
+package archtest
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Row says what one package, or all packages below a directory, may import of
+// this module. It binds code, not tests: a test may bring any two packages together.
+type Row struct {
+	// Dir is the package's directory; "examples/..." means all below.
+	Dir string
+	// May lists the directories it may import, in the same notation.
+	May []string
+	// Documented lists directories that it may import if its package comment speaks of them.
+	Documented []string
+	// StdlibOnly forbids every module outside the standard library.
+	StdlibOnly bool
+}
+
+// Core is the pure core in the order of imports: each may use those after it.
+var Core = []string{
+	"internal/lab/forecast", "internal/core/partition", "internal/core/coord", "internal/lab/model", "internal/core/capacity", "internal/core/sched", "internal/core/limit",
+	"internal/core/retry", "internal/core/scale", "internal/core/flow", "internal/core/block", "internal/core/heap",
+	"internal/core/route", "internal/core/quota", "internal/core/filter", "internal/core/fault",
+	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize",
+}
+
+// middle is the layer between the surfaces and the core, in the order of imports.
+var middle = []string{"engine", "internal/edge/execute", "internal/edge/source", "internal/edge/report"}
+
+// Backends implement the store contract. Only the programs at the edge choose one.
+var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
+
+// base is what all but the lowest packages may use.
+var base = []string{".", "store"}
+
+// Rows is the picture of the imports: from the surface down to the words, never back.
+var Rows = slices.Concat([]Row{
+	{Dir: ".", StdlibOnly: true},
+	{Dir: "store", May: []string{"."}, StdlibOnly: true},
+	{Dir: "store/storetest", May: base},
+	{Dir: "store/memstore", May: join(base, []string{"internal/core/quota"})},
+	{Dir: "store/pebblestore", May: join(base, []string{"internal/core/quota"})},
+	{Dir: "store/redisstore", May: base},
+	{Dir: "api", May: []string{"."}},
+	{Dir: "client", May: []string{".", "api"}},
+	{Dir: "internal/cli/config", May: join(base, middle, []string{"api", "internal/edge/egress", "internal/core/near", "internal/service/vault"})},
+	// A server without the listening: it brings the parts together.
+	{Dir: "internal/node", May: join(base, middle, Core, surface, []string{"api"})},
+	{Dir: "internal/testkit/alerttest", May: []string{"..."}},
+	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
+	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
+	{Dir: "internal/testkit/badinput", StdlibOnly: true},
+	{Dir: "internal/testkit/docstest", StdlibOnly: true},
+	{Dir: "cmd/weir", May: []string{"internal/cli"}},
+	// The commands in a user's own binary.
+	{Dir: "cli", May: []string{".", "internal/cli"}},
+	// Users' tests want an engine with a store in it.
+	{Dir: "weirtest", May: join(base, middle, []string{"store/memstore"})},
+	// An example is what a user would write, so it sees what a user sees.
+	{Dir: "examples/...", May: join(base, Backends, []string{"engine", "api", "client", "weirtest"})},
+	// The simulation runs everything except the surfaces.
+	{Dir: "internal/lab/sim/...", May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},
+	// A made-up downstream knows what a user knows.
+	{Dir: "internal/cli/demo", May: []string{"."}},
+	{Dir: "internal/cli/demo/usersgen", May: []string{"internal/cli/demo"}},
+	{Dir: "internal/cli/...", May: []string{"..."}},
+	// Deliberate bugs: patches for a build of the simulation alone.
+	{Dir: "internal/lab/planted/...", StdlibOnly: true, May: []string{"internal/lab/planted"}},
+	// A downstream that is the judge of everything else must not know it.
+	{Dir: "internal/testkit/recorder", StdlibOnly: true},
+	{Dir: "internal/lab/bench/...", May: []string{"..."}},
+	{Dir: "internal/testkit/testenv", May: base},
+	{Dir: "internal/testkit/testenv/faultproxy", StdlibOnly: true},
+	{Dir: "internal/testkit/testenv/life", StdlibOnly: true},
+	{Dir: "internal/testkit/testenv/nameserver"},
+	// Whole nodes as processes, with faults: it brings everything together.
+	{Dir: "internal/testkit/fleet", May: []string{"..."}},
+	// The core in virtual time, held against what was promised.
+	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
+	{Dir: "internal/testkit/archtest", StdlibOnly: true},
+}, coreRows(), middleRows(), surfaceRows())
+
+// surface is what serves people, in the order of imports: each may use those after it.
+var surface = []string{
+	"internal/server", "internal/service", "internal/edge/upload", "internal/edge/feed", "internal/service/callback", "internal/service/schedule",
+	"internal/service/access", "internal/service/records", "internal/edge/egress", "internal/service/vault",
+}
+
+// surfaceRows lets each package of the surface use those after it, the middle, the
+// core and the contract; none of them knows a backend.
+func surfaceRows() []Row {
+	var rows []Row
+	for i, dir := range surface {
+		rows = append(rows, Row{Dir: dir, May: join(base, surface[i+1:], middle, Core, []string{"api", "internal/core/near"})})
+	}
+	return rows
+}
+
+// spokenOf are the core packages that may name the store contract, and have to say
+// so: what a partition wants written is a batch, and the books of quotas are a
+// backend's.
+var spokenOf = []string{"internal/core/partition", "internal/lab/model", "internal/core/quota"}
+
+// coreRows lets each core package use the words and the core packages after it.
+func coreRows() []Row {
+	var rows []Row
+	for i, dir := range Core {
+		r := Row{Dir: dir, May: join([]string{"."}, Core[i+1:])}
+		if slices.Contains(spokenOf, dir) {
+			r.Documented = []string{"store"}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// middleRows lets each package of the middle use those after it, the core and the contract.
+func middleRows() []Row {
+	var rows []Row
+	for i, dir := range middle {
+		rows = append(rows, Row{Dir: dir, May: join(base, middle[i+1:], Core)})
+	}
+	return rows
+}
+
+func join(lists ...[]string) []string { return slices.Concat(lists...) }
+
+// covers reports whether a directory is meant by pattern.
+func covers(pattern, dir string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == parent || strings.HasPrefix(dir, parent+"/")
+	}
+	return pattern == dir
+}
+
+func coversAny(patterns []string, dir string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, dir) })
+}
+
+// CheckImports holds the packages of t against rows.
+func CheckImports(t *Tree, rows []Row) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		code := p.Code()
+		if len(code) == 0 {
+			continue // tests only: nobody can import it
+		}
+		i := slices.IndexFunc(rows, func(r Row) bool { return covers(r.Dir, p.Dir) })
+		if i < 0 {
+			out = append(out, Violation{p.Dir, "has no row in archtest.Rows: add one that says what it may import"})
+			continue
+		}
+		for _, f := range code {
+			out = append(out, checkFile(t.Module, p, f, rows[i])...)
+		}
+	}
+	return out
+}
+
+// CheckStale wants every row to be about a package of t.
+func CheckStale(t *Tree, rows []Row) []Violation {
+	var out []Violation
+	for _, r := range rows {
+		if !slices.ContainsFunc(t.Packages, func(p *Package) bool { return covers(r.Dir, p.Dir) }) {
+			out = append(out, Violation{r.Dir, "has a row in archtest.Rows and no package: remove the row"})
+		}
+	}
+	return out
+}
+
+func checkFile(module string, p *Package, f *File, row Row) []Violation {
+	var out []Violation
+	for _, imp := range f.Imports() {
+		dir, ours := inModule(module, imp.Path)
+		switch {
+		case !ours && row.StdlibOnly && !isStdlib(imp.Path):
+			out = append(out, f.at(imp.Spec, "%s may import the standard library only, not %s", p.Dir, imp.Path))
+		case !ours, coversAny(row.May, dir):
+		case coversAny(row.Documented, dir):
+			if !strings.Contains(p.doc(), path.Base(dir)) {
+				out = append(out, f.at(imp.Spec, "%s imports %s without saying so in its package comment", p.Dir, dir))
+			}
+		default:
+			out = append(out, f.at(imp.Spec, "%s must not import %s (see archtest.Rows)", p.Dir, dir))
+		}
+	}
+	return out
+}
+
+// inModule gives the directory that an import path of the module means.
+func inModule(module, imp string) (dir string, ok bool) {
+	if imp == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imp, module+"/")
+}
+
+// isStdlib reports whether imp is of the standard library: its first element has no dot.
+func isStdlib(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return !strings.Contains(first, ".")
+}
+
+// doc is the text of all package comments of p's code.
+func (p *Package) doc() string {
+	var b strings.Builder
+	for _, f := range p.Code() {
+		b.WriteString(f.AST.Doc.Text())
+	}
+	return b.String()
+}

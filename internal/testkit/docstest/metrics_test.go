@@ -1,0 +1,168 @@
+package docstest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/store/memstore"
+)
+
+// described is a metric by what its collector says of it.
+type described struct {
+	name, help string
+	labels     []string
+}
+
+var descText = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: (".*"), constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}\}$`)
+
+// metrics lists all that a node counts, by name.
+func metrics(t *testing.T) (all []described) {
+	t.Helper()
+	for _, d := range running(t) {
+		m := descText.FindStringSubmatch(d.String())
+		if m == nil {
+			t.Errorf("%s cannot be read", d)
+			continue
+		}
+		one := described{name: m[1], help: strings.Trim(m[2], `"`)}
+		for label := range strings.SplitSeq(m[3]+","+m[4], ",") {
+			if name, _, _ := strings.Cut(label, "="); name != "" {
+				one.labels = append(one.labels, name)
+			}
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b described) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(all, func(a, b described) bool { return a.name == b.name })
+}
+
+// running is what a node that runs says of what it counts: the engine does so only then.
+func running(t *testing.T) (all []*prometheus.Desc) {
+	t.Helper()
+	s := memstore.New(memstore.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	v, err := vault.New(vault.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	n, err := node.New(context.Background(), node.Options{Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Metrics: reg, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{Logger: log, Partitions: 1}
+	n.Prepare(&o)
+	e, err := engine.Open(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Attach(e)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	last := func(d *prometheus.Desc) bool { return strings.Contains(d.String(), `"weir_item_attempts_total"`) } // of the collector that is registered last
+	for range 2000 {
+		if all = descriptions(reg); slices.ContainsFunc(all, last) {
+			return all
+		}
+		<-tick.C
+	}
+	t.Fatal("the engine does not tell what it counts")
+	return nil
+}
+
+func descriptions(reg *prometheus.Registry) (all []*prometheus.Desc) {
+	descs := make(chan *prometheus.Desc)
+	go func() { reg.Describe(descs); close(descs) }()
+	for d := range descs {
+		all = append(all, d)
+	}
+	return all
+}
+
+func TestThePageListsEveryMetric(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| metric | labels | what |\n|---|---|---|\n")
+	for _, m := range metrics(t) {
+		if !strings.HasPrefix(m.name, "weir_") {
+			continue // of the process and of Go
+		}
+		labels := "—"
+		if len(m.labels) > 0 {
+			labels = "`" + strings.Join(m.labels, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.name, labels, m.help)
+	}
+	Section(t, "docs/metrics.md", "metrics", b.String())
+}
+
+// rules is a file of alert rules as Prometheus reads it.
+type rules struct {
+	Groups []struct {
+		Name  string
+		Rules []struct {
+			Alert, Expr, For    string
+			Labels, Annotations map[string]string
+		}
+	}
+}
+
+var (
+	metricName = regexp.MustCompile(`\bweir_[a-z_]+`)
+	suffix     = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
+	var file rules
+	if err := yaml.UnmarshalWithOptions([]byte(Read(t, "docs/alerts.yaml")), &file, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, m := range metrics(t) {
+		known[m.name] = true
+	}
+	page, count := Read(t, "docs/alerts.md"), 0
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			count++
+			names := metricName.FindAllString(r.Expr, -1)
+			if len(names) == 0 && !strings.Contains(r.Expr, "up{") {
+				t.Errorf("%s: no metric of weir's in %s", r.Alert, r.Expr)
+			}
+			for _, n := range names {
+				if !known[n] && !known[suffix.ReplaceAllString(n, "")] {
+					t.Errorf("%s: there is no metric %s", r.Alert, n)
+				}
+			}
+			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
+				t.Errorf("%s has no summary or no severity", r.Alert)
+			}
+			if !strings.Contains(page, "\n## "+r.Alert+"\n") {
+				t.Errorf("docs/alerts.md does not say what to do about %s", r.Alert)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("there are no alerts")
+	}
+}

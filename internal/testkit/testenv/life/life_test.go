@@ -1,0 +1,74 @@
+//go:build unix
+
+package life_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/weirhq/weir/internal/testkit/testenv/life"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const role = "WEIR_LIFE_ROLE"
+
+// TestProcess is what the processes of the other tests run. It does nothing in any other process.
+func TestProcess(*testing.T) {
+	switch os.Getenv(role) {
+	case "waits":
+		fmt.Println("ready at home")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	case "fails":
+		fmt.Fprintln(os.Stderr, "no luck")
+		os.Exit(7)
+	}
+}
+
+func start(t *testing.T, what string) *life.Process {
+	return life.Start(t, "TestProcess", role+"="+what)
+}
+
+func TestAProcessIsKilled(t *testing.T) {
+	p := start(t, "waits")
+	if at, err := p.Await("ready"); at != "at home" || err != nil {
+		t.Fatalf("Await = %q, %v", at, err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAProcessEndsWithItsInput(t *testing.T) {
+	p := start(t, "waits")
+	if _, err := p.Await("ready"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(); err != nil {
+		t.Errorf("Stop() = %v", err)
+	}
+}
+
+func TestAProcessThatFailsTellsWhy(t *testing.T) {
+	p := start(t, "fails")
+	_, err := p.Await("ready")
+	if life.Code(err) != 7 || !strings.Contains(err.Error(), "no luck") {
+		t.Errorf("Await = %v, want exit code 7 and what it said", err)
+	}
+	if err := start(t, "fails").Kill(); err != nil && life.Code(err) != 7 {
+		t.Errorf("Kill of one that ends by itself = %v", err)
+	}
+}
+
+// TestAProcessThatNobodyEndsIsEnded leaves one behind; goleak would see its goroutine.
+func TestAProcessThatNobodyEndsIsEnded(t *testing.T) {
+	if _, err := start(t, "waits").Await("ready"); err != nil {
+		t.Fatal(err)
+	}
+}
