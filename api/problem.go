@@ -5,7 +5,7 @@ import "strings"
 // Problem is an error answer, by RFC 9457 (application/problem+json).
 type Problem struct {
 	Type      string  `json:"type" example:"/problems/unknown_action" doc:"A page that explains the code"`
-	Title     string  `json:"title" example:"There is no such action"`
+	Title     string  `json:"title" example:"Invalid value"`
 	Status    int     `json:"status" example:"422"`
 	Code      string  `json:"code" example:"unknown_action" doc:"What programs branch on; it does not change"`
 	Detail    string  `json:"detail,omitempty" doc:"What is wrong with this request"`

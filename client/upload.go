@@ -101,7 +101,7 @@ func (c *Client) Uploaded(ctx context.Context, id string) (int64, error) {
 	if err != nil {
 		if e, ok := errors.AsType[*UnreachableError](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone) { // a HEAD has no body to tell it
 			err = &RefusedError{Problem: &api.Problem{
-				Title: "There is no such thing", Status: e.Status, Code: "not_found", Detail: fmt.Sprintf("there is no upload %q, or it was removed", id), Fix: "begin again",
+				Title: "Not found", Status: e.Status, Code: "not_found", Detail: fmt.Sprintf("upload %q does not exist, or was removed", id), Fix: "begin again",
 			}}
 		}
 		return 0, err

@@ -122,11 +122,11 @@ func faultOf(err error, h hints) api.Fault {
 	}
 	switch {
 	case strings.HasPrefix(d.Message, "unexpected property"):
-		f.Code, f.Message, f.Fix = "unknown_field", "there is no such field", h.unknown(d.Location)
+		f.Code, f.Message, f.Fix = "unknown_field", "unknown field", h.unknown(d.Location)
 	case strings.HasPrefix(d.Message, "unknown query parameter") && d.Location == "query.sort":
-		f.Code, f.Message, f.Fix = "bad_filter", "there is no field to sort by: a list has one order, which cursors go on in", "leave it out"
+		f.Code, f.Message, f.Fix = "bad_filter", "lists cannot be sorted: each has one order, which its cursors depend on", "leave it out"
 	case strings.HasPrefix(d.Message, "unknown query parameter"):
-		f.Code, f.Message, f.Fix = "bad_query", "there is no such parameter", h.unknown(d.Location)
+		f.Code, f.Message, f.Fix = "bad_query", "unknown parameter", h.unknown(d.Location)
 	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "expected value to be one of"):
 		f.Code = "bad_filter"
 	case strings.HasPrefix(d.Location, "query."):
@@ -288,7 +288,7 @@ func (s *Server) problem(ctx context.Context, err error) *problem {
 }
 
 // restoreOrAccept is what can be done about a partition that is stopped.
-const restoreOrAccept = "ask whoever operates this server: the store has to be restored, or the loss to be accepted"
+const restoreOrAccept = "ask the operator of this server to restore the store or to accept the loss"
 
 func problemOf(err error) *problem {
 	var (
@@ -366,7 +366,7 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrExpired):
 		return newProblem("expired", err.Error(), "")
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
-		return newProblem("not_found", "there is no such thing, or it is not yours", "check the id")
+		return newProblem("not_found", "it does not exist, or the API key has no access to it", "check the id and the key")
 	case errors.Is(err, store.ErrCorrupt):
 		return newProblem("damaged", "parts of it are missing from the store or cannot be read", "ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
 	case errors.Is(err, weir.ErrConflict):
@@ -376,25 +376,25 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrRunning):
 		return newProblem("wrong_state", err.Error(), "")
 	case errors.Is(err, records.ErrChanged):
-		return newProblem("changed_meanwhile", "somebody has changed it since it was read", "read it again, and repeat the change")
+		return newProblem("changed_meanwhile", "it was changed since it was read", "read it again and repeat the change")
 	case errors.Is(err, records.ErrExists):
-		return newProblem("exists", "there is one of that name", "choose another name")
+		return newProblem("exists", "the name is taken", "choose another name")
 	case errors.Is(err, records.ErrTooBig):
 		return newProblem("body_too_large", err.Error(), "make it smaller")
 	case errors.Is(err, access.ErrNoCredentials):
-		return newProblem("no_credentials", "this needs an API key", "send the header Authorization: Bearer wk_…")
+		return newProblem("no_credentials", "an API key is required", "send the header Authorization: Bearer wk_…")
 	case errors.Is(err, access.ErrBadCredentials):
-		return newProblem("bad_credentials", "the API key is not valid", "check it, or ask for another")
+		return newProblem("bad_credentials", "the API key is not valid", "check it, or request a new one")
 	case errors.Is(err, store.ErrFull):
 		return newProblem("storage_low", "the store is low on space: nothing new is accepted; what was accepted goes on", "free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
 	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
-		return newProblem("draining", "this server is stopping", "ask again: another one takes over").after(5 * time.Second)
+		return newProblem("draining", "this server is stopping", "retry: another server takes over").after(5 * time.Second)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		return newProblem("store_unavailable", "the store does not answer; it may have been done", "repeat the request with the same Idempotency-Key").after(2 * time.Second)
+		return newProblem("store_unavailable", "the store does not answer; the request may have taken effect", "repeat it with the same Idempotency-Key").after(2 * time.Second)
 	case errors.Is(err, context.Canceled):
 		return newProblem("cut_body", "the request ended before it was complete", "send it again")
 	}
-	return newProblem("internal", "something went wrong that should not have", "try again; if it stays, tell whoever operates this server the request id")
+	return newProblem("internal", "unexpected error", "retry; if it persists, give the operator of this server the request id")
 }
 
 // kind is what all problems of a code have in common.
@@ -405,59 +405,59 @@ type kind struct {
 
 // codes are the codes of problems, with their status. Codes of single fields that are not here are 422.
 var codes = map[string]kind{
-	"bad_request":            {422, "The request cannot be done as it is"},
-	"bad_json":               {400, "The body is not the JSON that was expected"},
-	"bad_encoding":           {400, "The body is not UTF-8"},
-	"duplicate_field":        {400, "A field is there twice"},
-	"unknown_field":          {400, "There is no such field"},
-	"too_deep":               {400, "The JSON is nested too deeply"},
-	"bad_number":             {400, "A number does not fit"},
-	"missing_field":          {422, "A field is missing"},
-	"bad_value":              {422, "A field has a value that it cannot have"},
-	"unsupported_media_type": {415, "The body is of a type that is not understood"},
-	"unsupported_encoding":   {415, "The body is packed in a way that is not understood"},
-	"body_too_large":         {413, "The body is too large"},
-	"too_many_values":        {413, "The JSON has too many values"},
-	"expands_too_far":        {413, "The body unpacks to too much"},
-	"window_too_large":       {413, "The packed data needs too much memory"},
-	"bad_gzip":               {400, "The body cannot be unpacked"},
-	"cut_body":               {400, "The body ended too early"},
-	"too_slow":               {408, "The body comes too slowly"},
-	"headers_too_large":      {431, "The headers are too large"},
-	"bad_query":              {400, "The query cannot be understood"},
-	"bad_cursor":             {400, "The cursor is not one of this list"},
-	"bad_filter":             {400, "The filter cannot be understood"},
-	"bad_idempotency_key":    {400, "The Idempotency-Key cannot be used"},
-	"idempotency_conflict":   {409, "The Idempotency-Key was used for something else"},
-	"in_progress":            {409, "The same request is being done"},
-	"no_such_route":          {404, "There is no such address"},
-	"method_not_allowed":     {405, "The address does not take this method"},
-	"not_found":              {404, "There is no such thing"},
-	"expired":                {410, "It was removed when its time was over"},
-	"lost":                   {410, "It may be among accepted work that the store lost"},
-	"partition_stopped":      {503, "The partition is stopped because the store lost accepted work"},
-	"sealed":                 {409, "It is sealed"},
-	"not_sealed":             {409, "It is not sealed"},
-	"wrong_state":            {409, "It is not in a state for this"},
-	"already_ended":          {409, "It has ended"},
-	"count_mismatch":         {409, "There are not as many items as expected"},
-	"exists":                 {409, "It is there already"},
-	"changed_meanwhile":      {412, "It was changed meanwhile"},
-	"in_use":                 {409, "It is in use"},
-	"too_many_appends":       {409, "There were too many appends"},
-	"no_credentials":         {401, "An API key is needed"},
-	"bad_credentials":        {401, "The API key is not valid"},
-	"missing_scope":          {403, "The API key may not do this"},
-	"unknown_host":           {421, "The request names another server"},
-	"cross_site":             {403, "Browsers may not send this from another site"},
-	"key_in_url":             {400, "The API key is in the URL"},
+	"bad_request":            {422, "Invalid request"},
+	"bad_json":               {400, "Invalid JSON"},
+	"bad_encoding":           {400, "Body is not UTF-8"},
+	"duplicate_field":        {400, "Duplicate field"},
+	"unknown_field":          {400, "Unknown field"},
+	"too_deep":               {400, "JSON is nested too deeply"},
+	"bad_number":             {400, "Number out of range"},
+	"missing_field":          {422, "Missing field"},
+	"bad_value":              {422, "Invalid value"},
+	"unsupported_media_type": {415, "Unsupported content type"},
+	"unsupported_encoding":   {415, "Unsupported content encoding"},
+	"body_too_large":         {413, "Body too large"},
+	"too_many_values":        {413, "Too many JSON values"},
+	"expands_too_far":        {413, "Body decompresses to too much data"},
+	"window_too_large":       {413, "Compression window too large"},
+	"bad_gzip":               {400, "Body cannot be decompressed"},
+	"cut_body":               {400, "Incomplete body"},
+	"too_slow":               {408, "Body arrives too slowly"},
+	"headers_too_large":      {431, "Headers too large"},
+	"bad_query":              {400, "Invalid query"},
+	"bad_cursor":             {400, "Invalid cursor"},
+	"bad_filter":             {400, "Invalid filter"},
+	"bad_idempotency_key":    {400, "Invalid Idempotency-Key"},
+	"idempotency_conflict":   {409, "Idempotency-Key was used for a different request"},
+	"in_progress":            {409, "The same request is in progress"},
+	"no_such_route":          {404, "Unknown path"},
+	"method_not_allowed":     {405, "Method not allowed"},
+	"not_found":              {404, "Not found"},
+	"expired":                {410, "Removed at the end of its retention"},
+	"lost":                   {410, "Possibly lost by the store"},
+	"partition_stopped":      {503, "Partition stopped because the store lost accepted work"},
+	"sealed":                 {409, "Already sealed"},
+	"not_sealed":             {409, "Not sealed yet"},
+	"wrong_state":            {409, "Not possible in this state"},
+	"already_ended":          {409, "Already ended"},
+	"count_mismatch":         {409, "Unexpected number of items"},
+	"exists":                 {409, "Already exists"},
+	"changed_meanwhile":      {412, "Changed since it was read"},
+	"in_use":                 {409, "In use"},
+	"too_many_appends":       {409, "Too many appends"},
+	"no_credentials":         {401, "API key required"},
+	"bad_credentials":        {401, "Invalid API key"},
+	"missing_scope":          {403, "API key lacks a scope"},
+	"unknown_host":           {421, "Unknown host"},
+	"cross_site":             {403, "Cross-site request"},
+	"key_in_url":             {400, "API key in the URL"},
 	"too_many_requests":      {429, "Too many requests"},
-	"backlog_full":           {429, "As much as may be is waiting already"},
-	"tenant_quota":           {429, "The tenant has as much waiting as it may"},
-	"store_unavailable":      {503, "The store does not answer"},
-	"overloaded":             {503, "The server has no memory for this now"},
-	"draining":               {503, "The server is stopping"},
-	"storage_low":            {507, "The store is low on space"},
-	"damaged":                {500, "The store is damaged"},
-	"internal":               {500, "Something went wrong"},
+	"backlog_full":           {429, "Backlog is full"},
+	"tenant_quota":           {429, "Tenant's backlog is full"},
+	"store_unavailable":      {503, "Store unavailable"},
+	"overloaded":             {503, "Out of memory for request bodies"},
+	"draining":               {503, "Server is stopping"},
+	"storage_low":            {507, "Storage is low"},
+	"damaged":                {500, "Stored data is damaged"},
+	"internal":               {500, "Internal error"},
 }

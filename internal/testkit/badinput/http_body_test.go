@@ -82,7 +82,7 @@ func bodyRows() []row {
 		{7, "CSV in UTF-16", csv("\xff\xfei\x00d\x00\n\x00a\x00\n\x00"), 400, "bad_encoding", "UTF-16|byte 0"},
 		{8, "a field twice", create(`{` + steps + `,"name":"a","name":"b"}`), 400, "duplicate_field", "name is there twice, at byte"},
 		{8, "a member twice in a line", ndjson(`{"id":"a","x":1,"x":2}`), 422, "duplicate_key", `"x" is there twice`},
-		{9, "Tenant for tenant", create(`{` + steps + `,"Tenant":"acme"}`), 400, "unknown_field", "Tenant: there is no such field|did you mean tenant?"},
+		{9, "Tenant for tenant", create(`{` + steps + `,"Tenant":"acme"}`), 400, "unknown_field", "Tenant: unknown field|did you mean tenant?"},
 		{10, "an unknown field", create(`{` + steps + `,"prioritty":1}`), 400, "unknown_field", "prioritty|did you mean priority?"},
 		{10, "an unknown field inside", create(`{"steps":[{"action":"award","inputs":{}}]}`), 400, "unknown_field", "steps[0].inputs|did you mean input?"},
 		{11, "10,001 levels", create(`{"params":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`), 400, "too_deep", "nested more than 1000 deep at byte"},

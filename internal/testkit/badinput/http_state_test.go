@@ -36,7 +36,7 @@ func stateRows() []row {
 		{86, "a limit of a billion", asks("GET", bulk+"?limit=1000000000", ""), 400, "out_of_range", "limit|<= 1000"},
 		{86, "a limit that is no number", asks("GET", bulk+"?limit=ten", ""), 400, "out_of_range", "limit"},
 		{87, "a filter by an unknown state", asks("GET", bulk+"?state=bogus", ""), 400, "bad_filter", "state|draft"},
-		{87, "an unknown order", asks("GET", bulk+"?sort=colour", ""), 400, "bad_filter", "sort|there is no field to sort by"},
+		{87, "an unknown order", asks("GET", bulk+"?sort=colour", ""), 400, "bad_filter", "sort|lists cannot be sorted"},
 		{87, "an unknown order of another list", as("admin", "GET", "/v1/audit?sort=colour", ""), 400, "bad_filter", "sort"},
 		{87, "a filter that does not compile", asks("POST", bulk+"/{ended}/retry", `{"filter":"item.country = 'DE'"}`), 400, "bad_filter", "filter"},
 		{88, "no key", as("", "GET", bulk, ""), 401, "no_credentials", "Authorization: Bearer wk_"},
@@ -53,7 +53,7 @@ func likeUnknown(a ask) ask {
 	return func(w *world) reply {
 		w.t.Helper()
 		r := a(w)
-		if r.problem.Detail != "there is no such thing, or it is not yours" || len(r.problem.Errors) > 0 {
+		if r.problem.Detail != "it does not exist, or the API key has no access to it" || len(r.problem.Errors) > 0 {
 			w.t.Errorf("the answer tells what is there: %s", r.raw)
 		}
 		return r
