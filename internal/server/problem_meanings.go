@@ -76,6 +76,8 @@ var meanings = map[string]meaning{
 	"bad_scaling":         {"The scaling rules contradict each other.", "The detail names the field and its bounds."},
 	"bad_url":             {"A URL cannot be called.", "Use http or https, a host, no user, no fragment, and a usual port."},
 	"address_not_allowed": {"A URL resolves to an internal address.", "An operator can allow it with egress.allow."},
+	"no_endpoint":         {"The action has no URL.", "Give the action a url."},
+	"bad_header":          {"A header of an action cannot be sent.", "The detail names the header and the problem."},
 	"bad_secret":          {"A secret cannot be used for signing.", "Write whsec_ and the base64 of 24 to 64 random bytes."},
 	"bad_certificate":     {"A certificate cannot be used.", "Send it in PEM."},
 	"bad_method":          {"A source cannot be asked by this method.", "Use GET or POST."},

@@ -38,6 +38,9 @@ func (r *Resource) size() limit.Size {
 	}
 	if r.node.cfg.Shared {
 		s.Grain = limit.Grain(float64(r.limits.Rate), math.MaxInt32)
+		if r.limits.Rate > 0 && r.limits.Concurrency > 0 {
+			s.Whole = limit.Whole{Rate: float64(r.limits.Rate), InFlight: r.limits.Concurrency}
+		}
 	}
 	return s
 }

@@ -23,6 +23,15 @@ type Size struct {
 	Grain int
 	// Full says that few calls count for more than an even stream.
 	Full bool
+	// Whole is the rate and the number of tasks in flight that all nodes share, where both are
+	// limited. What one node may have in flight at this moment is a rounded part of it.
+	Whole Whole
+}
+
+// Whole is a rate and a concurrency that several nodes share.
+type Whole struct {
+	Rate     float64
+	InFlight int
 }
 
 // Items returns how many items a task should have, at most batch: the fewest calls
@@ -35,13 +44,21 @@ func (s Size) Items(batch int) int {
 	}
 	most := max(int(min(s.Rate, float64(batch))), 1)
 	even, need := min(s.even(), most), 1
-	if s.InFlight > 0 {
-		need = int(min(math.Ceil(s.Rate*s.Latency/busy(s.InFlight)), float64(most)))
+	switch {
+	case s.Whole.InFlight > 0:
+		need = s.need(s.Whole.Rate, s.Whole.InFlight, most)
+	case s.InFlight > 0:
+		need = s.need(s.Rate, s.InFlight, most)
 	}
 	if s.Grain > 0 { // a window is divided between nodes first
 		return max(even, need)
 	}
 	return s.divide(even, need, most)
+}
+
+// need returns how many items a task must have at least, so that a rate is reached with so many calls in flight.
+func (s Size) need(rate float64, calls, most int) int {
+	return int(min(math.Ceil(rate*s.Latency/busy(calls)), float64(most)))
 }
 
 // busy returns how many of so many calls a rate is to keep in flight on average: the times of calls

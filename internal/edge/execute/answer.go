@@ -47,7 +47,7 @@ func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, 
 	done, err := c.memory.read(ctx, buf, resp)
 	defer done()
 	if err != nil {
-		if failed := callFailed(ctx, err); failed.Code != CodeUnreachable {
+		if failed := c.callFailed(ctx, err); failed.Code != CodeUnreachable {
 			return failed
 		}
 		return badAnswer(resp.StatusCode, "answer was cut after %d bytes: %w", buf.Len(), err)

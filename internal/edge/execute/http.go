@@ -119,7 +119,7 @@ func (c *caller) call(ctx context.Context, t *weir.Task, req *request) error {
 	c.counters.Calls.Add(1)
 	resp, err := c.transport.RoundTrip(c.request(ctx, req))
 	if err != nil {
-		return callFailed(ctx, err)
+		return c.callFailed(ctx, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent {
@@ -142,7 +142,7 @@ func (c *caller) request(ctx context.Context, req *request) *http.Request {
 
 // callFailed names a call that got no answer. The context's cause decides
 // first: whatever the connection says then is only a consequence.
-func callFailed(ctx context.Context, err error) *CallError {
+func (c *caller) callFailed(ctx context.Context, err error) *CallError {
 	var (
 		dial    *net.OpError
 		timeout net.Error
@@ -150,7 +150,7 @@ func callFailed(ctx context.Context, err error) *CallError {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return &CallError{Code: CodeTimeout, Err: cause}
+		return &CallError{Code: CodeTimeout, Err: noAnswer(c.timeout)}
 	case cause != nil:
 		return &CallError{Code: CodeCancelled, Err: cause}
 	case errors.As(err, &dial) && dial.Op == "dial":
@@ -160,6 +160,20 @@ func callFailed(ctx context.Context, err error) *CallError {
 	}
 	return &CallError{Code: CodeUnreachable, Err: err}
 }
+
+// noAnswer is the error of a call that did not end within its timeout.
+type noAnswer time.Duration
+
+// Error says how long the call waited.
+func (n noAnswer) Error() string {
+	if n <= 0 {
+		return "no answer in time"
+	}
+	return "no answer within " + time.Duration(n).String()
+}
+
+// Is reports that the deadline was exceeded.
+func (n noAnswer) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // shownURL is a URL fit for messages: the query may hold a token.
 func shownURL(u *url.URL) string {

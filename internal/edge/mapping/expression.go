@@ -120,7 +120,11 @@ func first(faults []fault) fault {
 func parserFault(err error) fault {
 	var f *file.Error
 	if errors.As(err, &f) {
-		return fault{at: f.Location, problem: f.Message}
+		out := fault{at: f.Location, problem: f.Message}
+		if strings.Contains(f.Message, `Operator("=")`) {
+			out.problem, out.fix = "= cannot be used here", "write == to compare"
+		}
+		return out
 	}
 	return fault{problem: err.Error()}
 }

@@ -232,6 +232,9 @@ const (
 	together = "two limits so close together take turns in being found"
 	unseen   = "each node sees only its own refusals: while one makes room the others take it"
 	reopens  = "calls in flight when a quota ends are refused, and single ones find out when the next begins"
+	bursts   = "a burst hides the rate for as long as it lasts"
+	few      = "slow calls are few, and each attempt to go faster is refused"
+	mistaken = "one seed of ten takes it for a limit of the rate"
 )
 
 func strangers() (all []strange) {
@@ -242,19 +245,19 @@ func strangers() (all []strange) {
 	for _, takes := range []time.Duration{30 * ms, 200 * ms} {
 		all = append(
 			all,
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 20, takes: takes}},
+			strange{hiddenLimits{rate: 200, burst: 20, takes: takes}, few, 95, 0.7},
 			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 2, takes: takes}},
-			strange{hiddenLimits: hiddenLimits{rate: 200, burst: 200, takes: takes}},
-			strange{hiddenLimits: hiddenLimits{atOnce: 8, takes: takes}},
-			strange{hiddenLimits{quota: 10_000, takes: takes}, reopens, 90, 2},
-			strange{hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: takes}, together, 80, 2},
-			strange{hiddenLimits{rate: 200, burst: 20, quota: 10_000, takes: takes}, reopens, 85, 2},
-			strange{hiddenLimits{atOnce: 8, quota: 10_000, takes: takes}, reopens, 85, 2},
+			strange{hiddenLimits{rate: 200, burst: 200, takes: takes}, bursts, 95, 3},
+			strange{hiddenLimits{atOnce: 8, takes: takes}, mistaken, 65, 0.5},
+			strange{hiddenLimits{quota: 10_000, takes: takes}, reopens, 80, 30},
+			strange{hiddenLimits{rate: 200, burst: 20, atOnce: 8, takes: takes}, together, 65, 2},
+			strange{hiddenLimits{rate: 200, burst: 20, quota: 10_000, takes: takes}, reopens, 70, 2},
+			strange{hiddenLimits{atOnce: 8, quota: 10_000, takes: takes}, reopens, 65, 2},
 			strange{hiddenLimits{random: 0.05, rate: 200, burst: 20, takes: takes}, hides, 80, 20},
-			strange{hiddenLimits{random: 0.05, atOnce: 8, takes: takes}, hides, 80, 20},
-			strange{hiddenLimits{random: 0.05, quota: 10_000, takes: takes}, reopens, 80, 3},
+			strange{hiddenLimits{random: 0.05, atOnce: 8, takes: takes}, hides, 65, 25},
+			strange{hiddenLimits{random: 0.05, quota: 10_000, takes: takes}, reopens, 80, 30},
 			strange{hiddenLimits{random: 0.2, rate: 200, burst: 20, takes: takes}, hides, 70, 30},
-			strange{hiddenLimits{random: 0.2, atOnce: 8, takes: takes}, hides, 70, 30},
+			strange{hiddenLimits{random: 0.2, atOnce: 8, takes: takes}, hides, 25, 50},
 		)
 	}
 	return all
