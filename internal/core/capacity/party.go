@@ -212,10 +212,10 @@ func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken bool) {
 }
 
 // Refund gives the tenant back what it was charged for a task that the downstream refused.
-func (p *Party) Refund(now int64, pick sched.Pick) {
+func (p *Party) Refund(pick sched.Pick) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.Refund(now, pick)
+	p.queue.Refund(pick)
 }
 
 // CloseTenant lets nothing of an entry's tenant start on its resource before a time.

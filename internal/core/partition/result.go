@@ -292,7 +292,7 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 		delay = s.calls.lookAgain()
 	}
 	s.bulk.status.Steps[s.no].Refused += int64(len(t.Items))
-	m.queue.Refund(now, t.pick)
+	m.queue.Refund(t.pick)
 	if f.Misconfigured {
 		m.holdStep(now, s, now+int64(delay))
 	}

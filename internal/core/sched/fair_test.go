@@ -168,16 +168,39 @@ func TestRefundGivesTheTurnBack(t *testing.T) {
 		s.update(j)
 		if j == a && a.inFlight == 0 {
 			a.inFlight = 1
-			s.q.Refund(s.now, p)
-		} else {
-			j.served += 10
-			a.inFlight = 0
+			s.q.Done(s.now, p, ms)
+			s.q.Refund(p)
+			continue
 		}
+		j.served += 10
+		a.inFlight = 0
 		s.q.Done(s.now, p, ms)
 	}
 	gotA, gotB := a.served-before[0], b.served-before[1]
 	if gotA < gotB-20 {
 		t.Errorf("a ran %d items, b %d: refusals were charged to a", gotA, gotB)
+	}
+}
+
+// A tenant whose every task is refused takes its turns and no more: others are served between them.
+func TestATenantThatAloneIsRefusedDoesNotStayFirst(t *testing.T) {
+	s := newSim(t, Options{})
+	r := s.q.AddResource(ResourceConfig{Name: "r"})
+	a := s.add(job{tenant: "a", tier: 2, r: r, items: 1e6, chunk: 10})
+	s.add(job{tenant: "b", tier: 2, r: r, items: 1e6, chunk: 10})
+	refused := 0
+	for range 100 {
+		p, _ := s.q.Next(s.now)
+		j := p.Entry.Data.(*job)
+		s.update(j)
+		s.q.Done(s.now, p, ms)
+		if j == a {
+			refused++
+			s.q.Refund(p)
+		}
+	}
+	if refused < 45 || refused > 55 {
+		t.Errorf("%d of 100 tasks were of the tenant that is refused, want half", refused)
 	}
 }
 

@@ -36,6 +36,8 @@ type flow struct {
 	heaps      [2]entryHeap // byScore, byRemaining
 	agenda     *agenda      // nil: no deadlines
 
+	ended     uint32 // tasks, counted
+	refused   uint32 // number of the last of them that was refused; 0: none was
 	inFlight  int32  // tasks
 	stalled   int32  // of those
 	refs      uint32 // entries made for this flow and not removed

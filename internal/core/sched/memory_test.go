@@ -110,7 +110,7 @@ func TestRemovalWithATaskInFlight(t *testing.T) {
 	s.q.Update(s.now, again.Entry, 0, 0)
 	s.q.RemoveGroup(s.now, again.Entry.Group())
 	s.q.RemoveGroup(s.now, again.Entry.Group()) // a second time changes nothing
-	s.q.Refund(s.now, p)
+	s.q.Refund(p)
 	s.q.Done(s.now, p, ms)
 	s.q.Done(s.now, again, ms)
 	if n, m, k := s.q.InFlight(), r.InFlight(), r.own.InFlight(); n != 0 || m != 0 || k != 0 {

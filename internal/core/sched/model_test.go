@@ -244,10 +244,10 @@ func (m *model) finish(o op) {
 	e.g.inFlight--
 	e.g.t.inFlight--
 	e.r.inFlight--
-	if o.n%10 == 0 {
-		m.q.Refund(m.now, p)
-	}
 	m.q.Done(m.now, p, int64(o.n)*1e6)
+	if o.n%10 == 0 {
+		m.q.Refund(p)
+	}
 	switch {
 	case e.g.removed:
 		e.g.dropped += p.Cost

@@ -117,7 +117,7 @@ func (p *Party) takeUp(now int64) (Pick, bool) {
 	}
 	g.Start = now
 	if less := g.Cost - int(e.head); less > 0 {
-		p.q.Refund(now, Pick{Entry: e, Cost: less})
+		p.q.refund(Pick{Entry: e, Cost: less})
 		g.Cost = int(e.head)
 	}
 	return g, true
@@ -218,7 +218,7 @@ func (q *Queue) Return(now int64, p Pick) {
 	now = q.at(now)
 	e := p.Entry
 	e.granted = false
-	q.Refund(now, p)
+	q.refund(p)
 	q.release(now, p)
 	q.back(e)
 	q.enqueue(now, e)

@@ -177,6 +177,7 @@ func (q *Queue) Done(now int64, p Pick, service int64) {
 	q.chargeSlow(e, int64(p.Cost), service)
 	e.flow.tier.r.observe(service)
 	e.flow.tier.r.ended = now
+	e.flow.ended++
 	q.release(now, p)
 }
 
@@ -225,9 +226,22 @@ func (q *Queue) countPresent(t *Tenant, was bool) {
 	}
 }
 
-// Refund gives the tenant back what it was charged for p: the downstream refused
-// the task, which is not the tenant's doing. Done is called as well.
-func (q *Queue) Refund(now int64, p Pick) {
+// Refund gives the tenant back what it was charged for p, of which Done was told: the downstream refused
+// the task. If it refused the tenant's task before p as well, the tenant stays charged: a tenant that
+// alone is refused would always be next, and no call of another would show that calls pass.
+func (q *Queue) Refund(p Pick) {
+	f := p.Entry.flow
+	again := f.refused != 0 && f.refused == f.ended-1
+	f.refused = f.ended
+	if !again {
+		q.refund(p)
+	} else if f.agenda != nil {
+		f.agenda.taken += int64(p.Cost)
+	}
+}
+
+// refund gives the tenant back what it was charged for p.
+func (q *Queue) refund(p Pick) {
 	f := p.Entry.flow
 	if f.agenda != nil {
 		f.agenda.taken += int64(p.Cost) // it does not bring the end nearer

@@ -41,7 +41,7 @@ func shipped(size Size) (lines []Line) {
 	}
 	for _, play := range []func(place, uint64) []Line{
 		slowJobs, bulkRates, smallBesideFloods, fourTiers, crowdedTiers, failures, longChain,
-		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, skipping, notYet, outage, ownRate,
+		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, slowFloods, skipping, notYet, outage, ownRate,
 	} {
 		for _, p := range places {
 			lines = append(lines, worst(seeds(2001, n), func(seed uint64) []Line {

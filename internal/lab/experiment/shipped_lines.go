@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/lab/model"
@@ -126,6 +127,29 @@ func slowCalls(p place, seed uint64) (lines []Line) {
 		lines = append(lines, use, peakOf(out, what))
 	}
 	return lines
+}
+
+// slowFloods are six tenants with floods on a low rate and a few calls at once.
+func slowFloods(p place, seed uint64) []Line {
+	r := api(300, 500*time.Millisecond)
+	r.Concurrency = 10
+	w := p.world(seed, r)
+	w.Length = model.Span(time.Minute)
+	for i := range 6 {
+		name := fmt.Sprint("t", i)
+		w.Tenants = append(w.Tenants, model.Tenant{Name: name, Weight: 1})
+		w.BulkActions = append(w.BulkActions, onAPI(name, 300*60))
+	}
+	out := run(w)
+	got, all := gotAfter(out, 20*time.Second)
+	what := "six tenants, 300/s, calls of 500ms, concurrency 10"
+	use := Line{Target: 3, What: "use from 20 s on, " + what, Got: usedAfter(out, 20), Want: 99, AtLeast: true, Unit: " %"}
+	least := Line{Target: 1, What: "least share of a tenant, of the ideal, " + what, Got: 100 * slices.Min(got[:6]) / (all / 6), Want: 95, AtLeast: true, Unit: " %"}
+	if p.nodes > 1 {
+		use.Missed, use.Holds = "calls at once and rate are divided between nodes in whole numbers", 85
+		least.Missed, least.Holds = use.Missed, 85
+	}
+	return []Line{use, least, peakOf(out, what)}
 }
 
 // skipping is 4,000 items of which nine tenths are skipped, at 200/s.

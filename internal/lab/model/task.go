@@ -98,7 +98,7 @@ func (m *machine) finish(t *task) {
 		s.answered(m, t)
 	case refused:
 		if !t.begun {
-			s.lane.part.queue.Refund(m.clock(), t.pick)
+			s.lane.part.queue.Refund(t.pick)
 		}
 		s.wait(m, t.again, time.Duration(s.lane.res.Downstream.RetryAfter))
 	case failed:
