@@ -37,7 +37,7 @@ func ParseTier(s string) (Tier, error) {
 			return Tier(i), nil
 		}
 	}
-	return 0, fmt.Errorf("tier %q: want one of %s", s, strings.Join(tierNames[:], ", "))
+	return 0, fmt.Errorf("%q is not a tier; write critical, high, default or low", s)
 }
 
 // DuplicateRule says what happens when an item id comes twice in one bulk action.

@@ -13,7 +13,7 @@ type Action struct {
 	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives items whose work is to be undone, as url does; the data of an item is {\"data\": …, \"output\": …}: what the action had been given, and what it had answered"`
 	Header   map[string]string `json:"header,omitempty" doc:"Sent with every call; values are never shown again"`
 	Secret   string            `json:"secret,omitempty" doc:"Signs calls by Standard Webhooks; never shown again"`
-	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"The most items in a call. Default 100"`
+	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"The most items in a call. Default 100. Where the resource has a rate, calls have fewer: see its pacing"`
 	Timeout  Duration          `json:"timeout,omitempty" doc:"Default 30s"`
 	Retry    *Retry            `json:"retry,omitempty"`
 	Resource string            `json:"resource,omitempty" doc:"What it uses. Default: one of its own name"`

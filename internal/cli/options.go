@@ -98,7 +98,7 @@ func (o *runOptions) bindRun(fs *pflag.FlagSet) {
 	fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
 	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the file's)")
 	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default \"default\")")
-	fs.Var(&o.Tier, "tier", "critical, high, default or low (default default)")
+	fs.Var(&o.Tier, "tier", "critical, high, default or low; default if it is left out")
 	fs.Lookup("tier").DefValue = "" // said in our own words
 }
 

@@ -136,7 +136,8 @@ func bindResourceSet(fs *pflag.FlagSet) runner {
 		if fs.Changed("rate") {
 			r.Rate = new(api.Rate)
 			if err := r.Rate.UnmarshalText([]byte(*rate)); err != nil {
-				return badUsage("write it as in 450/s, or unlimited", "--rate: %v", err)
+				what, fix := whatToWrite(err.Error())
+				return badUsage(cmp.Or(fix, "write it as in 450/s, or unlimited"), "--rate: %s", what)
 			}
 		}
 		if fs.Changed("concurrency") {

@@ -127,20 +127,19 @@ func faultOf(err error, h hints) api.Fault {
 		f.Code, f.Message, f.Fix = "bad_filter", "lists cannot be sorted: each has one order, which its cursors depend on", "leave it out"
 	case strings.HasPrefix(d.Message, "unknown query parameter"):
 		f.Code, f.Message, f.Fix = "bad_query", "unknown parameter", h.unknown(d.Location)
-	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "expected value to be one of"):
-		f.Code = "bad_filter"
-	case strings.HasPrefix(d.Location, "query."):
-		f.Code = "out_of_range"
-	case strings.HasPrefix(d.Message, "expected length <=") && isURL(f.Field):
-		f.Code = "bad_url"
-	case strings.HasPrefix(d.Message, "expected number"), strings.HasPrefix(d.Message, "expected length"), strings.HasPrefix(d.Message, "expected value to be one of"), strings.HasPrefix(d.Message, "expected array length"):
-		f.Code, f.Fix = "out_of_range", withinBound(d.Message)
-		if d.Message == "expected number" {
-			f.Code, f.Fix = "bad_number", h.mistyped(d)
-		}
-		if f.Field == "steps" {
+	case d.Message == "expected number":
+		f.Code, f.Fix = "bad_number", h.mistyped(d)
+	case outOfBounds(&f, d.Message):
+		switch {
+		case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, oneOf):
+			f.Code = "bad_filter"
+		case strings.HasPrefix(d.Message, "expected length <=") && isURL(f.Field):
+			f.Code = "bad_url"
+		case f.Field == "steps":
 			f.Code = "too_many_steps"
 		}
+	case strings.HasPrefix(d.Location, "query."):
+		f.Code = "out_of_range"
 	case strings.HasPrefix(d.Message, "expected integer"):
 		f.Code, f.Fix = "bad_number", h.mistyped(d)
 	case strings.HasPrefix(d.Message, "expected required property"):
@@ -180,15 +179,31 @@ func textFault(d *huma.ErrorDetail) (api.Fault, bool) {
 	}
 }
 
-// withinBound is the fix of a number beyond a bound.
-func withinBound(message string) string {
-	if least, ok := strings.CutPrefix(message, "expected number >= "); ok {
-		return "write " + least + " or more"
+// outOfBounds fills in a fault if the message of the validation is about a bound.
+func outOfBounds(f *api.Fault, message string) bool {
+	for _, b := range bounds {
+		if bound, ok := strings.CutPrefix(message, b.found); ok {
+			with := strings.NewReplacer("{}", strings.Trim(bound, ` "`))
+			f.Code, f.Message, f.Fix = cmp.Or(b.code, "out_of_range"), with.Replace(b.problem), with.Replace(b.fix)
+			return true
+		}
 	}
-	if most, ok := strings.CutPrefix(message, "expected number <= "); ok {
-		return "write " + most + " or less"
-	}
-	return ""
+	return false
+}
+
+const oneOf = "expected value to be one of"
+
+// bounds says in our words what the validation of a request says in its own; {} is the bound.
+var bounds = []struct{ found, code, problem, fix string }{
+	{oneOf, "", "is not one of its values", "choose one of {}"},
+	{"expected number >=", "", "is less than {}", "write {} or more"},
+	{"expected number <=", "", "is more than {}", "write {} or less"},
+	{"expected length >=", "", "has fewer than {} characters", "write at least {}"},
+	{"expected length <=", "", "has more than {} characters", "shorten it to {}"},
+	{"expected array length >=", "", "has fewer than {} entries", "write at least {}"},
+	{"expected array length <=", "", "has more than {} entries", "leave out all but {}"},
+	{"expected string to be RFC 3339 date-time", "bad_value", "is not a time", "write it as in 2026-01-31T18:00:00Z"},
+	{"invalid integer", "", "is not a whole number", "write digits alone, as in 50"},
 }
 
 // isURL reports whether a field is one for a URL: what is wrong with it is told by one code, its length too.

@@ -158,9 +158,9 @@ func (d *Deadline) Set(s string) error {
 	if len(s) > 10 && s[4] == '-' {
 		return fmt.Errorf("%q is not a time with a zone; write it as in 2030-01-31T18:00:00Z", s)
 	}
-	after, err := parseDuration(s)
+	after, err := time.ParseDuration(s)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q is neither a time span nor a time; write it as in 2h or 2030-01-31T18:00:00Z", s)
 	}
 	if after <= 0 {
 		return fmt.Errorf("%s is not above 0s; write it as in 2h or 2030-01-31T18:00:00Z", s)

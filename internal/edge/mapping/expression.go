@@ -118,15 +118,18 @@ func first(faults []fault) fault {
 
 // parserFault is what the library found wrong, without its drawing of the place.
 func parserFault(err error) fault {
+	out := fault{problem: err.Error()}
 	var f *file.Error
 	if errors.As(err, &f) {
-		out := fault{at: f.Location, problem: f.Message}
-		if strings.Contains(f.Message, `Operator("=")`) {
-			out.problem, out.fix = "= cannot be used here", "write == to compare"
-		}
-		return out
+		out = fault{at: f.Location, problem: f.Message}
 	}
-	return fault{problem: err.Error()}
+	switch {
+	case strings.Contains(out.problem, `Operator("=")`):
+		out.problem, out.fix = "= cannot be used here", "write == to compare"
+	case strings.HasPrefix(out.problem, "expected bool"):
+		out.fix = "write a condition, as in item.country == 'DE'"
+	}
+	return out
 }
 
 func (s *scope) wrong(e *expression, f fault) *weir.FieldError {

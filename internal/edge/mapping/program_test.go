@@ -193,8 +193,11 @@ func TestAllThatIsWrongIsListed(t *testing.T) {
 	if !errors.As(err, &in) || len(in.Fields) != 3 {
 		t.Errorf("of three faults are listed: %v", err)
 	}
-	if _, err := Compile(Step{When: `"yes"`}, nil); err == nil || !strings.Contains(err.Error(), "step.when: expected bool, but got string") {
+	if _, err := Compile(Step{When: `"yes"`}, nil); err == nil || !strings.Contains(err.Error(), "step.when: expected bool, but got string") || !strings.Contains(err.Error(), "write a condition") {
 		t.Errorf("a text as a condition: %v", err)
+	}
+	if _, err := Compile(Step{When: `item.country = 'DE'`}, nil); err == nil || !strings.Contains(err.Error(), "write == to compare") {
+		t.Errorf("an assignment as a condition: %v", err)
 	}
 	if _, err := Compile(Step{When: `steps.a.done`}, nil); err == nil || !strings.Contains(err.Error(), "the first step has no earlier ones") {
 		t.Errorf("a first step that asks for another: %v", err)

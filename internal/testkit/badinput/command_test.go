@@ -37,7 +37,7 @@ func commandRows() []commandRow {
 		{46, "semicolons", "id;a\n1;2\n", run + "--delimiter ,", "looks ';'-separated"},
 		{47, "no such column", "id,a\n1,2\n", run + "--id user", "there is no column \"user\"|choose one of id, a"},
 		{48, "an unknown action", "id\na\n", "run in --action demo.awrad --data data", "did you mean demo.award?"},
-		{56, "the tier urgent", "id\na\n", run + "--tier urgent", "want one of default, critical, high, low"},
+		{56, "the tier urgent", "id\na\n", run + "--tier urgent", "write critical, high, default or low"},
 		{65, "a timeout of nothing", "id\na\n", run + "--timeout 0s", "--timeout|above 0s and at most 24h"},
 		{65, "a timeout of ten days", "id\na\n", run + "--timeout 240h", "at most 24h"},
 		{66, "a million retries", "id\na\n", run + "--retries 1000000", "between 0 and 249"},

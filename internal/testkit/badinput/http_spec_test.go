@@ -64,7 +64,7 @@ func specRows() []row {
 		{66, "a million retries", putAction(`,"retry":{"max_attempts":1000000}`), 422, "out_of_range", "retry.max_attempts|250"},
 		{67, "a cap below the base", putAction(`,"retry":{"base":"10s","cap":"1s"}`), 422, "out_of_range", "retry|base 10s|cap 1s"},
 		{68, "min_items without a failure rate", create(`{` + steps + `,"stop_on":{"min_items":50}}`), 422, "bad_value", "stop_on.min_items|min_items without failure_rate never stops anything|add failure_rate"},
-		{68, "a failure rate of 1.2", create(`{` + steps + `,"stop_on":{"failure_rate":1.2}}`), 422, "out_of_range", "stop_on.failure_rate|<= 1"},
+		{68, "a failure rate of 1.2", create(`{` + steps + `,"stop_on":{"failure_rate":1.2}}`), 422, "out_of_range", "stop_on.failure_rate|write 1 or less"},
 		{69, "a deadline of the year 9999", create(`{` + steps + `,"deadline":"9999-12-31T23:59:59Z"}`), 422, "bad_time", "deadline|ten years|leave it out"},
 		{69, "a deadline before the start", create(`{` + steps + `,"start_at":"` + year + `-06-02T00:00:00Z","deadline":"` + year + `-06-01T00:00:00Z"}`), 422, "out_of_range", "deadline: is not after start_at"},
 		{70, "ftp", tellAt("ftp://push.example.com/"), 422, "bad_url", "callback.url: scheme ftp|use http or https"},
