@@ -165,10 +165,12 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("%q = %v, %v; want %v", text, d.From(now), err, want)
 		}
 	}
-	for _, text := range []string{"5", "-1h", "2030-01-31T18:00:00", "tomorrow"} {
+	for text, want := range map[string]string{
+		"5": "5 has no unit; write 5s", "-1h": "is not above 0s", "2030-01-31T18:00:00": "is not a time with a zone", "tomorrow": "is neither a time span nor a time; write it as in 2h",
+	} {
 		var d Deadline
-		if err := d.Set(text); err == nil {
-			t.Errorf("%q was taken for a deadline", text)
+		if err := d.Set(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -158,8 +159,11 @@ func (d *Deadline) Set(s string) error {
 	if len(s) > 10 && s[4] == '-' {
 		return fmt.Errorf("%q is not a time with a zone; write it as in 2030-01-31T18:00:00Z", s)
 	}
-	after, err := time.ParseDuration(s)
-	if err != nil {
+	after, err := parseDuration(s)
+	switch {
+	case errors.Is(err, errNoUnit):
+		return err
+	case err != nil:
 		return fmt.Errorf("%q is neither a time span nor a time; write it as in 2h or 2030-01-31T18:00:00Z", s)
 	}
 	if after <= 0 {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -99,10 +100,12 @@ func (d *Duration) Set(s string) error {
 	return nil
 }
 
+var errNoUnit = errors.New("has no unit")
+
 // parseDuration asks for the unit when it is missing.
 func parseDuration(s string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return 0, fmt.Errorf("%s has no unit; write %ss", s, s)
+		return 0, fmt.Errorf("%s %w; write %ss", s, errNoUnit, s)
 	}
 	t, err := time.ParseDuration(s)
 	if err != nil {

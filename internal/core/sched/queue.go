@@ -158,8 +158,8 @@ func (q *Queue) full() bool { return q.slots > 0 && q.busy() >= q.slots+reserve(
 // tight reports whether only the reserve is left: it is for tenants below their share.
 func (q *Queue) tight() bool { return q.slots > 0 && q.busy() >= q.slots }
 
-// lentOut reports whether only the reserve is left, and nobody waits who may use it: a tenant
-// that is alone has its share, which is all slots.
+// lentOut reports whether only the reserve is left and no waiting tenant may use it. A tenant
+// that is alone may not: its share is all slots, and it has them.
 func (q *Queue) lentOut() bool {
 	return q.tight() && q.ready.len() > 0 && (q.present == 1 || q.ready.min().key >= aboveShare)
 }
@@ -227,8 +227,8 @@ func (q *Queue) countPresent(t *Tenant, was bool) {
 }
 
 // Refund gives the tenant back what it was charged for p, of which Done was told: the downstream refused
-// the task. If it refused the tenant's task before p as well, the tenant stays charged: a tenant that
-// alone is refused would always be next, and no call of another would show that calls pass.
+// the task. If it refused the tenant's task before p as well, the tenant stays charged. Otherwise the only
+// tenant that is refused would always be next, and no call of another tenant would show that calls pass.
 func (q *Queue) Refund(p Pick) {
 	f := p.Entry.flow
 	again := f.refused != 0 && f.refused == f.ended-1

@@ -36,7 +36,7 @@ func run(flags []string) error {
 		return err
 	}
 	args := append([]string{"test", "-overlay", overlay, "-tags", "planted", "-run", "Planted"}, flags...)
-	test := exec.Command("go", append(args, "./internal/lab/sim")...) //nolint:gosec // flags of whoever runs this
+	test := exec.Command("go", append(args, "./internal/lab/sim")...) //nolint:gosec // the flags come from the command line
 	test.Stdout, test.Stderr = os.Stdout, os.Stderr
 	return test.Run()
 }
