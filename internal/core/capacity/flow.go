@@ -19,6 +19,7 @@ type control struct {
 	breaker  *flow.Breaker
 	parallel flow.Parallel
 	closure  flow.Closure
+	circuits circuits
 	rule     flow.RateRule
 	ruleName string
 	rate     flow.RateState
@@ -65,6 +66,8 @@ type Ending struct {
 	// Rejected: the endpoint rejected a call of several items as a whole. That is
 	// a failure only of an endpoint that has done nothing right yet.
 	Rejected bool
+	// OfItems: if it failed, its items may be to blame: it says nothing of its tenant.
+	OfItems bool
 	// Misconfigured: it failed, and every call will until the configuration is fixed.
 	Misconfigured bool
 	// Code of the failure, if it failed or was rejected.
@@ -72,26 +75,27 @@ type Ending struct {
 }
 
 // learn takes the end of a task into account.
-// It reports whether the downstream is broken as a whole, as far as is known.
-func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken bool) {
+func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) {
 	c, sent, items := r.control, pick.At, pick.Cost
 	if c == nil {
-		return false
+		return broken
 	}
+	apart, free := r.sideline(now, pick, x)
+	silent := x.Silent || apart
 	until := int64(0)
 	if x.After > 0 {
 		until = now + int64(x.After)
 	}
-	if x.Silent {
+	if silent {
 		c.windows.Ended(now, sent, items, 0, 0)
 	} else {
 		r.refused(now, pick, x.Refused, until)
 	}
-	if x.Refused == 0 && !x.Silent { // what was refused says nothing of how long a call takes
+	if x.Refused == 0 && !silent { // what was refused says nothing of how long a call takes
 		c.latency.Ended(now, x.Service, r.gate.InFlight())
 	}
 	before := c.freely()
-	if x.Refused < items && !x.Silent {
+	if x.Refused < items && !silent {
 		failed := x.Failed || c.breaker.Unproven() && x.Rejected
 		c.breaker.Ended(now, sent, failed)
 		if c.failing, c.wrong = "", x.Misconfigured; failed {
@@ -101,7 +105,7 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken bool) {
 	if !before || !c.freely() {
 		r.wake()
 	}
-	return !c.freely()
+	return Broken{Downstream: !c.freely(), Tenant: free}
 }
 
 // refused takes into account how many of a task's items were refused.
@@ -258,10 +262,11 @@ func (r *Resource) bear(now int64) (changed bool) {
 type holds struct {
 	circuit                          flow.Phase
 	blocked, closed, paced, bearable bool
+	tenants                          int // left alone
 }
 
 func (c *control) holds() holds {
-	return holds{c.circuit(), c.blocked != 0, c.closure.Closed(), c.rate.Limited, c.bearable != 0}
+	return holds{c.circuit(), c.blocked != 0, c.closure.Closed(), c.rate.Limited, c.bearable != 0, c.circuits.apart}
 }
 
 // circuit is the breaker's phase as people are shown it. Where the setup is wrong,
@@ -295,7 +300,7 @@ func (c *control) text() string {
 	case c.bearable != 0:
 		return c.latency.State().Text
 	}
-	return ""
+	return c.circuits.text()
 }
 
 // State is what flow control holds a resource to.

@@ -197,9 +197,16 @@ func (p *Party) CanTake(now int64, e *sched.Entry) (at int64, ok bool) {
 	return p.queue.Open(now, e)
 }
 
-// Done says that a task ended, and how. It reports whether the downstream is broken as
-// a whole: the circuit is not closed, or no call has succeeded yet.
-func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken bool) {
+// Broken is what a task that failed found broken, as far as is known.
+type Broken struct {
+	// Downstream as a whole: the circuit is not closed, or no call has succeeded yet.
+	Downstream bool
+	// Tenant: the calls of its tenant fail while those of others succeed, and have not for long.
+	Tenant bool
+}
+
+// Done says that a task ended, and how.
+func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken Broken) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	r := pick.Entry.Resource().Gate().(*Resource)
@@ -218,11 +225,11 @@ func (p *Party) Refund(pick sched.Pick) {
 	p.queue.Refund(pick)
 }
 
-// CloseTenant lets nothing of an entry's tenant start on its resource before a time.
+// CloseTenant lets nothing of an entry's tenant, which was refused, start on its resource before a time.
 func (p *Party) CloseTenant(now int64, e *sched.Entry, until int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.CloseTenant(now, e.Group().Tenant(), e.Resource(), until)
+	p.queue.CloseTenant(now, e.Group().Tenant(), e.Resource(), until, sched.CauseClosed)
 }
 
 // Cause returns why e is not running now.

@@ -93,6 +93,7 @@ type step struct {
 	marking *retryTask            // is being marked; nil: none is
 	marked  *retryTask            // is marked, and the next to be cut; nil: none is
 	calls   calls                 // how they went, in this partition
+	well    int64                 // when the newest call started that succeeded
 	turn    retry.Turn            // of first attempts and retries
 	room    room                  // how many items at once the downstream takes
 	filter  *filter               // nil: it has none

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// halveFrom is from which failure on a task is halved.
+const halveFrom = 2
+
 // hasten is by how much a halving is sooner where the resource is known to be well.
 const hasten = 8
 
@@ -47,11 +50,17 @@ func (t *Task) failed() int64 {
 	return t.retry.failed
 }
 
-// unlike reports whether r has failed as a whole, and a task that was started later
-// has not: it is not the resource that fails.
-func (r *retryTask) unlike() bool { return r.failed != 0 && r.at.lane.well > r.failed }
+// isUnlike reports whether r has failed as a whole, and a task of the resource that was
+// started later has not: it is not the resource that fails.
+func (r *retryTask) isUnlike() bool { return r.unlike || r.failed != 0 && r.at.lane.well > r.failed }
 
-// blamed reports whether the task is known to fail where others do not.
+// isBlamed reports the same of tasks of its own step: it is not the tenant that fails.
+func (r *retryTask) isBlamed() bool { return r.blamed || r.failed != 0 && r.at.well > r.failed }
+
+// unlike reports whether the task is known to fail where others do not.
+func (t *Task) unlike() bool { return t.retry != nil && t.retry.unlike }
+
+// blamed reports whether it is known to fail where others of its step do not.
 func (t *Task) blamed() bool { return t.retry != nil && t.retry.blamed }
 
 // proveHealthy takes note that a task of the lane has ended with answers for its

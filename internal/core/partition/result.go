@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/retry"
 )
 
@@ -55,9 +56,10 @@ func (m *Machine) Result(now int64, r *Result) {
 	s, l, b := t.at, t.l, t.at.bulk
 	n := len(t.Items)
 	ending := r.ending()
-	if t.blamed() && ending.Failed {
+	if t.unlike() && ending.Failed {
 		ending.Silent = true // it says nothing of the downstream that it fails again
 	}
+	ending.OfItems = t.blamed() || n > 1 && t.fails() >= halveFrom
 	broken := m.queue.Done(now, t.pick, &ending)
 	m.inFlight--
 	b.inFlight -= int64(n)
@@ -81,7 +83,7 @@ func (m *Machine) Result(now int64, r *Result) {
 		b.record(s.no, r.Service)
 	}
 	if !v.uncalled && !v.failed {
-		s.lane.well = max(s.lane.well, t.started)
+		s.well, s.lane.well = max(s.well, t.started), max(s.lane.well, t.started)
 	}
 	failed := b.status.Failed
 	m.noteCall(now, t, &v)
@@ -243,8 +245,9 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 // task is halved each time, so that one poisonous item ends up alone and its
 // neighbours get through; until then such failures cost no attempt. Nor do they while
 // the downstream is broken, but for items that failed while it was not: however long
-// that takes, no item fails because of it.
-func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
+// that takes, no item fails because of it. Where it is broken for the tenant alone, they
+// cost none for a few minutes.
+func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Broken) {
 	s := t.at
 	if f.Refused || f.Misconfigured {
 		m.taskRefused(now, t, f)
@@ -254,7 +257,7 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
 	most := s.def.Retry.MaxAttempts
-	free := broken && !f.Ours && !f.BadAnswer && !t.blamed() && most > 1
+	free := (broken.Downstream && !t.unlike() || broken.Tenant && !t.blamed()) && !f.Ours && !f.BadAnswer && most > 1
 	if t.Attempt >= most && (n == 1 || most == 1) && !free {
 		for _, item := range t.Items {
 			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
@@ -264,11 +267,13 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken bool) {
 	counts.Retries += int64(n)
 	fails := t.fails() + 1
 	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true, failed: now}
-	next.blamed = t.retry != nil && (t.retry.blamed || t.retry.unlike())
+	if t.retry != nil {
+		next.unlike, next.blamed = t.retry.isUnlike(), t.retry.isBlamed()
+	}
 	if free || n > 1 && fails > 2 {
 		next.attempt = t.Attempt
 	}
-	if n == 1 || fails < 2 {
+	if n == 1 || fails < halveFrom {
 		next.items = slices.Clone(t.Items)
 		m.schedule(now, &next, max(f.After, m.delay(s, t.Attempt)))
 		return
@@ -298,7 +303,7 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	}
 	next := &retryTask{at: s, l: t.l, items: slices.Clone(t.Items), attempt: t.Attempt, failing: f.Misconfigured}
 	if t.retry != nil {
-		next.fails, next.failed, next.blamed = t.retry.fails, t.retry.failed, t.retry.blamed
+		next.fails, next.failed, next.unlike, next.blamed = t.retry.fails, t.retry.failed, t.retry.unlike, t.retry.blamed
 	}
 	if f.Refused {
 		next.turned = now

@@ -126,6 +126,6 @@ func UnsealJSON(key, row []byte, v any) error {
 func (r *retryTask) row() block.Retry {
 	return block.Retry{
 		Step: uint8(r.at.no), Attempt: uint8(min(r.attempt, 255)), Fails: uint8(min(r.fails, 255)), Due: r.due, Items: r.set(),
-		Crashes: uint8(r.crashes), Started: r.started, Blamed: r.blamed || r.unlike(),
+		Crashes: uint8(r.crashes), Started: r.started, Blamed: r.isBlamed(),
 	}
 }

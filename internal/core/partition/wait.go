@@ -17,7 +17,8 @@ type retryTask struct {
 	attempt int  // the one to come
 	fails   int  // times that the whole task failed
 	failing bool // the attempt before failed as a whole
-	blamed  bool // it has failed as a whole where others did not
+	unlike  bool // it has failed as a whole where others of its resource did not
+	blamed  bool // the same where others of its step did not
 	due     int64
 	counted bool        // in its lane's waiting items
 	crashes int         // processes that ended while it ran under a mark; see trial.go
@@ -184,7 +185,7 @@ func (s *step) join() {
 	for len(s.retries) > 1 {
 		a := s.retries.Pop()
 		b := s.retries[0] // in a statement of its own: only then is it read after the pop
-		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.most()
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && a.unlike == b.unlike && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.most()
 		if fits {
 			s.retries.Pop()
 			a.items = append(a.items, b.items...)

@@ -67,7 +67,7 @@ func (q *Queue) Cause(e *Entry) Cause {
 	case t.atCap():
 		return CauseTenantCap
 	case e.flow.state == flowParked:
-		return CauseClosed
+		return r.closures[t.name].cause()
 	case r.state == resourceSleeping || r.state == resourceWaiting:
 		return r.cause
 	case q.full() || q.tight() && q.atShare(g.tenant):

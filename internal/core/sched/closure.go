@@ -12,30 +12,44 @@ type closure struct {
 // Before orders closures by their end.
 func (c closure) Before(o closure) bool { return c.until < o.until }
 
-// CloseTenant lets nothing of t start on r before until: the downstream has
-// refused this tenant and no other. An earlier time than it has changes nothing.
-func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64) {
-	if until <= max(now, r.closures[t.name]) {
+// shutting is until when a tenant may not run on a resource, and why.
+type shutting struct {
+	until int64
+	why   Cause
+}
+
+// CloseTenant lets nothing of t start on r before until: the downstream refuses or
+// fails this tenant and no other. An earlier time than it has changes nothing.
+func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64, why Cause) {
+	if until <= max(now, r.closures[t.name].until) {
 		return
 	}
 	if r.closures == nil {
-		r.closures = map[string]int64{}
+		r.closures = map[string]shutting{}
 	}
-	r.closures[t.name] = until
+	r.closures[t.name] = shutting{until, why}
 	q.closed.Push(closure{until, t.name, r})
 }
 
 // shut reports whether the tenant of f may not run on its resource now.
 func (f *flow) shut(now int64) bool {
 	r := f.tier.r
-	return len(r.closures) > 0 && r.closures[f.tenant.name] > now
+	return len(r.closures) > 0 && r.closures[f.tenant.name].until > now
+}
+
+// cause is why a tenant waits that was shut when it was last looked at.
+func (s shutting) cause() Cause {
+	if s.until == 0 {
+		return CauseClosed
+	}
+	return s.why
 }
 
 // reopen lets tenants run again whose time has come.
 func (q *Queue) reopen(now int64) {
 	for q.nextOpen() <= now {
 		c := q.closed.Pop()
-		if c.r.closures[c.tenant] > now {
+		if c.r.closures[c.tenant].until > now {
 			continue // it was closed for longer since
 		}
 		delete(c.r.closures, c.tenant)

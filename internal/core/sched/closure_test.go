@@ -24,8 +24,8 @@ func TestOneTenantIsShutAndTheOthersGoOn(t *testing.T) {
 		}
 		return ran
 	}
-	q.CloseTenant(0, a.Group().Tenant(), r, 100)
-	q.CloseTenant(0, a.Group().Tenant(), r, 50) // an earlier time changes nothing
+	q.CloseTenant(0, a.Group().Tenant(), r, 100, CauseClosed)
+	q.CloseTenant(0, a.Group().Tenant(), r, 50, CauseClosed) // an earlier time changes nothing
 	if got := run(1, 40); got[a] != 0 || got[b] == 0 || got[elsewhere] == 0 {
 		t.Errorf("ran %d of the tenant that is shut, %d of the other, %d of it elsewhere", got[a], got[b], got[elsewhere])
 	}

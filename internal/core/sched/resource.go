@@ -76,8 +76,8 @@ type Resource struct {
 	state      resourceState
 	recheck    bool // was blocked: peek before a flow is chosen
 	blockedAs  int32
-	blocker    *Entry           // whose task of size blockedAs was refused, nil if any would have been
-	closures   map[string]int64 // tenants that were refused by name, and until when
+	blocker    *Entry              // whose task of size blockedAs was refused, nil if any would have been
+	closures   map[string]shutting // tenants that may not run for now, by name
 	cause      Cause
 
 	sides      []*Side

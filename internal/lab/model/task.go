@@ -83,9 +83,10 @@ func (s *step) join() {
 
 // finish applies what came of a task.
 func (m *machine) finish(t *task) {
-	s, broken := t.step, false
+	s, free := t.step, false
 	if !t.begun {
-		broken = s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
+		broken := s.lane.part.queue.Done(m.clock(), t.pick, s.lane.res.ending(t))
+		free = broken.Downstream || broken.Tenant
 		s.lane.ended(t.took, t.how)
 		s.lane.res.ended(t)
 	}
@@ -102,7 +103,7 @@ func (m *machine) finish(t *task) {
 		}
 		s.wait(m, t.again, time.Duration(s.lane.res.Downstream.RetryAfter))
 	case failed:
-		s.fail(m, t.again, broken)
+		s.fail(m, t.again, free)
 	}
 	for _, later := range s.steps[s.no+1:] {
 		later.place(m, t.lot) // what it waits for may not come any more
