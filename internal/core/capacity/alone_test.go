@@ -1,0 +1,94 @@
+package capacity
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// pair is two tenants on one resource, whose tasks a test ends as it likes.
+type pair struct {
+	t    *testing.T
+	node *Node
+	p    *Party
+	r    *Resource
+	of   map[string]*sched.Entry
+}
+
+func newPair(t *testing.T) *pair {
+	x := &pair{t: t, node: New(Config{Slots: 8}), of: map[string]*sched.Entry{}}
+	x.p = openParty(x.node, hour)
+	for _, tenant := range []string{"a", "b"} {
+		x.of[tenant] = work(x.p, hour, tenant, weir.Resource{Name: "api"}, 1000)
+	}
+	x.r = x.p.Resource(weir.Resource{Name: "api"})
+	return x
+}
+
+// take starts a task of a tenant.
+func (x *pair) take(now int64, tenant string) sched.Pick {
+	x.t.Helper()
+	pick, _, ok := x.p.Take(now, x.of[tenant], 1)
+	if !ok {
+		x.t.Fatalf("no task of %s may start", tenant)
+	}
+	return pick
+}
+
+func (x *pair) fail(now int64, tenant string) Broken {
+	x.t.Helper()
+	return x.p.Done(now, x.take(now, tenant), &Ending{Service: 1, Failed: true, Code: "http_5xx"})
+}
+
+func (x *pair) succeed(now int64, tenant string) {
+	x.t.Helper()
+	x.p.Done(now, x.take(now, tenant), &Ending{Service: 1})
+}
+
+func TestOnlySuccessesAfterTheFirstFailureSetATenantApart(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	x := newPair(t)
+	early := x.take(hour, "b") // sent before the downstream broke
+	for i := range int64(5) {
+		x.fail(hour+i, "a")
+	}
+	x.p.Done(hour+ms, early, &Ending{Service: 1})
+	if got := x.fail(hour+2*ms, "a"); got.Tenant {
+		t.Fatal("a call that was sent before the first failure set the tenant apart")
+	}
+	x.succeed(hour+3*ms, "b")
+	if got := x.fail(hour+4*ms, "a"); !got.Tenant || got.Downstream {
+		t.Errorf("broken = %+v, want the tenant alone", got)
+	}
+	if _, ok := x.p.CanTake(hour+5*ms, x.of["a"]); ok {
+		t.Error("the tenant is called again at once")
+	}
+	if _, ok := x.p.CanTake(hour+5*ms, x.of["b"]); !ok {
+		t.Error("the other tenant has to wait, too")
+	}
+	if text := x.r.Describe(hour).Text; !strings.Contains(text, "tenant a") {
+		t.Errorf("people are told %q", text)
+	}
+}
+
+func TestATenantIsNotSetApartForLong(t *testing.T) {
+	x := newPair(t)
+	const second = int64(time.Second)
+	last := int64(0)
+	for now := hour; now < hour+2*aloneFor; now += second {
+		x.succeed(now, "b")
+		if _, ok := x.p.CanTake(now, x.of["a"]); ok && x.fail(now, "a").Tenant {
+			last = now
+		}
+	}
+	if last < hour+aloneFor/2 || last > hour+aloneFor {
+		t.Errorf("its items were spared until %s after the first failure, want about %s", time.Duration(last-hour), time.Duration(aloneFor))
+	}
+	x.succeed(hour+2*aloneFor, "a")
+	if text := x.r.Describe(hour).Text; text != "" {
+		t.Errorf("after a success people are told %q", text)
+	}
+}
