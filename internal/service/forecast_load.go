@@ -123,6 +123,9 @@ func (s *Service) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 	if p.State == weir.BulkScheduled {
 		o.Delay = max(info.StartAt.Sub(to.at), 0)
 	}
+	if !info.Deadline.IsZero() {
+		o.Deadline = max(info.Deadline.Sub(to.at)-o.Delay, time.Nanosecond)
+	}
 	for i, name := range info.Steps {
 		st := stepAt(&x, info.Steps, i)
 		a, err := s.actions.find(st.Action)

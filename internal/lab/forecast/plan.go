@@ -389,6 +389,7 @@ func (p *plan) world(worse float64) model.World {
 	this := model.BulkAction{
 		Standing: p.w.Standing, Flying: p.w.Flying, Waiting: p.w.Waiting, Due: model.Span(p.w.Due),
 		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority, At: model.Span(p.w.Delay),
+		Target: model.Span(p.w.Deadline),
 	}
 	for _, s := range p.w.Steps {
 		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
@@ -408,6 +409,9 @@ func (p *plan) world(worse float64) model.World {
 			Tier: o.Tier.String(), Priority: o.Priority, Batches: o.Batches, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
 			At: model.Span(o.Delay),
 		}
+		if o.Deadline < longestDeadline {
+			b.Deadline = model.Span(o.Deadline)
+		}
 		for j := range o.Skips {
 			b.Skips, b.LeftOut = append(b.Skips, model.Share(o.Skips[j])), append(b.LeftOut, model.Share(at(o.LeftOut, j)))
 		}
@@ -416,6 +420,9 @@ func (p *plan) world(worse float64) model.World {
 	w.Tenants = p.tenants()
 	return w
 }
+
+// longestDeadline is from when on a deadline of another bulk action is too far off to matter.
+const longestDeadline = 24 * time.Hour
 
 func ownRates(rates []weir.Rate) (out []model.Rate) {
 	for _, r := range rates {

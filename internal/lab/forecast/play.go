@@ -108,6 +108,7 @@ func scaled(w model.World, by float64) model.World {
 			at := b.At
 			*b = resized(*b, max(1, int64(math.Round(float64(b.Items)/by))))
 			b.At = model.Span(float64(at) / by)
+			b.Deadline, b.Target = model.Span(float64(b.Deadline)/by), model.Span(float64(b.Target)/by)
 		}
 	}
 	return w

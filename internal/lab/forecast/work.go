@@ -105,7 +105,9 @@ type Other struct {
 	// Batches are the most items in a call of each step. Default 100.
 	Batches []int
 	// Delay is how long it is until it starts. Default: it runs.
-	Delay     time.Duration
+	Delay time.Duration
+	// Deadline is when it ends, from its start, with what is done by then. Default: none.
+	Deadline  time.Duration
 	scheduled bool // it had a delay, which may be over when the work starts
 }
 

@@ -1,13 +1,19 @@
 package model
 
-import "github.com/weirhq/weir/internal/core/sched"
+import (
+	"cmp"
+
+	"github.com/weirhq/weir/internal/core/sched"
+)
 
 // mind has the deadline of a bulk action looked at, if it has one, and ends it then.
 func (b *bulk) mind() {
-	if b.Deadline == 0 {
+	if b.due() == 0 {
 		return
 	}
-	b.m.later(b.at+int64(b.Deadline), b.cancel)
+	if b.Deadline != 0 {
+		b.m.later(b.at+int64(b.Deadline), b.cancel)
+	}
 	for _, p := range b.pieces {
 		p.lookAhead()
 	}
@@ -15,10 +21,11 @@ func (b *bulk) mind() {
 
 // due is when it has to have ended, as the core sees it; 0: no such time.
 func (b *bulk) due() int64 {
-	if b.Deadline == 0 {
+	by := cmp.Or(b.Deadline, b.Target)
+	if by == 0 {
 		return 0
 	}
-	return epoch + b.at + int64(b.Deadline)
+	return epoch + b.at + int64(by)
 }
 
 // lookAhead has the queue look whether the deadline will be met, until the end.

@@ -135,6 +135,8 @@ type BulkAction struct {
 	Priority int    `yaml:"priority,omitempty" json:"priority,omitempty"`
 	// Deadline is how long after it has come it ends with what is done by then. Default: none.
 	Deadline Span `yaml:"deadline,omitempty" json:"deadline,omitempty"`
+	// Target is the same, but that it goes on. It is for forecasts, which have to tell by how much it is missed.
+	Target Span `yaml:"-" json:"-"`
 	// Batch is the most items in a call. Default 100.
 	Batch int `yaml:"batch,omitempty" json:"batch,omitempty"`
 	// Batches are the same for each step, where they differ. Default: Batch everywhere.
