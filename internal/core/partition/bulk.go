@@ -69,6 +69,7 @@ type bulk struct {
 	problem    string      // why nothing can run, in words: unknown chain
 	waits      string      // what it waited on when last looked at
 	sampled    int64       // when that was
+	showAt     int64       // when its items in flight are shown; 0: it has none
 	lookAgain  int64       // when its deadline is looked at; 0: it is not
 	loaded     int64       // when it was taken over; 0: it was created here
 }

@@ -101,6 +101,7 @@ func (m *Machine) launch(now int64, t *Task) {
 	s.lane.counts.started++
 	s.lane.counts.sent += int64(n)
 	b.inFlight += int64(n)
+	m.showSoon(now, b)
 	s.spend(now, n)
 	t.l.steps[s.no].flying += n
 	m.inFlight++

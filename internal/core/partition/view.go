@@ -43,6 +43,33 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	return p
 }
 
+// showEvery is how long what is in flight may differ from what is shown. Where tasks end, commits
+// show it sooner.
+const showEvery = int64(time.Second)
+
+// showSoon has the items in flight shown although no task may end for long.
+func (m *Machine) showSoon(now int64, b *bulk) {
+	if b.showAt == 0 {
+		b.showAt = now + showEvery
+		m.waits.push(wait{due: b.showAt, bulk: b.spec.ID})
+	}
+}
+
+// showInFlight has the next commit show the items in flight if they have changed.
+func (m *Machine) showInFlight(now int64, b *bulk) {
+	if b.showAt == 0 || now < b.showAt {
+		return
+	}
+	b.showAt = 0
+	if b.inFlight == 0 || b.state != weir.BulkRunning {
+		return
+	}
+	if flying, _ := b.standing(); flying != b.status.Flying {
+		m.touch(b)
+	}
+	m.showSoon(now, b)
+}
+
 // standing returns how many items are in flight, and how many have a due time, over all shards.
 func (b *bulk) standing() (inFlight, waiting int64) {
 	inFlight, waiting = b.inFlight, b.waiting
