@@ -97,6 +97,11 @@ type Step struct {
 // decoder makes a step's input value of a stored item.
 type decoder[In any] func(*TaskItem) (In, error)
 
+// Definition describes a chain of this one action, without its types.
+func (a Action[In, Out]) Definition() Definition { return Start(a).Definition() }
+
+func (Action[In, Out]) takes(In) {}
+
 func (a Action[In, Out]) step(decode decoder[In]) Step {
 	s := Step{
 		Name: a.Name, Action: a.Name, BatchSize: a.BatchSize, Timeout: a.Timeout,

@@ -81,14 +81,12 @@ type Canary struct {
 	P95 time.Duration
 }
 
-// Spec is what to do, without the items.
-type Spec[In, Out any] struct {
-	// Name is for people. Default: the chain's name.
+// Spec says how a bulk action runs, and for which tenant. The zero value is ready for use.
+type Spec struct {
+	// Name is for people. Default: the name of the action or chain.
 	Name string
-	// Tenant is whose work it is: fairness is between tenants. Default "default".
+	// Tenant owns the bulk action: fairness is between tenants. Default "default".
 	Tenant string
-	// Chain is what is done to each item. It must have been registered with the engine.
-	Chain Chain[In, Out]
 	// Tier is how urgent it is.
 	Tier Tier
 	// Priority orders bulk actions of one tenant: each point is worth a minute of age. -100 to 100.

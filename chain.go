@@ -8,12 +8,31 @@ import (
 // MaxSteps is the most steps in a chain.
 const MaxSteps = 16
 
-// Chain is the steps of a bulk action, in order. In is what its items are, Out
-// what its last step answers.
+// Work is what a bulk action does to each of its items, which are of type In: an
+// [Action], or a [Chain] of several.
+type Work[In any] interface {
+	Definer
+	takes(In)
+}
+
+// Definer is an [Action] or a [Chain] of any type. Engines register them.
+type Definer interface{ Definition() Definition }
+
+// Definition describes an action or a chain without its types.
+type Definition struct {
+	// Name identifies the chain. Stored bulk actions find their chain by it after a restart.
+	Name  string
+	Steps []Step
+	// Text describes the steps of a chain that is stored with its bulk actions and
+	// need not be registered. Default: none, the chain is registered.
+	Text json.RawMessage
+}
+
+// Chain holds the steps of a bulk action, in order. In is the type of its items, Out
+// the type of its last step's output.
 type Chain[In, Out any] struct {
 	name  string
 	steps []Step
-	text  json.RawMessage
 }
 
 // Start makes a chain of one action, named after it.
@@ -47,13 +66,6 @@ func Raw(name string, steps ...Step) Chain[json.RawMessage, json.RawMessage] {
 	return Chain[json.RawMessage, json.RawMessage]{name: name, steps: steps}
 }
 
-// Described makes a chain of a text that says what its steps are. It need not be
-// registered: the text is stored with each bulk action, and the engine's
-// Options.Describe makes steps of it wherever it is run.
-func Described(name string, text json.RawMessage) Chain[json.RawMessage, json.RawMessage] {
-	return Chain[json.RawMessage, json.RawMessage]{name: name, text: text}
-}
-
 // RawStep is an action as a step of [Raw].
 func RawStep[Out any](a Action[json.RawMessage, Out]) Step { return a.step(nil) }
 
@@ -64,8 +76,10 @@ func (c Chain[In, Out]) Named(name string) Chain[In, Out] { c.name = name; retur
 // Name identifies the chain.
 func (c Chain[In, Out]) Name() string { return c.name }
 
-// Text is what [Described] was given; nil for a chain that is registered.
-func (c Chain[In, Out]) Text() json.RawMessage { return c.text }
-
-// Steps returns the steps with their types erased.
+// Steps returns the steps without their types.
 func (c Chain[In, Out]) Steps() []Step { return c.steps }
+
+// Definition describes the chain without its types.
+func (c Chain[In, Out]) Definition() Definition { return Definition{Name: c.name, Steps: c.steps} }
+
+func (Chain[In, Out]) takes(In) {}

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -56,14 +56,14 @@ func run[In, Out any](ctx context.Context, c weir.Chain[In, Out], items []weir.I
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.HandleChain(e, c); err != nil {
+	if err := e.Handle(c); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
-	b, err := engine.Submit(ctx, e, weir.Spec[In, Out]{Chain: c, Duplicates: weir.KeepAll}, engine.Items(items))
+	b, err := engine.Submit(ctx, e, c, engine.Items(items), weir.Spec{Duplicates: weir.KeepAll})
 	if err != nil {
 		return nil, err
 	}

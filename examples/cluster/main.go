@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 func main() {
@@ -72,7 +72,7 @@ func show(ctx context.Context, redis string, items int, out io.Writer) error {
 		return err
 	}
 	send := message(&atomic.Int64{})
-	if err := engine.Handle(eng, send); err != nil {
+	if err := eng.Handle(send); err != nil {
 		return err
 	}
 	return work(ctx, eng, send, items, nodes[1], out)
@@ -81,7 +81,7 @@ func show(ctx context.Context, redis string, items int, out io.Writer) error {
 // work submits a large and a small bulk action, kills a node, and waits for both.
 func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, victim *process, out io.Writer) error {
 	began := time.Now()
-	large, err := engine.Submit(ctx, eng, weir.Spec[User, string]{Name: "newsletter", Tenant: "large", Chain: weir.Start(send)}, users(items))
+	large, err := engine.Submit(ctx, eng, send, users(items), weir.Spec{Name: "newsletter", Tenant: "large"})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string
 	time.Sleep(3 * time.Second) // let it run at full speed
 
 	began = time.Now()
-	small, err := engine.Submit(ctx, eng, weir.Spec[User, string]{Name: "welcome", Tenant: "small", Chain: weir.Start(send)}, users(300))
+	small, err := engine.Submit(ctx, eng, send, users(300), weir.Spec{Name: "welcome", Tenant: "small"})
 	if err != nil {
 		return err
 	}

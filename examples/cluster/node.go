@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/redisstore"
 )
 
@@ -53,7 +53,7 @@ func node(name, redis string, out io.Writer) (err error) {
 		return err
 	}
 	var sent atomic.Int64
-	if err := engine.Handle(eng, message(&sent)); err != nil {
+	if err := eng.Handle(message(&sent)); err != nil {
 		return err
 	}
 	go tellEverySecond(ctx, name, eng, &sent, out)

@@ -7,7 +7,7 @@ import (
 	"log"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 
@@ -30,10 +30,10 @@ func main() {
 	store := must(pebblestore.Open("quickstart.weir", pebblestore.Options{}))
 	defer store.Close()
 	eng := must(engine.Open(ctx, store, engine.Options{}))
-	must(0, engine.Handle(eng, greet))
+	must(0, eng.Handle(greet))
 	ended := make(chan error)
 	go func() { ended <- eng.Run(ctx) }()
-	bulk := must(engine.Submit(ctx, eng, weir.Spec[User, string]{Chain: weir.Start(greet)}, users(1000)))
+	bulk := must(engine.Submit(ctx, eng, greet, users(1000), weir.Spec{}))
 	report := must(bulk.Wait(ctx))
 	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)
 	stop() // let the engine hand over before its store is closed

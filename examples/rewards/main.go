@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 
@@ -52,7 +52,7 @@ var rewards = weir.Then(weir.Start(award), notify, func(u weir.Item[user], r rew
 func run(ctx context.Context, input io.Reader, s *pebblestore.Store) (*engine.Report, error) {
 	e, err := engine.Open(ctx, s, engine.Options{})
 	if err == nil {
-		err = engine.HandleChain(e, rewards)
+		err = e.Handle(rewards)
 	}
 	if err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func run(ctx context.Context, input io.Reader, s *pebblestore.Store) (*engine.Re
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(working) }()
 	defer func() { stop(); <-ended }()
-	spec := weir.Spec[user, struct{}]{Chain: rewards, Duplicates: weir.KeepFirst, IdempotencyKey: "spring"} // a second start finds the first
-	ba, err := engine.Submit(ctx, e, spec, users(csv.NewReader(input)))
+	spec := weir.Spec{Duplicates: weir.KeepFirst, IdempotencyKey: "spring"} // a second start finds the first
+	ba, err := engine.Submit(ctx, e, rewards, users(csv.NewReader(input)), spec)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"

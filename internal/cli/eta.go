@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	foresee "github.com/weirhq/weir/internal/lab/forecast"
 	"github.com/weirhq/weir/internal/service"
 )

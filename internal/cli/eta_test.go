@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -36,7 +36,7 @@ func TestTheETAOfARunIsThatOfTheModel(t *testing.T) {
 	}
 	steps := []weir.Step{succeeds("award", 2000), succeeds("mail", 200)}
 	chain := weir.Raw("c", steps...)
-	if err := engine.HandleChain(e, chain); err != nil {
+	if err := e.Handle(chain); err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
@@ -45,7 +45,7 @@ func TestTheETAOfARunIsThatOfTheModel(t *testing.T) {
 	for i := range items {
 		items[i] = weir.Item[json.RawMessage]{ID: fmt.Sprint(i), Value: json.RawMessage("{}")}
 	}
-	b, err := engine.Submit(ctx, e, weir.Spec[json.RawMessage, json.RawMessage]{Chain: chain}, engine.Items(items))
+	b, err := engine.Submit(ctx, e, chain, engine.Items(items), weir.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

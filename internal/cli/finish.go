@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // running is one bulk action under way, with what is known about it.

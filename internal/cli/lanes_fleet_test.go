@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
@@ -36,7 +36,7 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.Handle(e, send); err != nil {
+	if err := e.Handle(send); err != nil {
 		t.Fatal(err)
 	}
 	w := worker{engine: e}
@@ -46,8 +46,7 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 		for i := range items {
 			items[i].ID = number(i)
 		}
-		spec := weir.Spec[int, string]{Tenant: number(tenant), Chain: weir.Start(send)}
-		if _, err := engine.Submit(t.Context(), e, spec, engine.Items(items)); err != nil {
+		if _, err := engine.Submit(t.Context(), e, send, engine.Items(items), weir.Spec{Tenant: number(tenant)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 func runCommand() command {
@@ -178,9 +177,9 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 	if err := s.jobs.save(j); err != nil {
 		return nil, err
 	}
-	spec := weir.Spec[json.RawMessage, json.RawMessage]{
+	spec := weir.Spec{
 		Name: j.Name, Tenant: o.Tenant, Tier: weir.Tier(o.Tier), Duplicates: weir.KeepAll, // compared here, where lines are known
-		Chain: weir.Raw(j.ChainKey), StopOn: o.stopRule(), Deadline: o.Deadline.From(time.Now()),
+		StopOn: o.stopRule(), Deadline: o.Deadline.From(time.Now()),
 	}
 	finish := func() error {
 		j.Rows, j.Duplicates, j.Invalid = in.rows.Load(), in.repeated.Load(), in.bad.Load()
@@ -192,7 +191,7 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		ba, err = engine.Submit(reading, s.engine, spec, in.all(finish))
+		ba, err = engine.Submit(reading, s.engine, weir.Raw(j.ChainKey), in.all(finish), spec)
 		done <- err
 	}()
 	err := showReading(env, scr, in, done)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/store"
 )

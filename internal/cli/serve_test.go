@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 )

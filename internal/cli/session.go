@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 
@@ -80,7 +80,7 @@ func (s *session) register(c catalogue, j *job) ([]weir.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return steps, engine.HandleChain(s.engine, weir.Raw(j.ChainKey, steps...))
+	return steps, s.engine.Handle(weir.Raw(j.ChainKey, steps...))
 }
 
 // start lets the engine work until it is told to stop.

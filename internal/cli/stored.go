@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // newKeysHelp explains the flag --new-keys.

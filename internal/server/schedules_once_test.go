@@ -12,8 +12,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/vault"

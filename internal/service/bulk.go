@@ -12,8 +12,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // Get finds a bulk action, whether it is a draft or was submitted.

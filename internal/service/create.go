@@ -12,7 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/schedule"
 )
@@ -228,11 +228,11 @@ func (s *Service) checkNames(ctx context.Context, c *api.Callback) error {
 
 // checkByEngine has the engine look at what the draft will ask of it.
 func (s *Service) checkByEngine(d *draft) error {
-	spec, err := s.spec(d)
+	def, spec, err := s.spec(d)
 	if err != nil {
 		return err
 	}
-	return s.engine.CheckSpec(spec)
+	return s.engine.CheckSpec(def, spec)
 }
 
 // checkLabels checks the names and values of labels, which lists and logs show as they are.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
@@ -39,7 +39,7 @@ func TestProgressOfWhatIsSubmittedBetweenTwoLooksIsThatOfASubmittedOne(t *testin
 	s := crashed(t)
 	other := beside(t, s)
 	chain := weir.Raw("awards", s.opts.Steps[0])
-	if err := engine.HandleChain(other, chain); err != nil {
+	if err := other.Handle(chain); err != nil {
 		t.Fatal(err)
 	}
 	id, err := other.NewID(t.Context(), "default")
@@ -47,10 +47,10 @@ func TestProgressOfWhatIsSubmittedBetweenTwoLooksIsThatOfASubmittedOne(t *testin
 		t.Fatal(err)
 	}
 	watch(s).looks = func() error {
-		_, err := other.SubmitAs(t.Context(), engine.Ticket{ID: id}, weir.Spec[json.RawMessage, json.RawMessage]{Chain: chain},
+		_, err := other.SubmitAs(t.Context(), engine.Ticket{ID: id}, chain.Definition(),
 			func(yield func(weir.RawItem, error) bool) {
 				yield(weir.RawItem{ID: "a", Value: json.RawMessage("{}")}, nil)
-			})
+			}, weir.Spec{})
 		return err
 	}
 	p, err := s.Progress(t.Context(), string(id))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // Fairness tells of each resource how the tenants with the most work share it,

@@ -14,8 +14,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // versionOf is the version of a setting that has no record of its own; empty for one that is not set.

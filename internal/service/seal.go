@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
@@ -226,7 +226,7 @@ func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error
 
 // submit hands a bulk action to the engine, with its items.
 func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum, items iter.Seq2[weir.RawItem, error]) (*engine.BulkAction, error) {
-	spec, err := s.spec(d)
+	def, spec, err := s.spec(d)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum,
 		ID: weir.BulkID(id), Expected: sum.items, Duplicates: sum.duplicates, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
 		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra, Sole: sum.parts == 0, // its items are in the request
 	}
-	return s.engine.SubmitAs(ctx, t, spec, items)
+	return s.engine.SubmitAs(ctx, t, def, items, spec)
 }
 
 // itemsOf yields all items of a draft, in the order of its log.
@@ -298,20 +298,18 @@ func extraOf(d *draft, sum draftSum) Extra {
 }
 
 // spec is what the engine is asked for.
-func (s *Service) spec(d *draft) (weir.Spec[json.RawMessage, json.RawMessage], error) {
+func (s *Service) spec(d *draft) (def weir.Definition, spec weir.Spec, err error) {
 	n := &d.Spec
-	spec := weir.Spec[json.RawMessage, json.RawMessage]{
+	spec = weir.Spec{
 		Name: n.Name, Tenant: d.Tenant, Priority: n.Priority, Concurrency: n.Concurrency, Deadline: n.Deadline,
 		Duplicates: duplicateRule(n.Duplicates),
 	}
-	text, name, err := planText(n.Steps, n.Params)
-	if err != nil {
-		return spec, err
+	if def.Text, def.Name, err = planText(n.Steps, n.Params); err != nil {
+		return def, spec, err
 	}
-	spec.Chain = weir.Described(name, text)
 	if n.Tier != "" {
 		if spec.Tier, err = weir.ParseTier(n.Tier); err != nil {
-			return spec, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error(), Fix: "leave it out for default"}
+			return def, spec, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error(), Fix: "leave it out for default"}
 		}
 	}
 	if r := n.StopOn; r != nil {
@@ -326,7 +324,7 @@ func (s *Service) spec(d *draft) (weir.Spec[json.RawMessage, json.RawMessage], e
 		}
 		spec.Rates[step] = weir.Rate(rate)
 	}
-	return spec, nil
+	return def, spec, nil
 }
 
 // sealCallback seals the secret of a one-off callback.

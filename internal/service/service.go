@@ -9,9 +9,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/lab/forecast"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/vault"

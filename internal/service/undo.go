@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
@@ -165,9 +165,9 @@ func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra
 		return err
 	}
 	own := Extra{Params: x.Params, Labels: x.Labels, UndoOf: string(b.ID()), Created: u.At}
-	spec := weir.Spec[json.RawMessage, json.RawMessage]{
+	spec := weir.Spec{
 		Name: cut("undo of "+info.Name, 128), Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Concurrency: info.Concurrency,
-		Duplicates: weir.KeepAll, Chain: weir.Described(cut("undo+"+info.Name, 128), text), Rates: map[string]weir.Rate{},
+		Duplicates: weir.KeepAll, Rates: map[string]weir.Rate{},
 	}
 	for _, st := range p.Steps {
 		own.Steps = append(own.Steps, api.Step{ID: st.ID, Action: st.Action})
@@ -179,7 +179,7 @@ func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra
 	if err != nil {
 		return err
 	}
-	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra}, spec, undoItems(ctx, b, x))
+	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra}, weir.Definition{Name: cut("undo+"+info.Name, 128), Text: text}, undoItems(ctx, b, x), spec)
 	return err
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // undoPlan is the chain of an undo: the steps in reverse.

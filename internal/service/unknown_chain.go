@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // unknownChain says why a bulk action cannot run here and what to do; empty: it can, or another node may know its chain.

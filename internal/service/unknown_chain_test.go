@@ -11,7 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // beside opens a second engine on the store of a service, once the service's engine
@@ -43,11 +43,10 @@ func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {
 		Name: "award", Handle: func(context.Context, *weir.Batch[json.RawMessage, json.RawMessage]) error { return nil },
 	})
 	chain := weir.Raw(name, nothing)
-	if err := engine.HandleChain(other, chain); err != nil {
+	if err := other.Handle(chain); err != nil {
 		t.Fatal(err)
 	}
-	b, err := engine.Submit(t.Context(), other, weir.Spec[json.RawMessage, json.RawMessage]{Chain: chain},
-		engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}))
+	b, err := engine.Submit(t.Context(), other, chain, engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}), weir.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

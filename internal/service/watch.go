@@ -9,7 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // Progress is how far a bulk action is, whether it is a draft or was submitted.

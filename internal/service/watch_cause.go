@@ -8,8 +8,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // lanes is what holds resources up now, by resource: the words of waiting_on, and

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store/redisstore"
 	"golang.org/x/sync/errgroup"
@@ -35,7 +35,7 @@ func BenchmarkBulkAction(b *testing.B) {
 			e := run(b, open(b, redisstore.Options{Addresses: []string{r.Addr}, Mode: c.mode}), chain)
 			before := info(b, r, "total_commands_processed")
 			for b.Loop() {
-				ba, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, people(n))
+				ba, err := engine.Submit(b.Context(), e, chain, people(n), weir.Spec{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -64,12 +64,12 @@ func BenchmarkPending(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := engine.HandleChain(e, chain); err != nil {
+	if err := e.Handle(chain); err != nil {
 		b.Fatal(err)
 	}
 	before, items := info(b, r, "used_memory"), 0.0
 	for b.Loop() {
-		if _, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, people(n)); err != nil {
+		if _, err := engine.Submit(b.Context(), e, chain, people(n), weir.Spec{}); err != nil {
 			b.Fatal(err)
 		}
 		items += n
@@ -92,7 +92,7 @@ func BenchmarkStart(b *testing.B) {
 	var took []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		ba, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, people(1))
+		ba, err := engine.Submit(b.Context(), e, chain, people(1), weir.Spec{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func BenchmarkRestart(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := engine.HandleChain(e, chain); err != nil {
+		if err := e.Handle(chain); err != nil {
 			b.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(b.Context())
@@ -143,7 +143,7 @@ func BenchmarkRestart(b *testing.B) {
 	submits.SetLimit(16)
 	for i := range 50_000 {
 		submits.Go(func() error {
-			_, err := engine.Submit(b.Context(), e, weir.Spec[json.RawMessage, struct{}]{Chain: chain, Tenant: fmt.Sprint("t", i%100)}, people(10))
+			_, err := engine.Submit(b.Context(), e, chain, people(10), weir.Spec{Tenant: fmt.Sprint("t", i%100)})
 			return err
 		})
 	}

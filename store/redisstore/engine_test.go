@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
@@ -24,7 +24,7 @@ func run[Out any](t testing.TB, s store.Store, c weir.Chain[json.RawMessage, Out
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.HandleChain(e, c); err != nil {
+	if err := e.Handle(c); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -100,7 +100,7 @@ func TestABulkActionRunsOnRedis(t *testing.T) {
 	chain := weir.Then(weir.Start(award), message, func(_ weir.Item[json.RawMessage], n int) int { return n })
 	r := testenv.Redis(t)
 	e := run(t, open(t, redisstore.Options{Addresses: []string{r.Addr}, Mode: redisstore.Memory}), chain)
-	b, err := engine.Submit(t.Context(), e, weir.Spec[json.RawMessage, string]{Chain: chain}, people(n))
+	b, err := engine.Submit(t.Context(), e, chain, people(n), weir.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}

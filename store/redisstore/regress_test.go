@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/redisstore"
@@ -71,7 +71,7 @@ func startNode(t *testing.T, o redisstore.Options) *node {
 	}
 	n := &node{Engine: e, witness: &witness{calls: map[string]int{}}}
 	n.chain = n.paced()
-	if err := engine.HandleChain(e, n.chain); err != nil {
+	if err := e.Handle(n.chain); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -89,14 +89,13 @@ func startNode(t *testing.T, o redisstore.Options) *node {
 
 func (n *node) submit(t *testing.T, items int, name string) *engine.BulkAction {
 	t.Helper()
-	sp := weir.Spec[json.RawMessage, int]{Chain: n.chain, IdempotencyKey: name}
-	b, err := engine.Submit(t.Context(), n.Engine, sp, func(yield func(weir.RawItem, error) bool) {
+	b, err := engine.Submit(t.Context(), n.Engine, n.chain, func(yield func(weir.RawItem, error) bool) {
 		for i := range items {
 			if !yield(weir.RawItem{ID: fmt.Sprint(name, i), Value: json.RawMessage(`{}`)}, nil) {
 				return
 			}
 		}
-	})
+	}, weir.Spec{IdempotencyKey: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // bytesPerItem is what an item takes on the disk before and after it ran.
@@ -32,7 +31,7 @@ func measureBytes(ctx context.Context, dir string, p params) (figures, error) {
 		return nil, err
 	}
 	r.start(ctx)
-	b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, rewards(p.Items))
+	b, err := engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{})
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/core/route"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // cancelPartitions decides in how many of them a bulk action is.
@@ -49,7 +48,7 @@ func measureCancel(ctx context.Context, dir string, p params) (figures, error) {
 
 // submitBegun submits and waits until tasks run.
 func submitBegun(ctx context.Context, r *rig, chain raw, n int) (*engine.BulkAction, error) {
-	b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, rewards(n))
+	b, err := engine.Submit(ctx, r.Engine, chain, rewards(n), weir.Spec{})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 const (
@@ -50,8 +50,8 @@ func measureFairness(ctx context.Context, dir string, p params) (figures, error)
 	r.start(ctx)
 	var flood *engine.BulkAction
 	if p.Flood {
-		spec := weir.Spec[json.RawMessage, struct{}]{Chain: chain, Tenant: "flood"}
-		if flood, err = engine.Submit(ctx, r.Engine, spec, rewards(million)); err != nil {
+		spec := weir.Spec{Tenant: "flood"}
+		if flood, err = engine.Submit(ctx, r.Engine, chain, rewards(million), spec); err != nil {
 			return nil, err
 		}
 		if err := begun(ctx, flood); err != nil {
@@ -108,8 +108,8 @@ func smallOnes(ctx context.Context, r *rig, chain raw) ([]time.Duration, error) 
 	for i := range fairTenants {
 		wg.Go(func() {
 			begin := time.Now()
-			spec := weir.Spec[json.RawMessage, struct{}]{Chain: chain, Tenant: fmt.Sprint("small-", i)}
-			b, err := engine.Submit(ctx, r.Engine, spec, rewards(fairItems))
+			spec := weir.Spec{Tenant: fmt.Sprint("small-", i)}
+			b, err := engine.Submit(ctx, r.Engine, chain, rewards(fairItems), spec)
 			if err == nil {
 				_, err = b.Wait(ctx)
 			}

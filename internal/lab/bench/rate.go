@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 const (
@@ -103,7 +103,7 @@ func measureRate(ctx context.Context, dir string, _ params) (figures, error) {
 func runTenants(ctx context.Context, r *rig, chain raw, tenants, items int) (sentBack int, err error) {
 	var bulks []*engine.BulkAction
 	for i := range tenants {
-		b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain, Tenant: fmt.Sprint("tenant-", i)}, rewards(items))
+		b, err := engine.Submit(ctx, r.Engine, chain, rewards(items), weir.Spec{Tenant: fmt.Sprint("tenant-", i)})
 		if err != nil {
 			return 0, err
 		}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 )
@@ -38,7 +38,7 @@ func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*ri
 		return nil, errors.Join(err, s.Close())
 	}
 	for _, c := range chains {
-		if err := engine.HandleChain(r.Engine, c); err != nil {
+		if err := r.Engine.Handle(c); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/pebblestore"

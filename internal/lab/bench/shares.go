@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 // shareSpan is for how long each of the measurements of shares lasts, and shareWarm how much of it does not
@@ -108,7 +108,7 @@ func on(name string, r weir.Resource, batch int, f func(context.Context, *weir.B
 }
 
 // flood runs an engine with the default options while all of the specs' bulk actions have work, and ends them.
-func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec[json.RawMessage, struct{}]) error {
+func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec) error {
 	r, err := open(ctx, dir, engine.Options{}, chain)
 	if err != nil {
 		return err
@@ -119,8 +119,7 @@ func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.Te
 	}
 	var bulks []*engine.BulkAction
 	for _, s := range specs {
-		s.Chain = chain
-		b, err := engine.Submit(ctx, r.Engine, s, rewards(80_000))
+		b, err := engine.Submit(ctx, r.Engine, chain, rewards(80_000), s)
 		if err != nil {
 			return err
 		}
@@ -138,12 +137,12 @@ func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.Te
 func measureTiers(ctx context.Context, dir string, _ params) (figures, error) {
 	n := newNotes()
 	chain := noted(n, 1200)
-	var specs []weir.Spec[json.RawMessage, struct{}]
+	var specs []weir.Spec
 	parts := map[string]float64{}
 	for i, tier := range []weir.Tier{weir.TierCritical, weir.TierHigh, weir.TierDefault, weir.TierLow} {
 		tenant := fmt.Sprint(tier)
 		parts[tenant] = []float64{6, 3, 2, 1}[i]
-		specs = append(specs, weir.Spec[json.RawMessage, struct{}]{Tenant: tenant, Tier: tier})
+		specs = append(specs, weir.Spec{Tenant: tenant, Tier: tier})
 	}
 	err := flood(ctx, dir, chain, nil, specs...)
 	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
@@ -152,10 +151,10 @@ func measureTiers(ctx context.Context, dir string, _ params) (figures, error) {
 func measureWeights(ctx context.Context, dir string, _ params) (figures, error) {
 	n := newNotes()
 	parts, limits := map[string]float64{"a": 5, "b": 2, "c": 1}, map[string]weir.TenantLimits{}
-	var specs []weir.Spec[json.RawMessage, struct{}]
+	var specs []weir.Spec
 	for tenant, w := range parts {
 		limits[tenant] = weir.TenantLimits{Weight: w}
-		specs = append(specs, weir.Spec[json.RawMessage, struct{}]{Tenant: tenant})
+		specs = append(specs, weir.Spec{Tenant: tenant})
 	}
 	err := flood(ctx, dir, noted(n, 1200), limits, specs...)
 	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
@@ -188,13 +187,13 @@ func measureRefusing(ctx context.Context, dir string, p params) (figures, error)
 		b.DoneRest()
 		return nil
 	})
-	err := flood(ctx, dir, chain, nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t"})
+	err := flood(ctx, dir, chain, nil, weir.Spec{Tenant: "t"})
 	return figures{"kept": n.use(1000 * float64(100-p.Items) / 100)}, err
 }
 
 func measureOwn(ctx context.Context, dir string, _ params) (figures, error) {
 	n := newNotes()
-	err := flood(ctx, dir, noted(n, 20_000), nil, weir.Spec[json.RawMessage, struct{}]{Tenant: "t", Rates: map[string]weir.Rate{"noted": 300}})
+	err := flood(ctx, dir, noted(n, 20_000), nil, weir.Spec{Tenant: "t", Rates: map[string]weir.Rate{"noted": 300}})
 	return figures{"use": n.use(300)}, err
 }
 
@@ -218,7 +217,7 @@ func measureHung(ctx context.Context, dir string, p params) (figures, error) {
 	}
 	r.start(ctx)
 	if p.Flood {
-		b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: hung, Tenant: "hung"}, rewards(5000))
+		b, err := engine.Submit(ctx, r.Engine, hung, rewards(5000), weir.Spec{Tenant: "hung"})
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +225,7 @@ func measureHung(ctx context.Context, dir string, p params) (figures, error) {
 		defer func() { _ = b.Cancel(ctx, "measured") }()
 	}
 	begin := time.Now()
-	b, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: quick, Tenant: "healthy"}, rewards(20))
+	b, err := engine.Submit(ctx, r.Engine, quick, rewards(20), weir.Spec{Tenant: "healthy"})
 	if err == nil {
 		_, err = b.Wait(ctx)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 const takeoverItems = 10 * million
@@ -48,7 +48,7 @@ func measureFill(ctx context.Context, dir string, p params) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain, Duplicates: weir.KeepAll}, rewards(p.Items))
+	_, err = engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{Duplicates: weir.KeepAll})
 	return figures{}, err
 }
 

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/internal/engine"
 )
 
 const million = 1_000_000
@@ -68,7 +67,7 @@ func measureThroughput(ctx context.Context, dir string, p params) (figures, erro
 	}
 	r.start(ctx)
 	begin := time.Now()
-	bulk, err := engine.Submit(ctx, r.Engine, weir.Spec[json.RawMessage, struct{}]{Chain: chain}, rewards(p.Items))
+	bulk, err := engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -49,7 +49,7 @@ func TestItemsOfAnEndpointThatAnswersNonsenseFail(t *testing.T) {
 		chains[name] = weir.Start(weir.HTTPAction[json.RawMessage, json.RawMessage]{
 			Name: name, URL: web.URL + "/" + name, Retry: weir.Backoff{MaxAttempts: 2, Base: time.Millisecond, Cap: time.Millisecond},
 		}.Action())
-		must(t, engine.HandleChain(e, chains[name]))
+		must(t, e.Handle(chains[name]))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -57,7 +57,7 @@ func TestItemsOfAnEndpointThatAnswersNonsenseFail(t *testing.T) {
 	t.Cleanup(func() { cancel(); must(t, <-ended) })
 	for name, a := range answers {
 		t.Run(name, func(t *testing.T) {
-			b, err := engine.Submit(t.Context(), e, spec{Chain: chains[name]}, engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}))
+			b, err := engine.Submit(t.Context(), e, chains[name], engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}), weir.Spec{})
 			must(t, err)
 			rep, err := b.Wait(t.Context())
 			must(t, err)

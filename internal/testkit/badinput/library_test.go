@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
 type (
-	spec  = weir.Spec[json.RawMessage, json.RawMessage]
+	spec struct {
+		Chain weir.Work[json.RawMessage]
+		weir.Spec
+	}
 	items = iter.Seq2[weir.Item[json.RawMessage], error]
 )
 
@@ -47,7 +50,7 @@ func libraryRows() []libraryRow {
 		{34, "no id", nil, item("", "{}"), "missing_id items[1].id"},
 		{35, "a long id", nil, item(strings.Repeat("x", 257), "{}"), "id_too_long more than 256"},
 		{36, "an id twice", nil, item("first", "{}"), `duplicate_item item 2: id "first" came before, as item 1`},
-		{48, "a chain that nobody handles", func(s *spec) { s.Chain = weir.Start(raw("nobody")) }, fine, "unknown_action registered"},
+		{48, "a chain that is not registered", func(s *spec) { s.Chain = raw("unknown") }, fine, "unknown_action registered"},
 		{55, "a tenant with control characters", func(s *spec) { s.Tenant = "a\a" }, fine, "bad_text tenant"},
 		{55, "a tenant of 200 bytes", func(s *spec) { s.Tenant = strings.Repeat("x", 200) }, fine, "bad_text 128"},
 		{56, "a tier that is none", func(s *spec) { s.Tier = 77 }, fine, "out_of_range TierCritical"},
@@ -77,14 +80,14 @@ func TestTheLibraryReturnsTypedErrors(t *testing.T) {
 	e, err := engine.Open(t.Context(), store, engine.Options{Partitions: 1, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	award := weir.Start(raw("award"))
-	must(t, engine.HandleChain(e, award))
+	must(t, e.Handle(award))
 	for _, r := range libraryRows() {
 		t.Run(fmt.Sprintf("%d %s", r.no, r.name), func(t *testing.T) {
 			s := spec{Chain: award}
 			if r.spec != nil {
 				r.spec(&s)
 			}
-			_, err := engine.Submit(t.Context(), e, s, r.items)
+			_, err := engine.Submit(t.Context(), e, s.Chain, r.items, s.Spec)
 			told := codeOf(err) + " " + fmt.Sprint(err)
 			for part := range strings.FieldsSeq(r.want) {
 				if !strings.Contains(told, part) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/recorder"
 	"github.com/weirhq/weir/store/redisstore"
 )
@@ -107,7 +107,7 @@ func work(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
-	if err := engine.HandleChain(e, o.Config.chain(o.URL, o.Life)); err != nil {
+	if err := e.Handle(o.Config.chain(o.URL, o.Life)); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)

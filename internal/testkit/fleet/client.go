@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/recorder"
 	"github.com/weirhq/weir/store/redisstore"
 )
@@ -60,7 +60,7 @@ func newClient(t testing.TB, c Config) *client {
 		t.Fatal(err)
 	}
 	cl := &client{t: t, config: c, engine: e, chain: c.chain("http://127.0.0.1:1", 0)}
-	if err := engine.HandleChain(e, cl.chain); err != nil {
+	if err := e.Handle(cl.chain); err != nil {
 		t.Fatal(err)
 	}
 	return cl
@@ -95,10 +95,9 @@ func (c *client) submit(items int) *bulk {
 func (c *client) try(ctx context.Context, b *bulk) (*engine.BulkAction, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
-	return engine.Submit(ctx, c.engine, weir.Spec[recorder.Data, recorder.Answer]{
-		Chain: c.chain, Tenant: "tenant-" + strconv.Itoa(b.number%tenants), IdempotencyKey: "bulk-" + strconv.Itoa(b.number),
+	return engine.Submit(ctx, c.engine, c.chain, b.all(), weir.Spec{Tenant: "tenant-" + strconv.Itoa(b.number%tenants), IdempotencyKey: "bulk-" + strconv.Itoa(b.number),
 		Concurrency: c.config.Concurrency,
-	}, b.all())
+	})
 }
 
 // id is an item's.
