@@ -24,21 +24,29 @@ const (
 // circuits finds the tenants whose calls fail while those of others succeed. Their
 // failures say nothing of the resource as a whole: each of them is left alone by itself.
 type circuits struct {
-	failing map[string]*failing
+	failing map[caller]*failing
 	sweep   int    // how many entries failing may have before old ones are dropped
 	apart   int    // how many of them are left alone
-	newest  string // the tenant of them that came last
+	newest  caller // of them, the one that came last
 	// The newest success of the tenant that had the last one, and of another.
 	last, other success
+	well        int64 // when the newest call was sent that succeeded; 0: none has
 }
 
-// failing is a tenant whose newest calls have all failed.
+// caller is a tenant at one step of its chains: other steps may call another endpoint of the resource.
+type caller struct {
+	tenant string
+	step   int
+}
+
+// failing is a caller whose newest calls have failed.
 type failing struct {
-	calls  int
+	calls  int   // in a row; a success among them halves it
 	since  int64 // when the first of them ended
 	newest int64
-	closed int64 // when it was last left alone, and how often
+	closed int64 // when it was last left alone, and how often, of late
 	times  int
+	apart  bool // it has been
 }
 
 type success struct {
@@ -47,56 +55,59 @@ type success struct {
 }
 
 // succeeded notes a call that succeeded.
-func (c *circuits) succeeded(now, sent int64, tenant string) {
-	if len(c.failing) > 0 {
-		c.forget(tenant)
+func (c *circuits) succeeded(now, sent int64, by caller) {
+	if f := c.failing[by]; f != nil {
+		f.calls, f.times = f.calls/2, f.times/2
+		if f.calls == 0 {
+			c.forget(by)
+		}
 	}
-	if c.last.tenant != tenant {
+	if c.last.tenant != by.tenant {
 		c.other = c.last
 	}
-	c.last = success{tenant, sent, now}
+	c.last, c.well = success{by.tenant, sent, now}, max(c.well, sent)
 }
 
 // forget ends a row of failures.
-func (c *circuits) forget(tenant string) {
-	f := c.failing[tenant]
-	delete(c.failing, tenant)
-	if f == nil || f.times == 0 {
+func (c *circuits) forget(by caller) {
+	f := c.failing[by]
+	delete(c.failing, by)
+	if !f.apart {
 		return
 	}
-	if c.apart--; c.newest != tenant {
+	if c.apart--; c.newest != by {
 		return
 	}
 	since := int64(-1)
-	for name, f := range c.failing {
-		if f.times > 0 && f.since > since {
-			c.newest, since = name, f.since
+	for other, f := range c.failing {
+		if f.apart && f.since > since {
+			c.newest, since = other, f.since
 		}
 	}
 }
 
 // failed notes a call that failed.
-func (c *circuits) failed(now int64, tenant string) *failing {
-	f := c.failing[tenant]
+func (c *circuits) failed(now int64, by caller) *failing {
+	f := c.failing[by]
 	if f == nil {
 		c.drop(now)
 		f = &failing{since: now}
-		c.failing[tenant] = f
+		c.failing[by] = f
 	}
-	f.calls++
+	f.calls = min(f.calls+1, 2*aloneCalls)
 	f.newest = now
 	return f
 }
 
-// drop makes room for another tenant: those that have not been called for long are forgotten.
+// drop makes room for another caller: those that have not been called for long are forgotten.
 func (c *circuits) drop(now int64) {
 	if c.failing == nil {
-		c.failing, c.sweep = map[string]*failing{}, 1000
+		c.failing, c.sweep = map[caller]*failing{}, 1000
 	}
 	if len(c.failing) >= c.sweep {
-		for tenant, f := range c.failing {
+		for by, f := range c.failing {
 			if now-f.newest > aloneFor {
-				c.forget(tenant)
+				c.forget(by)
 			}
 		}
 		c.sweep = 2*len(c.failing) + 1000
@@ -119,9 +130,9 @@ func (c *circuits) text() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("calls of tenant %s fail while those of others succeed: only they wait, 1 to 10 s each time.", c.newest)
+		return fmt.Sprintf("calls of tenant %s fail while those of others succeed: only they wait, 1 to 10 s each time.", c.newest.tenant)
 	}
-	return fmt.Sprintf("calls of %d tenants, of %s last, fail while those of others succeed: only they wait, 1 to 10 s each time.", c.apart, c.newest)
+	return fmt.Sprintf("calls of %d tenants, of %s last, fail while those of others succeed: only they wait, 1 to 10 s each time.", c.apart, c.newest.tenant)
 }
 
 // sideline looks at the end of a task for its tenant alone. Where only this tenant's
@@ -129,19 +140,20 @@ func (c *circuits) text() string {
 // that its items need not pay for it.
 func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free bool) {
 	c, tenant := &r.control.circuits, pick.Entry.Group().Tenant()
+	by := caller{tenant.Name(), pick.Entry.Step()}
 	switch {
 	case x.Refused == pick.Cost:
 		return false, false
 	case !x.Failed:
 		if !x.Silent {
-			c.succeeded(now, pick.At, tenant.Name())
+			c.succeeded(now, pick.At, by)
 		}
 		return false, false
 	case x.OfItems:
-		f := c.failing[tenant.Name()]
+		f := c.failing[by]
 		return f != nil && c.alone(now, tenant.Name(), f), false
 	}
-	f := c.failed(now, tenant.Name())
+	f := c.failed(now, by)
 	if !c.alone(now, tenant.Name(), f) {
 		return false, false
 	}
@@ -151,8 +163,8 @@ func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free 
 	if pick.At >= f.closed { // what was sent before has been answered for
 		wait := float64(min(aloneFirst<<min(f.times, 10), aloneLongest))
 		wait *= 1 + aloneJitter*(2*r.node.random.Float64()-1)
-		if f.times == 0 {
-			c.apart, c.newest = c.apart+1, tenant.Name()
+		if !f.apart {
+			f.apart, c.apart, c.newest = true, c.apart+1, by
 		}
 		f.closed = now
 		f.times++

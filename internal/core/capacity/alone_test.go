@@ -87,8 +87,39 @@ func TestATenantIsNotSetApartForLong(t *testing.T) {
 	if last < hour+aloneFor/2 || last > hour+aloneFor {
 		t.Errorf("its items were spared until %s after the first failure, want about %s", time.Duration(last-hour), time.Duration(aloneFor))
 	}
-	x.succeed(hour+2*aloneFor, "a")
+	for range 4 {
+		x.succeed(hour+2*aloneFor, "a")
+	}
 	if text := x.r.Describe(hour).Text; text != "" {
-		t.Errorf("after a success people are told %q", text)
+		t.Errorf("after some successes people are told %q", text)
+	}
+}
+
+// A tenant whose second step alone fails is set apart although its first one, on the same
+// resource, succeeds. What succeeds in one partition is known in all.
+func TestEachStepOfATenantIsLookedAtByItself(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	x := newPair(t)
+	group := x.p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour})
+	x.of["a, step 2"] = x.p.AddEntry(group, x.r, 1, nil)
+	x.p.Update(hour, x.of["a, step 2"], 1, 100)
+	other := openParty(x.node, hour)
+	e := work(other, hour, "b", weir.Resource{Name: "api"}, 1000)
+	var got Broken
+	for i := range int64(10) {
+		now := hour + i*ms
+		got = x.fail(now, "a, step 2")
+		if got.Tenant {
+			break
+		}
+		x.succeed(now, "a")
+		pick, _, _ := other.Take(now+ms/2, e, 1)
+		other.Done(now+ms/2, pick, &Ending{Service: 1})
+		if pick.At <= got.Well && i > 0 {
+			t.Errorf("well = %d, a call of another partition succeeded that started at %d", got.Well, pick.At)
+		}
+	}
+	if !got.Tenant || got.Well <= hour {
+		t.Errorf("broken = %+v after ten failures at the second step", got)
 	}
 }

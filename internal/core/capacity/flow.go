@@ -105,7 +105,7 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 	if !before || !c.freely() {
 		r.wake()
 	}
-	return Broken{Downstream: !c.freely(), Tenant: free}
+	return Broken{Downstream: !c.freely(), Tenant: free, Well: c.circuits.well}
 }
 
 // refused takes into account how many of a task's items were refused.

@@ -201,6 +201,8 @@ func (p *Party) CanTake(now int64, e *sched.Entry) (at int64, ok bool) {
 type Broken struct {
 	// Downstream as a whole: the circuit is not closed, or no call has succeeded yet.
 	Downstream bool
+	// Well is when the newest call of the resource started that has succeeded; 0: none has.
+	Well int64
 	// Tenant: the calls of its tenant fail while those of others succeed, and have not for long.
 	Tenant bool
 }

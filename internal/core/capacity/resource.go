@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/internal/core/sched"
@@ -83,6 +84,14 @@ func (r *Resource) Take(now int64, cost int) (int64, bool) {
 // Fits implements sched.Gate.
 func (r *Resource) Fits(now int64, cost, least int) (n int, at int64) {
 	return r.gate.Fits(now, cost, least)
+}
+
+// Most implements sched.Gate.
+func (r *Resource) Most() int {
+	if c := r.control; c != nil && c.breaker.State().Phase == flow.HalfOpen {
+		return 1
+	}
+	return r.gate.Most()
 }
 
 // Late implements sched.Gate.

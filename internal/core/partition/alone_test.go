@@ -103,3 +103,43 @@ func TestItemsThatAlwaysFailEndBesideOtherTenants(t *testing.T) {
 		}
 	}
 }
+
+// A batch fails with any of its items. Where every batch has one that always fails, the
+// endpoint looks dead, until a call of one item succeeds.
+func TestABulkActionWithPoisonInEveryBatchEnds(t *testing.T) {
+	b := newBench(t)
+	b.flow = true
+	b.m = New(b.config(), 0)
+	b.chains["c"] = steps(1, 100)
+	b.chains["c"][0].Remote = true
+	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 3000}})
+	begin, steered := b.now, b.now
+	var done, failed, calls int64
+	for b.m.bulks["ba_x"] != nil {
+		x := b.m.bulks["ba_x"]
+		done, failed = x.status.Done, x.status.Failed
+		if at := time.Duration(b.now - begin); at > 10*time.Minute || x.state != weir.BulkRunning {
+			t.Fatalf("it is %v after %s, with %d done, %d failed and %d calls: %s", x.state, at, done, failed, calls, x.status.Reason)
+		}
+		for _, task := range b.settle() {
+			calls++
+			r := &Result{Task: task, Service: 20e6, Outcomes: b.allDone(task)}
+			for _, item := range task.Items {
+				if (task.l.base+int64(item))%20 == 0 {
+					r.Failure = &Failure{Code: "http_5xx", Message: "no"}
+				}
+			}
+			b.m.Result(b.now, r)
+		}
+		b.now += int64(10 * time.Millisecond)
+		if b.now-steered >= int64(flow.Window) {
+			b.has.Steer(b.now)
+			steered = b.now
+		}
+	}
+	if took := time.Duration(b.now - begin); done+failed < 2990 || failed < 140 || took > 3*time.Minute {
+		t.Errorf("%d done and %d failed just before the end, after %s and %d calls", done, failed, took, calls)
+	} else {
+		t.Logf("%s, %d calls", took, calls)
+	}
+}

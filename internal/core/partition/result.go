@@ -61,6 +61,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	}
 	ending.OfItems = t.blamed() || n > 1 && t.fails() >= halveFrom
 	broken := m.queue.Done(now, t.pick, &ending)
+	s.lane.well = max(s.lane.well, broken.Well) // in other partitions, too
 	m.inFlight--
 	b.inFlight -= int64(n)
 	l.steps[s.no].flying -= n

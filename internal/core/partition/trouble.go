@@ -35,7 +35,7 @@ type calls struct {
 	Rejected  int64 `json:"rejected,omitempty"` // items of them that were rejected one by one
 	Since     int64 `json:"since,omitempty"`    // when the first of them ended
 	Failing   int64 `json:"failing,omitempty"`  // items whose newest call failed, and that are to be tried again
-	Known     bool  `json:"known,omitempty"`    // the action has answered other bulk actions of the partition
+	Known     bool  `json:"known,omitempty"`    // the action, or its resource on this node, has answered other bulk actions
 }
 
 // failed counts a call that failed.
@@ -181,7 +181,7 @@ func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 		}
 		m.answered[s.def.Action] = true
 	default:
-		s.calls.Known = s.calls.Known || m.answered[s.def.Action]
+		s.calls.Known = s.calls.Known || m.answered[s.def.Action] || s.lane.well > 0 && !v.wrong
 		s.calls.failed(now, v, len(t.Items))
 		s.bulk.blame(now, s.no, v)
 		if s.calls.Streak == 1 && !s.bulk.away() { // more calls may be long in coming

@@ -14,6 +14,10 @@ type Gate interface {
 	// them was refused, and when at least so many could; 0 and math.MaxInt64: nothing
 	// but all of them will do.
 	Fits(now int64, cost, least int) (n int, at int64)
+	// Most returns how many items a task may have at most. While it is being found out
+	// whether a downstream that failed works again, that is 1: more would say no more of it, and one of
+	// them may be the reason.
+	Most() int
 	// Late tells that what was taken at a time, without a time to start by, starts now.
 	Late(taken, now int64, cost int)
 	// Bound returns how many tasks may be in flight at once; 0: any number.

@@ -64,6 +64,7 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 // good part of them, the task has no more: else what tasks of different sizes leave
 // over in a window would be lost. If there is not, at is when there will be.
 func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
+	items = min(items, r.gate.Most())
 	if at, ok = r.gate.Take(now, items); ok {
 		return items, at, true
 	}
@@ -246,6 +247,9 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 	if e.group.shard {
 		q.seq++
 		e.seq = q.seq
+	}
+	if r.speed.start(now, cost, r.backlog > cost) {
+		q.resize(r)
 	}
 	r.cause = CauseNone
 	q.vSlots = r.slotTag

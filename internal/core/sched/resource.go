@@ -30,8 +30,7 @@ const (
 const (
 	// firstService is the guess of a task's run time before one has ended.
 	firstService = int64(1e6)
-	// smallUnlimited is what counts as small on a resource without a rate, where
-	// "one second of the resource" has no meaning.
+	// smallUnlimited bounds what counts as small on a resource without a rate.
 	smallUnlimited = 1000
 	// smallMost bounds what counts as small on a fast resource.
 	smallMost = 10_000
@@ -50,8 +49,9 @@ type Resource struct {
 
 	occupied   uint8 // bit k: tiers[k] has flows in the tree
 	rate       float64
-	chunk      int64      // items of one task
-	small      int64      // items up to which work is small
+	chunk      int64 // items of one task
+	small      int64 // items up to which work is small
+	speed      speed
 	budgets    [2]float64 // items that LaneExpress and LaneAged may take now
 	depths     [2]float64 // the most that they can save up
 	earns      [2]float64
@@ -145,10 +145,8 @@ func (r *Resource) InFlight() int { return r.inFlight }
 func (r *Resource) setRate(rate float64, batch int) {
 	r.rate = rate
 	r.chunk = int64(limit.Chunk(rate, batch))
-	r.small = smallUnlimited
-	if rate > 0 {
-		r.small = int64(min(max(rate, 10*float64(r.chunk)), smallMost))
-	}
+	r.speed.perSec = 0
+	r.small = r.smallNow()
 	r.setBudgets()
 }
 

@@ -33,6 +33,26 @@ func TestTenantsShareByWeight(t *testing.T) {
 	}
 }
 
+// A few hundred items are little work for most resources. They are much for one that bears
+// only a few slow calls at once, whatever its rate: there, too, equal tenants get equal shares, and
+// one gains nothing by splitting its work.
+func TestTenantsShareASlowResourceWithLittleWork(t *testing.T) {
+	for name, rate := range map[string]Rate{"no rate": 0, "a rate that is never reached": 1000} {
+		t.Run(name, func(t *testing.T) {
+			w := World{Resources: []Resource{{Name: "api", Rate: rate, Concurrency: 9, Downstream: Downstream{Latency: 300 * ms}}}, Length: Span(time.Minute)}
+			for _, name := range []string{"a", "b", "c", "d"} {
+				w.BulkActions = append(w.BulkActions, BulkAction{Name: name, Items: 600, Batch: 1, Steps: []string{"api"}})
+			}
+			for i := range 10 {
+				w.BulkActions = append(w.BulkActions, BulkAction{Name: "part" + string(rune('0'+i)), Tenant: "split", Items: 60, Batch: 1, Steps: []string{"api"}})
+			}
+			if r := play(t, w); r.Jain < 0.999 {
+				t.Errorf("Jain's index = %.4f, want nearly 1: %+v", r.Jain, r.Tenants)
+			}
+		})
+	}
+}
+
 // A chain ends when its slowest step does, and in no partition do the steps before run ahead.
 func TestChainEndsWithItsSlowestStep(t *testing.T) {
 	w := World{BulkActions: []BulkAction{{Name: "chain", Items: 200_000, Steps: []string{"a", "b", "c"}}}}
