@@ -32,6 +32,17 @@ func TestWhatIsLeftIsAtItsSteps(t *testing.T) {
 	near(t, "beside one that has little left to do there", left(t, w, l), 10*time.Second, 0.1)
 }
 
+// A step that all items have passed takes no time, and nothing of others is in its way.
+func TestAStepThatIsOverTakesNoTime(t *testing.T) {
+	w, l := chain(3000)
+	w.Standing = []int64{0, 3000}
+	l.Others = []Other{{Name: "y", Tenant: "y", Items: 50_000, Steps: []string{w.Steps[0].Resource}}}
+	f := of(t, w, l)
+	if s := f.Steps[0]; s.Items != 0 || s.Calls != 0 || s.Duration != 0 || len(f.Clashes) != 0 {
+		t.Errorf("step %+v, clashes %+v; want nothing left of it, and no clash", s, f.Clashes)
+	}
+}
+
 func TestItemsThatAreTriedAgainSkipAndEnd(t *testing.T) {
 	w, l := chain(60_000)
 	plain := of(t, w, l).P50

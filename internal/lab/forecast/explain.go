@@ -52,7 +52,14 @@ func (p *plan) clashes(l line) (out []Clash) {
 	if n := p.upcoming(end); n > 0 {
 		p.say("Bulk actions that are scheduled and share its resources start before it is done: %d.", n)
 	}
+	sends := map[string]float64{} // by resource
+	for i, sent := range p.sends() {
+		sends[p.w.Steps[i].Resource] += sent
+	}
 	for i, res := range p.used {
+		if sends[res.Name] == 0 {
+			continue // the work has passed it
+		}
 		c := Clash{Resource: res.Name, Share: 1}
 		tenants := map[string]bool{}
 		for _, o := range p.others {
@@ -128,11 +135,11 @@ func (p *plan) steps(clashes []Clash, runs []model.Result) (out []StepForecast) 
 		if s.Rate > 0 {
 			rate = min(rate, float64(s.Rate))
 		}
-		calls := math.Ceil(called * r.sent() / p.perCall(i, runs))
-		out = append(out, StepForecast{
-			Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(called)), Calls: int64(calls),
-			Rate: rate, Duration: seconds(called * r.sent() / rate),
-		})
+		x := StepForecast{Name: s.Name, Action: s.Action, Resource: s.Resource, Items: int64(math.Round(called)), Rate: rate}
+		if called > 0 {
+			x.Calls, x.Duration = int64(math.Ceil(called*r.sent()/p.perCall(i, runs))), seconds(called*r.sent()/rate)
+		}
+		out = append(out, x)
 	}
 	return out
 }
