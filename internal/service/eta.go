@@ -13,22 +13,27 @@ import (
 const (
 	// etaFor is how long an ETA is told, counted down, before it is reckoned again.
 	etaFor = time.Second
-	// etaShare is how many times as long as an ETA took is waited until the next is
-	// reckoned, whoever asks: all of them take a twentieth of a core at most.
+	// etaShare is how many times as long as an ETA took the next has to wait: all of
+	// them take a twentieth of a core at most.
 	etaShare = 19
+	// etaAhead is how long ETAs may take ahead of that for bulk actions that have none yet.
+	etaAhead = 10 * time.Second
+	// etaAsked is for how long a bulk action that was asked for keeps its turn.
+	etaAsked = 5 * time.Second
 	// etaOld is how old an ETA may be when there are so many that none can be reckoned.
-	etaOld = 15 * time.Second
+	etaOld = time.Minute
 	// mostETAs bounds how many are held.
 	mostETAs = 1000
 )
 
-// etas are the ends of bulk actions that somebody looks at, as the model sees them.
+// etas holds when the bulk actions end that clients watch, by the model.
 type etas struct {
-	mu   sync.Mutex
-	told map[weir.BulkID]eta
-	next time.Time // none is reckoned before
-	load loaded
-	busy bool // one is being reckoned
+	mu    sync.Mutex
+	told  map[weir.BulkID]eta
+	asked map[weir.BulkID]time.Time // for those whose turn has not come
+	next  time.Time                 // none is reckoned before, but for etaAhead
+	load  loaded
+	busy  bool // one is being reckoned
 }
 
 // eta is when a bulk action ends, as of some time. A zero end is one that cannot be told.
@@ -54,10 +59,14 @@ func (s *Service) eta(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 	if known.end.IsZero() {
 		return 0, false
 	}
+	if due := b.Info().Deadline; !due.IsZero() && known.end.After(due) {
+		known.end = due // it ends then, with what is done
+	}
 	return max(time.Until(known.end), time.Until(p.Due), time.Millisecond), true
 }
 
-// ask returns what is known of a bulk action, and whether the caller is to reckon it anew.
+// ask returns what is known of a bulk action, and whether the caller is to reckon it
+// anew. The one that was reckoned longest ago is first, in whatever order clients ask.
 func (e *etas) ask(id weir.BulkID, now time.Time) (known eta, mine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -67,17 +76,43 @@ func (e *etas) ask(id weir.BulkID, now time.Time) (known eta, mine bool) {
 	} else if age > etaOld {
 		known = eta{}
 	}
-	if e.busy || now.Before(e.next) {
+	from := e.next
+	if known.at.IsZero() {
+		from = from.Add(-etaAhead)
+	}
+	if e.busy || now.Before(from) || e.older(id, now) {
+		if e.asked == nil {
+			e.asked = map[weir.BulkID]time.Time{}
+		}
+		e.asked[id] = now
 		return known, false
 	}
 	e.busy = true
+	delete(e.asked, id)
 	return known, true
+}
+
+// older reports whether the turn of another bulk action comes before that of id.
+func (e *etas) older(id weir.BulkID, now time.Time) bool {
+	at := e.told[id].at
+	for other, asked := range e.asked {
+		if now.Sub(asked) > etaAsked {
+			delete(e.asked, other)
+		} else if other != id && e.told[other].at.Before(at) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *etas) keep(id weir.BulkID, now eta, took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.busy, e.next = false, now.at.Add(etaShare*took)
+	e.busy = false
+	if e.next.Before(now.at) {
+		e.next = now.at
+	}
+	e.next = e.next.Add(etaShare * took)
 	if e.told == nil {
 		e.told = map[weir.BulkID]eta{}
 	}
