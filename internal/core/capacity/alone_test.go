@@ -123,3 +123,23 @@ func TestEachStepOfATenantIsLookedAtByItself(t *testing.T) {
 		t.Errorf("broken = %+v after ten failures at the second step", got)
 	}
 }
+
+// When a downstream fails from its first call on, the next one is another tenant's.
+func TestATenantThatFailsFirstDoesNotTakeAllProbes(t *testing.T) {
+	x := newPair(t)
+	x.p.Probe(x.r)
+	if got := x.fail(hour, "a"); !got.Downstream {
+		t.Fatal("the first call failed, and the circuit is closed")
+	}
+	for now := hour; now < hour+int64(5*time.Second); now += int64(time.Millisecond) {
+		pick, ok := x.p.Next(now)
+		if !ok {
+			continue
+		}
+		if by := pick.Entry.Group().Tenant().Name(); by != "b" {
+			t.Fatalf("the next call, %s later, is one of tenant %s", time.Duration(now-hour), by)
+		}
+		return
+	}
+	t.Fatal("no call was made in 5 s")
+}

@@ -9,6 +9,9 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
+// othersFirst is how much longer than others the tenant waits whose call failed last.
+const othersFirst = int64(time.Second)
+
 // control is what this node has learned of one resource's downstream: how fast it
 // takes items, how many tasks at once it bears, whether it works at all. Each
 // node learns from its own calls. The rules are in package flow; here is what
@@ -98,6 +101,7 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 	if x.Refused < items && !silent {
 		failed := x.Failed || c.breaker.Unproven() && x.Rejected
 		c.breaker.Ended(now, sent, failed)
+		r.letOthersTry(now, pick)
 		if c.failing, c.wrong = "", x.Misconfigured; failed {
 			c.failing = x.Code
 		}
@@ -106,6 +110,15 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 		r.wake()
 	}
 	return Broken{Downstream: !c.freely(), Tenant: free, Well: c.circuits.well}
+}
+
+// letOthersTry has the next call of a downstream that fails be one of another tenant, where there is one. If
+// only this tenant's calls fail, others wait no longer than until then.
+func (r *Resource) letOthersTry(now int64, pick sched.Pick) {
+	b, tenant := r.control.breaker.State(), pick.Entry.Group().Tenant()
+	if b.Phase == flow.Open && b.Reason != flow.ByHand && r.entry.Rivals(tenant) {
+		r.node.queue.CloseTenant(now, tenant, r.entry, b.Until+othersFirst, sched.CauseCircuit)
+	}
 }
 
 // refused takes into account how many of a task's items were refused.

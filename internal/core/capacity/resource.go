@@ -91,6 +91,9 @@ func (r *Resource) Most() int {
 	if c := r.control; c != nil && c.breaker.State().Phase == flow.HalfOpen {
 		return 1
 	}
+	if r.node.cfg.Shared && r.limits.Pacing == weir.Full && r.limits.Rate > 0 {
+		return r.size().Items(math.MaxInt32) // its quota may have become less since the task was offered
+	}
 	return r.gate.Most()
 }
 

@@ -31,6 +31,17 @@ func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64, why 
 	q.closed.Push(closure{until, t.name, r})
 }
 
+// Rivals reports whether other tenants than t have something to run on r.
+func (r *Resource) Rivals(t *Tenant) bool {
+	own := 0
+	for f := t.flows; f != nil; f = f.next {
+		if f.tier.r == r && f.counted() {
+			own++
+		}
+	}
+	return r.active > own
+}
+
 // shut reports whether the tenant of f may not run on its resource now.
 func (f *flow) shut(now int64) bool {
 	r := f.tier.r

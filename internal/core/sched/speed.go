@@ -75,7 +75,7 @@ func (q *Queue) resize(r *Resource) {
 	for k := range r.tiers {
 		t := &r.tiers[k]
 		for f := t.turn.first; f != nil; f = f.links[inTurn].next {
-			f.tag = max(f.tag, t.v-perWeight(small, f.weight))
+			f.tag = max(f.tag, f.owed())
 			if f.backlog > small {
 				f.setClass(noClass)
 			}

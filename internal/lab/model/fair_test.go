@@ -53,6 +53,32 @@ func TestTenantsShareASlowResourceWithLittleWork(t *testing.T) {
 	}
 }
 
+// Where nodes share a low rate and calls are to be few, the part of a node may become less than a call
+// that it has offered. Nothing may wait for that.
+func TestNodesShareALowRateInFewCalls(t *testing.T) {
+	w := World{
+		Nodes: []Node{{Slots: 64}, {Slots: 64}, {Slots: 64}}, Tenants: []Tenant{{"gold", 3}, {"silver", 2}}, Length: Span(time.Minute),
+		Resources: []Resource{{Name: "api", Rate: 100, Pacing: "full", Downstream: Downstream{Latency: 20 * ms}}},
+	}
+	for _, name := range []string{"gold", "silver", "bronze"} {
+		w.BulkActions = append(w.BulkActions, BulkAction{Name: name, Items: 10_000, Steps: []string{"api"}})
+	}
+	r := play(t, w)
+	done := map[string]float64{}
+	for _, x := range r.Tenants {
+		done[x.Name] = float64(x.Done)
+	}
+	all := done["gold"] + done["silver"] + done["bronze"]
+	if all < 0.9*100*60 || r.Resources[0].Calls > int64(all/5) {
+		t.Errorf("%.0f items in a minute at 100/s, in %d calls", all, r.Resources[0].Calls)
+	}
+	for name, share := range map[string]float64{"gold": 3. / 6, "silver": 2. / 6, "bronze": 1. / 6} {
+		if got := done[name] / all; got < 0.9*share || got > 1.1*share {
+			t.Errorf("%s got %.0f%% of what was done, want about %.0f%%", name, 100*got, 100*share)
+		}
+	}
+}
+
 // A chain ends when its slowest step does, and in no partition do the steps before run ahead.
 func TestChainEndsWithItsSlowestStep(t *testing.T) {
 	w := World{BulkActions: []BulkAction{{Name: "chain", Items: 200_000, Steps: []string{"a", "b", "c"}}}}
