@@ -224,7 +224,7 @@ func readSecret(path string) (string, error) {
 		return "", badUsage("write the secret into it, as whsec_ and base64", "secret file %s: %v", path, err)
 	}
 	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
-		return "", badUsage("chmod 600 "+path, "secret file %s can be read by everybody (%v)", path, st.Mode().Perm())
+		return "", badUsage("chmod 600 "+path, "secret file %s is readable by every user (%v)", path, st.Mode().Perm())
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -84,17 +84,17 @@ func Main(ctx context.Context, env Env) int {
 	return f.code
 }
 
-const rootLong = `weir runs a chain of actions over very many items: fairly between tenants,
-within the limits of what is downstream, and to the end, whatever crashes on the way.
+const rootLong = `weir runs a chain of actions over millions of items. It shares capacity fairly between
+tenants, stays within downstream limits, and finishes even if a process crashes.
 
 Start here:
-  weir dev                                       see it work, nothing to set up
-  weir run users.csv --action demo.award         your items, a made-up action
+  weir dev                                       a demo server in memory, no setup
+  weir run users.csv --action demo.award         your items, a demo action
   weir run users.csv --url https://you/batch     your items, your action over HTTP`
 
 func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
-		Use: env.Program, Short: "bulk actions, run to the end", Long: strings.ReplaceAll(rootLong, "weir ", env.Program+" "),
+		Use: env.Program, Short: "run bulk actions to completion", Long: strings.ReplaceAll(rootLong, "weir ", env.Program+" "),
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              noSuchCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -108,7 +108,7 @@ func newRoot(env *Env) *cobra.Command {
 		root.AddCommand(c.cobra(env))
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, as --help does", RunE: func(_ *cobra.Command, args []string) error {
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, like --help", RunE: func(_ *cobra.Command, args []string) error {
 		c, rest, err := root.Find(args)
 		if err == nil && len(rest) > 0 {
 			err = noSuchCommand(c, rest)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const completionLong = `Prints a script that has your shell complete commands and flags.
+const completionLong = `Prints a script with which your shell completes commands and flags.
 
   bash        weir completion bash > ~/.local/share/bash-completion/completions/weir
   zsh         weir completion zsh > "${fpath[1]}/_weir"
@@ -27,14 +27,14 @@ var shells = map[string]func(root *cobra.Command, env *Env) error{
 
 func completionCommand() command {
 	return command{
-		use: "completion SHELL", short: "print a script that completes commands in your shell", long: completionLong,
+		use: "completion SHELL", short: "print a shell completion script", long: completionLong,
 		args: between(1, 1, "SHELL"),
 		bind: func(*pflag.FlagSet) runner {
 			return func(_ context.Context, env *Env, args []string) error {
 				write, ok := shells[args[0]]
 				if !ok {
 					known := slices.Sorted(maps.Keys(shells))
-					return badUsage("write one of "+strings.Join(known, ", "), "there are no completions for %q", args[0])
+					return badUsage("write one of "+strings.Join(known, ", "), "no completion script exists for %q", args[0])
 				}
 				return write(newRoot(env), env)
 			}

@@ -13,9 +13,9 @@ import (
 
 func configCommand() command {
 	return command{
-		use: "config print", short: "show every setting of the server and where it came from",
-		long: `Shows what weir serve would run with, given the same flags, variables and file: each setting, its value, and
-whether that is from a flag, a variable, a line of the file, or by default. Secrets are not shown.`,
+		use: "config print", short: "show every server setting and its origin",
+		long: `Shows the settings that weir serve would use with the same flags, environment variables and file: each setting, its
+value, and its origin (a flag, a variable, a line of the file, or the default). Secrets are not shown.`,
 		example: `  weir config print
   weir config print --config /etc/weir/weir.yaml -o json`,
 		args: onlyPrint,

@@ -41,16 +41,16 @@ var devTenants = []devTenant{
 
 func devCommand() command {
 	return command{
-		use: "dev", short: "see it work: a server with a demo, in memory",
-		long: `Starts a server in memory, and runs demo.award and then demo.message over 100,000 made-up items of three tenants.
-Both are made-up services with latency, rate limits, 429 answers, and failures that pass or stay. One tenant brings
-97,000 items; two others come later with 1,500 each, and are done long before it. The server goes on until Ctrl-C, so
-that the API can be tried: its address is printed. Nothing is kept.`,
+		use: "dev", short: "run a demo server in memory",
+		long: `Starts a server in memory and runs demo.award and then demo.message over 100,000 generated items of three tenants.
+Both are simulated services with latency, rate limits, 429 responses, and transient and permanent failures. One tenant
+submits 97,000 items. Two others submit 1,500 items each a little later, and finish long before the first. The server
+prints its address and runs until Ctrl-C, so that you can try the API. Nothing is stored on disk.`,
 		args: between(0, 0, ""),
 		bind: func(fs *pflag.FlagSet) runner {
 			part := fs.Int("part", 1, "run only one item in `N`")
 			listen := fs.String("listen", "", "`ADDRESS` of the API (default: 127.0.0.1:8080, or a free port if that is taken)")
-			once := fs.Bool("once", false, "end when the demo has ended")
+			once := fs.Bool("once", false, "exit when the demo has ended")
 			return func(ctx context.Context, env *Env, _ []string) error {
 				if *part < 1 || *part > 1000 {
 					return badUsage("", "--part: %d is not between 1 and 1000", *part)
@@ -78,7 +78,7 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 		w.tracks = append(w.tracks, &track{label: t.name, steps: steps, open: t.submit(d.node.Service()), now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
 	}
 	scr.print(fmt.Sprintf("  %s    %s   %s", scr.paint.dim("server"), d.url, scr.paint.dim("API at /v1, described at /docs")),
-		fmt.Sprintf("  %s     made up · %s items of three tenants: flood now, acme and beta a moment later", scr.paint.dim("input"), number(all)),
+		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later", scr.paint.dim("input"), number(all)),
 		chainLine(scr.paint, steps), predict(steps, all, 64).line(scr.paint))
 	why, err := w.watch(ctx)
 	if err != nil || why == aborted {
@@ -91,7 +91,7 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 	if once {
 		return d.end()
 	}
-	scr.print("", fmt.Sprintf("    %s  %s goes on until Ctrl-C; try %s list --server %s", scr.paint.dim("server"), d.url, env.Program, d.url))
+	scr.print("", fmt.Sprintf("    %s  %s runs until Ctrl-C; try %s list --server %s", scr.paint.dim("server"), d.url, env.Program, d.url))
 	select {
 	case <-env.Signals:
 	case <-ctx.Done():
@@ -156,7 +156,7 @@ func listenDev(ctx context.Context, address string) (net.Listener, error) {
 			return nil, badUsage("", "--listen: %v", err)
 		}
 		if !at.Local() {
-			return nil, badUsage("listen on 127.0.0.1, or use weir serve, which has keys", "--listen: %s can be reached from other machines, and the demo wants no key", address)
+			return nil, badUsage("listen on 127.0.0.1, or use weir serve, which supports API keys", "--listen: other machines can reach %s, and the demo requires no key", address)
 		}
 		l, err := conf.Listen(ctx, "tcp", address)
 		if err != nil {
@@ -223,7 +223,7 @@ func noErrors[T any](items iter.Seq[T]) iter.Seq2[T, error] {
 // devSummary shows how soon the small tenants were done beside the flood.
 func devSummary(program string, p paint, tracks []*track, took time.Duration) []string {
 	c := total(tracks)
-	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed for good", p.green("✓"), span(took), plural(c.Done, "item", "items"), number(c.Failed)), ""}
+	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed permanently", p.green("✓"), span(took), plural(c.Done, "item", "items"), number(c.Failed)), ""}
 	for _, t := range tracks {
 		line := fmt.Sprintf("    %s   %s items   done in %s", p.bold(pad(t.label, 5)), padLeft(number(t.now.Counts.Total), 6), padLeft(span(t.took()), 6))
 		if t != tracks[0] {

@@ -13,13 +13,13 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const doctorLong = `Looks at everything that weir serve needs, given the same flags, variables and file: the configuration, the clock,
-open files, the addresses, the data directory and its disk, the store, and Redis. Each line says ok, warn or fail,
-what was found, and what to do about it. Nothing is changed.
+const doctorLong = `Checks everything that weir serve needs, with the same flags, environment variables and file: the configuration, the
+clock, open files, the addresses, the data directory and its disk, the store, and Redis. Each line says ok, warn or
+fail, what was found, and what to do. Nothing is changed.
 
-With --server it also asks a running server how it is.
+With --server it also checks the health of a running server.
 
-Exit codes: 0 nothing failed · 1 something did`
+Exit codes: 0 no check failed · 1 a check failed`
 
 func doctorCommand() command {
 	return command{
@@ -31,7 +31,7 @@ func doctorCommand() command {
 		bind: func(fs *pflag.FlagSet) runner {
 			o, format := &serverSettings{}, outputFormat("")
 			format.bind(fs)
-			address := fs.String("server", "", "`URL` of a running server to ask as well (default $"+serverVariable+")")
+			address := fs.String("server", "", "`URL` of a running server to check as well (default $"+serverVariable+")")
 			o.bind(fs)
 			return func(ctx context.Context, env *Env, _ []string) error {
 				ctx, cancel := env.untilSignal(ctx)
@@ -85,7 +85,7 @@ func examine(ctx context.Context, env *Env, o *serverSettings) []finding {
 	c, err := o.read(env)
 	all = append(all, configCheck(o.path(env), c, err)...)
 	if err != nil {
-		return append(all, trouble(warn, "rest", "correct the configuration first", "addresses, directory and store were not looked at"))
+		return append(all, trouble(warn, "rest", "correct the configuration first", "addresses, directory and store were not checked"))
 	}
 	all = append(all, addressCheck(ctx, "listen", c.Listen, "--listen"))
 	if c.AdminListen != c.Listen {
@@ -122,12 +122,12 @@ func vaultCheck(c *config.Server) finding {
 	const name = "vault key"
 	switch {
 	case !c.VaultKey.IsZero():
-		return found(name, "secrets in the store are sealed with the key that was given")
+		return found(name, "secrets in the store are encrypted with the given key")
 	case len(c.Redis) > 0:
-		return trouble(warn, name, "draw one with openssl rand -base64 32, and give all servers the file as vault_key_file",
-			"there is none, so no secret can be kept in a store that servers share")
+		return trouble(warn, name, "generate one with openssl rand -base64 32, and give all servers the file as vault_key_file",
+			"no key is set, so a shared store cannot keep secrets")
 	}
-	return found(name, "%s, drawn at the first start", filepath.Join(c.Data, vault.FileName))
+	return found(name, "%s, generated at the first start", filepath.Join(c.Data, vault.FileName))
 }
 
 // doctorVault is why the vault cannot open what is sealed in an embedded store. It draws no key.

@@ -30,7 +30,7 @@ const askFor = 5 * time.Second
 var oldest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func clockCheck() finding {
-	const fix = "have chrony, ntpd or systemd-timesyncd set it; schedules go by it"
+	const fix = "synchronise it with chrony, ntpd or systemd-timesyncd; schedules depend on it"
 	now := time.Now()
 	synced, known := clockSynced()
 	switch {
@@ -39,7 +39,7 @@ func clockCheck() finding {
 	case known && !synced:
 		return trouble(warn, "clock", fix, "not synchronised")
 	case !known:
-		return found("clock", "%s; whether it is synchronised is not known", now.UTC().Format(time.RFC3339))
+		return found("clock", "%s; cannot tell whether it is synchronised", now.UTC().Format(time.RFC3339))
 	}
 	return found("clock", "%s, synchronised", now.UTC().Format(time.RFC3339))
 }
@@ -69,7 +69,7 @@ func addressCheck(ctx context.Context, name string, a config.Address, flag strin
 		return found(name, "%s is free", a)
 	}
 	if errors.Is(err, errAddressInUse) {
-		return trouble(warn, name, "if that is no server of yours, stop it or choose another address with "+flag, "%s: another process listens there", a)
+		return trouble(warn, name, "if that is not your server, stop it or choose another address with "+flag, "%s: another process listens there", a)
 	}
 	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, innermost(err))
 }
@@ -90,9 +90,9 @@ func certificateCheck(c *config.Server) finding {
 	until := leaf.NotAfter.UTC().Format(time.DateOnly)
 	switch left := time.Until(leaf.NotAfter); {
 	case left < 0:
-		return trouble(fail, name, "replace the files; the server reads them again by itself", "it ended on %s", until)
+		return trouble(fail, name, "replace the files; the server reloads them", "expired on %s", until)
 	case left < soon:
-		return trouble(warn, name, "replace the files; the server reads them again by itself", "it ends on %s", until)
+		return trouble(warn, name, "replace the files; the server reloads them", "expires on %s", until)
 	}
 	return found(name, "for %s, until %s", strings.Join(leaf.DNSNames, ", "), until)
 }
@@ -123,11 +123,11 @@ func writableCheck(data, dir string, there bool) finding {
 	case err != nil:
 		return trouble(fail, name, fix, "%s: cannot be written: %v", data, innermost(err))
 	case !there:
-		return found(name, "%s is not there yet, and can be made", data)
+		return found(name, "%s does not exist yet and can be created", data)
 	case runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0:
-		return trouble(warn, name, "chmod 700 "+quote(data), "%s: others may look into it (%v)", data, st.Mode().Perm())
+		return trouble(warn, name, "chmod 700 "+quote(data), "%s: other users can read it (%v)", data, st.Mode().Perm())
 	}
-	return found(name, "%s can be written, by this user alone", data)
+	return found(name, "%s is writable by this user only", data)
 }
 
 // spaceCheck goes by what the store wants: see pebblestore.Options.MinFree.
@@ -161,7 +161,7 @@ func embeddedCheck(ctx context.Context, c *config.Server) finding {
 		},
 	})
 	if errors.Is(err, errLocked) {
-		return trouble(warn, name, "if that is no server of yours, stop it or choose another directory with --data", "another process is using this data directory")
+		return trouble(warn, name, "if that is not your server, stop it or choose another directory with --data", "another process is using this data directory")
 	}
 	if err != nil {
 		f, _ := errors.AsType[*failure](storeFailed(c, err))
@@ -179,7 +179,7 @@ func embeddedCheck(ctx context.Context, c *config.Server) finding {
 	if err != nil {
 		return trouble(fail, name, "look at the disk", "%v", err)
 	}
-	return found(name, "embedded, whole, and of a version that this one reads")
+	return found(name, "embedded, intact, and of a supported version")
 }
 
 // redisCheck connects as the server would, and if that fails as one that asks for less.
@@ -215,10 +215,10 @@ func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Store) fin
 		return trouble(fail, name, "correct the servers: until then work is not accepted, or can be lost", "%v", err)
 	}
 	if got := s.Durability(); got != string(c.Durability) {
-		return trouble(warn, name, "use durability replicated, or a server without replicas", "durability %s was asked for, %s is what answers say: %s",
-			c.Durability, got, "a replica may be promoted that lacks what was acknowledged")
+		return trouble(warn, name, "use durability replicated, or a server without replicas", "durability is set to %s, but the servers provide %s: %s",
+			c.Durability, got, "a promoted replica may lack acknowledged writes")
 	}
-	return found(name, "%s answers, evicts nothing, and gives durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
+	return found(name, "%s responds, does not evict keys, and provides durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
 }
 
 // fleetCheck tells which partitions are stopped, as the nodes have noted in the store.
@@ -234,10 +234,10 @@ func fleetCheck(ctx context.Context, s store.Store) (all []finding) {
 	for _, l := range losses {
 		what := fmt.Sprintf("partition %d lost accepted work (commits %d to %d), found %s", l.Partition, l.Have+1, l.Acked, l.Found.Format(time.RFC3339))
 		if l.Accepted.IsZero() {
-			all = append(all, trouble(fail, name, "restore the store from a copy that has them, or start a node with --accept-loss to go on with what is left", "%s: it is stopped", what))
+			all = append(all, trouble(fail, name, "restore the store from a copy that has them, or start a node with --accept-loss to continue without it", "%s: it is stopped", what))
 			continue
 		}
-		all = append(all, trouble(warn, name, "the reports concerned say so; nothing is to be done", "%s, accepted %s", what, l.Accepted.Format(time.RFC3339)))
+		all = append(all, trouble(warn, name, "the affected reports say so; no action is needed", "%s, accepted %s", what, l.Accepted.Format(time.RFC3339)))
 	}
 	if len(all) == 0 {
 		all = append(all, found(name, "none is stopped"))

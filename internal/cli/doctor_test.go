@@ -70,7 +70,7 @@ func TestTheDoctorReadsCertificates(t *testing.T) {
 	dir := t.TempDir()
 	files := config.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	newPair(t, files, "weir.example")
-	if f := certificateCheck(&config.Server{TLS: files}); f.Level != warn || !strings.Contains(f.What, "it ends on ") {
+	if f := certificateCheck(&config.Server{TLS: files}); f.Level != warn || !strings.Contains(f.What, "expires on ") {
 		t.Errorf("a certificate for an hour is %+v", f)
 	}
 	files.Key = files.Cert

@@ -90,7 +90,7 @@ func explain(err error) *failure {
 	case errors.As(err, &field):
 		return &failure{exitUsage, strings.TrimPrefix(field.Field+": "+field.Problem, ": "), field.Fix}
 	case errors.Is(err, fs.ErrPermission):
-		return &failure{exitOther, err.Error(), "check who owns it, or choose another place"}
+		return &failure{exitOther, err.Error(), "check its owner and permissions, or choose another place"}
 	}
 	return &failure{exitOther, err.Error(), ""}
 }
@@ -105,7 +105,7 @@ func refusal(p *api.Problem) *failure {
 		}
 	}
 	if p.Status == http.StatusUnauthorized {
-		f.fix = "set " + keyFileVariable + ", or keep a key with weir login"
+		f.fix = "set " + keyFileVariable + ", or save a key with weir login"
 	}
 	if p.Status >= http.StatusInternalServerError && p.RequestID != "" {
 		f.what += " (" + p.RequestID + ")"
@@ -142,7 +142,7 @@ var (
 
 // flagError makes the parser's errors readable and names the nearest flag.
 func flagError(cmd *cobra.Command, err error) error {
-	help := fmt.Sprintf("%s --help lists what there is", cmd.CommandPath())
+	help := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		var names []string

@@ -68,13 +68,13 @@ func (s *session) finish(ctx context.Context, scr *screen, limit time.Duration, 
 	switch why {
 	case allEnded:
 	case aborted:
-		s.sayResume(scr, all, "aborted; what was in flight runs again")
+		s.sayResume(scr, all, "aborted; tasks in flight run again")
 		return ended(exitInterrupted)
 	case drained, timedOut:
 		return s.interrupted(scr, all, why)
 	}
 	if !w.settled() {
-		return errors.Join(other(errors.New("the engine stopped before the run had ended"), "go on with --resume"), s.close())
+		return errors.Join(other(errors.New("the engine stopped before the run had ended"), "continue with --resume"), s.close())
 	}
 	if err := s.end(); err != nil { // running calls have ended: the report is complete
 		return errors.Join(err, s.close())
@@ -97,7 +97,7 @@ func (s *session) interrupted(scr *screen, all []*running, why end) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	s.sayResume(scr, all, "stopped; everything that was done is saved")
+	s.sayResume(scr, all, "stopped; all results are saved")
 	code := exitInterrupted
 	if why == timedOut {
 		code = exitTimeout

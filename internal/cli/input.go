@@ -67,7 +67,7 @@ func openInput(env *Env, o *config.Run, lists rowLists) (*input, error) {
 	}
 	if o.Input == "-" {
 		if env.StdinTerminal {
-			return nil, badUsage("pipe it in, as in  cat users.csv | "+env.Program+" run -", "stdin is a terminal, and there is no input in it")
+			return nil, badUsage("pipe it in, as in  cat users.csv | "+env.Program+" run -", "stdin is a terminal: no input is piped in")
 		}
 		in.reader, err = source.Open(env.Stdin, "stdin", opts)
 	} else {
@@ -119,7 +119,7 @@ func checkFile(path, shown string) error {
 	st, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
-		return badUsage("check the spelling; the path is taken from the working directory", "%s: there is no such file", shown)
+		return badUsage("check the spelling; the path is taken from the working directory", "%s: file not found", shown)
 	case err != nil:
 		return badUsage("", "%s: cannot be opened: %v", shown, err)
 	case st.IsDir():
@@ -185,7 +185,7 @@ func (in *input) fault(row *source.RowError) error {
 }
 
 func (in *input) repeat(it *source.Item, first int) error {
-	shown := fmt.Sprintf("line %d: id %q came before, on line %d", it.Line, it.ID, first)
+	shown := fmt.Sprintf("line %d: duplicate id %q, first seen on line %d", it.Line, it.ID, first)
 	if len(in.repeats) < shownRepeat {
 		in.repeats = append(in.repeats, shown)
 	}
@@ -201,7 +201,7 @@ func (in *input) refused() bool { return len(in.faults) > 0 }
 // verdict is the error that refuses the input, or nil.
 func (in *input) verdict() error {
 	if in.items.Load() == 0 && !in.refused() {
-		return badUsage("give it at least one item", "%s has no items in it", in.name)
+		return badUsage("give it at least one item", "%s has no items", in.name)
 	}
 	if !in.refused() {
 		return in.suspicion()

@@ -13,18 +13,22 @@ import (
 	"golang.org/x/term"
 )
 
-const lanesLong = `Shows every lane, which is one resource in one partition, and how many workers it has.
+const lanesLong = `Shows every lane and its workers. A lane is one resource in one partition.
 
-All figures are in tasks, but for READY, which is items if a server is asked. PWQD is the tasks ready for each
-worker, NEED the workers that the load would keep busy, USEFUL the most that the allowed rate could keep busy, WAIT
-P99 the wait for a worker, OLDEST how long the longest-waiting tenant has waited. The last decision says in a sentence why there are so many workers.
+All figures count tasks, except READY, which counts items if a server is asked.
+  PWQD      tasks ready per worker
+  NEED      workers that the load would keep busy
+  USEFUL    workers that the allowed rate could keep busy at most
+  WAIT P99  wait for a worker
+  OLDEST    wait of the tenant that has waited longest
+The last decision explains the number of workers in one sentence.
 
-With the name of a lane it shows that lane's decisions, the newest first, with all that they were made from.
-What to do about a decision is in docs/scaling.md.`
+With the name of a lane it shows the decisions about that lane, the newest first, with their inputs.
+docs/scaling.md tells what to do about each decision.`
 
 func lanesCommand() command {
 	return command{
-		use: "lanes [LANE]", short: "show the lanes, their workers, and why there are so many", long: lanesLong,
+		use: "lanes [LANE]", short: "show the lanes, their workers, and the last scaling decision", long: lanesLong,
 		example: `  weir lanes --server https://weir.example.com --watch
   weir lanes --redis redis://host:6379 --watch
   weir lanes p03/send-message --redis redis://host:6379
@@ -32,8 +36,8 @@ func lanesCommand() command {
 		args: between(0, 1, "LANE"),
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &lanesOptions{}
-			fs.BoolVarP(&o.watch, "watch", "w", false, "look again every second, until interrupted")
-			fs.BoolVar(&o.all, "all", false, "all stored decisions of a lane, not only the newest 20")
+			fs.BoolVarP(&o.watch, "watch", "w", false, "refresh every second, until interrupted")
+			fs.BoolVar(&o.all, "all", false, "show all stored decisions of a lane, not only the newest 20")
 			o.format.bind(fs)
 			o.place.bind(fs)
 			return o.run
@@ -87,11 +91,11 @@ func (o *lanesOptions) once(ctx context.Context, d *desk) error {
 	scr := newScreen(d.env)
 	scr.print(append([]string{b.headline(scr.paint)}, b.troubles(scr.paint)...)...)
 	if len(b.Lanes) == 0 {
-		scr.print("  no lane has anything to do in " + d.place)
+		scr.print("  no lane has work in " + d.place)
 		return nil
 	}
 	if !b.running() {
-		scr.print("  nothing runs there: this is what was decided last")
+		scr.print("  no node is running: these are the last decisions")
 	}
 	p, wide := outward(d.env)
 	for _, l := range b.lines(p, wide) {
@@ -141,7 +145,7 @@ func (o *lanesOptions) show(scr *screen, b *board) error {
 		return json.NewEncoder(scr.env.Stdout).Encode(b)
 	case scr.live():
 		scr.draw(slices.Concat([]string{"", b.headline(scr.paint)}, b.troubles(scr.paint), []string{""},
-			b.lines(scr.paint, scr.env.Terminal.Width()), []string{"", scr.paint.dim("  q ends it")}))
+			b.lines(scr.paint, scr.env.Terminal.Width()), []string{"", scr.paint.dim("  q quits")}))
 	default:
 		fmt.Fprintln(scr.env.Stdout, b.At.Format(time.RFC3339)+b.headline(false))
 		for _, l := range slices.Concat(b.troubles(false), b.lines(false, 0)) {

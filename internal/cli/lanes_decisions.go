@@ -52,7 +52,7 @@ func (o *lanesOptions) tellDecisions(ctx context.Context, d *desk, id weir.LaneI
 	}
 	scr := newScreen(d.env)
 	if kept == 0 {
-		scr.print(fmt.Sprintf("  nothing has been decided about %v: it has the workers that it began with", id))
+		scr.print(fmt.Sprintf("  no decision about %v is stored: it has its initial workers", id))
 		return nil
 	}
 	p, wide := outward(d.env)

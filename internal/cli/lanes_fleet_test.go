@@ -118,7 +118,7 @@ func TestLanesOfAFleet(t *testing.T) {
 		code := make(chan int)
 		go func() { code <- Main(t.Context(), env) }()
 		scr.until(t, "send-message")
-		scr.until(t, "q ends it")
+		scr.until(t, "q quits")
 		keys <- 'x' // means nothing
 		scr.until(t, "send-message\x1b[0m  ")
 		keys <- 'q'

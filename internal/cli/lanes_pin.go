@@ -21,8 +21,8 @@ type byHand struct {
 }
 
 func (h *byHand) bind(fs *pflag.FlagSet) {
-	fs.Var(&h.span, "for", "how long it holds, as in 2h")
-	fs.StringVar(&h.reason, "reason", "", "`TEXT` for the people who come across it")
+	fs.Var(&h.span, "for", "how long it lasts, as in 2h")
+	fs.StringVar(&h.reason, "reason", "", "`TEXT` that tells other operators why")
 	h.place.bind(fs)
 }
 
@@ -30,7 +30,7 @@ func (h *byHand) bind(fs *pflag.FlagSet) {
 func (h *byHand) check() error {
 	switch {
 	case h.span == 0:
-		return badUsage("add how long it holds, as in --for 2h", "--for is missing")
+		return badUsage("add how long it lasts, as in --for 2h", "--for is missing")
 	case h.reason == "":
 		return badUsage("add why, as in --reason 'flash sale'", "--reason is missing")
 	}
@@ -52,13 +52,13 @@ func (p *place) at(ctx context.Context, env *Env, do func(context.Context, *desk
 
 func pinCommand() command {
 	return command{
-		use: "pin LANE", short: "set the workers of a lane by hand, for a time",
-		long: `Sets how many workers a lane has, whatever its load and whether or not scaling is paused. It ends by itself.
-0 workers stop the lane. The node's slots stay the ceiling for all of its lanes together.`,
+		use: "pin LANE", short: "set the workers of a lane for a limited time",
+		long: `Sets the number of workers of a lane, regardless of its load, even while scaling is paused. The pin expires after --for.
+0 workers stop the lane. The slots of the node still limit all of its lanes together.`,
 		example: `  weir pin p03/send-message --workers 12 --for 2h --reason 'flash sale' --redis redis://host:6379`,
 		args:    between(1, 1, "LANE"),
 		bind: func(fs *pflag.FlagSet) runner {
-			h, workers := &byHand{}, fs.Int("workers", 0, "how many `N` workers, from 0")
+			h, workers := &byHand{}, fs.Int("workers", 0, "number of workers, `N` >= 0")
 			h.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
 				id, err := parseLane(args[0])
@@ -105,7 +105,7 @@ func effect(nodes []weir.Node, id weir.LaneID, workers int) string {
 			continue
 		}
 		if n.Slots < workers {
-			return fmt.Sprintf("obeyed within a few seconds; its node has %d slots, so no more of its tasks run at once", n.Slots)
+			return fmt.Sprintf("applied within a few seconds; its node has %d slots, so at most that many tasks run at once", n.Slots)
 		}
 		return "obeyed within a few seconds"
 	}
@@ -120,7 +120,7 @@ func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") 
 
 func unpinCommand() command {
 	return command{
-		use: "unpin LANE", short: "let a lane follow its load again", args: between(1, 1, "LANE"),
+		use: "unpin LANE", short: "remove the pin of a lane, so that it follows its load again", args: between(1, 1, "LANE"),
 		bind: func(fs *pflag.FlagSet) runner {
 			p := &place{}
 			p.bind(fs)
@@ -158,9 +158,9 @@ func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
 
 func circuitCommand() command {
 	return command{
-		use: "circuit RESOURCE open|close|auto", short: "stop the calls to a resource, or trust it, by hand",
-		long: `open blocks new calls, on all nodes; running calls finish. close lets calls through whatever fails.
-Both end by themselves after --for, or with auto: then failures decide again.`,
+		use: "circuit RESOURCE open|close|auto", short: "open or close the circuit of a resource by hand",
+		long: `open blocks new calls on all nodes; running calls finish. close lets calls through even if they fail.
+Both expire after --for. auto ends them early: the circuit follows failures again.`,
 		example: `  weir circuit fcm open --for 10m --reason 'they asked us to' --redis redis://host:6379
   weir circuit fcm auto --redis redis://host:6379`,
 		args: between(2, 2, "RESOURCE open|close|auto"),
@@ -170,7 +170,7 @@ Both end by themselves after --for, or with auto: then failures decide again.`,
 			return func(ctx context.Context, env *Env, args []string) error {
 				what := args[1]
 				if !slices.Contains([]string{"open", "close", "auto"}, what) {
-					return badUsage("write open, close or auto", "%q is nothing that a circuit can be", what)
+					return badUsage("write open, close or auto", "%q is not a state of a circuit", what)
 				}
 				if what != "auto" {
 					if err := h.check(); err != nil {
@@ -193,13 +193,13 @@ func (d *desk) circuit(ctx context.Context, resource, what string, h *byHand) er
 	switch what {
 	case "auto":
 		err = d.engine.FreeCircuit(ctx, resource)
-		said = "goes by failures again"
+		said = "follows failures again"
 	case "open":
 		err = d.engine.OpenCircuit(ctx, resource, time.Duration(h.span), h.reason)
-		said = fmt.Sprintf("is open until %s, so nothing starts: %s", clockTime(h.until()), h.reason)
+		said = fmt.Sprintf("is open until %s, so no call starts: %s", clockTime(h.until()), h.reason)
 	default:
 		err = d.engine.CloseCircuit(ctx, resource, time.Duration(h.span), h.reason)
-		said = fmt.Sprintf("is closed until %s, whatever fails: %s", clockTime(h.until()), h.reason)
+		said = fmt.Sprintf("is closed until %s, even if calls fail: %s", clockTime(h.until()), h.reason)
 	}
 	if err != nil {
 		return err

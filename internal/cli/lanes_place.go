@@ -32,9 +32,9 @@ func (p *place) bind(fs *pflag.FlagSet) {
 	p.flags = fs
 	grouped(fs, "Where", func(fs *pflag.FlagSet) {
 		fs.StringVar(&p.server, "server", "", "`URL` of a running server (default $"+serverVariable+")")
-		fs.StringVar(&p.data, "data", defaultData, "`DIR` where runs are kept, while nothing runs there")
+		fs.StringVar(&p.data, "data", defaultData, "data `DIR`, while no process uses it")
 		fs.StringVar(&p.redis, "redis", "", "`URL` of the Redis or Valkey of a running fleet, as in redis://host:6379 (default $"+redisVariable+")")
-		fs.StringVar(&p.stage, "stage", "prod", "`NAME` of the fleet's environment on that Redis")
+		fs.StringVar(&p.stage, "stage", "prod", "`NAME` of the environment on that Redis")
 	})
 }
 

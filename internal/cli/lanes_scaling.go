@@ -19,9 +19,9 @@ import (
 
 func scalingCommand() command {
 	return command{
-		use: "scaling", short: "show or change how workers follow the load",
-		long: `Without flags it prints the settings that hold for all nodes; with flags it changes them first. What is not set
-follows the options of the engines.`,
+		use: "scaling", short: "show or change the scaling settings",
+		long: `Prints the scaling settings of all nodes. With flags it changes them first. A setting that is not set has the default
+of each engine.`,
 		example: `  weir scaling --redis redis://host:6379
   weir scaling --pause 'looking into slow calls' --redis redis://host:6379
   weir scaling --timetable 'send-message=Fri 20:00 64' --redis redis://host:6379`,
@@ -69,14 +69,14 @@ func (d *drainTime) Set(s string) error {
 
 func (o *scalingOptions) bind(fs *pflag.FlagSet) {
 	grouped(fs, "What to change", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.pause, "pause", "", "leave all lanes at the workers that they have, for this `REASON`")
+		fs.StringVar(&o.pause, "pause", "", "keep the current workers of all lanes, for this `REASON`")
 		fs.BoolVar(&o.resume, "resume", false, "let workers follow the load again")
-		fs.StringVar(&o.policy, "policy", "", "`NAME` of the policy that decides, off, or none to follow the engines' options")
-		fs.StringVar(&o.shadow, "shadow", "", "`NAME` of a policy that decides as well and is not obeyed, or none")
-		fs.IntVar(&o.least, "min", 0, "fewest `N` workers of a lane; 0 follows the engines' options")
-		fs.IntVar(&o.most, "max", 0, "most `N` workers of a lane; 0 follows the engines' options")
-		fs.Var(&o.drain, "drain", "time over which a backlog should be worked off, as in 30s, or none to follow the engines' options")
-		fs.StringArrayVar(&o.timetables, "timetable", nil, "`RESOURCE=WHEN` workers are held ready, as in 'send-message=Fri 20:00 64'; empty after the = takes it back")
+		fs.StringVar(&o.policy, "policy", "", "`NAME` of the scaling policy, off, or none for the default")
+		fs.StringVar(&o.shadow, "shadow", "", "`NAME` of a policy whose decisions are recorded but not applied, or none")
+		fs.IntVar(&o.least, "min", 0, "minimum workers of a lane; `N` = 0 is the default")
+		fs.IntVar(&o.most, "max", 0, "maximum workers of a lane; `N` = 0 is the default")
+		fs.Var(&o.drain, "drain", "target time to work off a backlog, as in 30s, or none for the default")
+		fs.StringArrayVar(&o.timetables, "timetable", nil, "`RESOURCE=WHEN` to keep workers ready, as in 'send-message=Fri 20:00 64'; empty after the = removes the timetable")
 	})
 	o.format.bind(fs)
 	o.place.bind(fs)
@@ -90,9 +90,9 @@ func (o *scalingOptions) check() error {
 	case o.flags.Changed("pause") && strings.TrimSpace(o.pause) == "":
 		return badUsage("write why, as in --pause 'looking into slow calls'", "--pause: the reason is missing")
 	case o.least < 0:
-		return badUsage("write 1 or more, or 0 to follow the engines' options", "--min: %d is negative", o.least)
+		return badUsage("write 1 or more, or 0 for the default", "--min: %d is negative", o.least)
 	case o.most < 0:
-		return badUsage("write 1 or more, or 0 to follow the engines' options", "--max: %d is negative", o.most)
+		return badUsage("write 1 or more, or 0 for the default", "--max: %d is negative", o.most)
 	}
 	if err := wantPolicy("--policy", o.policy); err != nil {
 		return err

@@ -45,60 +45,60 @@ func (o *runOptions) bind(fs *pflag.FlagSet) {
 }
 
 func (o *runOptions) bindChain(fs *pflag.FlagSet) {
-	fs.Var(actionFlag{&o.steps}, "action", "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat it for a chain")
-	fs.Var(urlFlag{&o.steps}, "url", "`URL` of an HTTP batch action; repeat it for a chain. With --resume: the right URL of each step that has one")
+	fs.Var(actionFlag{&o.steps}, "action", "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat the flag for a chain")
+	fs.Var(urlFlag{&o.steps}, "url", "`URL` of an HTTP batch action; repeat the flag for a chain. With --resume: the corrected URL of each step that has one")
 	fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
 	fs.StringVar(&o.chainFile, "chain", "", "YAML `FILE` with the steps of a chain")
-	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags win over it")
-	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it is there). With --resume: take URLs, headers and secrets from it")
+	fs.StringVar(&o.spec, "spec", "", "YAML `FILE` with the options of a run; flags override it")
+	fs.StringVar(&o.config, "config", "", "`FILE` with actions and resources (default weir.yaml, if it exists). With --resume: read URLs, headers and secrets from it")
 }
 
 // What flags do that several commands have.
 const (
-	rateHelp       = "most items per second, at every step, as in 500/s; a call carries only a part of a second of that"
-	idHelp         = "`COLUMN` that holds the item's id (default: found by its name, such as id, user_id or email)"
-	duplicatesHelp = "rows whose id came before: keep-first, refuse or keep-all (default keep-first, and refuse if they are many)"
+	rateHelp       = "maximum items per second at every step, as in 500/s; a call carries only a fraction of one second's items"
+	idHelp         = "`COLUMN` with the item's id (default: detected by name, such as id, user_id or email)"
+	duplicatesHelp = "rows with a duplicate id: keep-first, refuse or keep-all (default keep-first, or refuse if there are many)"
 )
 
 func (o *runOptions) bindInput(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ID, "id", "", idHelp)
-	fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
-	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
-	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
+	fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: detected)")
+	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: detected)")
+	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: detected)")
 	fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
 	fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
-	fs.Var(&o.Invalid, "invalid", "rows that are not items: refuse or skip (default refuse)")
+	fs.Var(&o.Invalid, "invalid", "invalid rows: refuse the file, or skip them (default refuse)")
 }
 
 func (o *runOptions) bindLimits(fs *pflag.FlagSet) {
-	fs.Var(&o.each.Batch, "batch", "most items in a call, at every step (default 100)")
+	fs.Var(&o.each.Batch, "batch", "maximum items per call at every step (default 100)")
 	fs.Var(&o.each.Rate, "rate", rateHelp)
-	fs.Var(&o.each.Concurrency, "concurrency", "most calls at once, at every step")
-	fs.Var(&o.each.Pacing, "pacing", "where a rate is set: smooth for an even stream, or full for few calls (default smooth)")
-	fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
-	fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
-	fs.Var(&o.each.Timeout, "timeout", "how long a call may take (default 30s)")
-	fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+	fs.Var(&o.each.Concurrency, "concurrency", "maximum concurrent calls at every step")
+	fs.Var(&o.each.Pacing, "pacing", "how a rate is used: smooth (an even stream of small calls) or full (few calls with full batches) (default smooth)")
+	fs.IntVar(&o.slots, "slots", 64, "maximum concurrent calls, all steps together: `N`")
+	fs.Var(&o.each.Retries, "retries", "maximum retries of a failed item (default 4)")
+	fs.Var(&o.each.Timeout, "timeout", "timeout of a call (default 30s)")
+	fs.Var(&o.StopFailures, "stop-failures", "stop when more items fail than this, as in 5% or 100")
 	fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
-	fs.Var(&o.Deadline, "deadline", "cancel what is left after this, as in 2h or 2030-01-31T18:00:00Z")
-	fs.Var(&o.runTimeout, "run-timeout", "stop after this time and save the state, as in 30m")
+	fs.Var(&o.Deadline, "deadline", "cancel the remaining items at this time, as in 2h or 2030-01-31T18:00:00Z")
+	fs.Var(&o.runTimeout, "run-timeout", "save the state and stop after this time, as in 30m")
 }
 
 func (o *runOptions) bindReport(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
+	fs.StringVar(&o.Report, "report", "", "`DIR` for the report; an existing report is replaced")
 	fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
 	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary alone; - is stdout")
 }
 
 func (o *runOptions) bindRun(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.dryRun, "dry-run", false, "read and check everything, forecast, run nothing")
-	fs.StringVar(&o.resume, "resume", "", "go on with an interrupted run: its `ID`, or the newest")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "check the input and show a forecast without running anything")
+	fs.StringVar(&o.resume, "resume", "", "continue an interrupted run: its `ID`, or the newest")
 	fs.Lookup("resume").NoOptDefVal = newest
 	fs.StringVar(&o.retryFailed, "retry-failed", "", "run only the failed items of the run `ID` again")
-	fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
-	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the file's)")
-	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default \"default\")")
-	fs.Var(&o.Tier, "tier", "critical, high, default or low; default if it is left out")
+	fs.StringVar(&o.data, "data", defaultData, "data `DIR` of the runs")
+	fs.StringVar(&o.Name, "name", "", "`NAME` of the run (default: the name of the file)")
+	fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` that owns the run (default \"default\")")
+	fs.Var(&o.Tier, "tier", "critical, high, default or low (default default)")
 	fs.Lookup("tier").DefValue = "" // said in our own words
 }
 
@@ -210,7 +210,7 @@ func (o *runOptions) chain(env *Env, c catalogue) (config.Chain, error) {
 	}
 	switch ways {
 	case 0:
-		return chain, badUsage("add --action demo.award to try it, --url URL for your own, or --chain FILE", "there is nothing to do to the items")
+		return chain, badUsage("add --action demo.award to try it, --url URL for your own, or --chain FILE", "no action is given")
 	case 1:
 	default:
 		return chain, badUsage("keep one of --action/--url, --chain and the spec's chain", "the chain is given in two ways")

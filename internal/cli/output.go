@@ -117,7 +117,7 @@ func list[T any](l *link, v view[T], all iter.Seq2[T, error], limit int) error {
 		left, err = v.table(l, all, limit)
 	}
 	if left && err == nil {
-		l.say("there are more; --limit 0 lists all")
+		l.say("more results exist; --limit 0 lists all")
 	}
 	return err
 }

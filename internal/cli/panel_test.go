@@ -196,7 +196,7 @@ func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
 	if text := shown(); strings.Contains(text, "404") {
 		t.Errorf("after calls have succeeded, shows\n%s", text)
 	}
-	if want := "at 2030-01-31 12:03:04Z: message: http_404: answered 404 (3 calls failed); none has failed since"; got() != want {
+	if want := "at 2030-01-31 12:03:04Z: message: http_404: answered 404 (3 calls failed); no call has failed since"; got() != want {
 		t.Errorf("after calls have succeeded, get says %q, want %q", got(), want)
 	}
 }

@@ -25,7 +25,7 @@ type remote struct{ server string }
 
 func (r *remote) bind(fs *pflag.FlagSet) {
 	grouped(fs, "Server", func(fs *pflag.FlagSet) {
-		fs.StringVar(&r.server, "server", "", "`URL` of the server (default $"+serverVariable+", then the one of "+programName+" login)")
+		fs.StringVar(&r.server, "server", "", "`URL` of the server (default $"+serverVariable+", then the server of "+programName+" login)")
 	})
 }
 
@@ -33,7 +33,7 @@ func (r *remote) bind(fs *pflag.FlagSet) {
 const programName = "weir"
 
 // elsewhere tells when a command that works on a data directory asks a server instead.
-const elsewhere = "It asks a server if --server,\n$" + serverVariable + " or weir login names one. Otherwise, and with --data DIR, it looks into a data directory of weir run."
+const elsewhere = "The command uses a\nserver if --server, $" + serverVariable + " or weir login names one. Otherwise, and with --data DIR, it uses the data directory of weir run."
 
 // meant says whether a server is asked, where a data directory could be, too.
 func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
@@ -90,8 +90,8 @@ func (r *remote) open(env *Env) (*link, error) {
 	}
 	at := cmp.Or(r.server, env.Getenv(serverVariable), logins.Default)
 	if at == "" {
-		return nil, badUsage(fmt.Sprintf("add --server URL, set %s, or keep one with %[2]s login URL.\nRuns of %[2]s run have no server: see the files of --report, %[2]s list, %[2]s report and %[2]s retry",
-			serverVariable, env.Program), "no server is named: this command is for what a server runs")
+		return nil, badUsage(fmt.Sprintf("add --server URL, set %s, or save one with %[2]s login URL.\nRuns of %[2]s run have no server: see the files of --report, %[2]s list, %[2]s report and %[2]s retry",
+			serverVariable, env.Program), "no server is named: this command works only with a server")
 	}
 	key, err := apiKey(env)
 	if err != nil {
@@ -119,7 +119,7 @@ func apiKey(env *Env) (string, error) {
 		return "", badUsage("write the key into it", "%s: %v", keyFileVariable, err)
 	}
 	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
-		return "", badUsage("chmod 600 "+quote(path), "%s: %s can be read by everybody (%v)", keyFileVariable, path, st.Mode().Perm())
+		return "", badUsage("chmod 600 "+quote(path), "%s: %s is readable by every user (%v)", keyFileVariable, path, st.Mode().Perm())
 	}
 	raw, err := os.ReadFile(env.path(path))
 	if err != nil {
@@ -168,9 +168,9 @@ func (l *link) confirm(ctx context.Context, yes bool, format string, args ...any
 	}
 	what := fmt.Sprintf(format, args...)
 	if !l.env.StdinTerminal || l.env.Terminal == nil {
-		return badUsage("add --yes", "%s cannot be taken back", what)
+		return badUsage("confirm with --yes", "%s is permanent", what)
 	}
-	fmt.Fprintf(l.env.Stderr, "  %s cannot be taken back. Go on? [y/N] ", what)
+	fmt.Fprintf(l.env.Stderr, "  %s is permanent. Continue? [y/N] ", what)
 	answer, err := l.env.readLine(ctx)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (e *Env) readLine(ctx context.Context) (string, error) {
 
 // yesFlag is the consent that scripts give.
 func yesFlag(fs *pflag.FlagSet) *bool {
-	return fs.Bool("yes", false, "do it without asking")
+	return fs.Bool("yes", false, "do not ask for confirmation")
 }
 
 // within bounds a command by --timeout; 0: nothing does.

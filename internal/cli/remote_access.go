@@ -37,12 +37,12 @@ func keyView() view[api.Key] {
 }
 
 func keysCommand() command {
-	return command{use: "keys", short: "API keys: list, create, revoke", subs: []command{
-		{use: "list", short: "list the keys, without their text", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+	return command{use: "keys", short: "manage API keys: list, create, revoke", subs: []command{
+		{use: "list", short: "list the API keys, without their text", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, keyView(), l.Keys(ctx), 0) })
 		}},
-		{use: "create NAME", short: "make a key; its text is shown once", args: between(1, 1, "NAME"), example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, bind: bindKeyCreate},
-		{use: "revoke ID", short: "make a key invalid for ever", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "create NAME", short: "create an API key; its text is shown once", args: between(1, 1, "NAME"), example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, bind: bindKeyCreate},
+		{use: "revoke ID", short: "revoke an API key permanently", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
 			yes := yesFlag(fs)
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				if err := l.confirm(ctx, *yes, "revoking %s", args[0]); err != nil {
@@ -61,9 +61,9 @@ func keysCommand() command {
 func bindKeyCreate(fs *pflag.FlagSet) runner {
 	var k api.Key
 	var expires config.Span
-	fs.StringSliceVar(&k.Scopes, "scope", nil, "`SCOPE`: read, submit, control, approve or admin; repeat it for more")
-	fs.StringSliceVar(&k.Tenants, "tenant", nil, "`TENANT` whose things it sees; repeat it for more (default all)")
-	fs.Var(&expires, "expires", "after which it is no longer valid, as in 2160h (default never)")
+	fs.StringSliceVar(&k.Scopes, "scope", nil, "`SCOPE`: read, submit, control, approve or admin; repeatable")
+	fs.StringSliceVar(&k.Tenants, "tenant", nil, "`TENANT` that the key may access; repeatable (default all)")
+	fs.Var(&expires, "expires", "time until the key expires, as in 2160h (default never)")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		if len(k.Scopes) == 0 {
 			return badUsage("add what it may do, as in --scope read", "--scope is missing")
@@ -86,17 +86,17 @@ func bindKeyCreate(fs *pflag.FlagSet) runner {
 
 func auditCommand() command {
 	return command{
-		use: "audit", short: "list changes: who, what, when, from where", args: between(0, 0, ""),
+		use: "audit", short: "list the audit log: who changed what, when, and from where", args: between(0, 0, ""),
 		example: `  weir audit --action bulk_action.cancel --since 24h
   weir audit --limit 0 -o csv > audit.csv`,
 		bind: func(fs *pflag.FlagSet) runner {
 			var f client.AuditFilter
 			var since string
-			fs.StringVar(&f.Tenant, "tenant", "", "only changes of things of this `TENANT`")
-			fs.StringVar(&f.Target, "target", "", "only changes of this `ID` or name")
-			fs.StringVar(&f.Actor, "actor", "", "only changes by the key `ID`")
-			fs.StringVar(&f.Action, "action", "", "only this `ACTION`, as in bulk_action.cancel, or all that begin with it, as in key.")
-			fs.StringVar(&since, "since", "", "only since this `TIME`, as in 24h or 2030-01-31T18:00:00Z")
+			fs.StringVar(&f.Tenant, "tenant", "", "only changes to objects of this `TENANT`")
+			fs.StringVar(&f.Target, "target", "", "only changes to the object with this `ID` or name")
+			fs.StringVar(&f.Actor, "actor", "", "only changes made with the API key `ID`")
+			fs.StringVar(&f.Action, "action", "", "only this `ACTION`, as in bulk_action.cancel, or a prefix, as in key.")
+			fs.StringVar(&since, "since", "", "only changes since this `TIME`, as in 24h or 2030-01-31T18:00:00Z")
 			limit := limitFlag(fs, 50)
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				var err error
@@ -124,15 +124,15 @@ func auditView() view[api.AuditEntry] {
 
 func apiCommand() command {
 	return command{
-		use: "api METHOD PATH", short: "call the HTTP API itself",
-		long: `Sends a request with your key and prints the answer. The path begins with /v1, or leaves that out.`,
+		use: "api METHOD PATH", short: "send a request to the HTTP API",
+		long: `Sends a request with your API key and prints the response. The /v1 at the start of the path is optional.`,
 		example: `  weir api GET /v1/scale
   weir api POST /v1/items/lookup -d '{"id":"user-42"}'
   weir api PUT actions/send-message -d @action.json`,
 		args: between(2, 2, "METHOD PATH"),
 		bind: func(fs *pflag.FlagSet) runner {
 			data := fs.StringP("data", "d", "", "`JSON` to send; @FILE reads a file, - stdin")
-			key := fs.String("key", "", "Idempotency-`KEY` of a POST (default: a new one)")
+			key := fs.String("key", "", "Idempotency-`KEY` of a POST (default: generated)")
 			r := &remote{}
 			r.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
@@ -159,7 +159,7 @@ func (l *link) raw(ctx context.Context, method, path, data string) error {
 			return err
 		}
 		if !json.Valid(raw) {
-			return badUsage("check its quotes and commas", "-d: this is no JSON")
+			return badUsage("check its quotes and commas", "-d is not valid JSON")
 		}
 		in = json.RawMessage(raw)
 	}

@@ -37,7 +37,7 @@ func actionView() view[api.Action] {
 }
 
 func actionsCommand() command {
-	return command{use: "actions", short: "what can be done to items: list, get, apply, delete, test", subs: []command{
+	return command{use: "actions", short: "manage actions: list, get, apply, delete, test", subs: []command{
 		{use: "list", short: "list the actions", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, actionView(), l.Actions(ctx), 0) })
 		}},
@@ -55,9 +55,9 @@ func actionsCommand() command {
 				return l.PutAction(ctx, name, a)
 			})
 		}},
-		removing("delete NAME", "remove an action that nothing uses", "the action", func(ctx context.Context, l *link, name string) error { return l.DeleteAction(ctx, name) }),
+		removing("delete NAME", "delete an action that is not in use", "the action", func(ctx context.Context, l *link, name string) error { return l.DeleteAction(ctx, name) }),
 		{
-			use: "test NAME", short: "send a made-up batch to an action, and see request and answer", args: between(1, 1, "NAME"),
+			use: "test NAME", short: "send a test batch to an action and show the request and the response", args: between(1, 1, "NAME"),
 			example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, bind: bindActionTest,
 		},
 	}}
@@ -66,14 +66,14 @@ func actionsCommand() command {
 // checkAction finds what any server would refuse.
 func checkAction(a *api.Action) error {
 	if a.URL == "" {
-		return badUsage("write where its batches are sent, as in url: https://push.example.com/batch", "url: is empty")
+		return badUsage("write the URL of its endpoint, as in url: https://push.example.com/batch", "url: is empty")
 	}
 	return nil
 }
 
 func bindActionTest(fs *pflag.FlagSet) runner {
-	items := fs.StringArray("item", nil, "`JSON` of an item: its id and data, or the data alone; repeat it for more")
-	real := fs.Bool("for-real", false, "do not tell the endpoint that it is only a trial")
+	items := fs.StringArray("item", nil, "`JSON` of an item: id and data, or only the data; repeatable")
+	real := fs.Bool("for-real", false, "do not mark the call as a dry run")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		t := api.ActionTest{}
 		if *real {
@@ -106,7 +106,7 @@ func testItem(text string, no int) (it api.Item, err error) {
 		return it, nil
 	}
 	if !json.Valid([]byte(text)) {
-		return it, badUsage(`write it as in '{"id":"u1","data":{}}'`, "--item: %q is no JSON", text)
+		return it, badUsage(`write it as in '{"id":"u1","data":{}}'`, "--item: %q is not valid JSON", text)
 	}
 	return api.Item{ID: fmt.Sprintf("test-%d", no), Data: json.RawMessage(text)}, nil
 }

@@ -14,7 +14,7 @@ import (
 
 func forecastCommand() command {
 	return command{
-		use: "forecast ID", short: "ask how a bulk action would go if it started",
+		use: "forecast ID", short: "forecast when a bulk action would finish if it started",
 		example: `  weir forecast ba_01k9x…
   weir forecast ba_01k9x… --rate send-message=450/s --start-at 2030-01-31T18:00:00Z`,
 		args: between(1, 1, "ID"),
@@ -22,7 +22,7 @@ func forecastCommand() command {
 			var req api.ForecastRequest
 			fs.StringVar(&req.StartAt, "start-at", "", "`TIME` of the start (default now)")
 			fs.StringVar(&req.Zone, "zone", "", "IANA `ZONE` of --start-at")
-			rates := fs.StringArray("rate", nil, "`RESOURCE=RATE`: what if it had this rate?")
+			rates := fs.StringArray("rate", nil, "`RESOURCE=RATE` to assume for a resource, as in send-message=450/s")
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				for _, text := range *rates {
 					name, rate, _ := strings.Cut(text, "=")
@@ -91,7 +91,7 @@ func (o *againOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.again.Filter, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
 		fs.StringVar(&o.again.Reason, "reason", "", "`TEXT` for the audit log")
 		fs.BoolVar(&o.wait, "wait", false, waitForEnd)
-		fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")
+		fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
 	})
 	o.out.bind(fs)
 	o.remote.bind(fs)
@@ -135,7 +135,7 @@ func (l *link) linked(ctx context.Context, made api.Linked, wait bool, timeout c
 
 func undoCommand() command {
 	return command{
-		use: "undo ID", short: "take back what a bulk action has done, where its actions can", args: bulkID,
+		use: "undo ID", short: "undo the done items of a bulk action, where its actions support it", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &verbOptions{}
 			o.bind(fs, waitForEnd)

@@ -12,11 +12,11 @@ import (
 
 func previewCommand() command {
 	return command{
-		use: "preview ID", short: "show the first items of a bulk action, and what its first step would be sent",
-		long: `Shows the first items as they were read, and what expressions make of them for the first step. Of a source the first
-page is read for this, and nothing is kept. Nothing is sent.
+		use: "preview ID", short: "show the first items of a bulk action and the input of its first step",
+		long: `Shows the first items as they were read, and the input that expressions make of them for the first step. If the items
+come from a source, its first page is read and not stored. No action is called.
 
-Exit codes: 0 nothing is wrong with them · 5 something is, and it says what`,
+Exit codes: 0 all items are valid · 5 some are not; the output says why`,
 		example: `  weir preview ba_01k9x…
   weir preview ba_01k9x… --limit 3 -o json`,
 		args: between(1, 1, "ID"),
@@ -91,22 +91,22 @@ func (l *link) showPreview(p *api.Preview) error {
 
 func trialCommand() command {
 	return command{
-		use: "trial ID", short: "send a few items of a bulk action through its steps, and see requests and answers",
-		long: `Sends items through the chain before anything starts: one call for each step, with what the step before answered. The
-endpoints are told that it is a dry run. Built-in actions have no dry run, and are called only with --for-real. Nothing is
-counted, and the bulk action stays as it is.
+		use: "trial ID", short: "send a few items through the steps of a bulk action and show requests and responses",
+		long: `Sends items through the chain before the bulk action starts: one call per step, with the output of the step before.
+The calls are marked as a dry run. Built-in actions have no dry run; they are called only with --for-real. Results are
+not counted, and the bulk action does not change.
 
-Exit codes: 0 all steps would be done · 1 a call failed · 5 some items would not be done`,
+Exit codes: 0 all steps succeeded · 1 a call failed · 5 some items were not done`,
 		example: `  weir trial ba_01k9x…
   weir trial ba_01k9x… --item u1 --item u42
   weir trial ba_01k9x… --first 5 --step notify --for-real`,
 		args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			var t api.Trial
-			fs.StringArrayVar(&t.Items, "item", nil, "send the item with this `ID`; repeat it for more (default: the first one)")
+			fs.StringArrayVar(&t.Items, "item", nil, "send the item with this `ID`; repeatable (default: the first item)")
 			fs.IntVar(&t.First, "first", 0, "send the first `N` items, up to 20")
 			fs.StringVar(&t.Step, "step", "", "only this `STEP` (default: the whole chain)")
-			real := fs.Bool("for-real", false, "do not tell the endpoints that it is only a trial")
+			real := fs.Bool("for-real", false, "do not mark the calls as a dry run")
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				if len(t.Items) > 0 && t.First > 0 {
 					return badUsage("keep one of --item and --first", "the items are chosen in two ways")
@@ -194,9 +194,9 @@ func trialVerdict(steps []api.TrialStep) error {
 
 func cloneCommand() command {
 	return command{
-		use: "clone ID", short: "make a draft that is like a bulk action, without its items",
-		long: `Makes a new bulk action with the same steps and rules. It has no items yet, unless they come from a source, and does
-not start by itself. Times that are over, like a deadline, are left out.`,
+		use: "clone ID", short: "copy a bulk action to a new draft, without its items",
+		long: `Creates a draft with the same steps and rules. The draft has no items, unless they come from a source, and does not
+start by itself. Times in the past, such as an old deadline, are left out.`,
 		example: `  weir clone ba_01k9x…
   weir submit users.csv --resume $(weir clone ba_01k9x… -o id) --start`,
 		args: between(1, 1, "ID"),

@@ -93,7 +93,7 @@ func lastErrorText(b *api.BulkAction) string {
 	}
 	e := weir.LastError(*b.LastError)
 	if !e.Failing {
-		return "at " + people(e.Last) + ": " + errorLine(&e) + "; none has failed since"
+		return "at " + people(e.Last) + ": " + errorLine(&e) + "; no call has failed since"
 	}
 	return errorLine(&e) + ", last " + people(e.Last)
 }
@@ -141,11 +141,11 @@ type listOptions struct {
 
 func (o *listOptions) bind(fs *pflag.FlagSet) {
 	grouped(fs, "Of a server", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.state, "state", "", "only those in this `STATE`, as in running")
-		fs.StringVar(&o.filter.Tenant, "tenant", "", "only those of this `TENANT`")
-		fs.StringVar(&o.filter.Name, "name", "", "only those with this `TEXT` in their name")
-		fs.StringVar(&o.filter.Label, "label", "", "only those with this `KEY=VALUE`")
-		fs.StringVar(&o.filter.Template, "template", "", "only those made from the template of this `NAME`")
+		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running")
+		fs.StringVar(&o.filter.Tenant, "tenant", "", "only bulk actions of this `TENANT`")
+		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions with this `TEXT` in their name")
+		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label, as `KEY=VALUE`")
+		fs.StringVar(&o.filter.Template, "template", "", "only bulk actions created from the template `NAME`")
 		o.limit = limitFlag(fs, 50)
 	})
 	o.out.bind(fs)
@@ -180,7 +180,7 @@ func getCommand() command {
 func (l *link) pace(ctx context.Context, b *api.BulkAction) []column[api.BulkAction] {
 	p, err := l.Progress(ctx, b.ID)
 	if err != nil {
-		l.say("the progress of its steps is not known: %v", err) // all else is
+		l.say("cannot read the progress of its steps: %v", err) // all else is
 		return nil
 	}
 	on, cut, calls := "", int64(0), []string(nil)
@@ -212,9 +212,9 @@ type verbOptions struct {
 }
 
 func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
-	fs.StringVar(&o.reason, "reason", "", "`TEXT` for the audit log and for whoever looks later")
+	fs.StringVar(&o.reason, "reason", "", "`TEXT` for the audit log")
 	fs.BoolVar(&o.wait, "wait", false, wait)
-	fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")
+	fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
 }
 
 // verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
@@ -225,7 +225,7 @@ func verbCommand(name, short, wait string, danger bool, do func(context.Context,
 			o := &verbOptions{}
 			o.bind(fs, wait)
 			if danger {
-				fs.BoolVar(&o.yes, "yes", false, "do it without asking")
+				fs.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 			}
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				b, err := do(ctx, l, args[0], o)
@@ -246,12 +246,12 @@ func verbCommand(name, short, wait string, danger bool, do func(context.Context,
 // tooLong is err, or that --timeout was reached.
 func tooLong(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
-		return &failure{exitTimeout, errTooLong.Error() + "; the work goes on at the server", ""}
+		return &failure{exitTimeout, errTooLong.Error() + "; the work continues on the server", ""}
 	}
 	return err
 }
 
-const waitForEnd = "wait for the end, and report the outcome in the exit code"
+const waitForEnd = "wait until it ends; the exit code tells the outcome"
 
 func startCommand() command {
 	var at, zone string
@@ -261,7 +261,7 @@ func startCommand() command {
 		}, watchToEnd)
 	bind := c.bind
 	c.bind = func(fs *pflag.FlagSet) runner {
-		fs.StringVar(&at, "start-at", "", "`TIME` at which it starts, as in 2030-01-31T18:00:00Z (default now)")
+		fs.StringVar(&at, "start-at", "", "start `TIME`, as in 2030-01-31T18:00:00Z (default now)")
 		fs.StringVar(&zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
 		return bind(fs)
 	}
@@ -269,28 +269,28 @@ func startCommand() command {
 }
 
 func resumeCommand() command {
-	return verbCommand("resume", "go on after a pause or a stop", waitForEnd, false,
+	return verbCommand("resume", "resume a paused or stopped bulk action", waitForEnd, false,
 		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
 			return l.Resume(ctx, id, o.reason)
 		}, watchToEnd)
 }
 
 func approveCommand() command {
-	return verbCommand("approve", "run the rest after the canary", waitForEnd, false,
+	return verbCommand("approve", "approve the canary and run the remaining items", waitForEnd, false,
 		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
 			return l.Approve(ctx, id, o.reason)
 		}, watchToEnd)
 }
 
 func pauseCommand() command {
-	return verbCommand("pause", "start no more tasks of a bulk action; running ones finish", "wait until nothing of it is in flight", false,
+	return verbCommand("pause", "pause a bulk action; running tasks finish", "wait until no task of it is in flight", false,
 		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
 			return l.Pause(ctx, id, o.reason)
 		}, atRest)
 }
 
 func cancelCommand() command {
-	return verbCommand("cancel", "end every item of a bulk action that is not running", "wait for its end: nothing of it is in flight then", true,
+	return verbCommand("cancel", "cancel a bulk action; running tasks finish", "wait until it has ended and no task is in flight", true,
 		func(ctx context.Context, l *link, id string, o *verbOptions) (api.BulkAction, error) {
 			if err := l.confirm(ctx, o.yes, "cancelling %s", id); err != nil {
 				return api.BulkAction{}, err
@@ -323,16 +323,16 @@ func watchToEnd(ctx context.Context, l *link, id string) error {
 
 func watchCommand() command {
 	return command{
-		use: "watch ID", short: "follow a bulk action until it has ended",
-		long: `Shows how far a bulk action is, as weir run does. The work is done by the server: Ctrl-C ends the watching alone.
-Without a terminal there is one line every 10 seconds; -o json or ndjson prints every change as a line of JSON.
+		use: "watch ID", short: "show the progress of a bulk action until it ends",
+		long: `Shows the progress of a bulk action, like weir run. The server does the work: Ctrl-C stops only the watching.
+Without a terminal it prints one line every 10 seconds; -o json or ndjson prints every change as a line of JSON.
 
-Exit codes: 0 all items are done · 5 finished, some items failed or were cancelled · 6 stopped by a rule, or its canary waits
-for approval · 7 --timeout was reached · 130 interrupted, and the work goes on`,
+Exit codes: 0 all items are done · 5 ended, some items failed or were cancelled · 6 stopped by a rule, or the canary waits
+for approval · 7 --timeout was reached · 130 interrupted; the work continues`,
 		args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			var timeout config.Span
-			fs.Var(&timeout, "timeout", "watch no longer than this, as in 30m")
+			fs.Var(&timeout, "timeout", "stop watching after this time, as in 30m")
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				ctx, cancel := within(ctx, time.Duration(timeout))
 				defer cancel()

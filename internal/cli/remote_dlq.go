@@ -18,15 +18,15 @@ type dlqFilter struct {
 
 func (f *dlqFilter) bind(fs *pflag.FlagSet, expressions bool) {
 	grouped(fs, "Which", func(fs *pflag.FlagSet) {
-		fs.StringVar(&f.BulkAction, "bulk-action", "", "only those of the bulk action `ID`")
-		fs.StringVar(&f.Tenant, "tenant", "", "only those of this `TENANT`")
-		fs.StringVar(&f.Action, "action", "", "only those that failed in the action `NAME`")
-		fs.StringVar(&f.Step, "step", "", "only those that failed at this `STEP`")
-		fs.StringVar(&f.Code, "code", "", "only those with this error `CODE`")
-		fs.StringVar(&f.Message, "message", "", "only those of the group with this `TEXT`")
-		fs.StringVar(&f.since, "since", "", "only those of bulk actions submitted since this `TIME`, as in 24h or 2030-01-31T18:00:00Z")
+		fs.StringVar(&f.BulkAction, "bulk-action", "", "only items of the bulk action `ID`")
+		fs.StringVar(&f.Tenant, "tenant", "", "only items of this `TENANT`")
+		fs.StringVar(&f.Action, "action", "", "only items that failed in the action `NAME`")
+		fs.StringVar(&f.Step, "step", "", "only items that failed at this `STEP`")
+		fs.StringVar(&f.Code, "code", "", "only items with this error `CODE`")
+		fs.StringVar(&f.Message, "message", "", "only items of the error group with this `TEXT`")
+		fs.StringVar(&f.since, "since", "", "only items of bulk actions submitted since this `TIME`, as in 24h or 2030-01-31T18:00:00Z")
 		if expressions {
-			fs.StringVar(&f.Expression, "filter", "", "only those for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
+			fs.StringVar(&f.Expression, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
 		}
 	})
 }
@@ -57,17 +57,17 @@ func ago(flag, text string) (time.Time, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return time.Time{}, badUsage("write it as in 24h or 2030-01-31T18:00:00Z", "%s: %q is not a moment", flag, text)
+		return time.Time{}, badUsage("write it as in 24h or 2030-01-31T18:00:00Z", "%s: %q is neither a duration nor a time", flag, text)
 	}
 	return time.Now().Add(-d).UTC(), nil
 }
 
 func dlqCommand() command {
-	return command{use: "dlq", short: "failed items that nobody has retried or discarded: groups, list, retry, discard", subs: []command{
-		{use: "groups", short: "show them by kind, the largest group first", args: between(0, 0, ""), bind: bindDLQGroups},
-		{use: "list", short: "list them, the newest bulk action first", args: between(0, 0, ""), bind: bindDLQList},
-		{use: "retry", short: "try them again, as new bulk actions", args: between(0, 0, ""), example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, bind: bindDLQRetry},
-		{use: "discard", short: "give them up; reports keep them", args: between(0, 0, ""), example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, bind: bindDLQDiscard},
+	return command{use: "dlq", short: "manage failed items that were not retried or discarded: groups, list, retry, discard", subs: []command{
+		{use: "groups", short: "group failed items by error, the largest group first", args: between(0, 0, ""), bind: bindDLQGroups},
+		{use: "list", short: "list failed items, the newest bulk action first", args: between(0, 0, ""), bind: bindDLQList},
+		{use: "retry", short: "retry failed items, as new bulk actions", args: between(0, 0, ""), example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, bind: bindDLQRetry},
+		{use: "discard", short: "discard failed items; reports keep them", args: between(0, 0, ""), example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, bind: bindDLQDiscard},
 	}}
 }
 
@@ -115,12 +115,12 @@ func bindDLQRetry(fs *pflag.FlagSet) runner {
 	f.bind(fs, true)
 	var rate config.Rate
 	var timeout config.Span
-	fs.Var(&rate, "rate", "most items per second, as in 50/s")
+	fs.Var(&rate, "rate", "maximum items per second, as in 50/s")
 	fs.BoolVar(&r.NewKeys, "new-keys", false, newKeysHelp)
-	fs.BoolVar(&r.All, "all", false, "every failed item")
+	fs.BoolVar(&r.All, "all", false, "select every failed item")
 	fs.StringVar(&r.Reason, "reason", "", "`TEXT` for the audit log")
 	wait := fs.Bool("wait", false, waitForEnd)
-	fs.Var(&timeout, "timeout", "wait no longer than this, as in 30m")
+	fs.Var(&timeout, "timeout", "stop waiting after this time, as in 30m")
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
 		want, err := f.chosen(r.All, "retried")
 		if err != nil {
@@ -138,18 +138,18 @@ func bindDLQRetry(fs *pflag.FlagSet) runner {
 func bindDLQDiscard(fs *pflag.FlagSet) runner {
 	f, d := &dlqFilter{}, api.DLQDiscard{}
 	f.bind(fs, true)
-	fs.BoolVar(&d.All, "all", false, "every failed item")
+	fs.BoolVar(&d.All, "all", false, "select every failed item")
 	fs.StringVar(&d.Reason, "reason", "", "`TEXT` for the audit log")
 	yes := yesFlag(fs)
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
-		want, err := f.chosen(d.All, "given up")
+		want, err := f.chosen(d.All, "discarded")
 		if err != nil {
 			return err
 		}
 		if d.Reason == "" {
 			return badUsage("add why, as in --reason 'accounts are gone'", "--reason is missing")
 		}
-		if err := l.confirm(ctx, *yes, "giving failed items up"); err != nil {
+		if err := l.confirm(ctx, *yes, "discarding failed items"); err != nil {
 			return err
 		}
 		d.Filter = want
@@ -162,7 +162,7 @@ func bindDLQDiscard(fs *pflag.FlagSet) runner {
 				{"items", func(x *api.Discarded) any { return x.Items }},
 			}}, out)
 		}
-		l.say("%s given up", plural(out.Items, "item", "items"))
+		l.say("%s discarded", plural(out.Items, "item", "items"))
 		return nil
 	})
 }

@@ -28,7 +28,7 @@ func askServer(ctx context.Context, env *Env, address string) (all []finding) {
 	if err != nil {
 		return append(all, trouble(fail, "server", "check the address, and the server's log", "%v", err))
 	}
-	all = append(all, found("server", "%s: it lives", l.Server()))
+	all = append(all, found("server", "%s responds", l.Server()))
 	ready, err := l.look(ctx, "/readyz")
 	switch {
 	case err != nil:
@@ -36,7 +36,7 @@ func askServer(ctx context.Context, env *Env, address string) (all []finding) {
 	case ready.Status != "ok":
 		all = append(all, trouble(fail, "server", "look into its log", "%s answers /readyz with %s: %s", l.Server(), ready.status, strings.Join(ready.Problems, "; ")))
 	default:
-		all = append(all, found("server", "it takes work; version %s, durability %s", alive.Version, ready.Durability))
+		all = append(all, found("server", "accepts work; version %s, durability %s", alive.Version, ready.Durability))
 	}
 	return append(all, l.keyCheck(ctx), skewCheck(alive.at))
 }
@@ -67,7 +67,7 @@ func (l *link) look(ctx context.Context, path string) (h health, err error) {
 	}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if kind != "application/json" || json.Unmarshal(raw, &h.Health) != nil || h.Status == "" {
-		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("what answers " + path + " with " + a.Status + " is not a weir server")}
+		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("the response to " + path + " (" + a.Status + ") is not from a weir server")}
 	}
 	h.status = a.Status
 	h.at, _ = http.ParseTime(a.Header.Get("Date")) // zero: not told
@@ -93,13 +93,13 @@ const maxSkew = 30 * time.Second
 
 // skewCheck compares the clocks, as far as a header tells that has no parts of a second.
 func skewCheck(theirs time.Time) finding {
-	const name = "their clock"
+	const name = "server clock"
 	apart := time.Since(theirs).Abs().Truncate(time.Second)
 	switch {
 	case theirs.IsZero():
-		return found(name, "not told")
+		return found(name, "the server sent no Date header")
 	case apart > maxSkew:
-		return trouble(warn, name, "have chrony, ntpd or systemd-timesyncd set both", "it and the clock of this machine are %s apart", span(apart))
+		return trouble(warn, name, "synchronise both with chrony, ntpd or systemd-timesyncd", "it differs from the clock of this machine by %s", span(apart))
 	}
-	return found(name, "agrees with the one of this machine")
+	return found(name, "agrees with the clock of this machine")
 }

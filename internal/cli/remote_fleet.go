@@ -12,7 +12,7 @@ import (
 )
 
 func nodesCommand() command {
-	return command{use: "nodes", short: "list the processes that run tasks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+	return command{use: "nodes", short: "list the nodes: the processes that run tasks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 		type n = api.Node
 		v := view[n]{plural: "nodes", id: func(x *n) string { return x.Node }, columns: []column[n]{
 			{"node", func(x *n) any { return x.Node }},
@@ -136,9 +136,9 @@ func (l *link) circuit(ctx context.Context, resource, what string, h *byHand) er
 		return err
 	}
 	said := map[string]string{
-		"auto":  "goes by failures again",
-		"open":  fmt.Sprintf("is open until %s, so nothing starts: %s", clockTime(h.until()), h.reason),
-		"close": fmt.Sprintf("is closed until %s, whatever fails: %s", clockTime(h.until()), h.reason),
+		"auto":  "follows failures again",
+		"open":  fmt.Sprintf("is open until %s, so no call starts: %s", clockTime(h.until()), h.reason),
+		"close": fmt.Sprintf("is closed until %s, even if calls fail: %s", clockTime(h.until()), h.reason),
 	}[what]
 	fmt.Fprintf(l.env.Stdout, "the circuit of %s %s\n", cmp.Or(r.Name, resource), said)
 	return nil

@@ -30,12 +30,12 @@ func itemView() view[api.ItemResult] {
 
 func itemsCommand() command {
 	return command{
-		use: "items ID", short: "list the items of a bulk action and what became of them", args: bulkID,
+		use: "items ID", short: "list the items of a bulk action and their results", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			var f client.ItemFilter
-			fs.StringVar(&f.State, "state", "", "only those in this `STATE`: ready, waiting, done, failed or cancelled")
-			fs.StringVar(&f.Step, "step", "", "only those that ended or stand at this `STEP`")
-			fs.StringVar(&f.Code, "code", "", "only those with this error `CODE`")
+			fs.StringVar(&f.State, "state", "", "only items in this `STATE`: ready, waiting, done, failed or cancelled")
+			fs.StringVar(&f.Step, "step", "", "only items that ended or are at this `STEP`")
+			fs.StringVar(&f.Code, "code", "", "only items with this error `CODE`")
 			limit := limitFlag(fs, 100)
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				return list(l, itemView(), l.Items(ctx, args[0], f), *limit)
@@ -46,9 +46,9 @@ func itemsCommand() command {
 
 func itemCommand() command {
 	return command{
-		use: "item ITEM-ID", short: "tell what happened to one of your ids, in all bulk actions",
-		long: `Takes your own id of an item, or the name that weir gave it in one bulk action (itm_…), and tells what happened to
-it: every bulk action, the newest first, and every step.`,
+		use: "item ITEM-ID", short: "show the history of an item in all bulk actions",
+		long: `Shows the history of an item: every bulk action, the newest first, and every step. ITEM-ID is your own id of the item,
+or the id that weir gave it in one bulk action (itm_…).`,
 		example: `  weir item user-42
   weir item itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41`,
 		args: between(1, 1, "ITEM-ID"),
@@ -81,7 +81,7 @@ func (l *link) timeline(f *api.Found) error {
 	case l.out != outTable:
 		return list(l, itemView(), seq(f.History), 0)
 	case len(f.History) == 0:
-		return &failure{exitOther, fmt.Sprintf("no bulk action has an item %q", f.ID), "check the id; those of bulk actions that were removed are gone with them"}
+		return &failure{exitOther, fmt.Sprintf("no bulk action has an item %q", f.ID), "check the id; items of deleted bulk actions are not found"}
 	}
 	p, _ := outward(l.env)
 	for _, x := range f.History {
@@ -122,7 +122,7 @@ func eventText(p paint, e *api.ItemEvent) string {
 
 func errorsCommand() command {
 	return command{
-		use: "errors ID", short: "tell why items of a bulk action failed, the largest group first", args: bulkID,
+		use: "errors ID", short: "group the failed items of a bulk action by error, the largest group first", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				groups, err := l.ErrorGroups(ctx, args[0])

@@ -70,7 +70,7 @@ func readLogins(env *Env) (l logins, err error) {
 func (l logins) write(env *Env) (path string, err error) {
 	path = loginFile(env)
 	if path == "" {
-		return "", badUsage("set HOME, or use "+keyFileVariable, "there is no place to keep the key")
+		return "", badUsage("set HOME, or use "+keyFileVariable, "cannot save the key: the home directory is not known")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", other(err, "")
@@ -84,16 +84,16 @@ func (l logins) write(env *Env) (path string, err error) {
 
 func loginCommand() command {
 	return command{
-		use: "login [URL]", short: "keep the key to a server, and ask that server from now on",
-		long: `Reads an API key from WEIR_API_KEY_FILE, WEIR_API_KEY, the first line of stdin, or the keyboard, asks the server
-whether it is good, and keeps both in a file that only you can read. The key is never an argument. A server that asks
-for no key is kept without one.`,
+		use: "login [URL]", short: "save a server and its API key as the default",
+		long: `Reads an API key from WEIR_API_KEY_FILE, WEIR_API_KEY, the first line of stdin, or the keyboard, and checks it at the
+server. Then it saves the server and the key in a file that only you can read; other commands use them by default. The
+key is never an argument. A server that requires no key is saved without one.`,
 		example: `  weir login https://weir.example.com
   weir login https://weir.example.com < key.txt
   weir login --forget`,
 		args: between(0, 1, "URL"),
 		bind: func(fs *pflag.FlagSet) runner {
-			forget := fs.Bool("forget", false, "forget all keys and servers that were kept")
+			forget := fs.Bool("forget", false, "delete all saved servers and keys")
 			return func(ctx context.Context, env *Env, args []string) error {
 				if *forget {
 					return forgetLogins(env)
@@ -111,7 +111,7 @@ func forgetLogins(env *Env) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) && path != "" {
 		return other(err, "")
 	}
-	newScreen(env).print("  nothing is kept any more; keys that were are still valid until somebody revokes them")
+	newScreen(env).print("  all saved servers and keys are deleted; the keys stay valid until they are revoked")
 	return nil
 }
 
@@ -154,10 +154,10 @@ func login(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	if key == "" {
-		newScreen(env).print(fmt.Sprintf("  %s asks for no key; it is kept in %s, and commands ask it from now on", trimmed(at), path))
+		newScreen(env).print(fmt.Sprintf("  %s requires no key; it is saved in %s, and commands use it by default", trimmed(at), path))
 		return nil
 	}
-	newScreen(env).print(fmt.Sprintf("  logged in to %s as %s (%s); kept in %s", trimmed(at), who.Name, strings.Join(who.Scopes, ", "), path))
+	newScreen(env).print(fmt.Sprintf("  logged in to %s as %s (%s); saved in %s", trimmed(at), who.Name, strings.Join(who.Scopes, ", "), path))
 	return nil
 }
 
@@ -184,7 +184,7 @@ func askKey(ctx context.Context, env *Env, at string) (string, error) {
 			return "", err
 		}
 		if env.Secret == nil {
-			return "", badUsage("pipe it in, or set "+keyFileVariable, "no key is there, and nobody can be asked")
+			return "", badUsage("pipe it in, or set "+keyFileVariable, "no API key is set, and stdin is not a terminal to ask for one")
 		}
 		fmt.Fprintf(env.Stderr, "  API key for %s: ", at)
 		defer fmt.Fprintln(env.Stderr)

@@ -23,7 +23,7 @@ func connectionView() view[api.Connection] {
 }
 
 func connectionsCommand() command {
-	return command{use: "connections", short: "where items are read from: databases, buckets, brokers: list, apply, delete", subs: []command{
+	return command{use: "connections", short: "manage databases, buckets and brokers to read items from: list, apply, delete", subs: []command{
 		{use: "list", short: "list the connections, without their secrets", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, connectionView(), l.Connections(ctx), 0)
@@ -34,7 +34,7 @@ func connectionsCommand() command {
 				return l.PutConnection(ctx, name, c)
 			})
 		}},
-		removing("delete NAME", "remove a connection", "the connection", func(ctx context.Context, l *link, name string) error { return l.DeleteConnection(ctx, name) }),
+		removing("delete NAME", "delete a connection", "the connection", func(ctx context.Context, l *link, name string) error { return l.DeleteConnection(ctx, name) }),
 	}}
 }
 
@@ -97,7 +97,7 @@ func appliedBefore(f *failure, n int) *failure {
 }
 
 func fileFlag(fs *pflag.FlagSet) *string {
-	return fs.StringP("file", "f", "", "YAML or JSON `FILE` as the API takes it; - is stdin")
+	return fs.StringP("file", "f", "", "YAML or JSON `FILE` in the format of the API; - is stdin")
 }
 
 // readAll reads one thing, or a list of them.
@@ -122,13 +122,13 @@ func removing(use, short, what string, do func(context.Context, *link, string) e
 	return command{use: use, short: short, args: between(1, 1, arg), bind: func(fs *pflag.FlagSet) runner {
 		yes := yesFlag(fs)
 		return online(fs, func(ctx context.Context, l *link, args []string) error {
-			if err := l.confirm(ctx, *yes, "removing %s %s", what, args[0]); err != nil {
+			if err := l.confirm(ctx, *yes, "deleting %s %s", what, args[0]); err != nil {
 				return err
 			}
 			if err := do(ctx, l, args[0]); err != nil {
 				return err
 			}
-			l.say("%s %s is gone", what, args[0])
+			l.say("%s %s is deleted", what, args[0])
 			return nil
 		})
 	}}

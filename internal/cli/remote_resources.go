@@ -86,13 +86,15 @@ func positiveRate(r float64) any {
 
 const resourcesLong = `Lists the resources, their limits, and how they are used.
 
-ALLOWED NOW is the rate at which flow control holds a resource, where that is below its limit. USE is the share of
-ALLOWED NOW, or else of RATE, that was used lately; it is above 100% shortly after the rate was cut, and – where no
-rate is set. IN FLIGHT is calls, READY is items.`
+  ALLOWED NOW  the rate that flow control allows, if that is below the limit
+  USE          the share of ALLOWED NOW, or else of RATE, that was used recently; above 100% shortly after the rate
+               was cut, and – if no rate is set
+  IN FLIGHT    calls
+  READY        items`
 
 func resourcesCommand() command {
-	return command{use: "resources", short: "what is downstream and must not be overrun: list, get, set, reset", subs: []command{
-		{use: "list", short: "list the resources and how they are used", long: resourcesLong, args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+	return command{use: "resources", short: "manage downstream systems and their limits: list, get, set, reset", subs: []command{
+		{use: "list", short: "list the resources, their limits and their use", long: resourcesLong, args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, resourceView(), l.Resources(ctx), 0)
 			})
@@ -106,15 +108,15 @@ func resourcesCommand() command {
 				return one(l, resourceView(), r)
 			})
 		}},
-		{use: "set NAME", short: "change the limits of a resource, live", args: between(1, 1, "NAME"), example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
-		{use: "reset NAME", short: "let the limits of the configuration file or of the actions hold again", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "set NAME", short: "change the limits of a resource without a restart", args: between(1, 1, "NAME"), example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
+		{use: "reset NAME", short: "restore the limits of the configuration file or of the actions", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				if err := l.ResetResource(ctx, args[0]); err != nil {
 					return err
 				}
 				r, err := l.Resource(ctx, args[0])
 				if client.IsCode(err, "not_found") {
-					l.say("the limits of %s are gone; no action uses it", args[0])
+					l.say("the limits of %s are deleted; no action uses it", args[0])
 					return nil
 				}
 				if err != nil {
@@ -127,10 +129,10 @@ func resourcesCommand() command {
 }
 
 func bindResourceSet(fs *pflag.FlagSet) runner {
-	rate := fs.String("rate", "", "most items per second over all nodes, as in `450/s`, or unlimited")
-	concurrency := fs.Int("concurrency", 0, "most calls at once over all nodes; 0 means no limit")
+	rate := fs.String("rate", "", "maximum items per second over all nodes, as in `450/s`, or unlimited")
+	concurrency := fs.Int("concurrency", 0, "maximum concurrent calls over all nodes; 0 means no limit")
 	var pacing config.Pacing
-	fs.Var(&pacing, "pacing", "where a rate is set: smooth for an even stream, or full for few calls")
+	fs.Var(&pacing, "pacing", "how a rate is used: smooth (an even stream of small calls) or full (few calls with full batches)")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		var r api.Resource
 		if fs.Changed("rate") {
@@ -147,7 +149,7 @@ func bindResourceSet(fs *pflag.FlagSet) runner {
 			r.Pacing = (*string)(&pacing)
 		}
 		if r == (api.Resource{}) {
-			return badUsage("add --rate 450/s, --concurrency 8 or --pacing full", "there is nothing to set")
+			return badUsage("add --rate 450/s, --concurrency 8 or --pacing full", "no limit is given")
 		}
 		s, err := l.PutResource(ctx, args[0], r)
 		if err != nil {
@@ -190,12 +192,12 @@ func fileTenant(t *api.Tenant) string {
 }
 
 func tenantsCommand() command {
-	return command{use: "tenants", short: "how much each tenant may use: list, set, reset", subs: []command{
+	return command{use: "tenants", short: "manage tenants and their limits: list, set, reset", subs: []command{
 		{use: "list", short: "list the tenants", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, tenantView(), l.Tenants(ctx), 0) })
 		}},
-		{use: "set NAME", short: "change how much a tenant may use", args: between(1, 1, "NAME"), example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
-		{use: "reset NAME", short: "let what the configuration file says, or the default, hold again", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "set NAME", short: "change the weight and the limits of a tenant", args: between(1, 1, "NAME"), example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
+		{use: "reset NAME", short: "restore the settings of the configuration file, or the defaults", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				if err := l.DeleteTenant(ctx, args[0]); err != nil {
 					return err
@@ -212,10 +214,10 @@ func tenantsCommand() command {
 
 func bindTenantSet(fs *pflag.FlagSet) runner {
 	var t api.Tenant
-	fs.Float64Var(&t.Weight, "weight", 1, "its share beside others: `N` gets N times as much as 1")
-	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "most `N` tasks in flight at once on a node; 0 means no limit")
-	fs.Int64Var(&t.MaxPending, "max-pending", 0, "most `N` items accepted and not ended; 0 means no limit")
-	fs.BoolVar(&t.Paused, "paused", false, "nothing of it starts; --paused=false lets it go on")
+	fs.Float64Var(&t.Weight, "weight", 1, "share relative to other tenants: `N` gets N times as much as 1")
+	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "maximum tasks in flight on a node; `N` = 0 means no limit")
+	fs.Int64Var(&t.MaxPending, "max-pending", 0, "maximum items accepted and not ended; `N` = 0 means no limit")
+	fs.BoolVar(&t.Paused, "paused", false, "start no tasks of the tenant; --paused=false resumes it")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		if fs.Changed("weight") && t.Weight <= 0 {
 			return badUsage("write more than 0; --paused stops a tenant", "--weight: %g is not above 0", t.Weight)

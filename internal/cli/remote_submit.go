@@ -15,19 +15,19 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), hands them to a server, and seals
-the bulk action with the number of items that were read: the server refuses it if any is missing. The work is done
-by the server, and goes on when this command ends.
+const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), sends them to a server, and seals
+the bulk action with the number of items read: the server refuses it if an item is missing. The server does the work;
+it continues after this command ends. Add --start or --start-at, or start the bulk action later with weir start.
 
-Items are sent in parts, each of which is accepted as a whole. A connection that breaks costs the part on its way;
-a command that was stopped goes on with --resume ID and the same file.
+Items are sent in parts, and each part is accepted as a whole. If the connection breaks, only the current part is sent
+again. If the command was stopped, continue with --resume ID and the same file.
 
 Exit codes: 0 accepted, and with --wait all items are done · 2 usage or input · 3 server not reachable · 4 refused by
-the server · 5, 6, 7 with --wait as of weir watch · 130 interrupted`
+the server · 5, 6, 7 with --wait, as in weir watch · 130 interrupted`
 
 func submitCommand() command {
 	return command{
-		use: "submit FILE|-", short: "hand the items of a file to a server, and start", long: submitLong,
+		use: "submit FILE|-", short: "submit the items of a file to a server", long: submitLong,
 		example: `  weir submit users.csv --action award-reward --action send-message --id user_id --start --watch
   weir submit users.csv --chain spring.yaml --canary 1% --stop-failures 5%
   weir submit users.csv --template spring-reward --param amount=500 --start
@@ -63,40 +63,40 @@ type submitOptions struct {
 func (o *submitOptions) bind(fs *pflag.FlagSet) {
 	o.flags = fs
 	grouped(fs, "What to do (--action, --chain or --template)", func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action of the server; repeat it for a chain")
-		fs.StringVar(&o.chainFile, "chain", "", "YAML or JSON `FILE` with a bulk action as the API takes it: its steps, and what else flags do not say")
-		fs.StringArrayVar(&o.maps, "map", nil, "`[STEP.]TO=EXPRESSION` that makes what a step gets, as in to=item.email")
-		fs.StringVar(&o.template, "template", "", "`NAME` of a template of the server, which has the steps and the rules")
-		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a parameter, as in amount=500; repeat it for more")
+		fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action of the server; repeat the flag for a chain")
+		fs.StringVar(&o.chainFile, "chain", "", "YAML or JSON `FILE` with a bulk action in the format of the API: its steps and all options without a flag")
+		fs.StringArrayVar(&o.maps, "map", nil, "`[STEP.]TO=EXPRESSION` for a field of a step's input, as in to=item.email")
+		fs.StringVar(&o.template, "template", "", "`NAME` of a template of the server, with its steps and rules")
+		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a template parameter, as in amount=500; repeatable")
 	})
 	grouped(fs, "What to read", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.ID, "id", "", idHelp)
-		fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: found out)")
-		fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: found out)")
-		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: found out)")
+		fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: detected)")
+		fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: detected)")
+		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: detected)")
 		fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
 		fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
-		fs.Var(&o.Invalid, "invalid", "rows that are not items: refuse or skip (default refuse)")
+		fs.Var(&o.Invalid, "invalid", "invalid rows: refuse the file, or skip them (default refuse)")
 	})
 	grouped(fs, "How", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.Name, "name", "", "`NAME` for people (default: the file's)")
-		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` whose work it is (default: as the key says)")
-		fs.Var(&o.Tier, "tier", "how urgent it is: critical, high, default or low")
+		fs.StringVar(&o.Name, "name", "", "`NAME` of the bulk action (default: the name of the file)")
+		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` that owns the bulk action (default: the tenant of the API key)")
+		fs.Var(&o.Tier, "tier", "urgency: critical, high, default or low")
 		fs.Var(&o.rate, "rate", rateHelp)
 		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
-		fs.Var(&o.StopFailures, "stop-failures", "stop when more fail than this, as in 5% or 100")
+		fs.Var(&o.StopFailures, "stop-failures", "stop when more items fail than this, as in 5% or 100")
 		fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
-		fs.Var(&o.Deadline, "deadline", "cancel what is left after this: 2h from now, or from --start-at, or a time as in 2030-01-31T18:00:00Z")
-		fs.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for finding it again; repeat it for more")
+		fs.Var(&o.Deadline, "deadline", "cancel the remaining items at this time: 2h counts from now, or from --start-at; or a time, as in 2030-01-31T18:00:00Z")
+		fs.StringArrayVar(&o.labels, "label", nil, "label `KEY=VALUE`; repeatable")
 	})
 	grouped(fs, "When", func(fs *pflag.FlagSet) {
 		fs.BoolVar(&o.start, "start", false, "start it as soon as it is sealed")
-		fs.StringVar(&o.startAt, "start-at", "", "`TIME` at which it starts by itself, as in 2030-01-31T18:00:00Z")
+		fs.StringVar(&o.startAt, "start-at", "", "start it at this `TIME`, as in 2030-01-31T18:00:00Z")
 		fs.StringVar(&o.zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
-		fs.BoolVar(&o.watch, "watch", false, "follow it until it has ended; Ctrl-C ends the watching alone")
-		fs.BoolVar(&o.wait, "wait", false, "the same, for scripts: "+waitForEnd)
-		fs.Var(&o.timeout, "timeout", "wait no longer than this, as in 30m")
-		fs.StringVar(&o.resume, "resume", "", "go on with the bulk action `ID` that the same command began")
+		fs.BoolVar(&o.watch, "watch", false, "show its progress until it ends; Ctrl-C stops only the watching")
+		fs.BoolVar(&o.wait, "wait", false, "for scripts: "+waitForEnd)
+		fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
+		fs.StringVar(&o.resume, "resume", "", "continue the bulk action `ID` that an interrupted submit began")
 	})
 }
 
@@ -162,7 +162,7 @@ func (o *submitOptions) complete(env *Env) error {
 	}
 	switch {
 	case o.Input == "-" && env.StdinTerminal:
-		return badUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -", "stdin is a terminal, and there is no input in it")
+		return badUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -", "stdin is a terminal: no input is piped in")
 	case o.resume != "" && o.Input == "-":
 		return badUsage("send all of it anew", "--resume reads the file again, and stdin cannot be read again")
 	case o.start && o.startAt != "":
@@ -176,7 +176,7 @@ func (o *submitOptions) complete(env *Env) error {
 	case o.Deadline.FromStart() && !o.start && o.startAt == "" && !n.Start && n.StartAt == "" && o.resume == "":
 		return badUsage("add --start or --start-at, or write a time, as in 2030-01-31T18:00:00Z", "--deadline: %s counts from the start, and nothing says when that is", o.Deadline.String())
 	case len(n.Steps) == 0 && n.Template == "" && o.resume == "":
-		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions", "there is nothing to do to the items")
+		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions", "no action is given")
 	}
 	o.overrule(env)
 	for _, set := range []func() error{o.setMaps, o.setCanary, o.setLabels} {
@@ -260,7 +260,7 @@ func (o *submitOptions) begin(ctx context.Context, l *link, in *input) (api.Bulk
 	if o.resume != "" {
 		b, err := l.Get(ctx, o.resume)
 		if err == nil && b.State != api.Draft {
-			err = badUsage(l.env.Program+" get "+o.resume+" shows it", "%s is %s: all of its items are there", o.resume, b.State)
+			err = badUsage(l.env.Program+" get "+o.resume+" shows it", "%s is %s: the server has all of its items", o.resume, b.State)
 		}
 		return b, err
 	}
@@ -280,17 +280,17 @@ func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err err
 	}
 	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing of it runs
 		if l.Delete(context.WithoutCancel(ctx), id) == nil {
-			out.what += fmt.Sprintf("\n%s, made for it, is removed", id)
+			out.what += fmt.Sprintf("\nthe draft %s was deleted", id)
 			return &out
 		}
 	}
 	if client.IsCode(err, "not_found") {
 		return &out
 	}
-	out.what += fmt.Sprintf("\n%s is a draft: it is not sealed, and nothing of it runs", id)
-	ways := fmt.Sprintf("give it up with %s cancel %s --yes%s", l.env.Program, id, l.flag)
+	out.what += fmt.Sprintf("\n%s is a draft: it is not sealed and does not run", id)
+	ways := fmt.Sprintf("cancel it with %s cancel %s --yes%s", l.env.Program, id, l.flag)
 	if o.Input != "-" && out.code != exitUsage {
-		ways = fmt.Sprintf("go on with %s submit %s --resume %s%s, or %s", l.env.Program, quote(o.Input), id, l.flag, ways)
+		ways = fmt.Sprintf("continue with %s submit %s --resume %s%s, or %s", l.env.Program, quote(o.Input), id, l.flag, ways)
 	}
 	out.fix = strings.TrimPrefix(strings.Join([]string{f.fix, ways}, "\n"), "\n")
 	if ctx.Err() != nil {
@@ -355,7 +355,7 @@ func (o *submitOptions) setCanary() error {
 		return badUsage("write a part or a number of items, as in 1% or 500", "--canary: %v", err)
 	}
 	if s.Rule.MaxFailures < 0 {
-		return badUsage("write 1 or more, or leave it out", "--canary: of 0 items nothing can be learned")
+		return badUsage("write 1 or more, or leave it out", "--canary: a canary needs at least 1 item")
 	}
 	c := api.Canary{Percent: s.Rule.FailureRate * 100, Items: s.Rule.MaxFailures}
 	if before := o.spec.Canary; before != nil {
@@ -394,7 +394,7 @@ func (o *submitOptions) setMaps() error {
 func forecastLine(p paint, f *api.Forecast) string {
 	head := "  " + p.dim("forecast") + "  "
 	if f.NoEnd {
-		return head + p.yellow("no end: calls fail as things are, and nothing of it would be done")
+		return head + p.yellow("no end: calls are failing now, so no item would be done")
 	}
 	text := head + "under 1s"
 	if time.Duration(f.Takes.P90) >= time.Second {
@@ -414,7 +414,7 @@ func forecastLine(p paint, f *api.Forecast) string {
 		text += " · " + p.yellow("the deadline will be missed")
 	}
 	if f.Finish == (api.Finish{}) {
-		text += " · " + p.yellow("once it may start: it, or its tenant, is paused or stopped")
+		text += " · " + p.yellow("counted from its start: it, or its tenant, is paused or stopped")
 	}
 	return text
 }

@@ -13,11 +13,11 @@ import (
 // conclude prints what became of a bulk action, and returns what carries the exit code.
 func (f *follower) conclude(ctx context.Context) error {
 	if f.now.State == api.Awaiting {
-		f.say("the canary has ended; the rest waits: %s approve %s%s", f.env.Program, f.id, f.flag)
+		f.say("the canary has ended; the remaining items wait for approval: %s approve %s%s", f.env.Program, f.id, f.flag)
 		return ended(exitStopped)
 	}
 	if f.now.State == api.Failed {
-		return &failure{exitOther, fmt.Sprintf("%s cannot go on: %s", f.id, f.now.Reason), "create it again when that is mended"}
+		return &failure{exitOther, fmt.Sprintf("%s cannot continue: %s", f.id, f.now.Reason), "fix the cause, then create it again"}
 	}
 	r, err := f.Report(ctx, f.id)
 	if err != nil {
@@ -49,9 +49,9 @@ func (f *follower) nextSteps(r *api.Report) (next []string) {
 	program := f.env.Program
 	switch left := r.Counts.Ready + r.Counts.Waiting + r.Counts.InFlight; {
 	case r.State == api.Stopped:
-		next = append(next, fmt.Sprintf("%s resume %s%s   (goes on with the %s left)", program, r.ID, f.flag, number(left)))
+		next = append(next, fmt.Sprintf("%s resume %s%s   (continues with the %s left)", program, r.ID, f.flag, number(left)))
 	case r.Counts.Failed > 0:
-		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, r.ID, f.flag, number(r.Counts.Failed)))
+		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, r.ID, f.flag, number(r.Counts.Failed)))
 	}
 	if cut := cutAtDeadline(summaryOf(r)); cut > 0 {
 		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)", program, r.ID, f.flag, number(cut)))

@@ -62,7 +62,7 @@ func whatFor(n *api.NewBulkAction) string {
 }
 
 func templatesCommand() command {
-	return command{use: "templates", short: "bulk actions to be made by name, with parameters: list, get, apply, delete", subs: []command{
+	return command{use: "templates", short: "manage templates, reusable bulk actions with parameters: list, get, apply, delete", subs: []command{
 		{use: "list", short: "list the templates", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, templateView(), l.Templates(ctx), 0)
@@ -86,7 +86,7 @@ func templatesCommand() command {
 				return l.PutTemplate(ctx, name, t)
 			})
 		}},
-		removing("delete NAME", "remove a template; what was made from it stays", "the template", func(ctx context.Context, l *link, name string) error { return l.DeleteTemplate(ctx, name) }),
+		removing("delete NAME", "delete a template; its bulk actions stay", "the template", func(ctx context.Context, l *link, name string) error { return l.DeleteTemplate(ctx, name) }),
 	}}
 }
 
@@ -123,7 +123,7 @@ func (o *submitOptions) chooseTemplate() error {
 	}
 	for _, f := range []string{"action", "map", "rate", "canary", "stop-failures", "duplicates"} {
 		if o.flags.Changed(f) {
-			return badUsage("leave it out, or name the actions instead of a template", "--%s is what the template says", f)
+			return badUsage("leave it out, or name the actions instead of a template", "--%s is set by the template", f)
 		}
 	}
 	return nil

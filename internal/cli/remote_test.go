@@ -73,7 +73,7 @@ func TestCtrlCEndsTheWatchingAlone(t *testing.T) {
 	b := slowly(t, c)
 	stop := make(chan os.Signal, 1)
 	code, said := inProcess(t, at, &onFirst{do: func() { stop <- os.Interrupt }}, stop, t.TempDir(), "watch", b.ID, "-o", "ndjson")
-	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" goes on at "+at) || !strings.Contains(said, "weir watch "+b.ID) {
+	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" continues on "+at) || !strings.Contains(said, "weir watch "+b.ID) {
 		t.Errorf("exit code %d, and said\n%s", code, said)
 	}
 	if b, err := c.Get(t.Context(), b.ID); err != nil || b.State != api.Running {
@@ -139,7 +139,7 @@ func TestWhatCannotBeTakenBackIsAskedFor(t *testing.T) {
 			Stdout: io.Discard, Stderr: &said, Dir: t.TempDir(), Terminal: &Terminal{Width: func() int { return 100 }},
 		})
 		b, err := c.Get(t.Context(), b.ID)
-		if code != tt.code || err != nil || b.State != tt.state || !strings.Contains(said.String(), "Go on? [y/N]") {
+		if code != tt.code || err != nil || b.State != tt.state || !strings.Contains(said.String(), "Continue? [y/N]") {
 			t.Errorf("answer %q: exit code %d, %s, %v, said %q; want %d, %s", tt.answer, code, b.State, err, said.String(), tt.code, tt.state)
 		}
 	}
@@ -221,8 +221,8 @@ func TestASubmitThatWasStoppedGoesOn(t *testing.T) {
 	})
 	dir := usersFile(t)
 	code, said := inProcess(t, slow, &onFirst{do: func() {}}, stop, dir, "submit", "users.csv", "--action", "picky")
-	m := regexp.MustCompile(`weir (submit users.csv --resume (ba_\w+)), or give it up with weir cancel`).FindStringSubmatch(said)
-	if code != exitInterrupted || m == nil || !strings.Contains(said, "it is not sealed, and nothing of it runs") {
+	m := regexp.MustCompile(`weir (submit users.csv --resume (ba_\w+)), or cancel it with weir cancel`).FindStringSubmatch(said)
+	if code != exitInterrupted || m == nil || !strings.Contains(said, "it is not sealed and does not run") {
 		t.Fatalf("exit code %d, and said\n%s", code, said)
 	}
 	code, said = inProcess(t, slow, &onFirst{do: func() {}}, nil, dir, strings.Fields(m[1])...)
@@ -321,7 +321,7 @@ func TestWhatAServerRefusesIsExplained(t *testing.T) {
 		{"several", &api.Problem{Status: 422, Title: "It cannot be done", Detail: "a: bad", Errors: []api.Fault{
 			{Field: "a", Message: "bad"}, {Line: 7, Message: "worse", Fix: "leave it out"},
 		}}, failure{exitRefused, "It cannot be done\na: bad\nline 7: worse; leave it out", ""}},
-		{"no key", &api.Problem{Status: 401, Detail: "this needs an API key", Fix: "send it"}, failure{exitRefused, "this needs an API key", "set WEIR_API_KEY_FILE, or keep a key with weir login"}},
+		{"no key", &api.Problem{Status: 401, Detail: "this needs an API key", Fix: "send it"}, failure{exitRefused, "this needs an API key", "set WEIR_API_KEY_FILE, or save a key with weir login"}},
 		{"a mistake of ours", &api.Problem{Status: 500, Detail: "oh", RequestID: "req_1"}, failure{exitRefused, "oh (req_1)", ""}},
 		{"nobody there", &client.UnreachableError{Server: "http://x", Err: errors.New("refused")}, failure{exitUnreachable, "http://x: refused", "check the address (--server, WEIR_SERVER), and that the server is up"}},
 		{"an interrupt on the way", fmt.Errorf("x: %w", context.Canceled), failure{exitInterrupted, "interrupted", "run the same command again"}},

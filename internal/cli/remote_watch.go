@@ -40,7 +40,7 @@ func (f *follower) run(ctx context.Context) error {
 	}
 	f.track = &track{label: b.Name, steps: panelSteps(&b), deadline: b.Deadline}
 	if b.State == api.Draft || b.State == api.Sealed {
-		f.say("%s is %s: nothing happens before it is started, as by %s start %s%s", f.id, b.State, f.env.Program, f.id, f.flag)
+		f.say("%s is %s and has not started; start it with %s start %s%s", f.id, b.State, f.env.Program, f.id, f.flag)
 	}
 	if err := f.follow(ctx); err != nil {
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
@@ -143,7 +143,7 @@ func (f *follower) draw() {
 	if f.keys != nil {
 		help = "p pause   d detach"
 		if f.now.State == api.Paused {
-			help = "p go on   d detach"
+			help = "p resume  d detach"
 		}
 	}
 	f.screen.draw(panel(f.screen.paint, f.env.Terminal.Width(), []*track{f.track}, elapsed, help))
@@ -171,7 +171,7 @@ func (f *follower) press(ctx context.Context, key byte) error {
 // detached says that the work goes on.
 func (f *follower) detached(code int) error {
 	f.screen.draw(nil)
-	f.say("detached; %s goes on at %s", f.id, f.Server())
+	f.say("detached; %s continues on %s", f.id, f.Server())
 	f.say("watch again: %s watch %s%s", f.env.Program, f.id, f.flag)
 	if code == exitOK {
 		return errDetached

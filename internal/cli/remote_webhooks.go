@@ -60,21 +60,21 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 }
 
 func webhooksCommand() command {
-	return command{use: "webhooks", short: "who is told of events: list, create, delete, test, deliveries, resend", subs: []command{
+	return command{use: "webhooks", short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend", subs: []command{
 		{use: "list", short: "list the webhooks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error {
 				return list(l, webhookView(), l.Webhooks(ctx), 0)
 			})
 		}},
-		{use: "create URL", short: "have events sent to an endpoint; its secret is shown once", args: between(1, 1, "URL"), bind: bindWebhookCreate},
-		removing("delete ID", "remove a webhook; what waits for it fails", "the webhook", func(ctx context.Context, l *link, id string) error { return l.DeleteWebhook(ctx, id) }),
-		{use: "test ID", short: "send a test event and show the result", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "create URL", short: "create a webhook; its secret is shown once", args: between(1, 1, "URL"), bind: bindWebhookCreate},
+		removing("delete ID", "delete a webhook; its pending deliveries are cancelled", "the webhook", func(ctx context.Context, l *link, id string) error { return l.DeleteWebhook(ctx, id) }),
+		{use: "test ID", short: "send a test event to a webhook and show the result", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				d, err := l.TestWebhook(ctx, args[0])
 				return l.delivered(d, err)
 			})
 		}},
-		{use: "deliveries ID", short: "list what was sent to a webhook, or of a bulk action", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
+		{use: "deliveries ID", short: "list the deliveries of a webhook or of a bulk action", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
 			limit := limitFlag(fs, 50)
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				if strings.HasPrefix(args[0], "ba_") {
@@ -108,9 +108,9 @@ func (l *link) delivered(d api.Delivery, err error) error {
 
 func bindWebhookCreate(fs *pflag.FlagSet) runner {
 	var w api.Webhook
-	fs.StringArrayVar(&w.Events, "event", nil, "`TYPE` that is sent, as in bulk_action.completed; repeat it for more (default all)")
+	fs.StringArrayVar(&w.Events, "event", nil, "event `TYPE` to send, as in bulk_action.completed; repeatable (default all)")
 	fs.StringVar(&w.Tenant, "tenant", "", "only events of this `TENANT`")
-	fs.StringVar(&w.Note, "note", "", "`TEXT` for people")
+	fs.StringVar(&w.Note, "note", "", "`TEXT` that describes the webhook")
 	return online(fs, func(ctx context.Context, l *link, args []string) error {
 		w.URL = args[0]
 		made, err := l.CreateWebhook(ctx, w)
@@ -121,7 +121,7 @@ func bindWebhookCreate(fs *pflag.FlagSet) runner {
 			return err
 		}
 		if made.Secret != "" {
-			l.say("keep the secret: it is not shown again")
+			l.say("save the secret: it is not shown again")
 		}
 		return nil
 	})

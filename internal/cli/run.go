@@ -19,14 +19,15 @@ import (
 
 func runCommand() command {
 	return command{
-		use: "run FILE|-", short: "run actions over the items of a file, and write a report",
+		use: "run FILE|-", short: "run actions over the items of a file and write a report",
 		long: `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), runs a chain of
-actions over them, and writes a report. Nothing else is needed: the state is kept in the folder .weir,
-and an interrupted run goes on with --resume. If a URL was wrong, correct it there, with --url or --config:
-what is done stays done, and items keep their idempotency keys.
+actions over them, and writes a report. No server is needed: the state is kept in the folder .weir.
 
-Exit codes: 0 all items are done, or there is nothing to resume · 2 usage, configuration or input · 5 finished, some items failed ·
-6 stopped by --stop-failures, or because no call succeeded · 7 --run-timeout was reached · 130 interrupted · 1 anything else`,
+--resume continues an interrupted run. If a URL was wrong, correct it with --resume and --url or --config: done items
+stay done, and items keep their idempotency keys.
+
+Exit codes: 0 all items are done, or nothing to resume · 2 usage, configuration or input · 5 ended, some items failed ·
+6 stopped by --stop-failures, or because no call succeeded · 7 --run-timeout was reached · 130 interrupted · 1 any other error`,
 		example: `  weir run users.csv --action demo.award --action demo.message --report out/
   weir run users.csv --url https://example.com/award --secret-file award.secret --rate 500/s
   zcat events.ndjson.gz | weir run - --chain rewards.yaml --stop-failures 5%
@@ -207,7 +208,7 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 	if err := s.jobs.save(j); err != nil || !late {
 		return ba, err
 	}
-	return nil, &failure{exitInterrupted, "interrupted when the items had just been accepted", "go on with " + env.Program + " run --resume " + string(j.ID) + s.dataFlag()}
+	return nil, &failure{exitInterrupted, "interrupted when the items had just been accepted", "continue with " + env.Program + " run --resume " + string(j.ID) + s.dataFlag()}
 }
 
 // stopRule is when the run is stopped early.

@@ -17,21 +17,20 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const serveLong = `Runs the server: it takes bulk actions over HTTP, keeps them, and works on them.
+const serveLong = `Runs the server. It accepts bulk actions over HTTP, stores them, and runs them.
 
-Without any flag it listens on this machine alone and keeps everything in .weir. Beyond this machine it wants TLS
-(or tls.proxy, if a proxy terminates TLS) and a key. Several servers share the work if they share a Redis.
+Without flags it listens on this machine only and stores everything in .weir. To serve other machines it requires a
+key and TLS, or tls.proxy if a proxy terminates TLS. Servers that use the same Redis share the work.
 
-Every flag is also a key of weir.yaml and a variable: --limits-body is limits: {body: ...} and WEIR_LIMITS_BODY.
-A flag counts more than a variable, and that more than the file. weir config print shows each value and
-where it came from; weir doctor checks the machine.
+Every flag is also a key of weir.yaml and an environment variable: --limits-body is limits: {body: ...} and
+WEIR_LIMITS_BODY. A flag overrides a variable, and a variable overrides the file. weir config print shows each value
+and its origin; weir doctor checks the machine.
 
-SIGTERM, SIGHUP or one Ctrl-C drains: running tasks and requests finish, then the server ends with exit code 0.
-SIGHUP does not read the configuration again.
-A second one aborts; what was in flight runs again after the next start.
+SIGTERM, SIGHUP or one Ctrl-C drains: running tasks and requests finish, then the server exits with code 0. A second
+signal aborts; tasks in flight run again after the next start. SIGHUP does not reload the configuration.
 
-Exit codes: 0 told to stop · 1 something else went wrong · 2 configuration, port, directory or store not fit for
-use · 3 Redis cannot be reached · 130 aborted`
+Exit codes: 0 stopped by a signal · 1 any other error · 2 configuration, port, directory or store not usable ·
+3 Redis not reachable · 130 aborted`
 
 func serveCommand() command {
 	return command{
@@ -44,7 +43,7 @@ func serveCommand() command {
 		bind: func(fs *pflag.FlagSet) runner {
 			o := &serverSettings{}
 			o.bind(fs)
-			acceptLoss := fs.Bool("accept-loss", false, "go on with what is left of a store that has lost accepted work")
+			acceptLoss := fs.Bool("accept-loss", false, "continue with a store that has lost accepted work")
 			return func(ctx context.Context, env *Env, _ []string) error {
 				conf, err := o.load(env)
 				if err != nil {
@@ -176,7 +175,7 @@ func (s *serving) wantKeys(ctx context.Context, h http.Handler) error {
 		}
 	}
 	return badUsage("set admin_key_file, or create a key while the server listens on 127.0.0.1",
-		"%s can be reached from other machines, and there is no key to keep strangers out", s.doors[0].address)
+		"other machines can reach %s, and no API key exists", s.doors[0].address)
 }
 
 // until works until there is a reason to stop, and stops.
@@ -186,15 +185,15 @@ func (s *serving) until(ctx context.Context) error {
 	case <-s.env.Signals:
 	case <-ctx.Done():
 	case err := <-s.broken:
-		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "look at the disk, then start again: what was accepted is read from it")
+		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "check the disk, then start again: accepted work is read from it")
 	case why = <-s.failed:
 	case why = <-s.over:
 		s.stop()
 		s.stop = nil // or drain would wait for it
-		why = errors.Join(why, errors.New("the engine has stopped by itself"))
+		why = errors.Join(why, errors.New("the engine has stopped unexpectedly"))
 	case why = <-s.keepers:
 		s.keepers <- nil
-		why = errors.Join(why, errors.New("what runs beside the requests has stopped by itself"))
+		why = errors.Join(why, errors.New("the background work has stopped unexpectedly"))
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "draining", slog.String("for", time.Duration(s.conf.Drain).String()))
 	notify(ctx, s.env, "STOPPING=1")
@@ -205,9 +204,9 @@ func (s *serving) until(ctx context.Context) error {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "stopped")
 		return errors.Join(why, err)
 	case err := <-s.broken:
-		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "look at the disk, then start again")
+		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "check the disk, then start again")
 	case <-s.env.Signals:
-		return &failure{exitInterrupted, "aborted; what was in flight runs again after the next start", ""}
+		return &failure{exitInterrupted, "aborted; tasks in flight run again after the next start", ""}
 	}
 }
 

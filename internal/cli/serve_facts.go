@@ -51,8 +51,8 @@ func (s *serving) facts(ctx context.Context) []fact {
 // durabilityWords is what a mode means.
 func durabilityWords(mode string) string {
 	return mode + map[string]string{
-		"disk": ": what is accepted survives a loss of power", "memory": ": what is accepted survives a kill of the process",
-		"replicated": ": what is accepted survives the loss of any one machine",
+		"disk": ": accepted work survives a loss of power", "memory": ": accepted work survives a kill of the process",
+		"replicated": ": accepted work survives the loss of any one machine",
 	}[mode]
 }
 

@@ -64,7 +64,7 @@ func listenFailed(d *door, err error) error {
 	case errors.Is(err, errAddressInUse):
 		return badUsage("stop what listens there, or choose another address with "+flag, "%s: another process listens on this address", d.address)
 	case errors.Is(err, os.ErrPermission):
-		return badUsage("choose a port from 1024 on with "+flag, "%s: this user may not listen there", d.address)
+		return badUsage("choose a port from 1024 on with "+flag, "%s: this user may not listen on this port", d.address)
 	}
 	return badUsage("choose an address of this machine with "+flag, "%s: cannot listen there: %v", d.address, why)
 }

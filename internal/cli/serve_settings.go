@@ -20,7 +20,7 @@ const configVariable = "WEIR_CONFIG"
 func (o *serverSettings) bind(fs *pflag.FlagSet) {
 	o.flags = fs
 	grouped(fs, "Where", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.file, "config", "", "`FILE` with settings, actions and resources (default "+config.FileName+", if there is one)")
+		fs.StringVar(&o.file, "config", "", "`FILE` with settings, actions and resources (default "+config.FileName+", if it exists)")
 	})
 	for _, s := range config.Settings() {
 		grouped(fs, s.Heading, func(fs *pflag.FlagSet) {

@@ -56,7 +56,7 @@ func storeFailed(c *config.Server, err error) error {
 	case errors.Is(err, store.ErrFull):
 		return badUsage("make room on the disk, or "+elsewhere, "%s: %v", c.Data, err)
 	case errors.Is(err, store.ErrCorrupt):
-		return badUsage("put the directory back from a backup, or go on with what is left by --accept-loss", "%s: %v", c.Data, err)
+		return badUsage("put the directory back from a backup, or continue without the lost work with --accept-loss", "%s: %v", c.Data, err)
 	case errors.Is(err, store.ErrUnavailable):
 		return &failure{exitUnreachable, err.Error(), "check the address of Redis, and that the server is up"}
 	}
@@ -127,9 +127,9 @@ func clientTLS(files config.ClientTLS) (*tls.Config, error) {
 // refusals are the words with which Redis does not let somebody in, and what they mean.
 var refusals = []struct{ code, means string }{
 	{"WRONGPASS", "the user name or the password is wrong"},
-	{"NOAUTH", "it wants a password"},
-	{"NOPERM", "the user may not do all that a store has to"},
-	{"without any password configured", "it has a password for nobody, and was given one"},
+	{"NOAUTH", "it requires a password"},
+	{"NOPERM", "the user lacks permissions that the store needs"},
+	{"without any password configured", "no user has a password there, and one was sent"},
 }
 
 // redisFailed says what servers that cannot be used mean for the user.
@@ -137,11 +137,11 @@ func redisFailed(err error) error {
 	text := strings.TrimPrefix(err.Error(), "redisstore: ")
 	for _, r := range refusals {
 		if strings.Contains(text, r.code) {
-			return badUsage("check the user in its URL and the password in redis_password_file", "Redis does not let us in: %s", r.means)
+			return badUsage("check the user in its URL and the password in redis_password_file", "Redis refused the login: %s", r.means)
 		}
 	}
 	if errors.Is(err, store.ErrUnavailable) {
 		return &failure{exitUnreachable, "Redis cannot be reached: " + text, "check the address, and that the server is up"}
 	}
-	return badUsage("", "Redis is not fit for use: %s", text)
+	return badUsage("", "Redis is not usable: %s", text)
 }

@@ -241,8 +241,8 @@ func TestStartMatrix(t *testing.T) {
 		want  string // in the error; empty: it starts
 	}{
 		{"this machine without a key", nil, lobby{}, ""},
-		{"others without a key", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "there is no key to keep strangers out"},
-		{"operators from elsewhere without a key", map[string]string{"admin_listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "there is no key to keep strangers out"},
+		{"others without a key", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "no API key exists"},
+		{"operators from elsewhere without a key", map[string]string{"admin_listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{}, "no API key exists"},
 		{"others with a key in the store", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{keys: true}, ""},
 		{"others with a key in a file", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true", "admin_key_file": "admin.key"}, lobby{}, ""},
 		{"others when nobody can tell", map[string]string{"listen": "0.0.0.0:0", "tls.proxy": "true"}, lobby{err: errors.New("store is away")}, "store is away"},

@@ -99,12 +99,12 @@ func sealedWith(ctx context.Context, s store.Registry, id string) (names []strin
 }
 
 func keyGone(file, id string, names []string) error {
-	what := fmt.Sprintf("secrets in the store are sealed with key %s, which is not there", id)
+	what := fmt.Sprintf("secrets in the store are encrypted with key %s, which is missing", id)
 	if len(names) > 0 {
 		what += fmt.Sprintf(" (%s)", strings.Join(names, ", "))
 	}
 	return badUsage("put "+file+" back from a backup, or name a file that has the key in vault_key_file; "+
-		"--accept-loss goes on without, and the secrets have to be set again", "%s", what)
+		"with --accept-loss the server starts without it, and the secrets must be set again", "%s", what)
 }
 
 // noteKeys writes down which keys the store is used with. Of several servers that start at once one is enough: all have the same.

@@ -48,10 +48,10 @@ func TestAMissingVaultKeyIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, told := errors.AsType[*failure](<-open(t, c, nodeParts(false)).over)
-		if !told || !strings.Contains(f.what, "sealed with key") || !strings.Contains(f.fix, file) || !strings.Contains(f.fix, "--accept-loss") {
+		if !told || !strings.Contains(f.what, "encrypted with key") || !strings.Contains(f.fix, file) || !strings.Contains(f.fix, "--accept-loss") {
 			t.Errorf("a server whose key is %s ends with %+v, want it said", tt.name, f)
 		}
-		if f := embeddedCheck(t.Context(), c); f.Level != fail || !strings.Contains(f.What, "sealed with key") {
+		if f := embeddedCheck(t.Context(), c); f.Level != fail || !strings.Contains(f.What, "encrypted with key") {
 			t.Errorf("the doctor finds %+v where the key is %s", f, tt.name)
 		}
 	}

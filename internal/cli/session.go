@@ -42,7 +42,7 @@ type worker struct {
 func openSession(ctx context.Context, env *Env, data string, o engine.Options, create bool) (*session, error) {
 	dir := env.path(data)
 	if _, err := os.Stat(dir); !create && errors.Is(err, os.ErrNotExist) {
-		return nil, badUsage("name the data directory of the run with --data", "%s: there is no data directory here", data)
+		return nil, badUsage("name the data directory of the run with --data", "%s is not a data directory", data)
 	}
 	s := &session{env: env, data: data, began: time.Now(), jobs: jobs{filepath.Join(dir, "runs")}, broken: make(chan error, 1)}
 	if err := os.MkdirAll(s.jobs.dir, 0o700); err != nil {
@@ -64,7 +64,7 @@ func openSession(ctx context.Context, env *Env, data string, o engine.Options, c
 		return nil, &failure{exitOther, data + ": another process is using this data directory", "wait for it to end, or choose another directory with --data"}
 	}
 	if err != nil {
-		return nil, other(err, "choose another data directory with --data, or look into what is wrong with this one")
+		return nil, other(err, "choose another data directory with --data, or repair this one")
 	}
 	s.store = st
 	if s.engine, err = engine.Open(ctx, st, o); err != nil {

@@ -16,21 +16,21 @@ import (
 
 func simulateCommand() command {
 	return command{
-		use: "simulate SCENARIO|FILE|ID", short: "what if: when work would finish, with other limits, workers or load",
-		long: `Plays a described system with the real scheduler, at thousands of times the speed of life, and tells when
-every bulk action would finish, how much of every limit it would use and what it would wait for.
-Nothing is called and nothing is stored. Chance comes from a seed: the same seed gives the same answer.
+		use: "simulate SCENARIO|FILE|ID", short: "simulate when work would finish with other limits, workers or load",
+		long: `Simulates a system with the real scheduler, thousands of times faster than real time. Shows when each bulk action
+would finish, how much of each limit it would use, and what it would wait for. No action is called and nothing is
+stored. Randomness comes from a seed: the same seed gives the same result.
 
 The system is a built-in scenario (--list) or a file of your own. To write one, start from a scenario:
   weir simulate flood --show > mine.yaml
 
---set changes one thing: a resource (rate, concurrency, pacing, timeout, attempts, flow, latency, p99, failures,
-retries, rejects, capacity, overload), a bulk action (items, arrivals, at, until, tier, priority, deadline,
-batch) or the weight of a tenant. --compare shows the system as it is beside the changed one.
+--set changes one value of a resource (rate, concurrency, pacing, timeout, attempts, flow, latency, p99, failures,
+retries, rejects, capacity, overload) or of a bulk action (items, arrivals, at, until, tier, priority, deadline,
+batch), or the weight of a tenant. --compare shows the original system beside the changed one.
 
-The id of a bulk action asks its server instead: what if it started now, beside all that runs there? --set
-then changes rate, concurrency or pacing of a resource that it uses, or the weight of a tenant; --workers is the
-most of each lane. Of the other flags only --server and -o table or json are for that.`,
+With the id of a bulk action, its server simulates that bulk action as if it started now, beside all other work there.
+Then --set changes rate, concurrency or pacing of a resource that it uses, or the weight of a tenant; --workers is the
+maximum of each lane; of the other flags only --server and -o table or json apply.`,
 		example: `  weir simulate flood
   weir simulate flood --set send-message.rate=20000/s --compare
   weir simulate incident --policy depth --compare
@@ -75,18 +75,18 @@ type simulateOptions struct {
 
 func (o *simulateOptions) bind(fs *pflag.FlagSet) {
 	grouped(fs, "What if", func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&o.set, "set", nil, "change one thing, as in `NAME.FIELD=VALUE`: send-message.rate=450/s; repeatable")
+		fs.StringArrayVar(&o.set, "set", nil, "change one value: `NAME.FIELD=VALUE`, as in send-message.rate=450/s; repeatable")
 		fs.StringVar(&o.workers, "workers", "", "workers of each resource, as in `8..64` (8 at first, at most 64) or 8 (always)")
-		fs.StringVar(&o.policy, "policy", "", "the `RULE` that decides about workers: "+strings.Join(scale.Names(), ", "))
-		fs.StringVar(&o.load, "load", "", "so many times the work, as in `2x`")
+		fs.StringVar(&o.policy, "policy", "", "scaling policy, the `RULE` for the number of workers: "+strings.Join(scale.Names(), ", "))
+		fs.StringVar(&o.load, "load", "", "multiply the load, as in `2x`")
 		fs.Uint64Var(&o.seed, "seed", 0, "random seed, `N` > 0")
-		fs.BoolVar(&o.compare, "compare", false, "show the system as it is beside the changed one")
-		fs.IntVar(&o.runs, "runs", 0, "play `N` seeds, and tell when half and when nine of ten of them are done")
+		fs.BoolVar(&o.compare, "compare", false, "show the original system beside the changed one")
+		fs.IntVar(&o.runs, "runs", 0, "simulate `N` seeds; shows when half and when 90% of the runs are done")
 	})
 	grouped(fs, "Output", func(fs *pflag.FlagSet) {
 		fs.StringVarP(&o.output, "output", "o", "table", "`FORMAT`: table, json, or csv (every second of every resource)")
 		fs.BoolVar(&o.list, "list", false, "list the built-in scenarios")
-		fs.BoolVar(&o.show, "show", false, "print the system as a file, with all changes made, and run nothing")
+		fs.BoolVar(&o.show, "show", false, "print the system as a file, changes included, without running it")
 	})
 }
 
@@ -100,7 +100,7 @@ func (o *simulateOptions) run(ctx context.Context, env *Env, args []string) erro
 		return badUsage("one of "+scenarioNames()+", or a file; --list tells what each shows", "SCENARIO or FILE is missing")
 	}
 	if o.runs < 0 || o.runs > mostRuns {
-		return badUsage("20 is enough for most questions", "--runs: %d is not between 1 and %d", o.runs, mostRuns)
+		return badUsage("choose a smaller number; 20 is usually enough", "--runs: %d is not between 1 and %d", o.runs, mostRuns)
 	}
 	if o.output != "table" && o.output != "json" && o.output != "csv" {
 		return badUsage("write one of table, json, csv", "--output: %q is not known", o.output)
@@ -125,7 +125,7 @@ func (o *simulateOptions) run(ctx context.Context, env *Env, args []string) erro
 	case !o.compare:
 		return o.single(ctx, env, changed, what)
 	case len(what) == 0:
-		return badUsage("add --set, --workers, --policy or --load", "--compare: there is nothing to compare with")
+		return badUsage("add --set, --workers, --policy or --load", "--compare: nothing is changed")
 	}
 	return o.both(ctx, env, given, changed, what)
 }

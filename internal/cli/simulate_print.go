@@ -67,12 +67,12 @@ func (o *simulateOptions) foresee(ctx context.Context, env *Env, w model.World, 
 		return writeJSON(env.Stdout, f)
 	}
 	printHead(env.Stdout, w, what)
-	fmt.Fprintf(env.Stdout, "\n  of %s, half are done after %s and nine of ten after %s\n", plural(int64(f.Runs), "run", "runs"), spanOf(f.P50), spanOf(f.P90))
+	fmt.Fprintf(env.Stdout, "\n  of %s, half are done after %s and 90%% after %s\n", plural(int64(f.Runs), "run", "runs"), spanOf(f.P50), spanOf(f.P90))
 	if f.Unfinished > 0 {
-		fmt.Fprintf(env.Stdout, "  %s did not finish within the time that is watched\n", plural(int64(f.Unfinished), "run", "runs"))
+		fmt.Fprintf(env.Stdout, "  %s did not finish within the simulated time\n", plural(int64(f.Unfinished), "run", "runs"))
 	}
 	fmt.Fprintln(env.Stdout)
-	t := newTable("  BULK ACTION\tHALF OF THE RUNS\tNINE OF TEN")
+	t := newTable("  BULK ACTION\tHALF OF THE RUNS\t90% OF THE RUNS")
 	for i, k := range f.Kinds {
 		note := ""
 		if w.BulkActions[i].Arrivals > 0 {
@@ -129,7 +129,7 @@ func ending(r model.Result) string {
 	for _, k := range r.Kinds {
 		open += k.Items - k.Done - k.Failed - k.Cancelled
 	}
-	return fmt.Sprintf("after %s, when this ends, %s not finished", spanOf(r.End), plural(open, "item is", "items are"))
+	return fmt.Sprintf("at the end, after %s, %s not finished", spanOf(r.End), plural(open, "item is", "items are"))
 }
 
 func printBulkActions(w io.Writer, r model.Result) {

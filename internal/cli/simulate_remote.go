@@ -32,7 +32,7 @@ func (o *simulateOptions) atServer(ctx context.Context, env *Env, fs *pflag.Flag
 	if o.workers != "" {
 		n, err := strconv.Atoi(o.workers)
 		if err != nil || n < 1 {
-			return badUsage("write the most of each lane, as in 32", "--workers: %q is not a number of workers", o.workers)
+			return badUsage("write the maximum of each lane, as in 32", "--workers: %q is not a number of workers", o.workers)
 		}
 		what.Workers = n
 	}
@@ -54,7 +54,7 @@ func setAtServer(what *api.Simulation, text string) error {
 	path, value, found := strings.Cut(text, "=")
 	dot := strings.LastIndexByte(path, '.')
 	if !found || dot < 1 {
-		return badUsage("write it as in --set send-message.rate=450/s", "--set: %q does not say what is to be which value", text)
+		return badUsage("write it as in --set send-message.rate=450/s", "--set: %q is not NAME.FIELD=VALUE", text)
 	}
 	name, field := path[:dot], path[dot+1:]
 	var err error
@@ -75,7 +75,7 @@ func setAtServer(what *api.Simulation, text string) error {
 		w, err = strconv.ParseFloat(value, 64)
 		what.Weights = with(what.Weights, name, w)
 	default:
-		return badUsage("of a bulk action's server there are rate, concurrency and pacing of resources, and weight of tenants", "--set %s: %q cannot be set", path, field)
+		return badUsage("for a bulk action of a server, set rate, concurrency or pacing of a resource, or weight of a tenant", "--set %s: %q cannot be set", path, field)
 	}
 	if err != nil {
 		return badUsage("write it as in 450/s, 8, full or 2.5", "--set %s: %q is not a %s", path, value, field)
@@ -104,7 +104,7 @@ func printSimulated(env *Env, s *api.Simulated, set []string) {
 		row("with", strings.Join(set, ", "))
 	}
 	if takes := s.Takes; takes == (api.Quantiles{}) && !s.Finished {
-		row("takes", "no end: calls fail as things are, and nothing of it would be done")
+		row("takes", "no end: calls are failing now, so no item would be done")
 	} else {
 		row("takes", fmt.Sprintf("%s (p90 %s)", span(time.Duration(takes.P50)), span(time.Duration(takes.P90))))
 	}

@@ -63,7 +63,7 @@ func entryName(file string, i int, name string) string {
 func specJSON(name string, raw []byte) ([]byte, error) {
 	trimmed := bytes.TrimSpace(raw)
 	if len(trimmed) == 0 {
-		return nil, badUsage("write what the API takes, as YAML or JSON", "%s is empty", name)
+		return nil, badUsage("write it in the format of the API, as YAML or JSON", "%s is empty", name)
 	}
 	if trimmed[0] == '{' || trimmed[0] == '[' {
 		return trimmed, nil
@@ -85,7 +85,7 @@ func decodeJSON(name string, raw []byte, into any) error {
 		return badSpec(name, err, into)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badUsage("keep one", "%s has more than one document in it", name)
+		return badUsage("keep one", "%s has more than one document", name)
 	}
 	return nil
 }

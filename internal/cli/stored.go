@@ -19,17 +19,17 @@ import (
 )
 
 // newKeysHelp explains the flag --new-keys.
-const newKeysHelp = "give the items new idempotency keys: what was done after all is done again (default: they keep theirs)"
+const newKeysHelp = "give the items new idempotency keys; a call that did succeed is then repeated (default: keep the keys)"
 
 // keepTryingHelp explains the flag --keep-trying.
-const keepTryingHelp = "go on although no call of a step has ever succeeded (default: stop after 30s; 5s if every answer says that the call itself is wrong, as 404 does; 2m if the action has answered other bulk actions)"
+const keepTryingHelp = "continue even if no call of a step has ever succeeded (default: stop after 30s; 5s if every response says that the request itself is wrong, such as 404; 2m if the action has answered other bulk actions)"
 
 func retryCommand() command {
 	return command{
-		use: "retry ID", short: "run the failed or cancelled items of a run or a bulk action again",
-		long: `Submits items again, from the step at which each ended, as a new run or bulk action that is linked to the first. What
-the steps before had answered is kept. By default it retries failed items; with --state cancelled, those that a
-deadline, a person or a rule cancelled. ` + elsewhere,
+		use: "retry ID", short: "retry the failed or cancelled items of a run or a bulk action",
+		long: `Submits items again as a new run or bulk action that is linked to the first. Each item continues at the step at which
+it ended; the outputs of its earlier steps are kept. By default failed items are retried; with --state cancelled, items
+that a deadline, a user or a rule cancelled. ` + elsewhere,
 		example: `  weir retry ba_01k9x…                                          a run in .weir
   weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s
   weir retry ba_01k9x… --state cancelled                        what its deadline cancelled`,
@@ -37,19 +37,19 @@ deadline, a person or a rule cancelled. ` + elsewhere,
 		bind: func(fs *pflag.FlagSet) runner {
 			o, there := &runOptions{}, &againOptions{}
 			fs.Var(&o.each.Rate, "rate", rateHelp)
-			fs.StringVar(&there.again.State, "state", "", "items that ended in this `STATE`: failed or cancelled (default failed)")
+			fs.StringVar(&there.again.State, "state", "", "retry items that ended in this `STATE`: failed or cancelled (default failed)")
 			fs.BoolVar(&there.again.NewKeys, "new-keys", false, newKeysHelp)
 			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) {
-				fs.StringVar(&o.data, "data", defaultData, "`DIR` where runs are kept")
-				fs.StringVar(&o.Report, "report", "", "`DIR` to write the report into; one that is there is replaced")
+				fs.StringVar(&o.data, "data", defaultData, "data `DIR` of the runs")
+				fs.StringVar(&o.Report, "report", "", "`DIR` for the report; an existing report is replaced")
 				fs.Var(&o.ReportFormat, "report-format", "csv or ndjson (default csv)")
-				fs.Var(&o.each.Retries, "retries", "how often a failed item is tried again (default 4)")
-				fs.IntVar(&o.slots, "slots", 64, "most `N` calls at once over all steps")
+				fs.Var(&o.each.Retries, "retries", "maximum retries of a failed item (default 4)")
+				fs.IntVar(&o.slots, "slots", 64, "maximum concurrent calls, all steps together: `N`")
 			})
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
 				if s := there.again.State; s != "" && s != report.Failed && s != report.Cancelled {
-					return badUsage("write failed or cancelled", "--state: %q cannot be tried again", s)
+					return badUsage("write failed or cancelled", "--state: items in state %q cannot be retried", s)
 				}
 				if there.remote.meant(env, fs) {
 					if err := strayThere(fs, "data", "report", "report-format", "retries", "slots"); err != nil {
@@ -165,13 +165,13 @@ func (s *session) unlisted(ctx context.Context, ba *engine.BulkAction) ([]*engin
 func listCommand() command {
 	return command{
 		use: "list", short: "list the bulk actions of a server, or the runs in a data directory",
-		long: "Lists bulk actions, the newest first, or runs, the oldest first. " + elsewhere,
+		long: "Lists the bulk actions of a server, the newest first, or the runs in a data directory, the oldest first. " + elsewhere,
 		example: `  weir list                                                  the runs in .weir
   weir list --server https://weir.example.com --state running`,
 		args: between(0, 0, ""),
 		bind: func(fs *pflag.FlagSet) runner {
 			there := &listOptions{}
-			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) { fs.String("data", defaultData, "`DIR` where runs are kept") })
+			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) { fs.String("data", defaultData, "data `DIR` of the runs") })
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, _ []string) error {
 				if there.remote.meant(env, fs) {
@@ -240,13 +240,13 @@ func idleState(s weir.BulkState) string {
 func reportCommand() command {
 	return command{
 		use: "report ID", short: "write the report of a run or a bulk action",
-		long: "Writes a summary and, into a folder, a row for each item. " + elsewhere, args: between(1, 1, "ID"),
+		long: "Writes a summary and, in a folder, one row per item. " + elsewhere, args: between(1, 1, "ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			there := &remote{}
-			dir := fs.StringP("dir", "d", "", "`DIR` to write into; without it, report.json goes to stdout")
+			dir := fs.StringP("dir", "d", "", "`DIR` for the report (default: print report.json to stdout)")
 			var format config.ReportFormat
 			fs.Var(&format, "report-format", "csv or ndjson (default csv)")
-			data := fs.String("data", defaultData, "`DIR` where runs are kept")
+			data := fs.String("data", defaultData, "data `DIR` of the runs")
 			there.bind(fs)
 			return func(ctx context.Context, env *Env, args []string) error {
 				if there.meant(env, fs) {

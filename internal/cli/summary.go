@@ -179,14 +179,14 @@ func errorText(gs []report.Group) string {
 func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
 	program, data := s.env.Program, s.dataFlag()
 	if sum.State == weir.BulkStopped.String() {
-		next = append(next, fmt.Sprintf("%s run --resume %s%s   (goes on with the %s left)", program, j.ID, data, number(sum.Counts.Pending())))
+		next = append(next, fmt.Sprintf("%s run --resume %s%s   (continues with the %s left)", program, j.ID, data, number(sum.Counts.Pending())))
 		if len(endpointsOf(j.Chain)) > 0 {
 			next = append(next, "if a URL is wrong: "+correction(j.Chain))
 		}
 	} else if len(sum.Retries) > 0 {
 		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
 	} else if sum.Counts.Failed > 0 {
-		next = append(next, fmt.Sprintf("%s retry %s%s   (tries only the %s again)", program, j.ID, data, number(sum.Counts.Failed)))
+		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, j.ID, data, number(sum.Counts.Failed)))
 	}
 	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 {
 		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)", program, j.ID, data, number(cut)))

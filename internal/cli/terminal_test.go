@@ -70,7 +70,7 @@ func TestKeysPauseGoOnAndStop(t *testing.T) {
 	scr.until(t, "p pause")
 	keys <- 'p'
 	scr.until(t, "you: paused")
-	scr.until(t, "p go on")
+	scr.until(t, "p resume")
 	keys <- 'p'
 	keys <- 'x' // means nothing
 	keys <- 'q'

@@ -106,7 +106,7 @@ func TestACancelledItemIsCalledSo(t *testing.T) {
 
 func TestAForecastOfWhatMayNotStartSaysSo(t *testing.T) {
 	f := api.Forecast{Takes: api.Quantiles{P50: api.Duration(time.Minute), P90: api.Duration(time.Minute)}}
-	if line := forecastLine(false, &f); !strings.Contains(line, "once it may start") {
+	if line := forecastLine(false, &f); !strings.Contains(line, "counted from its start") {
 		t.Errorf("without a finish the forecast says %q", line)
 	}
 	f.Finish.P50 = time.Unix(60, 0)

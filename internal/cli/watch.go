@@ -114,7 +114,7 @@ func (w *watcher) watch(ctx context.Context) (end, error) {
 				stop(timedOut)
 			}
 		case err := <-w.session.broken:
-			return aborted, other(err, "free space or repair the disk, then go on with --resume")
+			return aborted, other(err, "free space or repair the disk, then continue with --resume")
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (w *watcher) draw() {
 	if w.keys != nil {
 		help = "p pause   q stop"
 		if w.paused {
-			help = "p go on   q stop"
+			help = "p resume  q stop"
 		}
 	}
 	if w.screen.live() {
@@ -232,7 +232,7 @@ func (t *track) pause(ctx context.Context, paused bool) {
 func (w *watcher) stopping(why end) {
 	cause := "stopping"
 	if why == timedOut {
-		cause = "the time limit is reached; stopping"
+		cause = "--run-timeout was reached; stopping"
 	}
-	w.screen.print("  " + w.screen.paint.yellow(cause) + ": letting running calls finish; once more aborts")
+	w.screen.print("  " + w.screen.paint.yellow(cause) + ": running calls finish; press again to abort")
 }

@@ -69,13 +69,13 @@ func checkStore(s *Server, fault faultAt) {
 	embedded := len(s.Redis) == 0
 	switch {
 	case embedded && s.Role != RoleAll:
-		fault("role", fmt.Sprintf("%s needs a store that others reach, too", s.Role), "name it with redis, or use role all")
+		fault("role", fmt.Sprintf("%s needs a store that other nodes can reach", s.Role), "name it with redis, or use role all")
 	case embedded && s.Durability == DurableReplicated:
 		fault("durability", "the embedded store has no replicas", "name a Redis with redis, or use disk")
 	case s.Durability == DurableReplicated && s.RedisReplicas == 0:
 		fault("durability", "replicated needs the number of replicas that each primary has", "write it as redis_replicas")
 	case s.Durability != DurableReplicated && s.RedisReplicas > 0:
-		fault("redis_replicas", fmt.Sprintf("nobody waits for replicas with durability %s", s.Durability), "use durability replicated, or leave this out")
+		fault("redis_replicas", fmt.Sprintf("has no effect with durability %s", s.Durability), "use durability replicated, or leave this out")
 	}
 	if embedded && s.Data == "" {
 		fault("data", "is empty", "name a directory")
@@ -111,8 +111,8 @@ func checkReach(s *Server, fault faultAt) {
 		if a.key == "admin_listen" && s.AdminListen == s.Listen || a.address.Local() || s.TLS.Cert != "" || s.TLS.Proxy {
 			continue
 		}
-		fault(a.key, fmt.Sprintf("%s can be reached from other machines, and without TLS everybody on the way could read the keys", a.address),
-			"set tls.cert and tls.key; or tls.proxy: true if a proxy in front ends TLS; or listen on 127.0.0.1")
+		fault(a.key, fmt.Sprintf("other machines can reach %s, and without TLS the API keys would be sent unencrypted", a.address),
+			"set tls.cert and tls.key; or tls.proxy: true if a proxy in front terminates TLS; or listen on 127.0.0.1")
 	}
 }
 
@@ -144,7 +144,7 @@ func checkPair(key, cert, private string, fault faultAt) {
 // checkKeys wants keys that nobody guesses.
 func checkKeys(s *Server, fault faultAt) {
 	if k := s.AdminKey.Reveal(); k != "" && (len(k) < 32 || strings.ContainsAny(k, " \t\r\n")) {
-		fault("admin_key_file", "the key has fewer than 32 characters, or blanks in it", "draw one with openssl rand -hex 32")
+		fault("admin_key_file", "the key has fewer than 32 characters, or blanks in it", "generate one with openssl rand -hex 32")
 	}
 	if s.VaultKey.IsZero() {
 		return // also if its file could not be read, which has been told
@@ -167,10 +167,10 @@ func checkActions(s *Server, fault faultAt) {
 	for _, name := range slices.Sorted(maps.Keys(s.Actions)) {
 		a, key := s.Actions[name], "actions."+name
 		if a.URL == "" {
-			fault(key, "has no url", "write where its batches are sent, as in url: https://push.example.com/batch")
+			fault(key, "has no url", "write the URL of its endpoint, as in url: https://push.example.com/batch")
 		}
 		if a.Action != "" || a.Name != "" {
-			fault(key, "has a name twice", "remove the keys name and action: the action is called "+name)
+			fault(key, "has a name twice", "remove the keys name and action: the name of the action is "+name)
 		}
 		if _, ok := s.Resources[a.Resource]; a.Resource != "" && !ok {
 			fault(key+".resource", fmt.Sprintf("there is no resource %q", a.Resource), "add it under resources, or leave the key out")
@@ -186,7 +186,7 @@ func checkTenants(s *Server, fault faultAt) {
 			v   int
 		}{{"max_tasks", t.MaxTasks}, {"max_pending", t.MaxPending}} {
 			if b.v < 0 {
-				fault("tenants."+name+"."+b.key, fmt.Sprintf("%d is negative", b.v), "write the most there may be, or leave the key out")
+				fault("tenants."+name+"."+b.key, fmt.Sprintf("%d is negative", b.v), "write the maximum, or leave the key out")
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func checkConnections(s *Server, fault faultAt) {
 			fault(key+".kind", fmt.Sprintf("%q is not a kind of connection", c.Kind), "write one of "+strings.Join(connectionKinds, ", "))
 		}
 		if c.Address == "" {
-			fault(key, "has no address", "write where it leads, as in address: db.example.com:5432")
+			fault(key, "has no address", "write its address, as in address: db.example.com:5432")
 		}
 		checkPair(key+".tls", c.TLS.Cert, c.TLS.Key, fault)
 	}
@@ -223,7 +223,7 @@ func checkConnections(s *Server, fault faultAt) {
 			continue
 		}
 		if u, err := url.Parse(w.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			fault("webhooks."+name, "has no url that begins with https://", "write where events are sent, as in url: https://you.example.com/events")
+			fault("webhooks."+name, "has no url that begins with https://", "write the URL of its endpoint, as in url: https://you.example.com/events")
 		}
 	}
 }

@@ -63,13 +63,13 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 		{"a rate per fortnight", start + "    rate: 5/fortnight\n", `:4: rate: rate "5/fortnight": unknown unit "fortnight"; write /s, /m or /h`},
 		{"a span of ten days", start + "    timeout: 240h\n", ":4: timeout: 240h is not above 0s and at most 24h; write it as in 5s, 2m or 1h30m"},
 		{"a negative span", start + "    timeout: -5s\n", ":4: timeout: -5s is not above 0s and at most 24h; write it as in 5s, 2m or 1h30m"},
-		{"no span at all", start + "    timeout: soon\n", `:4: timeout: "soon" is not a time span; write it as in 5s, 2m or 1h30m`},
+		{"no span at all", start + "    timeout: soon\n", `:4: timeout: "soon" is not a duration; write it as in 5s, 2m or 1h30m`},
 		{"a batch of none", start + "    batch: 0\n", ":4: batch: 0 is not a whole number between 1 and 1000"},
 		{"a million retries", start + "    retries: 1000000\n", ":4: retries: 1000000 is not a whole number between 0 and 249"},
 		{"a list for a value", start + "    batch: [1]\n", ":4: batch: is not a single value"},
 		{"an unknown key", start + "    timeot: 5s\n", `:4: key "timeot" is not known; did you mean timeout?`},
 		{"a key like no other", start + "    wxyzzyqqq: 5s\n", `:4: key "wxyzzyqqq" is not known; remove it`},
-		{"a key twice", start + "    url: http://h/\n", `:4: key "url" is there twice, first in line 3; remove one of them`},
+		{"a key twice", start + "    url: http://h/\n", `:4: duplicate key "url", first seen in line 3; remove one of them`},
 		{"a tab", "actions:\n\ta:\n", ":2: is indented with a tab; YAML wants spaces"},
 		{"an empty file", "", ": is empty; write its content, or do not name it"},
 		{"an action without a url", "actions:\n  a:\n    batch: 5\n", ":2: actions.a: has no url"},
@@ -80,9 +80,9 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 		{"broken YAML", "actions: [a\n", ":1: "},
 		{"two documents", "actions: {}\n---\nactions: {}\n", ":3: begins a second document; write one file for each"},
 		{"merged keys", "actions:\n  a: &a {url: http://h/}\n  b:\n    <<: *a\n", ":4: keys are merged with <<; write them out"},
-		{"an alias of nothing", "actions: *a\n", `:1: there is no anchor "a" before this`},
-		{"a secret in a header", start + "    header: {Authorization: Bearer xyz}\n", ":4: Authorization is a secret, and this file is not the place for it; put it into a file that only you can read, and name that under header_file: {Authorization: PATH}"},
-		{"a secret", start + "    secret: whsec_x\n", ":4: secret is a secret, and this file is not the place for it; put it into a file that only you can read, and name that with secret_file: PATH"},
+		{"an alias of nothing", "actions: *a\n", `:1: anchor "a" is not defined before this line`},
+		{"a secret in a header", start + "    header: {Authorization: Bearer xyz}\n", ":4: Authorization is a secret and must not be in this file; put it into a file that only you can read, and name that under header_file: {Authorization: PATH}"},
+		{"a secret", start + "    secret: whsec_x\n", ":4: secret is a secret and must not be in this file; put it into a file that only you can read, and name that with secret_file: PATH"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := LoadFile(write(t, tt.content))
@@ -166,7 +166,7 @@ func TestDeadlines(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"5": "5 has no unit; write 5s", "-1h": "is not above 0s", "2030-01-31T18:00:00": "is not a time with a zone", "tomorrow": "is neither a time span nor a time; write it as in 2h",
+		"5": "5 has no unit; write 5s", "-1h": "is not above 0s", "2030-01-31T18:00:00": "is not a time with a zone", "tomorrow": "is neither a duration nor a time; write it as in 2h",
 	} {
 		var d Deadline
 		if err := d.Set(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -100,7 +100,7 @@ func (r *reader) bare(n ast.Node) ast.Node {
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
 		if r.anchors[name] == nil {
-			r.at(n, fmt.Sprintf("there is no anchor %q before this", name), "")
+			r.at(n, fmt.Sprintf("anchor %q is not defined before this line", name), "")
 			return nil
 		}
 		return r.anchors[name]
@@ -182,7 +182,7 @@ func (r *reader) keys(n ast.Node, into reflect.Value, path string, tag reflect.S
 			r.at(it.Key(), "keys are merged with <<", "write them out")
 			continue
 		case twice:
-			r.at(it.Key(), fmt.Sprintf("key %q is there twice, first in line %d", key, first), "remove one of them")
+			r.at(it.Key(), fmt.Sprintf("duplicate key %q, first seen in line %d", key, first), "remove one of them")
 			continue
 		}
 		seen[key], r.lines[join(path, key)] = line, line
@@ -198,7 +198,7 @@ func (r *reader) keys(n ast.Node, into reflect.Value, path string, tag reflect.S
 func (r *reader) entry(k, n ast.Node, into reflect.Value, path string, tag reflect.StructTag) {
 	key := k.GetToken().Value
 	if instead := tag.Get(plainTag); instead != "" && looksSecret.MatchString(key) {
-		r.at(k, key+" is a secret, and this file is not the place for it", fmt.Sprintf("put it into a file that only you can read, and name that under %s: {%s: PATH}", instead, key))
+		r.at(k, key+" is a secret and must not be in this file", fmt.Sprintf("put it into a file that only you can read, and name that under %s: {%s: PATH}", instead, key))
 		return
 	}
 	if into.IsNil() {
@@ -232,7 +232,7 @@ func (r *reader) field(k, n ast.Node, into reflect.Value, path string) {
 // unknown tells what to write instead of a key.
 func (r *reader) unknown(k ast.Node, key string, known []string) {
 	if slices.Contains(known, key+fileSuffix) {
-		r.at(k, fmt.Sprintf("%s is a secret, and this file is not the place for it", key), fmt.Sprintf("put it into a file that only you can read, and name that with %s: PATH", key+fileSuffix))
+		r.at(k, fmt.Sprintf("%s is a secret and must not be in this file", key), fmt.Sprintf("put it into a file that only you can read, and name that with %s: PATH", key+fileSuffix))
 		return
 	}
 	fix := "remove it; known here: " + strings.Join(known, ", ")

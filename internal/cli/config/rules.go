@@ -164,7 +164,7 @@ func (d *Deadline) Set(s string) error {
 	case errors.Is(err, errNoUnit):
 		return err
 	case err != nil:
-		return fmt.Errorf("%q is neither a time span nor a time; write it as in 2h or 2030-01-31T18:00:00Z", s)
+		return fmt.Errorf("%q is neither a duration nor a time; write it as in 2h or 2030-01-31T18:00:00Z", s)
 	}
 	if after <= 0 {
 		return fmt.Errorf("%s is not above 0s; write it as in 2h or 2030-01-31T18:00:00Z", s)

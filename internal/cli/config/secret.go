@@ -68,7 +68,7 @@ func checkSecretFile(path string) *Error {
 	case st.Size() > mostSecret:
 		return &Error{File: path, Problem: fmt.Sprintf("has %d bytes, too many for a secret", st.Size()), Fix: "name the file with the secret"}
 	case runtime.GOOS != "windows" && st.Mode().Perm()&0o007 != 0:
-		return &Error{File: path, Problem: fmt.Sprintf("can be read by everybody (%v)", st.Mode().Perm()), Fix: "chmod 600 " + path}
+		return &Error{File: path, Problem: fmt.Sprintf("is readable by every user (%v)", st.Mode().Perm()), Fix: "chmod 600 " + path}
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (s *Server) OpenVault() (*vault.Vault, error) {
 		}
 		return vault.New(key)
 	case len(s.Redis) > 0:
-		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key", Fix: "draw one with openssl rand -base64 32, and give the file to all of them"}
+		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key", Fix: "generate one with openssl rand -base64 32, and give the file to all of them"}
 	}
 	return vault.LoadOrCreate(s.Data)
 }

@@ -10,30 +10,30 @@ import (
 // each value remembers where it came from: see [Server.Values].
 type Server struct {
 	Listen      Address `yaml:"listen"       heading:"Where" help:"address of the API, as host:port"`
-	AdminListen Address `yaml:"admin_listen" help:"address of the routes for operators; the same as listen for one address (default: that of listen if only this machine reaches it, else 127.0.0.1:8081)"`
-	Data        string  `yaml:"data"         path:"yes" help:"directory of the embedded store, of uploads and of what is kept beside it"`
+	AdminListen Address `yaml:"admin_listen" help:"address of the operator routes; may be the same as listen (default: the same as listen if only this machine can reach it, else 127.0.0.1:8081)"`
+	Data        string  `yaml:"data"         path:"yes" help:"directory for the embedded store, uploads and other local state"`
 
 	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
 	RedisPasswordFile         string     `yaml:"redis_password_file" path:"yes" secret:"RedisPassword" help:"file with the password for Redis"`
 	RedisSentinelUser         string     `yaml:"redis_sentinel_user" help:"user for the Sentinels (default: their default user)"`
 	RedisSentinelPasswordFile string     `yaml:"redis_sentinel_password_file" path:"yes" secret:"RedisSentinelPassword" help:"file with the password for the Sentinels"`
-	RedisReplicas             int        `yaml:"redis_replicas"      help:"how many replicas each Redis primary has, for durability replicated"`
+	RedisReplicas             int        `yaml:"redis_replicas"      help:"number of replicas of each Redis primary, for durability replicated"`
 	RedisTLS                  ClientTLS  `yaml:"redis_tls"`
-	Stage                     string     `yaml:"stage"               help:"name that keeps environments on the same Redis apart"`
+	Stage                     string     `yaml:"stage"               help:"name of the environment; separates environments on the same Redis"`
 	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
 
-	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); the last two want Redis"`
-	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; a smaller number keeps the others for what they hold (default: what the store has, 4 per core in a new one)"`
-	Slots      int      `yaml:"slots"      help:"most tasks at once on this node; tenants with less than their share may use an eighth more, and calls that hang do not count, up to as many again"`
-	Workers    int      `yaml:"workers"    help:"tasks of one lane at once, before its load is known"`
-	Lease      Duration `yaml:"lease"      help:"how long a silent node keeps its partitions"`
-	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take when the server is told to stop"`
-	Retention  Age      `yaml:"retention"  help:"how long an ended bulk action is kept, as in 30d"`
+	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); api and worker require Redis"`
+	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; after a decrease, the other queues only finish the work they hold (default: the number in the store; 4 per core in a new store)"`
+	Slots      int      `yaml:"slots"      help:"maximum concurrent tasks on this node; tenants below their share may use one eighth more; up to the same number of hanging calls is not counted"`
+	Workers    int      `yaml:"workers"    help:"initial workers (concurrent tasks) of a lane, before its load is known"`
+	Lease      Duration `yaml:"lease"      help:"how long a node that does not respond keeps its partitions"`
+	Drain      Duration `yaml:"drain"      help:"how long running tasks and requests may take after a signal to stop"`
+	Retention  Age      `yaml:"retention"  help:"how long ended bulk actions are kept, as in 30d"`
 
 	TLS                   TLS          `yaml:"tls"            heading:"Security"`
-	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"names of the server that requests may be sent to besides localhost, as in weir.example.com or *.example.com; * is every name (default: every name if other machines reach the server, else none)"`
-	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that seal secrets in the store (default: one is drawn and kept in the data directory, without Redis)"`
-	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key that may do everything, to create others with"`
+	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"host names that requests may use besides localhost, as in weir.example.com or *.example.com; * allows every name (default: every name if other machines can reach the server, else none)"`
+	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that encrypt secrets in the store (default without Redis: a key is generated and kept in the data directory)"`
+	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key of full access, for creating other keys"`
 	Egress                Egress       `yaml:"egress"`
 	Limits                Limits       `yaml:"limits"         heading:"Limits"`
 	Log                   Log          `yaml:"log"            heading:"Log"`
@@ -59,17 +59,17 @@ func (s *Server) HasFile() bool { return s.hasFile }
 
 // TLS is how clients reach the server.
 type TLS struct {
-	Cert     string `yaml:"cert"      path:"yes" help:"file with the certificate and those that lead to its root, as PEM; read again when it changes"`
+	Cert     string `yaml:"cert"      path:"yes" help:"file with the certificate chain, as PEM; reloaded when it changes"`
 	Key      string `yaml:"key"       path:"yes" secret:"-" help:"file with the certificate's key"`
-	ClientCA string `yaml:"client_ca" path:"yes" help:"file with the authorities of client certificates; without one of those nobody gets in"`
-	Proxy    bool   `yaml:"proxy"     help:"a proxy in front ends TLS, so the server may speak plain HTTP beyond this machine"`
+	ClientCA string `yaml:"client_ca" path:"yes" help:"file with the CA of client certificates; clients without a valid certificate are refused"`
+	Proxy    bool   `yaml:"proxy"     help:"a proxy in front terminates TLS; the server may serve plain HTTP to other machines"`
 }
 
 // ClientTLS is how the server proves itself to another one, and what it trusts.
 type ClientTLS struct {
-	CA   string `yaml:"ca"   path:"yes" help:"file with the authorities to trust instead of the system's"`
-	Cert string `yaml:"cert" path:"yes" help:"file with the certificate to show"`
-	Key  string `yaml:"key"  path:"yes" secret:"-" help:"file with that certificate's key"`
+	CA   string `yaml:"ca"   path:"yes" help:"file with the CA certificates to trust instead of the system's"`
+	Cert string `yaml:"cert" path:"yes" help:"file with the client certificate"`
+	Key  string `yaml:"key"  path:"yes" secret:"-" help:"file with the key of the client certificate"`
 }
 
 // Egress is where outgoing calls may go besides public addresses.
@@ -79,16 +79,16 @@ type Egress struct {
 
 // Limits bounds what one request, key or tenant may take, and what may be taken of the disk.
 type Limits struct {
-	Body              Size `yaml:"body"                help:"most bytes of a JSON request"`
-	Memory            Size `yaml:"memory"              help:"most memory of JSON requests at once, with what is decoded of them; more requests wait or get 503"`
-	Upload            Size `yaml:"upload"              help:"most bytes of an upload or a body with items"`
-	ItemCount         int  `yaml:"item_count"          help:"most items of a bulk action"`
-	PendingItems      int  `yaml:"pending_items"       help:"most items accepted and not ended, over all tenants"`
-	RequestsPerSecond int  `yaml:"requests_per_second" help:"most requests of a key in a second"`
-	Uploads           int  `yaml:"uploads"             help:"most uploads of a key at once"`
-	Streams           int  `yaml:"streams"             help:"most event streams of a key at once"`
-	Exports           int  `yaml:"exports"             help:"most reports, exports and searches at once"`
-	MinFree           Size `yaml:"min_free"            help:"free space on the disk of the embedded store below which no new work is taken; default: a tenth of the disk, or 2GiB if that is less"`
+	Body              Size `yaml:"body"                help:"maximum size of a JSON request"`
+	Memory            Size `yaml:"memory"              help:"maximum memory of concurrent JSON requests, decoded values included; further requests wait or get 503"`
+	Upload            Size `yaml:"upload"              help:"maximum size of an upload or of a body with items"`
+	ItemCount         int  `yaml:"item_count"          help:"maximum items per bulk action"`
+	PendingItems      int  `yaml:"pending_items"       help:"maximum items accepted and not ended, over all tenants"`
+	RequestsPerSecond int  `yaml:"requests_per_second" help:"maximum requests per second and API key"`
+	Uploads           int  `yaml:"uploads"             help:"maximum concurrent uploads per API key"`
+	Streams           int  `yaml:"streams"             help:"maximum concurrent event streams per API key"`
+	Exports           int  `yaml:"exports"             help:"maximum concurrent reports, exports and searches"`
+	MinFree           Size `yaml:"min_free"            help:"free disk space of the embedded store below which new work is refused; default: a tenth of the disk, or 2GiB if that is less"`
 }
 
 // Log is what is logged, and how.

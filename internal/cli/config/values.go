@@ -109,7 +109,7 @@ func parseDuration(s string) (time.Duration, error) {
 	}
 	t, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a time span; write it as in 5s, 2m or 1h30m", s)
+		return 0, fmt.Errorf("%q is not a duration; write it as in 5s, 2m or 1h30m", s)
 	}
 	return t, nil
 }

@@ -24,11 +24,11 @@ func commandRows() []commandRow {
 	const run = "run in --action demo.award --data data "
 	return []commandRow{
 		{4, "a file that is not UTF-8", "{\"id\":\"\xff\"}\n", run + "--format ndjson", "line 1, column|UTF-8"},
-		{31, "no items", "id,a\n", run, "has no items in it|fix:"},
+		{31, "no items", "id,a\n", run, "has no items|fix:"},
 		{33, "a large item", "{\"id\":\"a\",\"x\":\"" + strings.Repeat("y", 300<<10) + "\"}\n", run, "line 1|at most 262144"},
 		{34, "no id", "{\"id\":\"a\"}\n{\"x\":1}\n", run, "line 2|the id \"id\" is missing"},
 		{35, "a long id", "id\n" + strings.Repeat("x", 300) + "\n", run, "line 2|at most 256"},
-		{36, "an id twice", "id\na\nb\na\n", run + "--duplicates refuse", "line 4: id \"a\" came before, on line 2|fix:"},
+		{36, "an id twice", "id\na\nb\na\n", run + "--duplicates refuse", "line 4: duplicate id \"a\", first seen on line 2|fix:"},
 		{37, "a broken line", "{\"id\":\"a\"}\n{\"id\":\"b\" x}\n", run, "line 2, column 11|nothing was accepted"},
 		{42, "no header", "1,jane@example.com\n2,joe@example.com\n", run, "looks like data|fix:"},
 		{43, "a column twice", "id,a,a\n1,2,3\n", run, "line 1|both named"},
@@ -46,7 +46,7 @@ func commandRows() []commandRow {
 		{101, "an unknown command", "", "rnu", "there is no command \"rnu\"|did you mean weir run?"},
 		{101, "an unknown flag", "", run + "--actoin x", "there is no flag --actoin|did you mean --action?"},
 		{101, "a missing argument", "", "run", "the input file is missing"},
-		{101, "a file that is not there", "", "run none.csv --action demo.award --data data", "there is no such file"},
+		{101, "a file that is not there", "", "run none.csv --action demo.award --data data", "file not found"},
 		{101, "a directory", "", "run . --action demo.award --data data", "is a directory"},
 		{101, "an empty file", "", run, "in is empty"},
 		{101, "a binary file", "PK\x03\x04rest", run, "spreadsheet or a zip archive"},
