@@ -15,8 +15,8 @@ type Lane struct {
 	Waiting   int64     `json:"waiting" doc:"Items"`
 	InFlight  int       `json:"in_flight" doc:"Tasks"`
 	Oldest    Duration  `json:"oldest_ready"`
-	Cause     string    `json:"cause,omitempty" doc:"What holds it up now: rate, concurrency, slots, fair_share, paused, closed, …"`
-	Decision  *Decision `json:"decision,omitempty" doc:"The newest one"`
+	Cause     string    `json:"cause,omitempty" doc:"What it waits for now: rate, concurrency, slots, fair_share, paused, closed, …"`
+	Decision  *Decision `json:"decision,omitempty" doc:"The newest decision"`
 	Pin       *Pin      `json:"pin,omitempty"`
 }
 
@@ -24,7 +24,7 @@ type Lane struct {
 type Decision struct {
 	Partition string             `json:"partition" example:"p03"`
 	Lane      string             `json:"lane" example:"send-message"`
-	Policy    string             `json:"policy,omitempty" doc:"Who decided"`
+	Policy    string             `json:"policy,omitempty" doc:"The policy that decided"`
 	At        time.Time          `json:"at"`
 	Direction string             `json:"direction" enum:"up,down,hold"`
 	From      int                `json:"from"`
@@ -35,7 +35,7 @@ type Decision struct {
 	Inputs    map[string]float64 `json:"inputs,omitempty"`
 }
 
-// Decisions are decisions about lanes, the newest first.
+// Decisions holds decisions about lanes, the newest first.
 type Decisions struct {
 	Data []Decision `json:"data" nullable:"false"`
 }
@@ -67,7 +67,7 @@ type Node struct {
 	Leader     bool    `json:"leader,omitempty"`
 }
 
-// Scale is what an autoscaler of nodes wants to know.
+// Scale holds the figures for an autoscaler of nodes.
 type Scale struct {
 	DesiredNodes   int    `json:"desired_nodes"`
 	Nodes          int    `json:"nodes"`
@@ -76,81 +76,81 @@ type Scale struct {
 	Lanes          []Lane `json:"lanes" nullable:"false"`
 }
 
-// ScalingSettings is how workers follow the load, on all nodes. What is left out follows the nodes' options.
+// ScalingSettings holds the scaling settings of all nodes. Omitted fields have the default of each node.
 type ScalingSettings struct {
-	Policy     string            `json:"policy,omitempty" maxLength:"64" doc:"Who decides: littles-law, or off for nobody" example:"littles-law"`
-	Shadow     string            `json:"shadow,omitempty" maxLength:"64" doc:"A policy that decides as well and is not obeyed: its decisions are shown beside the others"`
-	Min        int               `json:"min,omitempty" minimum:"0" maximum:"1000000" doc:"The fewest workers of a lane"`
-	Max        int               `json:"max,omitempty" minimum:"0" maximum:"1000000" doc:"The most workers of a lane"`
-	Drain      Duration          `json:"drain,omitempty" doc:"The time over which a backlog should be worked off"`
-	Paused     string            `json:"paused,omitempty" maxLength:"256" doc:"Why no worker count is changed at present; empty: they are"`
-	Timetables map[string]string `json:"timetables,omitempty" doc:"By resource: workers to hold ready at certain hours" example:"{\"send-message\":\"Fri 20:00 64\"}"`
+	Policy     string            `json:"policy,omitempty" maxLength:"64" doc:"The scaling policy: littles-law, or off" example:"littles-law"`
+	Shadow     string            `json:"shadow,omitempty" maxLength:"64" doc:"A policy whose decisions are recorded but not applied"`
+	Min        int               `json:"min,omitempty" minimum:"0" maximum:"1000000" doc:"Minimum workers of a lane"`
+	Max        int               `json:"max,omitempty" minimum:"0" maximum:"1000000" doc:"Maximum workers of a lane"`
+	Drain      Duration          `json:"drain,omitempty" doc:"Target time to work off a backlog"`
+	Paused     string            `json:"paused,omitempty" maxLength:"256" doc:"Why scaling is paused; empty: it is not"`
+	Timetables map[string]string `json:"timetables,omitempty" doc:"By resource: workers to keep ready at certain times" example:"{\"send-message\":\"Fri 20:00 64\"}"`
 	RateRules  map[string]string `json:"rate_rules,omitempty" doc:"By resource: how a rate is learned from refusals, estimate or aimd"`
 }
 
-// TenantShare is what a tenant should get of a resource, and what it gets.
+// TenantShare holds the fair and the actual share of a tenant of a resource.
 type TenantShare struct {
 	Resource string  `json:"resource"`
 	Tenant   string  `json:"tenant"`
 	Weight   float64 `json:"weight"`
-	Entitled float64 `json:"entitled" doc:"The part of what the resource does that it should get by its weight, the tiers of its work and what it has to do, from 0 to 1"`
-	Actual   float64 `json:"actual" doc:"The part that it got lately, from 0 to 1"`
-	InFlight int     `json:"in_flight" doc:"Its tasks in the partitions that have work of it for the resource"`
-	Ready    int64   `json:"ready" doc:"Items that could run"`
-	Rate     float64 `json:"rate" doc:"Items started per second, lately"`
+	Entitled float64 `json:"entitled" doc:"The fair share, by the tenant's weight, the tiers of its work and its demand, from 0 to 1"`
+	Actual   float64 `json:"actual" doc:"The recent actual share, from 0 to 1"`
+	InFlight int     `json:"in_flight" doc:"The tenant's tasks in partitions that have its work for the resource"`
+	Ready    int64   `json:"ready" doc:"Items ready to run"`
+	Rate     float64 `json:"rate" doc:"Items started per second, recently"`
 }
 
-// Fairness is how the tenants with the most work share resources.
+// Fairness shows how the tenants with the most work share resources.
 type Fairness struct {
 	Data []TenantShare `json:"data" nullable:"false"`
 }
 
-// DLQGroup is failed items that nobody has retried or discarded, and that look alike.
+// DLQGroup is a group of similar failed items that were not retried or discarded.
 type DLQGroup struct {
 	ErrorGroup
 	BulkActions int    `json:"bulk_actions"`
 	Tenant      string `json:"tenant,omitempty"`
 }
 
-// DLQGroups are all failed items that are left, by kind.
+// DLQGroups holds all failed items that were not retried or discarded, by group.
 type DLQGroups struct {
 	Data []DLQGroup `json:"data" nullable:"false"`
 }
 
-// DLQFilter says which failed items are meant.
+// DLQFilter selects failed items.
 type DLQFilter struct {
 	BulkAction string    `json:"bulk_action,omitempty"`
 	Tenant     string    `json:"tenant,omitempty"`
 	Action     string    `json:"action,omitempty"`
 	Step       string    `json:"step,omitempty"`
 	Code       string    `json:"code,omitempty"`
-	Message    string    `json:"message,omitempty" doc:"The group's message"`
-	Since      time.Time `json:"since,omitzero" doc:"Only bulk actions that were submitted later"`
+	Message    string    `json:"message,omitempty" doc:"Message of the error group"`
+	Since      time.Time `json:"since,omitzero" doc:"Only bulk actions submitted since this time"`
 	Expression string    `json:"expression,omitempty" doc:"As in retry"`
 }
 
-// DLQRetry tries failed items again.
+// DLQRetry retries failed items.
 type DLQRetry struct {
 	Filter  DLQFilter `json:"filter"`
-	All     bool      `json:"all,omitempty" doc:"Retry every failed item: an empty filter is refused without it"`
+	All     bool      `json:"all,omitempty" doc:"Retry every failed item. Without it, an empty filter is refused"`
 	Rate    Rate      `json:"rate,omitempty"`
 	NewKeys bool      `json:"new_keys,omitempty" doc:"Give the items new idempotency keys, as in retry"`
 	Reason  string    `json:"reason,omitempty" maxLength:"256"`
 }
 
-// DLQDiscard gives failed items up.
+// DLQDiscard discards failed items.
 type DLQDiscard struct {
 	Filter DLQFilter `json:"filter"`
-	All    bool      `json:"all,omitempty" doc:"Discard every failed item: an empty filter is refused without it"`
+	All    bool      `json:"all,omitempty" doc:"Discard every failed item. Without it, an empty filter is refused"`
 	Reason string    `json:"reason" minLength:"1" maxLength:"256"`
 }
 
-// Discarded is how many items were given up.
+// Discarded holds the number of discarded items.
 type Discarded struct {
 	Items int64 `json:"items"`
 }
 
-// Health is how the server is.
+// Health is the health of the server.
 type Health struct {
 	Status     string   `json:"status" enum:"ok,degraded,stopping"`
 	Version    string   `json:"version"`

@@ -11,38 +11,38 @@ type Item struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// Appended is the answer to items that were added.
+// Appended is the response to an append.
 type Appended struct {
 	Accepted   int64  `json:"accepted"`
-	Duplicates int64  `json:"duplicates" doc:"Rows of this append whose id came before in it; ids of different appends are compared when it is sealed"`
+	Duplicates int64  `json:"duplicates" doc:"Rows with a duplicate id within this append; ids of different appends are compared when the draft is sealed"`
 	BadLines   int64  `json:"bad_lines,omitempty"`
 	Total      int64  `json:"total" doc:"Items of the draft so far"`
 	Durability string `json:"durability" enum:"memory,disk,replicated"`
 }
 
-// ItemResult is how an item ended, or where it stands.
+// ItemResult is the result or the current state of an item.
 type ItemResult struct {
-	Item       string          `json:"item" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41" doc:"Names the item in URLs, where the user's own id, which may be personal data, has no place: itm_, the bulk action's id without ba_, a hyphen, and its number from 0"`
-	ID         string          `json:"id" doc:"The user's own id"`
+	Item       string          `json:"item" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41" doc:"Id of the item for URLs, because your own id may be personal data: itm_, the bulk action's id without ba_, a hyphen, and the number of the item from 0"`
+	ID         string          `json:"id" doc:"Your own id of the item"`
 	BulkAction string          `json:"bulk_action"`
-	Name       string          `json:"name,omitempty" doc:"Of the bulk action"`
+	Name       string          `json:"name,omitempty" doc:"Name of the bulk action"`
 	Tenant     string          `json:"tenant,omitempty"`
 	State      string          `json:"state" enum:"ready,waiting,in_flight,done,failed,cancelled"`
-	Step       string          `json:"step,omitempty" doc:"Where it ended or stands"`
+	Step       string          `json:"step,omitempty" doc:"The step at which it ended or is now"`
 	Code       string          `json:"code,omitempty"`
 	Message    string          `json:"message,omitempty"`
-	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled; skipped: it was done without a call at its last step"`
+	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled. skipped: it is done, without a call at its last step"`
 	Attempts   int             `json:"attempts"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	History    []ItemEvent     `json:"history,omitempty" nullable:"false"`
 }
 
-// ItemEvent is what happened to an item at one step.
+// ItemEvent is the result of an item at one step.
 type ItemEvent struct {
 	Step     string          `json:"step"`
-	Result   string          `json:"result" enum:"done,skipped,failed,left_out,pending" doc:"skipped: it passed the step without a call"`
-	At       time.Time       `json:"at,omitzero" doc:"When the result became durable, where that is known"`
+	Result   string          `json:"result" enum:"done,skipped,failed,left_out,pending" doc:"skipped: the item passed the step without a call"`
+	At       time.Time       `json:"at,omitzero" doc:"When the result became durable, if known"`
 	Attempts int             `json:"attempts,omitempty"`
 	Key      string          `json:"idempotency_key"`
 	Code     string          `json:"code,omitempty"`
@@ -50,45 +50,45 @@ type ItemEvent struct {
 	Output   json.RawMessage `json:"output,omitempty"`
 }
 
-// Lookup asks what happened to an item, over all bulk actions.
+// Lookup asks for the history of an item in all bulk actions.
 type Lookup struct {
 	ID     string `json:"id" minLength:"1" maxLength:"256" example:"user-42"`
 	Tenant string `json:"tenant,omitempty"`
-	Limit  int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"The most bulk actions, the newest first. Default 100"`
+	Limit  int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"Maximum number of bulk actions, the newest first. Default 100"`
 }
 
-// Found is all that happened to an item.
+// Found is the history of an item.
 type Found struct {
 	ID      string       `json:"id"`
 	History []ItemResult `json:"history" nullable:"false" doc:"The newest bulk action first"`
 }
 
-// ErrorGroup is failures that look alike.
+// ErrorGroup is a group of similar failures.
 type ErrorGroup struct {
 	Step    string    `json:"step"`
 	Action  string    `json:"action"`
 	Code    string    `json:"code"`
 	Message string    `json:"message" doc:"With numbers and ids replaced" example:"account <id> is closed"`
-	Count   int64     `json:"count" doc:"Exact where missed is 0"`
-	Missed  int64     `json:"missed,omitempty" doc:"How many more may count as other: above 0 only while it runs, or in the groups of many bulk actions, and only beyond 256 groups"`
-	Example string    `json:"example,omitempty" doc:"Message of the sample in full, up to 1,000 bytes"`
+	Count   int64     `json:"count" doc:"Exact if missed is 0"`
+	Missed  int64     `json:"missed,omitempty" doc:"How many more failures may be counted as other. Above 0 only while the bulk action runs or in groups over many bulk actions, and only beyond 256 groups"`
+	Example string    `json:"example,omitempty" doc:"Full message of the sample, up to 1,000 bytes"`
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
-	Sample  string    `json:"sample,omitempty" doc:"An item of it, for its URL"`
+	Sample  string    `json:"sample,omitempty" doc:"Id of one item of the group, for URLs"`
 }
 
-// ErrorGroups are the failures of a bulk action.
+// ErrorGroups holds the failures of a bulk action.
 type ErrorGroups struct {
 	Data []ErrorGroup `json:"data" nullable:"false"`
 }
 
-// Preview shows the first items as the first step would get them.
+// Preview shows the first items and the input of the first step.
 type Preview struct {
 	Items  []PreviewItem `json:"items" nullable:"false"`
 	Faults []Fault       `json:"faults,omitempty" nullable:"false"`
 }
 
-// PreviewItem is one item, and what its first step would be sent.
+// PreviewItem is one item and the input of its first step.
 type PreviewItem struct {
 	ID     string          `json:"id"`
 	Data   json.RawMessage `json:"data"`
@@ -96,15 +96,15 @@ type PreviewItem struct {
 	Faults []Fault         `json:"faults,omitempty" nullable:"false"`
 }
 
-// Trial sends a few items through before anything starts.
+// Trial sends a few items through the steps before the start.
 type Trial struct {
-	Items  []string `json:"items,omitempty" nullable:"false" maxItems:"20" doc:"Ids of the items to send. Default: the first one"`
-	First  int      `json:"first,omitempty" minimum:"0" maximum:"20" doc:"Send so many from the beginning"`
+	Items  []string `json:"items,omitempty" nullable:"false" maxItems:"20" doc:"Ids of the items to send. Default: the first item"`
+	First  int      `json:"first,omitempty" minimum:"0" maximum:"20" doc:"Send this many items from the beginning"`
 	Step   string   `json:"step,omitempty" doc:"Only this step. Default: the whole chain"`
-	DryRun *bool    `json:"dry_run,omitempty" doc:"Tell the endpoint that it is only a trial. Default true"`
+	DryRun *bool    `json:"dry_run,omitempty" doc:"Mark the calls as a dry run. Default true"`
 }
 
-// TrialResult is what happened in a trial.
+// TrialResult is the result of a trial.
 type TrialResult struct {
 	Steps []TrialStep `json:"steps" nullable:"false"`
 }
@@ -113,9 +113,9 @@ type TrialResult struct {
 type TrialStep struct {
 	Step     string       `json:"step"`
 	Action   string       `json:"action"`
-	Request  string       `json:"request,omitempty" doc:"The body as it was sent"`
+	Request  string       `json:"request,omitempty" doc:"Body of the request"`
 	Status   int          `json:"status,omitempty"`
-	Response string       `json:"response,omitempty" doc:"The answer, cut to 64 KiB"`
+	Response string       `json:"response,omitempty" doc:"Body of the response, cut to 64 KiB"`
 	Took     Duration     `json:"took"`
 	Error    string       `json:"error,omitempty"`
 	Items    []ItemResult `json:"items" nullable:"false"`

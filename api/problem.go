@@ -2,30 +2,30 @@ package api
 
 import "strings"
 
-// Problem is an error answer, by RFC 9457 (application/problem+json).
+// Problem is an error response as defined by RFC 9457 (application/problem+json).
 type Problem struct {
-	Type      string  `json:"type" example:"/problems/unknown_action" doc:"A page that explains the code"`
+	Type      string  `json:"type" example:"/problems/unknown_action" doc:"URL of a page that explains the code"`
 	Title     string  `json:"title" example:"Invalid value"`
 	Status    int     `json:"status" example:"422"`
-	Code      string  `json:"code" example:"unknown_action" doc:"What programs branch on; it does not change"`
+	Code      string  `json:"code" example:"unknown_action" doc:"Stable code for programs"`
 	Detail    string  `json:"detail,omitempty" doc:"What is wrong with this request"`
 	Fix       string  `json:"fix,omitempty" doc:"What to do about it"`
-	Errors    []Fault `json:"errors,omitempty" nullable:"false" doc:"All faults of the request, up to 20"`
-	RequestID string  `json:"request_id,omitempty" doc:"The request's id, as in the server's log"`
+	Errors    []Fault `json:"errors,omitempty" nullable:"false" doc:"Every fault of the request, up to 20"`
+	RequestID string  `json:"request_id,omitempty" doc:"Id of the request, as in the log of the server"`
 }
 
-// Fault is one thing that is wrong with a request.
+// Fault is one error in a request.
 type Fault struct {
 	Code    string `json:"code,omitempty"`
 	Field   string `json:"field,omitempty" example:"steps[0].action"`
 	Line    int64  `json:"line,omitempty" doc:"Line of the body, from 1"`
 	Column  int64  `json:"column,omitempty"`
-	Value   string `json:"value,omitempty" doc:"What was found, cut to 64 characters"`
+	Value   string `json:"value,omitempty" doc:"The value found, cut to 64 characters"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
 }
 
-// Error is the problem in one or more lines, for people.
+// Error returns the problem as text.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.Title)

@@ -5,110 +5,110 @@ import (
 	"time"
 )
 
-// Action is what can be done to items.
+// Action is an action that bulk actions can run over items.
 type Action struct {
 	Name     string            `json:"name,omitempty" doc:"As in the path"`
 	Kind     string            `json:"kind,omitempty" enum:"http,go,demo" readOnly:"true"`
 	URL      string            `json:"url,omitempty" maxLength:"2048" doc:"Receives a POST per batch" example:"https://push.example.com/batch"`
-	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives items whose work is to be undone, as url does; the data of an item is {\"data\": …, \"output\": …}: what the action had been given, and what it had answered"`
+	UndoURL  string            `json:"undo_url,omitempty" maxLength:"2048" doc:"Receives the items to undo, like url. The data of an item is {\"data\": …, \"output\": …}: the input and the output of the action"`
 	Header   map[string]string `json:"header,omitempty" doc:"Sent with every call; values are never shown again"`
-	Secret   string            `json:"secret,omitempty" doc:"Signs calls by Standard Webhooks; never shown again"`
-	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"The most items in a call. Default 100. Where the resource has a rate, calls have fewer: see its pacing"`
+	Secret   string            `json:"secret,omitempty" doc:"Signs calls as defined by Standard Webhooks; never shown again"`
+	Batch    int               `json:"batch,omitempty" minimum:"0" maximum:"1000" doc:"Maximum items per call. Default 100. If the resource has a rate, calls have fewer items: see its pacing"`
 	Timeout  Duration          `json:"timeout,omitempty" doc:"Default 30s"`
 	Retry    *Retry            `json:"retry,omitempty"`
-	Resource string            `json:"resource,omitempty" doc:"What it uses. Default: one of its own name"`
-	Schema   json.RawMessage   `json:"schema,omitempty" doc:"JSON schema that items have to fit"`
-	Tenants  []string          `json:"tenants,omitempty" nullable:"false" doc:"Who may use it. Default: all"`
-	Disabled bool              `json:"disabled,omitempty" doc:"Nothing new can use it. Bulk actions that have it go on: pause or cancel them to end the calls"`
-	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Its work can be undone"`
+	Resource string            `json:"resource,omitempty" doc:"The resource that it uses. Default: a resource with the name of the action"`
+	Schema   json.RawMessage   `json:"schema,omitempty" doc:"JSON schema that items must match"`
+	Tenants  []string          `json:"tenants,omitempty" nullable:"false" doc:"Tenants that may use it. Default: all"`
+	Disabled bool              `json:"disabled,omitempty" doc:"New bulk actions cannot use it. Existing bulk actions continue: pause or cancel them to end the calls"`
+	Undo     bool              `json:"undo,omitempty" readOnly:"true" doc:"Whether it can be undone"`
 	Provenance
-	File *Action `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+	File *Action `json:"file,omitempty" readOnly:"true" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
 }
 
-// Provenance tells where a setting comes from, who set it, and when. Changes made
-// over the API survive restarts; the file holds where none was made.
+// Provenance records the origin of a setting, who set it, and when. Changes made
+// over the API survive restarts; without such a change the file applies.
 type Provenance struct {
-	Origin    string    `json:"origin,omitempty" enum:"api,file,program,default" readOnly:"true" doc:"Where it comes from: a change over the API, the configuration file, the program, or the default"`
+	Origin    string    `json:"origin,omitempty" enum:"api,file,program,default" readOnly:"true" doc:"Origin: a change over the API, the configuration file, the program, or the default"`
 	ChangedAt time.Time `json:"changed_at,omitzero" readOnly:"true" doc:"When it was changed, or read from the file"`
-	ChangedBy string    `json:"changed_by,omitempty" readOnly:"true" doc:"The key that changed it, or the node that read the file"`
+	ChangedBy string    `json:"changed_by,omitempty" readOnly:"true" doc:"The API key that changed it, or the node that read the file"`
 }
 
-// Retry says when and how often a failed item is tried again.
+// Retry says when and how often a failed item is retried.
 type Retry struct {
 	MaxAttempts int      `json:"max_attempts,omitempty" minimum:"0" maximum:"250" doc:"Default 5"`
 	Base        Duration `json:"base,omitempty" doc:"The delay after the first failure. Default 1s"`
 	Cap         Duration `json:"cap,omitempty" doc:"The longest delay. Default 5m"`
 }
 
-// ActionTest sends a made-up batch to an action.
+// ActionTest sends a test batch to an action.
 type ActionTest struct {
 	Items  []Item `json:"items" nullable:"false" minItems:"1" maxItems:"20"`
 	DryRun *bool  `json:"dry_run,omitempty" doc:"Default true"`
 }
 
-// Resource is something downstream that must not be overrun.
+// Resource is a downstream system with limits.
 type Resource struct {
 	Name        string  `json:"name,omitempty"`
-	Rate        *Rate   `json:"rate,omitempty" doc:"The most items per second, over all nodes" example:"450/s"`
-	Concurrency *int    `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks at once, over all nodes; 0: no bound"`
+	Rate        *Rate   `json:"rate,omitempty" doc:"Maximum items per second, over all nodes" example:"450/s"`
+	Concurrency *int    `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"Maximum concurrent tasks, over all nodes; 0: no limit"`
 	Pacing      *string `json:"pacing,omitempty" enum:"smooth,full" doc:"smooth: an even stream, a twentieth of a second's worth of items in a call. full: few calls, full batches of up to half a second's worth. Default smooth"`
 }
 
-// ResourceStatus is a resource and how it is used.
+// ResourceStatus is a resource and its use.
 type ResourceStatus struct {
 	Name        string  `json:"name"`
 	Rate        Rate    `json:"rate"`
 	Concurrency int     `json:"concurrency"`
 	Pacing      string  `json:"pacing" enum:"smooth,full" doc:"smooth: an even stream. full: few calls"`
-	Allowed     float64 `json:"allowed,omitempty" doc:"Items per second that flow control lets through now, where that is less"`
-	Bearable    int     `json:"bearable,omitempty" doc:"Tasks at once that the resource was found to bear"`
-	Use         float64 `json:"use" doc:"Part of what is allowed that is used"`
+	Allowed     float64 `json:"allowed,omitempty" doc:"Items per second that flow control allows now, if below the rate"`
+	Bearable    int     `json:"bearable,omitempty" doc:"Concurrent tasks that the resource was found to sustain"`
+	Use         float64 `json:"use" doc:"Used fraction of the allowed rate"`
 	InFlight    int     `json:"in_flight"`
 	Ready       int64   `json:"ready" doc:"Items that wait for it"`
 	Circuit     string  `json:"circuit" enum:"closed,open,half_open"`
 	Reason      string  `json:"reason,omitempty"`
 	Provenance
-	File        *Resource `json:"file,omitempty" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
-	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the answer to a change: since when, or from when on, all nodes keep to it"`
-	Note        string    `json:"note,omitempty" doc:"In the answer to a change: that no action uses the resource, and which name was probably meant"`
+	File        *Resource `json:"file,omitempty" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
+	EffectiveAt time.Time `json:"effective_at,omitzero" doc:"In the response to a change: when all nodes apply it"`
+	Note        string    `json:"note,omitempty" doc:"In the response to a change: says that no action uses the resource, and suggests a name"`
 }
 
 // CircuitChange opens or closes a circuit by hand.
 type CircuitChange struct {
-	Do     string   `json:"do" enum:"open,close,free" doc:"free: it follows what happens again"`
+	Do     string   `json:"do" enum:"open,close,free" doc:"free: the circuit follows failures again"`
 	For    Duration `json:"for,omitempty" doc:"Default 10m"`
 	Reason string   `json:"reason,omitempty" maxLength:"256"`
 }
 
-// Tenant is how much a tenant may use.
+// Tenant holds the weight and the limits of a tenant.
 type Tenant struct {
 	Name       string  `json:"name,omitempty"`
-	Weight     float64 `json:"weight,omitempty" minimum:"0.001" maximum:"1000" doc:"Its share beside others; 2 gets twice as much as 1. Default 1"`
-	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"The most tasks in flight at once on a node; 0: no bound"`
-	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"The most items accepted and not ended; 0: no bound"`
-	Paused     bool    `json:"paused,omitempty" doc:"Nothing of it starts"`
+	Weight     float64 `json:"weight,omitempty" minimum:"0.001" maximum:"1000" doc:"Share relative to other tenants; 2 gets twice as much as 1. Default 1"`
+	MaxTasks   int     `json:"max_tasks,omitempty" minimum:"0" maximum:"1000000" doc:"Maximum tasks in flight on a node; 0: no limit"`
+	MaxPending int64   `json:"max_pending,omitempty" minimum:"0" doc:"Maximum items accepted and not ended; 0: no limit"`
+	Paused     bool    `json:"paused,omitempty" doc:"Start no tasks of the tenant"`
 	Provenance
-	File *Tenant `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+	File *Tenant `json:"file,omitempty" readOnly:"true" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
 }
 
-// Connection is a named way to a database, object store or topic.
+// Connection is a named connection to a database, an object store, a broker or an HTTP server.
 type Connection struct {
 	Name    string            `json:"name,omitempty"`
 	Kind    string            `json:"kind" enum:"postgres,s3,kafka,http"`
-	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Where it is, without secrets"`
-	Tenants []string          `json:"tenants,omitempty" nullable:"false" doc:"Who may use it. Default: all"`
+	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Its URL, without secrets"`
+	Tenants []string          `json:"tenants,omitempty" nullable:"false" doc:"Tenants that may use it. Default: all"`
 	Secret  map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
 	Option  map[string]string `json:"option,omitempty"`
 	Provenance
-	File *Connection `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+	File *Connection `json:"file,omitempty" readOnly:"true" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
 }
 
-// ConnectionTest tries a connection.
+// ConnectionTest tests a connection.
 type ConnectionTest struct {
-	Source *Source `json:"source,omitempty" doc:"What to read from it. Default: only whether somebody answers is found out"`
+	Source *Source `json:"source,omitempty" doc:"A source to read from it. Default: only connect"`
 }
 
-// ConnectionResult is how a try of a connection went.
+// ConnectionResult is the result of a connection test.
 type ConnectionResult struct {
 	OK     bool     `json:"ok"`
 	Took   Duration `json:"took"`
@@ -117,23 +117,23 @@ type ConnectionResult struct {
 	Items  []Item   `json:"items,omitempty" nullable:"false" doc:"The first items, if a source was given"`
 }
 
-// Source is where items are read from when a bulk action starts. One member is set.
+// Source says where to read the items of a bulk action from when it starts. One member is set.
 type Source struct {
 	Segment  *SegmentSource  `json:"segment,omitempty"`
 	Postgres *PostgresSource `json:"postgres,omitempty"`
 	Object   *ObjectSource   `json:"object,omitempty"`
 	Kafka    *KafkaSource    `json:"kafka,omitempty"`
-	PageSize int             `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"How many items a page asks for. Default 1000"`
-	Timeout  Duration        `json:"timeout,omitempty" doc:"How long one page may take. Default 30s"`
-	Upload   string          `json:"upload,omitempty" doc:"An upload that has ended" example:"upl_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	PageSize int             `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"Items per page. Default 1000"`
+	Timeout  Duration        `json:"timeout,omitempty" doc:"Timeout of one page. Default 30s"`
+	Upload   string          `json:"upload,omitempty" doc:"Id of a complete upload" example:"upl_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 // SegmentSource is a list behind a URL, page by page.
 type SegmentSource struct {
 	Connection  string          `json:"connection,omitempty"`
 	URL         string          `json:"url" maxLength:"2048"`
-	Method      string          `json:"method,omitempty" enum:"GET,POST" doc:"GET has page size and cursor in the query, POST in a JSON body. Default GET"`
-	Body        json.RawMessage `json:"body,omitempty" doc:"A JSON object whose members a POST sends along"`
+	Method      string          `json:"method,omitempty" enum:"GET,POST" doc:"GET sends page size and cursor in the query, POST in a JSON body. Default GET"`
+	Body        json.RawMessage `json:"body,omitempty" doc:"A JSON object whose members are added to the body of a POST"`
 	LimitParam  string          `json:"limit_param,omitempty" doc:"Default limit"`
 	CursorParam string          `json:"cursor_param,omitempty" doc:"Default cursor"`
 }
@@ -142,10 +142,10 @@ type SegmentSource struct {
 type PostgresSource struct {
 	Connection string `json:"connection"`
 	Query      string `json:"query" doc:"One SELECT"`
-	Key        string `json:"key" doc:"A column that is unique and can be ordered by: reading goes on after it"`
+	Key        string `json:"key" doc:"A unique column with an order: reading continues after its last value"`
 }
 
-// ObjectSource is an object in S3 or something that speaks its language.
+// ObjectSource is an object in S3 or a compatible store.
 type ObjectSource struct {
 	Connection string `json:"connection"`
 	Bucket     string `json:"bucket"`
@@ -153,7 +153,7 @@ type ObjectSource struct {
 	Format     string `json:"format,omitempty" enum:"csv,ndjson,json" doc:"Default: by its name"`
 }
 
-// KafkaSource is a topic, read up to where it ended when the reading began.
+// KafkaSource is a topic, read up to the end that it had when reading started.
 type KafkaSource struct {
 	Connection string     `json:"connection"`
 	Topic      string     `json:"topic"`
@@ -161,7 +161,7 @@ type KafkaSource struct {
 	IDFromKey  bool       `json:"id_from_key,omitempty" doc:"The record's key is the item's id"`
 }
 
-// Schedule makes bulk actions by itself.
+// Schedule creates bulk actions at set times.
 type Schedule struct {
 	ID         string          `json:"id,omitempty" readOnly:"true"`
 	Name       string          `json:"name" maxLength:"128"`
@@ -169,21 +169,21 @@ type Schedule struct {
 	Cron       string          `json:"cron,omitempty" maxLength:"256" doc:"Five fields: minute, hour, day, month, weekday" example:"0 9 * * 1"`
 	Zone       string          `json:"zone,omitempty" maxLength:"64" example:"Asia/Tokyo" doc:"IANA zone of cron or at. Default UTC"`
 	At         string          `json:"at,omitempty" maxLength:"64" doc:"Once, instead of cron: RFC 3339, or a local time together with zone" example:"2026-12-24T00:00"`
-	BulkAction NewBulkAction   `json:"bulk_action" doc:"What is made each time; its items come from a source"`
-	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue,allow" doc:"What happens when the one before has not ended. Default skip"`
-	CatchUp    Duration        `json:"catch_up,omitempty" doc:"How old a missed time may be to be made up for. Default 1h" example:"6h"`
-	CatchUpAll bool            `json:"catch_up_all,omitempty" doc:"Make up for every missed time. Default: for the newest alone"`
-	Until      time.Time       `json:"until,omitzero" doc:"The last moment at which it may fire"`
-	Paused     bool            `json:"paused,omitempty" readOnly:"true" doc:"See pause and resume"`
-	Note       string          `json:"note,omitempty" readOnly:"true" doc:"What the caller should know, as of a time that comes twice on that day"`
+	BulkAction NewBulkAction   `json:"bulk_action" doc:"The bulk action to create each time; its items come from a source"`
+	Overlap    string          `json:"overlap,omitempty" enum:"skip,queue,allow" doc:"What to do while the previous bulk action has not ended. Default skip"`
+	CatchUp    Duration        `json:"catch_up,omitempty" doc:"How old a missed time may be to be caught up. Default 1h" example:"6h"`
+	CatchUpAll bool            `json:"catch_up_all,omitempty" doc:"Catch up every missed time. Default: only the newest"`
+	Until      time.Time       `json:"until,omitzero" doc:"The last time at which it may fire"`
+	Paused     bool            `json:"paused,omitempty" readOnly:"true" doc:"Changed by pause and resume"`
+	Note       string          `json:"note,omitempty" readOnly:"true" doc:"A note for the caller, for example about a local time that occurs twice on that day"`
 	Next       []time.Time     `json:"next,omitempty" nullable:"false" readOnly:"true" doc:"The next five times"`
-	Waiting    []time.Time     `json:"waiting,omitempty" nullable:"false" readOnly:"true" doc:"Times that have come and wait for the one before to end, or to be backfilled"`
+	Waiting    []time.Time     `json:"waiting,omitempty" nullable:"false" readOnly:"true" doc:"Times that have come and wait: for the previous bulk action to end, or for a backfill"`
 	History    []ScheduledFire `json:"history,omitempty" nullable:"false" readOnly:"true" doc:"The newest first"`
 	CreatedAt  time.Time       `json:"created_at,omitzero" readOnly:"true"`
 	ChangedAt  time.Time       `json:"changed_at,omitzero" readOnly:"true"`
 }
 
-// ScheduledFire is what a schedule did at one of its times.
+// ScheduledFire is the result of a schedule at one of its times.
 type ScheduledFire struct {
 	Slot       time.Time `json:"slot"`
 	Until      time.Time `json:"until,omitzero" doc:"missed: all times from slot up to this"`
@@ -195,43 +195,43 @@ type ScheduledFire struct {
 	Tries      int       `json:"tries,omitempty"`
 }
 
-// ScheduleTimes is when a schedule fires.
+// ScheduleTimes holds the times at which a schedule fires.
 type ScheduleTimes struct {
 	Times []time.Time `json:"times" nullable:"false"`
 }
 
-// Backfill makes up for times that have passed.
+// Backfill creates the bulk actions of past times.
 type Backfill struct {
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 	Reason string    `json:"reason,omitempty" maxLength:"256"`
 }
 
-// Webhook is an endpoint that is told of events.
+// Webhook is an endpoint that receives events.
 type Webhook struct {
 	ID        string    `json:"id,omitempty" readOnly:"true"`
-	Tenant    string    `json:"tenant,omitempty" maxLength:"128" doc:"Whose events it gets. Default: those of the key's only tenant, else of all"`
+	Tenant    string    `json:"tenant,omitempty" maxLength:"128" doc:"The tenant whose events it receives. Default: the key's only tenant, else all tenants"`
 	URL       string    `json:"url" maxLength:"2048"`
 	Events    []string  `json:"events,omitempty" nullable:"false" doc:"Default: all" example:"[\"bulk_action.completed\"]"`
 	Note      string    `json:"note,omitempty" maxLength:"200" doc:"For people"`
-	Secret    string    `json:"secret,omitempty" maxLength:"512" doc:"whsec_ and base64, or whsk_ for ed25519; made up if left out, and shown in the first answer to its creation only. Changed by rotate"`
-	PublicKey string    `json:"public_key,omitempty" readOnly:"true" doc:"Checks ed25519 signatures"`
+	Secret    string    `json:"secret,omitempty" maxLength:"512" doc:"whsec_ and base64, or whsk_ for ed25519; generated if omitted, and shown only in the first response to its creation. Changed by rotate"`
+	PublicKey string    `json:"public_key,omitempty" readOnly:"true" doc:"Public key to verify ed25519 signatures"`
 	Disabled  bool      `json:"disabled,omitempty"`
 	Reason    string    `json:"reason,omitempty" readOnly:"true" doc:"Why it was disabled"`
 	Created   time.Time `json:"created_at,omitzero" readOnly:"true"`
-	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In a repeated answer: what is not there any more"`
+	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In the response to a repeat: what is left out"`
 	Provenance
-	File *Webhook `json:"file,omitempty" readOnly:"true" doc:"What the configuration file says, where a change over the API came after it. Delete goes back to it"`
+	File *Webhook `json:"file,omitempty" readOnly:"true" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
 }
 
-// Rotate gives a webhook another secret.
+// Rotate gives a webhook a new secret.
 type Rotate struct {
-	Secret string   `json:"secret,omitempty" maxLength:"512" doc:"Made up if left out"`
-	Keep   Duration `json:"keep,omitempty" doc:"How long the secret before signs along. Default 24h"`
+	Secret string   `json:"secret,omitempty" maxLength:"512" doc:"Generated if omitted"`
+	Keep   Duration `json:"keep,omitempty" doc:"How long events are also signed with the previous secret. Default 24h"`
 	Reason string   `json:"reason,omitempty" maxLength:"256"`
 }
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is the delivery of one event to one endpoint.
 type Delivery struct {
 	ID         string            `json:"id"`
 	Event      string            `json:"event"`
@@ -247,37 +247,37 @@ type Delivery struct {
 	Attempts   []DeliveryAttempt `json:"attempts" nullable:"false"`
 }
 
-// DeliveryAttempt is one try.
+// DeliveryAttempt is one attempt of a delivery.
 type DeliveryAttempt struct {
 	At     time.Time `json:"at"`
 	Took   Duration  `json:"took"`
 	Status int       `json:"status,omitempty"`
-	Code   string    `json:"code,omitempty" doc:"Why it failed; empty if it did not"`
+	Code   string    `json:"code,omitempty" doc:"Why it failed; empty if it succeeded"`
 	Error  string    `json:"error,omitempty"`
-	Answer string    `json:"answer,omitempty" doc:"How the endpoint's answer begins"`
+	Answer string    `json:"answer,omitempty" doc:"The beginning of the endpoint's response"`
 }
 
-// Key is an API key. Its text is shown once, in the answer to its creation.
+// Key is an API key. Its text is shown once, in the response to its creation.
 type Key struct {
 	ID        string    `json:"id,omitempty" readOnly:"true"`
 	Name      string    `json:"name" maxLength:"128"`
 	Scopes    []string  `json:"scopes" nullable:"false" minItems:"1" maxItems:"5" enum:"read,submit,control,approve,admin"`
-	Tenants   []string  `json:"tenants,omitempty" nullable:"false" maxItems:"1000" doc:"Whose things it sees. Default: those of all, or as the key that makes it"`
+	Tenants   []string  `json:"tenants,omitempty" nullable:"false" maxItems:"1000" doc:"Tenants that the key may access. Default: those of the key that creates it"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true" doc:"Right to a minute"`
+	LastUsed  time.Time `json:"last_used_at,omitzero" readOnly:"true" doc:"Accurate to a minute"`
 	CreatedAt time.Time `json:"created_at,omitzero" readOnly:"true"`
-	CreatedBy string    `json:"created_by,omitempty" readOnly:"true" doc:"The key that made it"`
+	CreatedBy string    `json:"created_by,omitempty" readOnly:"true" doc:"The key that created it"`
 	RevokedAt time.Time `json:"revoked_at,omitzero" readOnly:"true"`
-	Key       string    `json:"key,omitempty" readOnly:"true" doc:"What callers send: in the first answer to its creation only"`
-	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In a repeated answer: what is not there any more"`
+	Key       string    `json:"key,omitempty" readOnly:"true" doc:"The text of the key, only in the first response to its creation"`
+	LeftOut   string    `json:"left_out,omitempty" readOnly:"true" doc:"In the response to a repeat: what is left out"`
 }
 
-// Whoami is what the server takes a caller for.
+// Whoami describes the caller's API key.
 type Whoami struct {
-	Key     string   `json:"key" doc:"The key's id"`
+	Key     string   `json:"key" doc:"Id of the key"`
 	Name    string   `json:"name"`
 	Scopes  []string `json:"scopes" nullable:"false"`
-	Tenants []string `json:"tenants,omitempty" nullable:"false" doc:"Whose things it sees; none: those of all"`
+	Tenants []string `json:"tenants,omitempty" nullable:"false" doc:"Tenants that the key may access; none: all"`
 }
 
 // AuditEntry is one change: who, what, when, from where.

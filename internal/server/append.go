@@ -25,7 +25,7 @@ func (s *Server) appendRoutes() {
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.append", Method: http.MethodPost, Path: bulkPath + "/{id}/items", Summary: "Add items to a draft", Tags: []string{"items"},
 		DefaultStatus: http.StatusAccepted,
-		Description:   "All items of the body are accepted, or none. The body may be of any size; gzip and zstd are understood.",
+		Description:   "Accepts all items of the body, or none. The body may have any size and may be compressed with gzip or zstd.",
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/x-ndjson": text, "text/csv": text,
 			"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
@@ -33,7 +33,7 @@ func (s *Server) appendRoutes() {
 	}, route{scope: access.Submit, change: true, stream: true}}, s.appendItems)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.import", Method: http.MethodPost, Path: bulkPath + "/{id}/import", Summary: "Read the items of an empty draft from an upload or a source", Tags: []string{"items"},
-		Description: "It is read at once, and sealed when all is there; start it then.",
+		Description: "The source is read at once, and the bulk action is sealed when all items are read. Then start it.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.importItems)
 }
 
@@ -52,10 +52,10 @@ func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.Bu
 
 type appendInput struct {
 	BulkID
-	Key       string `header:"Idempotency-Key" doc:"An append with the same key and body changes nothing and gets the first answer, also in the week after the seal"`
-	ItemID    string `query:"item_id" maxLength:"128" doc:"The member or column that is the id. Default: as the bulk action says"`
-	Delimiter string `query:"delimiter" maxLength:"1" doc:"Of CSV. Default: found out"`
-	OnBadLine string `query:"on_bad_line" enum:"refuse,record" doc:"Default: as the bulk action says"`
+	Key       string `header:"Idempotency-Key" doc:"An append with the same key and body changes nothing and gets the first response, up to a week after the seal"`
+	ItemID    string `query:"item_id" maxLength:"128" doc:"The member or column that holds the id. Default: item_id of the bulk action"`
+	Delimiter string `query:"delimiter" maxLength:"1" doc:"CSV delimiter. Default: detected"`
+	OnBadLine string `query:"on_bad_line" enum:"refuse,record" doc:"Default: on_bad_line of the bulk action"`
 	request   *http.Request
 }
 
@@ -143,7 +143,7 @@ func (s *Server) plain(r *http.Request, digest io.Writer) (io.Reader, error) {
 
 // appended is the answer to an append. A repeat is known by its own record, not by a kept answer.
 type appended struct {
-	Replayed string `header:"Idempotency-Replayed" doc:"true in the answer to a repeat"`
+	Replayed string `header:"Idempotency-Replayed" doc:"true in the response to a repeat"`
 	Body     api.Appended
 }
 

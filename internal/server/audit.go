@@ -16,8 +16,8 @@ import (
 func (s *Server) auditRoutes() {
 	schemas := s.api.OpenAPI().Components.Schemas
 	add(s, endpoint{huma.Operation{
-		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit", Summary: "List changes, the newest first", Tags: []string{"access"},
-		Description: "Who changed what, when and from where. With format=csv or ndjson, all entries that match are sent, not a page of them.",
+		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit", Summary: "List the audit log, the newest change first", Tags: []string{"access"},
+		Description: "Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching entries, not one page.",
 		Responses: map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},
 			"application/x-ndjson": {Schema: schemas.Schema(reflect.TypeFor[api.AuditEntry](), true, "")},
@@ -29,11 +29,11 @@ func (s *Server) auditRoutes() {
 type auditInput struct {
 	Paging
 	Tenant string    `query:"tenant" maxLength:"128"`
-	Target string    `query:"target" maxLength:"256" doc:"Id or name of what was changed"`
-	Actor  string    `query:"actor" maxLength:"128" doc:"Id of the key that was used"`
-	Action string    `query:"action" maxLength:"128" doc:"What was done; one that ends with a dot stands for all that begin with it" example:"bulk_action.cancel"`
-	From   time.Time `query:"from" doc:"Not before this"`
-	To     time.Time `query:"to" doc:"Before this"`
+	Target string    `query:"target" maxLength:"256" doc:"Id or name of the changed object"`
+	Actor  string    `query:"actor" maxLength:"128" doc:"Id of the API key"`
+	Action string    `query:"action" maxLength:"128" doc:"The change; a value that ends with a dot is a prefix" example:"bulk_action.cancel"`
+	From   time.Time `query:"from" doc:"Only changes at or after this time"`
+	To     time.Time `query:"to" doc:"Only changes before this time"`
 	Format string    `query:"format" enum:"json,csv,ndjson" default:"json"`
 }
 

@@ -13,16 +13,16 @@ import (
 func (s *Server) beforeRoutes() {
 	tag := []string{"before the start"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.preview", Method: http.MethodGet, Path: bulkPath + "/{id}/preview", Summary: "See the first items, and what the first step would be sent", Tags: tag,
-		Description: "Also of a source: its first page is read for this, and nothing is kept.",
+		OperationID: "bulk_action.preview", Method: http.MethodGet, Path: bulkPath + "/{id}/preview", Summary: "Show the first items and the input of the first step", Tags: tag,
+		Description: "If the items come from a source, its first page is read and not stored.",
 	}, route{scope: access.Read}}, s.preview)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.forecast", Method: http.MethodPost, Path: bulkPath + "/{id}/forecast", Summary: "Ask how it would go", Tags: tag,
-		Description: "Runs the scheduler in virtual time against the present load. Changes nothing.",
+		OperationID: "bulk_action.forecast", Method: http.MethodPost, Path: bulkPath + "/{id}/forecast", Summary: "Forecast when a bulk action would finish", Tags: tag,
+		Description: "Runs the scheduler in virtual time with the current load. Changes nothing.",
 	}, route{scope: access.Read}}, s.forecast)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.trial", Method: http.MethodPost, Path: bulkPath + "/{id}/trial", Summary: "Send a few items through, and see requests and answers", Tags: tag,
-		Description: "Endpoints are told that it is a dry run, unless dry_run is false.",
+		OperationID: "bulk_action.trial", Method: http.MethodPost, Path: bulkPath + "/{id}/trial", Summary: "Send a few items through the steps and show requests and responses", Tags: tag,
+		Description: "Calls are marked as a dry run, unless dry_run is false.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.trial)
 }
 
@@ -44,7 +44,7 @@ func (s *Server) trial(ctx context.Context, in *trialInput) (*body[api.TrialResu
 
 type previewInput struct {
 	BulkID
-	Limit int `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"The most items"`
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Maximum number of items"`
 }
 
 func (s *Server) preview(ctx context.Context, in *previewInput) (*body[api.Preview], error) {

@@ -19,37 +19,37 @@ const bulkPath = "/v1/bulk-actions"
 
 // BulkID is the id in a path. It is exported for huma, which sees no other embedded types.
 type BulkID struct {
-	ID string `path:"id" doc:"The bulk action" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	ID string `path:"id" doc:"Id of the bulk action" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 func (s *Server) bulkRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Makes a draft that items can be added to. With items in the request, or a source, nothing has to be added. " +
-			"With a template, steps and rules are the template's; the request says what its parameters are, and may say name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline.",
+		Description: "Creates a draft to which items can be added. If the request has items or a source, the bulk action is complete without further items. " +
+			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.createBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.list", Method: http.MethodGet, Path: bulkPath, Summary: "List bulk actions, the newest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.get", Method: http.MethodGet, Path: bulkPath + "/{id}", Summary: "Get a bulk action", Tags: tag,
-		Description: "The ETag is that of the rules that can be changed: another when one of them is, and the same while it runs and its counts move.",
+		Description: "The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change.",
 	}, route{scope: access.Read}}, s.getBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change its rules, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
-		Description: "With If-Match nothing is changed unless the rules are still those that were read: of several changes with the same ETag one is made, and the others get 412. " +
-			"If the node that runs the bulk action has not read it within a second, the answer is `in_progress`: look at the bulk action again to see whether it was made. " +
-			"Without If-Match the last one counts.",
+		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change the rules of a bulk action, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
+		Description: "With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag one succeeds, and the others get 412. " +
+			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: read the bulk action again to see whether the change was made. " +
+			"Without If-Match the last change wins.",
 	}, route{scope: access.Control, change: true}}, s.changeBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Throw a draft away", Tags: tag, DefaultStatus: http.StatusNoContent,
+		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Delete a draft", Tags: tag, DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Submit, change: true}}, s.deleteBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "End the adding of items", Tags: tag,
+		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "Seal a draft", Tags: tag,
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.sealBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start", Summary: "Start it, now or later", Tags: tag,
+		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start", Summary: "Start a bulk action, now or later", Tags: tag,
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.startBulk)
 	for _, v := range verbs {
 		add(s, endpoint{huma.Operation{
@@ -138,10 +138,10 @@ type listInput struct {
 	Paging
 	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Tenant string `query:"tenant" maxLength:"128"`
-	Name   string `query:"name" maxLength:"128" doc:"A part of the name"`
+	Name   string `query:"name" maxLength:"128" doc:"Part of the name"`
 	Label  string `query:"label" maxLength:"256" doc:"As in key=value"`
 	// Template is one that there need not be any more.
-	Template string `query:"template" maxLength:"128" doc:"The template that they were made from"`
+	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
 }
 
 // filters are what a cursor belongs to.
@@ -265,10 +265,10 @@ type verb struct {
 }
 
 var verbs = []verb{
-	{"pause", "Start no more tasks; running ones finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
-	{"resume", "Go on after a pause or a stop", access.Control, nil, nil},
-	{"cancel", "End every item that is not running; it is `cancelling` until those have ended", access.Control, nil, nil},
-	{"approve", "Run the rest after the canary", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
+	{"pause", "Pause a bulk action; running tasks finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
+	{"resume", "Resume a paused or stopped bulk action", access.Control, nil, nil},
+	{"cancel", "Cancel a bulk action; it is `cancelling` until running tasks have finished", access.Control, nil, nil},
+	{"approve", "Approve the canary and run the remaining items", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
 	{"unschedule", "Cancel the scheduled start", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
 }
 

@@ -12,15 +12,15 @@ import (
 func (s *Server) connectionRoutes() {
 	n := named{"connection", access.Admin}
 	add(s, n.list("List connections, by name",
-		"Keys for tenants see those that their tenants may use."), s.listConnections)
+		"Keys bound to tenants see the connections that their tenants may use."), s.listConnections)
 	add(s, n.get("Get a connection",
 		"Secrets are never shown: `[secret]` stands for one."), s.getConnection)
-	add(s, n.put("Make or change a connection",
-		"A secret sent as `[secret]` stays as it is. It comes before a connection of the configuration file with the same name, also after restarts. Keys for tenants make connections for one of their tenants only."), s.putConnection)
+	add(s, n.put("Create or change a connection",
+		"A secret sent as `[secret]` does not change. It overrides a connection of the configuration file with the same name, also after restarts. Keys bound to tenants create connections for one of their tenants only."), s.putConnection)
 	add(s, n.delete("Delete a connection",
-		"If the configuration file has a connection of this name, that one holds again. Otherwise sources that need it fail from then on."), s.deleteConnection)
-	add(s, n.test(access.Admin, "Find out whether a connection works",
-		"With a source, its first items are read."), s.testConnection)
+		"If the configuration file has a connection of this name, that connection applies again. Otherwise sources that need it fail from then on."), s.deleteConnection)
+	add(s, n.test(access.Admin, "Test a connection",
+		"With a source, reads its first items."), s.testConnection)
 }
 
 func (s *Server) listConnections(ctx context.Context, in *struct{ Paging }) (*body[api.Page[api.Connection]], error) {

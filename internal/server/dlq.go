@@ -15,24 +15,24 @@ import (
 func (s *Server) dlqRoutes() {
 	tag := []string{"failed items"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups", Summary: "Failed items that nobody has retried or discarded, by kind", Tags: tag,
-		Description: "Over all bulk actions, the largest group first.",
+		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups", Summary: "Group failed items that were not retried or discarded", Tags: tag,
+		Description: "Covers all bulk actions, the largest group first.",
 	}, route{scope: access.Read}}, s.dlqGroups)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq", Summary: "List failed items that nobody has retried or discarded", Tags: tag,
-		Description: "The newest bulk action first. A page may have fewer entries than limit, or none, while has_more says that others follow.",
+		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq", Summary: "List failed items that were not retried or discarded", Tags: tag,
+		Description: "The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is true.",
 	}, route{scope: access.Read}}, s.dlqList)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results", Summary: "Download failed items that nobody has retried or discarded", Tags: tag,
+		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results", Summary: "Download failed items that were not retried or discarded", Tags: tag,
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.dlqResults)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Try failed items of several bulk actions again", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Makes new bulk actions, linked by retry_of. Items of bulk actions that still run are left alone and counted as skipped.",
+		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Retry failed items of several bulk actions", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are counted as skipped.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqRetry)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Give failed items up", Tags: tag,
-		Description: "They stay in the reports of their bulk actions, and are not listed here any more.",
+		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Discard failed items", Tags: tag,
+		Description: "Discarded items stay in the reports of their bulk actions, but are no longer listed here.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqDiscard)
 }
 
@@ -43,8 +43,8 @@ type Failures struct {
 	Action     string    `query:"action" maxLength:"128"`
 	Step       string    `query:"step" maxLength:"128"`
 	Code       string    `query:"code" maxLength:"128"`
-	Message    string    `query:"message" maxLength:"1024" doc:"That of a group"`
-	Since      time.Time `query:"since" doc:"Only bulk actions that were submitted later"`
+	Message    string    `query:"message" maxLength:"1024" doc:"Message of the error group"`
+	Since      time.Time `query:"since" doc:"Only bulk actions submitted since this time"`
 }
 
 func (f *Failures) filter() api.DLQFilter {

@@ -18,33 +18,33 @@ func (s *Server) fleetRoutes() {
 		OperationID: "lane.list", Method: http.MethodGet, Path: lanePath, Summary: "List lanes, by partition and resource", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.listLanes)
 	add(s, endpoint{huma.Operation{
-		OperationID: "lane.decisions", Method: http.MethodGet, Path: lanePath + "/{partition}/{lane}/decisions", Summary: "Decisions on a lane's workers, the newest first", Tags: tags, Description: forOperators,
+		OperationID: "lane.decisions", Method: http.MethodGet, Path: lanePath + "/{partition}/{lane}/decisions", Summary: "List the scaling decisions about a lane, the newest first", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.laneDecisions)
 	add(s, endpoint{huma.Operation{
-		OperationID: "lane.pin", Method: http.MethodPut, Path: lanePath + "/{partition}/{lane}/pin", Summary: "Set a lane's workers by hand, for a time", Tags: tags, Description: forAll,
+		OperationID: "lane.pin", Method: http.MethodPut, Path: lanePath + "/{partition}/{lane}/pin", Summary: "Pin the workers of a lane for a limited time", Tags: tags, Description: forAll,
 	}, route{scope: access.Control, change: true}}, s.pinLane)
 	add(s, endpoint{huma.Operation{
-		OperationID: "lane.unpin", Method: http.MethodDelete, Path: lanePath + "/{partition}/{lane}/pin", Summary: "Let a lane's workers follow the load again", Tags: tags, DefaultStatus: http.StatusNoContent, Description: forAll,
+		OperationID: "lane.unpin", Method: http.MethodDelete, Path: lanePath + "/{partition}/{lane}/pin", Summary: "Remove the pin of a lane, so that it follows its load again", Tags: tags, DefaultStatus: http.StatusNoContent, Description: forAll,
 	}, route{scope: access.Control, change: true}}, s.unpinLane)
 	add(s, endpoint{huma.Operation{
-		OperationID: "partition.list", Method: http.MethodGet, Path: "/v1/partitions", Summary: "List partitions, who owns them and what they have to do", Tags: tags, Description: forOperators,
+		OperationID: "partition.list", Method: http.MethodGet, Path: "/v1/partitions", Summary: "List partitions, their owners and their work", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.listPartitions)
 	add(s, endpoint{huma.Operation{
 		OperationID: "node.list", Method: http.MethodGet, Path: "/v1/nodes", Summary: "List nodes", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.listNodes)
 	add(s, endpoint{huma.Operation{
-		OperationID: "scale.get", Method: http.MethodGet, Path: "/v1/scale", Summary: "How many nodes the load needs", Tags: tags,
-		Description: "For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Any node gives the same answer." + forOperators,
+		OperationID: "scale.get", Method: http.MethodGet, Path: "/v1/scale", Summary: "Get the number of nodes that the load needs", Tags: tags,
+		Description: "For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Every node returns the same values." + forOperators,
 	}, route{scope: access.Read}}, s.getScale)
 	add(s, endpoint{huma.Operation{
-		OperationID: "scaling.get", Method: http.MethodGet, Path: "/v1/scaling", Summary: "How workers follow the load", Tags: tags, Description: forOperators,
+		OperationID: "scaling.get", Method: http.MethodGet, Path: "/v1/scaling", Summary: "Get the scaling settings", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.getScaling)
 	add(s, endpoint{huma.Operation{
-		OperationID: "scaling.put", Method: http.MethodPut, Path: "/v1/scaling", Summary: "Set how workers follow the load", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "What is left out follows the nodes' options." + forAll,
+		OperationID: "scaling.put", Method: http.MethodPut, Path: "/v1/scaling", Summary: "Change the scaling settings", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
+		Description: "Omitted fields have the default of each node." + forAll,
 	}, route{scope: access.Control, change: true}}, s.putScaling)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.decisions", Method: http.MethodGet, Path: bulkPath + "/{id}/decisions", Summary: "Decisions on the lanes that a bulk action uses, the newest first", Tags: []string{"bulk actions"},
+		OperationID: "bulk_action.decisions", Method: http.MethodGet, Path: bulkPath + "/{id}/decisions", Summary: "List the scaling decisions about the lanes of a bulk action, the newest first", Tags: []string{"bulk actions"},
 	}, route{scope: access.Read}}, s.bulkDecisions)
 }
 
@@ -75,7 +75,7 @@ type LaneName struct {
 
 type decisionsInput struct {
 	LaneName
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"The most decisions"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Maximum number of decisions"`
 }
 
 func (s *Server) laneDecisions(ctx context.Context, in *decisionsInput) (*body[api.Decisions], error) {
@@ -175,7 +175,7 @@ func (s *Server) putScaling(ctx context.Context, in *scalingInput) (*tagged[api.
 
 type bulkDecisionsInput struct {
 	BulkID
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"The most decisions"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Maximum number of decisions"`
 }
 
 func (s *Server) bulkDecisions(ctx context.Context, in *bulkDecisionsInput) (*body[api.Decisions], error) {

@@ -18,12 +18,12 @@ const healthFor = 2 * time.Second
 func (s *Server) healthRoutes() {
 	tags := []string{"health"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "health.live", Method: http.MethodGet, Path: "/healthz", Summary: "Does the process live?", Tags: tags,
-		Description: "It looks at nothing else: restarting would not mend a store.",
+		OperationID: "health.live", Method: http.MethodGet, Path: "/healthz", Summary: "Check that the process is alive", Tags: tags,
+		Description: "Checks nothing else: a restart would not repair the store.",
 	}, route{anyHost: true}}, s.alive)
 	add(s, endpoint{huma.Operation{
-		OperationID: "health.ready", Method: http.MethodGet, Path: "/readyz", Summary: "Can requests be sent here?", Tags: tags,
-		Description: "503 while the store does not take new work or keeps less than was promised, a partition has no owner or is stopped on any node, or the server is stopping; the answer says what is wrong.",
+		OperationID: "health.ready", Method: http.MethodGet, Path: "/readyz", Summary: "Check that the server is ready for requests", Tags: tags,
+		Description: "Returns 503 while the store does not accept new work or provides less durability than configured, a partition has no owner or is stopped on any node, or the server is stopping. The response says why.",
 	}, route{anyHost: true}}, s.ready)
 	if s.opts.Metrics != nil {
 		s.metricsRoute()

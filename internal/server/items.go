@@ -15,17 +15,17 @@ import (
 func (s *Server) itemRoutes() {
 	tag := []string{"items"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.items", Method: http.MethodGet, Path: bulkPath + "/{id}/items", Summary: "List items and what became of them", Tags: tag,
-		Description: "In the order of the input. A page may have fewer entries than limit, or none, while has_more says that others follow: " +
-			"a page looks at a bounded part of the bulk action. Items that are in flight are shown as ready.",
+		OperationID: "bulk_action.items", Method: http.MethodGet, Path: bulkPath + "/{id}/items", Summary: "List the items of a bulk action and their results", Tags: tag,
+		Description: "Items come in the order of the input. A page may have fewer entries than limit, or none, even if has_more is true: " +
+			"a page covers a bounded part of the bulk action. Items in flight are shown as ready.",
 	}, route{scope: access.Read}}, s.listItems)
 	add(s, endpoint{huma.Operation{
-		OperationID: "item.get", Method: http.MethodGet, Path: "/v1/items/{item}", Summary: "What happened to an item, step by step", Tags: tag,
-		Description: "The item is named by its bulk action and its number there: `itm_`, the bulk action's id without `ba_`, a hyphen, and the number from 0.",
+		OperationID: "item.get", Method: http.MethodGet, Path: "/v1/items/{item}", Summary: "Get the history of an item, step by step", Tags: tag,
+		Description: "The id of an item is `itm_`, the id of its bulk action without `ba_`, a hyphen, and its number there, from 0.",
 	}, route{scope: access.Read}}, s.getItem)
 	add(s, endpoint{huma.Operation{
-		OperationID: "item.lookup", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "What happened to one of your own ids, in all bulk actions", Tags: tag,
-		Description: "A POST, since such ids may be personal data, which URLs must not hold. It changes nothing.",
+		OperationID: "item.lookup", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "Look up the history of one of your own ids in all bulk actions", Tags: tag,
+		Description: "This is a POST because your ids may be personal data, which must not be in URLs. It changes nothing.",
 	}, route{scope: access.Read}}, s.lookup)
 }
 
@@ -33,8 +33,8 @@ type itemsInput struct {
 	BulkID
 	Paging
 	State string `query:"state" enum:"ready,waiting,done,failed,cancelled"`
-	Step  string `query:"step" maxLength:"128" doc:"Where it ended or stands"`
-	Code  string `query:"code" maxLength:"128" doc:"Of the error"`
+	Step  string `query:"step" maxLength:"128" doc:"The step at which the item ended or is now"`
+	Code  string `query:"code" maxLength:"128" doc:"Error code"`
 }
 
 func (s *Server) listItems(ctx context.Context, in *itemsInput) (*body[api.Page[api.ItemResult]], error) {

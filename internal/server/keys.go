@@ -16,27 +16,27 @@ const keyPath = "/v1/keys"
 
 // KeyID is the id in a path; exported for huma.
 type KeyID struct {
-	ID string `path:"id" maxLength:"128" doc:"The key" example:"key_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	ID string `path:"id" maxLength:"128" doc:"Id of the key" example:"key_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 func (s *Server) keyRoutes() {
 	tag := []string{"access"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "key.create", Method: http.MethodPost, Path: keyPath, Summary: "Make an API key", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Its text is in this answer and nowhere else: it cannot be read again, and a repeat with the same Idempotency-Key leaves it out.",
+		OperationID: "key.create", Method: http.MethodPost, Path: keyPath, Summary: "Create an API key", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it.",
 	}, route{scope: access.Admin, change: true, keyed: true, once: "key"}}, s.createKey)
 	add(s, endpoint{huma.Operation{
 		OperationID: "key.list", Method: http.MethodGet, Path: keyPath, Summary: "List API keys, the oldest first", Tags: tag,
 	}, route{scope: access.Admin}}, s.listKeys)
 	add(s, endpoint{huma.Operation{
-		OperationID: "key.get", Method: http.MethodGet, Path: keyPath + "/{id}", Summary: "Get what is known of an API key", Tags: tag,
+		OperationID: "key.get", Method: http.MethodGet, Path: keyPath + "/{id}", Summary: "Get an API key, without its text", Tags: tag,
 	}, route{scope: access.Admin}}, s.getKey)
 	add(s, endpoint{huma.Operation{
-		OperationID: "key.revoke", Method: http.MethodDelete, Path: keyPath + "/{id}", Summary: "Make an API key invalid for ever", Tags: tag,
-		Description: "It is refused everywhere within a second. What is known of it stays.",
+		OperationID: "key.revoke", Method: http.MethodDelete, Path: keyPath + "/{id}", Summary: "Revoke an API key", Tags: tag,
+		Description: "All servers refuse the key within a second. It cannot be restored. Its record stays.",
 	}, route{scope: access.Admin, change: true}}, s.revokeKey)
 	add(s, endpoint{huma.Operation{
-		OperationID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Summary: "Ask what the key that is sent is good for", Tags: tag,
+		OperationID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Summary: "Show the current API key: its scopes and tenants", Tags: tag,
 	}, route{known: true}}, s.whoami)
 }
 

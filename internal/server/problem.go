@@ -267,7 +267,7 @@ func codeOfStatus(status int) string {
 func newProblem(code, detail, fix string) *problem {
 	c, ok := codes[code]
 	if !ok {
-		c = kind{http.StatusUnprocessableEntity, "The request cannot be done as it is"}
+		c = kind{http.StatusUnprocessableEntity, "Invalid request"}
 		if m, ok := meanings[code]; ok {
 			c.title, _, _ = strings.Cut(m.what, ".")
 		}
@@ -401,11 +401,11 @@ func ofKind(err error) *problem {
 	case errors.Is(err, access.ErrBadCredentials):
 		return newProblem("bad_credentials", "the API key is not valid", "check it, or request a new one")
 	case errors.Is(err, store.ErrFull):
-		return newProblem("storage_low", "the store is low on space: nothing new is accepted; what was accepted goes on", "free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
+		return newProblem("storage_low", "the store is low on space: new work is refused; accepted work continues", "free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
 	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
 		return newProblem("draining", "this server is stopping", "retry: another server takes over").after(5 * time.Second)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		return newProblem("store_unavailable", "the store does not answer; the request may have taken effect", "repeat it with the same Idempotency-Key").after(2 * time.Second)
+		return newProblem("store_unavailable", "the store does not respond; the request may have taken effect", "repeat it with the same Idempotency-Key").after(2 * time.Second)
 	case errors.Is(err, context.Canceled):
 		return newProblem("cut_body", "the request ended before it was complete", "send it again")
 	}

@@ -14,17 +14,17 @@ import (
 func (s *Server) actionRoutes() {
 	n := named{"action", access.Admin}
 	add(s, n.list("List actions, by name",
-		"Those of the program, of the configuration file and of the API. Keys for tenants see those that their tenants may use."), s.listActions)
+		"Lists the actions of the program, of the configuration file and of the API. Keys bound to tenants see the actions that their tenants may use."), s.listActions)
 	add(s, n.get("Get an action",
 		"Secrets and header values are never shown: `[secret]` stands for one."), s.getAction)
-	add(s, n.put("Make or change an HTTP action",
-		"All nodes use it within a second, also for the calls of bulk actions that run. A secret sent as `[secret]` stays as it is. "+
-			"It comes before an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys for tenants make actions for their tenants only."), s.putAction)
+	add(s, n.put("Create or change an HTTP action",
+		"All nodes use it within a second, also for bulk actions that are running. A secret sent as `[secret]` does not change. "+
+			"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys bound to tenants create actions for their tenants only."), s.putAction)
 	add(s, n.delete("Delete an action",
-		"If the configuration file has an action of this name, that one holds again. Otherwise nothing new can use it; bulk actions that have it go on: pause or cancel them to end the calls."), s.deleteAction)
-	add(s, n.test(access.Submit, "Send a made-up batch to an action",
-		"One signed call, a dry run unless said otherwise. The answer shows what was sent and what came back, what would become of each item, and what is wrong with the answer. "+
-			"Actions of the program are not run dry: they would do their work."), s.testAction)
+		"If the configuration file has an action of this name, that action applies again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."), s.deleteAction)
+	add(s, n.test(access.Submit, "Send a test batch to an action",
+		"Makes one signed call, marked as a dry run unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, and any error in the endpoint's response. "+
+			"Actions of the program have no dry run: they would do their work."), s.testAction)
 }
 
 // named makes the endpoints of things that have a name.

@@ -13,8 +13,8 @@ import (
 
 // Conditions are the headers of a change that depends on what is there; exported for huma.
 type Conditions struct {
-	IfMatch     string `header:"If-Match" maxLength:"256" doc:"Change it only if this is still its ETag; * for whatever is there"`
-	IfNoneMatch string `header:"If-None-Match" maxLength:"256" doc:"With *: make it only if there is none"`
+	IfMatch     string `header:"If-Match" maxLength:"256" doc:"Change it only if it still has this ETag; * matches any"`
+	IfNoneMatch string `header:"If-None-Match" maxLength:"256" doc:"With *: create it only if it does not exist"`
 }
 
 // match says whether what is there, of a version, may be replaced.

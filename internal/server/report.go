@@ -11,8 +11,8 @@ import (
 
 func (s *Server) reportRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.report", Method: http.MethodGet, Path: bulkPath + "/{id}/report", Summary: "Summary of what became of it", Tags: []string{"reports"},
-		Description: "As of now; it is final when the bulk action has ended. If failed items were tried again, combined has the counts with that taken into account.",
+		OperationID: "bulk_action.report", Method: http.MethodGet, Path: bulkPath + "/{id}/report", Summary: "Get the report of a bulk action", Tags: []string{"reports"},
+		Description: "The report shows the current state; it is final when the bulk action has ended. If failed items were retried, combined has the counts that include the retries.",
 	}, route{scope: access.Read}}, s.getReport)
 }
 

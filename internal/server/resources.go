@@ -12,7 +12,7 @@ import (
 const resourcePath = "/v1/resources"
 
 // forOperators is said of routes that show what all tenants share.
-const forOperators = " For keys that are not bound to tenants, or that have the scope `control`."
+const forOperators = " Only for keys that are not bound to tenants, or that have the scope `control`."
 
 // forAll is said of routes that change what all tenants share.
 const forAll = " Only for keys that are not bound to tenants."
@@ -20,23 +20,23 @@ const forAll = " Only for keys that are not bound to tenants."
 func (s *Server) resourceRoutes() {
 	tags := []string{"resources"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "resource.list", Method: http.MethodGet, Path: resourcePath, Summary: "List resources and how they are used, by name", Tags: tags, Description: forOperators,
+		OperationID: "resource.list", Method: http.MethodGet, Path: resourcePath, Summary: "List resources and their use, by name", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.listResources)
 	add(s, endpoint{huma.Operation{
-		OperationID: "resource.get", Method: http.MethodGet, Path: resourcePath + "/{name}", Summary: "Get a resource and how it is used", Tags: tags, Description: forOperators,
+		OperationID: "resource.get", Method: http.MethodGet, Path: resourcePath + "/{name}", Summary: "Get a resource and its use", Tags: tags, Description: forOperators,
 	}, route{scope: access.Read}}, s.getResource)
 	add(s, endpoint{huma.Operation{
 		OperationID: "resource.put", Method: http.MethodPut, Path: resourcePath + "/{name}", Summary: "Set the limits of a resource", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
-		Description: "They hold on all nodes, also for work that runs, when this is answered, and after restarts. The answer takes a few round trips to the store, and 1.2 s at most if a node does not respond: by then that node starts nothing. A limit that is left out stays as it is; `unlimited` and 0 mean no limit; DELETE goes back to the configuration file or the actions. A resource that nothing uses yet is accepted: its action may come later." + forAll,
+		Description: "When the response arrives, the limits apply on all nodes, also to running work, and they survive restarts. The response takes a few round trips to the store, and at most 1.2 s if a node does not respond: by then that node starts no tasks. An omitted limit does not change; `unlimited` and 0 mean no limit; DELETE restores the limits of the configuration file or the actions. A resource that no action uses yet is accepted." + forAll,
 	}, route{
 		scope: access.Control, change: true,
-		instead: "leave it out and it stays as it is; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir resources reset) removes what was set",
+		instead: "omit it to keep it unchanged; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir resources reset) restores the configured limits",
 	}}, s.putResource)
 	add(s, named{"resource", access.Control}.delete("Reset the limits of a resource",
-		"Those of the configuration file, or else of the actions, hold again on all nodes when this is answered."+forAll), s.deleteResource)
+		"When the response arrives, the limits of the configuration file, or else of the actions, apply again on all nodes."+forAll), s.deleteResource)
 	add(s, endpoint{huma.Operation{
 		OperationID: "resource.circuit", Method: http.MethodPost, Path: resourcePath + "/{name}/circuit", Summary: "Open or close a circuit by hand", Tags: tags,
-		Description: "Open: nothing starts on the resource. Closed: work starts whatever fails. Free: it follows what happens again." + forAll,
+		Description: "open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows failures again." + forAll,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.setCircuit)
 }
 

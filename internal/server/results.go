@@ -13,14 +13,14 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
-const aboutExports = "The rows are sent as they are read, in the order of the input. The column or member `item` names the item. A download that was cut " +
-	"off ends without its last chunk; it goes on with `after` and the item of the last whole row, and has no header then. " +
-	"CSV has a column for each member of the items' documents and outputs, and cells that a spreadsheet would take for a formula begin with an apostrophe, unless raw is set. " +
-	"NDJSON has the documents as they are."
+const aboutExports = "The rows are streamed in the order of the input. The column or member `item` holds the id of the item. A download that was cut " +
+	"off ends without its last chunk; continue it with `after` and the item of the last complete row: that response has no header. " +
+	"CSV has a column for each member of the items' documents and outputs. Cells that a spreadsheet would read as a formula begin with an apostrophe, unless raw is set. " +
+	"NDJSON has the documents unchanged."
 
 func (s *Server) resultRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download what became of the items: of the failed ones, unless `state` says otherwise", Tags: []string{"reports"},
+		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download the results of items: of failed items, unless `state` selects others", Tags: []string{"reports"},
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.results)
 }
@@ -38,14 +38,14 @@ func exportResponses() map[string]*huma.Response {
 // Exporting is how a download is asked for; exported for huma.
 type Exporting struct {
 	Format string `query:"format" enum:"csv,ndjson" default:"csv"`
-	Raw    bool   `query:"raw" doc:"CSV for programs: cells are left as they are"`
-	After  string `query:"after" maxLength:"128" doc:"Go on after this item, as the last row that you have names it" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
+	Raw    bool   `query:"raw" doc:"CSV for programs: do not escape cells"`
+	After  string `query:"after" maxLength:"128" doc:"Continue after this item, the item of the last row that you have" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
 }
 
 type resultsInput struct {
 	BulkID
 	Exporting
-	State string `query:"state" enum:"failed,done,cancelled,all" default:"failed" doc:"Which items; default: the failed ones alone"`
+	State string `query:"state" enum:"failed,done,cancelled,all" default:"failed" doc:"Which items; default: only failed items"`
 }
 
 func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamResponse, error) {

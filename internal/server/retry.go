@@ -11,10 +11,10 @@ import (
 
 func (s *Server) retryRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Try failed or cancelled items again", Tags: []string{"bulk actions"},
+		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Retry failed or cancelled items", Tags: []string{"bulk actions"},
 		DefaultStatus: http.StatusCreated,
-		Description: "Makes new bulk actions of the items that failed or, with state cancelled, of those that its deadline, a person or a rule cancelled. They are linked by retry_of: one for each step at which items ended, which begins at that step. " +
-			"Items that were retried or discarded before are left alone: what failed again is retried where it failed. The bulk action has to have ended, or to be stopped.",
+		Description: "Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it begins at that step. " +
+			"Items that were already retried or discarded are not retried: retry items that failed again in the bulk action in which they failed. The bulk action must have ended or be stopped.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.retry)
 }
 

@@ -54,7 +54,7 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: ptr(255)},
-			Description: "Repeats with the same key and body get the first answer, and change nothing.",
+			Description: "A repeat with the same key and body gets the first response and changes nothing.",
 		})
 	}
 	content := op.RequestBody
@@ -101,6 +101,6 @@ type made[T any] struct {
 
 // Paging is how lists are asked for; exported for huma.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"The most entries of a page"`
-	Cursor string `query:"cursor" maxLength:"512" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Maximum entries per page"`
+	Cursor string `query:"cursor" maxLength:"512" doc:"next_cursor of the previous page"`
 }

@@ -15,41 +15,41 @@ const schedulePath = "/v1/schedules"
 
 // ScheduleID is the id in a path; exported for huma.
 type ScheduleID struct {
-	ID string `path:"id" maxLength:"128" doc:"The schedule" example:"sch_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	ID string `path:"id" maxLength:"128" doc:"Id of the schedule" example:"sch_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 func (s *Server) scheduleRoutes() {
 	tag := []string{"schedules"}
 	one := schedulePath + "/{id}"
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Have bulk actions made by the clock", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "By a cron rule in a time zone, or once. There is one bulk action for each time, whatever fails meanwhile.",
+		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Create a schedule", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.createSchedule)
 	add(s, endpoint{huma.Operation{
 		OperationID: "schedule.list", Method: http.MethodGet, Path: schedulePath, Summary: "List schedules, the oldest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listSchedules)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.get", Method: http.MethodGet, Path: one, Summary: "Get a schedule, with its next times and what came of the last ones", Tags: tag,
+		OperationID: "schedule.get", Method: http.MethodGet, Path: one, Summary: "Get a schedule, with its next times and its last results", Tags: tag,
 	}, route{scope: access.Read}}, s.getSchedule)
 	add(s, endpoint{huma.Operation{
 		OperationID: "schedule.change", Method: http.MethodPut, Path: one, Summary: "Change a schedule", Tags: tag,
 	}, route{scope: access.Submit, change: true}}, s.changeSchedule)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a schedule; what it has made stays", Tags: tag, DefaultStatus: http.StatusNoContent,
+		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one, Summary: "Delete a schedule; its bulk actions stay", Tags: tag, DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Submit, change: true}}, s.deleteSchedule)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.pause", Method: http.MethodPost, Path: one + "/pause", Summary: "Make nothing for a while", Tags: tag,
-		Description: "Times that pass meanwhile are not made up for.",
+		OperationID: "schedule.pause", Method: http.MethodPost, Path: one + "/pause", Summary: "Pause a schedule", Tags: tag,
+		Description: "Times that pass during the pause are not caught up.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Pause))
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.resume", Method: http.MethodPost, Path: one + "/resume", Summary: "Go on from now", Tags: tag,
+		OperationID: "schedule.resume", Method: http.MethodPost, Path: one + "/resume", Summary: "Resume a schedule from now on", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Resume))
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill", Summary: "Make up for times that have passed", Tags: tag,
-		Description: "One after the other, and not for those that were made before.",
+		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill", Summary: "Create the bulk actions of past times", Tags: tag,
+		Description: "Creates them one after the other, except those that exist already.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.backfill)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.next", Method: http.MethodGet, Path: one + "/next", Summary: "List its next times", Tags: tag,
+		OperationID: "schedule.next", Method: http.MethodGet, Path: one + "/next", Summary: "List the next times of a schedule", Tags: tag,
 	}, route{scope: access.Read}}, s.nextTimes)
 }
 
@@ -216,7 +216,7 @@ func (s *Server) backfill(ctx context.Context, in *backfillInput) (*body[api.Sch
 
 type nextInput struct {
 	ScheduleID
-	N int `query:"n" minimum:"1" maximum:"100" default:"5" doc:"How many"`
+	N int `query:"n" minimum:"1" maximum:"100" default:"5" doc:"Number of times"`
 }
 
 func (s *Server) nextTimes(ctx context.Context, in *nextInput) (*body[api.ScheduleTimes], error) {

@@ -140,7 +140,7 @@ func New(o Options) *Server {
 // config is what huma is told. It serves the OpenAPI document; our own page shows it.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("weir", cmp.Or(s.opts.Version, "unknown"))
-	c.Info.Description = "Bulk actions: one request, hundreds to millions of items."
+	c.Info.Description = "Run bulk actions: one request, hundreds to millions of items."
 	c.DocsPath, c.SchemasPath = "", ""
 	c.CreateHooks = nil // no $schema members in answers
 	c.RejectUnknownQueryParameters = true

@@ -13,9 +13,9 @@ import (
 
 func (s *Server) simulationRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations", Summary: "Ask what would be if something were different", Tags: []string{"before the start"},
-		Description: "Plays a bulk action against the present load, with other rates, concurrency, workers or weights; or a made-up system. Both in virtual time with the real scheduler. Changes nothing. " +
-			"A made-up system is played for at most two seconds of computing: what has not ended by then is answered as far as it went, with `finished` false.",
+		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations", Summary: "Simulate a bulk action or a described system", Tags: []string{"before the start"},
+		Description: "Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a described system. Both run in virtual time with the real scheduler. Changes nothing. " +
+			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the result covers the simulated part, with `finished` false.",
 	}, route{scope: access.Read}}, s.simulate)
 }
 

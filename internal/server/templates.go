@@ -11,14 +11,14 @@ import (
 func (s *Server) templateRoutes() {
 	n := named{"template", access.Submit}
 	add(s, n.list("List templates, by name",
-		"Keys for tenants see those of their tenants, and those for everybody."), s.listTemplates)
+		"Keys bound to tenants see the templates of their tenants and the shared ones."), s.listTemplates)
 	add(s, n.get("Get a template",
 		"The secret of its callback is never shown."), s.getTemplate)
-	add(s, n.put("Make or change a template",
-		"Bulk actions that were made from it stay as they are; schedules use it from their next time on. A secret of the callback that is left out stays as it is, as long as the URL does. "+
-			"Keys for tenants make templates for one of their tenants only."), s.putTemplate)
+	add(s, n.put("Create or change a template",
+		"Existing bulk actions do not change; schedules use the new version from their next time on. An omitted secret of the callback is kept as long as the URL does not change. "+
+			"Keys bound to tenants create templates for one of their tenants only."), s.putTemplate)
 	add(s, n.delete("Delete a template",
-		"Bulk actions that were made from it stay as they are; schedules that need it fail at their next time."), s.deleteTemplate)
+		"Existing bulk actions do not change; schedules that need it fail at their next time."), s.deleteTemplate)
 }
 
 // ownersOf are the tenants who can use a template; none means all.

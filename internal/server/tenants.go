@@ -14,16 +14,16 @@ import (
 func (s *Server) tenantRoutes() {
 	n := named{"tenant", access.Control}
 	add(s, n.list("List tenants that have settings, by name",
-		"Keys for tenants see their own."), s.listTenants)
-	add(s, n.get("Get what a tenant may use",
-		"A tenant without settings has what every tenant has. Keys for tenants see their own."), s.getTenant)
-	add(s, n.put("Set what a tenant may use",
-		"It holds on all nodes within a second, also for work that runs, and after restarts. `file` is what the configuration file says."+forAll), s.putTenant)
-	add(s, n.delete("Reset what a tenant may use",
-		"It may use what the configuration file says, or else what every tenant may. Its work stays."+forAll), s.deleteTenant)
+		"Keys bound to tenants see only their own."), s.listTenants)
+	add(s, n.get("Get the weight and the limits of a tenant",
+		"A tenant without settings has the defaults. Keys bound to tenants see only their own."), s.getTenant)
+	add(s, n.put("Set the weight and the limits of a tenant",
+		"When the response arrives, the settings apply on all nodes, also to running work, and they survive restarts. `file` shows the settings of the configuration file."+forAll), s.putTenant)
+	add(s, n.delete("Reset the weight and the limits of a tenant",
+		"The settings of the configuration file, or else the defaults, apply again. Its work stays."+forAll), s.deleteTenant)
 	add(s, endpoint{huma.Operation{
-		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "How tenants share resources", Tags: []string{"tenants"},
-		Description: "Of each resource the tenants with the most work: the share that weights and demand entitle them to, and the one they got in the last seconds. Keys for tenants see their own.",
+		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness", Summary: "Show how tenants share resources", Tags: []string{"tenants"},
+		Description: "For each resource, shows the tenants with the most work, their fair share by weight and demand, and their actual share in the last seconds. Keys bound to tenants see only their own.",
 	}, route{scope: access.Read}}, s.getFairness)
 }
 
@@ -74,7 +74,7 @@ func (s *Server) deleteTenant(ctx context.Context, in *deleteNamed) (*struct{}, 
 }
 
 type fairnessInput struct {
-	Resource string `query:"resource" maxLength:"128" doc:"Only of this one"`
+	Resource string `query:"resource" maxLength:"128" doc:"Only this resource"`
 }
 
 func (s *Server) getFairness(ctx context.Context, in *fairnessInput) (*body[api.Fairness], error) {

@@ -12,14 +12,14 @@ import (
 func (s *Server) undoRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/undo", Summary: "Take back what it has done", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Makes a new bulk action, linked by undo_of, that calls the undo handlers of the actions, the newest step first, for all items that a step was done to: also " +
-			"for those that failed later. It is refused if an action that was done has no way back. An undo handler gets for each item, as its document, " +
-			"`{\"data\": …, \"output\": …}`: what the action had been given, and what it had answered.",
+		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/undo", Summary: "Undo the done steps of a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, for all items with a done step: also " +
+			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the document of each item, " +
+			"`{\"data\": …, \"output\": …}`: the input and the output of the action.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.undo)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/clone", Summary: "Make a draft that is like it", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "With the same steps and rules, and without items, unless they come from a source.",
+		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/clone", Summary: "Copy a bulk action to a new draft", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "The draft has the same steps and rules. It has no items, unless they come from a source.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.clone)
 }
 

@@ -39,10 +39,10 @@ func (s *Server) uploadRoutes() error {
 		do                        http.HandlerFunc
 		change                    bool
 	}{
-		{http.MethodPost, uploadPath, "upload.create", "Begin a resumable upload (tus 1.0)", tus.PostFile, true},
-		{http.MethodHead, uploadPath + "/{id}", "upload.offset", "Ask how much of an upload has arrived", tus.HeadFile, false},
-		{http.MethodPatch, uploadPath + "/{id}", "upload.write", "Send the next piece of an upload", tus.PatchFile, true},
-		{http.MethodDelete, uploadPath + "/{id}", "upload.delete", "Give an upload up", tus.DelFile, true},
+		{http.MethodPost, uploadPath, "upload.create", "Create a resumable upload (tus 1.0)", tus.PostFile, true},
+		{http.MethodHead, uploadPath + "/{id}", "upload.offset", "Get the number of bytes received of an upload", tus.HeadFile, false},
+		{http.MethodPatch, uploadPath + "/{id}", "upload.write", "Send the next part of an upload", tus.PatchFile, true},
+		{http.MethodDelete, uploadPath + "/{id}", "upload.delete", "Delete an upload", tus.DelFile, true},
 	} {
 		s.routes[r.method+" "+r.path] = &route{id: r.id, method: r.method, path: r.path, scope: access.Submit, change: r.change, stream: true}
 		s.mux.Handle(r.method+" "+r.path, http.StripPrefix(uploadPath, tus.Middleware(r.do)))
@@ -55,9 +55,9 @@ func (s *Server) uploadRoutes() error {
 func (s *Server) describe(method, path, id, summary string) {
 	op := &huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"uploads"},
-		Description: "By the protocol tus 1.0 (https://tus.io/protocols/resumable-upload).\n\nNeeds the scope `submit`.",
+		Description: "Follows the protocol tus 1.0 (https://tus.io/protocols/resumable-upload).\n\nNeeds the scope `submit`.",
 		Security:    []map[string][]string{{"key": {}}},
-		Responses:   map[string]*huma.Response{"default": {Description: "As the protocol says"}},
+		Responses:   map[string]*huma.Response{"default": {Description: "As defined by the protocol"}},
 	}
 	if path != uploadPath {
 		op.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}

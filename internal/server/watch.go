@@ -21,22 +21,22 @@ import (
 func (s *Server) watchRoutes() {
 	tag := []string{"watching"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress", Summary: "How far it is, and why it moves no faster", Tags: tag,
-		Description: "The rate is that of the last five seconds or so. Time in which the bulk action or its tenant was paused does not count, and while it lasts there is neither rate nor `eta`. `eta` comes from the model that makes forecasts: it knows how far the items are, how many are tried again or skip a step, what others still have to do on the same resources, and the limits as they are stored. It is reckoned once a second at most and counted down between; a server that has very many to reckon takes the rate of the last seconds for some. `eta` is never less than the rates that are set allow.",
+		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress", Summary: "Get the progress of a bulk action, and why it does not run faster", Tags: tag,
+		Description: "The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored limits. It is computed at most once a second and counted down in between; a server with very many bulk actions derives some from the recent rate. `eta` is never less than the configured rates allow.",
 	}, route{scope: access.Read}}, s.getProgress)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Follow it as it moves", Tags: tag,
+		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Stream the progress of a bulk action", Tags: tag,
 		Description: "Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), " +
-			"`error_group` (an ErrorGroup, when the first failure of its kind comes up), `ping` (every 15 seconds, without meaning) and `end` (a StateChange, the last event). " +
-			"The stream begins with the present state and ends after the final one. A progress has an id: sent back as Last-Event-ID, as browsers do, it " +
-			"has the stream go on from there. What is as it was then is not sent again, and the newest state comes at once. A reader that has had `end` and comes back is " +
-			"answered 204, at which an EventSource stops.",
+			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the connection open) and `end` (a StateChange, the last event). " +
+			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as Last-Event-ID, as browsers do, it " +
+			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that reconnects after `end` gets " +
+			"204, which stops an EventSource.",
 		Responses: eventResponses(s.api),
 	}, route{scope: access.Read}}, s.events)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups", Summary: "Why items failed, the largest group first", Tags: tag,
-		Description: "Failures with the same step, code and, but for numbers and ids in it, message are one group. Counts are exact. There are at most 100 groups, and " +
-			"one with the code `other` for each step that had more.",
+		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups", Summary: "Group the failed items of a bulk action, the largest group first", Tags: tag,
+		Description: "Failures with the same step, code and message form one group; numbers and ids in the message are ignored. Counts are exact. There are at most 100 groups, and " +
+			"one with the code `other` for each step with more.",
 	}, route{scope: access.Read}}, s.errorGroups)
 }
 
@@ -56,7 +56,7 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 	} {
 		kinds = append(kinds, &huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
 			"event": {Type: huma.TypeString, Enum: []any{k.name}},
-			"id":    {Type: huma.TypeString, Description: "Where the stream goes on; only progress and end have one"},
+			"id":    {Type: huma.TypeString, Description: "Position to resume from; only progress and end have one"},
 			"data":  k.data,
 		}})
 	}
@@ -65,7 +65,7 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{
 			Type: huma.TypeArray, Description: "Each event has the lines event, id and data", Items: &huma.Schema{OneOf: kinds},
 		}}},
-	}, "204": {Description: "The reader has had the last event"}}
+	}, "204": {Description: "The client already received the last event"}}
 }
 
 func (s *Server) getProgress(ctx context.Context, in *BulkID) (*body[api.Progress], error) {
@@ -85,7 +85,7 @@ func (s *Server) errorGroups(ctx context.Context, in *BulkID) (*body[api.ErrorGr
 
 type eventsInput struct {
 	BulkID
-	Last string `header:"Last-Event-ID" maxLength:"128" doc:"The id of the last event that was received"`
+	Last string `header:"Last-Event-ID" maxLength:"128" doc:"Id of the last event received"`
 }
 
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {

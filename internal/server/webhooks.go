@@ -22,12 +22,12 @@ const webhookPath = "/v1/webhooks"
 
 // WebhookID is the id in a path; exported for huma.
 type WebhookID struct {
-	ID string `path:"id" maxLength:"128" doc:"The webhook" example:"whk_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	ID string `path:"id" maxLength:"128" doc:"Id of the webhook" example:"whk_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
 // IfMatch is the version that a change is meant for; exported for huma.
 type IfMatch struct {
-	IfMatch string `header:"If-Match" maxLength:"128" doc:"ETag of what was read: nothing is changed if it has another by now. Default: any"`
+	IfMatch string `header:"If-Match" maxLength:"128" doc:"ETag that the webhook must still have; if it has another one, the change is refused. Default: any"`
 }
 
 // version is the entity tag without its quotes, empty for any.
@@ -43,8 +43,8 @@ func (s *Server) webhookRoutes() {
 	tag := []string{"webhooks"}
 	one := webhookPath + "/{id}"
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Have events sent to an endpoint", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Events are signed by Standard Webhooks. The secret is in this answer and nowhere else; a repeat with the same Idempotency-Key leaves it out.",
+		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Create a webhook", Tags: tag, DefaultStatus: http.StatusCreated,
+		Description: "Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it.",
 	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.createWebhook)
 	add(s, endpoint{huma.Operation{
 		OperationID: "webhook.list", Method: http.MethodGet, Path: webhookPath, Summary: "List webhooks, the oldest first", Tags: tag,
@@ -56,16 +56,16 @@ func (s *Server) webhookRoutes() {
 		OperationID: "webhook.change", Method: http.MethodPut, Path: one, Summary: "Change a webhook, or enable it again", Tags: tag,
 	}, route{scope: access.Control, change: true}}, s.changeWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Remove a webhook; what waits for it is cancelled", Tags: tag,
-		Description:   "A webhook of the configuration file is not removed: what was changed over the API is reset, and the file holds again.",
+		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Delete a webhook; its pending deliveries are cancelled", Tags: tag,
+		Description:   "A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again.",
 		DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send a test event and show the result", Tags: tag,
+		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send a test event to a webhook and show the result", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.testWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Sign with another secret", Tags: tag,
-		Description: "The secret before signs along for a while, so that the receiver may know either.",
+		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Rotate the secret of a webhook", Tags: tag,
+		Description: "Events are signed with both secrets for a while, so that the receiver can use either.",
 	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.rotateWebhook)
 }
 

@@ -17,16 +17,16 @@ const deliveryPath = "/v1/deliveries"
 
 // DeliveryID is the id in a path; exported for huma.
 type DeliveryID struct {
-	ID string `path:"id" maxLength:"128" doc:"The delivery"`
+	ID string `path:"id" maxLength:"128" doc:"Id of the delivery"`
 }
 
 func (s *Server) deliveryRoutes() {
 	tag := []string{"webhooks"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.deliveries", Method: http.MethodGet, Path: bulkPath + "/{id}/deliveries", Summary: "List what was sent of a bulk action, the newest first", Tags: tag,
+		OperationID: "bulk_action.deliveries", Method: http.MethodGet, Path: bulkPath + "/{id}/deliveries", Summary: "List the deliveries of a bulk action, the newest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listOfBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "delivery.list", Method: http.MethodGet, Path: deliveryPath, Summary: "List what was sent to a webhook, the newest first", Tags: tag,
+		OperationID: "delivery.list", Method: http.MethodGet, Path: deliveryPath, Summary: "List the deliveries of a webhook, the newest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listDeliveries)
 	add(s, endpoint{huma.Operation{
 		OperationID: "delivery.get", Method: http.MethodGet, Path: deliveryPath + "/{id}", Summary: "Get a delivery with its attempts", Tags: tag,
@@ -102,7 +102,7 @@ func (s *Server) listOfBulk(ctx context.Context, in *bulkDeliveriesInput) (*body
 
 type deliveriesInput struct {
 	Paging
-	Webhook string `query:"webhook" required:"true" minLength:"1" maxLength:"128" doc:"The webhook, or topic_ and the name of a topic"`
+	Webhook string `query:"webhook" required:"true" minLength:"1" maxLength:"128" doc:"Id of the webhook, or topic_ and the name of a topic"`
 }
 
 func (s *Server) listDeliveries(ctx context.Context, in *deliveriesInput) (*body[api.Page[api.Delivery]], error) {

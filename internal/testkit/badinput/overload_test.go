@@ -108,7 +108,7 @@ func storeDown(t *testing.T) {
 	before := w.dump()
 	w.faults(failing(store.ErrUnavailable, storetest.OpSwap, storetest.OpLookup, storetest.OpList, storetest.OpPutBlocks, storetest.OpAppend))
 	wantLater(t, w.call("acme", "POST", "/v1/bulk-actions", `{`+steps+`}`), 503, "store_unavailable", "the same Idempotency-Key")
-	wantLater(t, w.call("acme", "GET", "/v1/bulk-actions", ""), 503, "store_unavailable", "the store does not answer")
+	wantLater(t, w.call("acme", "GET", "/v1/bulk-actions", ""), 503, "store_unavailable", "the store does not respond")
 	w.faults(nil)
 	if after := w.dump(); after != before {
 		t.Errorf("something was left behind:\n%s", difference(before, after))
@@ -120,7 +120,7 @@ func diskLow(t *testing.T) {
 	w.makeBulkActions()
 	before := w.dump()
 	w.faults(failing(store.ErrFull, storetest.OpSwap, storetest.OpPutBlocks, storetest.OpAppend))
-	wantLater(t, w.call("acme", "POST", "/v1/bulk-actions", `{`+steps+`}`), 507, "storage_low", "nothing new is accepted; what was accepted goes on")
+	wantLater(t, w.call("acme", "POST", "/v1/bulk-actions", `{`+steps+`}`), 507, "storage_low", "new work is refused; accepted work continues")
 	wantLater(t, w.call("acme", "POST", "/v1/bulk-actions/{draft}/items", "id\na\n", "Content-Type", "text/csv"), 507, "storage_low", "")
 	if r := w.call("acme", "GET", "/v1/bulk-actions/{draft}", ""); r.status != 200 {
 		t.Errorf("reading is answered with %d: %s", r.status, r.raw)
