@@ -29,12 +29,12 @@ func (c *Client) RevokeKey(ctx context.Context, id string) (api.Key, error) {
 	return get[api.Key](ctx, c, "DELETE", route("keys", id), nil)
 }
 
-// WhoAmI is what the server takes the caller for.
+// WhoAmI returns the scopes and tenants of the caller's API key.
 func (c *Client) WhoAmI(ctx context.Context) (api.Whoami, error) {
 	return get[api.Whoami](ctx, c, "GET", route("whoami"), nil)
 }
 
-// Health is how the server is.
+// Health returns the health of the server.
 func (c *Client) Health(ctx context.Context) (api.Health, error) {
 	return get[api.Health](ctx, c, "GET", "/healthz", nil)
 }
@@ -42,7 +42,7 @@ func (c *Client) Health(ctx context.Context) (api.Health, error) {
 // AuditFilter says which changes are meant. The zero value means all.
 type AuditFilter struct {
 	Tenant, Target, Actor string
-	// Action is what was done; one that ends with a dot stands for all that begin with it.
+	// Action is the change; a value that ends with a dot is a prefix.
 	Action   string
 	From, To time.Time
 }

@@ -106,7 +106,7 @@ func (c *Client) Change(ctx context.Context, id string, to api.Change) (api.Bulk
 }
 
 // ChangeBy changes what a bulk action may use, depending on what that is: how gets
-// the bulk action as it is. If somebody else changes its rules meanwhile, nothing is
+// the bulk action as it is. If another caller changes its rules meanwhile, nothing is
 // overwritten and how is asked again.
 func (c *Client) ChangeBy(ctx context.Context, id string, how func(now *api.BulkAction) (api.Change, error)) (out api.BulkAction, err error) {
 	for try := 1; ; try++ {

@@ -13,7 +13,7 @@ import (
 
 // Options configures [New]. Server has to be set.
 type Options struct {
-	// Server is where the server is, as in https://weir.example.com.
+	// Server is the URL of the server, as in https://weir.example.com.
 	Server string
 	// Key is an API key, wk_…. Default: none is sent, for a server on loopback that asks for none.
 	Key string
@@ -21,7 +21,7 @@ type Options struct {
 	HTTP *http.Client
 	// UserAgent tells the server who asks. Default weir-go.
 	UserAgent string
-	// Tries is how often something is tried that can be repeated. Default 5; 1 never repeats.
+	// Tries is the maximum number of attempts of a request that can be repeated. Default 5; 1 never repeats.
 	Tries int
 	// MaxWait is the longest wait between two tries; a server that asks for a longer one is not asked again. Default 30s.
 	MaxWait time.Duration

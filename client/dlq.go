@@ -9,13 +9,13 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// DLQGroups are groups of failed items that nobody has retried or discarded.
+// DLQGroups returns groups of failed items that were not retried or discarded.
 func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter) ([]api.DLQGroup, error) {
 	out, err := get[api.DLQGroups](ctx, c, "GET", filtered(route("dlq", "groups"), f), nil)
 	return out.Data, err
 }
 
-// DLQ yields failed items that nobody has retried or discarded. The server refuses expressions here: they are for retry and discard.
+// DLQ yields failed items that were not retried or discarded. The server refuses expressions here: they are for retry and discard.
 func (c *Client) DLQ(ctx context.Context, f api.DLQFilter) iter.Seq2[api.ItemResult, error] {
 	return list[api.ItemResult](ctx, c, filtered(route("dlq"), f))
 }

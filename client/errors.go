@@ -15,11 +15,11 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// RefusedError is what a server would not or could not do.
+// RefusedError reports a request that the server refused.
 type RefusedError struct {
 	// Problem says what, why and what to do; errors.As finds it.
 	Problem *api.Problem
-	// RetryAfter is when it is worth asking again, if the server said so.
+	// RetryAfter is the delay before a retry, if the server sent one.
 	RetryAfter time.Duration
 }
 
@@ -34,7 +34,7 @@ func (e *RefusedError) Unwrap() error { return e.Problem }
 type UnreachableError struct {
 	// Server is its address.
 	Server string
-	// Status is that of the last answer; 0: there was none.
+	// Status is the status of the last response; 0 if there was no response.
 	Status int
 	Err    error
 }
@@ -59,7 +59,7 @@ func (c *Client) unreachable(err error) error {
 	return &UnreachableError{Server: c.base.Redacted(), Err: err}
 }
 
-// maxProblem is how much of an error's answer is read.
+// maxProblem limits how much of an error response is read.
 const maxProblem = 1 << 20
 
 // refused reads an answer that is none of success, and closes it.

@@ -12,13 +12,13 @@ func (c *Client) Lanes(ctx context.Context) iter.Seq2[api.Lane, error] {
 	return list[api.Lane](ctx, c, route("lanes"))
 }
 
-// Decisions are what was decided about a lane, the newest first; a limit of 0 is the server's own.
+// Decisions returns the decisions about a lane, the newest first; a limit of 0 is the server's default.
 func (c *Client) Decisions(ctx context.Context, partition, lane string, limit int) ([]api.Decision, error) {
 	out, err := get[api.Decisions](ctx, c, "GET", with(route("lanes", partition, lane, "decisions"), "limit", positive(limit)), nil)
 	return out.Data, err
 }
 
-// BulkDecisions are what was decided about the lanes that a bulk action uses, the newest first.
+// BulkDecisions returns the decisions about the lanes of a bulk action, the newest first.
 func (c *Client) BulkDecisions(ctx context.Context, id string, limit int) ([]api.Decision, error) {
 	out, err := get[api.Decisions](ctx, c, "GET", with(route(bulkActions, id, "decisions"), "limit", positive(limit)), nil)
 	return out.Data, err
@@ -44,18 +44,18 @@ func (c *Client) Partitions(ctx context.Context) iter.Seq2[api.Partition, error]
 	return list[api.Partition](ctx, c, route("partitions"))
 }
 
-// Fairness is what each tenant should get of a resource, and what it gets; without a name, of all.
+// Fairness returns the fair and the actual share of each tenant of a resource; without a name, of all resources.
 func (c *Client) Fairness(ctx context.Context, resource string) ([]api.TenantShare, error) {
 	out, err := get[api.Fairness](ctx, c, "GET", with(route("fairness"), "resource", resource), nil)
 	return out.Data, err
 }
 
-// Scale is what an autoscaler of nodes wants to know.
+// Scale returns the figures for an autoscaler of nodes.
 func (c *Client) Scale(ctx context.Context) (api.Scale, error) {
 	return get[api.Scale](ctx, c, "GET", route("scale"), nil)
 }
 
-// Scaling is how workers follow the load.
+// Scaling returns the scaling settings.
 func (c *Client) Scaling(ctx context.Context) (api.ScalingSettings, error) {
 	return get[api.ScalingSettings](ctx, c, "GET", route("scaling"), nil)
 }

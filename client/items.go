@@ -37,7 +37,7 @@ func (c *Client) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup, 
 	return out.Data, err
 }
 
-// Report is what became of a bulk action, as of now.
+// Report returns the current report of a bulk action.
 func (c *Client) Report(ctx context.Context, id string) (api.Report, error) {
 	return get[api.Report](ctx, c, "GET", route(bulkActions, id, "report"), nil)
 }

@@ -46,7 +46,7 @@ func get[T any](ctx context.Context, c *Client, method, path string, in any) (ou
 	return out, err
 }
 
-// change reads a value, has it edited, and writes it back unless somebody else did meanwhile: then it begins anew.
+// change reads a value, edits it, and writes it back. If another caller changed it meanwhile, it starts again.
 func change[T any](ctx context.Context, c *Client, path string, edit func(*T) error) (out T, err error) {
 	for try := 1; ; try++ {
 		var now T

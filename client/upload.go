@@ -17,9 +17,9 @@ import (
 type Upload struct {
 	// ID goes on with an upload that was begun before. Default: a new one.
 	ID string
-	// Name is that of the file; its ending tells the server the format. Default: none.
+	// Name is the name of the file; its extension tells the server the format. Default: none.
 	Name string
-	// Size is how many bytes the file has.
+	// Size is the size of the file in bytes.
 	Size int64
 	// Piece is the most bytes of a request. Default 8 MiB.
 	Piece int64
@@ -95,7 +95,7 @@ func (c *Client) beginUpload(ctx context.Context, u *Upload) (id string, err err
 	return id, nil
 }
 
-// Uploaded is how many bytes of an upload have arrived.
+// Uploaded returns how many bytes of an upload have arrived.
 func (c *Client) Uploaded(ctx context.Context, id string) (int64, error) {
 	resp, err := c.send(ctx, request{method: "HEAD", path: upload(id), header: http.Header{"Tus-Resumable": {tusVersion}}})
 	if err != nil {

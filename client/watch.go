@@ -21,7 +21,7 @@ const (
 	pollEvery = time.Second
 )
 
-// Progress is how far a bulk action is.
+// Progress returns the progress of a bulk action.
 func (c *Client) Progress(ctx context.Context, id string) (api.Progress, error) {
 	return get[api.Progress](ctx, c, "GET", route(bulkActions, id, "progress"), nil)
 }
@@ -46,7 +46,7 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[api.Progress, e
 			case errors.Is(err, errNoStream):
 				w.poll(ctx)
 				return
-			case w.heard: // it was up: a cut is no failure yet
+			case w.heard: // it was up: a cut is not a failure yet
 				w.heard, lost = false, 0
 				err = sleep(ctx, backoff(1))
 			case err != nil && (!passing(err) || w.at.IsZero() || lost >= lostAfter):
@@ -76,7 +76,7 @@ type watch struct {
 	at    time.Time // when something was heard for the first time
 	heard bool      // in this round
 	final bool      // its state was told to be final
-	over  bool      // it has ended, or nobody listens
+	over  bool      // it has ended, or the consumer stopped
 }
 
 // round follows one stream to its end. If that told the final state and not its
@@ -92,7 +92,7 @@ func (w *watch) round(ctx context.Context) error {
 	return err
 }
 
-// stream takes what one stream has to say; a cut is no error.
+// stream reads one stream; a cut is not an error.
 func (w *watch) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -30,7 +30,7 @@ func main() {
 	server := flag.String("server", "http://localhost:8080", "the weir server")
 	listen := flag.String("listen", "localhost:9000", "where the action listens")
 	users := flag.Int("users", 10_000, "how many users get a reward")
-	serve := flag.Bool("serve", false, "be the action alone, until Ctrl-C, and let everybody call it")
+	serve := flag.Bool("serve", false, "run only the action until Ctrl-C, without checking signatures")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

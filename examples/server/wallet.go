@@ -31,12 +31,12 @@ type result struct {
 
 // wallet gives rewards, and remembers by key what it did.
 type wallet struct {
-	signed *standardwebhooks.Webhook // nil: nobody has to sign
+	signed *standardwebhooks.Webhook // nil: calls need no signature
 	mu     sync.Mutex
 	done   map[string]result
 }
 
-// newWallet is the service. With a secret it answers nobody who has not signed with it.
+// newWallet returns the service. With a secret it refuses calls that are not signed with it.
 func newWallet(secret string) (http.Handler, error) {
 	w := &wallet{done: map[string]result{}}
 	if secret != "" {
@@ -115,7 +115,7 @@ func takeBack(id string, data json.RawMessage) result {
 		} `json:"output"`
 	}
 	if err := json.Unmarshal(data, &was); err != nil || was.Output.Reward == "" {
-		return result{ID: id, Status: "failed", Code: "no_reward", Message: "there is no reward to take back"}
+		return result{ID: id, Status: "failed", Code: "no_reward", Message: "no reward to undo"}
 	}
 	return result{ID: id, Status: "done"}
 }

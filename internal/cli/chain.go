@@ -217,7 +217,7 @@ func httpStep(s config.Step) (weir.Step, error) {
 	return step, err
 }
 
-// readSecret reads a key that signs calls. A file that everybody can read is no secret.
+// readSecret reads a key that signs calls. It refuses a file that every user can read.
 func readSecret(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -233,7 +233,7 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// callSize is how many items a call of a step carries by its rate.
+// callSize returns how many items a call of a step carries at its rate.
 func callSize(s *weir.Step) int {
 	return limit.Size{Rate: float64(s.Resource.Rate), Full: s.Resource.Pacing == weir.Full}.Items(s.BatchSize)
 }

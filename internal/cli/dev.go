@@ -182,7 +182,7 @@ func (d *dev) end() error {
 // close ends what listens and what runs beside requests.
 func (d *dev) close() {
 	d.rest()
-	_ = d.web.Close() // nobody waits for an answer any more
+	_ = d.web.Close() // no client waits for a response any more
 	if d.kept != nil {
 		<-d.kept
 		d.kept = nil
@@ -235,5 +235,5 @@ func devSummary(program string, p paint, tracks []*track, took time.Duration) []
 	return lines
 }
 
-// took is how long a bulk action ran, from its submit.
+// took returns how long a bulk action ran, from its submit.
 func (t *track) took() time.Duration { return t.now.Finished.Sub(t.now.Started) }

@@ -52,7 +52,7 @@ func doctorCommand() command {
 // serverVariable names the server that commands ask.
 const serverVariable = "WEIR_SERVER"
 
-// level is how bad a finding is.
+// level is the severity of a finding.
 type level string
 
 const (
@@ -61,7 +61,7 @@ const (
 	fail level = "fail"
 )
 
-// finding is what the doctor found out about one thing.
+// finding is the result of one check of the doctor.
 type finding struct {
 	Level level  `json:"level"`
 	Name  string `json:"name"`

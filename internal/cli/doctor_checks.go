@@ -23,7 +23,7 @@ import (
 	"github.com/weirhq/weir/store/redisstore"
 )
 
-// askFor is how long somebody may take to answer the doctor.
+// askFor limits how long the doctor waits for an answer.
 const askFor = 5 * time.Second
 
 // oldest is a time that has passed since: a clock before it was never set.
@@ -58,7 +58,7 @@ func filesCheck() finding {
 	return found("open files", "at most %d", most)
 }
 
-// addressCheck tries to listen. A server of ours that listens there is no mistake.
+// addressCheck tries to listen. A weir server that listens there is not an error.
 func addressCheck(ctx context.Context, name string, a config.Address, flag string) finding {
 	var conf net.ListenConfig
 	l, err := conf.Listen(ctx, "tcp", string(a))
@@ -74,7 +74,7 @@ func addressCheck(ctx context.Context, name string, a config.Address, flag strin
 	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, innermost(err))
 }
 
-// soon is how long a certificate should hold at least.
+// soon is the minimum remaining validity of a certificate.
 const soon = 14 * 24 * time.Hour
 
 func certificateCheck(c *config.Server) finding {

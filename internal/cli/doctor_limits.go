@@ -4,14 +4,14 @@ package cli
 
 import "syscall"
 
-// openFiles is how many files this process may have open.
+// openFiles returns how many files this process may have open.
 func openFiles() (most uint64, known bool) {
 	var r syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r)
 	return uint64(r.Cur), err == nil //nolint:unconvert // signed on some systems
 }
 
-// diskSpace is what is free for this user on the disk of a directory.
+// diskSpace returns the space that is free for this user on the disk of a directory.
 func diskSpace(dir string) (free, total uint64, known bool) {
 	var st syscall.Statfs_t
 	err := syscall.Statfs(dir, &st)

@@ -27,11 +27,11 @@ type Env struct {
 	Dir string
 	// Signals carries requests to stop: the first drains, the second aborts.
 	Signals <-chan os.Signal
-	// StdinTerminal says that nobody has piped anything in.
+	// StdinTerminal reports that stdin is a terminal: no input is piped in.
 	StdinTerminal bool
-	// Secret reads a line from the keyboard without showing it; nil: nobody is there.
+	// Secret reads a line from the keyboard without showing it; nil if there is no keyboard.
 	Secret func() (string, error)
-	// Terminal is where messages are shown; nil when stderr is none.
+	// Terminal shows messages; nil if stderr is not a terminal.
 	Terminal *Terminal
 	// NoColour prints without colour.
 	NoColour bool
@@ -39,9 +39,9 @@ type Env struct {
 	Steps []weir.Step
 }
 
-// Terminal is what the live panel needs to know.
+// Terminal holds what the live panel needs of a terminal.
 type Terminal struct {
-	// Width is how many characters fit in a line.
+	// Width returns the characters per line.
 	Width func() int
 	// Keys starts to read single keys, until the function it returns is called. Nil: no keys can be read.
 	Keys func() (keys <-chan byte, restore func())
@@ -92,7 +92,7 @@ func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// path is where a path that the user wrote leads.
+// path resolves a path that the user wrote.
 func (e *Env) path(p string) string {
 	if p == "" || filepath.IsAbs(p) {
 		return p

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// etaEvery is how often the end of a run is reckoned; in between it is counted down.
+	// etaEvery is how often the ETA of a run is computed; in between it is counted down.
 	etaEvery = time.Second
-	// etaRest is how many times as long as that took is rested at least.
+	// etaRest is the minimum pause after a computation, as a multiple of its duration.
 	etaRest = 19
 )
 
-// etas is when bulk actions of an engine in this process end, by the model that makes
+// etas computes when bulk actions of an engine in this process end, with the model that makes
 // the forecasts of a server.
 type etas struct {
 	engine *engine.Engine
@@ -27,10 +27,10 @@ type etas struct {
 	told   map[*track]eta
 }
 
-// eta is when a bulk action ends, and when that is reckoned again. A zero end cannot be told.
+// eta holds when a bulk action ends, and when to compute it again. A zero end is unknown.
 type eta struct{ end, next time.Time }
 
-// left is how long a bulk action still takes; 0: that cannot be told. One that does
+// left returns how long a bulk action still takes; 0 if unknown. One that does
 // not run, or whose calls fail, does not get nearer to its end.
 func (e *etas) left(ctx context.Context, t *track, p *weir.Progress) time.Duration {
 	now := time.Now()

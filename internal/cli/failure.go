@@ -20,7 +20,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
-// failure is how a command ended when not all is well: the exit code, what
+// failure describes how a command failed: the exit code, what
 // happened and what to do next. With an empty what, all has been said already.
 type failure struct {
 	code int
@@ -199,7 +199,7 @@ func between(low, high int, what string) cobra.PositionalArgs {
 	}
 }
 
-// bulkID wants the id of a bulk action, and says so to whoever gives its name.
+// bulkID requires the id of a bulk action, and explains it to a caller who gives a name.
 func bulkID(cmd *cobra.Command, args []string) error {
 	if err := between(1, 1, "ID")(cmd, args); err != nil {
 		return err
@@ -210,7 +210,7 @@ func bulkID(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// noSuchCommand refuses words that are no command.
+// noSuchCommand refuses unknown commands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

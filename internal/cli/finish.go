@@ -23,7 +23,7 @@ type running struct {
 	resumed  *resumption
 }
 
-// resumption is where a bulk action stood when this process went on with it.
+// resumption records the state of a bulk action when this process resumed it.
 type resumption struct {
 	at    time.Time
 	steps []weir.StepCounts

@@ -9,9 +9,9 @@ import (
 	"github.com/weirhq/weir/internal/edge/report"
 )
 
-// forecast is how long a run should take, as far as its limits tell.
+// forecast is the expected duration of a run, derived from its limits.
 type forecast struct {
-	p50, p90   time.Duration // 0: no limit is set, so nobody knows
+	p50, p90   time.Duration // 0: no limit is set, so it is not known
 	bottleneck string
 	slots      int
 	calls      int64 // about how many
@@ -25,7 +25,7 @@ func predict(steps []weir.Step, items int64, slots int) forecast {
 	return predictEach(steps, slices.Repeat([]int64{items}, len(steps)), slots)
 }
 
-// leftAt is how many items have yet to pass each step.
+// leftAt returns how many items have yet to pass each step.
 func leftAt(p *weir.Progress) []int64 {
 	before := p.Counts.Total - p.Counts.Ended() // what has not been counted at a step is before the first
 	for _, s := range p.Steps {
@@ -66,7 +66,7 @@ func predictEach(steps []weir.Step, items []int64, slots int) forecast {
 	return f
 }
 
-// callsAtATime is how many calls the steps may have in flight. Steps that share a
+// callsAtATime returns how many calls the steps may have in flight. Steps that share a
 // resource share its bound.
 func callsAtATime(steps []weir.Step, slots int) int {
 	most, seen := 0, map[string]bool{}

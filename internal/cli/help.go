@@ -30,7 +30,7 @@ func newFlags() *pflag.FlagSet {
 	return fs
 }
 
-// helpWidth is how wide a help text is at most.
+// helpWidth is the maximum width of a help text.
 const helpWidth = 100
 
 // usage prints how a command is called: examples first, then its flags under their headings.

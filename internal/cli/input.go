@@ -15,7 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
-// shownFaults is how many bad rows an error lists; the rest is counted.
+// shownFaults limits how many bad rows an error lists; the rest is counted.
 const shownFaults = 20
 
 // input reads the items of one file, once, and counts what it sees. The counts

@@ -18,7 +18,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/report"
 )
 
-// job is what a later process must know of a run to go on with it. It is
+// job holds what a later process needs to resume a run. It is
 // written before the items are accepted, and gets its ID when they are.
 type job struct {
 	Key          string              `json:"key"` // names the files and the chain

@@ -189,7 +189,7 @@ func printJSON(env *Env, v any) error {
 	return e.Encode(v)
 }
 
-// outward is how to write a result to stdout: coloured and as wide as the terminal
+// outward returns how to write a result to stdout: coloured and as wide as the terminal
 // if it goes there, plain and as wide as it is if it goes to a file or a program.
 func outward(env *Env) (p paint, wide int) {
 	if f, ok := env.Stdout.(*os.File); env.Terminal == nil || ok && !term.IsTerminal(int(f.Fd())) {

@@ -21,7 +21,7 @@ type board struct {
 // laneState is one lane. What is nil is not known.
 type laneState struct {
 	weir.Lane
-	// Node runs it; empty: nobody does, and of the rest only the workers are known.
+	// Node runs it; empty if no node does, and then only the workers are known.
 	Node string    `json:"node,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 	// PWQD is the tasks ready for each worker. In and Out are tasks a second, and
@@ -66,7 +66,7 @@ func (d *desk) look(ctx context.Context, before *board) (*board, error) {
 	return b, nil
 }
 
-// fill takes what nodes observed, and what was decided about lanes that nobody runs.
+// fill takes the observations of nodes, and the decisions about lanes that no node runs.
 func (b *board) fill(nodes []weir.Node, decided map[weir.LaneID]newestOf) {
 	lanes := map[weir.LaneID]laneState{}
 	for _, n := range nodes {
@@ -106,7 +106,7 @@ func (b *board) fill(nodes []weir.Node, decided map[weir.LaneID]newestOf) {
 	slices.SortFunc(b.Lanes, func(x, y laneState) int { return compareLanes(x.ID, y.ID) })
 }
 
-// wishes is what the leader reckoned with. Only the default policy reckons.
+// wishes returns the need that the leader computed. Only the default policy computes one.
 func (x newestOf) wishes() (need, useful *float64) {
 	if x.acting != nil && x.acting.Policy != scale.Default {
 		return nil, nil

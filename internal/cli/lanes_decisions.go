@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// fewDecisions is how many are shown unless all are asked for, and manyDecisions more than are kept.
+// fewDecisions is how many are shown without --all; manyDecisions is more than are kept.
 const (
 	fewDecisions  = 20
 	manyDecisions = 10_000
@@ -89,7 +89,7 @@ func decisionLines(p paint, d *weir.Decision) []string {
 	return []string{head, "  " + p.dim(inputsOf(d))}
 }
 
-// inputsOf is what a decision was made from. What is 0 and means nothing is left out.
+// inputsOf returns the inputs of a decision. Values of 0 without a meaning are left out.
 func inputsOf(d *weir.Decision) string {
 	in := &d.Inputs
 	parts := []string{

@@ -19,7 +19,7 @@ func parseLane(text string) (id weir.LaneID, err error) {
 }
 
 // wantKnown refuses a lane that cannot be: its resource is known nowhere, or there
-// is no such partition. One that merely has had nothing to do lately can be.
+// partition does not exist. A lane that was only idle recently is accepted.
 func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
 	known, err := d.known(ctx)
 	if err != nil || slices.Contains(known, id) {

@@ -26,7 +26,7 @@ func (h *byHand) bind(fs *pflag.FlagSet) {
 	h.place.bind(fs)
 }
 
-// check wants both: what nobody remembers must not last.
+// check requires both: a change by hand must have a reason and must expire.
 func (h *byHand) check() error {
 	switch {
 	case h.span == 0:

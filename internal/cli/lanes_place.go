@@ -18,7 +18,7 @@ import (
 	"github.com/weirhq/weir/store/redisstore"
 )
 
-// place is where an operator looks: a server, a data directory, or the Redis of a fleet.
+// place selects the fleet of a command: a server, a data directory, or a Redis.
 type place struct {
 	flags              *pflag.FlagSet
 	data, redis, stage string
@@ -38,7 +38,7 @@ func (p *place) bind(fs *pflag.FlagSet) {
 	})
 }
 
-// desk is where an operator sits: it reads what a fleet tells, and changes its settings.
+// desk is an operator session: it reads the state of a fleet and changes its settings.
 type desk struct {
 	env    *Env
 	engine *engine.Operator
@@ -160,13 +160,13 @@ func redacted(address string) string {
 	return u.Redacted()
 }
 
-// newestOf is what was decided last about a lane.
+// newestOf holds the last decisions about a lane.
 type newestOf struct {
 	acting, shadow *weir.Decision
 	need, useful   float64
 }
 
-// decided is what was decided last about every lane.
+// decided returns the last decisions about every lane.
 func (d *desk) decided(ctx context.Context) (map[weir.LaneID]newestOf, error) {
 	plan, err := d.engine.Plan(ctx)
 	all := map[weir.LaneID]newestOf{}
@@ -177,7 +177,7 @@ func (d *desk) decided(ctx context.Context) (map[weir.LaneID]newestOf, error) {
 	return all, err
 }
 
-// known lists the lanes that somebody runs, has decided about or has pinned.
+// known lists the lanes that a node runs, that have a decision, or that are pinned.
 func (d *desk) known(ctx context.Context) ([]weir.LaneID, error) {
 	nodes, err := d.engine.Nodes(ctx)
 	if err != nil {

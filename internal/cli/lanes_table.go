@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// unknown stands for what nobody knows, or what does not apply.
+// unknown stands for a value that is not known or does not apply.
 const unknown = "—"
 
 var laneColumns = []string{"LANE", "READY", "PWQD", "IN/S", "OUT/S", "IN FLIGHT", "WORKERS", "NEED", "USEFUL", "WAIT P99", "OLDEST", "ERRORS", "QUOTA", "LAST DECISION"}
@@ -142,10 +142,10 @@ func (l *laneState) cells(p paint, now time.Time) []string {
 	return append(row, l.sentence(p, now))
 }
 
-// underWay is how long a lane may take to have what was decided.
+// underWay limits how long a lane may take to apply a decision.
 const underWay = 5 * time.Second
 
-// workers is how many there are, and how many there will be in a moment.
+// workers returns the current workers, and the decided number while it is being applied.
 func (l *laneState) workers(p paint, now time.Time) string {
 	text := number(l.Workers)
 	if l.Workers < 0 {
@@ -163,7 +163,7 @@ func (l *laneState) workers(p paint, now time.Time) string {
 	return text
 }
 
-// quota is how much of its rate the node used on the lane's resource.
+// quota returns the share of its rate that the node used on the lane's resource.
 func (l *laneState) quota(p paint) string {
 	switch {
 	case l.Closed:

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// output is how data is written to stdout.
+// output is the format of data on stdout.
 type output string
 
 // The formats. JSON is the API's own shape.
@@ -56,7 +56,7 @@ type column[T any] struct {
 	value func(*T) any
 }
 
-// view is how things of a kind are shown: the id, the columns of a list, and what one alone shows besides.
+// view says how objects of a kind are shown: the id, the columns of a list, and the extra rows of a single object.
 type view[T any] struct {
 	plural  string // what they are called; empty: results
 	id      func(*T) string

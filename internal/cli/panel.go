@@ -22,11 +22,11 @@ type track struct {
 	bulk  *engine.BulkAction // nil until open has returned it
 	now   weir.Progress
 	since time.Time // errors before it are of an earlier process
-	// deadline cancels what has not started; zero: there is none.
+	// deadline cancels the remaining items; zero if there is no deadline.
 	deadline time.Time
 	speed    []partition.Lately // by step
 	told     map[string]bool    // kinds of errors
-	// paused is what was last asked for by key.
+	// paused is the last request by key.
 	paused bool
 }
 
@@ -41,10 +41,10 @@ func (t *track) note(at time.Time, p weir.Progress) {
 	}
 }
 
-// passed is how many items have ended at a step.
+// passed returns how many items have ended at a step.
 func passed(s weir.StepCounts) int64 { return s.Done + s.Failed + s.LeftOut }
 
-// total is how many items the tracks have, and how many of them have ended.
+// total returns how many items the tracks have, and how many of them have ended.
 func total(tracks []*track) (c weir.Counts) {
 	for _, t := range tracks {
 		n := t.now.Counts
@@ -75,7 +75,7 @@ func panel(p paint, wide int, tracks []*track, elapsed time.Duration, help strin
 	return append(lines, waitLine(p, wide, tracks, help))
 }
 
-// lastError is the newest error of the tracks whose calls fail now; nil: there is none.
+// lastError returns the newest error of the tracks whose calls fail now, or nil.
 func lastError(tracks []*track) (last *weir.LastError) {
 	for _, t := range tracks {
 		if e := t.now.LastError; t.now.Failing() && !e.Last.Before(t.since) && !t.now.State.Final() && (last == nil || e.Last.After(last.Last)) {
@@ -165,7 +165,7 @@ func bar(p paint, wide int, name string, done, all int64, room int, pace string)
 	return fmt.Sprintf("  %s  %s %s   %s  %s", p.bold(name), drawn, padLeft(percent(done, all), 4), counts, pace)
 }
 
-// countLine leaves out what is least wanted if there is no room for all of it.
+// countLine omits the least important counts if they do not all fit.
 func countLine(p paint, wide int, tracks []*track, elapsed time.Duration) string {
 	c := total(tracks)
 	failed := "failed " + number(c.Failed)
@@ -194,7 +194,7 @@ func remaining(tracks []*track) (left time.Duration) {
 	return left
 }
 
-// deadline names the next deadline of the tracks that have not ended; empty: there is none.
+// deadline returns the next deadline of the tracks that have not ended, or an empty text.
 func deadline(tracks []*track) string {
 	var next time.Time
 	for _, t := range tracks {
@@ -291,7 +291,7 @@ func plainLine(tracks []*track, elapsed time.Duration) string {
 	return line
 }
 
-// newError is a line for an error that has not been told; empty: there is none.
+// newError returns a line for an error that was not shown yet, or an empty text.
 func newError(tracks []*track) string {
 	e := lastError(tracks)
 	if e == nil {

@@ -32,10 +32,10 @@ func (r *remote) bind(fs *pflag.FlagSet) {
 // programName stands for the program in texts that are made before its name is known.
 const programName = "weir"
 
-// elsewhere tells when a command that works on a data directory asks a server instead.
+// elsewhere says when a command that works on a data directory uses a server instead.
 const elsewhere = "The command uses a\nserver if --server, $" + serverVariable + " or weir login names one. Otherwise, and with --data DIR, it uses the data directory of weir run."
 
-// meant says whether a server is asked, where a data directory could be, too.
+// meant reports whether the command uses a server instead of a data directory.
 func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
 	return r.server != "" || env.hasServer() && !fs.Changed("data") && !fs.Changed("redis")
 }
@@ -51,7 +51,7 @@ func (e *Env) hasServer() bool {
 	return err != nil || l.Default != ""
 }
 
-// stray refuses flags that mean nothing where the command works.
+// stray refuses flags that do not apply.
 func stray(fs *pflag.FlagSet, fix, where string, names ...string) error {
 	for _, n := range names {
 		if fs.Changed(n) {
@@ -160,8 +160,8 @@ func (l *link) say(format string, args ...any) {
 	newScreen(l.env).print("  " + fmt.Sprintf(format, args...))
 }
 
-// confirm asks before something that cannot be taken back. Without a terminal nobody
-// can be asked, and --yes has to be there.
+// confirm asks before a permanent change. Without a terminal it cannot ask,
+// and --yes is required.
 func (l *link) confirm(ctx context.Context, yes bool, format string, args ...any) error {
 	if yes {
 		return nil
@@ -200,7 +200,7 @@ func (e *Env) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// yesFlag is the consent that scripts give.
+// yesFlag adds the flag that confirms a permanent change.
 func yesFlag(fs *pflag.FlagSet) *bool {
 	return fs.Bool("yes", false, "do not ask for confirmation")
 }

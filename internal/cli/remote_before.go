@@ -172,7 +172,7 @@ func (l *link) printTrial(s *api.TrialStep, named bool) {
 	}
 }
 
-// trialVerdict is what the exit code tells of a trial.
+// trialVerdict returns the exit code of a trial.
 func trialVerdict(steps []api.TrialStep) error {
 	code := exitOK
 	for i := range steps {

@@ -98,7 +98,7 @@ func lastErrorText(b *api.BulkAction) string {
 	return errorLine(&e) + ", last " + people(e.Last)
 }
 
-// none leaves a count out that is 0.
+// none returns nothing for a count of 0.
 func none(n int64) any {
 	if n == 0 {
 		return ""
@@ -204,7 +204,7 @@ func (l *link) pace(ctx context.Context, b *api.BulkAction) []column[api.BulkAct
 	return rows
 }
 
-// verbOptions are the flags of what is done to a bulk action.
+// verbOptions holds the flags of the commands that change a bulk action.
 type verbOptions struct {
 	reason    string
 	wait, yes bool
@@ -243,7 +243,7 @@ func verbCommand(name, short, wait string, danger bool, do func(context.Context,
 	}
 }
 
-// tooLong is err, or that --timeout was reached.
+// tooLong returns err, or a failure if --timeout was reached.
 func tooLong(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
 		return &failure{exitTimeout, errTooLong.Error() + "; the work continues on the server", ""}
@@ -299,7 +299,7 @@ func cancelCommand() command {
 		}, atRest)
 }
 
-// atRest waits until nothing of a bulk action is in flight.
+// atRest waits until no task of a bulk action is in flight.
 func atRest(ctx context.Context, l *link, id string) error {
 	for p, err := range l.Watch(ctx, id) {
 		if err != nil {

@@ -41,7 +41,7 @@ func askServer(ctx context.Context, env *Env, address string) (all []finding) {
 	return append(all, l.keyCheck(ctx), skewCheck(alive.at))
 }
 
-// health is how a server is, and what its clock said.
+// health holds the health of a server and the time of its clock.
 type health struct {
 	api.Health
 	status string
@@ -88,7 +88,7 @@ func (l *link) keyCheck(ctx context.Context) finding {
 	return found(name, "%s has scope %s", who.Name, strings.Join(who.Scopes, ", "))
 }
 
-// maxSkew is how far clocks may be apart: schedules, deadlines and signatures go by them.
+// maxSkew limits the difference between clocks: schedules, deadlines and signatures depend on them.
 const maxSkew = 30 * time.Second
 
 // skewCheck compares the clocks, as far as a header tells that has no parts of a second.

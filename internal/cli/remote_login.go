@@ -17,7 +17,7 @@ import (
 	"github.com/weirhq/weir/client"
 )
 
-// logins is what weir login keeps: keys by server, for this user alone.
+// logins holds what weir login saves: keys by server, for this user only.
 type logins struct {
 	Default string            `json:"default,omitempty"`
 	Keys    map[string]string `json:"keys,omitempty"`
@@ -26,7 +26,7 @@ type logins struct {
 // trimmed is an address as it is kept.
 func trimmed(server string) string { return strings.TrimRight(server, "/") }
 
-// loginFile is in the user's configuration directory; empty: nobody knows where that is.
+// loginFile returns the path in the user's configuration directory; empty if that directory is not known.
 func loginFile(env *Env) string {
 	dir := env.Getenv("XDG_CONFIG_HOME")
 	switch {
@@ -171,7 +171,7 @@ func whoAmI(ctx context.Context, at, key string) (api.Whoami, error) {
 	return c.WhoAmI(ctx)
 }
 
-// askKey gets the key from where nobody else sees it; empty: none was given. A person is asked only if the server
+// askKey reads the key from a place that other users cannot see; empty if none was given. It asks at the keyboard only if the server
 // wants a key.
 func askKey(ctx context.Context, env *Env, at string) (string, error) {
 	key, err := apiKey(env)
@@ -196,7 +196,7 @@ func askKey(ctx context.Context, env *Env, at string) (string, error) {
 	return strings.TrimSpace(key), nil
 }
 
-// firstLine reads no more than one line of a file that nobody else reads.
+// firstLine reads at most one line of a file that has no other reader.
 func firstLine(r io.Reader) (string, error) {
 	text, err := bufio.NewReader(io.LimitReader(r, 4096)).ReadString('\n')
 	if errors.Is(err, io.EOF) {

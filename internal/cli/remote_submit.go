@@ -278,7 +278,7 @@ func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err err
 	if ctx.Err() != nil {
 		out.code, out.what = exitInterrupted, "interrupted while the items were being sent"
 	}
-	if out.code == exitUsage && o.resume == "" { // the file is no good: nothing of it runs
+	if out.code == exitUsage && o.resume == "" { // the file is invalid: no item of it runs
 		if l.Delete(context.WithoutCancel(ctx), id) == nil {
 			out.what += fmt.Sprintf("\nthe draft %s was deleted", id)
 			return &out
@@ -390,7 +390,7 @@ func (o *submitOptions) setMaps() error {
 	return nil
 }
 
-// forecastLine is how it would go, as weir run says it.
+// forecastLine returns the forecast as a line, in the format of weir run.
 func forecastLine(p paint, f *api.Forecast) string {
 	head := "  " + p.dim("forecast") + "  "
 	if f.NoEnd {

@@ -33,7 +33,7 @@ func (f *follower) conclude(ctx context.Context) error {
 	return nil
 }
 
-// summary is what is printed at the end, as weir run prints it.
+// summary returns the lines to print at the end, in the format of weir run.
 func (f *follower) summary(r *api.Report) []string {
 	p, sum := f.screen.paint, summaryOf(r)
 	var fc forecast

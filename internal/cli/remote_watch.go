@@ -22,7 +22,7 @@ type follower struct {
 	keys   <-chan byte
 }
 
-// news is what a server tells of a bulk action.
+// news is a progress update of a server, or an error.
 type news struct {
 	progress api.Progress
 	err      error
@@ -51,7 +51,7 @@ func (f *follower) run(ctx context.Context) error {
 	return f.conclude(ctx)
 }
 
-// errDetached is the user's wish to look no longer.
+// errDetached reports that the user detached.
 var errDetached = &failure{code: exitOK}
 
 // follow shows what comes until it has settled.
@@ -168,7 +168,7 @@ func (f *follower) press(ctx context.Context, key byte) error {
 	return nil
 }
 
-// detached says that the work goes on.
+// detached tells the user that the work continues.
 func (f *follower) detached(code int) error {
 	f.screen.draw(nil)
 	f.say("detached; %s continues on %s", f.id, f.Server())

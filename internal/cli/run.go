@@ -137,7 +137,7 @@ func giveUp(s *session, err error) error {
 
 func (o *runOptions) engineOptions(scr *screen) engine.Options {
 	return engine.Options{
-		Slots: o.slots, Workers: o.slots, // whoever runs one file wants all of them from the start
+		Slots: o.slots, Workers: o.slots, // a run of one file uses all of them from the start
 		Logger: slog.New(shownElsewhere{slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})}),
 	}
 }
@@ -211,7 +211,7 @@ func submit(ctx context.Context, env *Env, scr *screen, s *session, o *runOption
 	return nil, &failure{exitInterrupted, "interrupted when the items had just been accepted", "continue with " + env.Program + " run --resume " + string(j.ID) + s.dataFlag()}
 }
 
-// stopRule is when the run is stopped early.
+// stopRule returns the rule that stops the run early.
 func (o *runOptions) stopRule() weir.StopRule {
 	rule := o.StopFailures.Rule
 	rule.KeepTrying = o.KeepTrying

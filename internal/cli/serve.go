@@ -63,12 +63,12 @@ type newHandler func(ctx context.Context, c *config.Server, e *engine.Engine, s 
 // operated is a handler whose routes for operators are on the second address.
 type operated interface{ Operators() http.Handler }
 
-// keyed is a handler that knows whether anybody has a key.
+// keyed is a handler that knows whether any API key exists.
 type keyed interface {
 	HasKeys(ctx context.Context) (bool, error)
 }
 
-// parts is what a server is made of besides store and engine.
+// parts holds the parts of a server besides store and engine.
 type parts struct {
 	metrics *prometheus.Registry
 	handler newHandler
@@ -164,7 +164,7 @@ func (s *serving) engineOptions(acceptLoss bool) engine.Options {
 	}
 }
 
-// wantKeys refuses to serve other machines as long as nobody has a key.
+// wantKeys refuses to serve other machines as long as no API key exists.
 func (s *serving) wantKeys(ctx context.Context, h http.Handler) error {
 	if !s.conf.Reachable() || !s.conf.AdminKey.IsZero() {
 		return nil
@@ -239,7 +239,7 @@ func (s *serving) shut() {
 	}
 }
 
-// newLog is where the server logs to: stderr, as text for people and as JSON for programs.
+// newLog returns the log of the server: stderr, as text for people and as JSON for programs.
 func newLog(env *Env, c *config.Server) *slog.Logger {
 	o := &slog.HandlerOptions{Level: c.Log.Level.Level()}
 	if c.Log.Format == config.LogText || c.Log.Format == config.LogAuto && env.Terminal != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/config"
 )
 
-// fact is something about the server that whoever starts it wants to know.
+// fact is a line about the server that is shown at its start.
 type fact struct{ name, text string }
 
 // tell says once what was started: a line for each fact on a terminal, one record in the log elsewhere.
@@ -48,7 +48,7 @@ func (s *serving) facts(ctx context.Context) []fact {
 	return all
 }
 
-// durabilityWords is what a mode means.
+// durabilityWords describes each mode.
 func durabilityWords(mode string) string {
 	return mode + map[string]string{
 		"disk": ": accepted work survives a loss of power", "memory": ": accepted work survives a kill of the process",
@@ -68,7 +68,7 @@ func notify(ctx context.Context, env *Env, state string) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unixgram", socket)
 	if err != nil {
-		return // nobody listens, so nobody waits
+		return // no supervisor listens
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, state)

@@ -96,7 +96,7 @@ func (d *door) close(ctx context.Context) error {
 	return err
 }
 
-// url is where people find it.
+// url returns its URL.
 func (d *door) url() string {
 	scheme := "http"
 	if d.tls != nil {

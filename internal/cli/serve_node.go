@@ -196,10 +196,10 @@ func (s *serving) answering(n *node.Node) newHandler {
 	}
 }
 
-// configureFor is how long it may take to write what the configuration says.
+// configureFor limits how long writing the configuration to the store may take.
 const configureFor = 10 * time.Second
 
-// fileText is what a file of the configuration holds; nothing if none is named.
+// fileText returns the content of a file of the configuration; empty if no file is named.
 func fileText(path string) (string, error) {
 	if path == "" {
 		return "", nil

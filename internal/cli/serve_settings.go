@@ -40,7 +40,7 @@ func (s *setting) Set(word string) error { s.word = word; return nil }
 func (s *setting) String() string        { return s.word }
 func (s *setting) Type() string          { return s.kind }
 
-// path is the configuration to be read, as the user wrote it; empty if there is none.
+// path returns the path of the configuration as the user wrote it; empty if there is no file.
 func (o *serverSettings) path(env *Env) string {
 	if named := cmp.Or(o.file, env.Getenv(configVariable)); named != "" {
 		return named

@@ -101,7 +101,7 @@ func sharedOptions(c *config.Server) (o redisstore.Options, err error) {
 	return o, err
 }
 
-// clientTLS is how to prove ourselves, and whom to trust.
+// clientTLS returns the client certificate and the CA to trust.
 func clientTLS(files config.ClientTLS) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if files.CA != "" {
@@ -124,7 +124,7 @@ func clientTLS(files config.ClientTLS) (*tls.Config, error) {
 	return conf, nil
 }
 
-// refusals are the words with which Redis does not let somebody in, and what they mean.
+// refusals maps the errors with which Redis refuses a login to their meaning.
 var refusals = []struct{ code, means string }{
 	{"WRONGPASS", "the user name or the password is wrong"},
 	{"NOAUTH", "it requires a password"},

@@ -13,7 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/config"
 )
 
-// certificate is what the server shows its clients. Its files are looked at when
+// certificate is the certificate of the server. Its files are checked when
 // a client comes, at most once a second, and read again when they have changed.
 type certificate struct {
 	files config.TLS

@@ -17,7 +17,7 @@ import (
 // defaultData is the data directory in the working directory.
 const defaultData = ".weir"
 
-// minFree is how much of the disk must be free for a run to begin.
+// minFree is the free disk space that a run needs to begin.
 const minFree = 256 << 20
 
 // session is an engine on the store of a data directory, and the jobs beside it.
@@ -103,7 +103,7 @@ func (w *worker) end() error {
 // close ends engine and store.
 func (s *session) close() error { return errors.Join(s.end(), s.store.Close()) }
 
-// patience is how long a bulk action may take to show up after a restart: its
+// patience limits how long a bulk action may take to appear after a restart: its
 // partition has to read it first.
 const patience = 3 * time.Second
 

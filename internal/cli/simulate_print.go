@@ -13,7 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/lab/model"
 )
 
-// sparkWide is how many characters a spark line has.
+// sparkWide is the number of characters of a spark line.
 const sparkWide = 60
 
 // interruptible does something that takes long and cannot be told to stop, until

@@ -13,7 +13,7 @@ import (
 // Most errors and reasons that the summary names; the report has them all.
 const shownGroups = 5
 
-// summaryLines is what is printed at the end of a run.
+// summaryLines returns the lines to print at the end of a run.
 func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []string, took time.Duration) []string {
 	note := ""
 	if r.resumed != nil {
@@ -27,7 +27,7 @@ func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []
 	return (*summary)(sum).lines(p, head, note, files, s.nextSteps(sum, r.job))
 }
 
-// summary is what became of a bulk action, as people get to see it.
+// summary is the result of a bulk action, for people.
 type summary report.Summary
 
 func (sum *summary) lines(p paint, head, rateNote string, files, next []string) []string {
@@ -76,7 +76,7 @@ func headline(p paint, sum *report.Summary, duration string) string {
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
 }
 
-// cutAtDeadline is how many items a deadline cancelled, without those that a step left out before.
+// cutAtDeadline returns how many items a deadline cancelled, without items that a step left out before.
 func cutAtDeadline(sum *summary) (n int) {
 	if sum.State != weir.BulkCompleted.String() || sum.Reason != "deadline" {
 		return 0

@@ -13,7 +13,7 @@ import (
 )
 
 // unruly reports whether a character does something to a terminal, or to
-// whoever reads a line, instead of being seen: it ends the line, moves the
+// the reader of a line, instead of being visible: it ends the line, moves the
 // cursor, changes colours, or turns the direction in which the rest is read.
 func unruly(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c' // of emoji and of scripts that need them
@@ -41,7 +41,7 @@ func tame(s string) string {
 	return b.String()
 }
 
-// ownColour is what [paint] writes around text.
+// ownColour matches what [paint] writes around text.
 var ownColour = regexp.MustCompile(`\x1b\[(?:0|1|2|31|32|33|36)m`)
 
 // tame is tame for a line that was painted: it keeps our own colours, where there are any.

@@ -21,7 +21,7 @@ func versionCommand() command {
 	}
 }
 
-// version is what the build knows about its source.
+// version returns the version that the build recorded.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

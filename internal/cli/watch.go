@@ -26,11 +26,11 @@ type watcher struct {
 	started time.Time
 	keys    <-chan byte
 	paused  bool
-	// left is how long a bulk action still takes; 0: that cannot be told.
+	// left returns how long a bulk action still takes; 0 if unknown.
 	left func(context.Context, *track, *weir.Progress) time.Duration
 }
 
-// stopper is what the watcher may stop, and what may stop it.
+// stopper holds what the watcher may stop, and what may stop the watcher.
 type stopper struct {
 	stop    func()
 	broken  <-chan error
@@ -44,7 +44,7 @@ const (
 	allEnded end = iota
 	drained      // told to stop; running tasks have finished
 	timedOut     // the time limit was reached; running tasks have finished
-	aborted      // told to stop twice; nobody waited for anything
+	aborted      // told to stop twice; running calls were not awaited
 )
 
 // update is news of one track.
@@ -199,7 +199,7 @@ func (w *watcher) draw() {
 	}
 }
 
-// ctrlC is what a terminal sends for Ctrl-C while single keys are read.
+// ctrlC is the byte that a terminal sends for Ctrl-C while single keys are read.
 const ctrlC = 3
 
 // press acts on a key and says whether to stop.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// gap is where a long line may be broken: between parts, and never inside a
-// command that somebody may want to copy.
+// gap matches where a long line may be broken: between parts, and never inside a
+// command that a user may want to copy.
 var gap = regexp.MustCompile(` {2,}| · | → |, `)
 
 // wrap breaks a line that is wider than the terminal, and puts what follows

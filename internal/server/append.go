@@ -199,7 +199,7 @@ func causeOf(err error) error {
 	return err
 }
 
-// good yields the items of a body. A row that is no good ends it, or is counted.
+// good yields the items of a body. An invalid row ends it, or is counted.
 func good(r *source.Reader, how service.HowToAppend, at *places, bad *int64) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range r.Items() {

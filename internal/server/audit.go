@@ -66,7 +66,7 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*huma.StreamRes
 	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {
 		h.SetHeader("Content-Type", "application/json")
-		_ = json.NewEncoder(h.BodyWriter()).Encode(page) // whoever asked is gone
+		_ = json.NewEncoder(h.BodyWriter()).Encode(page) // the client is gone
 	}}, nil
 }
 

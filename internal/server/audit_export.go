@@ -16,7 +16,7 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
-// exportPage is how many entries an export reads at once.
+// exportPage is the number of entries that an export reads at once.
 const exportPage = 500
 
 // exportAudit sends all entries that match. The first are read before anything is
@@ -44,7 +44,7 @@ func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) 
 	}}, nil
 }
 
-// cut breaks an answer off whose end cannot be sent: whoever reads it must not take it for whole.
+// cut breaks off a response whose end cannot be sent: the client must not take it for complete.
 func (s *Server) cut(ctx context.Context, what string, err error) {
 	if !errors.Is(err, context.Canceled) {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "answer cut off", slog.String("what", what), slog.Any("error", err), slog.String("request_id", requestID(ctx)))

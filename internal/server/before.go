@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
-// beforeRoutes are what one asks before a bulk action starts.
+// beforeRoutes adds the routes for use before a bulk action starts.
 func (s *Server) beforeRoutes() {
 	tag := []string{"before the start"}
 	add(s, endpoint{huma.Operation{

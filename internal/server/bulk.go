@@ -144,7 +144,7 @@ type listInput struct {
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
 }
 
-// filters are what a cursor belongs to.
+// filters holds the filters that a cursor belongs to.
 func (in *listInput) filters() []string {
 	return []string{"bulk", in.State, in.Tenant, in.Name, in.Label, in.Template}
 }
@@ -247,7 +247,7 @@ func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkA
 }
 
 // orDone is the answer to a command. One that is repeated because its first try
-// was cut off may find that it was carried out: that is no refusal.
+// was cut off may find that it was carried out: that is not a refusal.
 func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
 	var r *service.Refusal
 	if visitOf(ctx).again && errors.As(err, &r) && slices.Contains([]string{"wrong_state", "already_ended", "sealed"}, r.Code) {

@@ -25,7 +25,7 @@ type remembered struct {
 	By    string    `json:"by,omitempty"`
 	Claim string    `json:"claim,omitempty"`
 	At    time.Time `json:"at"` // of the last try, for the removal of old records alone
-	// ID is that of what the request creates. It is stored before any work: each try creates the same thing.
+	// ID is the id of the object that the request creates. It is stored before any work, so that each attempt creates the same object.
 	ID     string      `json:"id,omitempty"`
 	Status int         `json:"status,omitempty"` // of the answer; 0: the request has not been decided
 	Header http.Header `json:"header,omitempty"`
@@ -133,7 +133,7 @@ const (
 	settleFor = 10 * time.Second
 )
 
-// errRelease is what a change returns that removes the record.
+// errRelease is returned by a change that removes the record.
 var errRelease = errors.New("the key is free again")
 
 // change changes the record of a try that still has the claim.

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// maxNoted is how many fields of a request are noted to tell which differ.
+// maxNoted limits how many fields of a request are recorded to name those that differ.
 const maxNoted = 64
 
-// noted is what is kept of a request to tell what differs in another with the same key: never its content.
+// noted is the record of a request that shows what differs in another with the same key: never its content.
 func noted(r *http.Request, v *visit) map[string]string {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(v.raw, &members) // a request without a body has no fields
@@ -47,7 +47,7 @@ func conflict(key string, before *remembered, now map[string]string) *problem {
 	return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q %s", shorten(key), what), "use another key for another request")
 }
 
-// maxNamed is how many fields that differ are named.
+// maxNamed limits how many differing fields are named.
 const maxNamed = 8
 
 // differs says in a sentence which fields differ.

@@ -12,7 +12,7 @@ func sealCursor(place string, list ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(cursorMark(place, list) + place))
 }
 
-// markLen is how many bytes a mark has.
+// markLen is the length of a mark in bytes.
 const markLen = 6
 
 // openCursor is the inverse of sealCursor; an empty cursor is the beginning.

@@ -20,7 +20,7 @@ var docsHTML string
 //go:embed page.css
 var pageCSS string
 
-// styleHash lets browsers use our style, and no other that somebody might put in.
+// styleHash lets browsers use our style sheet, and no injected one.
 var styleHash = func() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return base64.StdEncoding.EncodeToString(sum[:])

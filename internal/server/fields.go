@@ -64,7 +64,7 @@ func (s *Server) resolved(schema *huma.Schema) *huma.Schema {
 }
 
 // checkNulls refuses null in every field of a route but those that hold JSON of the user's own: it could mean
-// "as it is" or "none", and neither is what whoever wrote the other one wants.
+// "as it is" or "none", and neither is what the author of the other one wants.
 func (s *Server) checkNulls(r *route, raw []byte) *problem {
 	item := s.api.OpenAPI().Paths[r.path]
 	if item == nil || !bytes.Contains(raw, []byte("null")) {
@@ -150,7 +150,7 @@ func (h hints) mistyped(d *huma.ErrorDetail) string {
 	return cmp.Or(h.special(d.Location), typeFixes[d.Message])
 }
 
-// unknown says which field somebody may have meant who wrote one that is not there.
+// unknown suggests a field for an unknown one.
 func (h hints) unknown(location string) string {
 	if fix := h.special(location); fix != "" {
 		return fix

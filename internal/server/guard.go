@@ -39,7 +39,7 @@ type visit struct {
 	after  any
 
 	public     bool   // the routes of operators are elsewhere
-	idempotent string // name of the record that keeps the answer; empty: there is none
+	idempotent string // name of the record that keeps the response; empty if there is no record
 	again      bool   // an earlier try of the same request was undecided: it may have been done
 	begun      bool   // an id was reserved: what follows may write
 	undecided  bool   // the request failed after it may have done something
@@ -54,7 +54,7 @@ func (v *visit) tellQuota(h http.Header) {
 	}
 }
 
-// workFor is how long a change may take. One that takes longer is answered with a 503, and goes on with a repeat.
+// workFor limits how long a change may take. A longer one is answered with a 503, and continues with a repeat.
 const workFor = 15 * time.Minute
 
 type visitKey struct{}
@@ -69,7 +69,7 @@ func visitOf(ctx context.Context) *visit {
 
 func requestID(ctx context.Context) string { return visitOf(ctx).id }
 
-// caller is who asks.
+// caller returns the caller of a request.
 func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 
 // guarded is the way to the routes: form, route, access, idempotency, log and audit.
@@ -207,7 +207,7 @@ func noSuchRoute(r *http.Request) *problem {
 }
 
 // crooked reports whether a path is not written as any route is. It would be
-// redirected otherwise, to what nobody has asked for.
+// redirected otherwise, to a path that was not requested.
 func crooked(p string) bool {
 	straight := path.Clean("/" + p)
 	return strings.IndexByte(p, 0) >= 0 || straight != p && straight+"/" != p
@@ -355,5 +355,5 @@ func (s *Server) refuse(w http.ResponseWriter, v *visit, p *problem) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(&p.Problem) // whoever asked is gone
+	_ = json.NewEncoder(w).Encode(&p.Problem) // the client is gone
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
-// healthFor is how long a look at the store may take.
+// healthFor limits how long a check of the store may take.
 const healthFor = 2 * time.Second
 
 func (s *Server) healthRoutes() {
@@ -30,7 +30,7 @@ func (s *Server) healthRoutes() {
 	}
 }
 
-// metricsRoute serves what Prometheus asks for. It is no part of the API, and not in its document.
+// metricsRoute serves metrics for Prometheus. It is not part of the API or of its document.
 func (s *Server) metricsRoute() {
 	const pattern = "GET /metrics"
 	s.routes[pattern] = &route{id: "metrics", method: http.MethodGet, path: "/metrics", scope: access.Read}
@@ -46,7 +46,7 @@ func (s *Server) metricsRoute() {
 	})
 }
 
-// healthAnswer is how the server is, with a status of its own.
+// healthAnswer is the health of the server, with its HTTP status.
 type healthAnswer struct {
 	Status int
 	Body   api.Health

@@ -116,7 +116,7 @@ func undecided(err error, begun bool) bool {
 }
 
 // without is an answer as it may be kept: what is shown once is in no store, and is
-// not shown to whoever repeats the request either.
+// not shown in a repeated response either.
 func without(body []byte, member string) []byte {
 	if member == "" {
 		return body
@@ -143,7 +143,7 @@ func replay(w http.ResponseWriter, m *remembered) {
 	}
 	w.Header().Set("Idempotency-Replayed", "true")
 	w.WriteHeader(m.Status)
-	_, _ = w.Write(m.Body) // whoever asked is gone
+	_, _ = w.Write(m.Body) // the client is gone
 }
 
 // recording holds an answer back until it is stored. One that is too long to be
@@ -209,7 +209,7 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// answersTable is where answers are kept for repeats.
+// answersTable is the table that keeps responses for repeats.
 type answersTable = records.Table[remembered]
 
 // Forget removes the answers to requests that were made before a time.

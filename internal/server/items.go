@@ -87,7 +87,7 @@ func (s *Server) lookup(ctx context.Context, in *lookupInput) (*body[api.Found],
 	return answer(s.svc.Lookup(ctx, in.Body, tenants))
 }
 
-// tenantsFor are the tenants in which the caller looks for something; nil: all. One that it does not see is nobody's.
+// tenantsFor returns the tenants to search for the caller; nil means all. A tenant that the caller cannot see has no results.
 func tenantsFor(ctx context.Context, tenant string) ([]string, error) {
 	who := caller(ctx)
 	switch {

@@ -42,7 +42,7 @@ func newShare(small, large int64) share {
 	return share{semaphore.NewWeighted(small), semaphore.NewWeighted(large), small, large}
 }
 
-// claim is what one request has of the memory. The zero value has nothing.
+// claim is the memory that one request has reserved. The zero value has none.
 type claim struct {
 	of          *memory
 	small, read int64 // while it is read

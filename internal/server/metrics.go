@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics is what the server counts of itself.
+// metrics holds the metrics of the server.
 type metrics struct {
 	requests *prometheus.HistogramVec
 	streams  prometheus.Gauge

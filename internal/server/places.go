@@ -37,7 +37,7 @@ func (p *places) add(line int) {
 	p.next = int64(line) + 1
 }
 
-// line is where an item stands; 0 if that is not known.
+// line returns the line of an item; 0 if it is not known.
 func (p *places) line(item int64) int64 {
 	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].item > item }) - 1
 	if i < 0 || item > p.items || p.lost && i == len(p.runs)-1 {

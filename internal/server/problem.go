@@ -62,7 +62,7 @@ func useProblems() {
 	})
 }
 
-// maxFaults is how many faults of a request are told at once.
+// maxFaults limits the faults of a request in one response.
 const maxFaults = 20
 
 // ofHuma turns what huma found wrong with a request into a problem.
@@ -275,7 +275,7 @@ func newProblem(code, detail, fix string) *problem {
 	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: clip(detail), Fix: clip(fix)}}
 }
 
-// maxSaid is how much of a text is told: what was sent may be part of it.
+// maxSaid limits the length of a text in a response: it may quote the request.
 const maxSaid = 1000
 
 func clip(text string) string {
@@ -292,7 +292,7 @@ func (p *problem) after(d time.Duration) *problem {
 	return p
 }
 
-// problem turns an error into an answer. What nobody expected is logged, and told as such.
+// problem turns an error into a response. Unexpected errors are logged, and reported as internal.
 func (s *Server) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
 	p.RequestID = requestID(ctx)
@@ -302,7 +302,7 @@ func (s *Server) problem(ctx context.Context, err error) *problem {
 	return p
 }
 
-// restoreOrAccept is what can be done about a partition that is stopped.
+// restoreOrAccept is the fix for a stopped partition.
 const restoreOrAccept = "ask the operator of this server to restore the store or to accept the loss"
 
 func problemOf(err error) *problem {
@@ -412,7 +412,7 @@ func ofKind(err error) *problem {
 	return newProblem("internal", "unexpected error", "retry; if it persists, give the operator of this server the request id")
 }
 
-// kind is what all problems of a code have in common.
+// kind holds what all problems of a code have in common.
 type kind struct {
 	status int
 	title  string

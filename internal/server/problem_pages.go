@@ -16,7 +16,7 @@ import (
 //go:embed problem.html
 var problemHTML string
 
-// problemPage is what a page about a code tells.
+// problemPage holds the content of a page about a code.
 type problemPage struct {
 	Code   string `json:"code"`
 	Title  string `json:"title"`
@@ -42,7 +42,7 @@ func (s *Server) pageRoutes() {
 		}
 		if strings.Contains(r.Header.Get("Accept"), "application/json") {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(page) // whoever asked is gone
+			_ = json.NewEncoder(w).Encode(page) // the client is gone
 			return
 		}
 		s.show(w, r, one, page)

@@ -63,7 +63,7 @@ func (n named) test(scope access.Scope, summary, description string) endpoint {
 	return endpoint{n.operation("test", http.MethodPost, "/{name}/test", summary, description), route{scope: scope, change: true, keyed: true}}
 }
 
-// seen is err, or that there is nothing if what was found is for others.
+// seen returns err, or ErrNotFound if the caller may not see the object.
 func seen(ctx context.Context, tenants []string, err error) error {
 	if err == nil && !seesAny(ctx, tenants) {
 		return weir.ErrNotFound
@@ -71,14 +71,14 @@ func seen(ctx context.Context, tenants []string, err error) error {
 	return err
 }
 
-// noteBefore keeps for the audit what something was before a change.
+// noteBefore records for the audit log the value before a change.
 func noteBefore[T any](ctx context.Context, name string, find func(context.Context, string) (T, string, error)) {
 	if before, _, err := find(ctx, name); err == nil {
 		visitOf(ctx).before = before
 	}
 }
 
-// mayChange refuses to change what is others', too. That is told only to those who see it.
+// mayChange refuses a change of objects that are shared with other tenants. Callers who cannot see the object get ErrNotFound.
 func mayChange(ctx context.Context, tenants []string) error {
 	switch {
 	case covers(ctx, tenants):

@@ -26,7 +26,7 @@ func (c Conditions) match(version string) error {
 	case c.IfMatch == "" || version != "" && strings.TrimSpace(c.IfMatch) == "*" || listsTag(c.IfMatch, version):
 		return nil
 	case version == "":
-		return fmt.Errorf("there is none: %w", records.ErrChanged)
+		return fmt.Errorf("it does not exist: %w", records.ErrChanged)
 	}
 	return records.ErrChanged
 }
@@ -76,7 +76,7 @@ func paged[T any](all []T, name func(*T) string, in Paging, list ...string) (*bo
 	return answer(page, nil)
 }
 
-// overall refuses keys that are bound to tenants: what they ask for is everybody's.
+// overall refuses keys that are bound to tenants: the object is shared by all tenants.
 func overall(ctx context.Context) error {
 	if caller(ctx).SeesAll() {
 		return nil
@@ -93,7 +93,7 @@ func operators(ctx context.Context) error {
 	return overall(ctx)
 }
 
-// covers reports whether the caller sees everybody for whom something is; none means all.
+// covers reports whether the caller sees every tenant in the list; an empty list means all.
 func covers(ctx context.Context, tenants []string) bool {
 	who := caller(ctx)
 	for _, t := range tenants {
@@ -104,7 +104,7 @@ func covers(ctx context.Context, tenants []string) bool {
 	return len(tenants) > 0 || who.SeesAll()
 }
 
-// seesAny reports whether the caller sees somebody for whom something is; none means all.
+// seesAny reports whether the caller sees any tenant in the list; an empty list means all.
 func seesAny(ctx context.Context, tenants []string) bool {
 	who := caller(ctx)
 	for _, t := range tenants {

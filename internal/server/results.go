@@ -35,7 +35,7 @@ func exportResponses() map[string]*huma.Response {
 	}}
 }
 
-// Exporting is how a download is asked for; exported for huma.
+// Exporting holds the parameters of a download; exported for huma.
 type Exporting struct {
 	Format string `query:"format" enum:"csv,ndjson" default:"csv"`
 	Raw    bool   `query:"raw" doc:"CSV for programs: do not escape cells"`
@@ -64,7 +64,7 @@ func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamRes
 }
 
 // export sends rows. What can go wrong before the first byte is a problem; after
-// it the connection is cut, so that nobody takes a part for the whole.
+// it the connection is cut, so that a client does not take a part for the whole.
 func (s *Server) export(ctx context.Context, x service.Export, how Exporting) (*huma.StreamResponse, error) {
 	w, err := service.NewRowWriter(ctx, x, report.Format(how.Format), how.Raw)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
-// route is what is known of a route besides its endpoint.
+// route holds the properties of a route besides its endpoint.
 type route struct {
 	id     string
 	method string
 	path   string
-	// scope is what a key needs; empty: none is asked for, unless it has to be known.
+	// scope is the scope that a key needs; empty: no key is required, unless known is set.
 	scope access.Scope
-	// known says that any key will do.
+	// known says that any valid key is enough.
 	known bool
 	// anyHost says that it answers under every name: load balancers probe with names of their own.
 	anyHost bool
@@ -27,7 +27,7 @@ type route struct {
 	keyed bool
 	// once is the member of its answer that is shown once: the answer is kept for repeats without it.
 	once string
-	// instead says what to write where somebody wrote null.
+	// instead says what to write instead of null.
 	instead string
 }
 
@@ -99,7 +99,7 @@ type made[T any] struct {
 	Body     T
 }
 
-// Paging is how lists are asked for; exported for huma.
+// Paging holds the parameters of a list; exported for huma.
 type Paging struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Maximum entries per page"`
 	Cursor string `query:"cursor" maxLength:"512" doc:"next_cursor of the previous page"`

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-// nextShown is how many times to come are shown with a schedule.
+// nextShown is how many next times are shown with a schedule.
 const nextShown = 5
 
 // viewSchedule is a schedule as the API shows it.
@@ -44,7 +44,7 @@ func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
 	return out, nil
 }
 
-// nextOf is when a schedule fires next.
+// nextOf returns when a schedule fires next.
 func nextOf(sch *schedule.Schedule, n int) ([]time.Time, error) {
 	times, err := sch.NextFires(time.Now(), n)
 	for i := range times {
@@ -53,7 +53,7 @@ func nextOf(sch *schedule.Schedule, n int) ([]time.Time, error) {
 	return times, err
 }
 
-// scheduleSpec is what a request asks for; all that is wrong with it is told at
+// scheduleSpec returns the schedule that a request describes; all its faults are reported at
 // once. was is the schedule as it is, nil for a new one.
 func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant string, was *schedule.Schedule) (spec *schedule.Spec, note string, err error) {
 	var bad weir.InputError
@@ -79,7 +79,7 @@ func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant strin
 		gather(&bad, "", err)
 	}
 	spec.At = at
-	if was == nil { // what is wrong with a change is told by whoever compares it with what was
+	if was == nil { // the caller that compares a change with the old value reports its faults
 		gather(&bad, "", checkSpec(*spec, n.At))
 	}
 	return spec, note, bad.OrNil()

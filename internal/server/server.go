@@ -26,12 +26,12 @@ type Options struct {
 	Audit     *access.Audit
 	Schedules *schedule.Keeper
 	Webhooks  *callback.Notifier
-	// Open lets everybody do everything without a key: only for a server that listens on loopback.
+	// Open allows every request without a key: only for a server that listens on loopback.
 	Open bool
 	// Hosts are names of the server that requests may be sent to, besides those of loopback: "weir.example.com",
 	// "*.example.com" for the names below, "*" for every name. See docs/security.md for the default.
 	Hosts []string
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 	// MaxBody is the most bytes of a JSON body. Default 32 MiB.
 	MaxBody int64
@@ -39,23 +39,23 @@ type Options struct {
 	Memory int64
 	// MaxUpload is the most bytes of a body with items, unpacked. Default 16 GiB.
 	MaxUpload int64
-	// SlowBody is how long a body with items may bring less than a kilobyte a second. Default 30s.
+	// SlowBody limits how long a body with items may arrive at less than a kilobyte a second. Default 30s.
 	SlowBody time.Duration
-	// Metrics is what /metrics shows. Default: nothing.
+	// Metrics is the source of /metrics. Default: no metrics.
 	Metrics *prometheus.Registry
 	// Limits bounds what one key may ask for. Default: nothing does.
 	Limits *access.Limits
-	// Exports is how many requests that read much may run at once, and Streams how many streams of events a key may
+	// Exports limits the concurrent requests that read much, and Streams the event streams that a key may
 	// have. Default: as many as there are.
 	Exports, Streams int
-	// Name is that of this process among all that answer from the store; no other has had it. Default: a random one.
+	// Name is the unique name of this process among all that use the store. Default: a random name.
 	Name string
 	// Alive reports whether the process of a name is still a member. Default: no other process answers from this
 	// store, so those of other names have ended.
 	Alive func(ctx context.Context, name string) (bool, error)
 	// LogRequests logs every request.
 	LogRequests bool
-	// Store is where answers are kept for repeats.
+	// Store keeps responses for repeats.
 	Store records.Keeper
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
@@ -137,7 +137,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// config is what huma is told. It serves the OpenAPI document; our own page shows it.
+// config returns the configuration of huma. It serves the OpenAPI document; our own page shows it.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("weir", cmp.Or(s.opts.Version, "unknown"))
 	c.Info.Description = "Run bulk actions: one request, hundreds to millions of items."

@@ -43,7 +43,7 @@ func checkSimulation(what *api.Simulation) error {
 	var bad weir.InputError
 	switch {
 	case what.BulkAction == "" && len(what.World) == 0:
-		bad.Add("missing_field", "bulk_action", "is missing, and there is no world", "say what is to be played")
+		bad.Add("missing_field", "bulk_action", "is missing, and so is world", "name a bulk action, or describe a system in world")
 	case what.BulkAction != "" && len(what.World) > 0:
 		bad.Add("bad_value", "world", "is there together with a bulk action", "leave one of them out")
 	case what.BulkAction != "" && what.Runs != 0:

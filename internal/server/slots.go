@@ -12,7 +12,7 @@ type slots struct {
 	by   map[string]int // in use, by key
 }
 
-// take takes a slot for a key, and returns what gives it back; nil: there is none.
+// take takes a slot for a key and returns the function that releases it; nil if no slot is free.
 func (s *slots) take(key string) (end func()) {
 	if s.most == 0 {
 		return func() {}
@@ -41,7 +41,7 @@ var costly = map[string]bool{
 	"bulk_action.forecast": true, "simulation.run": true, "audit.list": true,
 }
 
-// slot takes what the route of a visit needs of the bounded things; a problem: there is none left.
+// slot takes the slots that the route of a visit needs, or returns a problem if none is free.
 func (s *Server) slot(v *visit) (end func(), p *problem) {
 	switch {
 	case costly[v.route.id]:

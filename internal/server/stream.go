@@ -57,8 +57,8 @@ type slowBody struct {
 	came     int64
 	length   int64 // as announced; -1: not
 	waits    bool  // the client sends nothing until something is read
-	ended    bool  // there is no more of it
-	failed   error // once it has failed it stays so: whoever peeks does not always tell
+	ended    bool  // the body has ended
+	failed   error // once it has failed it stays so: a caller that peeks may not report it
 }
 
 // Read implements io.Reader.
@@ -75,7 +75,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// How much of a body that nobody wants is read, and for how long.
+// Limits for reading an unwanted body: bytes and time.
 const (
 	drainMost = 64 << 20
 	drainFor  = 5 * time.Second

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxDepth is how deep a JSON body may be nested.
+	// maxDepth limits the nesting of a JSON body.
 	maxDepth = 1000
 	// maxWhole is up to where all programs agree on whole numbers.
 	maxWhole = 1 << 53

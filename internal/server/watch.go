@@ -157,7 +157,7 @@ func (s *Server) pass(out *events, notices <-chan service.Notice, ended <-chan e
 			return nil, false
 		}
 	}
-	return nil, false // the reader is gone: nobody's fault
+	return nil, false // the reader is gone: not an error
 }
 
 // events writes server-sent events.

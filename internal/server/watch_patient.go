@@ -23,7 +23,7 @@ func newPatient(w http.ResponseWriter, most time.Duration) *patient {
 	return &patient{w: w, control: http.NewResponseController(w), most: most}
 }
 
-// flushBytes is how much is sent at once.
+// flushBytes is how many bytes are sent at once.
 const flushBytes = 64 << 10
 
 // Write implements io.Writer.

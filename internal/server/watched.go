@@ -37,7 +37,7 @@ func (w *watched) Write(b []byte) (int, error) {
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush implements http.Flusher.
-func (w *watched) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() } // a writer that cannot is no reason to fail
+func (w *watched) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() } // a writer that cannot flush is not an error
 
 // caught turns a panic of an endpoint into an answer.
 func (s *Server) caught(r *http.Request, v *visit, w *watched) {
@@ -79,7 +79,7 @@ func (s *Server) audit(r *http.Request, v *visit, w *watched) {
 		target = path.Base(at) // what was made says where it is
 	}
 	if tenant == "" && len(v.who.Tenants) == 1 {
-		tenant = v.who.Tenants[0] // it can have changed nobody else's
+		tenant = v.who.Tenants[0] // it can have changed only this tenant's objects
 	}
 	_, err := s.opts.Audit.Append(contextWithout(r), access.Change{
 		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,

@@ -259,7 +259,7 @@ type rotateInput struct {
 	Body *api.Rotate
 }
 
-// keepSecret is how long a secret signs along that was replaced.
+// keepSecret is how long events are also signed with a replaced secret.
 const keepSecret, mostKeepSecret = 24 * time.Hour, 30 * 24 * time.Hour
 
 func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.Webhook], error) {

@@ -36,7 +36,7 @@ const (
 
 var colours = map[int]string{31: "#ff7b72", 32: "#3fb950", 33: "#d29922", 36: "#39c5cf"}
 
-// style is how a run of text looks.
+// style is the style of a run of text.
 type style struct {
 	fill      string
 	bold, dim bool

@@ -90,7 +90,7 @@ func checkStore(s *Server, fault faultAt) {
 	checkPair("redis_tls", s.RedisTLS.Cert, s.RedisTLS.Key, fault)
 }
 
-// checkReach wants TLS where other machines reach the server, or the word that somebody else does it.
+// checkReach requires TLS if other machines can reach the server, or a setting that a proxy terminates TLS.
 func checkReach(s *Server, fault faultAt) {
 	checkPair("tls", s.TLS.Cert, s.TLS.Key, fault)
 	if s.TLS.ClientCA != "" && s.TLS.Cert == "" {
@@ -141,7 +141,7 @@ func checkPair(key, cert, private string, fault faultAt) {
 	}
 }
 
-// checkKeys wants keys that nobody guesses.
+// checkKeys requires keys that cannot be guessed.
 func checkKeys(s *Server, fault faultAt) {
 	if k := s.AdminKey.Reveal(); k != "" && (len(k) < 32 || strings.ContainsAny(k, " \t\r\n")) {
 		fault("admin_key_file", "the key has fewer than 32 characters, or blanks in it", "generate one with openssl rand -hex 32")

@@ -10,7 +10,7 @@
 //
 // Each setting is one field of [Server]. Its key in the file is also the name of
 // its flag and its variable, and each value remembers which of them it came
-// from. Secrets come from files that not everybody can read, or from variables,
+// from. Secrets come from files that are not readable by every user, or from variables,
 // and are never shown.
 package config
 
@@ -53,7 +53,7 @@ type Resource struct {
 	Pacing      Pacing      `yaml:"pacing"`
 }
 
-// Chain is what is done to each item, in order.
+// Chain lists the steps for each item, in order.
 type Chain struct {
 	Name  string `yaml:"name"  json:"name,omitempty"`
 	Steps []Step `yaml:"steps" json:"steps,omitempty"`

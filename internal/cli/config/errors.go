@@ -44,7 +44,7 @@ func (e *Error) What() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// MostErrors is how many mistakes are told at once.
+// MostErrors limits how many mistakes are reported at once.
 const MostErrors = 20
 
 // Errors is everything that is wrong, in the order of the file.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Address is where a server listens, as host:port. An empty host is all of this machine's addresses.
+// Address is the address at which a server listens, as host:port. An empty host means all addresses of this machine.
 type Address string
 
 // Set reads it.
@@ -41,7 +41,7 @@ func (a *Address) Local() bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Role is what a server does.
+// Role is the role of a server.
 type Role string
 
 // The roles.
@@ -62,7 +62,7 @@ func (r *Role) String() string { return string(*r) }
 // Type is the word in help.
 func (*Role) Type() string { return "ROLE" }
 
-// Durability is what an accepted item survives.
+// Durability names the failures that an accepted item survives.
 type Durability string
 
 // The durabilities.
@@ -83,7 +83,7 @@ func (d *Durability) String() string { return string(*d) }
 // Type is the word in help.
 func (*Durability) Type() string { return "MODE" }
 
-// LogFormat is how the log is written.
+// LogFormat is the format of the log.
 type LogFormat string
 
 // The formats.

@@ -9,14 +9,14 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Source is where the settings of a server come from: a flag counts more than a
+// Source holds the sources of a server's settings: a flag overrides a
 // variable, and that more than the file.
 type Source struct {
-	// Path is of the file. Empty: there is none.
+	// Path is the path of the file; empty if there is no file.
 	Path string
 	// Name is the file's in messages. Default: Path.
 	Name string
-	// Dir is where relative paths begin that are not in the file.
+	// Dir is the base of relative paths that are not in the file.
 	Dir string
 	// Getenv reads the environment. An empty variable is one that is not set.
 	Getenv func(string) string
@@ -172,7 +172,7 @@ func (l *loader) derive() {
 	if s.AdminListen == "" {
 		s.AdminListen = s.Listen
 		if !s.Listen.Local() {
-			s.AdminListen = "127.0.0.1:8081" // operators' routes are reached from elsewhere only if somebody says so
+			s.AdminListen = "127.0.0.1:8081" // operator routes are reachable from other machines only if configured
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// origin is where a value came from.
+// origin is the source of a value.
 type origin struct {
 	file string // or the name of the flag or variable
 	line int
@@ -29,7 +29,7 @@ func (o origin) String() string {
 	return o.kind + " " + o.file
 }
 
-// originOf is where a value came from, or where the nearest key above it did.
+// originOf returns the origin of a value, or that of the nearest key above it.
 func (s *Server) originOf(key string) origin {
 	for {
 		if o, ok := s.origins[key]; ok {

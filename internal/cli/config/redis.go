@@ -8,10 +8,10 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Redis is how to reach the servers of a shared store.
+// Redis holds the addresses and credentials of a shared store.
 type Redis struct {
 	Addresses []string // as host:port
-	Primary   string   // the name under which Sentinels know the server; empty: there are none
+	Primary   string   // the name under which Sentinels know the server; empty without Sentinels
 	Username  string
 	Password  vault.Secret
 	TLS       bool

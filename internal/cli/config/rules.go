@@ -60,7 +60,7 @@ func (p *Pacing) String() string { return string(*p) }
 // Type is the word in help.
 func (*Pacing) Type() string { return "smooth|full" }
 
-// InvalidRule says what happens to the input when a row of it is no item. Empty: refuse.
+// InvalidRule says what happens to the input when a row is invalid. Empty: refuse.
 type InvalidRule string
 
 // The rules for invalid rows.
@@ -80,7 +80,7 @@ func (i *InvalidRule) String() string { return string(*i) }
 // Type is the word in help.
 func (*InvalidRule) Type() string { return "RULE" }
 
-// ReportFormat is how the rows of a report are written. Empty: csv.
+// ReportFormat is the format of the rows of a report. Empty: csv.
 type ReportFormat string
 
 // Set reads it.
@@ -94,7 +94,7 @@ func (f *ReportFormat) String() string { return string(*f) }
 // Type is the word in help.
 func (*ReportFormat) Type() string { return "FORMAT" }
 
-// Tier is how urgent the work is.
+// Tier is the urgency of the work.
 type Tier weir.Tier
 
 // Set reads it.
@@ -143,7 +143,7 @@ func (s *Stop) String() string { return s.text }
 // Type is the word in help.
 func (*Stop) Type() string { return "N|N%" }
 
-// Deadline is when a run ends with what is done by then: a span from its start, or a time with its zone.
+// Deadline is the time at which a run cancels its remaining items: a span from its start, or a time with its zone.
 type Deadline struct {
 	after time.Duration
 	at    time.Time

@@ -39,10 +39,10 @@ func passwordFix(key string) string {
 	return "leave it out, put it into a file that only you can read, and name that with password_file"
 }
 
-// mostSecret is how many bytes a file with a secret has at most.
+// mostSecret limits the bytes of a file with a secret.
 const mostSecret = 64 << 10
 
-// ReadSecret reads a file with a secret. One that everybody can read, or that is empty, is refused.
+// ReadSecret reads a file with a secret. It refuses a file that every user can read, or that is empty.
 func ReadSecret(path string) (vault.Secret, error) {
 	if e := checkSecretFile(path); e != nil {
 		return vault.Secret{}, e
@@ -73,7 +73,7 @@ func checkSecretFile(path string) *Error {
 	return nil
 }
 
-// cause is what went wrong with a file, without its path.
+// cause returns the error of a file operation, without the path.
 func cause(err error) error {
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // only the outermost repeats the path
 		return p.Err

@@ -57,7 +57,7 @@ type Server struct {
 // HasFile reports whether a configuration file was read.
 func (s *Server) HasFile() bool { return s.hasFile }
 
-// TLS is how clients reach the server.
+// TLS holds the TLS settings for clients of the server.
 type TLS struct {
 	Cert     string `yaml:"cert"      path:"yes" help:"file with the certificate chain, as PEM; reloaded when it changes"`
 	Key      string `yaml:"key"       path:"yes" secret:"-" help:"file with the certificate's key"`
@@ -65,14 +65,14 @@ type TLS struct {
 	Proxy    bool   `yaml:"proxy"     help:"a proxy in front terminates TLS; the server may serve plain HTTP to other machines"`
 }
 
-// ClientTLS is how the server proves itself to another one, and what it trusts.
+// ClientTLS holds the TLS settings of the server as a client: its certificate and the CA it trusts.
 type ClientTLS struct {
 	CA   string `yaml:"ca"   path:"yes" help:"file with the CA certificates to trust instead of the system's"`
 	Cert string `yaml:"cert" path:"yes" help:"file with the client certificate"`
 	Key  string `yaml:"key"  path:"yes" secret:"-" help:"file with the key of the client certificate"`
 }
 
-// Egress is where outgoing calls may go besides public addresses.
+// Egress lists the addresses that outgoing calls may use besides public ones.
 type Egress struct {
 	Allow []string `yaml:"allow" help:"private addresses that actions, sources and webhooks may call, as in 10.0.0.0/8 or 192.168.1.5:8443; loopback is this machine"`
 }
@@ -91,13 +91,13 @@ type Limits struct {
 	MinFree           Size `yaml:"min_free"            help:"free disk space of the embedded store below which new work is refused; default: a tenth of the disk, or 2GiB if that is less"`
 }
 
-// Log is what is logged, and how.
+// Log holds the level and the format of the log.
 type Log struct {
 	Format LogFormat `yaml:"format" help:"json, text, or auto: text on a terminal"`
 	Level  LogLevel  `yaml:"level"  help:"debug, info, warn or error"`
 }
 
-// Tenant is how a tenant shares.
+// Tenant holds the weight and the limits of a tenant.
 type Tenant struct {
 	Weight     Weight `yaml:"weight"`
 	MaxTasks   int    `yaml:"max_tasks"`
@@ -132,7 +132,7 @@ type Connection struct {
 	SigningSecret vault.Secret `yaml:"-"`
 }
 
-// Webhook is who is told what has happened.
+// Webhook is an endpoint or a topic that receives events.
 type Webhook struct {
 	URL string `yaml:"url"`
 	// Topic is a Kafka topic instead of a URL, and Connection the one of kind kafka that leads there.

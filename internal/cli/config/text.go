@@ -15,7 +15,7 @@ type text interface {
 	Type() string
 }
 
-// textOf is how a field is read and written, or nil if it is more than one word.
+// textOf returns the text form of a field, or nil if it is more than one word.
 func textOf(v reflect.Value) text {
 	if t, ok := v.Addr().Interface().(text); ok {
 		return t

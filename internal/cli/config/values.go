@@ -50,10 +50,10 @@ func (c *Concurrency) String() string { return orEmpty(int(*c)) }
 // Type is the word in help.
 func (*Concurrency) Type() string { return "N" }
 
-// Retries is how often a failed item is tried again, plus one: 0 means not set.
+// Retries holds the maximum retries of a failed item plus one: 0 means not set.
 type Retries int
 
-// Attempts is how often an item is tried in all, or 0 if that was not set.
+// Attempts returns the maximum attempts of an item, or 0 if not set.
 func (r *Retries) Attempts() int { return int(*r) }
 
 // Set reads the number of retries.

@@ -38,7 +38,7 @@ func (s *service) refuse() error {
 	return &weir.RefusedError{After: refusedFor, Err: errBusy}
 }
 
-// outcome is what becomes of an item at an attempt: the same every time.
+// outcome returns the result of an item at an attempt: the same every time.
 func (s *service) outcome(it *weir.TaskItem, attempt int) weir.Outcome {
 	if !s.o.NoFaults {
 		if s.draw(it.ID, "fail")%failOneIn == 0 {

@@ -60,7 +60,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(in.Items) > 0 && e.wait(r.Context(), in.Items[0].ID) != nil {
-		return // nobody listens any more
+		return // the client is gone
 	}
 	if refused, ok := weir.AsRefused(e.refuse()); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(refused.After.Seconds()))))
