@@ -76,7 +76,7 @@ func (c *Client) Pause(ctx context.Context, id, reason string) (api.BulkAction, 
 	return c.verb(ctx, id, "pause", reason)
 }
 
-// Resume goes on after a pause or a stop.
+// Resume resumes a paused or stopped bulk action.
 func (c *Client) Resume(ctx context.Context, id, reason string) (api.BulkAction, error) {
 	return c.verb(ctx, id, "resume", reason)
 }

@@ -28,12 +28,12 @@ func (c *Client) DeleteAction(ctx context.Context, name string) error {
 	return c.Do(ctx, "DELETE", route("actions", name), nil, nil)
 }
 
-// TestAction sends a made-up batch to an action.
+// TestAction sends a test batch to an action.
 func (c *Client) TestAction(ctx context.Context, name string, t api.ActionTest) (api.TrialStep, error) {
 	return get[api.TrialStep](ctx, c, "POST", route("actions", name, "test"), t)
 }
 
-// Resources yields what is downstream, and how it is used.
+// Resources yields the resources and their use.
 func (c *Client) Resources(ctx context.Context) iter.Seq2[api.ResourceStatus, error] {
 	return list[api.ResourceStatus](ctx, c, route("resources"))
 }

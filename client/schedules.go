@@ -38,7 +38,7 @@ func (c *Client) PauseSchedule(ctx context.Context, id, reason string) (api.Sche
 	return get[api.Schedule](ctx, c, "POST", route("schedules", id, "pause"), api.Verb{Reason: reason})
 }
 
-// ResumeSchedule goes on from now.
+// ResumeSchedule resumes a schedule from now on.
 func (c *Client) ResumeSchedule(ctx context.Context, id, reason string) (api.Schedule, error) {
 	return get[api.Schedule](ctx, c, "POST", route("schedules", id, "resume"), api.Verb{Reason: reason})
 }

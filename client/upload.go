@@ -15,7 +15,7 @@ import (
 
 // Upload says what is uploaded, and how. Size has to be set.
 type Upload struct {
-	// ID goes on with an upload that was begun before. Default: a new one.
+	// ID continues an existing upload. Default: a new one.
 	ID string
 	// Name is the name of the file; its extension tells the server the format. Default: none.
 	Name string
@@ -23,7 +23,7 @@ type Upload struct {
 	Size int64
 	// Piece is the most bytes of a request. Default 8 MiB.
 	Piece int64
-	// Begun is told the id before the first byte is sent: it is what a later process goes on with.
+	// Begun receives the id before the first byte is sent: a later process can continue with it.
 	Begun func(id string)
 	// Sent is told how many bytes have arrived, after each piece.
 	Sent func(bytes int64)
@@ -32,7 +32,7 @@ type Upload struct {
 const tusVersion = "1.0.0"
 
 // Upload sends a file piece by piece, by the protocol tus 1.0, and returns the
-// upload's id for [api.Source]. After a cut it asks how much has arrived, and goes on from there.
+// upload's id for [api.Source]. After a cut it asks how much has arrived, and continues from there.
 func (c *Client) Upload(ctx context.Context, u Upload, file io.ReadSeeker) (id string, err error) {
 	if u.Piece <= 0 {
 		u.Piece = 8 << 20

@@ -43,7 +43,7 @@ func onlyPrint(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if args[0] != "print" {
-		return badUsage("usage: "+cmd.UseLine(), "there is no command %q of config", args[0])
+		return badUsage("usage: "+cmd.UseLine(), "unknown command %q of config", args[0])
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		if meant := near.Word(m[1], names); meant != "" {
 			help = fmt.Sprintf("did you mean --%s? %s", meant, help)
 		}
-		return badUsage(help, "there is no flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
+		return badUsage(help, "unknown flag %s", m[0][strings.LastIndexByte(m[0], ' ')+1:])
 	}
 	if m := badFlag.FindStringSubmatch(text); m != nil {
 		what, fix := whatToWrite(plainNumber(m[1], m[3]))
@@ -223,5 +223,5 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if meant := near.Word(args[0], names); meant != "" {
 		fix = fmt.Sprintf("did you mean %s %s? %s", cmd.CommandPath(), meant, fix)
 	}
-	return badUsage(fix, "there is no command %q", args[0])
+	return badUsage(fix, "unknown command %q", args[0])
 }

@@ -30,9 +30,9 @@ func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
 		if err != nil || id.Partition < n {
 			return err
 		}
-		return badUsage(fmt.Sprintf("the last one is p%02d", n-1), "there is no lane %v: %s has %d partitions", id, d.place, n)
+		return badUsage(fmt.Sprintf("the last one is p%02d", n-1), "lane %v does not exist: %s has %d partitions", id, d.place, n)
 	}
-	return badUsage(listed(known, "lanes", d.env.Program+" lanes"+d.flags), "there is no lane %v in %s", id, d.place)
+	return badUsage(listed(known, "lanes", d.env.Program+" lanes"+d.flags), "lane %v not found in %s", id, d.place)
 }
 
 // wantResource refuses a resource that no lane is of.
@@ -45,7 +45,7 @@ func (d *desk) wantResource(ctx context.Context, name string) error {
 	if meant := near.Word(name, all); meant != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
-	return badUsage(fix, "there is no resource %q in %s", name, d.place)
+	return badUsage(fix, "resource %q not found in %s", name, d.place)
 }
 
 // resources lists the resources of lanes.

@@ -139,7 +139,7 @@ func redisOptions(address string) (redisstore.Options, error) {
 	}
 	for name := range u.Query() {
 		if name != "primary" {
-			return o, badUsage(fix, "--redis: there is no setting %q", name)
+			return o, badUsage(fix, "--redis: unknown setting %q", name)
 		}
 	}
 	o.Addresses = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}

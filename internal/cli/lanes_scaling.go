@@ -118,7 +118,7 @@ func wantPolicy(flag, name string) error {
 	if meant := near.Word(name, names); meant != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", meant, fix)
 	}
-	return badUsage(fix, "%s: there is no policy %q", flag, name)
+	return badUsage(fix, "%s: unknown policy %q", flag, name)
 }
 
 // changes says whether there is anything to change.

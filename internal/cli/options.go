@@ -32,7 +32,7 @@ type runOptions struct {
 	state       string // of weir retry
 }
 
-// newest stands for the run to go on with when --resume names none.
+// newest stands for the run to resume when --resume names none.
 const newest = "newest"
 
 func (o *runOptions) bind(fs *pflag.FlagSet) {

@@ -255,7 +255,7 @@ func (o *submitOptions) setDuplicates() {
 	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
 }
 
-// begin makes the draft, or finds the one to go on with.
+// begin creates the draft, or finds the one to resume.
 func (o *submitOptions) begin(ctx context.Context, l *link, in *input) (api.BulkAction, error) {
 	if o.resume != "" {
 		b, err := l.Get(ctx, o.resume)
@@ -268,7 +268,7 @@ func (o *submitOptions) begin(ctx context.Context, l *link, in *input) (api.Bulk
 	return l.Create(ctx, o.spec)
 }
 
-// stopped says what was accepted when something came between, and how to go on.
+// stopped reports what was accepted before an interruption, and how to continue.
 func (o *submitOptions) stopped(ctx context.Context, l *link, id string, err error) error {
 	f, said := errors.AsType[*failure](err)
 	if !said {

@@ -285,7 +285,7 @@ func errReading() error {
 	return &failure{exitInterrupted, "interrupted while the input was being read: nothing was accepted", "run the same command again to start afresh"}
 }
 
-// resumeRun goes on with a run that an earlier process began.
+// resumeRun resumes a run that an earlier process began.
 func resumeRun(ctx context.Context, env *Env, o *runOptions, c catalogue) error {
 	scr := newScreen(env)
 	s, err := openSession(ctx, env, o.data, o.engineOptions(scr), false)
@@ -333,7 +333,7 @@ func (s *session) nothingToResume(ctx context.Context, scr *screen, r *running) 
 	return errors.Join(err, s.close())
 }
 
-// pickUp finds the run to go on with and starts the engine.
+// pickUp finds the run to resume and starts the engine.
 func (s *session) pickUp(ctx context.Context, o *runOptions, c catalogue) (*running, error) {
 	j, err := s.job(weir.BulkID(o.resume))
 	if o.resume == newest {

@@ -131,10 +131,10 @@ func (s *session) job(id weir.BulkID) (*job, error) {
 			return j, nil
 		}
 	}
-	return nil, badUsage(s.env.Program+" list"+s.dataFlag()+" shows the runs there", "there is no run %q in %s", id, s.data)
+	return nil, badUsage(s.env.Program+" list"+s.dataFlag()+" shows the runs there", "run %q not found in %s", id, s.data)
 }
 
-// unfinished is the newest job that can go on: one that was being submitted
+// unfinished returns the newest job that can be resumed: one that was being submitted
 // when its process died, or one whose bulk action has not ended. Without any it
 // is the newest of all, whose report is then written again.
 func (s *session) unfinished(ctx context.Context) (*job, error) {
@@ -143,7 +143,7 @@ func (s *session) unfinished(ctx context.Context) (*job, error) {
 		return nil, other(err, "")
 	}
 	if len(all) == 0 {
-		return nil, badUsage("start one with "+s.env.Program+" run FILE", "there is no run in %s", s.data)
+		return nil, badUsage("start one with "+s.env.Program+" run FILE", "no run found in %s", s.data)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
 		j := all[i]

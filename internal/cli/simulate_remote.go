@@ -17,7 +17,7 @@ const bulkPrefix = "ba_"
 
 // atServer asks a server what would be of a bulk action.
 func (o *simulateOptions) atServer(ctx context.Context, env *Env, fs *pflag.FlagSet, id string) error {
-	if err := stray(fs, "leave it out", "made-up systems", "policy", "load", "seed", "compare", "runs", "list", "show"); err != nil {
+	if err := stray(fs, "leave it out", "described systems", "policy", "load", "seed", "compare", "runs", "list", "show"); err != nil {
 		return err
 	}
 	if o.output != "table" && o.output != "json" {

@@ -317,7 +317,7 @@ func wantType(r *http.Request, types ...string) *problem {
 	}
 	switch {
 	case got == "":
-		return newProblem("unsupported_media_type", "there is no Content-Type", fix)
+		return newProblem("unsupported_media_type", "Content-Type is missing", fix)
 	case err != nil:
 		return newProblem("unsupported_media_type", "the Content-Type cannot be read", fix)
 	case params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8"):

@@ -5,7 +5,7 @@ import "github.com/weirhq/weir/api"
 // lister is a list of which the caller may not see everything.
 type lister[T, V any] struct {
 	name string // of the list and its filters, for cursors
-	// read returns some after a place, and the place to go on after, empty at the end.
+	// read returns entries after a position, and the next position, empty at the end.
 	read func(after string, limit int) (page []T, next string, err error)
 	id   func(*T) string
 	sees func(*T) bool // nil: all that read returns

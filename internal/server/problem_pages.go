@@ -56,7 +56,7 @@ func noSuchCode(code string) *problem {
 	if word := near.Word(code, slices.Sorted(maps.Keys(meanings))); word != "" {
 		fix = "did you mean /problems/" + word + "?"
 	}
-	return newProblem("not_found", "there is no code "+shorten(code), fix)
+	return newProblem("not_found", "unknown code "+shorten(code), fix)
 }
 
 // show writes a page that loads nothing from elsewhere and runs no script.

@@ -47,7 +47,7 @@ func checkSimulation(what *api.Simulation) error {
 	case what.BulkAction != "" && len(what.World) > 0:
 		bad.Add("bad_value", "world", "is there together with a bulk action", "leave one of them out")
 	case what.BulkAction != "" && what.Runs != 0:
-		bad.Add("bad_value", "runs", "is for made-up systems", "leave it out")
+		bad.Add("bad_value", "runs", "is for described systems", "leave it out")
 	case len(what.World) > 0 && (len(what.Rates)+len(what.Concurrency)+len(what.Pacing)+len(what.Weights) > 0 || what.Workers != 0):
 		bad.Add("bad_value", "world", "says all of it itself", "change it there; rates, concurrency, pacing, workers and weights are for bulk actions")
 	}

@@ -66,7 +66,7 @@ func redisProblem(u *url.URL, err error) string {
 	}
 	for name := range u.Query() {
 		if name != "primary" {
-			return fmt.Sprintf("there is no setting %q", name)
+			return fmt.Sprintf("unknown setting %q", name)
 		}
 	}
 	return ""

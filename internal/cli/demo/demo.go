@@ -1,4 +1,4 @@
-// Package demo is a made-up downstream: two actions that behave as real
+// Package demo is a simulated downstream: two actions that behave as real
 // services do, so that weir can be tried, shown and tested with nothing set up.
 //
 // demo.award gives a reward to an item, demo.message tells about it. Both take

@@ -93,7 +93,7 @@ func bodyRows() []row {
 		{14, "more than 2^53 in a document is the user's business", create(`{` + steps + `,"items":[{"id":"a","data":{"n":9007199254740993}}]}`), 201, good, ""},
 		{15, "a wrong content type", create(`{`+steps+`}`, "Content-Type", "text/plain"), 415, "unsupported_media_type", "text/plain|send application/json"},
 		{15, "a wrong content type for items", ndjson("{}", "Content-Type", "application/xml"), 415, "unsupported_media_type", "send application/json, application/x-ndjson or text/csv"},
-		{16, "no content type", create(`{`+steps+`}`, "Content-Type", ""), 415, "unsupported_media_type", "there is no Content-Type"},
+		{16, "no content type", create(`{`+steps+`}`, "Content-Type", ""), 415, "unsupported_media_type", "Content-Type is missing"},
 		{17, "Latin-1", create(`{`+steps+`}`, "Content-Type", "application/json; charset=latin1"), 415, "unsupported_media_type", "latin1|send UTF-8"},
 		{18, "a body over the limit", create(`{"name":"` + strings.Repeat("x", maxBody) + `"}`), 413, "body_too_large", "more than 1 MiB|append items"},
 		{18, "items over the limit", ndjson(strings.Repeat("\n", maxUpload+1)), 413, "body_too_large", "more than 8 MiB"},
