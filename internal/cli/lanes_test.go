@@ -167,7 +167,7 @@ func TestTheAddressOfARedis(t *testing.T) {
 		{"no host", "redis://", redisstore.Options{}, "the host is missing"},
 		{"no URL, and nothing of it is repeated", "redis://me:secret@ho st", redisstore.Options{}, "this is not a URL"},
 		{"another scheme", "http://host", redisstore.Options{}, `the scheme is "http"`},
-		{"an unknown setting", "redis://host?db=3", redisstore.Options{}, `no setting "db"`},
+		{"an unknown setting", "redis://host?db=3", redisstore.Options{}, `unknown setting "db"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := redisOptions(tt.address)
