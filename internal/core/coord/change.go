@@ -6,7 +6,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// held is what was last seen of one resource at one node.
+// held is the last observed state of one resource at one node.
 type held struct {
 	circuit           string
 	limited, bearable bool
@@ -16,9 +16,9 @@ type held struct {
 // place is a resource at a node.
 type place struct{ node, resource string }
 
-// Changes compares what nodes say of their resources with what they said before,
-// and returns what has changed: a circuit, or whether a rate or the tasks in
-// flight are held down. That a bound moves while it holds is no news.
+// Changes compares the resource states that nodes report with those of the call before and
+// returns the differences: a circuit that opened or closed, and flow control that started or
+// stopped bounding a rate or the tasks in flight. A bound that only moves is not reported.
 func (c *Coordinator) Changes(now int64, nodes []weir.Node) (out []weir.ResourceChange) {
 	for i := range nodes {
 		n := &nodes[i]

@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/core/scale"
 )
 
-// Coordinator is what the leader remembers of all lanes between cycles.
+// Coordinator holds the leader's memory of all lanes between cycles.
 type Coordinator struct {
 	lanes     map[weir.LaneID]*track
 	histories map[string]scale.History // by resource
@@ -21,33 +21,33 @@ type Coordinator struct {
 	decided    map[weir.LaneID]weir.LanePlan // the newest decisions
 }
 
-// track is what is remembered of one lane.
+// track holds what the leader remembers of one lane.
 type track struct {
-	last    weir.Lane // as it was seen last
+	last    weir.Lane // as last reported
 	node    string
-	at      int64 // when it was looked at, by its node
-	seen    int64 // in which cycle
+	at      int64 // when its node looked at it
+	seen    int64 // the cycle in which it was last reported
 	perTask scale.PerTask
 	acting  mind
 	shadow  mind
-	told    int   // workers, by the last decision
+	told    int   // workers in the last decision
 	toldAt  int64 // 0: never
-	workers int   // what it has, as far as is known
+	workers int   // the lane's workers, as far as known
 	need    float64
 	useful  float64
-	most    int // workers that it may be given by what operators set; 0: any number
+	most    int // upper bound on workers set by operators; 0: none
 	reason  scale.Reason
 }
 
-// mind is one policy's memory of a lane.
+// mind is the memory that one policy keeps of a lane.
 type mind struct {
 	policy  string
 	state   scale.State
-	workers int          // shadow only: what it believes that there are; 0: nothing yet
+	workers int          // shadow only: the number of workers it would have set; 0: nothing yet
 	stored  scale.Reason // of the last decision that was worth storing
 }
 
-// New returns the memory of a leader that has seen nothing.
+// New returns the Coordinator of a leader that has seen nothing yet.
 func New() *Coordinator {
 	return &Coordinator{
 		lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}, timetables: map[string]scale.Timetable{},
@@ -55,28 +55,28 @@ func New() *Coordinator {
 	}
 }
 
-// Histories is what each resource needed in the hours of the week, to be stored.
+// Histories returns each resource's need by hour of the week. The caller stores it.
 func (c *Coordinator) Histories() map[string]scale.History { return c.histories }
 
-// SetHistory takes back what was stored.
+// SetHistory restores a history that was stored.
 func (c *Coordinator) SetHistory(resource string, h scale.History) { c.histories[resource] = h }
 
-// Fleet is what a cycle looks at.
+// Fleet is the input of a cycle.
 type Fleet struct {
 	Nodes []weir.Node
-	// Limits is what each resource lets through, over all nodes; one that is not
-	// there lets everything through.
+	// Limits holds what each resource lets through, over all nodes. A missing resource has no
+	// limit.
 	Limits map[string]weir.Resource
-	// Partitions is how many partitions new work is spread over.
+	// Partitions is the number of partitions that new work is spread over.
 	Partitions int
 }
 
-// forgetAfter is how long a lane that nobody reports is remembered.
+// forgetAfter bounds how long a lane is remembered that no node reports.
 const forgetAfter = int64(5 * time.Minute)
 
-// Cycle decides for every lane of which there is news. Call it once a second. It
-// returns the decisions that change something, and those that hold a lane back
-// for another reason than the one before.
+// Cycle decides for every lane that its node has looked at since the last cycle. The leader
+// calls it once a second. It returns the decisions that change something, and those that hold a
+// lane back for another reason than the stored one.
 func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision {
 	news := c.news(now, f.Nodes)
 	usable, bounds := c.usable(f, news), bounds(f, news)
@@ -115,12 +115,12 @@ type news struct {
 	node  *weir.Node
 	lane  *weir.Lane
 	track *track
-	span  float64   // seconds since it was looked at before
-	delta weir.Lane // what the counts grew by
+	span  float64   // seconds between its last two reports
+	delta weir.Lane // growth of its counters
 }
 
-// news sorts out what is new: a node that has not looked again tells nothing. Of
-// two nodes that speak of one lane the later one owns it.
+// news returns the lanes with a new report. If two nodes report the same lane, the later report
+// counts.
 func (c *Coordinator) news(now int64, nodes []weir.Node) (out []news) {
 	for i := range nodes {
 		n := &nodes[i]
@@ -154,7 +154,7 @@ func (c *Coordinator) news(now int64, nodes []weir.Node) (out []news) {
 	return out
 }
 
-// grown is by how much the counts of a lane grew.
+// grown returns the growth of a lane's counters.
 func grown(now, before *weir.Lane) weir.Lane {
 	if now.Ended < before.Ended || now.Started < before.Started { // its owner started anew
 		before = &weir.Lane{}
@@ -165,10 +165,11 @@ func grown(now, before *weir.Lane) weir.Lane {
 	}
 }
 
-// drainFor is over what time a backlog counts as demand when a rate is divided.
+// drainFor is the time over which a backlog counts as demand when a rate is divided, in
+// seconds.
 const drainFor = 30
 
-// usable is each lane's share of what its resource lets through, in items per second.
+// usable returns each lane's share of its resource's rate, in items per second.
 func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 	byResource, rates := map[string][]demand{}, map[string]float64{}
 	for i := range all {
@@ -193,10 +194,11 @@ func (c *Coordinator) usable(f Fleet, all []news) map[weir.LaneID]float64 {
 	return out
 }
 
-// signals is what the policy is told, with the share of the rate in items per second.
+// signals returns the policy's inputs. usable is the lane's share of the rate in items per
+// second.
 func (n *news) signals(usable float64) scale.Signals {
 	l, d := n.lane, &n.delta
-	load := scale.Load{ // what was refused is a matter of flow control, which tells of strain
+	load := scale.Load{ // refused tasks are left to flow control, which reports strain
 		Resource: l.ID.Resource, Arrivals: d.Arrived / n.span, Backlog: n.waiting(),
 		Usable: n.track.perTask.Tasks(usable), Closed: l.Closed, Samples: int(d.Ended - d.Refused), Failed: int(d.Failed - d.Refused),
 	}
@@ -209,10 +211,11 @@ func (n *news) signals(usable float64) scale.Signals {
 	}
 }
 
-// waiting is how many tasks wait.
+// waiting returns the number of waiting tasks.
 func (n *news) waiting() int { return int(math.Ceil(n.track.perTask.Tasks(float64(n.lane.Eligible)))) }
 
-// obeyFor is how long a lane may take to show that it has obeyed. Then it is told again.
+// obeyFor bounds how long a lane may take to apply a decision. After it the decision is sent
+// again.
 const obeyFor = int64(3 * time.Second)
 
 // decide asks the policies for one lane.
@@ -253,7 +256,7 @@ func (c *Coordinator) decide(now int64, out []weir.Decision, n *news, sig scale.
 	return out
 }
 
-// ask has the policy decide. Another policy than before starts with an empty memory.
+// ask returns the policy's decision. A change of policy starts with an empty memory.
 func (m *mind) ask(now int64, p scale.Policy, name string, sig scale.Signals, cfg scale.Config) scale.Decision {
 	if m.policy != name {
 		*m = mind{policy: name, workers: m.workers}
@@ -263,12 +266,12 @@ func (m *mind) ask(now int64, p scale.Policy, name string, sig scale.Signals, cf
 	return d
 }
 
-// passing are the reasons of decisions that merely wait for the next cycle.
+// passing lists the reasons of decisions that only wait for the next cycle.
 var passing = []scale.Reason{scale.Steady, scale.Confirming, scale.Cooling, scale.Watching}
 
-// worthStoring reports whether a decision that changes nothing should be stored:
-// it holds the lane back, and for another reason than the one stored last. What
-// merely waits for the next cycle is not worth it.
+// worthStoring reports whether to store a decision that changes nothing: it must hold the lane
+// back, for another reason than the one stored last. Decisions that only wait for the next
+// cycle are not stored.
 func (m *mind) worthStoring(r scale.Reason) bool {
 	if m.stored == r || slices.Contains(passing, r) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Remember takes back the newest decision about a lane that an earlier leader stored.
+// Remember restores the newest decision about a lane that an earlier leader stored.
 func (c *Coordinator) Remember(d *weir.Decision) {
 	x, brief := c.decided[d.Lane], *d
 	brief.Inputs = weir.DecisionInputs{} // they are stored with it
@@ -21,7 +21,7 @@ func (c *Coordinator) Remember(d *weir.Decision) {
 	c.decided[d.Lane] = x
 }
 
-// needed is how many of the workers that the load would keep busy could be used.
+// needed returns how many of the workers that the load would keep busy could be used.
 func (t *track) needed() float64 {
 	n := t.need
 	if t.useful > 0 {
@@ -33,8 +33,8 @@ func (t *track) needed() float64 {
 	return n
 }
 
-// Plan is what this leader thinks of the lanes that were seen lately. Without nodes
-// it is what was decided last about each lane.
+// Plan returns this leader's view of the lanes that were reported lately. If nodes is nil, it
+// returns the last decision about each lane.
 func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
 	p := weir.Plan{At: time.Unix(0, now).UTC(), Nodes: len(nodes)}
 	needed, slots := 0.0, 0

@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/core/scale"
 )
 
-// Validate returns an error that names the first setting that cannot be used.
+// Validate returns an error that names the first invalid setting.
 func Validate(s *weir.Scaling) error {
 	for _, p := range []struct{ field, name string }{{"policy", s.Policy}, {"shadow", s.Shadow}} {
 		if _, err := policyOf(p.name); err != nil {
@@ -42,7 +42,7 @@ func Validate(s *weir.Scaling) error {
 
 func byName(a, b weir.LaneID) int { return cmp.Compare(a.String(), b.String()) }
 
-// Expire removes what has run out.
+// Expire removes settings that have expired.
 func Expire(s *weir.Scaling, now int64) {
 	for id, pin := range s.Pins { // order does not reach the output
 		if pin.Until.UnixNano() <= now {
@@ -56,7 +56,7 @@ func Expire(s *weir.Scaling, now int64) {
 	}
 }
 
-// policyOf finds a policy; nil: none.
+// policyOf returns the named policy, or nil if the name stands for no policy.
 func policyOf(name string) (scale.Policy, error) {
 	if name == weir.Off {
 		return nil, nil //nolint:nilnil // no policy is a policy here
@@ -64,8 +64,8 @@ func policyOf(name string) (scale.Policy, error) {
 	return scale.ByName(name)
 }
 
-// config is what the policy is told of one lane. Floors that are set for a
-// resource are divided among its lanes.
+// config returns the policy's settings for one lane. Floors that are set for a resource are
+// divided among its lanes.
 func (c *Coordinator) config(s *weir.Scaling, id weir.LaneID, slots, lanes int) scale.Config {
 	cfg := scale.Config{
 		Min: s.Min, Max: cmp.Or(s.Max, slots), Drain: s.Drain,
@@ -82,7 +82,7 @@ func (c *Coordinator) config(s *weir.Scaling, id weir.LaneID, slots, lanes int) 
 	return cfg
 }
 
-// timetable reads a timetable once: that takes long where it names a time zone.
+// timetable parses a timetable once and caches it: loading a time zone is slow.
 func (c *Coordinator) timetable(text string) scale.Timetable {
 	if text == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/internal/core/scale"
 )
 
-// demand is what one lane could use of a resource, in items per second.
+// demand is the rate that one lane could use of a resource, in items per second.
 type demand struct {
 	lane   int
 	wants  float64
@@ -15,11 +15,11 @@ type demand struct {
 	gets   float64
 }
 
-// divide gives each lane its share of a rate: what it wants if that is less than
-// its fair share by weight, and the same per weight for all others. What nobody
-// wants is added to every lane's share, since any of them could have it.
+// divide gives each lane its share of a rate: its demand if that is less than its fair share by
+// weight, and the same per weight for all others. Rate beyond all demand is added to every
+// lane's share, since any of them could use it.
 func divide(rate float64, ds []demand) {
-	slices.SortFunc(ds, func(a, b demand) int { // those who want least per weight come first
+	slices.SortFunc(ds, func(a, b demand) int { // lowest demand per weight first
 		if x, y := a.wants*b.weight, b.wants*a.weight; x != y {
 			if x < y {
 				return -1
@@ -44,8 +44,8 @@ func divide(rate float64, ds []demand) {
 	}
 }
 
-// bounds is how many of the tasks that a resource may have in flight at once are
-// each lane's, for resources with such a limit.
+// bounds returns each lane's share of the tasks that a resource may have in flight, for
+// resources with such a limit.
 func bounds(f Fleet, all []news) map[weir.LaneID]int {
 	out := map[weir.LaneID]int{}
 	for i := 0; i < len(all); { // they are sorted by resource
@@ -63,9 +63,9 @@ func bounds(f Fleet, all []news) map[weir.LaneID]int {
 	return out
 }
 
-// allowed is what a resource lets through, in items per second over all nodes; 0:
-// no limit. Where nodes found that its downstream takes less, what they found
-// counts, and for each of the others an even share of the limit.
+// allowed returns what a resource lets through, in items per second over all nodes; 0 means no
+// limit. A node whose flow control found a lower rate counts with that rate, and each other
+// node with an even share of the limit.
 func allowed(resource string, f Fleet) float64 {
 	rate := float64(f.Limits[resource].Rate)
 	found, limited, nodes := 0.0, 0, 0

@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// Most is how many groups are shown, and kept is how many a part counts apart. The
-// rest counts in a group for all others, one for each step.
+// Most bounds how many groups are shown, and kept how many a part counts separately. Further
+// failures count in one group per step, with Other set.
 const (
 	Most = 100
 	kept = 256
@@ -30,21 +30,21 @@ const (
 	maxSample = 1000 // bytes of a message that are kept as a sample
 )
 
-// Group is all failures at one step with one code and message.
+// Group counts all failures at one step with one code and message.
 type Group struct {
 	Step    int    `json:"step"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"` // without what differs from item to item
 	Other   bool   `json:"other,omitempty"`   // failures at the step that have no group of their own
-	Count   int64  `json:"count"`             // exact since it was first kept
-	Missed  int64  `json:"missed,omitempty"`  // how many others of it may count in the group for all others
-	First   int64  `json:"first"`             // when the first came, unix nanoseconds; 0: not known
+	Count   int64  `json:"count"`             // exact since the group was added
+	Missed  int64  `json:"missed,omitempty"`  // upper bound on failures of this group that were counted under Other
+	First   int64  `json:"first"`             // time of the first failure, unix nanoseconds; 0: unknown
 	Last    int64  `json:"last"`
-	Item    int64  `json:"item"`   // position of one of the items: the lowest
+	Item    int64  `json:"item"`   // lowest position among its items
 	Sample  string `json:"sample"` // its message in full
 }
 
-// appendKey appends what tells a group from others.
+// appendKey appends the key that identifies a group.
 func appendKey(dst []byte, step int, other bool, code string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(step)<<1)
 	if other {
@@ -58,7 +58,7 @@ func (g *Group) key() string {
 	return string(append(appendKey(nil, g.Step, g.Other, g.Code), g.Message...))
 }
 
-// add counts what another group of the same key has.
+// add adds the counts of another group of the same key.
 func (g *Group) add(o *Group) {
 	if g.First == 0 || o.First != 0 && o.First < g.First {
 		g.First = o.First
@@ -70,7 +70,7 @@ func (g *Group) add(o *Group) {
 	g.Missed += o.Missed
 }
 
-// weight is the most that the group can have.
+// weight returns the largest count that the group can have.
 func (g *Group) weight() int64 { return g.Count + g.Missed }
 
 // Groups counts failures. The zero value is empty.
@@ -81,11 +81,11 @@ type Groups struct {
 	key     []byte // reused: a failure of a known group costs no allocation
 	text    []byte // the message that came last, if it was short,
 	at      int    // and its group
-	own     int    // groups that are not for all others
-	fixed   bool   // no more groups are made: what has none counts in that for all others
+	own     int    // groups without Other
+	fixed   bool   // no groups are added: further failures count under Other
 }
 
-// Restore makes groups of what [Groups.Changed] once told.
+// Restore rebuilds groups from those that [Groups.Changed] yielded.
 func Restore(list []Group) *Groups {
 	g := &Groups{}
 	for i := range list {
@@ -108,7 +108,7 @@ func (g *Groups) append(key string, group Group) int {
 	return len(g.list) - 1
 }
 
-// Add counts a failure: when, at which step, of the item at which position.
+// Add counts a failure of an item: the time, the step and the item's position.
 func (g *Groups) Add(now int64, step int, code, message string, item int64) {
 	at := g.find(step, Cut(code, maxCode), message)
 	x := &g.list[at]
@@ -123,7 +123,8 @@ func (g *Groups) Add(now int64, step int, code, message string, item int64) {
 	g.changed[at] = true
 }
 
-// find returns the group of a failure. Those that come one after the other often have the same message.
+// find returns the index of a failure's group. It checks the last group first: consecutive
+// failures often have the same message.
 func (g *Groups) find(step int, code, message string) int {
 	if len(message) > 0 && string(g.text) == message {
 		if x := &g.list[g.at]; x.Step == step && x.Code == code && !x.Other {
@@ -143,7 +144,7 @@ func (g *Groups) find(step int, code, message string) int {
 	return at
 }
 
-// make adds a group. If all places are taken it gets that of the rarest.
+// make adds a group. If all places are taken, it replaces the group with the lowest weight.
 func (g *Groups) make(step int, code, message string) int {
 	group, key := Group{Step: step, Code: strings.Clone(code), Message: message}, string(g.key)
 	if g.fixed {
@@ -158,7 +159,7 @@ func (g *Groups) make(step int, code, message string) int {
 	group.Missed = old.weight()
 	g.others(&old)
 	g.list[at], g.changed[at], g.index[key] = group, true, at
-	g.text = g.text[:0] // it may have been of that group
+	g.text = g.text[:0] // it may have belonged to the replaced group
 	return at
 }
 
@@ -173,7 +174,7 @@ func (g *Groups) rarest() int {
 	return best
 }
 
-// others counts a group in that for all others at its step.
+// others adds a group's counts to the Other group of its step.
 func (g *Groups) others(old *Group) {
 	at := g.other(old.Step)
 	old.Missed = 0
@@ -181,7 +182,7 @@ func (g *Groups) others(old *Group) {
 	g.changed[at] = true
 }
 
-// other finds the group for all others at a step, or makes it.
+// other returns the Other group of a step, and adds it if it is missing.
 func (g *Groups) other(step int) int {
 	rest := string(appendKey(nil, step, true, ""))
 	if at, known := g.index[rest]; known {
@@ -190,7 +191,8 @@ func (g *Groups) other(step int) int {
 	return g.append(rest, Group{Step: step, Other: true})
 }
 
-// Changed calls yield with every group that has changed since the last call, and its number, which stays.
+// Changed calls yield with every group that changed since the last call, and with the group's
+// number, which never changes.
 func (g *Groups) Changed(yield func(no int, group *Group)) {
 	for i, changed := range g.changed {
 		if changed {
@@ -200,22 +202,22 @@ func (g *Groups) Changed(yield func(no int, group *Group)) {
 	clear(g.changed)
 }
 
-// List returns the groups as they are counted, in no order.
+// List returns the groups in no particular order.
 func (g *Groups) List() []Group { return g.list }
 
-// All lists the groups, the largest first.
+// All returns the groups, the largest first.
 func (g *Groups) All() []Group { return Merge(g.list) }
 
-// Inexact reports whether a part had more kinds of failures than it counts apart:
-// counts of groups may be too low then, by as much as Missed says.
+// Inexact reports whether a part had more kinds of failures than it counts separately. Counts
+// may then be too low, by up to Missed.
 func Inexact(parts ...[]Group) bool {
 	return slices.ContainsFunc(parts, func(list []Group) bool {
 		return slices.ContainsFunc(list, func(g Group) bool { return g.Other })
 	})
 }
 
-// Recount returns empty groups for all that the parts counted apart. Adding every
-// failure again makes their counts exact; what has no group counts as others.
+// Recount returns empty groups for all that the parts counted separately. Adding every failure
+// again makes their counts exact; failures without a group count under Other.
 func Recount(parts ...[]Group) *Groups {
 	g := &Groups{}
 	for _, list := range parts {
@@ -232,9 +234,9 @@ func Recount(parts ...[]Group) *Groups {
 	return g
 }
 
-// Merge adds up what several parts of a bulk action have counted, the largest
-// group first, then by code, step and message. If there are more than Most, the
-// smallest count as others. In whatever order parts come, the result is the same.
+// Merge adds up the counts of several parts of a bulk action, the largest group first, then by
+// code, step and message. If there are more than Most, the smallest count under Other. The
+// order of the parts does not matter.
 func Merge(parts ...[]Group) []Group {
 	sums := map[string]*Group{}
 	count := func(x Group) {
@@ -270,8 +272,8 @@ func Merge(parts ...[]Group) []Group {
 	return list
 }
 
-// missed adds to each group that a part does not have how many of it the part may
-// have counted with others: no more than it has of its rarest group.
+// missed raises the bound Missed of each group that a part does not list. The part may have
+// counted some of its failures under Other, but no more than the part's rarest group has.
 func missed(sums map[string]*Group, part []Group) {
 	if !Inexact(part) {
 		return
@@ -292,7 +294,7 @@ func missed(sums map[string]*Group, part []Group) {
 	}
 }
 
-// order has the largest first.
+// order sorts the largest group first.
 func order(a, b *Group) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code),
 		cmp.Compare(a.Step, b.Step), strings.Compare(a.Message, b.Message))

@@ -10,18 +10,19 @@ const (
 	fewShare  = 0.9  // if only a few tasks were refused
 	growShare = 0.02 // of the ceiling, a second
 
-	// wellBelow is how far above the last cut a rate is still known to be let through.
+	// wellBelow is how far above the last cut a rate is still known to pass.
 	wellBelow = 1.08
 
-	// cutPause is the least time between two cuts: the first has to be seen at work.
+	// cutPause is the least time between two cuts, so that the effect of the first shows.
 	cutPause = int64(time.Second)
 )
 
-// AIMD is the alternative rule: a fifth less when the downstream refuses, a tenth if
-// that was only a few tasks, to what was let through if that was most, at most once a second, and otherwise steadily more, a
-// fiftieth of the ceiling a second. Cuts that change nothing are taken back, as
-// [Estimate] does. It is quicker after steps and on downstreams that save nothing up, and
-// is refused more often; below a few tasks a second it grows faster than it learns.
+// AIMD is the alternative rule. When the downstream refuses tasks, it cuts the rate by a fifth,
+// by a tenth if only a few tasks were refused, or to the rate that passed if most were refused,
+// at most once a second. Otherwise it raises the rate steadily, by a fiftieth of the ceiling a
+// second. It takes back cuts that change nothing, as [Estimate] does. It reacts faster after
+// step changes and on downstreams without burst capacity, but is refused more often. Below a
+// few tasks a second it grows faster than it learns.
 func AIMD(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
@@ -59,7 +60,7 @@ func (st RateState) backedOff(now int64, x sample, c RateConfig) (RateState, boo
 		share = max(min(share, fewShare*(1-st.After.share())), deepest)
 	case st.RunTasks.Hits < many && !st.known(now):
 		share = fewShare
-	case c.Rate == 0 && !st.Limited && x.refused() > 1-cutShare/2: // far above, so the ceiling is, too
+	case c.Rate == 0 && !st.Limited && x.refused() > 1-cutShare/2: // far above the limit, so the ceiling is too high as well
 		share = max(x.passed/x.span/was, 0.001)
 		st.Top = 4 * share * was
 	}
@@ -77,7 +78,7 @@ func (st RateState) added(now int64, c RateConfig) RateState {
 	}
 	st.Rate = st.floor(st.Found+growShare*st.ceiling(c)*float64(max(past, 0))/1e9, c)
 	if st.Rate > wellBelow*st.Found {
-		st.Grown = 1 // what is refused now is not about the last cut
+		st.Grown = 1 // refusals from here on do not concern the last cut
 	}
 	if st.Rate >= st.ceiling(c) {
 		return st.free("not limited: it grew to the ceiling and nothing was refused.")

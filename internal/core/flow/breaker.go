@@ -9,73 +9,74 @@ const (
 	tripShare   = 0.5 // of failures
 	tripBuckets = 10  // of a second each
 	tripCalls   = 20  // in ten seconds
-	quickly     = 2   // seconds in which many calls tell as much as ten
+	quickly     = 2   // seconds: many calls within these tell as much as ten seconds
 	quickCalls  = 50
 	tripInARow  = 10 // calls without a success between them
-	// inARowFor is for how long they must have failed, at least: a downstream with many
-	// calls is not left alone because of a moment.
+	// inARowFor is the least time over which these calls must have failed: a busy downstream is
+	// not stopped for a short blip.
 	inARowFor  = second / 2
 	probeShare = 1. / 3 // of failures
 
 	firstOpen = time.Second
-	// longestOpen keeps the way back short: a probe is one task for each node, which
-	// no downstream feels, while every second of waiting too long is a second lost.
+	// longestOpen keeps recovery quick: a probe is one task per node, which costs the
+	// downstream little, while every further second of waiting is lost.
 	longestOpen = 10 * time.Second
 	openJitter  = 0.2
 
-	// stages is how many times the tasks of a half-open breaker double: 1, 2, 4, 8.
+	// stages is the number of probe stages of a half-open breaker; the tasks double with each:
+	// 1, 2, 4, 8.
 	stages = 4
-	// calmAfter is how long a breaker has to stay closed for its next opening to be a first one.
+	// calmAfter is how long a breaker has to stay closed for its next opening to count as the
+	// first.
 	calmAfter = int64(30 * time.Second)
 )
 
-// Phase is what a breaker does with tasks.
+// Phase is the state of a breaker.
 type Phase string
 
 // The phases.
 const (
-	Closed   Phase = "closed"    // tasks run
-	Open     Phase = "open"      // none do
-	HalfOpen Phase = "half-open" // a few do, to find out
+	Closed   Phase = "closed"    // all tasks run
+	Open     Phase = "open"      // no task runs
+	HalfOpen Phase = "half-open" // a few probe tasks run
 )
 
-// BreakerState is what people are shown of a breaker.
+// BreakerState describes a breaker for display.
 type BreakerState struct {
 	Phase  Phase
 	Reason Reason
-	// Until is when it lets the next task try if it is open, or when a person's word
+	// Until is when an open breaker lets the next task try, or when an operator's override
 	// ends; 0 if no time is set.
 	Until int64
-	// Text says why in one sentence with the numbers.
+	// Text gives the reason in one sentence with the numbers.
 	Text string
 }
 
-// Breaker stops calling a downstream that fails. It opens when half of the calls
-// of ten seconds failed, of twenty at least, or of two seconds, of fifty at least, or
-// ten in a row, over half a second at least: for one second at first and up to ten; then 1, 2, 4 and 8 tasks at a time find
-// out whether it is over. It opens again once a third of them have failed, so a
-// downstream that always fails a little is not locked out.
+// Breaker stops calling a downstream that fails. It opens if half of the calls failed, of at
+// least twenty within ten seconds or at least fifty within two, or if ten calls in a row failed
+// over at least half a second. It stays open for one second at first and up to ten; then 1, 2,
+// 4 and 8 probe tasks at a time test the downstream. It opens again once a third of the probes
+// have failed, so a downstream that always fails a little is not locked out.
 //
-// Refusals for being too many are none of its business: they are not failures,
-// and the rate answers to them.
+// Refusals for exceeding a rate do not count as failures: the rate rule handles them.
 type Breaker struct {
 	buckets [tripBuckets]bucket
 	state   BreakerState
 	chance  uint64
 
-	unproven bool  // no task has succeeded, and one has to before many may start
-	first    int64 // when the first of those tasks that are in flight started
+	unproven bool  // no task has succeeded yet; until one does, few may start
+	first    int64 // when the first of the tasks in flight started
 	proven   bool  // a task has succeeded
 	inARow   int   // calls that failed since the last success
-	rowFrom  int64 // when the first of them ended
-	opened   int   // times in a row
+	rowFrom  int64 // when the first of these calls ended
+	opened   int   // openings in a row
 	closedAt int64 // 0: never opened
 	manual   bool
 	reopened bool
 
 	// While half-open:
-	from   int64 // results of tasks sent before tell nothing
-	stale  int   // how many of those are in flight
+	from   int64 // results of tasks sent before are ignored
+	stale  int   // number of those in flight
 	stage  int
 	good   int // results of the stage
 	probes int // results of all stages
@@ -87,25 +88,25 @@ type bucket struct {
 	calls, fail int
 }
 
-// NewBreaker returns a closed breaker. The seed spreads the openings of several nodes.
+// NewBreaker returns a closed breaker. The seed makes nodes reopen at different times.
 func NewBreaker(seed uint64) *Breaker {
 	return &Breaker{chance: seed, state: BreakerState{Phase: Closed, Reason: Working, Text: "closed: no failures yet."}}
 }
 
-// State returns what the breaker does now and why.
+// State returns the phase and the reason for it.
 func (b *Breaker) State() BreakerState { return b.state }
 
-// Reopened reports once that the resource is in use again after an opening: the
-// rate has to begin low, see [Restart].
+// Reopened reports, once per opening, that the resource is in use again. The caller then
+// restarts the rate low, see [Restart].
 func (b *Breaker) Reopened() bool {
 	was := b.reopened
 	b.reopened = false
 	return was
 }
 
-// Allow tells whether a task may start with so many in flight on the resource at
-// this node; if not, at is when to ask again, [Never] if a result will tell. Whoever
-// is allowed starts the task at now.
+// Allow reports whether a task may start with so many in flight on the resource at this node.
+// If not, at is when to ask again, or [Never] if a result decides. If ok, the caller must start
+// the task at now.
 func (b *Breaker) Allow(now int64, inFlight int) (ok bool, at int64) {
 	b.expire(now)
 	if b.state.Phase == Open && b.state.Until <= now && !b.manual {
@@ -125,13 +126,12 @@ func (b *Breaker) Allow(now int64, inFlight int) (ok bool, at int64) {
 	return true, now
 }
 
-// probeFor is how long the first task of an unproven breaker runs alone. A slow
-// downstream must not be taken for a dead one, so twice as many tasks may then be in
-// flight, and twice as many again each time.
+// probeFor is how long the first task of an unproven breaker runs alone. A slow downstream must
+// not be mistaken for a dead one, so the bound doubles each time this span passes.
 const probeFor = int64(2 * time.Second)
 
-// Probe has the first task find out whether the downstream works before many
-// are started, unless one has succeeded before.
+// Probe lets the first task test the downstream before more start, unless one has succeeded
+// before.
 func (b *Breaker) Probe() { b.unproven = !b.proven }
 
 // Unproven reports whether the breaker bounds the tasks in flight until one succeeds.
@@ -151,7 +151,7 @@ func (b *Breaker) allowUnproven(now int64, inFlight int) (ok bool, at int64) {
 	return false, b.first + (step+1)*probeFor
 }
 
-// Ended notes the end of a task that was sent at a time.
+// Ended records the end of a task sent at sentAt.
 func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 	b.expire(now)
 	first := !failed && b.unproven
@@ -159,13 +159,13 @@ func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 		b.proven, b.unproven = true, false
 	}
 	switch b.state.Phase {
-	case Open: // what was in flight when it opened
+	case Open: // tasks that were in flight when it opened
 	case HalfOpen:
 		if sentAt < b.from {
 			b.stale = max(b.stale-1, 0)
 			return
 		}
-		if first { // the calls before were wrong, perhaps, and not the downstream
+		if first { // perhaps the earlier calls were wrong, not the downstream
 			b.opened = 0
 			b.close(now, Recovered, "closed: a first call succeeded.")
 			return
@@ -178,7 +178,7 @@ func (b *Breaker) Ended(now, sentAt int64, failed bool) {
 	}
 }
 
-// count books a call and opens if too many failed.
+// count records a call and opens the breaker if too many failed.
 func (b *Breaker) count(now int64, failed bool) {
 	s := now / second
 	x := &b.buckets[uint64(s)%tripBuckets]
@@ -224,7 +224,7 @@ func trips(calls, fail, least int) bool {
 	return calls >= least && float64(fail) >= tripShare*float64(calls)
 }
 
-// recent sums up the calls of the last seconds.
+// recent sums up the calls of the last span seconds.
 func (b *Breaker) recent(s, span int64) (calls, fail int) {
 	for _, x := range b.buckets {
 		if x.second > s-span && x.second <= s {
@@ -251,7 +251,7 @@ func (b *Breaker) halfOpen(now int64, inFlight int) {
 	b.state = BreakerState{Phase: HalfOpen, Reason: Probing, Text: "half-open: 1 task finds out whether it is over."}
 }
 
-// probed books the result of a task of a half-open breaker.
+// probed records the result of a task of a half-open breaker.
 func (b *Breaker) probed(now int64, failed bool) {
 	b.probes++
 	if failed {
@@ -278,8 +278,7 @@ func (b *Breaker) close(now int64, why Reason, text string) {
 	b.state = BreakerState{Phase: Closed, Reason: why, Text: text}
 }
 
-// Force opens or closes the breaker by hand until a time; what it sees meanwhile
-// changes nothing.
+// Force opens or closes the breaker by hand until a time. Results do not change it meanwhile.
 func (b *Breaker) Force(_ int64, open bool, until int64, why string) {
 	b.manual = true
 	phase := Closed
@@ -292,7 +291,8 @@ func (b *Breaker) Force(_ int64, open bool, until int64, why string) {
 	b.state = BreakerState{Phase: phase, Reason: ByHand, Until: until, Text: fmt.Sprintf("%s by hand: %s.", phase, why)}
 }
 
-// Release ends what Force began. An open breaker finds out first how the downstream is.
+// Release ends an override set by Force. A forced-open breaker probes the downstream before it
+// closes.
 func (b *Breaker) Release(now int64) {
 	if !b.manual {
 		return
@@ -306,7 +306,7 @@ func (b *Breaker) Release(now int64) {
 	b.state = BreakerState{Phase: Closed, Reason: Working, Text: "closed: no longer by hand."}
 }
 
-// expire ends a person's word when its time has come.
+// expire ends an override whose time has passed.
 func (b *Breaker) expire(now int64) {
 	if b.manual && b.state.Until <= now {
 		b.Release(now)

@@ -3,47 +3,48 @@ package flow
 import "time"
 
 const (
-	// rowSudden refusals in a row close what was seldom refused before, and rowLong for as
-	// long as two calls take close anything.
+	// rowSudden refusals in a row close a downstream that seldom refused before; rowLong
+	// refusals, over the time of at least two calls, close any.
 	rowSudden, rowLong = 10, 20
-	// seldom is the share of refusals up to which they are seldom, over so many calls.
+	// seldom is the share of refusals up to which they count as seldom, over so many calls.
 	seldom, seldomOver = 0.05, 100
-	// knownBy is after how many calls that passed it is known what is usual.
+	// knownBy is the number of passed calls after which the usual share is known.
 	knownBy = 500
 
-	// A closed downstream is asked again soon, then every two seconds, and every ten at
-	// the most if that lasts: then a twentieth of the time that it was closed.
+	// A closed downstream is probed again soon, then every two seconds. If the closure lasts,
+	// probes wait a twentieth of its age, at most ten seconds.
 	firstAsk, usualAsk, longestAsk = int64(50 * time.Millisecond), int64(2 * time.Second), int64(10 * time.Second)
 	askShare                       = 20
-	// openSteps is how many calls have to pass until a downstream counts as open: until
-	// then at most twice as many start as the time before.
+	// openSteps is the number of calls that have to pass until a downstream counts as open.
+	// Until then the tasks in flight may at most double with each.
 	openSteps = 6
 )
 
-// Closure notices that a downstream refuses everything, whatever the rate: a quota of
-// an hour or a minute is used up, or it is overwhelmed. Nothing but single calls start then,
-// and as soon as one passes, work goes on as before. What was refused meanwhile says
-// nothing about the rate. The zero value is open.
+// Closure detects that a downstream refuses everything, at any rate: an hourly or per-minute
+// quota is used up, or it is overloaded. Then only single probe calls start, and as soon as one
+// passes, work goes on as before. Refusals during a closure say nothing about the rate. The
+// zero value is open.
 type Closure struct {
 	row   int   // refusals in a row
 	since int64 // when the first of them was sent
 	share float64
-	calls int     // that passed
-	wrong int     // how often in a row it was open again at once
-	takes float64 // nanoseconds of a call that passes
+	calls int     // calls that passed
+	wrong int     // closures in a row that turned out wrong: open again at once
+	takes float64 // nanoseconds that a passing call takes
 
 	closed int64 // since when, 0 if open
-	until  int64 // when the downstream said to come back
+	until  int64 // when the downstream asked to be called again
 	askAt  int64
 	asks   int
-	asked  int64 // when the last single call was sent, 0: none is out
+	asked  int64 // when the last probe was sent, 0: none in flight
 	steps  int   // calls that passed since, less than openSteps while it opens
 }
 
 // Closed reports whether the downstream refuses everything.
 func (c *Closure) Closed() bool { return c.closed != 0 }
 
-// Opens tells how far it is open. When that changes, more may start than before.
+// Opens returns how far it is open, -1 while it is closed. When the value changes, more tasks
+// may start than before.
 func (c *Closure) Opens() int {
 	if c.closed != 0 {
 		return -1
@@ -51,7 +52,7 @@ func (c *Closure) Opens() int {
 	return c.steps
 }
 
-// Text says in a sentence what is known; empty: it is open.
+// Text describes the closure in a sentence; it is empty while open.
 func (c *Closure) Text() string {
 	if c.closed == 0 {
 		return ""
@@ -59,8 +60,8 @@ func (c *Closure) Text() string {
 	return "the downstream refuses everything since " + time.Unix(0, c.closed).UTC().Format(time.TimeOnly) + "; single calls find out when it opens again."
 }
 
-// Ready tells when one more task may start while so many are in flight; [Never]: the end of
-// a task will tell.
+// Ready returns when one more task may start while so many are in flight, or [Never] if the end
+// of a task decides.
 func (c *Closure) Ready(now int64, inFlight int) int64 {
 	switch {
 	case c.closed == 0 && (c.steps >= openSteps || c.steps == 0 || inFlight < 1<<c.steps):
@@ -71,16 +72,16 @@ func (c *Closure) Ready(now int64, inFlight int) int64 {
 	return max(c.askAt, now)
 }
 
-// Sent notes that a task starts.
+// Sent records the start of a task.
 func (c *Closure) Sent(now int64) {
 	if c.closed != 0 {
 		c.asked = now
 	}
 }
 
-// Ended notes that a task ended which was sent at a time. until is when the downstream said
-// to come back, 0 if it did not. It reports whether this was refused by a downstream
-// that is closed: then it says nothing about rate or number in flight.
+// Ended records the end of a task. sent is when the task was sent, and until when the
+// downstream asked to be called again, 0 if it did not. It reports whether a closed downstream
+// refused the task: such a refusal says nothing about the rate or the number in flight.
 func (c *Closure) Ended(now, sent int64, refused bool, until int64) (closed bool) {
 	if !refused {
 		c.passed(now, sent)
@@ -104,8 +105,8 @@ func (c *Closure) Ended(now, sent int64, refused bool, until int64) (closed bool
 	return c.closed != 0
 }
 
-// shut tells whether the refusals in a row mean that it is closed. Where many are refused
-// anyway, a call has to have had the time to pass.
+// shut reports whether the refusals in a row mean that the downstream is closed. Where refusals
+// are common, a call must have had time to pass.
 func (c *Closure) shut(now int64) bool {
 	if c.calls == 0 && c.until > now { // nothing has passed, and it says when to come back
 		return true
@@ -117,7 +118,7 @@ func (c *Closure) shut(now int64) bool {
 	return c.row >= rowLong && float64(now-c.since) > max(2*c.takes, float64(windowNanos))
 }
 
-// ask sets when the next single call may start.
+// ask sets when the next probe may start.
 func (c *Closure) ask(now int64) {
 	wait := min(firstAsk<<min(c.asks, 10), max(usualAsk, (now-c.closed)/askShare), longestAsk)
 	c.asks++
@@ -125,7 +126,8 @@ func (c *Closure) ask(now int64) {
 	c.askAt = max(now+wait, c.until)
 }
 
-// passed notes a call that was let through. One that was sent before the row tells nothing about it.
+// passed records a call that passed. A call sent before the row of refusals says nothing about
+// them.
 func (c *Closure) passed(now, sent int64) {
 	c.takes += (float64(now-sent) - c.takes) / 16
 	c.calls++

@@ -1,19 +1,20 @@
-// Package flow finds out what a downstream bears, and keeps to it.
+// Package flow finds out how much load a downstream takes, and stays within it.
 //
-// Several controllers stand side by side, because a downstream complains in several
-// ways. It refuses: a [RateRule] learns from refusals which rate it lets
-// through; [Estimate] is the default, [AIMD] the alternative. What is refused in spite of a
-// cut has a [Parallel] try whether fewer calls at once explain it, and a [Closure] notices
-// that everything is refused for a time. It slows down: a
-// [Latency] bounds the tasks in flight, but only after a trial has shown that
-// fewer in flight get as much done. It fails: a [Breaker] stops calling for a
-// while and comes back with 1, 2, 4 and 8 tasks. What a downstream says itself,
-// Retry-After, is obeyed: by [Seen.Block].
+// Several controllers work side by side, because a downstream signals overload in several ways:
 //
-// Each intervention has to prove itself. A cut of the rate expects that next to
-// nothing is refused afterwards; if the share of refusals stays what it was, it is not
-// about the rate: the cut is taken back, and that share is no reason for another
-// until it is asked about again, a minute later.
+//   - It refuses tasks. A [RateRule] learns from refusals which rate passes;
+//     [Estimate] is the default, [AIMD] the alternative. If tasks are refused in
+//     spite of a cut, a [Parallel] tests whether fewer concurrent calls help. A
+//     [Closure] detects that everything is refused for a time.
+//   - It slows down. A [Latency] bounds the tasks in flight, but only after a trial
+//     has shown that fewer in flight get as much done.
+//   - It fails. A [Breaker] stops calling for a while and comes back with 1, 2, 4
+//     and 8 tasks.
+//   - It sends Retry-After. [Seen.Block] obeys it.
+//
+// Each intervention has to prove itself. A cut of the rate should end nearly all refusals. If
+// the share of refusals stays the same, the rate is not their cause: the cut is taken back, and
+// that share does not justify another cut until it is tested again, a minute later.
 //
 // Every state carries a [Reason] from a closed set and one sentence with the
 // numbers.
@@ -31,28 +32,28 @@ import (
 // Window is the span over which refusals are counted, by the time of dispatch.
 const Window = 250 * time.Millisecond
 
-// Never is the time that does not come: a result, not the clock, will tell when
-// to ask again. It is the same time as limit.Never.
+// Never stands for no time: a result, not the clock, decides when to ask again. It equals
+// limit.Never.
 const Never = math.MaxInt64
 
 const second = int64(time.Second)
 
-// Reason is why a controller does what it does. The set is closed: it labels metrics.
+// Reason explains a controller's state. The set is closed: it labels metrics.
 type Reason string
 
 // The reasons of a rate.
 const (
 	Free      Reason = "free"      // nothing is refused: the configured rate is in force
-	Cut       Reason = "cut"       // refusals: lowered to what was let through
-	Holding   Reason = "holding"   // stays near what was let through
-	Growing   Reason = "growing"   // asks for more, as nothing was refused for long
-	Restarted Reason = "restarted" // begins low after the breaker
+	Cut       Reason = "cut"       // refusals: lowered to the rate that passed
+	Holding   Reason = "holding"   // stays near the rate that passed
+	Growing   Reason = "growing"   // tries more, as nothing was refused for long
+	Restarted Reason = "restarted" // starts low after the breaker closed
 )
 
 // The reasons of a bound on the tasks in flight.
 const (
-	Unbounded Reason = "unbounded" // nothing speaks for a bound
-	Comparing Reason = "comparing" // held for a moment to be compared with fewer
+	Unbounded Reason = "unbounded" // no reason for a bound
+	Comparing Reason = "comparing" // held for a moment as a baseline for fewer
 	Trying    Reason = "trying"    // fewer in flight, on trial
 	Shrunk    Reason = "shrunk"    // fewer got as much done
 	Widening  Reason = "widening"  // run times are good again: more, step by step
@@ -62,8 +63,8 @@ const (
 const (
 	Working   Reason = "working"   // calls succeed often enough
 	Failing   Reason = "failing"   // too many calls failed
-	Probing   Reason = "probing"   // a few tasks find out whether it is over
-	Relapsed  Reason = "relapsed"  // the few tasks failed
-	Recovered Reason = "recovered" // the few tasks succeeded
-	ByHand    Reason = "by-hand"   // a person decided
+	Probing   Reason = "probing"   // a few tasks test the downstream
+	Relapsed  Reason = "relapsed"  // the probe tasks failed
+	Recovered Reason = "recovered" // the probe tasks succeeded
+	ByHand    Reason = "by-hand"   // an operator decided
 )

@@ -10,39 +10,39 @@ const (
 	firstHold   = int64(6 * time.Second)
 	longestHold = int64(12 * time.Second)
 
-	// few is the share of refused items below which one window alone is no reason:
-	// a downstream's own clock ticks differently.
+	// few is the share of refused items below which one window alone does not justify a cut:
+	// the downstream's clock ticks differently.
 	few = 0.005
-	// runLen is over how many windows in a row the estimate goes.
+	// runLen is the number of consecutive windows that an estimate covers.
 	runLen = 4
-	// deepest is the most that one window may take away: a window in which all was
-	// refused tells that the rate is too high, not that it is nothing.
+	// deepest bounds a cut by one window, as the share of the rate that is left: a window in
+	// which all was refused shows that the rate is too high, not that it is zero.
 	deepest = 0.1
-	// echoFor is how long a few refusals may follow a cut: what the downstream saves
-	// up is empty then, and nothing evens out.
-	echoFor         = int64(time.Second) // settle is how long a cut takes to be in force, and arrives how long it may take.
+	// echoFor is how long a few refusals may follow a cut: the downstream's burst
+	// capacity is used up then, and nothing evens out.
+	echoFor = int64(time.Second)
+	// settle is how long a cut usually takes to be in force, and arrives the longest it may take.
 	settle, arrives = int64(Window), int64(2 * time.Second)
-	// decisive is the share of what was let through to begin with if a cut seems to have
-	// changed nothing: the next one has to settle it.
+	// decisive is the share of the passed rate to start with if a cut seems to have changed
+	// nothing: the next cut has to settle the question.
 	decisive = 0.88
 
-	// Growth asks for a little more than what was found, for so long that a downstream
-	// which saves up a second of its rate would have refused: only what is still let
-	// through then is truly more. A bigger step would find out sooner, and be refused more.
+	// Growth tries a little more than the found rate, for so long that a downstream with burst
+	// capacity for a second would have refused: only what still passes then is truly more. A
+	// bigger step would find out sooner, and be refused more.
 	askStep, askMore, askSlope = 0.02, 0.05, 0.01
 	askBase                    = 0.1
 	askSteps                   = 12 // seconds
 	leap                       = 1.25
 )
 
-// Estimate is the default rule. Refusals tell what the downstream lets through:
-// what was sent less what was refused, over the windows in a row in which it
-// refused. The rate goes just below that and stays there for a while, longer if
-// the same was found before; then it asks for a little more, and for much more
-// once that has been let through for long, until it is refused again or reaches
-// the ceiling. How far it goes down is bounded by how many tasks were refused.
-// Every cut has to prove itself: if the share of refusals does not fall with the
-// rate, it is not about the rate, and the rate goes back to what it was.
+// Estimate is the default rule. It estimates the rate that passes from windows with refusals:
+// what was sent less what was refused, over consecutive such windows. The rate drops to just
+// below the estimate and stays there for a while, longer if the same was found before. Then it
+// tries a little more, and much more once that has passed for long, until it is refused again
+// or reaches the ceiling. The number of refused tasks bounds how far the rate drops. Every cut
+// has to prove itself: if the share of refusals does not fall with the rate, the rate is not
+// their cause, and it goes back to what it was.
 func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	cut := false
 	for _, s := range inOrder(seen) {
@@ -65,9 +65,8 @@ func Estimate(now int64, seen []Seen, st RateState, c RateConfig) RateState {
 	return st.grown(now, c)
 }
 
-// noteRun counts windows in a row with refusals. What was let through in the
-// first of them includes what the downstream had saved up, so it counts only as
-// long as it is alone.
+// noteRun counts consecutive windows with refusals. What passed in the first of them includes
+// the downstream's burst capacity, so the first counts only as long as it is alone.
 func (st RateState) noteRun(x sample) RateState {
 	w := x.weight()
 	if st.Evidence = max(0, st.Evidence+w.speaks(st.base(), st.more())); st.Evidence == 0 {
@@ -97,9 +96,8 @@ func (st RateState) newRun() RateState {
 	return st
 }
 
-// estimated lowers the rate to what the downstream let through, as far as the
-// evidence goes, or takes back cuts that were in vain. It leaves the rate as it is
-// if there is no reason.
+// estimated lowers the rate to the estimate, as far as the evidence allows, or takes back cuts
+// that did not help. Without a reason it leaves the rate as it is.
 func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState, changed bool) {
 	if st.stale(x) {
 		return st.refined(now, x, c)
@@ -125,16 +123,16 @@ func (st RateState) estimated(now int64, x sample, c RateConfig) (next RateState
 	return st.cutTo(x, max(est, deepest*was), was, c).newRun(), true
 }
 
-// stale tells that a window, or a part of it, was sent before the last cut was in
-// force, or faster because the cut had not arrived everywhere.
+// stale reports whether a window, or a part of it, was sent before the last cut was in force,
+// or faster because the cut had not arrived everywhere.
 func (st RateState) stale(x sample) bool {
-	few := float64(x.tasks-1) / float64(x.tasks) // so few that they begin and end with one
+	few := float64(x.tasks-1) / float64(x.tasks) // so few that the window begins and ends with a task
 	age := x.no*windowNanos - st.Since
 	return st.Limited && (age < settle || age < arrives && few*x.rate() > 1.15*st.Rate)
 }
 
-// refined lowers what was found if a window that was sent for the most part before the last cut
-// shows that less is let through: what had been saved up is gone by then.
+// refined lowers the found rate if a window that was mostly sent before the last cut shows that
+// less passes: the burst capacity is used up by then.
 func (st RateState) refined(now int64, x sample, c RateConfig) (next RateState, changed bool) {
 	est := x.passed / x.span / (1 - st.Base)
 	if st.From == 0 || st.Doubted || x.no*windowNanos+settle/2 > st.Since || !x.weight().heavy(st.Base) || est >= st.Found {
@@ -143,7 +141,7 @@ func (st RateState) refined(now int64, x sample, c RateConfig) (next RateState, 
 	return st.cutTo(x, max(est, deepest*st.Found), st.Rate, c), true
 }
 
-// cutTo lowers the rate to just below what was let through.
+// cutTo lowers the rate to just below what passed.
 func (st RateState) cutTo(x sample, est, was float64, c RateConfig) RateState {
 	est = st.floor(est, c)
 	st.Limited, st.Found, st.Last = true, est, est
@@ -152,7 +150,7 @@ func (st RateState) cutTo(x sample, est, was float64, c RateConfig) RateState {
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est))
 }
 
-// grown lets the rate approach what was found, stay there, and then ask for more.
+// grown moves the rate towards the found rate, holds it there, and then tries more.
 func (st RateState) grown(now int64, c RateConfig) RateState {
 	t := now - st.Since
 	if st.unseen(now) {
@@ -173,16 +171,16 @@ func (st RateState) grown(now int64, c RateConfig) RateState {
 		figure(st.Rate), figure(st.Found), seconds(max(st.Since+st.Hold-now, 0)))
 }
 
-// ask takes the steps of growth that are due after the hold: one a second.
+// ask takes the growth steps that are due after the hold: one a second.
 func (st RateState) ask(past int64, c RateConfig) RateState {
 	due := int(past/second) + 1 + st.Ahead
 	for ; st.Grown < due && st.Rate < st.ceiling(c); st.Grown++ {
 		switch n := float64(st.Grown + 1); {
-		case st.Found <= st.least(c): // nothing was let through, so nothing was found
+		case st.Found <= st.least(c): // nothing passed, so nothing was found
 			st.Rate = max(2*st.Rate, st.least(c))
 		case n <= askSteps:
 			more := min(askStep*n, askMore+askSlope*n)
-			if st.Base > 0 { // a small excess would hide in it for long
+			if st.Base > 0 { // a small excess would hide in the base for long
 				more = max(more, askBase)
 			}
 			st.Rate = st.floor(st.Found*(1+more), c)

@@ -6,28 +6,29 @@ import (
 )
 
 const (
-	// enough is the evidence from which on a rate that is not known to be limited is
-	// cut, about three refused tasks in a row, and sure that above a base: there a
-	// thousand tasks a second must not look like more by chance within minutes.
+	// enough is the evidence that cuts a rate without a known limit, about three refused tasks
+	// in a row. sure is the evidence needed above a base: there a thousand tasks a second must
+	// not look like more by chance within minutes.
 	enough, sure = 4.5, 8
-	// many is from how many refused tasks on their share is an estimate of its own.
+	// many is the number of refused tasks from which on their share is an estimate of its own.
 	many = 5
-	// plenty is from how many on that estimate is trusted without regard to chance, and bold what it
-	// may leave of the rate if one window has many of them, or fairly many tasks.
+	// plenty is the number from which on that estimate is trusted without regard to chance.
+	// bold bounds what is left of the rate if one window has many refused tasks, or fairly many
+	// tasks.
 	plenty, fairly, bold = 12, 15, 0.7
-	// large is a share that is not refused by chance.
+	// large is a share of refusals that chance does not explain.
 	large = 0.1
-	// shallow is what fewer tasks may take away of the estimate. With the margin below
-	// an estimate this is a tenth of the rate.
+	// shallow bounds the cut after fewer refused tasks, as a share of the estimate. With the
+	// margin below an estimate this is a tenth of the rate.
 	shallow = 0.04
 	// saturated is the part of the rate in force from which on a window shows what the
-	// downstream lets through, and not what there was to send.
+	// downstream lets pass, and not how much there was to send.
 	saturated = 0.8
 	// proofFor is how long a limit counts as known after a cut proved itself.
 	proofFor = int64(10 * time.Minute)
 )
 
-// weight is how much evidence there is: tasks, and how many of them were refused.
+// weight is an amount of evidence: the number of tasks, and of refused tasks.
 type weight struct{ Tasks, Hits float64 }
 
 // weight counts refusals in tasks, also if only some items of each were refused.
@@ -38,23 +39,23 @@ func (w weight) times(f float64) weight   { return weight{f * w.Tasks, f * w.Hit
 func (w weight) share() float64           { return w.Hits / max(w.Tasks, 1) }
 func spread(tasks, share float64) float64 { return 2 * math.Sqrt(tasks*share*(1-share)) }
 
-// atMost is the share of refusals that the tasks show at the most, chance considered.
+// atMost returns the upper bound of the share of refusals, chance considered.
 func (w weight) atMost() float64 {
 	p := (w.Hits + 1) / (w.Tasks + 1)
 	return min(p+spread(1, p)/math.Sqrt(max(w.Tasks, 1)), 0.95)
 }
 
-// surely is the share of refusals that the tasks show at the least, chance considered.
+// surely returns the lower bound of the share of refusals, chance considered.
 func (w weight) surely() float64 { return w.share() - spread(1, w.share())/math.Sqrt(max(w.Tasks, 1)) }
 
-// heavy tells that a clearly large share of many tasks was refused, beyond a base.
+// heavy reports whether a clearly large share of many tasks was refused, beyond a base.
 func (w weight) heavy(base float64) bool { return w.Hits >= many && w.surely() >= base+large }
 
-// lessThan tells that clearly less was refused than of others, by three times what
-// chance explains.
+// lessThan reports whether clearly less was refused than of o: by more than three standard
+// errors.
 func (w weight) lessThan(o weight) bool { return w.less(o) > 3 }
 
-// less is by how many times as much as chance explains less was refused than of others.
+// less returns by how many standard errors less was refused than of o.
 func (w weight) less(o weight) float64 {
 	p := w.plus(o).share()
 	if w.Tasks == 0 || p == 0 || p == 1 {
@@ -63,13 +64,13 @@ func (w weight) less(o weight) float64 {
 	return (o.share() - w.share()) / math.Sqrt(p*(1-p)*(1/w.Tasks+1/max(o.Tasks, 1)))
 }
 
-// speaks is how much more likely the tasks are if a share of one, and not one of
-// zero, is refused: the logarithm of the ratio.
+// speaks returns the log likelihood ratio of the tasks for a share of refusals of one against a
+// share of zero.
 func (w weight) speaks(zero, one float64) float64 {
 	return w.Hits*math.Log(one/zero) + (w.Tasks-w.Hits)*math.Log((1-one)/(1-zero))
 }
 
-// base is the share of refusals that is no reason for a cut, and more the share that is.
+// base returns the share of refusals that does not justify a cut, and more the share that does.
 func (st RateState) base() float64 { return max(st.Base, few) }
 
 func (st RateState) more() float64 {
@@ -77,8 +78,8 @@ func (st RateState) more() float64 {
 	return max(b+0.02+0.25*b*(1-b), st.Expect)
 }
 
-// excess tells whether a window is a reason for a cut. Where a limit is known, and
-// refusals are rare, little is needed; else they have to add up.
+// excess reports whether a window justifies a cut. Where a limit is known, and refusals are
+// rare, little is needed; otherwise evidence has to add up.
 func (st RateState) excess(now int64, x sample) bool {
 	switch {
 	case st.Run == 0:
@@ -91,18 +92,17 @@ func (st RateState) excess(now int64, x sample) bool {
 	return st.Evidence >= enough
 }
 
-// rare tells that refusals are not usual, or at least not right after cuts.
+// rare reports whether refusals are uncommon, or at least uncommon right after cuts.
 func (st RateState) rare() bool {
 	return st.Usual.share() < few || st.After.Tasks >= provesAll && st.After.share() < few
 }
 
-// known tells that a limit has shown clearly not long ago.
+// known reports whether a limit has shown clearly within the last ten minutes.
 func (st RateState) known(now int64) bool { return st.Proof > 0 && now-st.Proof < proofFor }
 
-// bounded keeps an estimate from going lower than the evidence allows: by a little
-// after a few refused tasks, and after many by the share that they are if the
-// window was not saturated, because then nobody knows what else would have passed.
-// A limit that is known needs no such care.
+// bounded keeps an estimate from dropping lower than the evidence allows: by a little after a
+// few refused tasks, and after many by their share if the window was not saturated, because
+// then it is unknown how much more would have passed. A known limit needs no such bound.
 func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
 	switch w := st.RunTasks; {
 	case st.unchanged(): // the next cut has to settle it
@@ -115,7 +115,7 @@ func (st RateState) bounded(now int64, x sample, est, was float64) float64 {
 		return max(est, was*left)
 	case w.Hits < many && !st.known(now):
 		return max(est, was*(1-max(shallow, w.surely())))
-	case w.Hits < many && x.alike < fairly: // they say less than what was found before
+	case w.Hits < many && x.alike < fairly: // they tell less than the rate found before
 		est = max(est, min(st.Last, was*(1-shallow)))
 	}
 	if x.rate() < saturated*was {

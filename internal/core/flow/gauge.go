@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// gaugeSamples bounds what a gauge keeps to find a median.
+// gaugeSamples bounds the samples that a gauge keeps for the median.
 const gaugeSamples = 64
 
 // gauge measures the tasks that end within a span.
@@ -17,7 +17,7 @@ type gauge struct {
 	samples [gaugeSamples]int64
 }
 
-// reading is what a gauge showed.
+// reading is the result of a gauge.
 type reading struct {
 	rate   float64 // ends a second
 	median float64 // run time in nanoseconds
@@ -32,7 +32,7 @@ func (g *gauge) add(now, service int64, inFlight int, chance *uint64) {
 	switch {
 	case g.ends < gaugeSamples:
 		g.samples[g.ends] = service
-	default: // every end has the same chance to be in the sample
+	default: // reservoir sampling: every end is equally likely to be kept
 		if i := int(draw(chance) * float64(g.ends+1)); i < gaugeSamples {
 			g.samples[i] = service
 		}
@@ -56,13 +56,13 @@ func (g *gauge) read(now int64) reading {
 
 func (g *gauge) reset(now int64) { *g = gauge{from: now} }
 
-// covariance tells over a minute whether more in flight goes with more done.
+// covariance tells over a minute whether more tasks in flight get more done.
 type covariance struct {
 	n                int
 	x, y, xx, yy, xy float64
 }
 
-// varies is how many windows are looked at.
+// varies is the number of windows covered.
 const varies = 60
 
 func (c *covariance) add(m reading) {
@@ -77,9 +77,8 @@ func (c *covariance) add(m reading) {
 	c.xy += m.mean * m.rate
 }
 
-// idle reports that over the last minute the number in flight changed by more
-// than a tenth, and less got done when it was higher. A number that hardly
-// changes goes with anything.
+// idle reports that over the last minute the number in flight changed by more than a tenth, and
+// less got done when it was higher. A number that hardly changes proves nothing.
 func (c *covariance) idle() bool {
 	if c.n < varies {
 		return false

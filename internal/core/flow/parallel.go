@@ -7,42 +7,43 @@ import (
 )
 
 const (
-	// crowdSure is the evidence of refusals in spite of a cut that has a bound tried, of
-	// leastCrowd tasks, and that decides about it. While most is refused the rate has not been found.
+	// crowdSure is the evidence of refusals in spite of a cut that starts a trial, of at least
+	// leastCrowd tasks, and that decides it. While most tasks are refused, the rate has not
+	// been found.
 	crowdSure, leastCrowd, saturates = 3.5, 20, 0.5
-	// A trial is judged by so many tasks, or by what there was after longestCrowd. If it does not
-	// explain the refusals one less is tried, crowdSteps times.
+	// A trial is judged by crowdTasks tasks, or after longestCrowd by those there were. If the
+	// bound does not explain the refusals, one less is tried, up to crowdSteps times.
 	crowdTasks, longestCrowd, crowdSteps = 40, int64(5 * time.Second), 3
-	// explains is how many times fewer refusals there are under a bound that explains them, and
-	// asFast the share of what got through before.
+	// explains is the factor by which a bound that explains the refusals reduces them, and
+	// asFast the share of the earlier throughput that it must keep.
 	explains, asFast = 2.5, 0.93
-	// A number in flight that varies by less than a part of itself tells nothing, else refusals
-	// have to go with more in flight, by so many times as much as chance explains.
+	// A number in flight that varies by less than unvaried of itself tells nothing. Otherwise
+	// refusals have to correlate with more in flight, by clearly standard errors.
 	unvaried, clearly = 0.1, 2.5
 
 	// One more than the bound is tried soon after it was set, and then seldom.
 	firstProbe, longestProbe = int64(time.Second), int64(20 * time.Second)
-	// A task above a bound that is right is refused with a share of over, at least.
+	// over is the least share of refusals among tasks above a correct bound.
 	over = 0.4
 	// raiseAt, stopAt and backAt are the evidence for a higher bound, against one, and that a
-	// higher one was wrong.
+	// raise was wrong.
 	raiseAt, stopAt, backAt = -6.0, 3.0, 6.0
 
-	// A bound that nothing came up to for unusedFor is dropped. After one that explained nothing
-	// none is tried for firstAgain, each time longer.
+	// A bound that is not reached for unusedFor is dropped. After a bound that explained
+	// nothing, no other is tried for firstAgain, each time longer.
 	unusedFor                = int64(time.Minute)
 	firstAgain, longestAgain = int64(3 * time.Second), int64(5 * time.Minute)
 )
 
-// Parallel finds out how many tasks at once a downstream takes before it refuses.
+// Parallel finds out how many concurrent tasks a downstream takes before it refuses.
 //
 // When tasks are refused although the rate was cut, it bounds the tasks in flight, on trial, to
-// as many as there were when others were refused. If far fewer are refused then and as much gets
-// through, the bound explains the refusals and stays. If not, one less is tried, or one more if too
-// little gets through, a few times, and then the search ends without a bound. A bound is dropped
-// if as much is refused under it as before.
+// the number that was in flight when others were refused. If far fewer are refused then and as
+// much passes, the bound explains the refusals and stays. If not, it tries one less, or one
+// more if too little passes, a few times, and then ends the search without a bound. A bound is
+// dropped if as much is refused under it as before.
 //
-// A single task above the bound is tried now and then. If many in a row pass the bound grows,
+// Now and then it tries a single task above the bound. If many in a row pass, the bound grows,
 // and has to prove itself again.
 //
 // The zero value has no bound.
@@ -51,9 +52,9 @@ type Parallel struct {
 	first int // as it was found
 	wait  int64
 
-	from   int64  // of what is counted here
+	from   int64  // start of the counts below
 	tasks  weight // that were sent
-	crowd  int    // tasks that were in flight when others were refused, in all
+	crowd  int    // sum of the tasks in flight when others were refused
 	level  int    // in flight
 	peak   int
 	levels levels
@@ -61,25 +62,25 @@ type Parallel struct {
 	trial   bool
 	drained bool // the tasks above the bound on trial have ended
 	before  weight
-	held    weight  // the same of the bound that is in force
-	rate    float64 // at which tasks passed before
+	held    weight  // the same for the bound in force
+	rate    float64 // at which tasks passed before the trial
 	steps   int
-	tried   int64 // since when
-	again   int64 // how long no other is tried after one that explained nothing
+	tried   int64 // start of the trial
+	again   int64 // pause after a trial that explained nothing
 	notTill int64
 
 	usual  weight // what was refused under the bound
-	raised int    // by how many it was, which has to prove itself; 0: it has
+	raised int    // the last raise, which has to prove itself; 0: it has
 	doubt  float64
-	lean   float64 // evidence about one more: above 0 against it
-	probes bool    // one more may be sent
-	probe  int64   // when one was sent, 0: none is in flight
-	next   int64   // when to probe
+	lean   float64 // evidence about one more; above 0: against it
+	probes bool    // a probe may be sent
+	probe  int64   // when the probe was sent, 0: none in flight
+	next   int64   // when to probe next
 	used   int64   // when the bound was last reached
 	since  int64   // when it was found
 }
 
-// Bound returns the most tasks that should be in flight now, 0 for no bound.
+// Bound returns the maximum number of tasks in flight now, 0 for no bound.
 func (p *Parallel) Bound() int {
 	if p.bound > 0 && p.probes && p.probe == 0 {
 		return p.bound + 1
@@ -87,16 +88,16 @@ func (p *Parallel) Bound() int {
 	return p.bound
 }
 
-// From is since when is counted what may have a bound tried.
+// From returns the start of the counts that may lead to a trial.
 func (p *Parallel) From() int64 { return p.from }
 
-// Failed reports whether a bound was tried not long ago that explained nothing.
+// Failed reports whether a recent trial explained nothing.
 func (p *Parallel) Failed() bool { return p.again > 0 }
 
-// Trial reports whether a bound is on trial: what is sent meanwhile tells nothing of the rate.
+// Trial reports whether a bound is on trial. Tasks sent meanwhile say nothing about the rate.
 func (p *Parallel) Trial() bool { return p.trial }
 
-// Text says in a sentence what was found; empty: nothing.
+// Text describes the bound in a sentence; it is empty without one.
 func (p *Parallel) Text() string {
 	switch {
 	case p.bound == 0:
@@ -107,7 +108,7 @@ func (p *Parallel) Text() string {
 	return fmt.Sprintf("%d in flight: the downstream refuses more at once. One more is tried every few seconds.", p.bound)
 }
 
-// Sent notes that a task starts, with how many in flight, itself included.
+// Sent records the start of a task, with the number in flight including itself.
 func (p *Parallel) Sent(now int64, inFlight int) {
 	p.note(now, inFlight)
 	p.tasks.Tasks++
@@ -116,7 +117,7 @@ func (p *Parallel) Sent(now int64, inFlight int) {
 	}
 }
 
-// note looks at how many are in flight.
+// note records the number in flight.
 func (p *Parallel) note(now int64, inFlight int) {
 	p.level = inFlight
 	if p.peak = max(p.peak, inFlight); p.bound > 0 && inFlight >= p.bound {
@@ -124,8 +125,8 @@ func (p *Parallel) note(now int64, inFlight int) {
 	}
 }
 
-// Ended notes that a task ended which was sent at a time, with so many in flight, and how many
-// still are. It reports whether the task was there to try one more.
+// Ended records the end of a task: when it was sent, how many were in flight then, and how many
+// still are. It reports whether the task was a probe above the bound.
 func (p *Parallel) Ended(now, sent int64, level, inFlight int, refused bool) (probe bool) {
 	p.note(now, inFlight)
 	if sent >= p.from {
@@ -155,10 +156,10 @@ func (p *Parallel) Ended(now, sent int64, level, inFlight int, refused bool) (pr
 	return false
 }
 
-// base is the share that is refused under the bound, whatever it is.
+// base returns the share of refusals under the bound, whatever their cause.
 func (p *Parallel) base() float64 { return min(max(p.usual.share(), next), over/2) }
 
-// probed takes a task above the bound into account.
+// probed evaluates a probe above the bound.
 func (p *Parallel) probed(now int64, hit weight) {
 	switch p.lean += hit.speaks(p.base(), over); {
 	case p.lean >= stopAt: // the bound holds
@@ -174,14 +175,14 @@ func (p *Parallel) probed(now int64, hit weight) {
 	}
 }
 
-// stop lets the next probe wait, longer each time.
+// stop delays the next probe, longer each time.
 func (p *Parallel) stop(now int64) {
 	p.probes, p.lean = false, 0
 	p.next = now + p.wait
 	p.wait = min(2*p.wait, longestProbe)
 }
 
-// prove judges a bound that was raised by what is refused under it.
+// prove judges a raised bound by the refusals under it.
 func (p *Parallel) prove(now int64, hit weight) {
 	switch p.doubt += hit.speaks(p.base(), 1.5*p.base()+0.1); {
 	case p.doubt <= -backAt:
@@ -197,9 +198,10 @@ func (p *Parallel) drop() {
 	p.bound, p.first, p.raised, p.probes, p.probe, p.trial = 0, 0, 0, false, 0, false
 }
 
-// Look is to be called every [Window], with whether refusals have had the rate cut, and the
-// share that is known to be refused for other reasons. It reports that a trial has begun or
-// ended, or a bound has gone that explained nothing, and whether one was found that does.
+// Look must be called every [Window]. limited reports whether refusals have cut the rate, and
+// base is the share of refusals known to have other causes. changed reports that a trial
+// started or ended, or that a bound that explained nothing was dropped; found reports a bound
+// that explains the refusals.
 func (p *Parallel) Look(now int64, limited bool, base float64) (changed, found bool) {
 	if p.trial {
 		return p.judge(now)
@@ -210,7 +212,7 @@ func (p *Parallel) Look(now int64, limited bool, base float64) (changed, found b
 	}
 	switch evidence := p.tasks.speaks(base+few, base+10*few); {
 	case p.bound > 0 && (against(p.held, p.usual) > crowdSure || p.tasks.Tasks >= leastCrowd && evidence >= crowdSure):
-		p.drop() // it does not explain them, or not any more
+		p.drop() // it does not explain the refusals, or no longer does
 		p.later(now)
 		p.reset(now)
 		changed = true
@@ -224,27 +226,27 @@ func (p *Parallel) Look(now int64, limited bool, base float64) (changed, found b
 	return changed, false
 }
 
-// passed is how many tasks a second were not refused.
+// passed returns how many tasks per second were not refused.
 func (p *Parallel) passed(now int64) float64 {
 	return (p.tasks.Tasks - p.tasks.Hits) / max(float64(now-p.from)/1e9, 1e-3)
 }
 
-// maintain lets a probe go when it is time to, and drops a bound that nothing comes up to.
+// maintain allows a probe when one is due, and drops a bound that is not reached.
 func (p *Parallel) maintain(now int64) {
-	if now-p.since > unusedFor { // it has shown to be right
+	if now-p.since > unusedFor { // it has proved to be right
 		p.again = 0
 	}
 	switch {
 	case now-p.used > unusedFor:
 		p.drop()
-	case p.probe != 0 && now-p.probe > unusedFor: // never heard of again
+	case p.probe != 0 && now-p.probe > unusedFor: // its end was never reported
 		p.probe = 0
 	case p.raised == 0 && now >= p.next:
 		p.probes = true
 	}
 }
 
-// lower begins a trial of as many as were in flight when others were refused.
+// lower starts a trial with the number that was in flight when others were refused.
 func (p *Parallel) lower(now int64) bool {
 	k := p.bound - 1
 	if p.bound == 0 {
@@ -296,24 +298,24 @@ func (p *Parallel) judge(now int64) (changed, found bool) {
 	return true, explained
 }
 
-// against is how strongly tasks under a bound speak against it: as much is refused as before.
+// against returns how strongly tasks under a bound speak against it: as much is refused as
+// before.
 func against(before, w weight) float64 {
 	return w.speaks(before.share()/explains, before.share())
 }
 
-// later lets the next trial wait, longer each time.
+// later delays the next trial, longer each time.
 func (p *Parallel) later(now int64) {
 	p.again = min(max(2*p.again, firstAgain), longestAgain)
 	p.notTill = now + p.again
 }
 
-// reset begins to count anew.
+// reset restarts the counts.
 func (p *Parallel) reset(now int64) {
 	p.from, p.tasks, p.crowd, p.peak, p.levels = now, weight{}, 0, p.level, levels{}
 }
 
-// levels compares how many were in flight when the tasks were sent that were refused with how
-// many were when any was.
+// levels compares the number in flight when refused tasks were sent with that of all tasks.
 type levels struct {
 	tasks, sum, squares float64
 	hits, hitSum        float64
@@ -329,8 +331,8 @@ func (l *levels) add(level float64, refused bool) {
 	}
 }
 
-// matter tells that refusals may go with how many are in flight. They do not if there were not clearly
-// more when tasks were refused. A number that hardly changes goes with anything.
+// matter reports whether refusals may depend on the number in flight. They do not if it was not
+// clearly higher when tasks were refused. A number that hardly changes proves nothing.
 func (l *levels) matter() bool {
 	mean := l.sum / max(l.tasks, 1)
 	deviation := math.Sqrt(max(l.squares/max(l.tasks, 1)-mean*mean, 0))

@@ -11,12 +11,12 @@ const (
 	longestTrial = int64(30 * time.Second) // each stage
 	longestWait  = lookEvery
 
-	// asMuch is the share of what got done before that a bound has to keep.
+	// asMuch is the share of the earlier throughput that a bound has to keep.
 	asMuch = 0.9
-	// steady is the share of its peak that the mean in flight must have: a bound
-	// trims peaks, and where these are rare it tells nothing.
+	// steady is the share of its peak that the mean in flight must have: a bound trims peaks,
+	// and where these are rare it shows nothing.
 	steady = 0.7
-	// usualCut and deepestCut are how far a trial goes down.
+	// usualCut and deepestCut are the shares of the tasks in flight that a trial keeps.
 	usualCut, deepestCut = 0.7, 0.5
 )
 
@@ -24,24 +24,24 @@ type stage uint8
 
 const (
 	watching  stage = iota // no trial
-	comparing              // held at what is in flight, to know what that gets done
-	draining               // waiting until the surplus has ended
-	trying                 // fewer in flight, to know what they get done
+	comparing              // held at the present number in flight, as a baseline
+	draining               // waiting until the surplus tasks have ended
+	trying                 // fewer in flight, to compare
 )
 
-// trial is one step down that has to prove itself.
+// trial is one step down of the bound, which has to prove itself.
 type trial struct {
 	stage  stage
 	since  int64   // of the stage
-	free   bool    // without a cause: goes on until fewer do get less done
-	best   float64 // ends a second, the most that was seen in this row of trials
+	free   bool    // without a cause: goes on until fewer get less done
+	best   float64 // ends per second, the highest in this row of trials
 	before reading // with more in flight
 	back   float64 // the bound to go back to
 	cut    float64
 	target float64
 }
 
-// begin holds the tasks in flight where they are and measures.
+// begin holds the tasks in flight at their number and measures.
 func (l *Latency) begin(now int64, m reading, free bool) {
 	l.trial = trial{stage: comparing, since: now, free: free, before: m, back: l.limit}
 	if l.limit == 0 {
@@ -53,7 +53,7 @@ func (l *Latency) begin(now int64, m reading, free bool) {
 	l.look(now)
 }
 
-// step goes on with a trial after a measurement.
+// step continues a trial after a measurement.
 func (l *Latency) step(now int64, m reading) {
 	t := &l.trial
 	switch {
@@ -65,7 +65,7 @@ func (l *Latency) step(now int64, m reading) {
 	case m.rate >= asMuch*t.best && m.median <= t.before.median*(1+t.cut)/2:
 		l.keep(now, m)
 	default:
-		l.usual = m.median // what fewer in flight show is what the downstream needs
+		l.usual = m.median // with fewer in flight, the median shows what the downstream needs
 		l.undo(now, "fewer got less done or were no faster")
 	}
 }
@@ -82,7 +82,7 @@ func (l *Latency) lower(now int64, m reading) {
 	l.hold(t.target, Trying, "%.0f in flight on trial, %.0f before: run times are %s, usual are %s.", t.target, m.mean, brief(m.median), brief(l.usual))
 }
 
-// drained starts to measure once no more are in flight than the trial allows.
+// drained starts to measure once the tasks in flight are within the trial's bound.
 func (l *Latency) drained(now int64, inFlight int) (waits bool) {
 	if float64(inFlight) > l.trial.target+1 {
 		return true
@@ -92,7 +92,7 @@ func (l *Latency) drained(now int64, inFlight int) (waits bool) {
 	return false
 }
 
-// keep makes the bound of a trial the one in force, and tries fewer still if there is reason to.
+// keep puts the bound of a trial in force, and tries fewer still if there is reason to.
 func (l *Latency) keep(now int64, m reading) {
 	t := &l.trial
 	l.limit, t.back = t.target, t.target
@@ -107,7 +107,7 @@ func (l *Latency) keep(now int64, m reading) {
 	l.trial = trial{}
 }
 
-// undo ends a trial and goes back to the bound before it.
+// undo ends a trial and restores the bound before it.
 func (l *Latency) undo(now int64, why string) {
 	l.limit = l.trial.back
 	l.trial = trial{}

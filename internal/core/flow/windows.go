@@ -10,33 +10,34 @@ const (
 	// patience is how long a window waits for its tasks to end.
 	patience = 2 * time.Second
 
-	// ringLen is how many windows a ring holds: those that wait, those that nobody
-	// has asked for yet, and the one that is filling.
+	// ringLen is the number of windows in a ring: those that wait for their tasks, those not
+	// yet returned by Settled, and the one that is filling.
 	ringLen = 32
 
-	// longestBlock bounds what a Retry-After may ask for.
+	// longestBlock bounds a Retry-After.
 	longestBlock = int64(time.Hour)
 )
 
-// Seen is what became of the tasks that were sent in one window.
+// Seen counts the outcomes of the tasks that were sent in one window.
 type Seen struct {
 	// No numbers the window: the Unix time of dispatch in nanoseconds, divided by [Window].
 	No int64
-	// Tasks is the number of tasks, and Sent of their items.
+	// Tasks is the number of tasks, and Sent the number of their items.
 	Tasks int
 	Sent  int64
-	// Squares is the sum of the squares of the tasks' items; 0: all tasks have as many.
+	// Squares is the sum of the squares of the tasks' item counts; 0: all tasks have equally
+	// many.
 	Squares int64
-	// Refused is how many of the items were refused for being too many, and Timed how
-	// many of those with a time to come back.
+	// Refused is the number of items refused for exceeding a limit, and Timed the number of
+	// those with a Retry-After.
 	Refused, Timed int64
-	// Until is the latest of these times, 0 for none.
+	// Until is the latest Retry-After time, 0 for none.
 	Until int64
 }
 
-// Block tells until when a resource has to be left alone, because more than half
-// of what was sent in the window was refused with a time to come back. Below
-// that, or if there were only a few tasks, no more than the refused ones wait.
+// Block returns until when a resource must not be called, because more than half of what was
+// sent in the window was refused with a Retry-After. Below that, or with only a few tasks, only
+// the refused ones wait.
 func (s Seen) Block() (until int64, blocked bool) {
 	if s.Tasks < fewTasks || 2*s.Timed <= s.Sent {
 		return 0, false
@@ -44,14 +45,14 @@ func (s Seen) Block() (until int64, blocked bool) {
 	return s.back(), true
 }
 
-// back is the time to come back, no more than an hour ahead.
+// back returns the Retry-After time, at most an hour ahead.
 func (s Seen) back() int64 { return min(s.Until, (s.No+1)*windowNanos+longestBlock) }
 
-// closed tells that all was refused with a time to come back.
+// closed reports whether all was refused with a Retry-After.
 func (s Seen) closed() bool { return s.Sent > 0 && s.Timed == s.Sent }
 
-// alike is how many tasks of the same size would tell as much: a large one among small ones
-// stands for nearly all of the items, and is one task.
+// alike returns the equivalent number of tasks of equal size: a large task among small ones has
+// nearly all of the items, and is one task.
 func (s Seen) alike() float64 {
 	if s.Squares == 0 {
 		return float64(s.Tasks)
@@ -59,7 +60,7 @@ func (s Seen) alike() float64 {
 	return float64(s.Sent) * float64(s.Sent) / float64(s.Squares)
 }
 
-// add sums up two windows.
+// add returns the sum of two windows.
 func (s Seen) add(o Seen) Seen {
 	s.Tasks += o.Tasks
 	s.Sent += o.Sent
@@ -70,26 +71,26 @@ func (s Seen) add(o Seen) Seen {
 	return s
 }
 
-// Windows counts, on one node, what became of the tasks of a resource. Each item
-// that ends is counted exactly once: in the window in which it was sent, or, if that
-// has been handed out already, in the one in which it ends. The zero value is empty.
+// Windows counts, on one node, the outcomes of a resource's tasks. Each item that ends is
+// counted exactly once: in the window in which it was sent, or, if that was already returned,
+// in the one in which it ends. The zero value is empty.
 type Windows struct {
 	ring [ringLen]window
-	next int64 // windows before this one have been handed out
-	from int64 // what was sent before does not count
+	next int64 // windows before this one have been returned
+	from int64 // tasks sent before are ignored
 }
 
-// Forget leaves out all that was sent before now.
+// Forget drops all tasks that were sent before now.
 func (w *Windows) Forget(now int64) { *w = Windows{from: now} }
 
-// window is a window that fills.
+// window is a window that is filling.
 type window struct {
 	Seen
 	started int64 // items sent, whether ended or not
 	lone    int   // tasks that have not ended
 }
 
-// Sent notes that a task of so many items starts.
+// Sent records the start of a task of so many items.
 func (w *Windows) Sent(now int64, items int) {
 	no := now / windowNanos
 	if no < w.next {
@@ -103,7 +104,7 @@ func (w *Windows) Sent(now int64, items int) {
 	x.started += int64(items)
 }
 
-// at returns the window of that number, emptied if the ring has come round.
+// at returns the window of that number, cleared if the ring has wrapped around.
 func (w *Windows) at(no int64) *window {
 	x := &w.ring[uint64(no)%ringLen]
 	if x.No != no {
@@ -112,8 +113,8 @@ func (w *Windows) at(no int64) *window {
 	return x
 }
 
-// Ended notes that a task ended which was sent at a time, with how many of its
-// items refused. until is when the downstream said to come back, 0 if it did not.
+// Ended records the end of a task sent at sentAt, and how many of its items were refused. until
+// is the Retry-After time, 0 if there was none.
 func (w *Windows) Ended(now, sentAt int64, items, refused int, until int64) {
 	if sentAt < w.from {
 		return
@@ -136,11 +137,10 @@ func (w *Windows) Ended(now, sentAt int64, items, refused int, until int64) {
 	}
 }
 
-// Settled appends to dst the windows that are complete, in order, each once:
-// those that are over and whose tasks have all ended, or that are older than two
-// seconds. A window is not handed out before those that came before it, and not
-// at all if nothing of it has ended. Whoever asks less often than every five
-// seconds loses some.
+// Settled appends to dst the complete windows, in order, each once: those that are over and
+// whose tasks have all ended, or that are older than two seconds. It returns no window before
+// the earlier ones, and none in which nothing ended. A caller that asks less often than every
+// five seconds loses windows.
 func (w *Windows) Settled(now int64, dst []Seen) []Seen {
 	current := now / windowNanos
 	if w.next == 0 {
@@ -159,6 +159,6 @@ func (w *Windows) Settled(now int64, dst []Seen) []Seen {
 		}
 		*x = window{}
 	}
-	w.next = max(w.next, current) // a ring holds no more
+	w.next = max(w.next, current) // the ring does not reach back further
 	return dst
 }

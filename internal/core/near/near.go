@@ -1,12 +1,12 @@
-// Package near finds the word that was probably meant by one that is not known.
+// Package near finds the known word that an unknown one probably stands for.
 package near
 
 import "strings"
 
-// maxWord is how long a word may be that is compared with others: it takes time.
+// maxWord bounds the length of words that are compared, since comparing takes quadratic time.
 const maxWord = 128
 
-// Word is the known word that was probably meant, or empty when none is near.
+// Word returns the known word closest to word, or an empty string if none is close.
 func Word(word string, known []string) string {
 	if len(word) > maxWord {
 		return ""
@@ -20,8 +20,8 @@ func Word(word string, known []string) string {
 	return best
 }
 
-// Distance is how many letters must be put in, taken out, changed or swapped with
-// their neighbour to make b of a.
+// Distance returns the number of letters to insert, delete, change or swap with a neighbour to
+// turn a into b.
 func Distance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[0] {

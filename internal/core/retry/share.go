@@ -2,16 +2,15 @@ package retry
 
 import "time"
 
-// Portion is the part of a resource's rate that retries have while first attempts
-// wait for it.
+// Portion is the part of a resource's rate that retries get while first attempts wait for it.
 const Portion = 0.20
 
 // longest keeps times within an int64, however slow a resource is.
 const longest = 365 * 24 * time.Hour
 
-// Share says when the next retry of a resource may start while first attempts wait for
-// it, too. A task that costs much has the next one wait for long, so that the
-// portion holds over time for tasks of any size. The zero value lets one start at once.
+// Share says when the next retry on a resource may start while first attempts wait for it as
+// well. A task of high cost delays the next retry for longer, so the portion holds over time
+// for tasks of any size. The zero value lets a retry start at once.
 type Share struct {
 	next int64
 }
@@ -19,7 +18,8 @@ type Share struct {
 // Next returns when the next retry may start.
 func (s *Share) Next() int64 { return s.next }
 
-// Take has a retry of that cost start now, on a resource of that rate, if it may.
+// Take starts a retry of that cost on a resource of that rate, if one may start now, and
+// reports whether it did.
 func (s *Share) Take(now int64, cost int, rate float64) bool {
 	if s.next > now {
 		return false

@@ -1,8 +1,8 @@
 package retry
 
-// Turns says whose turn it is on a resource, of first attempts and retries. While both
-// wait, retries have a part of the rate, see [Share]; alone, they may use all of it.
-// S is what has tasks to run there: a step. The zero value is ready.
+// Turns decides whether a resource serves first attempts or retries next. While both wait,
+// retries get a part of the rate, see [Share]; alone, they may use all of it. S identifies a
+// step with tasks on the resource. The zero value is ready to use.
 type Turns[S any] struct {
 	share Share
 	fresh int // steps whose first attempts wait
@@ -14,18 +14,18 @@ type heldTurn[S any] struct {
 	turn *Turn
 }
 
-// Turn is what one step has of the turns.
+// Turn is the state of one step.
 type Turn struct {
-	// Granted says that its next retry has its turn. It is taken back when that retry runs.
+	// Granted reports that the step's next retry may start. It is cleared when that retry runs.
 	Granted bool
 
 	fresh bool // its first attempts wait
 	held  bool // its retries wait for their share
 }
 
-// Ask asks for the turn of a step's next retry, of that cost, on a resource of that rate;
-// fresh says that the step has first attempts to make as well. If it has to wait, it
-// is among those that Due, or NoteFresh, returns later.
+// Ask requests a turn for a step's next retry, of that cost, on a resource of that rate. fresh
+// reports whether first attempts of the step wait as well. If the retry has to wait, Due or
+// NoteFresh returns the step later.
 func (t *Turns[S]) Ask(now int64, step S, turn *Turn, fresh bool, cost int, rate float64) {
 	switch {
 	case turn.Granted || turn.held:
@@ -37,8 +37,8 @@ func (t *Turns[S]) Ask(now int64, step S, turn *Turn, fresh bool, cost int, rate
 	}
 }
 
-// NoteFresh takes note whether first attempts of a step wait. If those of no step do any
-// more, it returns the steps whose retries have waited: all of them may ask again.
+// NoteFresh records whether first attempts of a step wait. When no step has any left, it
+// returns the steps whose retries waited: all of them may ask again.
 func (t *Turns[S]) NoteFresh(turn *Turn, fresh bool) (again []S) {
 	if fresh == turn.fresh {
 		return nil
@@ -60,7 +60,7 @@ func (t *Turns[S]) NoteFresh(turn *Turn, fresh bool) (again []S) {
 	return again
 }
 
-// Next returns when the next retry that waits has its turn, and whether there is one.
+// Next returns when the next waiting retry gets its turn, and whether there is one.
 func (t *Turns[S]) Next() (at int64, any bool) { return t.share.Next(), len(t.held) > 0 }
 
 // Due returns the next step that may ask again by now.

@@ -9,7 +9,7 @@ import (
 
 // Node is a live node that may own partitions.
 type Node struct {
-	// Name tells nodes apart. Of several nodes of one name the biggest counts.
+	// Name identifies the node. Of several nodes of one name the biggest counts.
 	Name string
 	// Slots is the node's weight: how many tasks it is built to run at once, not
 	// how many it runs now, or partitions would follow every change of load.
@@ -20,21 +20,21 @@ type Node struct {
 // mostSlots keeps products of slots and counts far from overflow.
 const mostSlots = 1 << 30
 
-// Assign names the owner of each partition among nodes; there is none without nodes.
+// Assign names the owner of each partition among nodes. Without nodes it returns no owners.
 //
 //   - Balanced: no node gets more than its share by slots, rounded up; counts of
 //     nodes with equal slots differ by at most one; none has two partitions while
 //     another has none.
-//   - Few moves: held says who is known to own a partition now, and owners stay as
+//   - Few moves: held names the present owner of each partition, and owners stay as
 //     far as balance allows. From a balanced start, a node that joins gets its
 //     share and nothing else moves; of a node that leaves, only its own partitions move.
 //   - Steady: while the moves are under way, with each partition still at its old
 //     owner, at none or already at the new one, the answer stays the same.
 //
-// The order of partitions and nodes is of no account. held may be nil, and may have
-// gaps and names of dead nodes: such partitions go to the best rendezvous score among
-// the nodes with room. Holders are asked for because balance and few moves cannot both
-// be had from the names alone: a tight bound on counts makes one move push the next.
+// The order of partitions and nodes does not matter. held may be nil, and may have gaps and
+// names of dead nodes: such partitions go to the best rendezvous score among the nodes with
+// room. Assign needs the present owners because names alone cannot give both balance and few
+// moves: under a tight bound on counts, one move forces the next.
 func Assign(partitions []int, nodes []Node, held map[int]string) map[int]string {
 	if len(nodes) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func Assign(partitions []int, nodes []Node, held map[int]string) map[int]string 
 	return out
 }
 
-// assignment is the work sheet of one Assign. Nodes are known by their index.
+// assignment is the working state of one call of Assign. Nodes are identified by their index.
 type assignment struct {
 	partitions []int    // ascending
 	owner      []int    // of each partition; -1 for none yet
@@ -85,10 +85,10 @@ func distinct(nodes []Node) []Node {
 	return out
 }
 
-// shares says how many of n partitions each node gets. They are given out one by
-// one, each to the node with most slots per partition it has so far (the divisor
-// method of Adams). Whose turn comes first between two nodes does not depend on
-// the others, so a newcomer only ever lowers the shares of those already there.
+// shares returns how many of n partitions each node gets. They are given out one by one, each
+// to the node with most slots per partition so far (the divisor method of Adams). Which of two
+// nodes comes first does not depend on the others, so a new node only ever lowers the shares of
+// those already there.
 func shares(n int, nodes []Node) []int {
 	got := make([]int, len(nodes))
 	for range n {
@@ -103,9 +103,9 @@ func shares(n int, nodes []Node) []int {
 	return got
 }
 
-// keep leaves partitions with their holders as long as these have room. A node
-// with too many gives up those with its lowest scores. They are not chosen by where
-// they would go, since that may change while others move.
+// keep leaves partitions with their holders as long as these have room. A node with too many
+// gives up those with its lowest scores. The choice does not depend on where they would go,
+// since that may change during other moves.
 func (a *assignment) keep(held map[int]string) {
 	index := make(map[string]int, len(a.nodes))
 	for i, n := range a.nodes {

@@ -23,8 +23,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// score hashes two numbers into one. Who has the best score for a thing does not
-// depend on who else is there, which is what keeps moves few.
+// score hashes two numbers into one. The node with the best score for a partition does not
+// depend on which other nodes exist, which keeps moves few.
 func score(a, b uint64) uint64 {
 	var raw [16]byte
 	binary.LittleEndian.PutUint64(raw[:8], a)

@@ -7,15 +7,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ItemsPerShard is how many items of a bulk action make another shard worth it.
-// What has no more than this many is not spread.
+// ItemsPerShard is the number of items that justifies another shard. A bulk action of at most
+// this size has one shard.
 const ItemsPerShard = 100_000
 
 // shardSeed makes a tenant's shards independent of its home and candidates.
 const shardSeed = 0x73686172647321
 
-// ShardsFor is the number of shards of a bulk action of so many items: one for
-// each [ItemsPerShard] begun, at least one and at most most.
+// ShardsFor returns the number of shards of a bulk action of so many items: one for each
+// [ItemsPerShard] begun, at least one and at most most.
 func ShardsFor(items int64, most int) int {
 	begun := items / ItemsPerShard
 	if items%ItemsPerShard > 0 {
@@ -24,14 +24,14 @@ func ShardsFor(items int64, most int) int {
 	return int(max(1, min(begun, int64(most))))
 }
 
-// MostShards is the largest number of shards among so many partitions: a quarter of
-// them, so that a flood never reaches all, but two if there are two.
+// MostShards returns the largest number of shards among so many partitions: a quarter of them,
+// so that one bulk action never reaches all, but two if there are two.
 func MostShards(partitions int) int { return min(partitions, max(2, partitions/4)) }
 
-// Shards are the partitions of the shards of a huge bulk action: home, which counts
-// the shards' results together, then those of the best rendezvous score for the
-// tenant, best first. Fewer shards are the beginning of more shards. There are as
-// many as there are partitions, at most.
+// Shards returns the partitions of the shards of a huge bulk action: home, which adds up the
+// shards' results, then those of the best rendezvous score for the tenant, best first. The
+// shards for a smaller n are a prefix of those for a larger n. It returns at most as many as
+// there are partitions.
 //
 // Two tenants share all of n shards once in about C(partitions, n), so one flood
 // rarely sits everywhere that another tenant's work does.

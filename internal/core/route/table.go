@@ -16,8 +16,7 @@ type Table struct {
 	slots      [tableSlots]uint16
 }
 
-// NewTable makes the table of so many partitions, at least 1 and at most
-// [MostPartitions]; what lies outside is taken as the nearer bound.
+// NewTable returns the table of so many partitions, clamped to 1 to [MostPartitions].
 //
 // The table of n+1 partitions is that of n in which the new partition has taken its
 // share of slots from the others. So between any two numbers just those slots
@@ -55,16 +54,16 @@ func (t *Table) yield(newest int, count []int) {
 	}
 }
 
-// Partitions is the number of partitions of the table.
+// Partitions returns the number of partitions of the table.
 func (t *Table) Partitions() int { return t.partitions }
 
-// Home is the partition that a tenant belongs to.
+// Home returns the partition that a tenant belongs to.
 func (t *Table) Home(tenant string) int {
 	return int(t.slots[xxh3.HashString128(tenant).Lo%tableSlots])
 }
 
-// Candidates are the two partitions that a tenant's bulk action may go to, home
-// first. They differ if there is more than one partition.
+// Candidates returns the two partitions that a tenant's bulk action may go to, home first. They
+// differ if there is more than one partition.
 func (t *Table) Candidates(tenant string) (a, b int) {
 	h := xxh3.HashString128(tenant)
 	a = int(t.slots[h.Lo%tableSlots])
@@ -80,8 +79,8 @@ func (t *Table) Candidates(tenant string) (a, b int) {
 	}
 }
 
-// Keyed is the one of a tenant's two candidates that the key of a submit chooses:
-// the same for the same key, however loads have changed in between.
+// Keyed returns the one of a tenant's two candidates that the key of a submit chooses: the same
+// for the same key, however loads have changed in between.
 func (t *Table) Keyed(tenant, key string) int {
 	a, b := t.Candidates(tenant)
 	if xxh3.HashString(key)&1 == 0 {

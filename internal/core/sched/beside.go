@@ -2,37 +2,38 @@ package sched
 
 import "math"
 
-// Work is what the tenants of one node have to run on a resource.
+// Work describes what the tenants of one node have to run on a resource.
 type Work struct {
-	// Tiers is the weight of those that have something to run, by tier.
+	// Tiers holds the weight of the tenants with something to run, by tier.
 	Tiers [Tiers]int64
-	// Tenants is who they are, if they are not too many.
+	// Tenants lists them, unless there are too many.
 	Tenants []string
-	// Needs is what they need for their deadlines, by tenant.
+	// Needs holds what they need for their deadlines, by tenant.
 	Needs map[string]Need
 }
 
-// Need is what a tenant needs for those of its deadlines on a node that can be met.
+// Need is the rate that a tenant needs on a node for those of its deadlines that can be met.
 type Need struct {
 	Rate   int64 `json:"rate"` // thousandths of items per second
 	Urgent bool  `json:"urgent,omitempty"`
 }
 
-// Add adds what is needed in another tier, or on another node.
+// Add adds the need in another tier, or on another node.
 func (n Need) Add(o Need) Need { return Need{n.Rate + o.Rate, n.Urgent || o.Urgent} }
 
-// mostListed is how many tenants are listed of a resource. With more of them, one that is
-// on several nodes has its weight on each.
+// mostListed bounds the tenants listed for a resource. With more of them, a tenant on several
+// nodes has its full weight on each.
 const mostListed = 2048
 
-// Elsewhere is what is known of a tenant that has work on other nodes, too.
+// Elsewhere describes a tenant that has work on other nodes as well.
 type Elsewhere struct {
-	Nodes       int  // that have work of it, with this one
+	Nodes       int  // with work of the tenant, this one included
 	Here, There Need // of its deadlines on this node, and on the others
 }
 
-// part returns the part of the tenant's weight that is due to this node: the same on each node, or while
-// deadlines are urgent anywhere, what they need. Work that is not urgent keeps what it has inside a node as well.
+// part returns the part of the tenant's weight that this node gets: the same on each node, or
+// by need while deadlines are urgent on any node. Work that is not urgent keeps the part it has
+// inside a node as well.
 func (e Elsewhere) part() float64 {
 	if e.Here.Urgent || e.There.Urgent {
 		return e.byNeed()
@@ -46,7 +47,7 @@ func (e Elsewhere) byNeed() float64 {
 	return promised*float64(e.Here.Rate)/float64(max(e.Here.Rate+e.There.Rate, 1)) + (1-promised)*e.even()
 }
 
-// best returns how many items per second the tenant could get here, of those that it gets on all nodes:
+// best returns how many items per second the tenant could get here, of its rate on all nodes:
 // what its deadlines elsewhere leave.
 func (e Elsewhere) best(rate float64) float64 {
 	if e.Nodes < 2 {
@@ -55,11 +56,11 @@ func (e Elsewhere) best(rate float64) float64 {
 	return max(rate*e.byNeed(), rate*(promised+(1-promised)*e.even())-float64(e.There.Rate)/1000)
 }
 
-// Work tells what there is to run on r. It is valid until the next call.
+// Work fills w with what r has to run. w is valid until the next call.
 func (r *Resource) Work(now int64, w *Work) {
 	w.Tenants, w.Needs = w.Tenants[:0], map[string]Need{}
 	for f := range r.pledged { // sums: the order does not reach the output
-		if a := f.agenda; a.need.Rate > 0 && now-a.planned < 2*mostLook { // one that is paused is not looked at
+		if a := f.agenda; a.need.Rate > 0 && now-a.planned < 2*mostLook { // a paused one is not updated
 			w.Needs[f.tenant.name] = w.Needs[f.tenant.name].Add(a.need)
 		}
 	}
@@ -75,10 +76,9 @@ func (r *Resource) Work(now int64, w *Work) {
 	}
 }
 
-// SetBeside tells what other nodes have to run on r: the weight of their tenants by
-// tier, and what they have of tenants that are not on one node alone. Tiers
-// and tenants get the parts here that make one order of all nodes: a tenant has its
-// weight once.
+// SetBeside sets what other nodes have to run on r: the weight of their tenants by tier, and
+// the tenants with work on more than one node. Tiers and tenants here get such parts that the
+// shares hold over all nodes: each tenant has its weight once.
 func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]Elsewhere) {
 	was := r.copies
 	r.beside, r.copies = tiers, copies
@@ -98,7 +98,7 @@ func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]Els
 	r.guardTiers(q.opt.NoTierGuard)
 }
 
-// SetNodes tells on how many nodes a tenant has work, for its share of the slots.
+// SetNodes sets the number of nodes on which a tenant has work, for its share of the slots.
 func (q *Queue) SetNodes(name string, nodes int) {
 	t := q.tenants[name]
 	if t == nil {
@@ -109,9 +109,9 @@ func (q *Queue) SetNodes(name string, nodes int) {
 	q.slotWeightChanged(t, was)
 }
 
-// divide gives a tenant another part of its weight on r. The other nodes do the same now, but have told
-// the weights of before: what the tenant gains here it loses there. A tenant that was not known to be here as
-// well has told its whole weight.
+// divide changes the part of its weight that a tenant has on r. The other nodes do the same
+// now, but have reported the weights of before: what the tenant gains here it loses there. A
+// tenant that was not known to be here as well has reported its whole weight.
 func (q *Queue) divide(name string, r *Resource, known bool) {
 	t := q.tenants[name]
 	if t == nil {
@@ -137,11 +137,11 @@ func (q *Queue) reweighOn(name string, r *Resource) {
 	}
 }
 
-// Part returns the part of r that is due to the tenants of this node, beside those of
-// others: the weight of all tenants is the whole.
+// Part returns the part of r that the tenants of this node get, by weight among the tenants of
+// all nodes.
 func (r *Resource) Part() float64 { return r.part }
 
-// portion returns the part of r that is due to a flow, beside those of all nodes.
+// portion returns the part of r that a flow gets among the flows of all nodes.
 func (r *Resource) portion(f *flow) float64 {
 	all := r.weight
 	for _, w := range r.beside {
@@ -150,7 +150,8 @@ func (r *Resource) portion(f *flow) float64 {
 	return r.claim(f) / float64(r.weight) * r.part / float64(all)
 }
 
-// weightOn is the weight of t on r: of one that has work on several nodes, the part that is due to this one.
+// weightOn returns the weight of t on r. A tenant with work on several nodes has a part of its
+// weight on each.
 func (t *Tenant) weightOn(r *Resource) int64 {
 	if e := r.copies[t.name]; e.Nodes > 1 {
 		return max(int64(float64(t.weight)*e.part()), 1)

@@ -6,23 +6,23 @@ import (
 	"github.com/weirhq/weir/internal/core/limit"
 )
 
-// Cause says why an entry is not running now.
+// Cause is the reason why an entry is not running now.
 type Cause uint8
 
 // The causes.
 const (
-	CauseNone         Cause = iota // nothing is in its way
+	CauseNone         Cause = iota // nothing blocks it
 	CauseRate                      // the resource's rate is used up for now
 	CauseConcurrency               // the resource has as many tasks in flight as it may
 	CauseSlots                     // no worker slot is free
-	CauseFairShare                 // it is the turn of others
+	CauseFairShare                 // other tenants come first
 	CausePaused                    // the group is paused
-	CauseClosed                    // the downstream asked to be left alone for a while
+	CauseClosed                    // the downstream asked for a pause
 	CauseTenantCap                 // the tenant has as many tasks in flight as it may
 	CauseGroupCap                  // the group has as many tasks in flight as it may
-	CauseTenantPaused              // nothing of the tenant may start
-	CauseCircuit                   // the downstream fails, and is not called for a while
-	CauseFirstCall                 // the first call of all has not succeeded yet
+	CauseTenantPaused              // the tenant is paused
+	CauseCircuit                   // the downstream fails; its circuit is open
+	CauseFirstCall                 // the first call to the resource has not succeeded yet
 	CauseEmpty                     // it has nothing to run now
 )
 
@@ -33,16 +33,17 @@ var causeNames = [...]string{
 // String returns the cause's name in logs and metrics.
 func (c Cause) String() string { return causeNames[c] }
 
-// waitingOn are the words of API, CLI and reports, by cause.
+// waitingOn holds the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
 	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
 	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open", CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
 
-// WaitingOn returns what people are told that an entry waits on; empty: that is no reason to wait.
+// WaitingOn returns the text shown for what an entry waits on. It is empty for a cause that
+// does not make it wait.
 func (c Cause) WaitingOn() string { return waitingOn[c] }
 
-// WaitingOn lists all that [Cause.WaitingOn] can return, without the empty text.
+// WaitingOn lists every non-empty text that [Cause.WaitingOn] can return.
 func WaitingOn() (all []string) {
 	for _, w := range waitingOn {
 		if w != "" && !slices.Contains(all, w) {
@@ -78,7 +79,7 @@ func (q *Queue) Cause(e *Entry) Cause {
 	return CauseNone
 }
 
-// gateCause translates why the gate refused.
+// gateCause translates the gate's reason for its last refusal.
 func (r *Resource) gateCause() Cause {
 	switch r.gate.Cause() {
 	case limit.CauseConcurrency, limit.CauseBearable:

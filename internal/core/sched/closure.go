@@ -12,14 +12,14 @@ type closure struct {
 // Before orders closures by their end.
 func (c closure) Before(o closure) bool { return c.until < o.until }
 
-// shutting is until when a tenant may not run on a resource, and why.
+// shutting records until when a tenant may not run on a resource, and why.
 type shutting struct {
 	until int64
 	why   Cause
 }
 
-// CloseTenant lets nothing of t start on r before until: the downstream refuses or
-// fails this tenant and no other. An earlier time than it has changes nothing.
+// CloseTenant lets nothing of t start on r before until: the downstream refuses or fails this
+// tenant and no other. A time earlier than the present one changes nothing.
 func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64, why Cause) {
 	if until <= max(now, r.closures[t.name].until) {
 		return
@@ -48,7 +48,7 @@ func (f *flow) shut(now int64) bool {
 	return len(r.closures) > 0 && r.closures[f.tenant.name].until > now
 }
 
-// cause is why a tenant waits that was shut when it was last looked at.
+// cause returns why a tenant waits that was shut when it was last checked.
 func (s shutting) cause() Cause {
 	if s.until == 0 {
 		return CauseClosed
@@ -56,12 +56,12 @@ func (s shutting) cause() Cause {
 	return s.why
 }
 
-// reopen lets tenants run again whose time has come.
+// reopen lets tenants whose time has come run again.
 func (q *Queue) reopen(now int64) {
 	for q.nextOpen() <= now {
 		c := q.closed.Pop()
 		if c.r.closures[c.tenant].until > now {
-			continue // it was closed for longer since
+			continue // its closure was extended since
 		}
 		delete(c.r.closures, c.tenant)
 		if t := q.tenants[c.tenant]; t != nil {
@@ -70,7 +70,7 @@ func (q *Queue) reopen(now int64) {
 	}
 }
 
-// nextOpen is when the next tenant may run again.
+// nextOpen returns when the next tenant may run again.
 func (q *Queue) nextOpen() int64 {
 	if len(q.closed) == 0 {
 		return math.MaxInt64

@@ -12,10 +12,11 @@ import (
 // it is charged, does not depend on them. See DESIGN.md.
 
 const (
-	// urgentFrom is the part of what a tenant can do by a deadline that has to be work
-	// due by then for it to go first; below relaxedFrom it does no more.
+	// urgentFrom is the load up to a deadline, as a part of what the tenant can do by then,
+	// from which on the work due goes first. Below relaxedFrom it no longer does.
 	urgentFrom, relaxedFrom = 0.8, 0.5
-	// lastMoment is how many seconds before a deadline work ought to be done: plans are made only now and then.
+	// lastMoment is how many seconds before a deadline work should be done: plans are made only
+	// now and then.
 	lastMoment = 1.0
 	// othersEvery is how often a pick goes by the usual order while there is urgent work.
 	othersEvery = 16
@@ -27,66 +28,68 @@ const (
 	// mostLook is the longest time between two looks at a deadline, lookPart the part of the time
 	// left after which it is looked at again, as its inverse, and firstLooks how many come as fast as they can.
 	mostLook, lookPart, firstLooks = int64(5e9), 64, 8
-	// surelyLate is for how long plans have to say that a deadline cannot be met before anybody is
-	// told, and surelyBeside the same where other nodes have work: they have to hear of each other first.
+	// surelyLate is for how long plans have to find that a deadline cannot be met before Look
+	// reports it as late, and surelyBeside the same where other nodes have work: nodes have to
+	// hear of each other first.
 	surelyLate, surelyBeside = int64(500e6), int64(2e9)
-	// returns is how much room there has to be for one that was given up, before it is taken up again.
+	// returns is the factor of spare room needed before a deadline that was given up is taken
+	// up again.
 	returns = 1.1
-	// mostLooked bounds how many urgent entries are asked whether they have a task.
+	// mostLooked bounds how many urgent entries are checked for a task.
 	mostLooked = 64
 )
 
 // pledge is the deadline of a group.
 type pledge struct {
 	at    int64
-	no    uint64    // order of equals
-	looks int       // at it, so far
+	no    uint64    // breaks ties
+	looks int       // number of checks so far
 	left  []int64   // by step: items that have yet to start there
-	own   []float64 // by step: the most items per second, by the group's own doing; 0: no bound
-	since int64     // since when it cannot be met; 0: it can
+	own   []float64 // by step: the most items per second that the group's own settings allow; 0: no bound
+	since int64     // since when it cannot be met; 0: it can be met
 	tight int32     // entries that are urgent
-	over  int32     // entries that have too much left
+	over  int32     // entries with too much left
 }
 
-// Rest is what a group has left to do.
+// Rest is the remaining work of a group.
 type Rest struct {
-	Pending  []int64   // by step: items that are there, or on their way to the first
-	InFlight int64     // of all of them
-	Own      []float64 // by step: the most items per second, by the group's own doing; 0: no bound
+	Pending  []int64   // by step: items at it, or on their way to the first
+	InFlight int64     // of all pending items
+	Own      []float64 // by step: the most items per second that the group's own settings allow; 0: no bound
 }
 
-// Outlook is what becomes of a group's deadline.
+// Outlook is the forecast for a group's deadline.
 type Outlook struct {
-	Urgent bool  // it goes before others of its tenant
-	Late   bool  // it cannot be met: it goes like one without
+	Urgent bool  // the group goes before others of its tenant
+	Late   bool  // the deadline cannot be met: the group goes in the usual order
 	Again  int64 // when to look again
 }
 
-// agenda is the deadlines of a flow, and how fast it gets on.
+// agenda holds the deadlines of a flow, and its progress.
 type agenda struct {
-	entries []*Entry // of groups that have one, the earliest first
-	urgent  []*Entry // of them, those that go before others
+	entries []*Entry // of groups with a deadline, the earliest first
+	urgent  []*Entry // those of them that go before others
 	kept    heap.Heap[duty]
-	chosen  *Entry // by urgency, if it is picked
-	picks   int    // by urgency, since one that went by the usual order
+	chosen  *Entry // the urgent entry, if it is picked next
+	picks   int    // urgent picks since one in the usual order
 	planned int64
 
-	need   Need    // for those that can be met
-	rate   float64 // items per second, while it had something to run, of all nodes if its tenant had as much of each
-	wanted int64   // for how long that was, since the last plan
+	need   Need    // for the deadlines that can be met
+	rate   float64 // items per second while it had something to run, of all nodes if its tenant had as much of each
+	wanted int64   // for how long it had something to run, since the last plan
 	since  int64   // since when it has something to run; 0: it has nothing
-	share  float64 // by the limit, since it is measured
+	share  float64 // by the limit, since measuring started
 	sure   int64   // for how long the rate was measured
 	taken  int64   // flow.taken at the last plan
 }
 
-// duty is an entry's part of what is due, the largest first.
+// duty is an entry's part of the work that is due, the largest first.
 type duty struct {
 	e    *Entry
 	left float64
 }
 
-// Before orders duties. Of equal ones the later is the first to be given up.
+// Before orders duties. Of equal ones the later is given up first.
 func (a duty) Before(b duty) bool {
 	return a.left > b.left || a.left == b.left && dueBefore(b.e, a.e) < 0
 }
@@ -113,7 +116,7 @@ func (f *flow) pledged(e *Entry) {
 	a.entries = slices.Insert(a.entries, i, e)
 }
 
-// unpledged takes e off the deadlines of its flow.
+// unpledged removes e from the deadlines of its flow.
 func (f *flow) unpledged(e *Entry) {
 	a := f.agenda
 	if a == nil || e.group.pledge == nil {
@@ -131,7 +134,7 @@ func (f *flow) unpledged(e *Entry) {
 	}
 }
 
-// wants takes note whether f has anything to run.
+// wants records whether f has anything to run.
 func (f *flow) wants(now int64, some bool) {
 	switch a := f.agenda; {
 	case a == nil:
@@ -143,8 +146,8 @@ func (f *flow) wants(now int64, some bool) {
 	}
 }
 
-// Look takes what g has left to do and returns what becomes of its deadline. It is to be
-// asked when g begins to run, and again when it says so.
+// Look takes the remaining work of g and returns the forecast for its deadline. The caller asks
+// when g begins to run, and again at Outlook.Again.
 func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
 	p := g.pledge
 	if p == nil || g.state == groupRemoved {
@@ -174,7 +177,7 @@ func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
 	return o
 }
 
-// take takes note of what is left: what is at a step has the later ones before it.
+// take records the remaining work: an item at a step has the later steps still to do.
 func (p *pledge) take(r Rest) {
 	p.left, p.own = p.left[:0], append(p.own[:0], r.Own...)
 	sum := -r.InFlight
@@ -184,9 +187,9 @@ func (p *pledge) take(r Rest) {
 	}
 }
 
-// plan finds out which deadlines of f can be met if the earliest goes first, and which of
-// them have to. If not all can, those with the most left are given up, which leaves as
-// many as possible (Moore and Hodgson's rule).
+// plan finds out which deadlines of f can be met if the earliest goes first, and which of them
+// are urgent. If not all can be met, those with the most left are given up, which keeps as many
+// as possible (Moore and Hodgson's rule).
 func (q *Queue) plan(now int64, f *flow) {
 	a := f.agenda
 	if now-a.planned < planEvery+planCost*int64(len(a.entries)) {
@@ -201,7 +204,7 @@ func (q *Queue) plan(now int64, f *flow) {
 		if e.over {
 			left *= returns
 		}
-		e.setOver(left > 0 && (time == 0 || left > e.group.pledge.ownRate(e)*time)) // whatever others do
+		e.setOver(left > 0 && (time == 0 || left > e.group.pledge.ownRate(e)*time)) // whatever other groups do
 		if left == 0 || e.over {
 			continue
 		}
@@ -216,8 +219,8 @@ func (q *Queue) plan(now int64, f *flow) {
 	q.hurry(now, f, even)
 }
 
-// hurry lists the entries of f that go before others: those that are due by a time up
-// to which nearly all is needed that f gets.
+// hurry lists the entries of f that go before others: those due by a time up to which nearly
+// all of f's rate is needed.
 func (q *Queue) hurry(now int64, f *flow, rate float64) {
 	a := f.agenda
 	sum, need, last := 0.0, 0.0, -1
@@ -248,8 +251,8 @@ func (q *Queue) hurry(now int64, f *flow, rate float64) {
 	}
 }
 
-// due returns how many items of e have yet to start, 0 if its deadline is not looked at here,
-// and how many seconds there are for them.
+// due returns how many items of e have yet to start, 0 if its deadline is not considered here,
+// and the seconds left for them.
 func (e *Entry) due(now int64) (left, time float64) {
 	g := e.group
 	p := g.pledge
@@ -265,7 +268,7 @@ func (e *Entry) due(now int64) (left, time float64) {
 	return float64(p.left[e.step]), max(0, float64(end-now)*1e-9)
 }
 
-// ownRate is how fast a step may go by its group's own doing.
+// ownRate returns the rate that the group's own settings allow for a step.
 func (p *pledge) ownRate(e *Entry) float64 {
 	if int(e.step) < len(p.own) && p.own[e.step] > 0 {
 		return p.own[e.step]
@@ -276,7 +279,7 @@ func (p *pledge) ownRate(e *Entry) float64 {
 func (e *Entry) setUrgent(is bool) { count(&e.urgent, is, &e.group.pledge.tight) }
 func (e *Entry) setOver(is bool)   { count(&e.over, is, &e.group.pledge.over) }
 
-// count sets a mark and keeps the number of those that are set.
+// count sets a mark and keeps the number of marks that are set.
 func count(mark *bool, is bool, n *int32) {
 	if *mark != is {
 		*mark = is
@@ -286,8 +289,8 @@ func count(mark *bool, is bool, n *int32) {
 	}
 }
 
-// urgentOf returns the entry of f that goes before others, the earliest deadline first; nil:
-// the usual order holds.
+// urgentOf returns the entry of f that goes before others, the earliest deadline first, or nil
+// if the usual order holds.
 func (q *Queue) urgentOf(now int64, f *flow) *Entry {
 	a := f.agenda
 	if a == nil {

@@ -5,16 +5,17 @@ import "math"
 // What a flow with deadlines can do by then is measured, or follows from its share of a limit.
 
 const (
-	// rateMemory is how far back the rate of a flow looks, and sureRate for how long it was measured
-	// before it counts for more than its share: so many times what a task takes, if that is more.
+	// rateMemory is the memory of a flow's measured rate, and sureRate the time after which the
+	// measured rate counts for more than the flow's share. Both are longer where tasks take
+	// long.
 	rateMemory, sureRate       = int64(10e9), int64(5e9)
 	rateMemoryTasks, sureTasks = 8, 4
-	// trusted is the part of its share that a flow has to get for its share to count.
+	// trusted is the part of its share that a flow must get for its share to count.
 	trusted = 0.85
 )
 
-// measure learns how fast f gets on while it has something to run. A time in which its
-// downstream could not be called does not count, nor what was before its share became another.
+// measure learns how fast f progresses while it has something to run. It ignores times in which
+// the downstream could not be called, and those before the last change of f's share.
 func (q *Queue) measure(now int64, f *flow) {
 	a, r := f.agenda, f.tier.r
 	f.wants(now, false)
@@ -36,7 +37,7 @@ func (q *Queue) measure(now int64, f *flow) {
 	a.rate += (rate - a.rate) * min(1, float64(took)/float64(memory))
 }
 
-// share returns how many items per second f should get by the limit, of all nodes; 0: that is not known.
+// share returns how many items per second f should get by the limit, of all nodes; 0: unknown.
 func (f *flow) share() float64 {
 	if r := f.tier.r; f.counted() {
 		return r.rate * r.portion(f) / r.copies[f.tenant.name].part()
@@ -45,8 +46,9 @@ func (f *flow) share() float64 {
 }
 
 // rates returns how many items per second f gets if its tenant has as much of all nodes, and
-// how many it could get if its deadlines needed them. Its share of the limit counts, unless it was
-// seen for a while to get less. Where there is no limit, anything is possible until then.
+// how many it could get if its deadlines needed them. Its share of the limit counts, unless it
+// was seen for a while to get less. Without a limit there is no bound until the rate was
+// measured.
 func (f *flow) rates() (even, best float64) {
 	a, r := f.agenda, f.tier.r
 	share, beside := f.share(), r.copies[f.tenant.name]
@@ -61,7 +63,7 @@ func (f *flow) rates() (even, best float64) {
 	default:
 		best = math.Inf(1)
 	}
-	if r.rate == 0 { // each node has workers of its own: nothing can be moved
+	if r.rate == 0 { // each node has its own workers: nothing can be moved
 		return even * beside.even(), best * beside.even()
 	}
 	return even * beside.even(), beside.best(best)

@@ -9,7 +9,7 @@ const (
 	flowActive                  // in its tier's main heap
 	flowHeld                    // in its tier's second heap: it has its share of the slots, or of its resource
 	flowParked                  // eligible, but the tenant is paused or at its cap
-	flowAsked                   // all that it had is picked, and it is not known yet what is left
+	flowAsked                   // all its work was picked, and its party has not reported yet what is left
 )
 
 // classes is the number of classes of express flows: up to 1 chunk, 2, 4 and so on to
@@ -19,7 +19,7 @@ const classes = 8
 // noClass is the class of a flow that is not express.
 const noClass = -1
 
-// flow is what one tenant has on one resource in one tier.
+// flow is the work of one tenant on one resource in one tier.
 type flow struct {
 	tenant     *Tenant
 	tier       *tier
@@ -37,14 +37,14 @@ type flow struct {
 	agenda     *agenda      // nil: no deadlines
 
 	ended     uint32 // tasks, counted
-	refused   uint32 // number of the last of them that was refused; 0: none was
+	refused   uint32 // number of the last refused one; 0: none
 	inFlight  int32  // tasks
 	stalled   int32  // of those
 	refs      uint32 // entries made for this flow and not removed
 	dead      uint32 // queued entries of removed groups
 	away      uint32 // entries that are set aside
 	busy      uint32 // busy period of the tier in which the flow became idle
-	picks     uint8  // counts up to every pick of the smallest
+	picks     uint8  // counts towards the next pick of the smallest
 	state     flowState
 	class     int8
 	lingering bool
@@ -53,7 +53,7 @@ type flow struct {
 // inTree reports whether f can be picked.
 func (f *flow) inTree() bool { return f.state == flowActive || f.state == flowHeld }
 
-// counted reports whether f is one of those who share the resource.
+// counted reports whether f shares the resource.
 func (f *flow) counted() bool { return f.inTree() || f.state == flowAsked }
 
 // grow changes the backlog of f.
@@ -64,7 +64,7 @@ func (f *flow) grow(by int64) {
 	}
 }
 
-// flowOf finds or makes the flow of t on r.
+// flowOf returns the flow of t on r, and adds it if it is missing.
 func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 	for f := t.flows; f != nil; f = f.next {
 		if f.tier == &r.tiers[k] {
@@ -77,7 +77,8 @@ func (q *Queue) flowOf(t *Tenant, r *Resource, k int) *flow {
 	return f
 }
 
-// owed is the least tag that f may have: one that has little to do keeps what it missed, up to one quantum.
+// owed returns the lowest tag that f may have: a flow with little to do keeps the service it
+// missed, up to one quantum.
 func (f *flow) owed() int64 {
 	if r := f.tier.r; f.backlog <= r.small {
 		return f.tier.v - perWeight(r.small, f.weight)
@@ -85,8 +86,8 @@ func (f *flow) owed() int64 {
 	return f.tier.v
 }
 
-// activate puts f into the tree. A flow that was idle and has little to do may
-// start with what it missed, up to one quantum; nobody else gets credit.
+// activate puts f into the tree. A flow that was idle and has little to do gets credit for the
+// service it missed, up to one quantum; other flows get no credit.
 func (q *Queue) activate(now int64, f *flow, credit bool) {
 	f.wants(now, true)
 	if f.tenant.blocked() {
@@ -112,7 +113,7 @@ func (q *Queue) activate(now int64, f *flow, credit bool) {
 	q.advance(f.tier.r)
 }
 
-// countIn and countOut keep the sums that f's presence in the tree changes.
+// countIn and countOut maintain the sums that depend on f's presence in the tree.
 func (q *Queue) countIn(f *flow) {
 	t := f.tenant
 	f.tier.enter(f)
@@ -158,14 +159,15 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	}
 }
 
-// unlist takes f out of the lists that flows are picked from. Its heap forgets it when it is met.
+// unlist removes f from the lists that flows are picked from. Its heap drops the stale item
+// later.
 func (q *Queue) unlist(f *flow) {
 	q.unhold(f)
 	f.tier.turn.remove(f, inTurn)
 	f.setClass(noClass)
 }
 
-// ask keeps the place of f in the tree while it is not known what it has left.
+// ask keeps f's place in the tree until its party reports what is left.
 func (q *Queue) ask(f *flow) {
 	if f.inTree() {
 		q.unlist(f)
@@ -175,7 +177,7 @@ func (q *Queue) ask(f *flow) {
 	}
 }
 
-// unask ends what ask began, and wakes the resource if it waited for the answer.
+// unask ends what ask began, and wakes the resource if it waited for the report.
 func (q *Queue) unask(f *flow) {
 	f.tier.asked--
 	f.tier.asks.remove(f, inTurn)
@@ -184,11 +186,12 @@ func (q *Queue) unask(f *flow) {
 	}
 }
 
-// answerWithin is how long the queue waits for the answer of a flow that is owed service.
+// answerWithin bounds how long the queue waits for the report of a flow that is owed service.
 const answerWithin = int64(1e6)
 
-// awaited returns until when f waits for asked flows that are owed service before it; a time in the past if it need not.
-// Without this, a party with small tasks would get only one of them each time a large task of another party fits.
+// awaited returns until when f waits for asked flows that are owed service before it, or a past
+// time if it need not wait. Without this wait, a party with small tasks would get only one of
+// them each time a large task of another party fits.
 func (f *flow) awaited(now int64, cost int) (until int64) {
 	lead := f.tag - perWeight(int64(cost), f.weight)
 	for x := f.tier.asks.first; x != nil; x = x.links[inTurn].next {
@@ -199,8 +202,8 @@ func (f *flow) awaited(now int64, cost int) (until int64) {
 	return until
 }
 
-// answer has f picked again. Others may have gone ahead of it meanwhile; it is
-// given first what it missed, up to one quantum.
+// answer lets f be picked again. Other flows may have gone ahead meanwhile; f first gets what
+// it missed, up to one quantum.
 func (q *Queue) answer(now int64, f *flow) {
 	if f.tenant.blocked() {
 		q.takeOut(now, f, flowParked)
@@ -216,23 +219,24 @@ func (q *Queue) answer(now int64, f *flow) {
 	q.advance(f.tier.r)
 }
 
-// settle takes f out of the tree if nothing is left of it, and nothing set aside.
+// settle takes f out of the tree if it has no entries left, queued or set aside.
 func (q *Queue) settle(now int64, f *flow) {
 	if f.state == flowAsked && f.away == 0 {
 		q.takeOut(now, f, flowIdle)
 	}
 }
 
-// arrived makes r ready if it had nothing to do, or if only its reserve of workers is left: that is for newcomers.
+// arrived makes r ready if it had nothing to do, or if only its reserve of workers is left,
+// which is for new work.
 func (q *Queue) arrived(r *Resource) {
 	if (r.state == resourceEmpty || r.waitsForSlot()) && r.runnable() {
 		q.setReady(r)
 	}
 }
 
-// reweigh gives the flows of t on r their weights: a tenant that is active in
-// several tiers has its weight divided between them. The sums of the tiers follow,
-// except for fresh, which is not counted in yet.
+// reweigh sets the weights of t's flows on r: a tenant that is active in several tiers has its
+// weight divided between them. It updates the sums of the tiers, except for fresh, which is not
+// counted yet.
 func reweigh(t *Tenant, r *Resource, fresh *flow) {
 	sum := int64(0)
 	for f := t.flows; f != nil; f = f.next {
@@ -256,10 +260,9 @@ func reweigh(t *Tenant, r *Resource, fresh *flow) {
 	}
 }
 
-// classify puts f into the express list it belongs to, if any: all of its backlog
-// must fit into service that fair sharing would already have given it. As its
-// backlog shrinks it moves on to the lists that are served first, unless there is a
-// crowd.
+// classify puts f into its express list, if any: all of its backlog must fit into service that
+// fair sharing would already have given it. As its backlog shrinks, f moves to lists that are
+// served earlier, unless the tier is crowded.
 func (q *Queue) classify(f *flow) {
 	r := f.tier.r
 	if f.backlog > r.small || f.state != flowActive || f.tag+perWeight(f.backlog, f.weight) > f.tier.v {
@@ -276,7 +279,8 @@ func (q *Queue) classify(f *flow) {
 	}
 }
 
-// passes reports whether the gate of r may let f pass although it has refused: it was asked for more than f has to do.
+// passes reports whether the gate of r may let f pass although it has refused: the refused task
+// was larger than all that f has to do.
 func (r *Resource) passes(f *flow) bool { return r.blocker != nil && f.backlog < int64(r.blockedAs) }
 
 func (f *flow) setClass(c int8) {
@@ -300,7 +304,7 @@ func (f *flow) setClass(c int8) {
 }
 
 // hold sets f aside because it has more than its share of the slots, or of the tasks that its
-// resource lets be in flight.
+// resource allows in flight.
 func (q *Queue) hold(f *flow) {
 	f.setClass(noClass)
 	f.state = flowHeld
@@ -317,8 +321,8 @@ func (q *Queue) unhold(f *flow) {
 	}
 }
 
-// startLingering keeps f, which has no entries, for as long as its tag says more
-// than a fresh one would: else a tenant would gain by coming and going.
+// startLingering keeps f, which has no entries, for as long as its tag is higher than that of a
+// new flow. Otherwise a tenant would gain by leaving and coming back.
 func (q *Queue) startLingering(f *flow) {
 	f.lingering = true
 	f.tier.linger.pushBack(f, inTurn)
@@ -332,8 +336,8 @@ func (q *Queue) stopLingering(f *flow) {
 	}
 }
 
-// sweep drops up to two lingering flows; as it runs whenever one is added, few
-// stay that need not.
+// sweep drops up to two lingering flows that are no longer needed. It runs whenever one is
+// added, so few remain.
 func (q *Queue) sweep(t *tier) {
 	for range 2 {
 		f := t.linger.first

@@ -2,17 +2,18 @@ package sched
 
 import "github.com/weirhq/weir/internal/core/limit"
 
-// Gate stands between a resource's queue and its downstream. [limit.Gate] is one.
+// Gate limits the tasks that go from a resource's queue to its downstream. [limit.Gate]
+// implements it.
 type Gate interface {
 	// Peek returns the earliest time at which asking makes sense; a time not after
 	// now means now. With math.MaxInt64 it promises a call of WakeResource later.
 	Peek(now int64) int64
-	// Take reserves what a task of the given cost needs, all or nothing. If it
-	// refuses, at is as for Peek; if it does not, by when the task has to start.
+	// Take reserves what a task of the given cost needs, all or nothing. If it refuses, at is
+	// as for Peek; otherwise at is the time by which the task has to start.
 	Take(now int64, cost int) (at int64, ok bool)
-	// Fits returns how many of cost items could be taken now, after a task of all of
-	// them was refused, and when at least so many could; 0 and math.MaxInt64: nothing
-	// but all of them will do.
+	// Fits returns, after a task of cost items was refused, how many of them could be taken
+	// now, and when at least least could; 0 and math.MaxInt64 mean that only the whole task
+	// fits.
 	Fits(now int64, cost, least int) (n int, at int64)
 	// Most returns how many items a task may have at most. While it is being found out
 	// whether a downstream that failed works again, that is 1: more would say no more of it, and one of
@@ -22,10 +23,10 @@ type Gate interface {
 	Late(taken, now int64, cost int)
 	// Bound returns how many tasks may be in flight at once; 0: any number.
 	Bound() int
-	// Release gives back what one Take holds.
+	// Release returns what one Take holds.
 	Release(now int64)
-	// Idle tells that the resource has nothing to run now.
+	// Idle reports that the resource has nothing to run now.
 	Idle(now int64)
-	// Cause says why it refused last.
+	// Cause returns the reason of the last refusal.
 	Cause() limit.Cause
 }

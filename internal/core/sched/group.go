@@ -16,8 +16,8 @@ type GroupConfig struct {
 	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
 	Cap      int   // tasks in flight, 0 for no bound
-	Deadline int64 // when it has to have ended, 0 for no such time; see [Queue.Look]
-	Shard    bool  // it is one of several groups that do the same work: they take turns
+	Deadline int64 // when it must have ended, 0 for no deadline; see [Queue.Look]
+	Shard    bool  // one of several groups that do the same work: they take turns
 	Data     any   // the caller's
 }
 
@@ -53,19 +53,19 @@ type Entry struct {
 	head     int32
 	inFlight int32  // tasks
 	stalled  int32  // of those
-	seq      uint64 // order of equals
+	seq      uint64 // breaks ties
 	step     int16
-	granted  bool // was picked, and its party does not know yet
-	away     bool // was picked by another party, and has not been updated since
+	granted  bool // picked, and its party has not been told yet
+	away     bool // picked by another party, and not updated since
 	parked   bool // its party is absent
 	urgent   bool // its deadline is close
 	over     bool // its deadline cannot be met
 }
 
-// AddGroup makes a group of t.
+// AddGroup adds a group of t.
 func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group { return q.own.AddGroup(t, c) }
 
-// AddGroup makes a group of t whose tasks p runs.
+// AddGroup adds a group of t whose tasks p runs.
 func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
 	t = p.q.living(t)
 	t.groups++
@@ -80,8 +80,8 @@ func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
 	return g
 }
 
-// AddEntry makes an entry for a step of g that runs on r. It has nothing to run
-// until [Queue.Update] says so.
+// AddEntry adds an entry for a step of g that runs on r. It has nothing to run until
+// [Queue.Update] is called.
 func (q *Queue) AddEntry(g *Group, r *Resource, step int) *Entry {
 	f := q.flowOf(g.tenant, r, int(g.tier))
 	q.stopLingering(f)
@@ -118,9 +118,8 @@ func (e *Entry) eligible() bool {
 
 func (e *Entry) queued() bool { return e.at[byScore] >= 0 }
 
-// Update says how big the next task of e would be, and how many items there are
-// behind it. A head of 0 means that nothing is eligible now; backlog may then still
-// be positive, for items that wait.
+// Update sets the size of e's next task, and the number of items behind it. A head of 0 means
+// that nothing is eligible now; backlog may then still be positive, for items that wait.
 func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 	if e.group.state == groupRemoved {
 		return
@@ -131,7 +130,7 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 	e.head = int32(head)
 	e.key[byRemaining] = int64(head) + backlog
 	switch {
-	case e.granted: // what is left shows when the task has been cut
+	case e.granted: // the rest is known once the task has been cut
 		return
 	case !e.queued():
 		q.back(e)
@@ -152,14 +151,14 @@ func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
 	}
 }
 
-// grow changes what the flow of e has to do.
+// grow changes the backlog of e's flow.
 func (q *Queue) grow(e *Entry, by int64) {
 	e.flow.grow(by)
 	e.side.queued += by
 	e.side.r.queued += by
 }
 
-// enqueue lets e be picked, if it may be.
+// enqueue adds e to its flow, if it may be picked.
 func (q *Queue) enqueue(now int64, e *Entry) {
 	g, f := e.group, e.flow
 	if e.head == 0 || e.queued() || e.away || g.state != groupRunning || g.atCap() {
@@ -184,7 +183,7 @@ func (q *Queue) enqueue(now int64, e *Entry) {
 	}
 }
 
-// dequeue takes e out of its flow, and the flow out of the tree if it was the last.
+// dequeue removes e from its flow, and the flow from the tree if e was its last entry.
 func (q *Queue) dequeue(now int64, e *Entry) {
 	f := e.flow
 	f.heaps[byScore].remove(e, byScore)
@@ -214,7 +213,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	}
 }
 
-// requeue lets all entries of g be picked that may be.
+// requeue adds those entries of g to their flows that may be picked.
 func (q *Queue) requeue(now int64, g *Group) {
 	for e := g.first; e != nil; e = e.next {
 		q.enqueue(now, e)
@@ -261,8 +260,8 @@ func (q *Queue) rescore(e *Entry) {
 
 func (g *Group) atCap() bool { return g.cap > 0 && g.inFlight >= g.cap }
 
-// PauseGroup lets nothing of g start until it is resumed. O(1): its entries leave
-// the tree when they are met.
+// PauseGroup lets nothing of g start until it is resumed. O(1): its entries leave the tree when
+// Next meets them.
 func (q *Queue) PauseGroup(_ int64, g *Group) {
 	if g.state == groupRunning {
 		g.state = groupPaused
@@ -321,10 +320,9 @@ func (q *Queue) move(now int64, e *Entry) {
 	}
 }
 
-// RemoveGroup ends g: nothing of it is picked any more. Tasks in flight are still
-// given to Done when they end. Entries leave the tree when they are met, when
-// nothing else is left in their flow, or when they have become the greater part of
-// it: the cost is O(log entries) on average.
+// RemoveGroup removes g: nothing of it is picked any more. The caller still reports tasks in
+// flight to Done when they end. Entries leave the tree when Next meets them, when nothing else
+// is left in their flow, or when they are most of it: the cost is O(log entries) on average.
 func (q *Queue) RemoveGroup(now int64, g *Group) {
 	if g.state == groupRemoved {
 		return
@@ -345,20 +343,20 @@ func (q *Queue) RemoveGroup(now int64, g *Group) {
 		}
 	}
 	for e := g.first; e != nil; e = e.next {
-		q.bury(now, e.flow)
+		q.purge(now, e.flow)
 	}
 	g.tenant.groups--
 	q.forget(g.tenant)
 }
 
-// bury removes the entries of removed groups from f if they are many, or all
-// there is: a resource that is paused meets nobody, and must not keep the dead.
-func (q *Queue) bury(now int64, f *flow) {
+// purge removes the entries of removed groups from f if they are many, or all of it: on a
+// paused resource Next never meets them, and they must not stay.
+func (q *Queue) purge(now int64, f *flow) {
 	n := len(f.heaps[byScore])
 	if int(f.dead) < n && (f.dead < 32 || int(f.dead) < n/2) {
 		return
 	}
-	// Downwards: what takes the place of a removed entry has been looked at. A dead
+	// Downwards: the entry that takes the place of a removed one has been checked. A removed
 	// one may still be missed on its way down; it stays counted, and goes next time.
 	for i := n - 1; i >= 0; i-- {
 		if s := f.heaps[byScore]; i < len(s) && s[i].group.state == groupRemoved {

@@ -1,6 +1,6 @@
 package sched
 
-// resourceHeap is a binary min-heap of resources that knows their places.
+// resourceHeap is a binary min-heap of resources that tracks their positions.
 type resourceHeap struct{ s []resourceItem }
 
 type resourceItem struct {
@@ -69,11 +69,10 @@ func (a resourceItem) before(b resourceItem) bool {
 	return a.key < b.key || a.key == b.key && a.r.name < b.r.name
 }
 
-// flowHeap is a 4-ary min-heap of flows by start tag. It does not know the places
-// of its flows: an item whose key is not the flow's heapKey is stale and is dropped
-// when it comes to the top, or by tier.rebuild when there are too many; a flow whose
-// tag has grown is moved down only then.
-// So a pick writes to one flow, not to every flow it passes on the way down.
+// flowHeap is a 4-ary min-heap of flows by start tag. It does not track the positions of its
+// flows: an item whose key is not the flow's heapKey is stale and is dropped when it comes to
+// the top, or by tier.rebuild when there are too many; a flow whose tag has grown is moved down
+// only then. So a pick writes to one flow, not to every flow it passes on the way down.
 type flowHeap struct{ s []flowItem }
 
 type flowItem struct {
@@ -91,7 +90,7 @@ func (h *flowHeap) push(it flowItem) {
 	h.s[i] = it
 }
 
-// replace puts it in the place of the least item.
+// replace replaces the least item with it.
 func (h *flowHeap) replace(it flowItem) {
 	s, i := h.s, 0
 	for c := 1; c < len(s); c = 4*i + 1 {

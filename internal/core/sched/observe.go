@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// Side is a resource as one party uses it.
+// Side is the state of a resource for one party.
 type Side struct {
 	party    *Party
 	r        *Resource
-	workers  int // that it was given; below 0: it has no bound
+	workers  int // given to the party; below 0: no bound
 	inFlight int
 	queued   int64 // items of its queued entries
 
-	// What Observe tells.
+	// Results of Observe.
 	watch     waitCounts
-	taken     int64 // items picked since the last look
-	slotSeen  int64 // Resource.slotWait at the last look
+	taken     int64 // items picked since the last Observe
+	slotSeen  int64 // Resource.slotWait at the last Observe
 	busyTime  int64
 	busySince int64
 	observed  int64
 }
 
-// side finds or makes the side that p has of r.
+// side returns p's side of r, and adds it if it is missing.
 func (p *Party) side(r *Resource) *Side {
 	for _, s := range p.sides {
 		if s.r == r {
@@ -40,14 +40,14 @@ func (p *Party) side(r *Resource) *Side {
 // means unbounded. Tasks above a lowered number run to their end.
 func (q *Queue) SetWorkers(now int64, r *Resource, n int) { q.own.SetWorkers(now, r, n) }
 
-// SetWorkers adds so many workers to those that other parties brought to r; one that
-// brings an unbounded number lifts the bound.
+// SetWorkers sets the number of workers that p contributes to r; an unbounded contribution
+// lifts the bound of r.
 func (p *Party) SetWorkers(now int64, r *Resource, n int) {
 	p.side(r).workers = n
 	p.q.countWorkers(p.q.at(now), r)
 }
 
-// countWorkers adds up the workers of r, and the slots that all workers come to.
+// countWorkers adds up the workers of r, and the slots of all workers.
 func (q *Queue) countWorkers(now int64, r *Resource) {
 	r.workers = 0
 	for _, s := range r.sides {
@@ -70,51 +70,51 @@ func (q *Queue) countWorkers(now int64, r *Resource) {
 		sum += o.workers
 	}
 	if sum > 0 && (q.slots == 0 || sum < q.slots) {
-		q.slots = sum // the slot guard is to see how few there are
+		q.slots = sum // the slot guard must see how few there are
 	}
 	q.WakeResource(now, r)
 }
 
-// dropSide forgets the side of a party that leaves.
+// dropSide removes the side of a party that leaves.
 func (q *Queue) dropSide(now int64, s *Side) {
 	r := s.r
 	r.sides = slices.DeleteFunc(r.sides, func(o *Side) bool { return o == s })
 	q.countWorkers(now, r)
 }
 
-// Load is what a resource had to do since it was last looked at.
+// Load describes the work of a resource since the last Observe.
 type Load struct {
 	// Backlog is the number of items that could be picked if the gate allowed it.
 	Backlog int64
-	// Weight is the weight of the tenants behind them.
+	// Weight is the weight of the tenants with these items.
 	Weight int64
-	// InFlight is the number of tasks in flight, and Busy the mean of it.
+	// InFlight is the number of tasks in flight, and Busy their mean.
 	InFlight int
 	Busy     float64
-	// Wait50 and Wait99 are quantiles of the time that the next task of a tenant
-	// waited because no worker was free, in nanoseconds. Waiting for a limit, or
-	// for the turn of others while workers were free, is no part of it.
+	// Wait50 and Wait99 are quantiles of the time that the next task of a tenant waited because
+	// no worker was free, in nanoseconds. Waiting for a limit, or behind other tenants while
+	// workers were free, does not count.
 	Wait50, Wait99 int64
-	// Oldest is how long the tenant that was served longest ago has waited.
+	// Oldest is how long the least recently served tenant has waited.
 	Oldest int64
-	// Cause is what is in the way now.
+	// Cause is what blocks the resource now.
 	Cause Cause
-	// Taken is how many items were picked, and Top are the tenants with the most left to pick.
+	// Taken is the number of items picked, and Top lists the tenants with the most left to
+	// pick.
 	Taken int64
 	Top   []TenantLoad
 }
 
-// Observe returns what r had to do since the last Observe.
+// Observe returns the work of r since the last Observe.
 func (q *Queue) Observe(now int64, r *Resource) Load { return q.own.Observe(now, r) }
 
-// Observe returns what p had to do on r since its last Observe. What is waiting, and
-// its weight, is the part of the whole that p's queued entries are; what one
-// cannot tell by parties is told to the first of them.
+// Observe returns p's work on r since its last Observe. Backlog and weight are p's part of the
+// whole by its queued entries; figures that do not divide by party go to the first one.
 func (p *Party) Observe(now int64, r *Resource) Load {
 	now = p.q.at(now)
 	s := p.side(r)
 	r.waitForWorker(now, r.slotSince != 0)
-	if r.slotSince != 0 && s.watch.count == 0 && s.queued > 0 { // nobody was served: those who wait say how long
+	if r.slotSince != 0 && s.watch.count == 0 && s.queued > 0 { // no task was served: those that wait show how long
 		s.watch.add(r.slotWait(now) - s.slotSeen)
 	}
 	s.countBusy(now)
@@ -138,7 +138,7 @@ func (p *Party) Observe(now int64, r *Resource) Load {
 	return l
 }
 
-// part is the part of a whole of the resource that s's queued entries are.
+// part returns s's part of a figure of the resource, by its queued entries.
 func (s *Side) part(whole int64) int64 {
 	switch s.queued {
 	case s.r.queued:
@@ -149,7 +149,7 @@ func (s *Side) part(whole int64) int64 {
 	return int64(math.Ceil(float64(whole) * float64(s.queued) / float64(s.r.queued)))
 }
 
-// inTheWay is why nothing of r starts now.
+// inTheWay returns why nothing of r starts now.
 func (r *Resource) inTheWay() Cause {
 	switch {
 	case r.slotSince != 0:
@@ -160,7 +160,7 @@ func (r *Resource) inTheWay() Cause {
 	return CauseNone
 }
 
-// waitForWorker notes whether work waits on r for want of a worker.
+// waitForWorker records whether work on r waits because no worker is free.
 func (r *Resource) waitForWorker(now int64, waits bool) {
 	switch {
 	case waits && r.slotSince == 0:
@@ -171,7 +171,7 @@ func (r *Resource) waitForWorker(now int64, waits bool) {
 	}
 }
 
-// slotWait is for how long, in all, work has waited on r for want of a worker.
+// slotWait returns how long in total work on r has waited because no worker was free.
 func (r *Resource) slotWait(now int64) int64 {
 	if r.slotSince != 0 {
 		return r.slotWaited + now - r.slotSince
@@ -182,13 +182,13 @@ func (r *Resource) slotWait(now int64) int64 {
 // countBusy adds the tasks in flight to the time that workers were busy.
 func (s *Side) countBusy(now int64) {
 	if s.busySince == 0 {
-		s.observed = now // it begins here
+		s.observed = now // observation starts here
 	}
 	s.busyTime += int64(s.inFlight) * (now - s.busySince)
 	s.busySince = now
 }
 
-// served notes how long f waited for a worker since it was served last, and what it got.
+// served records how long f waited for a worker since it was last served, and what it got.
 func (s *Side) served(now int64, f *flow, cost int64) {
 	f.taken += cost
 	s.taken += cost
@@ -223,7 +223,7 @@ func gradeOf(wait int64) int {
 	return min(k<<gradeBits+int(u>>k)-1<<gradeBits+1, 95)
 }
 
-// quantile is the upper end of the grade in which the quantile lies.
+// quantile returns the upper end of the grade in which the quantile lies.
 func (w *waitCounts) quantile(q float64) int64 {
 	if w.count == 0 {
 		return 0
@@ -238,7 +238,7 @@ func (w *waitCounts) quantile(q float64) int64 {
 	return upTo(len(w.grades) - 1)
 }
 
-// upTo is the least wait that is above grade g, 0 for the shortest.
+// upTo returns the least wait above grade g, 0 for the shortest.
 func upTo(g int) int64 {
 	if g == 0 {
 		return 0

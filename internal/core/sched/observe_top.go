@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// topTenants is how many tenants of a resource are told of.
+	// topTenants is the number of tenants reported per resource.
 	topTenants = 10
-	// topLooks bounds how many flows are looked at for them: those served longest ago.
+	// topLooks bounds how many flows are searched for them: the least recently served.
 	topLooks = 1024
 )
 
-// TenantLoad is what one tenant has to do on a resource.
+// TenantLoad describes the work of one tenant on a resource.
 type TenantLoad struct {
 	Name string
 	// Backlog is the number of items that could be picked if the gate allowed it.
 	Backlog int64
-	// Taken is how many items were picked since the tenant last had nothing to do
-	// for a while. It may begin anew.
+	// Taken is the number of items picked since the tenant last had nothing to do for a while.
+	// It may restart from 0.
 	Taken int64
 	// InFlight is the number of the tenant's tasks in flight, on all resources.
 	InFlight int
-	// Claim is the part of the resource's Weight that the tenant's share comes to,
-	// with its tier taken into account. In one tier it is the tenant's weight.
+	// Claim is the part of the resource's Weight that the tenant's share is worth, with its
+	// tier taken into account. In one tier it is the tenant's weight.
 	Claim float64
 }
 
-// top is the tenants with the most left to pick, the one with the most first.
-// With very many tenants it is found among those that were served longest ago.
+// top returns the tenants with the most left to pick, the largest first. With very many tenants
+// it searches only the least recently served.
 func (r *Resource) top() (out []TenantLoad) {
 	var most [topTenants]*flow
 	found, looks := 0, topLooks
@@ -61,8 +61,8 @@ func (r *Resource) top() (out []TenantLoad) {
 	return out
 }
 
-// claim returns the part of the resource's weight that a flow's share comes to: that
-// of its tier among the tiers that have work, and of the flow within its tier.
+// claim returns the part of the resource's weight that a flow's share is worth: that of its
+// tier among the tiers that have work, and of the flow within its tier.
 func (r *Resource) claim(f *flow) float64 {
 	if f.tier.weight == 0 || f.tier.weight == r.weight {
 		return float64(f.weight) // no other tier has work
@@ -74,5 +74,5 @@ func (r *Resource) claim(f *flow) float64 {
 	return float64(r.weight) / f.tier.perItem / all * float64(f.weight) / float64(f.tier.weight)
 }
 
-// Paused reports whether nothing of the tenant may start.
+// Paused reports whether the tenant is paused.
 func (t *Tenant) Paused() bool { return t.paused }

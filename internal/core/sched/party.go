@@ -7,42 +7,42 @@ import (
 	"github.com/weirhq/weir/internal/core/limit"
 )
 
-// Party is one of those who share a queue, as the partitions of a node do. Each
-// makes groups of its own and runs their tasks. Whoever asks for its next task picks
-// for all on the way: what is picked of others waits until they ask, and
-// [Queue.Calls] tells who should.
+// Party is a client of a shared queue: the partitions of a node have one each. A party adds its
+// own groups and runs their tasks. A party that asks for its next task also picks the tasks of
+// others that come before it. Those become grants, which wait until their parties ask;
+// [Queue.Calls] names these parties.
 type Party struct {
 	// Data is the caller's.
 	Data any
 
 	q      *Queue
 	sides  []*Side
-	grants []Pick   // picks of its own that others made, oldest first
-	parked []*Entry // not to be picked before it opens, or asks again
+	grants []Pick   // its picks that other parties made, oldest first
+	parked []*Entry // not picked before the party opens, or asks again
 	shut   bool
-	asks   bool // has begun to ask for tasks
+	asks   bool // has started to ask for tasks
 	called bool // is on the queue's list of calls
 }
 
 const (
-	// deafAfter is how old a grant gets before nothing more is picked for its party:
-	// its loop is held up, and capacity must not wait with it.
+	// deafAfter is the age of a grant from which on nothing more is picked for its party: its
+	// loop is blocked, and capacity must not wait for it.
 	deafAfter = int64(5e6)
-	// staleAfter is from which age on a grant is given back: what a task waits for
-	// so long is better used by another.
+	// staleAfter is the age from which on a grant is given back: other tasks can use its
+	// capacity.
 	staleAfter = int64(20e6)
-	// relief is how long after the one that promised it the others wake up.
+	// relief is how long after the party that promised to wake up the others do.
 	relief = int64(20e6)
 )
 
-// Join adds a party. It is shut until [Party.Open].
+// Join adds a party. It is closed until [Party.Open].
 func (q *Queue) Join() *Party {
 	p := &Party{q: q, shut: true}
 	q.parties = append(q.parties, p)
 	return p
 }
 
-// Open has entries of p picked.
+// Open lets entries of p be picked.
 func (p *Party) Open(now int64) {
 	if p.shut {
 		p.shut = false
@@ -50,7 +50,8 @@ func (p *Party) Open(now int64) {
 	}
 }
 
-// Shut has nothing of p picked before it opens again. What others picked for it is given back.
+// Shut stops picking entries of p until it opens again, and gives back what others picked for
+// it.
 func (p *Party) Shut(now int64) {
 	if p.shut {
 		return
@@ -59,8 +60,8 @@ func (p *Party) Shut(now int64) {
 	p.giveBack(now)
 }
 
-// Leave takes p out of the queue. Its groups have been removed; tasks in flight are
-// still given to [Queue.Done].
+// Leave removes p from the queue. The caller has removed its groups, and still reports tasks in
+// flight to [Queue.Done].
 func (p *Party) Leave(now int64) {
 	q := p.q
 	p.Shut(now)
@@ -76,9 +77,9 @@ func (p *Party) Leave(now int64) {
 	}
 }
 
-// Next returns a task of p that may run now, with all that it needs reserved. After
-// it the caller says with [Queue.Update] what is left of the entry before it asks
-// again. Tasks of others that come before it are picked, too, and wait for them.
+// Next returns a task of p that may run now, with all that it needs reserved. Before it asks
+// again, the caller reports with [Queue.Update] what is left of the entry. Tasks of other
+// parties that come before it are picked as well, and wait for their parties.
 func (p *Party) Next(now int64) (pick Pick, ok bool) {
 	q := p.q
 	now = q.at(now)
@@ -100,7 +101,8 @@ func (p *Party) Next(now int64) (pick Pick, ok bool) {
 	return Pick{}, false
 }
 
-// takeUp takes the oldest grant. It may be smaller than it was granted, if the entry has less to run by now.
+// takeUp takes the oldest grant. The task may be smaller than granted, if the entry has less to
+// run by now.
 func (p *Party) takeUp(now int64) (Pick, bool) {
 	g := p.grants[0]
 	if p.grants = p.grants[1:]; len(p.grants) == 0 {
@@ -123,7 +125,7 @@ func (p *Party) takeUp(now int64) (Pick, bool) {
 	return g, true
 }
 
-// holds reports whether a task of e that was granted may still run: what forbids it may have come since.
+// holds reports whether a granted task of e may still run: e may have been blocked since.
 func (e *Entry) holds(now int64) bool {
 	g, f := e.group, e.flow
 	t := g.tenant
@@ -131,9 +133,8 @@ func (e *Entry) holds(now int64) bool {
 		!t.paused && (t.cap == 0 || t.inFlight <= t.cap) && !f.shut(now)
 }
 
-// Wake returns when p should ask again without other input, as [Queue.Wake] does.
-// One party promises to be there at that time; the others come a little later, in case
-// it is held up.
+// Wake returns when p should ask again without other input, as [Queue.Wake] does. One party
+// promises to ask at that time; the others ask a little later, in case it is blocked.
 func (p *Party) Wake() int64 {
 	q := p.q
 	if len(p.grants) > 0 {
@@ -150,8 +151,8 @@ func (p *Party) Wake() int64 {
 	return max(at, 0) + relief
 }
 
-// Call has one of the parties ask again, after a change from outside. One that has
-// not begun to ask does not hear it.
+// Call makes one of the parties ask again, after a change from outside. It skips parties that
+// have not started to ask.
 func (q *Queue) Call() {
 	if q.sentry != nil {
 		q.call(q.sentry)
@@ -169,7 +170,7 @@ func (q *Queue) call(p *Party) {
 	}
 }
 
-// Calls appends to dst the parties that should ask for their next task, and forgets them.
+// Calls appends to dst the parties that should ask for their next task, and clears the list.
 func (q *Queue) Calls(dst []*Party) []*Party {
 	dst = append(dst, q.calls...)
 	clear(q.calls)
@@ -177,7 +178,7 @@ func (q *Queue) Calls(dst []*Party) []*Party {
 	return dst
 }
 
-// Called reports whether there are any.
+// Called reports whether any party should ask.
 func (q *Queue) Called() bool { return len(q.calls) > 0 }
 
 // grant keeps a pick for the party that it belongs to.
@@ -190,8 +191,8 @@ func (q *Queue) grant(now int64, pick *Pick) {
 	q.call(p)
 }
 
-// setAside takes e out of its flow until its party has said what is left of it. The
-// flow stays in the tree, with its place and its weight.
+// setAside takes e out of its flow until its party has reported what is left. The flow stays in
+// the tree, with its place and its weight.
 func (q *Queue) setAside(now int64, e *Entry) {
 	f := e.flow
 	e.away = true
@@ -205,7 +206,7 @@ func (q *Queue) setAside(now int64, e *Entry) {
 	q.dequeue(now, e)
 }
 
-// back ends that e is set aside.
+// back ends the state that setAside began.
 func (q *Queue) back(e *Entry) {
 	if e.away {
 		e.away = false
@@ -213,7 +214,7 @@ func (q *Queue) back(e *Entry) {
 	}
 }
 
-// Return gives back a pick that will not be run. What it took of a rate is lost.
+// Return gives back a pick that will not be run. Its part of a rate stays used.
 func (q *Queue) Return(now int64, p Pick) {
 	now = q.at(now)
 	e := p.Entry
@@ -234,8 +235,8 @@ func (p *Party) giveBack(now int64) {
 	}
 }
 
-// Recall gives back what was picked for parties that do not know of it yet: what it
-// was picked by does not hold any more.
+// Recall gives back all grants that their parties have not taken: the limits they were picked
+// under have changed.
 func (q *Queue) Recall(now int64) {
 	now = q.at(now)
 	for _, p := range q.parties {
@@ -244,12 +245,12 @@ func (q *Queue) Recall(now int64) {
 	q.Call()
 }
 
-// absent reports whether nothing is to be picked for p now.
+// absent reports whether nothing may be picked for p now.
 func (p *Party) absent(now int64) bool {
 	return p.shut || len(p.grants) > 0 && now-p.grants[0].At > deafAfter
 }
 
-// park keeps e until its party is there again.
+// park keeps e until its party is back.
 func (p *Party) park(e *Entry) {
 	if !e.parked {
 		e.parked = true

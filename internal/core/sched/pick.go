@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/internal/core/limit"
 )
 
-// pick takes the next task of r. If there is none, r has left the ready heap.
+// pick picks the next task of r. If there is none, r has left the ready heap.
 func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 	if r.workers >= 0 && r.taken(now) >= r.workers+reserve(r.workers) {
 		q.block(now, r, math.MaxInt64, CauseSlots)
@@ -24,7 +24,7 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 	for {
 		f, lane := q.choose(now, r)
 		if f == nil {
-			q.setEmpty(r) // its last flows were found to be paused or at their caps
+			q.setEmpty(r) // its last flows turned out to be paused or at their caps
 			return false
 		}
 		e := q.entryOf(now, f, lane)
@@ -36,7 +36,7 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 			return false
 		}
 		if r.hangs(now) && (q.tight() || f.state == flowHeld) {
-			q.block(now, r, q.lookAt, CauseSlots) // neither loans nor the reserve are for calls that hang
+			q.block(now, r, q.lookAt, CauseSlots) // calls that hang get neither loans nor the reserve
 			return false
 		}
 		if !q.itsTurn(r, f) {
@@ -60,9 +60,9 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 	}
 }
 
-// take reserves what a task of so many items needs. If the window of a rate has room for a
-// good part of them, the task has no more: else what tasks of different sizes leave
-// over in a window would be lost. If there is not, at is when there will be.
+// take reserves what a task of so many items needs. If the window of a rate has room for a good
+// part of them, the task is cut to that part: otherwise the rest of a window would be lost. If
+// it has not, at is when it will.
 func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
 	items = min(items, r.gate.Most())
 	if at, ok = r.gate.Take(now, items); ok {
@@ -78,12 +78,12 @@ func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
 	return 0, min(at, soon), false
 }
 
-// aboveShare is added to the keys of resources on which only tenants wait that have
-// their share of the slots: they come after all others.
+// aboveShare is added to the keys of resources on which only tenants wait that have their share
+// of the slots: these resources come last.
 const aboveShare = int64(1) << 60
 
-// itsTurn reports whether no other resource comes before r, where f is next. If one does, r
-// has got its place behind it.
+// itsTurn reports whether r comes before all other resources, where f is next. If not, r has
+// been moved behind them.
 func (q *Queue) itsTurn(r *Resource, f *flow) bool {
 	if f.state != flowHeld {
 		return true
@@ -92,9 +92,9 @@ func (q *Queue) itsTurn(r *Resource, f *flow) bool {
 	return q.ready.min().r == r && !q.tight()
 }
 
-// choose returns the flow whose turn it is. The express lane is for flows that
-// overtake other tiers: if the tier whose turn it is has one that is as small, then
-// that one goes by its tier, and the lane's budget is kept for those in need of it.
+// choose returns the flow that is served next. The express lane is for flows that overtake
+// other tiers: if the tier that is next has a flow as small, that one goes by its tier, and the
+// lane's budget is saved.
 func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
 	f := r.leader(false)
 	if x := r.smallest(); x != nil && r.budgets[LaneExpress] > 0 && (f.class == noClass || f.class > x.class) {
@@ -123,8 +123,8 @@ func (r *Resource) smallest() *flow {
 	return best
 }
 
-// leader returns the next flow of the tier with the least tag, of those that have
-// one. Tiers in which the slot guard has set all flows aside count only if held is set.
+// leader returns the next flow of the tier with the lowest tag, of those that have one. Tiers
+// in which the slot guard has set all flows aside count only if held is set.
 func (r *Resource) leader(held bool) *flow {
 	var best *tier
 	for m := r.occupied; m != 0; m &= m - 1 {
@@ -142,7 +142,7 @@ func (r *Resource) leader(held bool) *flow {
 	return best.next()
 }
 
-// oldest returns the flow that has waited longest, measured by what its tier bears.
+// oldest returns the flow that has waited longest in relation to its tier's AgedAfter.
 func (r *Resource) oldest(now int64) *flow {
 	var best *flow
 	most := 1.0
@@ -159,8 +159,8 @@ func (r *Resource) oldest(now int64) *flow {
 	return best
 }
 
-// entryOf returns the entry of f that is served next. It returns nil if f may not
-// be served after all; then f or what was in its way has left its place.
+// entryOf returns the entry of f that is served next. It returns nil if f may not be served
+// after all; then f or the entry that blocked it has been moved.
 func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 	t := f.tenant
 	if t.blocked() || f.shut(now) {
@@ -192,8 +192,8 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 	return nil
 }
 
-// exceeds reports whether f has all that is due to it of what is scarce, and has to wait for
-// those who have less. Small work is owed more than it is about to use.
+// exceeds reports whether f has its whole share of what is scarce, and has to wait for flows
+// that have less. Small work is owed more than it is about to use.
 func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
 	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) && q.atShare(f.tenant) {
 		return true
@@ -201,15 +201,15 @@ func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
 	return f.class == noClass && f.atDue()
 }
 
-// atDue reports whether f has as many tasks in flight as are due to it of those that may be.
+// atDue reports whether f has its whole share of the tasks that may be in flight.
 func (f *flow) atDue() bool {
 	r := f.tier.r
 	bound := r.gate.Bound()
 	return bound > 0 && float64(f.inFlight) >= max(1, math.Ceil(float64(bound)*r.claim(f)/float64(max(r.weight, 1))))
 }
 
-// latest returns the last step of e's group that could be served in e's place. The
-// ranking by score has it first already.
+// latest returns the last step of e's group that could be served in e's place. The order by
+// score has it first already.
 func (e *Entry) latest(by int) *Entry {
 	best := e
 	if by == byScore || e.group.first.next == nil {
@@ -223,7 +223,7 @@ func (e *Entry) latest(by int) *Entry {
 	return best
 }
 
-// commit counts the pick in and charges everybody for it.
+// commit counts the pick and charges flow, tier and resource for it.
 func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 	f := e.flow
 	r := f.tier.r
@@ -261,11 +261,12 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
 	q.ready.rekey(r, key)
 }
 
-// crowded reports whether all workers of r have a task, but for the reserve.
+// crowded reports whether all workers of r have a task, apart from the reserve.
 func (r *Resource) crowded(now int64) bool { return r.workers >= 0 && r.taken(now) >= r.workers }
 
-// chargeSlow charges a flow for a task that took longer than is usual on its resource,
-// as for more items, while slots, or what the resource lets be in flight, are scarce: what is shared then is time.
+// chargeSlow charges a flow for a task that took longer than is usual on its resource, as for
+// more items, while slots, or the tasks that the resource allows in flight, are scarce: then
+// time is what is shared.
 func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 	f := e.flow
 	r := f.tier.r
@@ -281,5 +282,5 @@ func (q *Queue) scarce(r *Resource) bool {
 	return bound > 0 && float64(bound-r.inFlight) < q.opt.GuardBelow*float64(bound)
 }
 
-// mostSlow bounds what one task is charged for, as a multiple of its items.
+// mostSlow bounds that charge, as a multiple of the task's items.
 const mostSlow = 1000

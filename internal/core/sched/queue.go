@@ -6,10 +6,10 @@ import (
 	"github.com/weirhq/weir/internal/core/heap"
 )
 
-// Lane is the way by which a task was picked.
+// Lane is the path by which a task was picked.
 type Lane uint8
 
-// The lanes, in the order in which they are asked.
+// The lanes, in the order in which they are tried.
 const (
 	LaneExpress Lane = iota // small work that fair sharing already owes its service
 	LaneAged                // a tenant that waited too long
@@ -26,20 +26,20 @@ type Pick struct {
 	Cost  int
 	Lane  Lane
 	At    int64 // when it was picked
-	Start int64 // from when on limits count it: At, or when it was taken up
+	Start int64 // when limits count it from: At, or when it was taken up
 	until int64 // by when it has to start
 	no    int32 // of its flight
 	Level int32 // tasks of its resource in flight when it was picked, itself included
 }
 
-// Queue holds the work of one node. Whoever is alone with it calls it directly; else
-// each has a [Party].
+// Queue holds the work of one node. A single user calls it directly; several share it, each
+// through a [Party].
 type Queue struct {
 	opt      Options
 	slots    int
 	inFlight int
 	tenants  map[string]*Tenant
-	present  int   // tenants that have something to run, or in flight
+	present  int   // tenants with something to run, or in flight
 	presentW int64 // their weight
 
 	ready    resourceHeap // by slot tag
@@ -53,14 +53,14 @@ type Queue struct {
 	flights []flight
 	landed  []int32 // numbers of flights that can be used again
 	stalled int     // of those in flight
-	short   bool    // a resource may wait for want of a worker
+	short   bool    // a resource may wait for a free worker
 	lookAt  int64
 
-	clock   int64 // the latest time that a call has told
-	own     Party // of groups that are made without one
+	clock   int64 // the latest time that a caller passed
+	own     Party // of groups added without a party
 	parties []*Party
 	calls   []*Party // should ask for their next task
-	sentry  *Party   // asks again at the time watch without being called; nil: nobody does
+	sentry  *Party   // asks again at the time watch without being called; nil: no party does
 	watch   int64
 }
 
@@ -72,8 +72,8 @@ func New(o Options) *Queue {
 	return q
 }
 
-// at returns the time of a call: now, or that of a call before if it is later, since
-// callers read their clocks one by one. What is reserved is so in the order of time.
+// at returns the time of a call: now, or that of an earlier call if it is later, since callers
+// read their clocks independently. So reservations are in the order of time.
 func (q *Queue) at(now int64) int64 {
 	q.clock = max(q.clock, now)
 	return q.clock
@@ -85,8 +85,8 @@ func (q *Queue) InFlight() int { return q.inFlight }
 // Tenants returns the number of tenants held in memory.
 func (q *Queue) Tenants() int { return len(q.tenants) }
 
-// Next picks the task that runs next and reserves all that it needs. After a pick
-// the caller says with [Queue.Update] what is left of the entry before it asks again.
+// Next picks the task that runs next and reserves all that it needs. After a pick the caller
+// reports with [Queue.Update] what is left of the entry before it asks again.
 func (q *Queue) Next(now int64) (p Pick, ok bool) {
 	ok = q.next(q.at(now), &p)
 	return p, ok
@@ -112,7 +112,7 @@ func (q *Queue) next(now int64, out *Pick) bool {
 			break
 		}
 	}
-	for i := q.ready.len() - 1; i >= 0; i-- { // there are some only if no slot is left for them
+	for i := q.ready.len() - 1; i >= 0; i-- { // some are left only if there is no slot for them
 		if r := q.ready.s[i].r; r.crowded(now) && r.gate.Peek(now) == math.MaxInt64 {
 			q.block(now, r, math.MaxInt64, CauseSlots)
 		} else {
@@ -122,8 +122,8 @@ func (q *Queue) next(now int64, out *Pick) bool {
 	return false
 }
 
-// reconsider wakes the resources that sleep for a task that may not run any more:
-// a smaller one behind it may fit already.
+// reconsider wakes the resources that sleep for a task that may no longer run: a smaller one
+// behind it may fit already.
 func (q *Queue) reconsider() (any bool) {
 	for i := q.sleeping.len() - 1; i >= 0; i-- {
 		r := q.sleeping.s[i].r
@@ -155,7 +155,7 @@ func (q *Queue) busy() int { return q.inFlight - min(q.stalled, q.slots) }
 // full reports whether all slots are taken, those of the reserve too.
 func (q *Queue) full() bool { return q.slots > 0 && q.busy() >= q.slots+reserve(q.slots) }
 
-// tight reports whether only the reserve is left: it is for tenants below their share.
+// tight reports whether only the reserve is left, which is for tenants below their share.
 func (q *Queue) tight() bool { return q.slots > 0 && q.busy() >= q.slots }
 
 // lentOut reports whether only the reserve is left and no waiting tenant may use it. A tenant
@@ -164,13 +164,13 @@ func (q *Queue) lentOut() bool {
 	return q.tight() && q.ready.len() > 0 && (q.present == 1 || q.ready.min().key >= aboveShare)
 }
 
-// reserve is how many tasks may be in flight beyond a number of slots or workers, if
-// their tenants are below their share. Else one who takes all of them for long
-// calls would keep out everybody who comes later.
+// reserve returns how many tasks may be in flight beyond a number of slots or workers, for
+// tenants below their share. Without it, a tenant that fills all slots with long calls would
+// block every tenant that comes later.
 func reserve(slots int) int { return slots / 8 }
 
-// Done says that the task of p ended, with whatever outcome, after running for
-// service nanoseconds. It gives back what the pick reserved.
+// Done reports that the task of p ended, with any outcome, after running for service
+// nanoseconds. It returns what the pick reserved.
 func (q *Queue) Done(now int64, p Pick, service int64) {
 	now = q.at(now)
 	e := p.Entry

@@ -12,9 +12,9 @@ type ResourceConfig struct {
 	// Rate is in items per second, 0 for unlimited. It decides what counts as
 	// small and the budgets of the lanes; without a Gate it is enforced as well.
 	Rate float64
-	// Concurrency bounds the tasks in flight if there is no Gate; 0 means unbounded.
+	// Concurrency bounds the tasks in flight if Gate is nil; 0 means unbounded.
 	Concurrency int
-	// Gate is asked before each task. Default: a limiter of its own.
+	// Gate is asked before each task. Default: the resource's own limiter.
 	Gate Gate
 }
 
@@ -28,18 +28,18 @@ const (
 )
 
 const (
-	// firstService is the guess of a task's run time before one has ended.
+	// firstService is the assumed run time of a task before one has ended.
 	firstService = int64(1e6)
 	// smallUnlimited bounds what counts as small on a resource without a rate.
 	smallUnlimited = 1000
-	// smallMost bounds what counts as small on a fast resource.
+	// smallMost bounds the size that counts as small on a fast resource.
 	smallMost = 10_000
-	// expressSaved and agedSaved are what the lanes' budgets can save up, in shares of
-	// the largest work that counts as small; see DESIGN.md.
+	// expressSaved and agedSaved are how much the lanes' budgets can save up, in shares of the
+	// largest work that counts as small; see DESIGN.md.
 	expressSaved, agedSaved = 15, 1
 )
 
-// Resource is something downstream, and the tree of the work that waits for it.
+// Resource is a downstream, and the tree of the work that waits for it.
 type Resource struct {
 	name  string
 	gate  Gate
@@ -59,34 +59,34 @@ type Resource struct {
 	refilled   int64
 	active     int                  // flows in the tree
 	weight     int64                // of the flows in the tree
-	part       float64              // of the weight of all nodes' tenants, what is due to them
+	part       float64              // of the weight of all nodes' tenants, the part of those here
 	beside     [Tiers]int64         // the weight of the tenants of other nodes
-	copies     map[string]Elsewhere // tenants that are there too
-	pledged    map[*flow]bool       // that have deadlines
+	copies     map[string]Elsewhere // tenants with work on other nodes as well
+	pledged    map[*flow]bool       // flows with deadlines
 	backlog    int64                // items of the flows in the tree
 	inFlight   int
 	stalled    int   // of those in flight
-	ended      int64 // when a call ended last
+	ended      int64 // when a call last ended
 	slotTag    int64 // slot time that it has used, by slotWeight, in about microseconds
 	slotWeight int64
 	workers    int   // bound on inFlight; below 0: none
 	service    int64 // mean run time of a task
-	median     int64 // half of the tasks take no longer, about; 0: none has ended
+	median     int64 // approximate median run time; 0: none has ended
 	index      int   // in ready or sleeping
 	state      resourceState
 	recheck    bool // was blocked: peek before a flow is chosen
 	blockedAs  int32
-	blocker    *Entry              // whose task of size blockedAs was refused, nil if any would have been
+	blocker    *Entry              // its task of size blockedAs was refused; nil if any would have been
 	closures   map[string]shutting // tenants that may not run for now, by name
 	cause      Cause
 
 	sides      []*Side
 	queued     int64 // items of the queued entries
-	slotSince  int64 // since when work waits for want of a worker; 0: it does not
-	slotWaited int64 // for how long it did before
+	slotSince  int64 // since when work waits for a free worker; 0: it does not
+	slotWaited int64 // for how long it waited before
 }
 
-// AddResource makes a resource. It stays for the life of the queue.
+// AddResource adds a resource. It exists for the life of the queue.
 func (q *Queue) AddResource(c ResourceConfig) *Resource {
 	r := &Resource{
 		name:    c.Name,
@@ -123,8 +123,8 @@ func (r *Resource) Service() int64 {
 	return r.service
 }
 
-// Room returns how many tasks may be in flight on r by slots and workers: its part of
-// the slots goes by the weight of the tenants that want it. 0: any number.
+// Room returns how many tasks may be in flight on r by slots and workers. Its part of the slots
+// follows the weight of the tenants that want it. 0 means unbounded.
 func (q *Queue) Room(r *Resource) int {
 	room := q.slots
 	if room > 0 && r.weight > 0 && r.weight < q.presentW {
@@ -136,7 +136,7 @@ func (q *Queue) Room(r *Resource) int {
 	return room
 }
 
-// Backlog returns how many items could start on r but for its gate, and for workers.
+// Backlog returns how many items could start on r, apart from its gate and workers.
 func (r *Resource) Backlog() int64 { return r.backlog }
 
 // InFlight returns the number of tasks in flight on r.
@@ -150,8 +150,7 @@ func (r *Resource) setRate(rate float64, batch int) {
 	r.setBudgets()
 }
 
-// SetRate changes the rate of r. With a Gate of the caller's, the gate is the
-// caller's to change.
+// SetRate changes the rate of r. A Gate passed by the caller is not changed; the caller has to.
 func (q *Queue) SetRate(now int64, r *Resource, rate float64) {
 	now = q.at(now)
 	r.refill(now)
@@ -163,7 +162,7 @@ func (q *Queue) SetRate(now int64, r *Resource, rate float64) {
 	q.WakeResource(now, r)
 }
 
-// SetConcurrency changes the bound of a resource without a Gate of the caller's.
+// SetConcurrency changes the bound of a resource whose Gate was not passed by the caller.
 func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
 	if r.own != nil {
 		q.Recall(now)
@@ -172,8 +171,8 @@ func (q *Queue) SetConcurrency(now int64, r *Resource, n int) {
 	}
 }
 
-// CloseUntil lets nothing start before until on a resource without a Gate of the caller's; a
-// time in the past opens it.
+// CloseUntil lets nothing start before until on a resource whose Gate was not passed by the
+// caller. A past time opens it.
 func (q *Queue) CloseUntil(now int64, r *Resource, until int64) {
 	if r.own != nil {
 		q.Recall(now)
@@ -214,7 +213,8 @@ func (q *Queue) setReady(r *Resource) {
 	q.ready.push(r, r.slotTag)
 }
 
-// advance has r no longer come after all others: a tenant waits there that is below its share of the slots.
+// advance moves r out of the last places: a tenant waits there that is below its share of the
+// slots.
 func (q *Queue) advance(r *Resource) {
 	if r.state == resourceReady && q.ready.s[r.index].key >= aboveShare {
 		q.ready.rekey(r, r.slotTag)
@@ -227,8 +227,8 @@ func (q *Queue) setEmpty(r *Resource) {
 	r.blocker, r.recheck = nil, false
 }
 
-// block puts r aside until the given time. If the gate is as full as the workers are,
-// it is the gate's limit that is in the way: more workers would not help.
+// block sets r aside until the given time. If the gate is as full as the workers are, the cause
+// is the gate's limit: more workers would not help.
 func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 	if cause == CauseSlots && r.gate.Peek(now) == math.MaxInt64 {
 		cause = r.gateCause()
@@ -244,7 +244,7 @@ func (q *Queue) block(now int64, r *Resource, at int64, cause Cause) {
 	}
 }
 
-// observe learns the run time of tasks, which is what a slot costs.
+// observe learns the run time of tasks, which is the cost of a slot.
 func (r *Resource) observe(service int64) {
 	if r.median == 0 { // the first one
 		r.service, r.median = max(service, 1), max(service, 1)
@@ -259,10 +259,10 @@ func (r *Resource) observe(service int64) {
 	}
 }
 
-// setBudgets says how much each lane's budget can save up: its share of a second,
-// or of a number of the largest small bulk actions if that is more. And it says
-// what a lane earns by an item that goes by the tiers where there is no rate, so
-// that its part of the whole is its share.
+// setBudgets sets how much each lane's budget can save up: its share of a second, or of a
+// number of the largest small bulk actions if that is more. It also sets what a lane earns per
+// item that goes by the tiers where no rate applies, so that the lane's part of the whole is
+// its share.
 func (r *Resource) setBudgets() {
 	saved := [2]float64{LaneExpress: expressSaved, LaneAged: agedSaved}
 	for i, share := range r.shares {
@@ -271,7 +271,7 @@ func (r *Resource) setBudgets() {
 	}
 }
 
-// refill adds to the budgets what the rate yields since the last refill.
+// refill adds what the rate has yielded since the last refill to the budgets.
 func (r *Resource) refill(now int64) {
 	if r.rate == 0 || now <= r.refilled {
 		return

@@ -10,7 +10,7 @@ const (
 	// A call has stalled when it has run for stallAfter and for stallTimes the median of its resource.
 	stallAfter = int64(500e6)
 	stallTimes = 4
-	// lookEvery is how often calls that have stalled are looked for.
+	// lookEvery is the time between two searches for stalled calls.
 	lookEvery = int64(100e6)
 )
 
@@ -21,7 +21,7 @@ type flight struct {
 	stalled bool
 }
 
-// depart keeps a task in flight and returns its number.
+// depart records a task in flight and returns its number.
 func (q *Queue) depart(now int64, e *Entry) int32 {
 	x := flight{entry: e, since: now}
 	if last := len(q.landed) - 1; last >= 0 {
@@ -34,7 +34,7 @@ func (q *Queue) depart(now int64, e *Entry) int32 {
 	return int32(len(q.flights) - 1)
 }
 
-// land ends what depart began.
+// land removes the record made by depart.
 func (q *Queue) land(no int32) {
 	x := &q.flights[no]
 	if x.stalled {
@@ -81,7 +81,7 @@ func (q *Queue) nextLook() int64 {
 	return math.MaxInt64
 }
 
-// patience is after what time a call of r has stalled.
+// patience returns the run time after which a call of r has stalled.
 func (r *Resource) patience() int64 { return max(stallTimes*r.median, stallAfter) }
 
 // hangs reports whether calls of r have stalled and none has ended since.

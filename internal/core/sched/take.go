@@ -2,10 +2,9 @@ package sched
 
 import "math"
 
-// Take reserves what a task of e needs, out of turn: for the rare task that has
-// to run at a certain moment. Limits and caps hold, and the tenant is not
-// charged. A refusal says when asking again makes sense, math.MaxInt64 if that
-// is not known.
+// Take reserves what a task of e needs, out of turn: for the rare task that has to run at a
+// certain moment. Limits and caps hold, and the tenant is not charged. If it refuses, at is
+// when asking again makes sense, math.MaxInt64 if that is unknown.
 func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) {
 	now = q.at(now)
 	if at, ok := q.Open(now, e); !ok {
@@ -20,8 +19,8 @@ func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) 
 	return Pick{Entry: e, Cost: cost, Lane: LaneTier, At: now, Start: now, no: q.depart(now, e), Level: int32(r.inFlight)}, now, true
 }
 
-// Open reports whether a task of e could be taken now, but for rates and
-// concurrency. If not it says when asking again makes sense, as Take does.
+// Open reports whether a task of e could be taken now, apart from rates and concurrency. If
+// not, at is when asking again makes sense, as for Take.
 func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
 	g, f := e.group, e.flow
 	r := f.tier.r

@@ -2,8 +2,8 @@ package sched
 
 import "math"
 
-// Tenant is a customer; fairness is between tenants. There are very many: the
-// fields are as narrow as they can be.
+// Tenant is a customer; fairness is between tenants. There may be very many, so the fields are
+// as narrow as possible.
 type Tenant struct {
 	name     string
 	flows    *flow // on all resources and tiers
@@ -20,8 +20,9 @@ type Tenant struct {
 	gone     bool // no longer in Queue.tenants
 }
 
-// Tenant finds or makes a tenant, with weight 1.0 and no cap. A tenant without
-// groups and in-flight tasks is dropped by itself, unless it has settings of its own.
+// Tenant returns the tenant of that name, and adds it with weight 1.0 and no cap if it is
+// missing. The queue drops a tenant without groups and in-flight tasks, unless it has settings
+// of its own.
 func (q *Queue) Tenant(name string) *Tenant {
 	t := q.tenants[name]
 	if t == nil {
@@ -37,8 +38,8 @@ func (t *Tenant) Name() string { return t.name }
 // InFlight returns the number of the tenant's tasks in flight.
 func (t *Tenant) InFlight() int { return int(t.inFlight) }
 
-// maxWeight keeps what one item adds to a tag so large that cutting it to a
-// whole number loses less than a thousandth.
+// maxWeight keeps the tag distance of one item so large that rounding to a whole number loses
+// less than a thousandth.
 const maxWeight = 1 << 20
 
 // SetTenant sets the weight, [Unit] for 1.0 and at most 1024 times that, and the
@@ -57,8 +58,8 @@ func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	q.forget(t)
 }
 
-// PauseTenant lets nothing of t start until it is resumed. O(1): its flows leave
-// the tree when they are met.
+// PauseTenant lets nothing of t start until it is resumed. O(1): its flows leave the tree when
+// Next meets them.
 func (q *Queue) PauseTenant(_ int64, t *Tenant) { q.living(t).paused = true }
 
 // ResumeTenant ends a pause.
@@ -86,7 +87,7 @@ func (q *Queue) living(t *Tenant) *Tenant {
 func (t *Tenant) atCap() bool   { return t.cap > 0 && t.inFlight >= t.cap }
 func (t *Tenant) blocked() bool { return t.paused || t.atCap() }
 
-// loosen lets the flows of t back into the tree that may be there again.
+// loosen puts those flows of t back into the tree that may be there again.
 func (q *Queue) loosen(now int64, t *Tenant) {
 	if t.parked > 0 && !t.blocked() {
 		for f := t.flows; f != nil; f = f.next {
@@ -109,8 +110,8 @@ func (q *Queue) loosen(now int64, t *Tenant) {
 	}
 }
 
-// share returns the tasks in flight that t may have while slots are scarce: its part of the slots by
-// what is due to it of the resources that it has work on, so that tiers count here, too.
+// share returns the tasks in flight that t may have while slots are scarce: its part of the
+// slots by its shares of the resources that it has work on, so that tiers count here as well.
 func (q *Queue) share(t *Tenant) int64 {
 	if q.present == 1 {
 		return int64(max(q.slots, 1))
@@ -122,7 +123,7 @@ func (q *Queue) share(t *Tenant) int64 {
 	return max(1, int64(math.Ceil(float64(q.slots)*w/max(float64(q.presentW), w))))
 }
 
-// claims adds up, over the flows of t in a tree, by how much more is due to each than its weight says.
+// claims adds up, over the flows of t in a tree, how much more each gets than its weight says.
 func (t *Tenant) claims() (sum float64) {
 	for f := t.flows; f != nil; f = f.next {
 		if f.counted() {
@@ -132,10 +133,11 @@ func (t *Tenant) claims() (sum float64) {
 	return sum
 }
 
-// slotWeight is the weight of t for its share of the slots. One with work on several nodes has a part of it on each.
+// slotWeight returns the weight of t for its share of the slots. A tenant with work on several
+// nodes has a part of it on each.
 func (t *Tenant) slotWeight() int64 { return max(int64(t.weight)/int64(max(t.nodes, 1)), 1) }
 
-// slotWeightChanged takes note of another slotWeight.
+// slotWeightChanged updates the sums after a change of slotWeight.
 func (q *Queue) slotWeightChanged(t *Tenant, was int64) {
 	if t.present() {
 		q.presentW += t.slotWeight() - was
@@ -143,8 +145,8 @@ func (q *Queue) slotWeightChanged(t *Tenant, was int64) {
 	t.split()
 }
 
-// split divides the weight of t between its flows, for their resources' shares of the
-// slots: spread over many resources it has no more of them.
+// split divides the weight of t between its flows, for their resources' shares of the slots: a
+// tenant spread over many resources gets no more slots.
 func (t *Tenant) split() {
 	part := int64(0)
 	if t.active > 0 {
@@ -164,7 +166,7 @@ func (t *Tenant) split() {
 // present reports whether t has something to run, or in flight.
 func (t *Tenant) present() bool { return t.active > 0 || t.inFlight > 0 }
 
-// atShare reports whether t has as many tasks in flight as its share of the slots is.
+// atShare reports whether t has as many tasks in flight as its share of the slots.
 func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t) }
 
 // guarded reports whether slots are scarce.
@@ -182,7 +184,7 @@ func (t *Tenant) drop(f *flow) {
 	}
 }
 
-// forget drops t if it says no more than a fresh tenant would.
+// forget drops t if it has no more state than a new tenant.
 func (q *Queue) forget(t *Tenant) {
 	if t.groups == 0 && t.inFlight == 0 && t.flows == nil && !t.paused && t.weight == Unit && t.cap == 0 && !t.gone {
 		t.gone = true

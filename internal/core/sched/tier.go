@@ -5,11 +5,11 @@ import "math/bits"
 // tagShift is the fixed point of tags: one item at weight 1/1024 is 1<<tagShift.
 const tagShift = 30
 
-// creditPace is by how much virtual time is slower than fair sharing while flows
-// with credit are served, see DESIGN.md.
+// creditPace is the factor by which virtual time is slower than fair sharing while flows with
+// credit are served, see DESIGN.md.
 const creditPace = 4
 
-// ownTurn is after how many turns of express flows the one whose turn it is goes
+// ownTurn is the number of express turns after which the flow that is next by its tag is served
 // itself, however much it has to do.
 const ownTurn = 4
 
@@ -22,7 +22,7 @@ const rebaseAt = int64(1) << 61
 // perWeight returns the tag distance of cost items at weight w.
 func perWeight(cost, w int64) int64 { return (cost << tagShift) / w }
 
-// tier is one of the four levels of importance on one resource.
+// tier is one of the four priority levels on one resource.
 type tier struct {
 	r         *Resource
 	index     int
@@ -39,11 +39,11 @@ type tier struct {
 	busy    uint32  // number of the busy period
 
 	main, second flowHeap // second: flows that the slot guard has set aside
-	turn         flowList // flows in the tree, the one served longest ago first
-	asks         flowList // flows of which it is not known what they have left
-	linger       flowList // idle flows whose tag still says something
+	turn         flowList // flows in the tree, the least recently served first
+	asks         flowList // flows whose parties have not reported what is left
+	linger       flowList // idle flows whose tag is still needed
 
-	express [classes]flowList // flows with little to do, by how much
+	express [classes]flowList // flows with little to do, by size
 	filled  uint32            // bit i: express[i] is not empty
 	small   int               // flows in express
 	owed    uint32            // picks by the tier of flows with credit
@@ -67,7 +67,7 @@ func (t *tier) push(f *flow) {
 	h.push(flowItem{f.tag, f})
 }
 
-// rebuild rids h of stale items, which would stay for as long as nobody is picked.
+// rebuild removes stale items from h. They would otherwise stay until the next pick.
 func (t *tier) rebuild(h *flowHeap, state flowState) {
 	h.s = make([]flowItem, 0, t.flows+64)
 	for f := t.turn.first; f != nil; f = f.links[inTurn].next {
@@ -96,10 +96,10 @@ func (t *tier) top(h *flowHeap, state flowState) *flow {
 	return nil
 }
 
-// next returns the flow whose turn it is. If that is an express flow, then the
-// one with the least to do takes its place; not every time, or the larger ones, and
-// whoever comes after them, would wait for as long as small ones keep coming. Flows
-// that the slot guard has set aside come only when there is no other.
+// next returns the flow that is served next. If that is an express flow, the one with the least
+// to do takes its place; not every time, or the larger ones, and the flows behind them, would
+// wait for as long as small ones keep coming. Flows that the slot guard has set aside come
+// last.
 func (t *tier) next() *flow {
 	f := t.top(&t.main, flowActive)
 	switch {
@@ -111,9 +111,9 @@ func (t *tier) next() *flow {
 	return f
 }
 
-// crowded reports whether so many express flows wait that it is not a matter of
-// who ends a little earlier any more: then they take turns, task by task, and keep the
-// class that they came with. Else whoever has least left is served to its end.
+// crowded reports whether the tier has more than crowd express flows. Then they take turns,
+// task by task, and keep their class. Otherwise the flow with the least left is served to its
+// end.
 func (t *tier) crowded() bool { return t.small > crowd }
 
 // smallest returns the express flow with the least to do, nil if there is none.
@@ -124,9 +124,9 @@ func (t *tier) smallest() *flow {
 	return t.express[bits.TrailingZeros32(t.filled)].first
 }
 
-// serve charges cost to f, which has been picked. Virtual time follows the flows
-// that are served. Those with credit are behind it; it does not stand still for
-// them, or a stream of new ones would keep all others waiting.
+// serve charges cost to f, which has been picked. Virtual time follows the flows that are
+// served. Flows with credit are behind it; virtual time still advances for them, or a stream of
+// new ones would keep all others waiting.
 func (t *tier) serve(now int64, f *flow, cost int64, lane Lane) {
 	if lane == LaneTier && f.tag < t.v {
 		t.owed++
@@ -154,7 +154,7 @@ func (t *tier) charge(cost int64) {
 	}
 }
 
-// enter and exit count f in and out of the tree.
+// enter adds f to the tree and exit removes it.
 func (t *tier) enter(f *flow) {
 	if t.flows == 0 {
 		t.tag = max(t.tag, t.r.vRoot)
@@ -174,7 +174,7 @@ func (t *tier) exit(f *flow) {
 	t.r.backlog -= f.backlog
 	t.r.active--
 	if t.flows == 0 {
-		// The busy period is over: who led in it is of no consequence any more.
+		// The busy period is over: the order within it no longer matters.
 		t.busy++
 		t.r.occupied &^= 1 << t.index
 		t.main.clear()
@@ -182,10 +182,10 @@ func (t *tier) exit(f *flow) {
 	}
 }
 
-// guardTiers computes the weights of the tiers. Plain weights would let a tenant
-// of a crowded tier get less than one of a lower tier with few tenants, so a tier
-// gets at least what makes its tenants' shares relate like the weights. Tenants of other
-// nodes count like those here; a tier has the part of its weight that is due to those here.
+// guardTiers computes the weights of the tiers. Plain weights would let a tenant of a crowded
+// tier get less than one of a lower tier with few tenants, so a tier gets at least what makes
+// its tenants' shares relate like the weights. Tenants of other nodes count like those here; a
+// tier here has the part of its weight that its tenants here account for.
 func (r *Resource) guardTiers(off bool) {
 	lower := -1
 	var lowerW, lowerAll float64
