@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 )
 
-// A retry carries over, for each item, what the steps that it need not pass again
-// had answered. packedAnswers begins those of several steps; what begins
-// otherwise is JSON, the answer of the step before the first one.
+// A retry carries over, for each item, the answers of the steps that it need not pass again.
+// Answers of several steps start with packedAnswers; anything else is JSON, the answer of the
+// step before the first one.
 const packedAnswers = 1
 
 // PackAnswers packs the answers of the first steps, in order; nil for none at all.
@@ -30,7 +30,8 @@ func PackAnswers(outputs [][]byte, steps int) []byte {
 	return raw
 }
 
-// CarriedAnswer is what a step had answered, of the answers that were carried over to step first.
+// CarriedAnswer returns the answer of a step, from the answers that were carried over to step
+// first.
 func CarriedAnswer(raw []byte, step, first int) []byte {
 	if len(raw) == 0 {
 		return nil

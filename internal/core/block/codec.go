@@ -6,8 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds of what is opened, so that a forged or broken header cannot make the
-// reader reserve memory without limit.
+// Bounds on what is opened, so that a forged or broken header cannot make the reader reserve
+// memory without limit.
 const (
 	// maxGrowth is the most that zstd unpacks per packed byte: a block of 128 KiB out of four bytes.
 	maxGrowth = 128 << 10 / 4

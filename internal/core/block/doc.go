@@ -1,5 +1,5 @@
-// Package block packs items, what became of them, and what their actions
-// answered into as few bytes as opening them quickly allows.
+// Package block packs items, their outcomes and the answers of their actions into as few bytes
+// as quick opening allows.
 //
 // Three things are packed, each on its own:
 //
@@ -10,11 +10,10 @@
 //     shortest form, so that a block in which all went well takes a few bytes.
 //   - The [Result]s of one commit: outputs and errors, repeated texts once.
 //
-// Blocks and results end their journey on disks and in other people's servers,
-// so they carry a CRC32C and are checked in full before a byte of them is
-// believed. A state is a part of a row, whose owner adds the checksum. Whatever
-// does not add up is reported as [ErrCorrupt]; no input makes this package
-// panic or reserve memory out of proportion to it.
+// Blocks and results are stored on disks and on servers, so they carry a CRC32C and are checked
+// in full before use. A state is a part of a row, whose owner adds the checksum. Anything
+// invalid is reported as [ErrCorrupt]; no input makes this package panic or reserve memory out
+// of proportion to it.
 //
 // The package is pure. A Codec and an Items may be used from several goroutines,
 // a Builder, a State and a Set by one at a time.

@@ -17,11 +17,11 @@ const (
 	packBitmap
 )
 
-// maxRuns is what six bits count to. More runs are never shorter than a full
-// block's bitmap, as each takes two bytes at least.
+// maxRuns is the largest count in six bits. More runs are never shorter than a full block's
+// bitmap, as each takes at least two bytes.
 const maxRuns = 63
 
-// pack appends the set, which has items below size alone, in its shortest form.
+// pack appends the set, whose items are all below size, in its shortest form.
 func (s *Set) pack(dst []byte, size int) []byte {
 	if i := s.next(size, true); i < Size {
 		panic(fmt.Sprintf("block: item %d in a block of %d", i, size))

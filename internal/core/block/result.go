@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind says what a Result holds.
+// Kind is the type of a Result.
 type Kind uint8
 
 // The kinds of result.
@@ -16,7 +16,7 @@ const (
 	kinds
 )
 
-// Result is what an action answered for one item of a block.
+// Result is an action's answer for one item of a block.
 type Result struct {
 	Item     uint16
 	Step     uint8
@@ -28,8 +28,8 @@ type Result struct {
 	At       int64 // of the commit that has it, unix nanoseconds, to the millisecond; 0: not known
 }
 
-// compressAbove is the size in bytes from which results are compressed: below
-// it zstd's own tables cost about what they save.
+// compressAbove is the size in bytes from which on results are compressed: below it zstd's own
+// tables cost about what they save.
 const compressAbove = 200
 
 const millisecond = 1_000_000 // in nanoseconds
@@ -44,8 +44,7 @@ const (
 // in milliseconds, a byte that says whether the body is compressed, the body's
 // size if so, and the body: number of results, then result after result. A code
 // or message is a number in the dictionary of texts seen so far, and is followed
-// by the text when it is new. at counts for all of them, whatever they say
-// themselves.
+// by the text when it is new. at counts for all results and replaces their own At.
 //
 // The spare room of dst is used as scratch.
 func (c *Codec) SealResults(dst []byte, at int64, rs []Result) []byte {

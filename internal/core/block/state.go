@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// State is what became of the items of a touched block so far. The zero value
-// is the state of a block of no items.
+// State records the outcomes so far of the items of a touched block. The zero value is the
+// state of an empty block.
 type State struct {
 	Size    int   // number of items in the block
 	Passed  []Set // per step: items that succeeded there
@@ -15,7 +15,7 @@ type State struct {
 	Retries []Retry
 }
 
-// Retry is items of one block that wait for another attempt together.
+// Retry is a group of items of one block that wait for another attempt together.
 type Retry struct {
 	Step    uint8
 	Attempt uint8
@@ -27,7 +27,7 @@ type Retry struct {
 	Items   Set
 }
 
-// MaxCrashes is the most that Retry.Crashes can hold.
+// MaxCrashes is the largest value of Retry.Crashes.
 const MaxCrashes = 63
 
 // flags packs Crashes, Started and Blamed into a byte.
@@ -42,10 +42,9 @@ func (r *Retry) flags() byte {
 	return b
 }
 
-// Append appends the packed state: number of items, number of steps, the sets
-// of the steps, failed, left out, and the retries with their due times as
-// differences. It panics if a set holds an item beyond Size, which Decode could
-// not give back.
+// Append appends the packed state: number of items, number of steps, the sets of the steps,
+// failed, left out, and the retries with their due times as differences. It panics if a set
+// holds an item beyond Size, which Decode could not return.
 func (s *State) Append(dst []byte) []byte {
 	if s.Size < 0 || s.Size > Size || len(s.Passed) > 255 {
 		panic(fmt.Sprintf("block: state of %d items, %d steps", s.Size, len(s.Passed)))
@@ -69,8 +68,8 @@ func (s *State) Append(dst []byte) []byte {
 	return dst
 }
 
-// Decode reads a packed state of a bulk action with that many steps into s,
-// using the memory s has. After an error, which wraps ErrCorrupt, s is of no use.
+// Decode reads a packed state of a bulk action with that many steps into s, reusing the memory
+// of s. After an error, which wraps ErrCorrupt, the content of s is undefined.
 func (s *State) Decode(raw []byte, steps int) error {
 	r := reader{rest: raw}
 	s.Size = r.upTo(Size)

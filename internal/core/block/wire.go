@@ -10,15 +10,15 @@ import (
 // ErrCorrupt is wrapped by every error about bytes that this package cannot have written.
 var ErrCorrupt = errors.New("corrupt")
 
-// The first byte of what is packed: what it is, and in which version of its layout.
+// The first byte of packed data: its type and the version of its layout.
 const (
 	magicItems   = 0xB1
 	magicUntimed = 0xC1 // results as they were written before they had a time
 	magicResults = 0xC2
 )
 
-// sealedHeader is the length of what seal fills in: a magic byte and a CRC32C
-// over the magic byte and all that follows the checksum.
+// sealedHeader is the length of the header that seal fills in: a magic byte and a CRC32C over
+// the magic byte and all that follows the checksum.
 const sealedHeader = 1 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,8 +50,8 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrCorrupt)
 }
 
-// reader reads the parts of a packed value in order. Once something was missing
-// it stays bad and answers with zeros, so callers check once at the end.
+// reader reads the parts of a packed value in order. After a missing part it stays bad and
+// returns zeros, so callers check once at the end.
 type reader struct {
 	rest []byte
 	bad  bool

@@ -8,21 +8,20 @@ import (
 )
 
 const (
-	// aloneCalls is how many calls of a tenant must have failed in a row.
+	// aloneCalls is the number of calls of a tenant that must have failed in a row.
 	aloneCalls = 5
 	// aloneFresh is how recent the success of another tenant must be.
 	aloneFresh = int64(10 * time.Second)
-	// aloneFor is how long the calls of one tenant may fail at no cost to its items. An
-	// outage of one tenant looks like items that no downstream would take, so there
-	// has to be an end.
+	// aloneFor bounds how long the calls of one tenant may fail at no cost to its items. An
+	// outage of one tenant looks like items that no downstream would take, so it has to end.
 	aloneFor     = int64(3 * time.Minute)
 	aloneFirst   = time.Second
 	aloneLongest = 10 * time.Second
 	aloneJitter  = 0.2
 )
 
-// circuits finds the tenants whose calls fail while those of others succeed. Their
-// failures say nothing of the resource as a whole: each of them is left alone by itself.
+// circuits finds the tenants whose calls fail while those of others succeed. Their failures say
+// nothing about the resource as a whole: each such tenant is paused by itself.
 type circuits struct {
 	failing map[caller]*failing
 	sweep   int    // how many entries failing may have before old ones are dropped
@@ -114,8 +113,8 @@ func (c *circuits) drop(now int64) {
 	}
 }
 
-// alone reports whether the tenant fails while another does not: one whose call was
-// sent after the first failure.
+// alone reports whether the tenant fails while another does not: one whose call was sent after
+// the first failure.
 func (c *circuits) alone(now int64, tenant string, f *failing) bool {
 	s := c.last
 	if s.tenant == tenant {
@@ -124,7 +123,7 @@ func (c *circuits) alone(now int64, tenant string, f *failing) bool {
 	return f.calls >= aloneCalls && s.sent > f.since && now-s.ended < aloneFresh
 }
 
-// text is which tenants are left alone, in one sentence; empty: none.
+// text names the tenants that are paused, in one sentence; empty if there are none.
 func (c *circuits) text() string {
 	switch c.apart {
 	case 0:
@@ -135,9 +134,9 @@ func (c *circuits) text() string {
 	return fmt.Sprintf("calls of %d tenants, of %s last, fail while those of others succeed: only they wait, 1 to 10 s each time.", c.apart, c.newest.tenant)
 }
 
-// sideline looks at the end of a task for its tenant alone. Where only this tenant's
-// calls fail, apart is true, and nothing of the tenant starts for a while; free says
-// that its items need not pay for it.
+// sideline evaluates the end of a task for its tenant alone. If only this tenant's calls fail,
+// apart is true, and nothing of the tenant starts for a while; free reports that the failure
+// does not count against its items.
 func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free bool) {
 	c, tenant := &r.control.circuits, pick.Entry.Group().Tenant()
 	by := caller{tenant.Name(), pick.Entry.Step()}
@@ -160,7 +159,7 @@ func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free 
 	if now-f.since >= aloneFor {
 		return true, false
 	}
-	if pick.At >= f.closed { // what was sent before has been answered for
+	if pick.At >= f.closed { // failures of tasks sent before are already accounted for
 		wait := float64(min(aloneFirst<<min(f.times, 10), aloneLongest))
 		wait *= 1 + aloneJitter*(2*r.node.random.Float64()-1)
 		if !f.apart {

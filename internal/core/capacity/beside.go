@@ -13,20 +13,20 @@ import (
 // sparse work does not flip between active and idle.
 const stayFor = int64(2 * time.Second)
 
-// Want is what one node has to run on a resource, as it tells other nodes.
+// Want describes what one node has to run on a resource, for other nodes.
 type Want struct {
-	// Tiers is the weight of the tenants that have something to run, by tier.
+	// Tiers holds the weight of the tenants that have something to run, by tier.
 	Tiers [sched.Tiers]int64 `json:"tiers"`
-	// Tenants is who they are, as hashes of their names; empty if they are very many.
+	// Tenants lists them as hashes of their names; empty if they are very many.
 	Tenants []uint32 `json:"tenants,omitempty"`
-	// Needs is what some of them need for their deadlines.
+	// Needs holds what some of them need for their deadlines.
 	Needs map[uint32]sched.Need `json:"needs,omitempty"`
 }
 
-// Wants is what one node has to run, by resource.
+// Wants describes what one node has to run, by resource.
 type Wants map[string]Want
 
-// Wants tells what this node has to run.
+// Wants returns what this node has to run.
 func (n *Node) Wants(now int64) Wants {
 	all := Wants{}
 	for _, r := range n.resources {
@@ -50,7 +50,8 @@ func (n *Node) Wants(now int64) Wants {
 	return all
 }
 
-// tellNeeds takes note of what other nodes are told. Only a rate can be moved from one node to another.
+// tellNeeds records what other nodes are told. Only a rate can be moved from one node to
+// another.
 func (r *Resource) tellNeeds(needs map[string]sched.Need) map[uint32]sched.Need {
 	r.needs = nil
 	if r.limits.Rate == 0 || len(needs) == 0 {
@@ -66,11 +67,11 @@ func (r *Resource) tellNeeds(needs map[string]sched.Need) map[uint32]sched.Need 
 
 func hashed(tenant string) uint32 { return uint32(xxh3.HashString(tenant)) }
 
-// Others is what the other nodes have to run.
+// Others sums up what the other nodes have to run.
 type Others struct {
 	tiers map[string][sched.Tiers]int64
-	nodes map[uint32]int // by tenant, how many have work of it
-	on    map[place]int  // the same on one resource
+	nodes map[uint32]int // number of nodes with work of a tenant
+	on    map[place]int  // the same for one resource
 	needs map[place]sched.Need
 }
 

@@ -28,13 +28,13 @@ type control struct {
 	rate     flow.RateState
 	counted  flow.RateState // the rate when parallel began to count
 	before   flow.RateState // the rate before a bound was tried
-	left     int64          // when that was
+	left     int64          // start of the trial
 	bearable int            // as last set
-	blocked  int64          // until when the downstream asked to be left alone
+	blocked  int64          // end of the pause that the downstream asked for
 	failing  string         // code of the last call that failed; empty: one has succeeded since
 	wrong    bool           // every call will fail until the configuration is fixed
-	byHand   *weir.Circuit  // what a person has set; nil: nothing
-	told     holds          // what [Node.Steer] told last
+	byHand   *weir.Circuit  // an operator's override; nil: none
+	told     holds          // last reported by [Node.Steer]
 }
 
 func newControl(concurrency int, latency, breaker uint64) *control {
@@ -44,7 +44,7 @@ func newControl(concurrency int, latency, breaker uint64) *control {
 	}
 }
 
-// troubled reports whether the downstream is being left alone.
+// troubled reports whether the downstream is not called for now.
 func (c *control) troubled() bool {
 	return c.breaker.State().Phase != flow.Closed || c.blocked != 0 || c.closure.Closed()
 }
@@ -54,30 +54,30 @@ func (c *control) freely() bool {
 	return c.breaker.State().Phase == flow.Closed && !c.breaker.Unproven()
 }
 
-// Ending is what the end of a task says of its downstream.
+// Ending describes what the end of a task shows about its downstream.
 type Ending struct {
-	// Service is for how long it ran, in nanoseconds.
+	// Service is the run time in nanoseconds.
 	Service int64
-	// Silent: it says nothing of the downstream.
+	// Silent: the end says nothing about the downstream.
 	Silent bool
-	// Refused is how many items were refused for being too many, and After how long
-	// the downstream wants to be left alone; 0: it did not say.
+	// Refused is the number of items refused for exceeding a limit, and After the Retry-After
+	// time; 0 if there was none.
 	Refused int
 	After   time.Duration
 	// Failed: the task failed as a whole, or most of its items got no answer.
 	Failed bool
-	// Rejected: the endpoint rejected a call of several items as a whole. That is
-	// a failure only of an endpoint that has done nothing right yet.
+	// Rejected: the endpoint rejected a call of several items as a whole. That counts as a
+	// failure only of an endpoint that has not succeeded yet.
 	Rejected bool
-	// OfItems: if it failed, its items may be to blame: it says nothing of its tenant.
+	// OfItems: a failure may be due to the items: it says nothing about the tenant.
 	OfItems bool
-	// Misconfigured: it failed, and every call will until the configuration is fixed.
+	// Misconfigured: the call failed, and every call will until the configuration is fixed.
 	Misconfigured bool
 	// Code of the failure, if it failed or was rejected.
 	Code string
 }
 
-// learn takes the end of a task into account.
+// learn applies the end of a task to all controllers.
 func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) {
 	c, sent, items := r.control, pick.At, pick.Cost
 	if c == nil {
@@ -94,7 +94,7 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 	} else {
 		r.refused(now, pick, x.Refused, until)
 	}
-	if x.Refused == 0 && !silent { // what was refused says nothing of how long a call takes
+	if x.Refused == 0 && !silent { // a refusal says nothing about the run time of a call
 		c.latency.Ended(now, x.Service, r.gate.InFlight())
 	}
 	before := c.freely()
@@ -121,7 +121,7 @@ func (r *Resource) letOthersTry(now int64, pick sched.Pick) {
 	}
 }
 
-// refused takes into account how many of a task's items were refused.
+// refused records how many of a task's items were refused.
 func (r *Resource) refused(now int64, pick sched.Pick, refused int, until int64) {
 	c, sent, items := r.control, pick.At, pick.Cost
 	all, was := refused == items, c.closure.Opens()
@@ -130,7 +130,7 @@ func (r *Resource) refused(now int64, pick sched.Pick, refused int, until int64)
 		r.wake()
 	}
 	if probe := c.parallel.Ended(now, sent, int(pick.Level), r.gate.InFlight()-1, all && !closed); closed || probe {
-		refused, until = 0, 0 // which is not about the rate
+		refused, until = 0, 0 // the refusals do not concern the rate
 	}
 	c.windows.Ended(now, sent, items, refused, until)
 	if r.bear(now) {
@@ -141,7 +141,7 @@ func (r *Resource) refused(now int64, pick sched.Pick, refused int, until int64)
 // SwitchOff ends flow control of a resource.
 func (r *Resource) SwitchOff() { r.control = nil }
 
-// SetRule chooses the rule of a resource's rate by its name; empty: the default.
+// SetRule sets the rule of a resource's rate by name; an empty name stands for the default.
 func (r *Resource) SetRule(name string) error {
 	if r.control == nil || r.control.ruleName == name {
 		return nil
@@ -153,7 +153,7 @@ func (r *Resource) SetRule(name string) error {
 	return err
 }
 
-// SetCircuit opens or closes the breaker by hand; nil: it decides by itself.
+// SetCircuit opens or closes the breaker by hand; nil lets the breaker decide.
 func (r *Resource) SetCircuit(now int64, want *weir.Circuit) {
 	c := r.control
 	switch {
@@ -172,10 +172,10 @@ func (r *Resource) SetCircuit(now int64, want *weir.Circuit) {
 	r.wake()
 }
 
-// Change is that flow control holds a resource down from now on, or no longer, in one sentence.
+// Change reports that flow control started or stopped throttling a resource, in one sentence.
 type Change struct{ Resource, Text string }
 
-// Steer has flow control look at all resources. It is to be called every [flow.Window].
+// Steer runs flow control for all resources. The caller must call it every [flow.Window].
 func (n *Node) Steer(now int64) (changes []Change) {
 	for _, r := range n.resources {
 		c := r.control
@@ -195,7 +195,7 @@ func (n *Node) Steer(now int64) (changes []Change) {
 func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 	cfg := flow.RateConfig{Rate: limit}
 	if c.try(now) {
-		seen = nil // what was sent is not about the rate
+		seen = nil // these tasks say nothing about the rate
 	}
 	c.rate = c.rule(now, seen, c.rate, cfg)
 	if c.parallel.From() == now {
@@ -214,17 +214,18 @@ func (c *control) steer(now int64, seen []flow.Seen, limit float64) {
 	}
 }
 
-// try has a bound on the tasks in flight tried, at the rate at which tasks were refused. It reports
-// whether one is on trial, or was until now: meanwhile nothing is learned of the rate.
+// try starts and ends trials of a bound on the tasks in flight, at the rate at which tasks were
+// refused. It reports whether one is on trial, or was until now: meanwhile the rate rule learns
+// nothing.
 func (c *control) try(now int64) bool {
 	from, tried := c.parallel.From(), c.parallel.Trial()
-	// Once a trial has failed, refusals while more is asked for are taken to be about that.
+	// After a failed trial, refusals while the rate grows count as caused by the growth.
 	cut := c.rate.Limited && (c.rate.Grown == 0 || c.rate.Ahead == 0 && !c.parallel.Failed())
 	changed, found := c.parallel.Look(now, cut, c.rate.Base)
 	switch {
 	case found:
 		c.rate = c.rate.Lift()
-	case changed && c.parallel.Trial(): // it begins
+	case changed && c.parallel.Trial(): // a trial starts
 		c.before, c.left, c.rate = c.rate, now, c.counted.Skip(now-from)
 	case changed:
 		c.rate = c.before.Skip(now - c.left)
@@ -237,7 +238,7 @@ func (c *control) try(now int64) bool {
 	return true
 }
 
-// apply has the gate keep to what was decided.
+// apply sets the gate to what was decided.
 func (r *Resource) apply(now int64) {
 	c := r.control
 	pace := 0.0
@@ -254,8 +255,8 @@ func (r *Resource) apply(now int64) {
 	}
 }
 
-// bear bounds the tasks in flight to what the downstream was found to bear. It reports
-// whether that is a change.
+// bear bounds the tasks in flight to what the downstream was found to take. It reports whether
+// the bound changed.
 func (r *Resource) bear(now int64) (changed bool) {
 	c := r.control
 	n := c.latency.Bound(now)
@@ -270,20 +271,20 @@ func (r *Resource) bear(now int64) (changed bool) {
 	return true
 }
 
-// holds is in which ways a resource is held down. That a bound moves while it
-// holds is not worth telling.
+// holds lists the ways in which a resource is throttled. A bound that only moves is not
+// reported.
 type holds struct {
 	circuit                          flow.Phase
 	blocked, closed, paced, bearable bool
-	tenants                          int // left alone
+	tenants                          int // paused
 }
 
 func (c *control) holds() holds {
 	return holds{c.circuit(), c.blocked != 0, c.closure.Closed(), c.rate.Limited, c.bearable != 0, c.circuits.apart}
 }
 
-// circuit is the breaker's phase as people are shown it. Where the setup is wrong,
-// a call is made now and then, as with a half-open breaker, and the breaker sees too few to open.
+// circuit returns the breaker's phase for display. While the setup is wrong, a call is made now
+// and then, as with a half-open breaker, and the breaker sees too few to open.
 func (c *control) circuit() flow.Phase {
 	if phase := c.breaker.State().Phase; phase != flow.Closed || !c.wrong {
 		return phase
@@ -291,7 +292,7 @@ func (c *control) circuit() flow.Phase {
 	return flow.HalfOpen
 }
 
-// text is why the resource is held down, in one sentence; empty: it is not.
+// text explains in one sentence why the resource is throttled; empty if it is not.
 func (c *control) text() string {
 	switch b := c.breaker.State(); {
 	case b.Reason == flow.ByHand:
@@ -316,22 +317,23 @@ func (c *control) text() string {
 	return c.circuits.text()
 }
 
-// State is what flow control holds a resource to.
+// State describes how flow control throttles a resource.
 type State struct {
 	// Circuit is the breaker's phase.
 	Circuit flow.Phase
-	// Closed: nothing starts for now, because the downstream fails or asked for it.
+	// Closed: nothing starts for now, because the downstream fails or asked for a pause.
 	Closed bool
-	// Strained: load was found to be the trouble.
+	// Strained: load was found to be the cause.
 	Strained bool
 	// Limited: refusals hold the rate down, to Rate.
 	Limited bool
 	Rate    float64
-	// Bearable is how many tasks in flight the downstream was found to bear; 0: no bound.
+	// Bearable is the number of tasks in flight that the downstream was found to take; 0: no
+	// bound.
 	Bearable int
 }
 
-// State returns what flow control holds the resource to.
+// State returns how flow control throttles the resource.
 func (r *Resource) State(now int64) State {
 	c := r.control
 	if c == nil {
@@ -344,7 +346,7 @@ func (r *Resource) State(now int64) State {
 	}
 }
 
-// Describe is what this node knows of the resource, for people.
+// Describe returns this node's view of the resource, for display.
 func (r *Resource) Describe(now int64) weir.ResourceUse {
 	s := r.State(now)
 	u := weir.ResourceUse{

@@ -1,15 +1,14 @@
-// Package capacity is all that one node can start: its slots, the order of the work
-// that waits for them, and the limits of the resources, with what flow control has
-// found out about them.
+// Package capacity manages what one node can start: its slots, the order of the work that waits
+// for them, and the limits of the resources, with what flow control has learned about them.
 //
-// A [Node] has one queue for all of its partitions, so that tiers, weights and caps
-// hold over all of them. Each partition is a [Party]: it says what it has to run,
-// takes its next task, and says how tasks ended. Whoever takes a task picks for the
-// others on the way; [Node.Calls] lists those for whom something was picked.
+// A [Node] has one queue for all of its partitions, so that tiers, weights and caps hold over
+// all of them. Each partition is a [Party]: it reports what it has to run, takes its next task,
+// and reports how tasks ended. A party that takes a task also picks tasks of others that come
+// before it; [Node.Calls] lists the parties with such tasks.
 //
-// The package is pure: times are Unix nanoseconds that callers pass in, and chance
-// comes from a seed. Where several goroutines use a node, the methods of a Party
-// take its lock; everything else is called with the lock held.
+// The package is pure: times are Unix nanoseconds passed in by callers, and random numbers come
+// from a seed. Where several goroutines use a node, the methods of a Party take its lock; all
+// other methods are called with the lock held.
 package capacity
 
 import (
@@ -21,29 +20,29 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// Locker is a lock around a node. Unlock is the place to tell those that were called.
+// Locker is a lock around a node. Unlock is the place to wake the parties that were called.
 type Locker interface {
 	Lock()
 	Unlock()
 }
 
-// noLock is for a node that one goroutine uses.
+// noLock is for a node that is used by one goroutine.
 type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-// Config says what a node has.
+// Config configures a node.
 type Config struct {
-	// Slots is how many tasks it may have in flight; 0: any number.
+	// Slots is the maximum number of tasks in flight; 0: unbounded.
 	Slots int
-	// Shared says that other nodes use the same limits: nothing with a limit starts without a quota.
+	// Shared: other nodes use the same limits, so nothing with a limit starts without a quota.
 	Shared bool
 	// NoFlow switches flow control off.
 	NoFlow bool
-	// Seed starts what flow control draws.
+	// Seed seeds the random numbers of flow control.
 	Seed uint64
-	// Lock is taken by the methods of a Party; nil: there is no need to.
+	// Lock is taken by the methods of a Party. Default: no lock, for a single goroutine.
 	Lock Locker
 }
 
@@ -52,18 +51,18 @@ type Node struct {
 	cfg       Config
 	lock      Locker
 	queue     *sched.Queue
-	resources []*Resource // in the order in which they were made
+	resources []*Resource // in order of creation
 	byName    map[string]*Resource
-	several   map[string]bool // tenants that have work on other nodes, too
+	several   map[string]bool // tenants with work on other nodes as well
 	work      sched.Work      // reused
 	stirs     limit.Stirs
 	random    *rand.Rand
-	before    int64 // when a former owner may last have started a task; 0: never
+	before    int64 // when an earlier owner may last have started a task; 0: never
 	calls     []*sched.Party
 	seen      []flow.Seen
 }
 
-// New makes a node without resources.
+// New returns a node without resources.
 func New(c Config) *Node {
 	n := &Node{
 		cfg: c, lock: c.Lock, queue: sched.New(sched.Options{Slots: c.Slots}), byName: map[string]*Resource{},
@@ -75,19 +74,19 @@ func New(c Config) *Node {
 	return n
 }
 
-// Slots returns how many tasks the node may have in flight.
+// Slots returns the maximum number of tasks in flight.
 func (n *Node) Slots() int { return n.cfg.Slots }
 
-// InFlight returns how many it has.
+// InFlight returns the number of tasks in flight.
 func (n *Node) InFlight() int { return n.queue.InFlight() }
 
 // Shared reports whether other nodes use the same limits.
 func (n *Node) Shared() bool { return n.cfg.Shared }
 
-// Resources lists the resources in the order in which they were made.
+// Resources returns the resources in order of creation.
 func (n *Node) Resources() []*Resource { return n.resources }
 
-// Resource finds a resource by its name, or makes it.
+// Resource returns the resource of that name, and adds it if it is missing.
 func (n *Node) Resource(r weir.Resource) *Resource {
 	if have := n.byName[r.Name]; have != nil {
 		return have
@@ -106,7 +105,7 @@ func (n *Node) Resource(r weir.Resource) *Resource {
 	return made
 }
 
-// SetLimits gives a resource other limits, or makes it with them.
+// SetLimits changes the limits of a resource, and adds it if it is missing.
 func (n *Node) SetLimits(now int64, r weir.Resource) {
 	have := n.Resource(r)
 	if have.limits == r {
@@ -124,9 +123,8 @@ func (n *Node) SetLimits(now int64, r weir.Resource) {
 	have.wake()
 }
 
-// Former tells when a former owner of a partition may last have started a task,
-// which has used up a part of the rates. Where limits are shared between nodes
-// their books know.
+// Former records when an earlier owner of a partition may last have started a task, which has
+// used up a part of the rates. Limits shared between nodes account for that themselves.
 func (n *Node) Former(at int64) {
 	n.before = max(n.before, at)
 	for _, r := range n.resources {
@@ -134,10 +132,10 @@ func (n *Node) Former(at int64) {
 	}
 }
 
-// Called reports whether anybody is to be told anything.
+// Called reports whether Calls or Stirred has anything to return.
 func (n *Node) Called() bool { return n.queue.Called() || n.stirs.Any() }
 
-// Calls appends to dst the parties that should ask for their next task, and forgets them.
+// Calls appends to dst the parties that should ask for their next task, and clears the list.
 func (n *Node) Calls(dst []*Party) []*Party {
 	n.calls = n.queue.Calls(n.calls[:0])
 	for _, p := range n.calls {
@@ -146,8 +144,8 @@ func (n *Node) Calls(dst []*Party) []*Party {
 	return dst
 }
 
-// Stirred appends to dst the resources at which something has changed that whoever
-// asks for their quotas should look at, and forgets them.
+// Stirred appends to dst the resources with a change that matters to the caller that requests
+// their quotas, and clears the list.
 func (n *Node) Stirred(dst []*Resource) []*Resource {
 	if !n.stirs.Any() {
 		return dst

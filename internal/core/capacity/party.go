@@ -8,8 +8,8 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// Party is one partition's way to the capacity of its node. Its methods may be
-// called by one goroutine for each party.
+// Party is one partition's access to the capacity of its node. Each party is used by one
+// goroutine.
 type Party struct {
 	node  *Node
 	queue *sched.Queue
@@ -20,7 +20,7 @@ type Party struct {
 	Data any
 }
 
-// Join adds a party. It is shut until [Party.Open].
+// Join adds a party. It is closed until [Party.SetOpen].
 func (n *Node) Join(data any) *Party {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -29,7 +29,8 @@ func (n *Node) Join(data any) *Party {
 	return p
 }
 
-// Leave takes p out, whose groups have been removed. Tasks in flight are still given to Done.
+// Leave removes p, whose groups have been removed. The caller still reports tasks in flight to
+// Done.
 func (p *Party) Leave(now int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -40,14 +41,14 @@ func (p *Party) Leave(now int64) {
 // Slots returns how many tasks the node may have in flight.
 func (p *Party) Slots() int { return p.node.cfg.Slots }
 
-// Resource finds a resource by its name, or makes it.
+// Resource returns the resource of that name, and adds it if it is missing.
 func (p *Party) Resource(r weir.Resource) *Resource {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.node.Resource(r)
 }
 
-// Probe has the next call go ahead alone, to find out whether the endpoint works at all.
+// Probe lets the next call go ahead alone, to test whether the endpoint works at all.
 func (p *Party) Probe(r *Resource) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -56,7 +57,7 @@ func (p *Party) Probe(r *Resource) {
 	}
 }
 
-// SetWorkers brings so many workers to a resource; below 0: no bound.
+// SetWorkers sets the number of workers that p contributes to a resource; below 0: no bound.
 func (p *Party) SetWorkers(now int64, r *Resource, n int) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -64,34 +65,34 @@ func (p *Party) SetWorkers(now int64, r *Resource, n int) {
 	p.queue.Recall(now)
 }
 
-// Size returns what decides how many items a task on a resource should have.
+// Size returns what determines how many items a task on a resource should have.
 func (p *Party) Size(r *Resource) limit.Size {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return r.size()
 }
 
-// Observe returns what p had to do on a resource since it last asked.
+// Observe returns p's work on a resource since its last call.
 func (p *Party) Observe(now int64, r *Resource) sched.Load {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.side.Observe(now, r.entry)
 }
 
-// TenantLimits is what a tenant may use. The zero value is what every tenant has.
+// TenantLimits holds what a tenant may use. The zero value holds the defaults.
 type TenantLimits struct {
-	Weight   float64 // beside others; 0: as 1
+	Weight   float64 // relative to others; 0 counts as 1
 	MaxTasks int     // in flight; 0: no bound
 	Paused   bool
 }
 
-// SetTenant gives a tenant its limits.
+// SetTenant sets the limits of a tenant.
 func (p *Party) SetTenant(now int64, name string, l TenantLimits) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	t := p.queue.Tenant(name)
 	p.queue.SetTenant(now, t, int64(cmp.Or(l.Weight, 1)*sched.Unit), l.MaxTasks)
-	t = p.queue.Tenant(name) // one that has nothing of its own is dropped
+	t = p.queue.Tenant(name) // a tenant without settings of its own is dropped
 	if l.Paused {
 		p.queue.PauseTenant(now, t)
 	} else {
@@ -100,14 +101,14 @@ func (p *Party) SetTenant(now int64, name string, l TenantLimits) {
 	p.queue.Call()
 }
 
-// AddGroup makes a group of a tenant.
+// AddGroup adds a group of a tenant.
 func (p *Party) AddGroup(tenant string, c sched.GroupConfig) *sched.Group {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.side.AddGroup(p.queue.Tenant(tenant), c)
 }
 
-// AddEntry makes an entry for a step of a group.
+// AddEntry adds an entry for a step of a group.
 func (p *Party) AddEntry(g *sched.Group, r *Resource, step int, data any) *sched.Entry {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -123,7 +124,7 @@ func (p *Party) SetGroup(now int64, g *sched.Group, c sched.GroupConfig) {
 	p.queue.SetGroup(now, g, c)
 }
 
-// Look returns what becomes of the deadline of a group; see [sched.Queue.Look].
+// Look returns the forecast for the deadline of a group; see [sched.Queue.Look].
 func (p *Party) Look(now int64, g *sched.Group, r sched.Rest) sched.Outlook {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -144,21 +145,21 @@ func (p *Party) ResumeGroup(now int64, g *sched.Group) {
 	p.queue.ResumeGroup(now, g)
 }
 
-// RemoveGroup ends a group: nothing of it starts any more.
+// RemoveGroup removes a group: nothing of it starts any more.
 func (p *Party) RemoveGroup(now int64, g *sched.Group) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	p.queue.RemoveGroup(now, g)
 }
 
-// Update says how big the next task of e would be, and how many items there are behind it.
+// Update sets the size of e's next task, and the number of items behind it.
 func (p *Party) Update(now int64, e *sched.Entry, head int, backlog int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	p.queue.Update(now, e, head, backlog)
 }
 
-// SetOpen says whether anything of p may start.
+// SetOpen sets whether anything of p may start.
 func (p *Party) SetOpen(now int64, open bool) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -190,14 +191,15 @@ func (p *Party) Take(now int64, e *sched.Entry, cost int) (pick sched.Pick, at i
 	return p.queue.Take(now, e, cost)
 }
 
-// CanTake reports whether a task of e could be taken now, but for rates and concurrency; see [sched.Queue.Open].
+// CanTake reports whether a task of e could be taken now, apart from rates and concurrency; see
+// [sched.Queue.Open].
 func (p *Party) CanTake(now int64, e *sched.Entry) (at int64, ok bool) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.queue.Open(now, e)
 }
 
-// Broken is what a task that failed found broken, as far as is known.
+// Broken describes what a failed task found broken, as far as is known.
 type Broken struct {
 	// Downstream as a whole: the circuit is not closed, or no call has succeeded yet.
 	Downstream bool
@@ -207,27 +209,28 @@ type Broken struct {
 	Tenant bool
 }
 
-// Done says that a task ended, and how.
+// Done reports that a task ended, and how.
 func (p *Party) Done(now int64, pick sched.Pick, x *Ending) (broken Broken) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	r := pick.Entry.Resource().Gate().(*Resource)
 	broken = r.learn(now, pick, x)
 	p.queue.Done(now, pick, x.Service)
-	if p.left { // nobody asks for the next one after it
+	if p.left { // p no longer asks for its next task
 		p.queue.Call()
 	}
 	return broken
 }
 
-// Refund gives the tenant back what it was charged for a task that the downstream refused.
+// Refund credits the tenant with what it was charged for a task that the downstream refused.
 func (p *Party) Refund(pick sched.Pick) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	p.queue.Refund(pick)
 }
 
-// CloseTenant lets nothing of an entry's tenant, which was refused, start on its resource before a time.
+// CloseTenant lets nothing of an entry's tenant, which was refused, start on its resource
+// before until.
 func (p *Party) CloseTenant(now int64, e *sched.Entry, until int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
@@ -241,7 +244,7 @@ func (p *Party) Cause(e *sched.Entry) sched.Cause {
 	return p.queue.Cause(e)
 }
 
-// Paused reports whether nothing of a tenant may start.
+// Paused reports whether a tenant is paused.
 func (p *Party) Paused(tenant string) bool {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()

@@ -10,28 +10,28 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// Resource is something downstream, as one node uses it. It is the gate of its queue.
+// Resource is a downstream as one node uses it. It is the gate of its queue.
 type Resource struct {
 	node    *Node
 	limits  weir.Resource
 	gate    *limit.Gate
 	entry   *sched.Resource
 	control *control              // nil: flow control is off
-	seen    map[string]int64      // tenants that have something to run, and when they last were seen to; see Wants
-	needs   map[string]sched.Need // for the deadlines of tenants, as the other nodes were told last
+	seen    map[string]int64      // tenants with something to run, and when they last had; see Wants
+	needs   map[string]sched.Need // for the deadlines of tenants, as last sent to the other nodes
 }
 
-// Limits returns the limits of all nodes.
+// Limits returns the limits over all nodes.
 func (r *Resource) Limits() weir.Resource { return r.limits }
 
 // InFlight returns the number of tasks in flight.
 func (r *Resource) InFlight() int { return r.gate.InFlight() }
 
-// Rate returns how many items a second this node may start now, 0 for any number:
-// by the limit or the quota of it, or by what flow control found.
+// Rate returns how many items a second this node may start now, 0 for unlimited: by the limit,
+// the quota, or flow control.
 func (r *Resource) Rate() float64 { return r.gate.Rate() }
 
-// size is what decides how many items a task should have.
+// size returns what determines how many items a task should have.
 func (r *Resource) size() limit.Size {
 	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound(), Full: r.limits.Pacing == weir.Full}
 	if room := r.node.queue.Room(r.entry); room > 0 && (s.InFlight == 0 || room < s.InFlight) {
@@ -46,13 +46,13 @@ func (r *Resource) size() limit.Size {
 	return s
 }
 
-// wake has the queue ask the gate again, after it was opened further.
+// wake lets the queue ask the gate again, after it was opened further.
 func (r *Resource) wake() {
 	r.node.queue.WakeResource(0, r.entry)
 	r.node.queue.Call()
 }
 
-// waitOut closes the gate until what former owners started is out of the rate's window.
+// waitOut closes the gate until the starts of earlier owners have left the rate's window.
 func (r *Resource) waitOut() {
 	if w := r.gate.Window(); r.node.before != 0 && w > 0 && !r.node.cfg.Shared {
 		r.gate.CloseUntil(r.node.before + w)
@@ -100,7 +100,7 @@ func (r *Resource) Most() int {
 // Late implements sched.Gate.
 func (r *Resource) Late(taken, now int64, cost int) { r.gate.Late(taken, now, cost) }
 
-// held asks before a task starts whether the downstream is closed, and the breaker.
+// held checks, before a task starts, whether the downstream is closed, and asks the breaker.
 func (r *Resource) held(now int64, cost int) (at int64, held bool) {
 	c := r.control
 	if c == nil {
@@ -130,9 +130,8 @@ func (r *Resource) Release(now int64) { r.gate.Release(now) }
 // Idle implements sched.Gate.
 func (r *Resource) Idle(now int64) { r.gate.Idle(now) }
 
-// Cause implements sched.Gate. A resource that flow control has nothing against is
-// closed only to keep its rate, see waitOut, or held only until its first call has
-// succeeded.
+// Cause implements sched.Gate. A resource that flow control does not throttle is closed only to
+// keep its rate, see waitOut, or held only until its first call has succeeded.
 func (r *Resource) Cause() limit.Cause {
 	c := r.gate.Cause()
 	switch {
@@ -146,9 +145,8 @@ func (r *Resource) Cause() limit.Cause {
 	return c
 }
 
-// Observe tells what goes through a resource with shared limits and what would, for
-// whoever asks for the quota of one of them: of its rate, or of its concurrency if
-// tasks is set.
+// Observe describes the use of a resource with shared limits, for the caller that requests its
+// quotas: of its rate, or of its concurrency if tasks is set.
 func (r *Resource) Observe(now int64, tasks bool) quota.View {
 	u := r.gate.Observe(now)
 	v := quota.View{

@@ -1,6 +1,6 @@
-// Package filter tells in which blocks of a bulk action an item id may be, so
-// that finding one id among millions opens a handful of blocks and not all of
-// them, and costs no index row per item: ten bits are kept of an id.
+// Package filter finds the blocks of a bulk action that may hold an item id. Finding one id
+// among millions opens a handful of blocks instead of all of them, and costs no index row per
+// item: ten bits are kept per id.
 //
 // The blocks of a bulk action are taken [SegmentBlocks] at a time. The ids of
 // such a segment fall into as many buckets as there are ids, by the first bits
@@ -10,14 +10,12 @@
 // takes two bits an id. A full segment is cut into [MaxPages] pages between
 // buckets, and a lookup reads one of them.
 //
-// This is a quotient filter, sorted once and for good. Against binary fuse filters
-// it takes no more room at these sizes and about a quarter of the time to make,
-// which counts because submits are many and lookups few; it takes ids that come
-// several times, and making it cannot fail.
+// This is a quotient filter, sorted once. Compared with binary fuse filters it takes no more
+// room at these sizes and about a quarter of the time to build, which counts because submits
+// are many and lookups few; it accepts duplicate ids, and building it cannot fail.
 //
-// A page never misses an id, and names a block wrongly in about one of 256
-// cases. It carries a checksum and is checked before it is used: what does not
-// add up is reported as [ErrCorrupt].
+// A page never misses an id, and names a block wrongly in about one of 256 cases. It carries a
+// checksum and is checked before it is used: invalid data is reported as [ErrCorrupt].
 //
 // The package is pure. A Segment belongs to one goroutine at a time; a Page
 // never changes.

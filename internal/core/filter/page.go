@@ -26,10 +26,11 @@ func checksum(raw []byte) uint32 {
 	return crc32.Update(crc32.Checksum(raw[:1], castagnoli), castagnoli, raw[5:])
 }
 
-// unaryBytes is the length of the unary counts.
+// unaryBytes returns the length of the unary counts.
 func unaryBytes(buckets, ids uint32) int { return int((uint64(buckets)+uint64(ids)+63)/64) * 8 }
 
-// appendPage appends a page. ends tells where each bucket ends in the marks of the segment, from where the page begins there.
+// appendPage appends a page. ends holds the end of each bucket in the marks of the segment,
+// from the start of the page.
 func appendPage(dst []byte, width int, ends []uint32, from uint32, marks []byte) []byte {
 	start := len(dst)
 	dst = append(dst, magic, 0, 0, 0, 0, byte(width))
@@ -90,8 +91,8 @@ func Open(raw []byte) (*Page, error) {
 	return &Page{int(width), body[:unary], body[unary:]}, nil
 }
 
-// Blocks appends the numbers in the segment of the blocks that may have an id, in
-// order, each once. shape is that of the segment.
+// Blocks appends the numbers in the segment of the blocks that may have an id, in order, each
+// once. shape is the shape of the segment.
 func (p *Page) Blocks(dst []int, hash uint64, shape Shape) []int {
 	from, to := p.bucket(shape.place(hash) % shape.buckets)
 	for no := range 1 << p.width {
@@ -106,7 +107,7 @@ func (p *Page) Blocks(dst []int, hash uint64, shape Shape) []int {
 	return dst
 }
 
-// bucket is where the marks of a bucket begin and end.
+// bucket returns where the marks of a bucket begin and end.
 func (p *Page) bucket(no int) (from, to int) {
 	ones, left := 0, no // zeros to pass
 	for at := 0; at < len(p.unary); at += 8 {
@@ -132,7 +133,7 @@ func (p *Page) bucket(no int) (from, to int) {
 	return p.run(ones, len(p.unary)*8)
 }
 
-// run is the bucket whose ones begin at a bit, after so many in buckets before.
+// run returns the bucket whose ones begin at a bit, after so many in the buckets before.
 func (p *Page) run(ones, bit int) (from, to int) {
 	from, to = ones, ones
 	for ; bit < len(p.unary)*8 && p.unary[bit/8]>>(bit%8)&1 != 0; bit++ {

@@ -9,41 +9,41 @@ import (
 const (
 	// SegmentBlocks is the number of blocks whose ids share their pages. A block's number in its segment is one byte.
 	SegmentBlocks = 256
-	// MaxPages is the most pages of a segment of full blocks.
+	// MaxPages is the largest number of pages of a segment of full blocks.
 	MaxPages = 4
 	// pageIDs is about the most ids in a page: a lookup reads all of one.
 	pageIDs = 1 << 16
 )
 
-// Hash is what the filters know of an id.
+// Hash returns the hash that the filters use for an id.
 func Hash(id []byte) uint64 { return xxh3.Hash(id) }
 
 // HashString is [Hash] of a string.
 func HashString(id string) uint64 { return xxh3.HashString(id) }
 
-// Shape is how the ids of a segment are divided. It follows from their number alone.
+// Shape describes how the ids of a segment are divided. It follows from their number alone.
 type Shape struct {
 	Pages   int
 	buckets int // of each page
 }
 
-// ShapeOf is the shape of a segment of that many items.
+// ShapeOf returns the shape of a segment of that many items.
 func ShapeOf(items int) Shape {
 	pages := max(1, (items+pageIDs-1)/pageIDs)
 	return Shape{pages, max(1, (items+pages-1)/pages)}
 }
 
-// place is the bucket of an id, counted over all pages.
+// place returns the bucket of an id, counted over all pages.
 func (s Shape) place(hash uint64) int {
 	at, _ := bits.Mul64(hash, uint64(s.Pages*s.buckets))
 	return int(at)
 }
 
-// PageOf is the page of a segment in which an id is.
+// PageOf returns the page of a segment that holds an id.
 func (s Shape) PageOf(hash uint64) int { return s.place(hash) / s.buckets }
 
-// mark is the byte of an id: the block's number in the segment in the lower
-// bits, and the last bits of the hash in those above.
+// mark returns the byte of an id: the block's number in the segment in the lower bits, and the
+// last bits of the hash in those above.
 func mark(hash uint64, block, width int) byte { return byte(block) | byte(hash<<width) }
 
 // Segment collects the ids of up to SegmentBlocks blocks. The zero value is empty.
@@ -80,8 +80,8 @@ func (s *Segment) Each(yield func(page int, raw []byte) error) error {
 	return nil
 }
 
-// sort puts the marks of all ids in the order of their buckets, and tells where
-// each bucket ends. Counting first makes every move the last.
+// sort puts the marks of all ids in the order of their buckets, and returns the end of each
+// bucket. Counting first makes every move the last.
 func (s *Segment) sort(shape Shape, width int) (ends []uint32, marks []byte) {
 	ends = make([]uint32, shape.Pages*shape.buckets)
 	all := uint64(len(ends))

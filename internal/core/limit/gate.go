@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// GateConfig says what a [Gate] keeps.
+// GateConfig configures a [Gate].
 type GateConfig struct {
 	// Rate is in items per second, 0 for unlimited.
 	Rate float64
@@ -15,23 +15,22 @@ type GateConfig struct {
 	Window, CatchUp, Burst time.Duration
 }
 
-// Gate keeps the limits of one resource: its rate, its tasks in flight, and what
-// flow control sets below them. It is asked before each task, and refuses by telling
-// when to ask again, or [Never] if that is up to a call that changes the gate or
-// releases a task.
+// Gate keeps the limits of one resource: its rate, its tasks in flight, and the lower bounds
+// set by flow control. The queue asks it before each task. If it refuses, it returns when to
+// ask again, or [Never] if a call that changes the gate or releases a task decides.
 type Gate struct {
 	lim      *Limiter
 	bound    int // on the tasks in flight
 	bearable int // another one, of flow control
 	closed   int64
 	inFlight int
-	busy     bool  // is being asked
+	busy     bool  // tasks are waiting
 	cause    Cause // why it refused last
 	cost     int   // of the task that it refused last
 
 	lack      Cause // of rate or concurrency, since it was last refused for it or ran out of work
 	lackSince int64
-	out       *outside // nil: its limits are its own
+	out       *outside // nil: its limits are not shared
 }
 
 // unbounded stands for no bound on tasks in flight.
@@ -54,17 +53,17 @@ func boundOf(concurrency int) int {
 	return concurrency
 }
 
-// Window returns the span, in nanoseconds, in which the rate is promised; 0 if there is none.
+// Window returns the span, in nanoseconds, in which the rate holds; 0 if there is none.
 func (g *Gate) Window() int64 { return g.lim.window }
 
 // InFlight returns the number of tasks in flight.
 func (g *Gate) InFlight() int { return g.inFlight }
 
-// Cause returns why it refused last.
+// Cause returns the reason of the last refusal.
 func (g *Gate) Cause() Cause { return g.cause }
 
-// Take reserves a unit of concurrency and cost items of the rate, all or nothing. If
-// it lets the task go, at is by when it has to start; Never: any time, see Late.
+// Take reserves a unit of concurrency and cost items of the rate, all or nothing. If ok, at is
+// the time by which the task has to start; Never: any time, see Late.
 func (g *Gate) Take(now int64, cost int) (at int64, ok bool) {
 	g.ask(now)
 	if at, cause := g.Ready(now, cost); cause != CauseNone {
@@ -80,8 +79,8 @@ func (g *Gate) Take(now int64, cost int) (at int64, ok bool) {
 	return Never, true
 }
 
-// Fits returns how many of cost items could be taken now, and when at least so many could; 0 and Never if
-// nothing but a whole task would do.
+// Fits returns how many of cost items could be taken now, and when at least least could; 0 and
+// Never mean that only the whole task fits.
 func (g *Gate) Fits(now int64, cost, least int) (n int, at int64) {
 	if _, cause := g.Ready(now, 1); cause != CauseNone && cause != CauseRate {
 		return 0, Never
@@ -109,7 +108,8 @@ func (g *Gate) Peek(now int64) int64 {
 	return at
 }
 
-// Refuse notes that a task of that cost was refused: by the gate itself, or by its caller for a reason of its own.
+// Refuse records that a task of that cost was refused: by the gate itself, or by its caller for
+// a reason of its own.
 func (g *Gate) Refuse(now int64, cost int, cause Cause) {
 	g.cost, g.cause = cost, cause
 	if g.out != nil {
@@ -120,7 +120,7 @@ func (g *Gate) Refuse(now int64, cost int, cause Cause) {
 // Release gives back the concurrency of one task.
 func (g *Gate) Release(int64) { g.inFlight-- }
 
-// Idle says that nothing is asked for now.
+// Idle reports that no task is waiting.
 func (g *Gate) Idle(int64) {
 	if !g.busy {
 		return
@@ -131,7 +131,7 @@ func (g *Gate) Idle(int64) {
 	}
 }
 
-// ask notes that somebody asks.
+// ask records that a task is waiting.
 func (g *Gate) ask(now int64) {
 	if g.busy {
 		return
@@ -183,16 +183,15 @@ func (g *Gate) SetRate(now int64, rate float64) {
 // CloseUntil lets nothing go before t; a time in the past opens the gate.
 func (g *Gate) CloseUntil(t int64) { g.closed = t }
 
-// Flow control holds a resource below its limits: it bounds the tasks in flight,
-// paces the starts, and closes the gate. What it decides, and why, is not this
-// package's business.
+// Flow control throttles a resource below its limits: it bounds the tasks in flight, paces the
+// starts, and closes the gate. Other packages decide when.
 
-// SetBearable bounds the tasks in flight by what the downstream was found to bear;
-// 0 means no bound. It counts beside the configured concurrency.
+// SetBearable bounds the tasks in flight by what the downstream was found to take; 0 means no
+// bound. The configured concurrency holds as well.
 func (g *Gate) SetBearable(n int) { g.bearable = boundOf(n) }
 
-// SetPace spreads the starts at a rate below the gate's own; 0 goes back. See [Limiter.SetPace].
-// It reports whether that is a change.
+// SetPace spreads the starts at a rate below the gate's own; 0 removes the pace. See
+// [Limiter.SetPace]. It reports whether the pace changed.
 func (g *Gate) SetPace(now int64, rate float64) (changed bool) {
 	if rate == g.lim.Pace() {
 		return false
@@ -201,8 +200,8 @@ func (g *Gate) SetPace(now int64, rate float64) (changed bool) {
 	return true
 }
 
-// Rate returns the rate at which items may start, 0 for unlimited: the slower of
-// limit, or quota, and pace.
+// Rate returns the rate at which items may start, 0 for unlimited: the slower of limit, or
+// quota, and pace.
 func (g *Gate) Rate() float64 {
 	rate, pace := g.lim.Rate(), g.lim.Pace()
 	if pace > 0 && (rate == 0 || pace < rate) {
@@ -219,7 +218,7 @@ func (g *Gate) Bound() int {
 	return 0
 }
 
-// Limit returns the rate, or where it is shared the quota of this node; 0: unlimited.
+// Limit returns the rate, or this node's quota where the rate is shared; 0: unlimited.
 func (g *Gate) Limit() float64 { return g.lim.Rate() }
 
 // Used returns the items that started inside the window that ends now, without permits.

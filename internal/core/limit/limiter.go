@@ -11,18 +11,18 @@ const (
 	defaultCatchUp = 100 * time.Millisecond
 	defaultBurst   = 20 * time.Millisecond
 
-	// pacedSlack is both catch-up and burst while a pace is set, and for large tasks the catch-up is
-	// pacedPart of what one of them takes: a downstream that refuses must see an even
-	// stream, or the refusals tell of our bursts.
+	// pacedSlack is both catch-up and burst while a pace is set. For large tasks the catch-up
+	// is pacedPart of the time that one of them takes. A downstream that refuses must see an
+	// even stream, or its refusals are due to our bursts.
 	pacedSlack = int64(5 * time.Millisecond)
 	pacedPart  = 0.25
 
-	// slowest is the smallest rate told apart, one item in eleven days: it keeps
-	// every time that is computed from a rate far inside an int64.
+	// slowest is the lowest supported rate, one item in eleven days: it keeps every computed
+	// time far inside an int64.
 	slowest = 1e-6
 )
 
-// Config says what a [Limiter] promises. The zero value is unlimited.
+// Config configures a [Limiter]. The zero value is unlimited.
 type Config struct {
 	// Rate is in items per second. 0 means unlimited; anything below 1e-6 counts as 1e-6.
 	Rate float64
@@ -30,10 +30,10 @@ type Config struct {
 	// It is widened to the least span in which a whole number of items fits: 2s for
 	// 0.5 items/s, 4/3s for 1.5 items/s. Whole rates keep a window of one second.
 	Window time.Duration
-	// CatchUp is how much of a stall inside a busy period may be made good at
-	// once. Default 100ms.
+	// CatchUp is how much of a stall inside a busy period may be caught up at once. Default
+	// 100ms.
 	CatchUp time.Duration
-	// Burst is what may start at once after idleness, as time at full rate. Default 20ms.
+	// Burst is how much may start at once after idleness, as time at full rate. Default 20ms.
 	Burst time.Duration
 }
 
@@ -112,7 +112,7 @@ func PerWindow(rate float64) (items int64, window time.Duration) {
 // Rate returns the rate in force, 0 for unlimited.
 func (l *Limiter) Rate() float64 { return l.rate }
 
-// Pace returns what [Limiter.SetPace] set, 0 for nothing.
+// Pace returns the pace set by [Limiter.SetPace], 0 for none.
 func (l *Limiter) Pace() float64 { return l.pace }
 
 // Ready returns the time at which cost may be taken; a time not after now means now.
@@ -144,15 +144,14 @@ func (l *Limiter) Take(now int64, cost int) {
 	}
 }
 
-// Late tells that what was taken at a time, a moment ago, starts now: in the window
-// it counts from now on.
+// Late records that what was taken a moment ago starts now: the window counts it from now on.
 func (l *Limiter) Late(taken, now int64, cost int) {
 	if l.rate != 0 && now > taken {
 		l.log.move(taken, now, int64(cost), now-l.window)
 	}
 }
 
-// gap is the time that an item has to pay for at the slower of rate and pace, in
+// gap returns the time that an item has to pay for at the slower of rate and pace, in
 // nanoseconds; 0 if there is neither.
 func (l *Limiter) gap() float64 {
 	switch {
@@ -166,7 +165,7 @@ func (l *Limiter) gap() float64 {
 	return max(l.perItem, l.even)
 }
 
-// slack is how much of a stall may be made good at once.
+// slack returns how much of a stall may be caught up at once.
 func (l *Limiter) slack() int64 {
 	if l.pace != 0 {
 		return min(l.catchUp, max(pacedSlack, int64(min(pacedPart*float64(l.last)*l.even, float64(l.catchUp)))))
@@ -174,8 +173,8 @@ func (l *Limiter) slack() int64 {
 	return l.catchUp
 }
 
-// Busy tells that work arrived after a time without any. Idleness earns the
-// burst and no more.
+// Busy records that work arrived after a time without any. Idleness earns the burst and no
+// more.
 func (l *Limiter) Busy(now int64) {
 	switch {
 	case l.pace != 0:
@@ -185,10 +184,10 @@ func (l *Limiter) Busy(now int64) {
 	}
 }
 
-// SetPace spreads the starts at a rate below the limiter's own, in items per
-// second, with a burst of 5ms and a catch-up of a quarter of a task, at least 5ms; 0 goes back. The window still holds
-// what the rate allows: a pace is for a downstream that bears less just now, and
-// the slower of rate and pace counts. What pacing has yet to pay for is paid at
+// SetPace spreads the starts at a rate below the limiter's own, in items per second, with a
+// burst of 5ms and a catch-up of a quarter of a task, at least 5ms; 0 removes the pace. The
+// window still holds what the rate allows: a pace is for a downstream that takes less at
+// present, and the slower of rate and pace counts. What pacing has yet to pay for is paid at
 // the new pace.
 func (l *Limiter) SetPace(now int64, rate float64) {
 	if rate == l.pace {

@@ -2,12 +2,11 @@ package limit
 
 import "math"
 
-// A gate whose limit is shared between nodes is held by its quota: what this node
-// may use of it, and until when. Beyond the quota of a rate, single permits may be
-// used. Whoever sets them watches the gate with [Gate.Observe] and is told by
-// [Stirs] when to look again.
+// A gate whose limit is shared between nodes has a quota: what this node may use of the limit,
+// and until when. Beyond the quota of a rate, single permits may be used. The caller that sets
+// them watches the gate with [Gate.Observe], and [Stirs] lists the gates to look at again.
 
-// outside is what a gate may let through by somebody else's leave.
+// outside holds the quotas and the permit of a gate with shared limits.
 type outside struct {
 	rated  bool // the rate is a quota
 	capped bool // the concurrency is a quota
@@ -16,39 +15,40 @@ type outside struct {
 	rateUntil int64 // when the quota of the rate lapses
 	capUntil  int64 // when the quota of the concurrency lapses
 
-	units       int64 // what is left of the permit
+	units       int64 // the rest of the permit
 	from, until int64 // when it may be used
 
-	alertRate bool // the next refusal for the rate is worth a look
-	alertCap  bool // and for the concurrency
-	listed    bool // is on the list of those stirred
+	alertRate bool // the next refusal for the rate is reported
+	alertCap  bool // and the next for the concurrency
+	listed    bool // is in Stirs
 	stirs     *Stirs
 }
 
-// Use is what goes through a gate and could; see [Gate.Observe].
+// Use describes what goes through a gate and what could; see [Gate.Observe].
 type Use struct {
-	// Used is what started in the rate's window that ends now, without permits.
+	// Used is the number of items that started in the rate's window that ends now, without
+	// permits.
 	Used int64
 	// InFlight is the number of tasks in flight.
 	InFlight int
-	// Busy tells whether anything is asked for.
+	// Busy reports whether tasks are waiting.
 	Busy bool
-	// Short is since when tasks have been held back by the rate, and Cramped by the
-	// concurrency, without having run out of work meanwhile; 0: none is.
+	// Short is the time since which the rate holds tasks back, and Cramped the concurrency,
+	// without having run out of work meanwhile; 0: it does not.
 	Short, Cramped int64
-	// Cost is how many items were asked for when it fell Short.
+	// Cost is the size in items of the task that made it Short.
 	Cost int64
-	// Permit is what is left of a permit that may still be used.
+	// Permit is the rest of a permit that may still be used.
 	Permit int64
 }
 
-// Stirs lists gates with shared limits at which something has changed that is worth a look.
+// Stirs lists gates with shared limits that have changed and should be observed.
 type Stirs struct{ gates []*Gate }
 
-// Any reports whether there are any.
+// Any reports whether the list has any gates.
 func (s *Stirs) Any() bool { return len(s.gates) > 0 }
 
-// Take appends to dst the gates on the list, and forgets them.
+// Take appends to dst the gates on the list, and clears it.
 func (s *Stirs) Take(dst []*Gate) []*Gate {
 	for _, g := range s.gates {
 		g.out.listed = false
@@ -66,9 +66,9 @@ func (o *outside) stir(g *Gate) {
 	}
 }
 
-// Share says that the rate, or the concurrency, is shared with other nodes: from
-// now on nothing goes without a quota. A limit that is not there is not shared; one
-// that is set later is. A gate that is shared already stays as it is.
+// Share marks the rate and the concurrency as shared with other nodes: from now on nothing
+// starts without a quota. A limit that is not set is not shared; it is once it is set. A gate
+// that is already shared does not change.
 func (g *Gate) Share(to *Stirs) {
 	if g.out == nil {
 		g.out = &outside{stirs: to}
@@ -77,24 +77,24 @@ func (g *Gate) Share(to *Stirs) {
 	}
 }
 
-// shareRate has a rate that was just set wait for its quota. What is held, and
-// what is left of a permit, is a part of the one before.
+// shareRate makes a rate that was just set wait for its quota. The present quota and permit are
+// part of the old rate.
 func (g *Gate) shareRate() {
 	if o := g.out; o != nil {
 		o.rated, o.quota, o.rateUntil, o.units = g.lim.Rate() > 0, 0, math.MinInt64, 0
 	}
 }
 
-// shareConcurrency is shareRate for the concurrency.
+// shareConcurrency does the same for the concurrency.
 func (g *Gate) shareConcurrency() {
 	if o := g.out; o != nil {
 		o.capped, o.capUntil = g.bound < unbounded, math.MinInt64
 	}
 }
 
-// SetQuota lets that many items start per window, until a time. What started before
-// still counts: a lower quota waits until the window has drained to it. It reports
-// whether more may go than before.
+// SetQuota lets that many items start per window, until a time. Earlier starts still count: a
+// lower quota waits until the window has drained to it. It reports whether more may start than
+// before.
 func (g *Gate) SetQuota(now, items, until int64) (more bool) {
 	o := g.out
 	more = (o.rateUntil <= now || items > o.quota) && until > now
@@ -108,23 +108,23 @@ func (g *Gate) SetQuota(now, items, until int64) (more bool) {
 	return more
 }
 
-// SetSlotQuota lets that many tasks be in flight, until a time. Tasks above a
-// lowered number run to their end. It reports whether more may go than before.
+// SetSlotQuota lets that many tasks be in flight, until a time. Tasks above a lowered number
+// run to their end. It reports whether more may start than before.
 func (g *Gate) SetSlotQuota(now, tasks, until int64) (more bool) {
 	more = (g.out.capUntil <= now || int(tasks) > g.bound) && until > now
 	g.bound, g.out.capUntil = int(min(tasks, unbounded)), until
 	return more
 }
 
-// Permit lets items start beyond the quota, between two times. They count in no
-// window. A permit takes the place of what is left of the one before.
+// Permit lets items start beyond the quota, between two times. They count in no window. A
+// permit replaces the rest of the one before.
 func (g *Gate) Permit(units, from, until int64) {
 	g.out.units, g.out.from, g.out.until = units, from, until
 	g.out.alertRate = true // when it is used up
 }
 
-// Observe tells what goes through a gate with shared limits, and asks to be told by
-// [Stirs] when it refuses for a reason for which it did not before.
+// Observe returns the use of a gate with shared limits. From then on the gate adds itself to
+// [Stirs] when it refuses for a new reason.
 func (g *Gate) Observe(now int64) Use {
 	u := Use{InFlight: g.inFlight, Busy: g.busy}
 	if g.out.rated {
@@ -150,14 +150,14 @@ func (g *Gate) Observe(now int64) Use {
 // live reports whether a permit may still be used, now or later.
 func (o *outside) live(now int64) bool { return o.units > 0 && now < o.until }
 
-// paced reports whether a pace, and not the quota, decides how much starts. Without a quota, or with
-// less than the next task takes, none does.
+// paced reports whether a pace, and not the quota, decides how much starts. It returns false
+// without a quota, or if the quota is less than the next task takes.
 func (g *Gate) paced(now int64) bool {
 	o := g.out
 	return now < o.rateUntil && o.quota >= int64(max(g.cost, 1)) && g.Rate() < g.lim.Rate()
 }
 
-// lapse ends a quota of slots whose time is over.
+// lapse ends a slot quota that has expired.
 func (g *Gate) lapse(now int64) {
 	if g.out.capped && g.out.capUntil <= now {
 		g.bound = 0
@@ -177,7 +177,8 @@ func (g *Gate) readyOutside(now int64, cost int) int64 {
 	return at
 }
 
-// takeOutside uses the permit first: it perishes. It returns by when the task has to start.
+// takeOutside uses the permit first, since it expires. It returns by when the task has to
+// start.
 func (g *Gate) takeOutside(now int64, cost int) (until int64) {
 	o := g.out
 	if o.live(now) && max(o.from, g.lim.due()) <= now && int64(cost) <= o.units && !g.paced(now) {
@@ -189,7 +190,7 @@ func (g *Gate) takeOutside(now int64, cost int) (until int64) {
 	return Never
 }
 
-// lacks notes what was refused, and since when.
+// lacks records the cause of a refusal, and since when it holds.
 func (g *Gate) lacks(now int64, cause Cause) {
 	o := g.out
 	switch cause {
@@ -212,7 +213,8 @@ func (g *Gate) lacks(now int64, cause Cause) {
 	}
 }
 
-// due is when the pace lets the next task start, whatever room the window has. Without a pace it is long past.
+// due returns when the pace lets the next task start, whatever room the window has. Without a
+// pace it is long past.
 func (l *Limiter) due() int64 {
 	if l.pace == 0 || l.tat == math.MinInt64 {
 		return math.MinInt64
@@ -220,7 +222,7 @@ func (l *Limiter) due() int64 {
 	return l.tat - l.slack()
 }
 
-// pay has a task that counts in no window keep to the pace.
+// pay makes a task that counts in no window keep to the pace.
 func (l *Limiter) pay(now int64, cost int) {
 	if l.pace != 0 {
 		l.tat = max(l.tat, now) + int64(float64(cost)*l.even)

@@ -9,30 +9,30 @@ import (
 // divided. Smaller quotas need no steps: they cannot have more starts than items.
 const ringSpan = 1024
 
-// start is what began at one time, as a running total.
+// start is the total of the items that started up to one time.
 type start struct {
 	at  int64
 	sum int64 // all items up to and including this start
 }
 
-// ring remembers the starts of the last window, oldest first.
+// ring records the starts of the last window, oldest first.
 type ring struct {
 	buf      []start // length is a power of two
 	head, n  int
 	sum      int64 // all items ever
 	gone     start // the newest start that was evicted
-	coalesce int64 // starts of one step of this length count as one, at the latest time
+	coalesce int64 // starts within one step of this length count as one, at its latest time
 	stepEnd  int64 // end of the newest step
 }
 
 func (r *ring) at(i int) *start { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
-// used returns the items of the starts that are remembered.
+// used returns the items of the recorded starts.
 func (r *ring) used() int64 { return r.sum - r.gone.sum }
 
 func (r *ring) reset() { *r = ring{buf: r.buf, coalesce: r.coalesce, gone: start{at: math.MinInt64}} }
 
-// evict forgets the starts at or before t: they have left the window.
+// evict drops the starts at or before t: they have left the window.
 func (r *ring) evict(t int64) {
 	for r.n > 0 && r.at(0).at <= t {
 		r.gone = *r.at(0)

@@ -33,23 +33,23 @@ func Unknown(rows ManyRows, ids []weir.BulkID) (unknown []weir.BulkID, err error
 	return unknown, nil
 }
 
-// ahead holds the rows of several bulk actions that are loaded next. Reading them
-// together takes two calls of the store, and not several for each. What it does not
-// hold, as of bulk actions with many blocks, is read from the store as usual.
+// ahead holds the rows of several bulk actions that are loaded next. Reading them together
+// takes two calls of the store instead of several for each. Rows that it does not hold, such as
+// those of bulk actions with many blocks, are read from the store as usual.
 type ahead struct {
 	ManyRows
 	bulks []stored
-	rows  map[string][]byte   // by key; nil: there is none
+	rows  map[string][]byte   // by key; nil: not in the store
 	scans map[string][][]byte // the keys that a scan may find, in order, by prefix
 }
 
-// stored is a bulk action as its rows have it.
+// stored is a bulk action as read from its rows.
 type stored struct {
 	spec   *Created
 	status Status
 }
 
-// readAhead reads what loading the bulk actions needs.
+// readAhead reads the rows that loading the bulk actions needs.
 func readAhead(rows ManyRows, ids []weir.BulkID) (*ahead, error) {
 	a := &ahead{ManyRows: rows, bulks: make([]stored, len(ids)), rows: map[string][]byte{}, scans: map[string][][]byte{}}
 	keys := make([][]byte, 0, 2*len(ids))
@@ -93,9 +93,9 @@ func (c *Created) appendKeys(keys [][]byte) [][]byte {
 
 func (c *Created) fewBlocks() bool { return c.Blocks() <= blocksAhead }
 
-// expect notes the scans of a bulk action that find nothing but what was read.
+// expect records the scans of a bulk action that find nothing beyond what was read.
 func (a *ahead) expect(c *Created) {
-	if a.rows[string(groupKey(c.ID, 0))] == nil { // they are numbered from 0: there is no other
+	if a.rows[string(groupKey(c.ID, 0))] == nil { // they are numbered from 0, so none exists
 		a.scans[string(rowKey(kindGroup, c.ID))] = nil
 	}
 	if c.fewBlocks() {

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	tallyEvery = int64(100 * time.Millisecond) // the least time between tallies that nobody waits for
-	ruledEvery = tallyEvery / 5                // the same where a failure rule waits for them
+	tallyEvery = int64(100 * time.Millisecond) // the least time between tallies that are not urgent
+	ruledEvery = tallyEvery / 5                // the same while a failure rule needs them
 )
 
-// Tally is how far a shard is, as of a commit of its partition: all counters
-// since its beginning, so that of several only the newest counts.
+// Tally reports a shard's progress, as of a commit of its partition. It holds all counters
+// since the start, so of several only the newest counts.
 type Tally struct {
 	ID       weir.BulkID       `json:"id"`
 	Shard    int               `json:"shard"`
@@ -21,8 +21,8 @@ type Tally struct {
 	Number   uint64            `json:"number"` // of the commit
 	Seen     uint64            `json:"seen"`   // number of the newest orders
 	State    weir.BulkState    `json:"state"`
-	Have     int               `json:"have"`  // ranges
-	Begun    int               `json:"begun"` // of them
+	Have     int               `json:"have"`  // ranges given to the shard
+	Begun    int               `json:"begun"` // ranges begun
 	Done     int64             `json:"done"`
 	Failed   int64             `json:"failed"`
 	LeftOut  int64             `json:"left_out"`
@@ -37,18 +37,18 @@ type Tally struct {
 
 func (t *Tally) ended() int64 { return t.Done + t.Failed + t.LeftOut }
 
-// away is what a shard knows of its home.
+// away holds what a shard knows about its home.
 type away struct {
 	seen    uint64         // number of the newest orders
-	state   weir.BulkState // that they ask for
+	state   weir.BulkState // the state they ask for
 	unsaved bool           // orders came that are not in the rows yet
 	told    Tally          // the newest
-	quiet   bool           // what it said about being at rest
-	at      int64          // when it was made
-	alarm   int64          // when the next one is due; 0: nothing is set
+	quiet   bool           // what the last tally said about being at rest
+	at      int64          // when the last tally was made
+	alarm   int64          // when the next tally is due; 0: no time is set
 }
 
-// shardRow is the stored form of what a shard was told.
+// shardRow is the stored form of a shard's orders.
 type shardRow struct {
 	Shard  int            `json:"shard"`
 	Seen   uint64         `json:"seen"`
@@ -57,15 +57,15 @@ type shardRow struct {
 	Ranges []uint32       `json:"ranges,omitempty"`
 }
 
-// obey takes what the home says about one of its shards. Orders that assume more
-// than is known here are no error: an owner that was replaced and has not noticed
-// misses what its successor has read. They are answered by what is known, which
-// only the true owner's commit sends.
+// obey applies the home's orders to one of its shards. Orders that assume more than this
+// partition knows are not an error: an owner that was replaced and has not noticed misses what
+// its successor has read. The answer is the shard's known state, which only the true owner's
+// commit sends.
 func (m *Machine) obey(now int64, o *Orders) error {
 	b := m.bulks[o.ID]
 	switch {
 	case b == nil && (m.over[o.ID] || o.State.Final()):
-		return nil // it comes late: the shard has ended
+		return nil // it is late: the shard has ended
 	case b == nil && o.Spec == nil:
 		m.plead(o)
 		return nil
@@ -95,13 +95,13 @@ func (m *Machine) obey(now int64, o *Orders) error {
 	return nil
 }
 
-// plead tells the home that nothing is known here of a shard.
+// plead tells the home that this partition does not know the shard.
 func (m *Machine) plead(o *Orders) {
 	t := Tally{ID: o.ID, Shard: o.Shard, From: o.To, Number: m.number + 1, Seen: o.Number}
 	m.gen.send(o.Home, o.ID, &envelope{Tally: &t})
 }
 
-// follow brings the shard into the state that its home is in.
+// follow puts the shard into the state of its home.
 func (m *Machine) follow(now int64, b *bulk, o *Orders) {
 	switch {
 	case b.stopping():
@@ -120,8 +120,8 @@ func (b *bulk) quiet() bool {
 	return b.inFlight == 0 && (b.stopping() || b.ended() == b.shard.given)
 }
 
-// sendTally has the commit being cut tell the home how far the shard is, if it
-// is time or the home waits for it.
+// sendTally adds a tally for the home to the commit being cut, if one is due or the home waits
+// for it.
 func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 	a, every := b.shard.away, tallyEvery
 	if b.spec.StopOn != (weir.StopRule{}) {
@@ -138,8 +138,8 @@ func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 	}
 }
 
-// anxious reports whether the home ought to hear at once: the shard runs short,
-// has come to rest, or has followed.
+// anxious reports whether the home should hear at once: the shard runs short of ranges, has
+// come to rest, or has followed an order.
 func (b *bulk) anxious() bool {
 	a := b.shard.away
 	moved := len(b.shard.ranges) != a.told.Have || b.shard.begun != a.told.Begun
@@ -156,7 +156,7 @@ func (m *Machine) tallyOf(b *bulk) Tally {
 	}
 }
 
-// ring has the shard looked at again at a time, at the latest.
+// ring schedules the shard's next alarm for at, or keeps an earlier one.
 func (m *Machine) ring(b *bulk, at int64) {
 	if a := b.shard.away; a.alarm == 0 || at < a.alarm {
 		a.alarm = at
@@ -164,7 +164,7 @@ func (m *Machine) ring(b *bulk, at int64) {
 	}
 }
 
-// awayAlarm has a tally made by the next commit.
+// awayAlarm lets the next commit make a tally.
 func (m *Machine) awayAlarm(now int64, b *bulk) {
 	a := b.shard.away
 	if a.alarm == 0 || now < a.alarm {

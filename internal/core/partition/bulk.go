@@ -12,32 +12,32 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// Status is the stored form of how far a bulk action is.
+// Status is the stored progress of a bulk action.
 type Status struct {
 	State         weir.BulkState    `json:"state"`
 	Reason        string            `json:"reason,omitempty"`
 	CancelCause   string            `json:"cancel_cause,omitempty"` // user, rule or deadline
-	Started       int64             `json:"started,omitempty"`      // or when it came, until it starts; 0: it ended before its start
+	Started       int64             `json:"started,omitempty"`      // or the time of submit, until it starts; 0: it ended before its start
 	Finished      int64             `json:"finished,omitempty"`
 	Done          int64             `json:"done"`
 	Failed        int64             `json:"failed"`
 	LeftOut       int64             `json:"left_out"`
-	InFlight      int64             `json:"in_flight,omitempty"`      // items that may still end otherwise than cancelled; set while cancelling
+	InFlight      int64             `json:"in_flight,omitempty"`      // items that may still end with another outcome than cancelled; set while cancelling
 	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume
 	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume
 	Resumes       int64             `json:"resumes,omitempty"`        // resume commands that were read
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
 	StartAt       int64             `json:"start_at,omitempty"`
-	Due           int64             `json:"due,omitempty"` // when the last item that waits is due; 0: none waits
+	Due           int64             `json:"due,omitempty"` // when the last waiting item is due; 0: none waits
 	Phase         phase             `json:"phase,omitempty"`
 	Flying        int64             `json:"flying,omitempty"`  // items in flight while it runs, over all shards
 	Waiting       int64             `json:"waiting,omitempty"` // items with a due time, over all shards
-	Calls         []calls           `json:"calls,omitempty"`   // how the calls of each step went, in this partition
-	Cause         *Cause            `json:"cause,omitempty"`   // why calls failed last
+	Calls         []calls           `json:"calls,omitempty"`   // results of the calls of each step, in this partition
+	Cause         *Cause            `json:"cause,omitempty"`   // why calls last failed
 	Lately        Lately            `json:"lately,omitzero"`
-	Late          bool              `json:"late,omitempty"`   // it was told that the deadline will not be met
-	Behind        bool              `json:"behind,omitempty"` // as it looks now, it will not be
+	Late          bool              `json:"late,omitempty"`   // the late event was sent
+	Behind        bool              `json:"behind,omitempty"` // at present the deadline will not be met
 }
 
 // bulk is one bulk action in memory.
@@ -47,34 +47,35 @@ type bulk struct {
 	status   Status
 	group    *sched.Group
 	steps    []*step
-	shard    *shard // nil: this partition does all of it
+	shard    *shard // nil: this partition has all of its blocks
 	cursor   uint32 // next block that has not been opened
-	opened   int64  // items of the blocks that were
+	opened   int64  // items of the opened blocks
 	inFlight int64  // items
 	waiting  int64  // items with a due time
 	lastDue  int64  // the latest of those times
-	risk     int64  // items that a former owner may have opened, of those that are not open
+	risk     int64  // items that an earlier owner may have opened, of those not open here
 	risky    int    // items of open blocks that may have been in flight when a process died
 	latency  []*hdrhistogram.Histogram
-	groups   *fault.Groups // its failures that a commit carries; nil: none
+	groups   *fault.Groups // counts failures that commits carry; nil: none yet
 	causes   []Cause       // why calls failed, the newest last
 
-	opens      *generation // carries what has to be durable before more may run: see runRest, confirmFirst; nil: it is
+	opens      *generation // carries what must be durable before more may run: see runRest, confirmFirst; nil: none
 	specIn     *generation // the generation that already writes its spec
-	tells      *generation // the generation that already has an event of it
-	tellsAt    int         // where that is
+	tells      *generation // the generation that already carries an event of it
+	tellsAt    int         // the index of that event
 	latencyDue int64       // when the histograms are written again
-	shown      int64       // items that had ended when a commit last showed it
+	shown      int64       // items ended when a commit last published its progress
 	touched    *generation // the generation that already writes its status
-	problem    string      // why nothing can run, in words: unknown chain
-	waits      string      // what it waited on when last looked at
-	sampled    int64       // when that was
-	showAt     int64       // when its items in flight are shown; 0: it has none
-	lookAgain  int64       // when its deadline is looked at; 0: it is not
+	problem    string      // why nothing can run, for display: unknown chain
+	waits      string      // what it last waited on
+	sampled    int64       // when waits was set
+	showAt     int64       // when its items in flight are published; 0: it has none
+	lookAgain  int64       // when its deadline is checked again; 0: it is not
 	loaded     int64       // when it was taken over; 0: it was created here
 }
 
-// step is one bulk action at one step: what may be cut next, and what is on its way.
+// step is the state of one bulk action at one step: what may be cut next, and what is on its
+// way.
 type step struct {
 	bulk    *bulk
 	no      int
@@ -87,17 +88,17 @@ type step struct {
 	retries heap.Heap[*retryTask] // that are due
 	queued  int64                 // items in ready, linger and retries
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
-	offered int64                 // items that the queue was last told of
-	pace    pace                  // what the bulk action itself allows here
-	held    int64                 // no call before this time: the endpoint is wrong; 0: it is not
+	offered int64                 // items last offered to the queue
+	pace    pace                  // the bulk action's own rate here
+	held    int64                 // no call before this time: the endpoint is wrong; 0: not held
 	wants   bool                  // its next task waits to be marked
-	marking *retryTask            // is being marked; nil: none is
-	marked  *retryTask            // is marked, and the next to be cut; nil: none is
-	calls   calls                 // how they went, in this partition
-	well    int64                 // when the newest call started that succeeded
+	marking *retryTask            // its mark is being written; nil: none
+	marked  *retryTask            // marked, and cut next; nil: none
+	calls   calls                 // results of the calls, in this partition
+	well    int64                 // when the newest successful call started
 	turn    retry.Turn            // of first attempts and retries
 	room    room                  // how many items at once the downstream takes
-	filter  *filter               // nil: it has none
+	filter  *filter               // nil: no filter
 }
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
@@ -105,7 +106,7 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
 	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))
-	if !b.away() { // the home counts all items; a shard only what it takes off them
+	if !b.away() { // the home counts all items; a shard only what it takes from them
 		b.status.Steps[c.FirstStep].Pending = c.Items
 	}
 	m.bulks[c.ID] = b
@@ -126,7 +127,7 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 // leastWindow lets small tasks keep a slow store busy.
 const leastWindow = 4096
 
-// enlist gives a bulk action its places in the queue, one per step.
+// enlist adds a bulk action to the queue, with one entry per step.
 func (m *Machine) enlist(now int64, b *bulk) {
 	c, most := b.spec, b.spec.Concurrency
 	if b.shard != nil {
@@ -158,7 +159,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	m.offerAll(now, b)
 }
 
-// widen sets how many items may have results that no commit carries: as many as can be in flight.
+// widen sets how many items may have uncommitted results: as many as can be in flight.
 func (m *Machine) widen() {
 	items, tasks := 0, 0
 	for _, r := range m.lanes.all {
@@ -173,13 +174,13 @@ func (m *Machine) widen() {
 
 func (b *bulk) ended() int64 { return b.status.Done + b.status.Failed + b.status.LeftOut }
 
-// move changes the state, by the table of legal moves.
+// move changes the state; illegal moves are a bug.
 func (b *bulk) move(to weir.BulkState, reason string) {
 	must(b.state.CanMove(to), "%s: illegal move from %v to %v", b.spec.ID, b.state, to)
 	b.state, b.status.State, b.status.Reason = to, to, reason
 }
 
-// unopened is the number of items that may still be opened.
+// unopened returns the number of items that may still be opened.
 func (b *bulk) unopened() int64 {
 	switch {
 	case b.shard != nil:
@@ -205,7 +206,7 @@ func (m *Machine) settle(now int64, b *bulk) {
 	case b.state == weir.BulkCancelling && b.inFlight == 0 && b.atRest():
 		to := weir.BulkCancelled
 		if b.status.CancelCause == "deadline" {
-			to = weir.BulkCompleted // with what was done by then
+			to = weir.BulkCompleted // with what was done until then
 		}
 		b.move(to, b.status.Reason)
 	default:
@@ -223,7 +224,8 @@ func (m *Machine) settle(now int64, b *bulk) {
 	m.touch(b)
 }
 
-// cancelPending counts what has not ended as cancelled, at the step that it had reached.
+// cancelPending counts all items that have not ended as cancelled, at the step that they had
+// reached.
 func (b *bulk) cancelPending() {
 	if b.away() { // its home counts it
 		return
@@ -234,7 +236,7 @@ func (b *bulk) cancelPending() {
 	}
 }
 
-// withdraw takes a bulk action out of the queue: nothing of it starts any more.
+// withdraw removes a bulk action from the queue: nothing of it starts any more.
 func (m *Machine) withdraw(now int64, b *bulk) {
 	m.queue.RemoveGroup(now, b.group)
 	for _, s := range b.steps {
@@ -270,7 +272,7 @@ func (m *Machine) judge(now int64, b *bulk) {
 	m.stop(now, b, reason)
 }
 
-// percent is a part of a whole as people write it, without the digits that halves and tenths lack in binary.
+// percent converts a fraction to a percentage, without binary rounding errors.
 func percent(part float64) float64 { return math.Round(part*1e6) / 1e4 }
 
 // heldBack returns how many waiting items count as failed, over all steps and shards.

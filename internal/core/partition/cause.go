@@ -9,10 +9,10 @@ import (
 	"github.com/weirhq/weir/internal/core/fault"
 )
 
-// mostCauses is how many causes of failed calls are counted apart.
+// mostCauses bounds how many causes of failed calls are counted separately.
 const mostCauses = 8
 
-// Cause is why calls of a bulk action failed, and how many.
+// Cause records why calls of a bulk action failed, and how many.
 type Cause struct {
 	Step    int    `json:"step"`
 	Code    string `json:"code"`
@@ -22,7 +22,7 @@ type Cause struct {
 	Last    int64  `json:"last"`
 	Failing bool   `json:"failing,omitempty"` // no call of the step has succeeded since
 
-	kind string // the message without what differs from call to call
+	kind string // the message without the parts that differ from call to call
 }
 
 // maxCause bounds the message of a cause, in bytes.
@@ -46,7 +46,7 @@ func (b *bulk) blame(now int64, step int, v *verdict) {
 // same reports whether both are the same cause.
 func (c *Cause) same(o *Cause) bool { return c.Step == o.Step && c.Code == o.Code && c.kind == o.kind }
 
-// lastCause returns why calls failed last, over all shards; nil: none did.
+// lastCause returns why calls last failed, over all shards; nil if none did.
 func (b *bulk) lastCause() *Cause {
 	var last *Cause
 	if n := len(b.causes); n > 0 {
@@ -86,7 +86,7 @@ func later(a, b *Cause) *Cause {
 	return &x
 }
 
-// because names the cause at the end of a sentence; nothing if it is not known.
+// because formats the cause for the end of a sentence; empty if unknown.
 func (c *Cause) because() string {
 	if c == nil {
 		return ""
@@ -94,7 +94,7 @@ func (c *Cause) because() string {
 	return ", the last with " + c.text()
 }
 
-// text is code and message of a cause; most messages begin with their code.
+// text returns code and message of a cause; most messages begin with their code.
 func (c *Cause) text() string {
 	if c.Message == "" {
 		return c.Code
@@ -105,7 +105,7 @@ func (c *Cause) text() string {
 	return c.Code + ": " + c.Message
 }
 
-// LastError is the cause as the library shows it.
+// LastError returns the cause as the library shows it.
 func (c *Cause) LastError(steps []string) *weir.LastError {
 	if c == nil || c.Step >= len(steps) {
 		return nil

@@ -2,26 +2,27 @@ package partition
 
 import "github.com/weirhq/weir"
 
-// Held is a bulk action that has not ended, as its machine knows it.
+// Held describes a bulk action that has not ended.
 type Held struct {
 	ID     weir.BulkID
 	Tenant string
 	State  weir.BulkState
-	// Away says that this is a shard: the bulk action's home counts its items.
+	// Away: this is a shard; the bulk action's home counts its items.
 	Away bool
-	// Counts are as of the last commit that was cut; InFlight and Waiting are of this partition.
+	// Counts are as of the last commit that was cut; InFlight and Waiting are of this
+	// partition.
 	Counts            weir.Counts
-	Steps             []weir.StepCounts // not to be changed or kept
+	Steps             []weir.StepCounts // read-only, and valid only during the call
 	InFlight, Waiting int64
-	// Waits is why it moves no faster; empty: nothing is in its way.
+	// Waits is why it moves no faster; empty: nothing blocks it.
 	Waits   string
 	Started int64
 }
 
-// Census tells of every bulk action that has not ended, in no order.
+// Census calls yield with every bulk action that has not ended, in no particular order.
 func (m *Machine) Census(yield func(*Held)) {
 	var h Held
-	for _, b := range m.bulks { // whoever asks adds up: order does not reach the output
+	for _, b := range m.bulks { // the caller adds up: order does not reach the output
 		h = Held{
 			ID: b.spec.ID, Tenant: b.spec.Tenant, State: b.state, Away: b.away(), Counts: b.status.Counts(b.spec.Items), Steps: b.status.Steps,
 			InFlight: b.inFlight, Waiting: b.waiting, Started: b.status.Started,
@@ -33,7 +34,7 @@ func (m *Machine) Census(yield func(*Held)) {
 	}
 }
 
-// Actions are the actions of a bulk action's steps; nil: they are not known here.
+// Actions returns the actions of a bulk action's steps; nil if they are not known here.
 func (m *Machine) Actions(id weir.BulkID) (names []string) {
 	b := m.bulks[id]
 	if b == nil {
@@ -48,5 +49,5 @@ func (m *Machine) Actions(id weir.BulkID) (names []string) {
 // Has reports whether a bulk action is here and has not ended.
 func (m *Machine) Has(id weir.BulkID) bool { return m.bulks[id] != nil }
 
-// Uncommitted is the number of items whose results no confirmed commit carries.
+// Uncommitted returns the number of items whose results no confirmed commit carries.
 func (m *Machine) Uncommitted() int { return m.uncommitted }

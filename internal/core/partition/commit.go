@@ -9,10 +9,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// groupFor is the least time between commits that nobody waits for.
+// groupFor is the least time between commits that are not urgent.
 const groupFor = int64(time.Millisecond)
 
-// generation is everything that one commit writes and then makes visible.
+// generation collects everything that one commit writes and then publishes.
 type generation struct {
 	created []*bulk
 	touched []*bulk
@@ -21,9 +21,9 @@ type generation struct {
 	ack     uint64
 	views   []weir.Progress
 	sends   []Outgoing
-	events  []Event      // that somebody has to take
-	noted   [][]byte     // rows of events that were taken
-	scaled  []string     // lanes that were told how many workers to have
+	events  []Event      // for the owner to deliver
+	noted   [][]byte     // rows of events that were delivered
+	scaled  []string     // lanes that got a number of workers
 	tenants []string     // that got their first bulk action here, or lost their last
 	items   int64        // that end with it
 	results int          // items whose results it carries
@@ -31,20 +31,20 @@ type generation struct {
 
 	removals []*Removal
 	marks    []*retryTask // tasks that may start once it is durable
-	tenure   *Tenure      // nil: nothing to say
+	tenure   *Tenure      // nil: nothing to record
 }
 
-// urgent reports whether somebody waits for it: a command, or the end of a bulk action.
+// urgent reports whether a caller waits for it: for a command, or for the end of a bulk action.
 func (g *generation) urgent() bool { return g.ack != 0 || len(g.ended) > 0 || g.tenure != nil }
 
 func (g *generation) empty() bool { return g.bare() && g.tenure == nil }
 
-// bare reports whether it carries nothing but a tenure.
+// bare reports whether it carries nothing except a tenure.
 func (g *generation) bare() bool {
 	return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 && len(g.removals) == 0
 }
 
-// touch has the bulk action's status written by the next commit.
+// touch adds the bulk action's status to the next commit.
 func (m *Machine) touch(b *bulk) {
 	if b.touched != m.gen {
 		b.touched = m.gen
@@ -52,7 +52,7 @@ func (m *Machine) touch(b *bulk) {
 	}
 }
 
-// writeSpec has the bulk action's spec written by the next commit.
+// writeSpec adds the bulk action's spec to the next commit.
 func (m *Machine) writeSpec(b *bulk) {
 	if b.specIn != m.gen {
 		b.specIn = m.gen
@@ -60,7 +60,7 @@ func (m *Machine) writeSpec(b *bulk) {
 	}
 }
 
-// dirty has the block's row written by the next commit.
+// dirty adds the block's row to the next commit.
 func (m *Machine) dirty(l *live) {
 	if l.dirty != m.gen {
 		l.dirty = m.gen
@@ -68,11 +68,11 @@ func (m *Machine) dirty(l *live) {
 	}
 }
 
-// cutCommit closes the open generation and returns its batch, unless one is
-// under way or there is nothing to write. While one is under way everything
-// that happens gathers in the next: the slower the store, the larger the groups.
-// A fast store gets no more than one a millisecond as long as tasks run and nobody
-// waits: ten thousand small commits a second make small tasks a tenth dearer.
+// cutCommit closes the open generation and returns its batch, unless one is under way or there
+// is nothing to write. While one is under way all changes collect in the next: the slower the
+// store, the larger the groups. A fast store gets no more than one a millisecond while tasks
+// run and none is urgent: ten thousand small commits a second make small tasks a tenth more
+// expensive.
 func (m *Machine) cutCommit(now int64) *store.Batch {
 	g := m.gen
 	if m.flying != nil || g.empty() {
@@ -100,7 +100,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 		if x.shard != nil {
 			m.writeShard(now, b, g, x)
 		}
-		if !x.away() { // its home shows it
+		if !x.away() { // its home publishes it
 			v := m.view(x)
 			g.views = append(g.views, v)
 			g.items += v.Counts.Ended() - x.shown
@@ -119,7 +119,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	return b
 }
 
-// writeStatus adds the rows of how far a bulk action is.
+// writeStatus adds the rows of a bulk action's progress.
 func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	m.account(now, x)
 	x.status.InFlight, x.status.Due = 0, x.dueLast()
@@ -141,7 +141,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	}
 }
 
-// writeBlock adds the rows of a block: where its items are, and what the actions said of them.
+// writeBlock adds the rows of a block: the state of its items, and their actions' answers.
 func (m *Machine) writeBlock(now int64, b *store.Batch, l *live) {
 	l.state.Retries = l.state.Retries[:0]
 	for _, r := range l.retries {
@@ -164,8 +164,8 @@ func (m *Machine) writeBlock(now int64, b *store.Batch, l *live) {
 	}
 }
 
-// Committed tells that the commit under way is durable. What it carried takes
-// effect: items go to their next step, progress is shown.
+// Committed reports that the commit under way is durable. Its effects take place: items go to
+// their next step, and progress is published.
 func (m *Machine) Committed(now int64) {
 	must(m.flying != nil, "a commit was confirmed that was never made")
 	g := m.flying
@@ -196,7 +196,7 @@ func (m *Machine) arriveAll(now int64, g *generation) {
 	}
 }
 
-// arrivals moves the items of a block on to the steps that the commit opened for them.
+// arrivals moves the items of a block to the steps that the commit opened for them.
 func (m *Machine) arrivals(now int64, l *live) {
 	for no := 1; no < len(l.steps); no++ {
 		at := &l.steps[no]
@@ -219,13 +219,13 @@ type Verdict int
 const (
 	Written Verdict = iota // call Committed
 	Again                  // commit the same batch again
-	Dropped                // somebody else owns the partition: forget it at once
+	Dropped                // another node owns the partition: drop it at once
 )
 
-// AfterCommit judges the answer to a commit. An answer that did not come is
-// never taken for a yes or a no: the same batch is committed again, and a store
-// that has it already says so by the number. It looks at the token first, so
-// what it has under that number is this owner's.
+// AfterCommit evaluates the answer to a commit. A missing answer counts neither as success nor
+// as failure: the owner commits the same batch again, and a store that already has it reports
+// so by its number. The store checks the token first, so a commit under that number is this
+// owner's.
 func AfterCommit(err error) Verdict {
 	var order *store.NumberError
 	switch {
@@ -241,7 +241,7 @@ func AfterCommit(err error) Verdict {
 
 func afterOrder(e *store.NumberError) Verdict {
 	if e.Want == e.Got+1 {
-		return Written // by an earlier try, whose answer did not come or came before it
+		return Written // by an earlier attempt, whose answer was lost or came before it
 	}
 	return Dropped // the state is not the one that this owner knows
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// lingerFor is how long a block waits at a later step for more of its items, so
-// that a fast step before does not feed it in drops.
+// lingerFor is how long a block waits at a later step for more of its items, so that a fast
+// earlier step does not feed it one by one.
 const lingerFor = int64(time.Second)
 
-// Task is up to a chunk of items of one block at one step: what a slot runs.
+// Task is up to a chunk of items of one block at one step. One slot runs it.
 type Task struct {
 	Bulk      weir.BulkID
 	Tenant    string
@@ -22,26 +22,26 @@ type Task struct {
 	FirstStep int         // where the bulk action's items started
 	Attempt   int         // 1 for the first
 	Base      int64       // position of the block's first item in the bulk action
-	Items     []uint16    // positions in the block, rising
-	Previous  [][]byte    // what the step before answered, by position in Items; nil: nothing, or see Reload
-	Reload    bool        // answers that are not in Previous may be in the store
+	Items     []uint16    // positions in the block, ascending
+	Previous  [][]byte    // answers of the step before, by position in Items; nil: none, or see Reload
+	Reload    bool        // answers missing in Previous may be in the store
 	Names     []string    // of all steps
 	KeysOf    weir.BulkID // whose idempotency keys the items have; empty: Bulk's
-	Shards    []int       // partitions that share the bulk action, the home first; nil: it is this one's alone
-	Filter    bool        // no call: the step's filter looks at the items, of which there may be a whole block
+	Shards    []int       // partitions that share the bulk action, the home first; nil: not shared
+	Filter    bool        // no call: the step's filter checks the items, of which there may be a whole block
 
 	at      *step
 	l       *live
 	pick    sched.Pick
-	retry   *retryTask // what it was cut from; nil: a first attempt
+	retry   *retryTask // the retry it was cut from; nil: a first attempt
 	started int64
 }
 
-// Start is when a task starts that the machine gave out at a time: the loop of another
-// partition may have told the limits a later one already, and they count it from then on.
+// Start returns when limits count a task as started: now, or later if the loop of another
+// partition has already passed a later time to them.
 func (t *Task) Start(now int64) int64 { return max(now, t.pick.Start) }
 
-// Home is the partition that has the task's items, if own is the one that cut it.
+// Home returns the partition that holds the task's items. own is the partition that cut it.
 func (t *Task) Home(own int) int {
 	if len(t.Shards) > 1 {
 		return t.Shards[0]
@@ -49,10 +49,10 @@ func (t *Task) Home(own int) int {
 	return own
 }
 
-// resizeEvery is how often tasks are made to fit what is known of their resource.
+// resizeEvery is how often the sizes of tasks are adapted to their resource.
 const resizeEvery = int64(100 * time.Millisecond)
 
-// resize looks up what the size of tasks goes by on each resource.
+// resize updates what determines the size of tasks on each resource.
 func (m *Machine) resize(now int64) {
 	if now < m.resized+resizeEvery {
 		return
@@ -66,14 +66,14 @@ func (m *Machine) resize(now int64) {
 
 func (lane *resource) setSize(s limit.Size) { lane.size, lane.chunk = s, s.Items(lane.batch) }
 
-// setChunk says how many items a task of the step has at most: as many as keep the
-// slower of the resource's rate and the step's own.
+// setChunk sets the largest number of items in a task of the step: as many as keep the slower
+// of the resource's rate and the step's own.
 func (s *step) setChunk() {
 	s.chunk = s.lane.size.Under(s.pace.rate(), s.def.BatchSize)
 }
 
-// cut makes the task that the queue picked. The queue was told its size before;
-// if that has grown since, the task has as many items as were picked.
+// cut cuts the task that the queue picked. If the offered size has grown since, the task has as
+// many items as were picked.
 func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	s := pick.Entry.Data.(*step)
 	t := m.newTask()
@@ -93,7 +93,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	return t
 }
 
-// launch counts a task in that has its items.
+// launch counts a task that has its items.
 func (m *Machine) launch(now int64, t *Task) {
 	s, n, b := t.at, len(t.Items), t.at.bulk
 	must(n == t.pick.Cost, "cut %d items where %d were picked", n, t.pick.Cost)
@@ -107,18 +107,18 @@ func (m *Machine) launch(now int64, t *Task) {
 	m.inFlight++
 	m.offer(now, s)
 	if s.no > 0 {
-		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before go on
+		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before continue
 	}
 }
 
-// describe says of which step, block and bulk action the task is.
+// describe sets the step, block and bulk action of the task.
 func (t *Task) describe() {
 	s, b := t.at, t.at.bulk
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
 	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
 }
 
-// popRetry takes the first retry that is due off the step, or n items of it.
+// popRetry removes the first due retry from the step, or n items of it.
 func (s *step) popRetry(n int) *retryTask {
 	s.turn.Granted = false
 	r := s.retries.Pop()
@@ -129,7 +129,8 @@ func (s *step) popRetry(n int) *retryTask {
 	return r
 }
 
-// split leaves at most n items, and returns the rest: the limits are tighter than when it first ran.
+// split keeps at most n items, and returns the rest: the limits are tighter than when it first
+// ran.
 func (r *retryTask) split(n int) *retryTask {
 	if len(r.items) <= n {
 		return nil
@@ -141,14 +142,14 @@ func (r *retryTask) split(n int) *retryTask {
 	return &rest
 }
 
-// useRetry makes the task of a retry.
+// useRetry fills the task from a retry.
 func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
 	t.retry, t.l, t.Attempt = r, r.l, r.attempt
 	t.Items = append(t.Items, r.items...)
 	m.handOver(s, t)
 }
 
-// readyBlock is the block from which the step is cut next.
+// readyBlock returns the block from which the step is cut next.
 func (m *Machine) readyBlock(s *step) *live {
 	if s.ready.len() == 0 {
 		l := m.openNext(s)
@@ -168,8 +169,8 @@ func (m *Machine) openNext(s *step) *live {
 	return l
 }
 
-// takeReady appends up to n items of a task to dst, and takes the block off the
-// step's queue if it has no more.
+// takeReady appends up to n items for a task to dst, and removes the block from the step's
+// queue if it has no more.
 func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16, n int) []uint16 {
 	at := &l.steps[s.no]
 	dst = at.ready.Take(dst, n)
@@ -184,7 +185,7 @@ func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16, n int) []
 	return dst
 }
 
-// handOver gives the task what the step before answered.
+// handOver gives the task the answers of the step before.
 func (m *Machine) handOver(s *step, t *Task) {
 	if s.no == 0 {
 		return
@@ -195,7 +196,7 @@ func (m *Machine) handOver(s *step, t *Task) {
 	}
 }
 
-// offer tells the queue what the step would run next.
+// offer updates the queue with what the step would run next.
 func (m *Machine) offer(now int64, s *step) {
 	if s.bulk.state == weir.BulkCancelling || s.bulk.state.Final() {
 		return
@@ -208,7 +209,7 @@ func (m *Machine) offer(now int64, s *step) {
 	s.lane.ready += backlog - s.offered
 	s.offered = backlog
 	if s.first() && s.bulk.shard != nil {
-		backlog += s.bulk.shard.rest // small work goes first, and this is not small; it is not ready here
+		backlog += s.bulk.shard.rest // small work goes first, and this is not small; these items are not ready here
 	}
 	m.grant(now, s)
 	m.look(now, s)
@@ -227,7 +228,7 @@ func (m *Machine) offerAll(now int64, b *bulk) {
 	}
 }
 
-// head is the size of the task that cut would make, 0 if there is none now. What
+// head returns the size of the task that cut would make, 0 if there is none now. A task that
 // has to be marked is not offered before it is.
 func (s *step) head() int {
 	if s.waits() || s.marked == nil && (s.marking != nil || s.endangered()) {
@@ -236,7 +237,7 @@ func (s *step) head() int {
 	return s.size()
 }
 
-// next is the size of the next task that is not marked, 0 if there is none now.
+// next returns the size of the next task that is not marked, 0 if there is none now.
 func (s *step) next() int {
 	if s.waits() || s.marked != nil {
 		return 0
@@ -244,7 +245,7 @@ func (s *step) next() int {
 	return s.size()
 }
 
-// size is the size of the next task if it may start, 0 if there is none.
+// size returns the size of the next task if it may start, 0 if there is none.
 func (s *step) size() int {
 	switch {
 	case s.crowded():
@@ -261,9 +262,9 @@ func (s *step) size() int {
 	return 0
 }
 
-// retryNext reports whether the next task is a retry. As long as no call of the step
-// has succeeded, other items go first: one that makes its batch fail must not keep
-// them from showing that the endpoint works.
+// retryNext reports whether the next task is a retry. Until a call of the step has succeeded,
+// first attempts go first: an item that makes its batch fail must not keep others from showing
+// that the endpoint works.
 func (s *step) retryNext() bool {
 	return len(s.retries) > 0 && s.turn.Granted && (s.calls.Succeeded || !s.fresh())
 }
@@ -274,8 +275,8 @@ func (s *step) opens() bool { return s.first() && s.filter == nil && s.bulk.unop
 // first reports whether the bulk action's items start at this step.
 func (s *step) first() bool { return s.no == s.bulk.spec.FirstStep }
 
-// crowded reports whether the next step has so much to do that more would only
-// fill memory: two seconds of its rate, or 64 batches where it has none; see bound.
+// crowded reports whether the next step has so much to do that more would only fill memory: two
+// seconds of its rate, or 64 batches without a rate; see bound.
 func (s *step) crowded() bool {
 	if s.no+1 >= len(s.bulk.steps) {
 		return false
@@ -284,7 +285,7 @@ func (s *step) crowded() bool {
 	return next.queued+next.coming > next.bound()
 }
 
-// bound is how many items the step is to have ready at most.
+// bound returns how many items the step should have ready at most.
 func (s *step) bound() int64 {
 	if r := s.lane.limits.Rate; r > 0 {
 		return max(int64(4*s.chunk), int64(2*r))
@@ -292,7 +293,7 @@ func (s *step) bound() int64 {
 	return int64(64 * s.def.BatchSize)
 }
 
-// arrive makes items of a block ready at a step, now that their way here is durable.
+// arrive makes items of a block ready at a step, once the result before is durable.
 func (m *Machine) arrive(now int64, s *step, l *live, n int) {
 	s.queued += int64(n)
 	if s.filter != nil {
@@ -328,7 +329,7 @@ func (m *Machine) lingerAt(now int64, s *step, l *live) {
 	s.linger.push(queued{l, now + lingerFor})
 }
 
-// lingerDue sends on blocks that have waited long enough.
+// lingerDue releases blocks that have waited long enough.
 func (m *Machine) lingerDue(now int64, s *step) {
 	for s.linger.len() > 0 && s.linger.first().due <= now {
 		l := s.linger.pop().l

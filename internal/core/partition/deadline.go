@@ -7,14 +7,14 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// A bulk action with a deadline goes before others of its tenant when it has to, and as
-// long as it can be met: the node's queue decides that, see package sched. Here it is told
-// how much is left, and people are told if it will not be met.
+// A bulk action with a deadline goes before others of its tenant when needed, and while the
+// deadline can be met. The node's queue decides that, see package sched. This file reports the
+// remaining work to the queue, and raises an event if the deadline will not be met.
 
-// WordLate is what a bulk action shows that will not be done by its deadline.
+// WordLate is shown for a bulk action that will not end by its deadline.
 const WordLate = "late"
 
-// mind has the deadline of a running bulk action looked at from now on.
+// mind starts to check the deadline of a running bulk action.
 func (m *Machine) mind(now int64, b *bulk) {
 	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.lookAgain != 0 {
 		return
@@ -23,7 +23,7 @@ func (m *Machine) mind(now int64, b *bulk) {
 	m.waits.push(wait{due: now, bulk: b.spec.ID})
 }
 
-// lookAhead looks whether the deadline will be met.
+// lookAhead checks whether the deadline will be met.
 func (m *Machine) lookAhead(now int64, b *bulk) {
 	if b.lookAgain == 0 || now < b.lookAgain {
 		return
@@ -49,8 +49,8 @@ func (m *Machine) setLate(b *bulk, late bool) {
 	}
 }
 
-// rest is what is left to do here. A step may go no faster than the bulk action's own rate, or
-// than it does if its own bound on tasks in flight holds it up.
+// rest returns the remaining work here. A step may go no faster than the bulk action's own
+// rate, or than its measured rate if its own bound on tasks in flight holds it up.
 func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 	r, parts := sched.Rest{InFlight: b.inFlight}, int64(1)
 	if b.atHome() {
@@ -70,7 +70,7 @@ func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 	return r
 }
 
-// words says why a bulk action moves no faster, and whether that is too slow.
+// words returns why a bulk action moves no faster, and whether that is too slow.
 func (m *Machine) words(b *bulk) []string {
 	words := m.causes(b)
 	if b.status.Behind && b.state == weir.BulkRunning {
@@ -79,7 +79,7 @@ func (m *Machine) words(b *bulk) []string {
 	return words
 }
 
-// tellLate tells once that the deadline will not be met.
+// tellLate sends one event that the deadline will not be met.
 func (m *Machine) tellLate(now int64, b *bulk) {
 	if !b.status.Late && !b.away() && m.tell(b, Event{ID: b.spec.ID, State: b.state, Late: true, At: now}) {
 		b.status.Late = true

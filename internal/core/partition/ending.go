@@ -7,8 +7,8 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 )
 
-// ending is what r says of the downstream. A refusal of one tenant alone,
-// and a failure that is ours, say nothing.
+// ending returns what r says about the downstream. A refusal of one tenant alone, and a failure
+// on our side, say nothing.
 func (r *Result) ending() (c capacity.Ending) {
 	f := r.Failure
 	switch {
@@ -29,7 +29,7 @@ func (r *Result) ending() (c capacity.Ending) {
 	return c
 }
 
-// code is why the task failed, or the first of its items that did not succeed.
+// code returns why the task failed, or why the first of its items did not succeed.
 func (r *Result) code() string {
 	if r.Failure != nil {
 		return r.Failure.Code
@@ -42,8 +42,8 @@ func (r *Result) code() string {
 	return ""
 }
 
-// endingOf is what answers for single items say. One that asks for another attempt
-// is about its item: the endpoint works.
+// endingOf returns what the answers for single items say. An answer that asks for another
+// attempt is about its item: the endpoint works.
 func endingOf(outcomes []weir.Outcome) (c capacity.Ending) {
 	missing := 0
 	for i := range outcomes {

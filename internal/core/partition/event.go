@@ -9,24 +9,24 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Event is something about a bulk action that somebody outside has to be told
-// of. It lies in a row, written by the commit that made it true, until it was
-// noted: none is lost, and its number tells repeats apart.
+// Event reports a change of a bulk action to the outside. The commit that makes the change also
+// writes the event to a row, where it stays until it was noted: no event is lost, and its
+// number identifies repeats.
 type Event struct {
 	ID     weir.BulkID    `json:"id"`
 	Number uint64         `json:"number"` // of the commit
 	State  weir.BulkState `json:"state"`
-	Late   bool           `json:"late,omitempty"` // it is about the deadline: that will not be met
+	Late   bool           `json:"late,omitempty"` // the deadline will not be met
 	At     int64          `json:"at"`
 }
 
-// Noted says that an event was taken.
+// Noted confirms that an event was delivered.
 type Noted struct {
 	ID     weir.BulkID `json:"id"`
 	Number uint64      `json:"number"`
 }
 
-// EncodeNoted makes the inbox message that an event was taken.
+// EncodeNoted encodes the inbox message that an event was delivered.
 func EncodeNoted(e Event) ([]byte, error) {
 	return json.Marshal(envelope{Noted: &Noted{e.ID, e.Number}})
 }
@@ -35,15 +35,14 @@ func eventKey(id weir.BulkID, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(rowKey(kindEvent, id), number)
 }
 
-// event has the commit being made tell that the bulk action has come to where it is.
-// A commit tells of one state alone: two events would have the same number, and
-// the one before was never seen.
+// event adds an event for the bulk action's present state to the next commit. A commit carries
+// one state: two events would have the same number, and the earlier state was never visible.
 func (m *Machine) event(now int64, b *bulk) {
 	m.tell(b, Event{ID: b.spec.ID, State: b.state, At: now})
 }
 
-// tell has the commit being made tell of an event. It returns false if it has another that
-// is more important: then the event is to be told later.
+// tell adds an event to the next commit. It returns false if the commit has a more important
+// one: then the caller has to try again later.
 func (m *Machine) tell(b *bulk, e Event) bool {
 	if !b.spec.Notify || b.away() {
 		return true
@@ -71,12 +70,12 @@ func (m *Machine) writeEvents(b *store.Batch, g *generation) {
 	b.Delete = append(b.Delete, g.noted...)
 }
 
-// noted removes an event that was taken.
+// noted removes an event that was delivered.
 func (m *Machine) noted(n *Noted) {
 	m.gen.noted = append(m.gen.noted, eventKey(n.ID, n.Number))
 }
 
-// loadEvents hands out again what nobody has noted.
+// loadEvents returns events again that were not noted.
 func (m *Machine) loadEvents(rows Rows) error {
 	return rows.Scan([]byte{kindEvent}, func(key, row []byte) error {
 		var e Event

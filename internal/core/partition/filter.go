@@ -7,35 +7,33 @@ import (
 	"github.com/weirhq/weir/internal/core/block"
 )
 
-// A step with a filter looks at its items before they are cut into calls: those that
-// need no call end there, or go on to the next step, and take nothing of any limit.
-// Calls are filled with the others.
+// A step with a filter checks its items before they are cut into calls. Items that need no call
+// end there, or go on to the next step, and use up no limit. Calls are filled with the others.
 //
-// A filter needs the data of the items, so it runs outside, as a task without a slot: one
-// at a time in a partition, and all that a block has at the step at once. What ends is
-// committed like any result. Which items are left for calls is held in memory alone: a
-// filter says the same whenever it is asked, and the next owner asks again. Items that
-// are tried again have been through it.
+// A filter needs the data of the items, so it runs outside the machine, as a task without a
+// slot: one at a time in a partition, on all items that a block has at the step. Outcomes are
+// committed like any result. The items left for calls are held in memory alone: a filter is
+// deterministic, and the next owner runs it again. Retried items have already passed it.
 
-// filterAgain is how long a filter waits whose items could not be read.
+// filterAgain is the delay after a filter whose items could not be read.
 const filterAgain = int64(time.Second)
 
-// filter is what a step with a filter has to look at.
+// filter holds the items that a step's filter has yet to check.
 type filter struct {
-	blocks queue // with items to look at
-	items  int64 // of them, and in flight; they are in the step's queued, too
+	blocks queue // with items to check
+	items  int64 // of them, and in flight; also counted in the step's queued
 	after  int64 // not before this time; 0: now
-	wants  bool  // it is in the machine's list
+	wants  bool  // is in the machine's list
 }
 
-// unseen is the items of a block that a step's filter has not looked at.
+// unseen holds the items of a block that a step's filter has not checked.
 type unseen struct {
 	items  block.Set
 	queued bool // in the filter's blocks
-	flying bool // the filter looks at some
+	flying bool // the filter is checking some
 }
 
-// ready makes items of a block ready at a step, or has its filter look at them first.
+// ready makes items of a block ready at a step, or queues them for its filter first.
 func (l *live) ready(no int, items *block.Set) {
 	at := &l.steps[no]
 	if l.bulk.steps[no].filter == nil {
@@ -48,7 +46,7 @@ func (l *live) ready(no int, items *block.Set) {
 	at.unseen.items.Or(items)
 }
 
-// lookFirst has the filter of a step look at items that count as ready.
+// lookFirst queues items that count as ready for the filter of a step.
 func (l *live) lookFirst(no int) {
 	if l.bulk.steps[no].filter == nil {
 		return
@@ -58,10 +56,10 @@ func (l *live) lookFirst(no int) {
 	l.ready(no, &items)
 }
 
-// pending reports whether a filter has items to look at.
+// pending reports whether a filter has items to check.
 func (u *unseen) pending() bool { return u != nil && (u.flying || !u.items.Empty()) }
 
-// queueFilter puts a block with n new items for the filter of a step in its queue.
+// queueFilter adds a block with n new items to the queue of a step's filter.
 func (s *step) queueFilter(l *live, n int) {
 	s.filter.items += int64(n)
 	if u := l.steps[s.no].unseen; !u.queued {
@@ -70,15 +68,15 @@ func (s *step) queueFilter(l *live, n int) {
 	}
 }
 
-// mayFilter reports whether the filter has something to do: items to look at, and
-// room for those that are left for calls, and for those that go on.
+// mayFilter reports whether the filter can run: it has items to check, and there is room for
+// those left for calls, and for those that go on.
 func (s *step) mayFilter() bool {
 	f := s.filter
 	return f != nil && f.after == 0 && s.bulk.state == weir.BulkRunning && (f.blocks.len() > 0 || s.first() && s.bulk.unopened() > 0) &&
 		s.queued-f.items <= s.bound() && !s.crowded()
 }
 
-// wantFilter has the filter of a step run when it is its turn.
+// wantFilter schedules the filter of a step.
 func (m *Machine) wantFilter(s *step) {
 	if s.mayFilter() && !s.filter.wants {
 		s.filter.wants = true
@@ -86,7 +84,7 @@ func (m *Machine) wantFilter(s *step) {
 	}
 }
 
-// wantFilters is wantFilter for all steps, after something that held them back is over.
+// wantFilters schedules the filters of all steps, after they were held back.
 func (m *Machine) wantFilters(b *bulk) {
 	for _, s := range b.steps {
 		m.wantFilter(s)
@@ -99,14 +97,14 @@ func (m *Machine) startFilter(now int64, tasks []*Task) []*Task {
 		s := m.filters[0]
 		m.filters = m.filters[1:]
 		s.filter.wants = false
-		if s.mayFilter() && !m.queue.Paused(s.bulk.spec.Tenant) { // it is offered again when that changes
+		if s.mayFilter() && !m.queue.Paused(s.bulk.spec.Tenant) { // offered again when that changes
 			tasks = append(tasks, m.cutFilter(now, s))
 		}
 	}
 	return tasks
 }
 
-// cutFilter makes a filter task of all that the next block has at the step.
+// cutFilter cuts a filter task of all items that the next block has at the step.
 func (m *Machine) cutFilter(now int64, s *step) *Task {
 	if s.filter.blocks.len() == 0 {
 		l := m.openNext(s)
@@ -126,7 +124,7 @@ func (m *Machine) cutFilter(now int64, s *step) *Task {
 	return t
 }
 
-// filtered applies what a filter found. One that failed has found nothing: the call decides.
+// filtered applies the result of a filter. If the filter failed, the items go to calls.
 func (m *Machine) filtered(now int64, r *Result) {
 	t := r.Task
 	s, l, b, n := t.at, t.l, t.at.bulk, len(t.Items)
@@ -135,7 +133,7 @@ func (m *Machine) filtered(now int64, r *Result) {
 	b.inFlight -= int64(n)
 	l.steps[s.no].unseen.flying = false
 	switch f := r.Failure; {
-	case b.stopping(): // what has not ended is cancelled
+	case b.stopping(): // items that have not ended are cancelled
 	case f != nil && f.Uncalled:
 		m.filterLater(now, t)
 	default:
@@ -179,7 +177,7 @@ func (m *Machine) sort(t *Task, r *Result) {
 			l.steps[s.no].ready.Add(int(item))
 			continue
 		}
-		m.take(l, item) // nobody needs what the step before answered
+		m.take(l, item) // the answer of the step before is not needed
 		ended = append(ended, item)
 	}
 	n := len(ended)
@@ -197,7 +195,7 @@ func (m *Machine) sort(t *Task, r *Result) {
 	m.touch(b)
 }
 
-// filterLater has the filter look at the items of a task again, after a while.
+// filterLater runs the filter on the items of a task again, after a delay.
 func (m *Machine) filterLater(now int64, t *Task) {
 	s := t.at
 	for _, item := range t.Items {

@@ -13,9 +13,8 @@ func groupKey(id weir.BulkID, no int) []byte {
 	return binary.BigEndian.AppendUint16(rowKey(kindGroup, id), uint16(no))
 }
 
-// countFailures counts the failures among results that the commit being cut
-// carries. A result that no commit carries was not counted, so a takeover has no
-// failure twice.
+// countFailures counts the failures among the results that the commit being cut carries. A
+// result that no commit carries was not counted, so a takeover counts no failure twice.
 func (l *live) countFailures(now int64) {
 	for i := range l.results {
 		r := &l.results[i]
@@ -50,7 +49,7 @@ func ReadGroups(rows Rows, id weir.BulkID) (list []fault.Group, err error) {
 	return list, err
 }
 
-// loadGroups has a loaded bulk action go on counting.
+// loadGroups restores the counts of a loaded bulk action.
 func (b *bulk) loadGroups(rows Rows) error {
 	list, err := ReadGroups(rows, b.spec.ID)
 	if len(list) > 0 {

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// halveFrom is from which failure on a task is halved.
+// halveFrom is the number of failures from which on a task is halved.
 const halveFrom = 2
 
-// hasten is by how much a halving is sooner where the resource is known to be well.
+// hasten is the factor by which a halving comes sooner if the resource is known to work.
 const hasten = 8
 
-// halve has both halves of a task that failed as a whole tried again. If another
-// task of the resource has ended well since the failure before, the items are to
-// blame and not the resource: the halves need not wait long. If none has, they
-// wait as the backoff says, or until one does.
+// halve schedules both halves of a task that failed as a whole. If another task of the resource
+// has ended well since the failure before, the cause is the items and not the resource: the
+// halves need not wait long. Otherwise they wait for the backoff, or until such a task ends.
 func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration) {
 	s, n := t.at, len(t.Items)
 	slow := max(after, m.delay(s, max(next.fails, t.Attempt)))
@@ -33,8 +32,8 @@ func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration)
 	}
 }
 
-// await has a half tried as soon as the resource is known to be well. Those that
-// have been tried without that are forgotten when they are many.
+// await registers a half to be tried as soon as the resource is known to work. When the list is
+// long, it drops halves that have already been tried.
 func (lane *resource) await(h *retryTask) {
 	if len(lane.halves) == cap(lane.halves) {
 		lane.halves = slices.DeleteFunc(lane.halves, func(h *retryTask) bool { return !h.counted })
@@ -42,7 +41,7 @@ func (lane *resource) await(h *retryTask) {
 	lane.halves = append(lane.halves, h)
 }
 
-// failed is when the task failed before, or when it was first started.
+// failed returns when the task failed before, or when it was first started.
 func (t *Task) failed() int64 {
 	if t.retry == nil {
 		return t.started
@@ -50,25 +49,25 @@ func (t *Task) failed() int64 {
 	return t.retry.failed
 }
 
-// isUnlike reports whether r has failed as a whole, and a task of the resource that was
-// started later has not: it is not the resource that fails.
+// isUnlike reports whether r has failed as a whole, and a later task of the resource has not:
+// the resource is not the cause.
 func (r *retryTask) isUnlike() bool { return r.unlike || r.failed != 0 && r.at.lane.well > r.failed }
 
-// isBlamed reports the same of tasks of its own step: it is not the tenant that fails.
+// isBlamed reports the same for tasks of its own step: the tenant is not the cause.
 func (r *retryTask) isBlamed() bool { return r.blamed || r.failed != 0 && r.at.well > r.failed }
 
-// unlike reports whether the task is known to fail where others do not.
+// unlike reports whether the task is known to fail where others of its resource do not.
 func (t *Task) unlike() bool { return t.retry != nil && t.retry.unlike }
 
-// blamed reports whether it is known to fail where others of its step do not.
+// blamed reports whether the task is known to fail where others of its step do not.
 func (t *Task) blamed() bool { return t.retry != nil && t.retry.blamed }
 
-// proveHealthy takes note that a task of the lane has ended with answers for its
-// items: halves that wait for the resource to recover wait no longer.
+// proveHealthy records that a task of the lane has ended with answers for its items: halves
+// that wait for the resource to recover wait no longer.
 func (m *Machine) proveHealthy(now int64, lane *resource) {
 	lane.healthy = now
 	for _, h := range lane.halves {
-		h.at.bulk.lastDue = now // the others of them are hastened, too
+		h.at.bulk.lastDue = now // the rest of them is hastened, too
 	}
 	for _, h := range lane.halves {
 		if soon := now + int64(h.soon); h.counted && soon < h.due {

@@ -7,52 +7,52 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// repeatEvery is how often a message is made again whose effect does not show.
+// repeatEvery is how often a message is repeated that shows no effect.
 const repeatEvery = int64(5 * time.Second)
 
-// home is what the home of a shared bulk action knows of its shards.
+// home holds what the home of a shared bulk action knows about its shards.
 type home struct {
-	owners  []byte     // by range, as far as they were given out: the shard that has it
-	lists   [][]uint32 // by shard: the ranges it was given, rising
+	owners  []byte     // by range, as far as given out: the shard that has it
+	lists   [][]uint32 // by shard: its ranges, ascending
 	items   []int64    // by shard: the items of those
 	tallies []Tally    // by shard: the newest; that of the home itself stays empty
 	fresh   []bool     // by shard: the tally is not in the rows yet
 	told    []told     // by shard: the newest orders
 	written int        // how many owners are in the row
-	own     []uint32   // ranges for the home, in no commit yet
+	own     []uint32   // ranges for the home, not yet in a commit
 	sealed  []uint32   // ranges for the home, in the commit under way
-	alarm   int64      // when to look whether orders show their effect
+	alarm   int64      // when to check whether orders show their effect
 }
 
-// told is what the newest orders to a shard said.
+// told is the content of the newest orders to a shard.
 type told struct {
-	number uint64 // 0: there were none by this owner
+	number uint64 // 0: none by this owner
 	at     int64
 	ranges int
 	state  weir.BulkState
 	rules  uint64
 }
 
-// Orders is what the home tells a shard. Each says all that the shard may not
-// know: of several only the newest counts.
+// Orders is a message from the home to a shard. Each holds all that the shard may not know, so
+// of several only the newest counts.
 type Orders struct {
 	ID     weir.BulkID    `json:"id"`
 	Number uint64         `json:"number"` // of the home's commit that decided it
 	Shard  int            `json:"shard"`
-	Home   int            `json:"home"`           // the partition that it comes from
-	To     int            `json:"to"`             // the partition that it is for
+	Home   int            `json:"home"`           // the sending partition
+	To     int            `json:"to"`             // the receiving partition
 	Spec   *Created       `json:"spec,omitempty"` // until the shard has shown that it has it
-	From   int            `json:"from"`           // how many ranges the shard had by its newest tally
+	From   int            `json:"from"`           // number of ranges in the shard's newest tally
 	Ranges []uint32       `json:"ranges,omitempty"`
-	State  weir.BulkState `json:"state"` // to be followed; a final one: it is over
+	State  weir.BulkState `json:"state"` // for the shard to follow; a final one ends it
 	Cause  string         `json:"cause,omitempty"`
 	Reason string         `json:"reason,omitempty"`
-	Rest   int64          `json:"rest,omitempty"`  // items that no shard was given
-	Rules  *ruleSet       `json:"rules,omitempty"` // as they are now, if they were ever changed
+	Rest   int64          `json:"rest,omitempty"`  // items not given to any shard
+	Rules  *ruleSet       `json:"rules,omitempty"` // current rules, if they were ever changed
 }
 
-// Outgoing is a message to the inbox of another partition. One with the same
-// partition and bulk action that comes later makes it superfluous.
+// Outgoing is a message to the inbox of another partition. It is superseded by a later one with
+// the same partition and bulk action.
 type Outgoing struct {
 	Partition int
 	Bulk      weir.BulkID
@@ -67,7 +67,7 @@ func newHome(c *Created) *home {
 	}
 }
 
-// grant notes that the next range belongs to a shard.
+// grant gives the next range to a shard.
 func (h *home) grant(c *Created, to int) uint32 {
 	r := uint32(len(h.owners))
 	h.owners = append(h.owners, byte(to))
@@ -76,9 +76,9 @@ func (h *home) grant(c *Created, to int) uint32 {
 	return r
 }
 
-// topUp gives ranges to the shards that have less than two left, in turn. The
-// home uses its own when the commit that says so is confirmed: until then a
-// takeover could give them to somebody else.
+// topUp gives ranges to the shards that have less than two left, in turn. The home uses its own
+// after the commit that grants them is confirmed: until then a takeover could grant them to
+// another shard.
 func (m *Machine) topUp(b *bulk) {
 	s, h := b.shard, b.shard.home
 	for again := !b.stopping() && !b.held(); again; {
@@ -98,7 +98,7 @@ func (m *Machine) topUp(b *bulk) {
 	}
 }
 
-// stopping reports whether nothing of the bulk action is started any more.
+// stopping reports whether the bulk action starts nothing more.
 func (b *bulk) stopping() bool { return b.state == weir.BulkCancelling || b.state.Final() }
 
 func (b *bulk) begunBy(shard int) int {
@@ -108,7 +108,7 @@ func (b *bulk) begunBy(shard int) int {
 	return b.shard.home.tallies[shard].Begun
 }
 
-// tally adds what a shard tells to the counters of the bulk action.
+// tally adds a shard's tally to the counters of the bulk action.
 func (m *Machine) tally(now int64, t *Tally) {
 	b := m.bulks[t.ID]
 	if b == nil {
@@ -127,7 +127,7 @@ func (m *Machine) tally(now int64, t *Tally) {
 	b.count(t, 1)
 	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
 	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {
-		said.number = 0 // it heard, and has lost what it was told before: once more
+		said.number = 0 // it has lost the orders it had confirmed: send them again
 	}
 	m.touch(b)
 	m.topUp(b)
@@ -136,7 +136,7 @@ func (m *Machine) tally(now int64, t *Tally) {
 	m.settle(now, b)
 }
 
-// count adds a tally to the counters, or takes it off them.
+// count adds a tally to the counters, or subtracts it.
 func (b *bulk) count(t *Tally, sign int64) {
 	s := &b.status
 	s.Done += sign * t.Done
@@ -156,21 +156,19 @@ func (b *bulk) count(t *Tally, sign int64) {
 	}
 }
 
-// dismiss answers a shard of a bulk action that has ended: it has not heard of it.
+// dismiss answers a shard of a bulk action that has ended: the shard does not know yet.
 func (m *Machine) dismiss(t *Tally) {
 	o := Orders{ID: t.ID, Number: m.number + 1, Shard: t.Shard, From: t.Have, State: weir.BulkCompleted}
 	m.gen.send(t.From, o.ID, &envelope{Orders: &o})
 }
 
-// atRest reports whether no other shard can end any item otherwise than by the
-// cancel that is under way.
+// atRest reports whether no other shard can end an item with another outcome than cancelled.
 func (b *bulk) atRest() bool {
 	return !b.atHome() || b.flying() == b.inFlight
 }
 
-// flying is the number of items that may still end otherwise than cancelled,
-// once a cancel is under way. Until a shard has said that it heard of the cancel,
-// that is all it was given.
+// flying returns the number of items that may still end with another outcome than cancelled,
+// once a cancel is under way. Until a shard has confirmed the cancel, these are all its items.
 func (b *bulk) flying() int64 {
 	n := b.inFlight
 	if !b.atHome() {
@@ -187,7 +185,8 @@ func (b *bulk) flying() int64 {
 	return n
 }
 
-// sendOrders has the commit being cut tell every shard what it does not know.
+// sendOrders adds orders for every shard to the commit being cut, with all that the shard does
+// not know.
 func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 	h := b.shard.home
 	for i := 1; i < len(h.lists); i++ {
@@ -219,7 +218,7 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	return o
 }
 
-// homeAlarm repeats orders that a shard has not shown to have for long.
+// homeAlarm repeats orders that a shard has not confirmed for long.
 func (m *Machine) homeAlarm(now int64, b *bulk) {
 	h := b.shard.home
 	if now < h.alarm {

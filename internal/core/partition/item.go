@@ -8,10 +8,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Position is the place in the bulk action of the first item of a block, from 0.
+// Position returns the position in the bulk action of the first item of a block, from 0.
 func (c *Created) Position(no uint32) int64 { return c.position(no) }
 
-// Locate finds the item at a place in the bulk action, which must have it.
+// Locate returns the block and index of the item at a position, which must exist.
 func (c *Created) Locate(at int64) (no uint32, item int) {
 	if c.Sizes == nil {
 		return uint32(at / block.Size), int(at % block.Size)
@@ -23,14 +23,14 @@ func (c *Created) Locate(at int64) (no uint32, item int) {
 	return no, int(at)
 }
 
-// ReadSpec reads what a bulk action is, ended or not.
+// ReadSpec reads the spec of a bulk action, ended or not.
 func ReadSpec(rows Rows, id weir.BulkID) (*Created, error) {
 	spec := &Created{}
 	return spec, readJSON(rows, specKey(id), spec)
 }
 
-// ReadBlock reads the state of one block, or answers store.ErrNotFound if this
-// partition never touched it.
+// ReadBlock reads the state of one block, or returns store.ErrNotFound if this partition never
+// touched it.
 func ReadBlock(rows Rows, c *Created, no uint32) (*block.State, error) {
 	key := blockKey(c.ID, no)
 	row, err := rows.Get(key)

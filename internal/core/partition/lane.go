@@ -15,10 +15,10 @@ const (
 	ScaleDown = "SCALE_DOWN"
 )
 
-// Scale tells a lane how many workers to have. Repeating one has no further
-// effect, and one of a leader before the last is refused.
+// Scale sets the number of workers of a lane. Repeating one has no further effect, and one of
+// an earlier leader is refused.
 type Scale struct {
-	Type    string `json:"type"` // SCALE_UP or SCALE_DOWN, for people
+	Type    string `json:"type"` // SCALE_UP or SCALE_DOWN, for display
 	Lane    string `json:"lane"` // the resource
 	Workers int    `json:"targetWorkers"`
 	Reason  string `json:"reason"`
@@ -26,24 +26,24 @@ type Scale struct {
 	At      int64  `json:"at"`    // when it was decided
 }
 
-// lanes is what a machine knows of its lanes beyond the queue.
+// lanes holds the lane state that the queue does not have.
 type lanes struct {
-	told map[string]*Scale // the last command that each lane obeyed, as its row has it
-	all  []*resource       // in the order in which they were made
+	told map[string]*Scale // the last command that each lane applied, as stored
+	all  []*resource       // in order of creation
 }
 
-// laneCounts is what a lane did since it was last looked at.
+// laneCounts counts the work of a lane since the last Observe.
 type laneCounts struct {
 	arrived                float64 // tasks that became ready, without those of large bulk actions
 	started                int
 	sent                   int64 // items of the tasks that started
 	ended, failed, refused int
-	took                   int64 // time that the tasks which ended held a worker
+	took                   int64 // time for which the ended tasks held a worker
 	answers                laneAnswers
 }
 
-// laneAnswers is what calls that did not fail as a whole answered, in items: for how
-// many, how many were to be tried again, and how many ended there otherwise than done.
+// laneAnswers counts the items answered by calls that did not fail as a whole: all of them,
+// those to be tried again, and those that ended without success.
 type laneAnswers struct{ items, again, gone int64 }
 
 func (a *laneAnswers) note(o *weir.Outcome) {
@@ -60,7 +60,7 @@ func (a *laneAnswers) note(o *weir.Outcome) {
 	}
 }
 
-// scale obeys a command to a lane.
+// scale applies a command to a lane.
 func (m *Machine) scale(now int64, s *Scale) {
 	have := m.lanes.told[s.Lane]
 	stale := have != nil && (s.Epoch < have.Epoch || s.Epoch == have.Epoch && s.At < have.At)
@@ -75,7 +75,7 @@ func (m *Machine) scale(now int64, s *Scale) {
 	}
 }
 
-// workers is how many workers a lane has; below 0: no bound.
+// workers returns the number of workers of a lane; below 0: no bound.
 func (m *Machine) workers(lane string) int {
 	if s := m.lanes.told[lane]; s != nil {
 		return s.Workers
@@ -103,7 +103,7 @@ func (m *Machine) loadLanes(rows Rows) error {
 	})
 }
 
-// ReadWorkers returns the last command that a lane obeyed, as it is stored; nil: none.
+// ReadWorkers returns the last command that a lane applied, as stored; nil: none.
 func ReadWorkers(rows Rows, lane string) (*Scale, error) {
 	key := laneKey(lane)
 	row, err := rows.Get(key)
@@ -117,32 +117,32 @@ func ReadWorkers(rows Rows, lane string) (*Scale, error) {
 	return s, UnsealJSON(key, row, s)
 }
 
-// LaneLoad is what one lane had to do since it was last looked at.
+// LaneLoad describes the work of one lane since the last Observe.
 type LaneLoad struct {
 	sched.Load
 	Resource string
 	// Workers is the bound on the tasks in flight; below 0: none.
 	Workers int
-	// Chunk is how many items a task has, at most.
+	// Chunk is the largest number of items in a task.
 	Chunk int
-	// Ready is how many items could run but for limits, pauses and caps; Waiting is
-	// how many wait for their next attempt.
+	// Ready is the number of items that could run apart from limits, pauses and caps; Waiting
+	// is the number that wait for their next attempt.
 	Ready, Waiting int64
-	// Arrived is how many tasks became ready, without those of large bulk actions,
-	// which are a backlog and no stream. Started, Ended, Failed and Refused are
-	// tasks too; a failed one blames the resource, not its items. Sent is the items of
-	// the tasks that started.
+	// Arrived is the number of tasks that became ready, without those of large bulk actions,
+	// which are a backlog and not a stream. Started, Ended, Failed and Refused count tasks too;
+	// a failed one blames the resource, not its items. Sent is the number of items in the tasks
+	// that started.
 	Arrived                         float64
 	Started, Ended, Failed, Refused int
 	Sent                            int64
-	// Took is for how long the tasks that ended held a worker, in nanoseconds.
+	// Took is the time for which the ended tasks held a worker, in nanoseconds.
 	Took int64
-	// Items were answered by calls that did not fail as a whole; Again of them were to
-	// be tried again, and Gone ended there without being done.
+	// Items counts the items answered by calls that did not fail as a whole; Again those of
+	// them to be tried again, and Gone those that ended without success.
 	Items, Again, Gone int64
 }
 
-// Observe appends what each lane had to do since the last Observe.
+// Observe appends the work of each lane since the last Observe.
 func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 	for _, r := range m.lanes.all {
 		c := r.counts
@@ -157,8 +157,8 @@ func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 	return dst
 }
 
-// largeTasks is from how many tasks on a bulk action is a backlog of its lane
-// and no part of the stream of arrivals.
+// largeTasks is the number of tasks from which on a bulk action counts as a backlog of its lane
+// and not as part of the stream of arrivals.
 const largeTasks = 10
 
 // arrived counts n items that became ready at a step.
@@ -166,7 +166,7 @@ func (s *step) arrived(n int64) {
 	s.lane.counts.arrived += float64((n + int64(s.chunk) - 1) / int64(s.chunk))
 }
 
-// note counts a task that ended. One of which all was refused has failed, too.
+// note counts a task that ended. A task whose items were all refused has failed as well.
 func (c *laneCounts) note(now int64, t *Task, x *capacity.Ending) {
 	c.ended++
 	c.took += now - t.started

@@ -9,7 +9,8 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 )
 
-// SetLimits has the lane of a resource reckon with other limits. The node is told apart.
+// SetLimits changes the limits that the lane of a resource plans with. The caller sets the
+// node's limits separately.
 func (m *Machine) SetLimits(now int64, r weir.Resource) {
 	have := m.resources[r.Name]
 	if have == nil || have.limits == r {
@@ -22,7 +23,7 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 			if s.lane == have {
 				s.def.Resource = r
 				s.setPace(now, b)
-				b.status.Lately = Lately{} // what was seen before says nothing of the rate from now on
+				b.status.Lately = Lately{} // the earlier rate says nothing about the new one
 			}
 		}
 	}
@@ -32,23 +33,23 @@ func (m *Machine) SetLimits(now int64, r weir.Resource) {
 	m.widen()
 }
 
-// Reweigh has all tenants use what they may by now.
+// Reweigh applies the current limits of all tenants.
 func (m *Machine) Reweigh(now int64) {
-	moved := map[string]bool{} // tenants that were paused or go on
+	moved := map[string]bool{} // tenants that were paused or resumed
 	for _, b := range m.ordered() {
 		name := b.spec.Tenant
 		if m.limitTenant(now, name) {
 			moved[name] = true
 		}
 		if moved[name] {
-			m.touch(b) // so that it shows what it waits on
+			m.touch(b) // to publish what it waits on
 		}
 		m.wantFilters(b) // those of a paused tenant do not run
 	}
 }
 
-// limitTenant gives a tenant its weight, its bound and its pause. It reports whether
-// the tenant is paused from now on, or no longer.
+// limitTenant sets a tenant's weight, bound and pause. It reports whether the tenant was paused
+// or resumed.
 func (m *Machine) limitTenant(now int64, name string) (moved bool) {
 	var l capacity.TenantLimits
 	if m.cfg.Tenant != nil {
@@ -62,8 +63,8 @@ func (m *Machine) limitTenant(now int64, name string) (moved bool) {
 	return moved
 }
 
-// ordered are the bulk actions that have not ended, by their ids: what is done to
-// all of them must not depend on the order of a map.
+// ordered returns the bulk actions that have not ended, by their ids: changes to all of them
+// must not depend on the order of a map.
 func (m *Machine) ordered() []*bulk {
 	return slices.SortedFunc(maps.Values(m.bulks), func(a, b *bulk) int { return cmp.Compare(a.spec.ID, b.spec.ID) })
 }

@@ -2,8 +2,8 @@ package partition
 
 import "github.com/weirhq/weir/internal/core/block"
 
-// live is a block that has been opened and has items that have not ended. It
-// leaves memory when its last item has ended and the commit is confirmed.
+// live is an opened block with items that have not ended. It leaves memory when its last item
+// has ended and the commit is confirmed.
 type live struct {
 	bulk    *bulk
 	no      uint32
@@ -11,7 +11,7 @@ type live struct {
 	left    int   // items that have not ended
 	state   block.State
 	steps   []stepSets
-	outs    [][]byte // by item: what the step before answered, until the next one is started; nil: in the store
+	outs    [][]byte // by item: the answer of the step before, until the next one starts; nil: in the store
 	outputs int      // how many outs are set
 
 	risk     *block.Set // items that may have been in flight when a process died; nil: none
@@ -21,7 +21,7 @@ type live struct {
 	dirty    *generation  // the generation that already writes this block
 }
 
-// stepSets is where the items of a block are at one step.
+// stepSets holds the items of a block at one step, by state.
 type stepSets struct {
 	ready  block.Set // may be cut
 	coming block.Set // succeeded at the step before, in a commit not yet cut
@@ -47,7 +47,7 @@ func (m *Machine) open(b *bulk) *live {
 	return l
 }
 
-// newLive is the block under the cursor, which moves on.
+// newLive returns the block under the cursor and advances the cursor.
 func (m *Machine) newLive(b *bulk) *live {
 	n := len(b.spec.Steps)
 	size := b.spec.BlockSize(b.cursor)
@@ -66,7 +66,7 @@ func (m *Machine) newLive(b *bulk) *live {
 	return l
 }
 
-// keep holds an output until the next step is started.
+// keep keeps an output until the next step starts.
 func (m *Machine) keep(l *live, item uint16, out []byte) {
 	if l.outs == nil {
 		if n := len(m.freeOuts); n > 0 {
@@ -81,7 +81,7 @@ func (m *Machine) keep(l *live, item uint16, out []byte) {
 	l.outs[item] = out
 }
 
-// take hands an output over to the task that needs it.
+// take returns an output to the task that needs it, and drops it.
 func (m *Machine) take(l *live, item uint16) []byte {
 	if l.outs == nil {
 		return nil
@@ -96,8 +96,8 @@ func (m *Machine) take(l *live, item uint16) []byte {
 	return out
 }
 
-// upstream reports whether more items of the block may still come to step no
-// without waiting for a due time: if not, a small task is better than none.
+// upstream reports whether more items of the block may still reach step no without waiting for
+// a due time. If not, a small task is better than none.
 func (l *live) upstream(no int) bool {
 	for s := range l.steps[:no] {
 		at := &l.steps[s]

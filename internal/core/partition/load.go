@@ -10,20 +10,20 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Rows is how a partition's stored state is read.
+// Rows reads a partition's stored state.
 type Rows interface {
 	Get(key []byte) ([]byte, error)
 	Scan(prefix []byte, yield func(key, value []byte) error) error
 }
 
-// ManyRows is Rows that can be read many at once, as [store.State] says.
+// ManyRows is Rows that can read many rows at once, as [store.State] describes.
 type ManyRows interface {
 	Rows
 	GetMany(keys [][]byte) (values [][]byte, err error)
 }
 
-// Load fills an empty machine with the bulk actions that have not ended, and
-// nothing else. What was in flight when the last owner died is ready again.
+// Load fills an empty machine with the bulk actions that have not ended. Items that were in
+// flight when the last owner died are ready again.
 func (m *Machine) Load(now int64, rows ManyRows) error {
 	if err := m.loadTenure(now, rows); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 			return err
 		}
 	}
-	if b.steps != nil { // else its chain is not registered: it waits, with that reason
+	if b.steps != nil { // else its chain is not registered: it waits, and shows that reason
 		err = rows.Scan(rowKey(kindBlock, id), func(key, row []byte) error {
 			return m.loadBlock(now, b, key, row)
 		})
@@ -119,14 +119,14 @@ func (m *Machine) restate(now int64, b *bulk) {
 	case weir.BulkCancelling:
 		m.withdraw(now, b)
 		m.settle(now, b)
-	default: // runs; what has ended is not loaded
+	default: // it runs; bulk actions that ended are not loaded
 		m.mind(now, b)
 	}
 	m.slowDown(now, b)
 }
 
-// loadBlock opens the block of a row, and before it those that had been opened
-// but had no result yet when the last owner died.
+// loadBlock opens the block of a row, and before it those that had been opened but had no
+// result yet when the last owner died.
 func (m *Machine) loadBlock(now int64, b *bulk, key, row []byte) error {
 	no := binary.BigEndian.Uint32(key[len(key)-4:])
 	raw, err := unseal(key, row)
@@ -168,7 +168,7 @@ func (l *live) restore() {
 	last := len(l.steps) - 1
 	l.left = l.state.Size - ended.Len() - l.state.Passed[last].Len()
 	for _, r := range l.state.Retries {
-		ended.Or(&r.Items) // has not ended, but is not ready either
+		ended.Or(&r.Items) // not ended, but not ready either
 	}
 	here := block.Set{}
 	here.Fill(l.state.Size)
@@ -198,7 +198,7 @@ func (m *Machine) loadRetries(now int64, l *live) {
 		r.items = items.Take(nil, block.Size)
 		r.crashes = int(row.Crashes)
 		if row.Started {
-			m.dirty(l) // its mark is taken back
+			m.dirty(l) // its mark is removed
 		}
 		for _, r := range m.examine(r, row.Started) {
 			m.holdBack(l, r)
@@ -206,10 +206,9 @@ func (m *Machine) loadRetries(now int64, l *live) {
 	}
 }
 
-// holdBack has a retry that was loaded wait until it is due, or for its trial. A
-// suspect that is to run alone does so when its process has lived for a while: where
-// processes are killed from outside again and again, they die before, and it is not
-// blamed for that.
+// holdBack makes a loaded retry wait until it is due, or for its trial. A suspect that has to
+// run alone does so once its process has lived for a while: where processes are killed from
+// outside again and again, they die before, and the suspect is not blamed.
 func (m *Machine) holdBack(l *live, r *retryTask) {
 	l.retries = append(l.retries, r)
 	m.enterWait(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Created is the stored form of an accepted bulk action: everything but its items.
+// Created is the stored form of an accepted bulk action: everything except its items.
 type Created struct {
 	ID          weir.BulkID   `json:"id"`
 	Name        string        `json:"name"`
@@ -20,32 +20,32 @@ type Created struct {
 	Steps       []string      `json:"steps"`
 	Items       int64         `json:"items"`
 	Sizes       []uint16      `json:"sizes,omitempty"`      // items of each block; nil: all are full but the last
-	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because their id came before
+	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because of a duplicate id
 	StopOn      weir.StopRule `json:"stop_on"`
 	Deadline    int64         `json:"deadline,omitempty"` // 0: none
 	Concurrency int           `json:"concurrency,omitempty"`
 	RetryOf     weir.BulkID   `json:"retry_of,omitempty"`
-	FirstStep   int           `json:"first_step,omitempty"` // steps before it were passed in the bulk action that this one retries
+	FirstStep   int           `json:"first_step,omitempty"` // earlier steps were passed in the bulk action that this one retries
 	Carries     bool          `json:"carries,omitempty"`    // carried blocks hold what its items bring along: earlier answers, and their key numbers there
 	RetryKey    string        `json:"retry_key,omitempty"`  // idempotency key of the retry
 	Submitted   int64         `json:"submitted"`
-	Again       bool          `json:"again,omitempty"`  // it was put in again after the store may have lost it: the owner looks whether it knows it
+	Again       bool          `json:"again,omitempty"`  // submitted again after the store may have lost it: the owner checks whether it knows it
 	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
 
 	Text    json.RawMessage    `json:"text,omitempty"`     // describes the chain, where it is not registered
-	Hold    bool               `json:"hold,omitempty"`     // starts when told
+	Hold    bool               `json:"hold,omitempty"`     // waits for a start command
 	StartAt int64              `json:"start_at,omitempty"` // starts by itself; 0: at once, or see Hold
-	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only where it is not shared
+	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only if not shared
 	Rates   map[string]float64 `json:"rates,omitempty"`    // items per second by step
 	Rules   uint64             `json:"rules,omitempty"`    // counts changes of tier, priority, concurrency, rates and stop rule
 	RulesBy string             `json:"rules_by,omitempty"` // mark of the last change
-	Notify  bool               `json:"notify,omitempty"`   // events are kept until somebody has taken them
+	Notify  bool               `json:"notify,omitempty"`   // events are kept until delivered
 	KeysOf  weir.BulkID        `json:"keys_of,omitempty"`  // whose idempotency keys its items have; their numbers are in the carried blocks
 	KeepFor int64              `json:"keep_for,omitempty"` // nanoseconds after its end; 0: as long as the engine keeps others
-	Extra   json.RawMessage    `json:"extra,omitempty"`    // what the submitter wants to find again
+	Extra   json.RawMessage    `json:"extra,omitempty"`    // the submitter's own data
 }
 
-// Blocks is the number of blocks.
+// Blocks returns the number of blocks.
 func (c *Created) Blocks() uint32 {
 	if c.Sizes != nil {
 		return uint32(len(c.Sizes))
@@ -53,7 +53,7 @@ func (c *Created) Blocks() uint32 {
 	return uint32((c.Items + block.Size - 1) / block.Size)
 }
 
-// BlockSize is the number of items in block no.
+// BlockSize returns the number of items in block no.
 func (c *Created) BlockSize(no uint32) int {
 	if c.Sizes != nil {
 		return int(c.Sizes[no])
@@ -69,10 +69,10 @@ const (
 	Pause   Verb = "pause"
 	Resume  Verb = "resume"
 	Cancel  Verb = "cancel"
-	Start   Verb = "start"   // what was held; At says when
-	Unset   Verb = "unset"   // takes a time to start back: it is held again
-	Approve Verb = "approve" // the rest after its canary
-	Change  Verb = "change"  // its rules
+	Start   Verb = "start"   // start a held bulk action; At is the time
+	Unset   Verb = "unset"   // clear the start time: it is held again
+	Approve Verb = "approve" // run the rest after the canary
+	Change  Verb = "change"  // change its rules
 )
 
 // Command changes a bulk action. Repeating one has no further effect.
@@ -82,11 +82,11 @@ type Command struct {
 	Reason string      `json:"reason,omitempty"`
 	At     int64       `json:"at,omitempty"`
 	Rules  *weir.Rules `json:"rules,omitempty"`
-	Of     *uint64     `json:"of,omitempty"`   // change: only if its rules were changed so often
-	Mark   string      `json:"mark,omitempty"` // change: who made it, to find out whether it was made
+	Of     *uint64     `json:"of,omitempty"`   // change: only if Rules has this value
+	Mark   string      `json:"mark,omitempty"` // change: identifies the change, to find out whether it was made
 }
 
-// envelope is a message as it lies in the inbox: one of its fields is set.
+// envelope is a message in the inbox. Exactly one field is set.
 type envelope struct {
 	Created *Created `json:"created,omitempty"`
 	Command *Command `json:"command,omitempty"`
@@ -94,24 +94,24 @@ type envelope struct {
 	Orders  *Orders  `json:"orders,omitempty"`
 	Tally   *Tally   `json:"tally,omitempty"`
 	Noted   *Noted   `json:"noted,omitempty"`
-	Mark    string   `json:"mark,omitempty"` // asks for nothing; see EncodeMark
+	Mark    string   `json:"mark,omitempty"` // no effect; see EncodeMark
 }
 
-// EncodeCreated makes the inbox message of an accepted bulk action.
+// EncodeCreated encodes the inbox message of an accepted bulk action.
 func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Created: &c}) }
 
-// EncodeCommand makes the inbox message of a command.
+// EncodeCommand encodes the inbox message of a command.
 func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
 
-// EncodeScale makes the inbox message of a command to a lane.
+// EncodeScale encodes the inbox message of a command to a lane.
 func EncodeScale(s Scale) ([]byte, error) { return json.Marshal(envelope{Scale: &s}) }
 
-// EncodeMark makes an inbox message that asks for nothing. Whoever appended it
-// and reads up to it has seen everything that came before.
+// EncodeMark encodes an inbox message without effect. A caller that appends a mark and reads up
+// to it has seen everything before it.
 func EncodeMark(mark string) ([]byte, error) { return json.Marshal(envelope{Mark: mark}) }
 
-// DecodeMessage reads an inbox message as one who is not the owner: the bulk
-// action or the mark in it, if it has one.
+// DecodeMessage reads an inbox message for a caller that is not the owner: it returns the bulk
+// action or the mark in it, if any.
 func DecodeMessage(msg store.Message) (c *Created, mark string, err error) {
 	e, err := decode(msg)
 	return e.Created, e.Mark, err
@@ -127,9 +127,9 @@ func decode(msg store.Message) (e envelope, err error) {
 	return e, nil
 }
 
-// Message takes the next message of the inbox, and returns the bulk action that
-// it added, if any. One that cannot be read is an error, and the partition must
-// not go on: it may be a bulk action that was accepted.
+// Message applies the next message of the inbox, and returns the bulk action that it added, if
+// any. A message that cannot be read is an error, and the partition must stop: it may be an
+// accepted bulk action.
 func (m *Machine) Message(now int64, msg store.Message) (added *Created, err error) {
 	e, err := decode(msg)
 	if err != nil {
@@ -142,7 +142,7 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 	}
 	m.gen.ack = msg.Seq
 	switch {
-	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it came twice
+	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it is a duplicate
 		added = e.Created
 		m.create(now, added)
 	case e.Command != nil:
@@ -174,7 +174,8 @@ func (m *Machine) create(now int64, c *Created) {
 	m.settle(now, b) // a bulk action without items ends at once
 }
 
-// command carries out a command. What has ended, or is already so, stays as it is.
+// command carries out a command. A command without effect, or to a bulk action that has ended,
+// changes nothing.
 func (m *Machine) command(now int64, c *Command) {
 	b := m.bulks[c.ID]
 	if b == nil || b.state.Final() || b.away() {
@@ -184,7 +185,7 @@ func (m *Machine) command(now int64, c *Command) {
 	case Pause:
 		m.hold(now, b, weir.BulkPaused, c.Reason)
 	case Resume:
-		b.status.Resumes++ // also where it changes nothing: whoever sent it knows by that it was read
+		b.status.Resumes++ // also without effect: the sender sees by it that the command was read
 		m.touch(b)
 		m.release(now, b)
 	case Cancel:
@@ -209,11 +210,11 @@ func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
 	}
 	b.move(to, reason)
 	m.queue.PauseGroup(now, b.group)
-	m.offerAll(now, b) // it keeps nobody from their turn now
+	m.offerAll(now, b) // it blocks no other bulk action now
 	m.touch(b)
 }
 
-// release lets a paused or stopped bulk action go on. A stop rule then counts from here.
+// release resumes a paused or stopped bulk action. A stop rule then counts from here.
 func (m *Machine) release(now int64, b *bulk) {
 	if b.state != weir.BulkPaused && b.state != weir.BulkStopped {
 		return
@@ -228,14 +229,14 @@ func (m *Machine) release(now int64, b *bulk) {
 	m.judgeCanary(now, b)
 }
 
-// cancel ends what has not started. It costs one row, whatever the number of
-// items: an item without an outcome in a cancelled bulk action is cancelled.
+// cancel cancels what has not started. It costs one row, whatever the number of items: an item
+// without an outcome in a cancelled bulk action is cancelled.
 func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	if b.state == weir.BulkCancelling {
 		return
 	}
 	if b.state == weir.BulkSealed || b.state == weir.BulkScheduled {
-		b.status.Started = 0 // it never did
+		b.status.Started = 0 // it never started
 	}
 	b.status.CancelCause = cause
 	b.move(weir.BulkCancelling, reason)

@@ -4,16 +4,16 @@ import (
 	"github.com/weirhq/weir/internal/core/limit"
 )
 
-// pace is a rate that a bulk action has of its own at a step. A shard has its part of it.
+// pace is a bulk action's own rate at a step. A shard has its part of it.
 type pace struct {
 	own   *limit.Limiter // nil: none
-	next  int64          // when the step is looked at again; 0: no time is set
+	next  int64          // when the step is checked again; 0: no time is set
 	busy  bool           // it has something to run
-	waits bool           // its rate alone holds the next task up
-	part  int            // of the next task that its rate lets start now; 0: all of it
+	waits bool           // only its rate holds the next task up
+	part  int            // the part of the next task that its rate lets start now; 0: all of it
 }
 
-// rate is the step's own rate, 0 if it has none.
+// rate returns the step's own rate, 0 if it has none.
 func (p *pace) rate() float64 {
 	if p.own == nil {
 		return 0
@@ -21,7 +21,7 @@ func (p *pace) rate() float64 {
 	return p.own.Rate()
 }
 
-// setPace reads the step's own rate from the rules. What was started at another rate still counts, and
+// setPace reads the step's own rate from the rules. Starts at another rate still count, and
 // after a takeover all that the last owner may have started.
 func (s *step) setPace(now int64, b *bulk) {
 	rate := b.spec.Rates[s.def.Name]
@@ -42,8 +42,9 @@ func (s *step) setPace(now int64, b *bulk) {
 	}
 }
 
-// slowDown has steps with a rate of their own wait until nothing counts any more that the last owner
-// may have started. One that is held may have been started, too, by an owner that could not say so any more.
+// slowDown makes steps with a rate of their own wait until the starts of the last owner have
+// left the window. A held bulk action may have been started, too, by an owner that died before
+// its commit.
 func (m *Machine) slowDown(now int64, b *bulk) {
 	b.loaded = now
 	for _, s := range b.steps {
@@ -52,9 +53,9 @@ func (m *Machine) slowDown(now int64, b *bulk) {
 	}
 }
 
-// confirmFirst keeps a new bulk action with a rate of its own back until the commit that
-// creates it is confirmed: until then a takeover would create it anew, and start its first
-// task again without knowing of the one that its rate had room for.
+// confirmFirst holds a new bulk action with a rate of its own back until the commit that
+// creates it is confirmed: until then a takeover would create it again, and start its first
+// task again without knowing that the rate was already used.
 func (m *Machine) confirmFirst(now int64, b *bulk) {
 	for _, s := range b.steps {
 		if s.pace.own != nil {
@@ -64,8 +65,8 @@ func (m *Machine) confirmFirst(now int64, b *bulk) {
 	}
 }
 
-// look asks the step's own rate whether the next task may start now, and has the
-// step looked at again when it may.
+// look checks whether the step's own rate lets the next task start now, and schedules the next
+// check for when it does.
 func (m *Machine) look(now int64, s *step) {
 	p := &s.pace
 	if p.own == nil {
@@ -82,7 +83,7 @@ func (m *Machine) look(now int64, s *step) {
 		p.own.Busy(now)
 	}
 	at := p.own.Ready(now, n)
-	if s.marked == nil && !s.endangered() { // what is marked goes as it was marked
+	if s.marked == nil && !s.endangered() { // a marked task stays as it was marked
 		if p.part, at = p.own.Part(now, n); p.part == n {
 			p.part = 0
 		}
@@ -106,18 +107,18 @@ func (s *step) mayTry(now int64, n int) bool {
 	return !s.crowded() && s.held == 0 && (own == nil || s.bulk.opens == nil && own.Ready(now, n) <= now)
 }
 
-// waits reports whether nothing of the step may start now, whatever is ready.
+// waits reports whether nothing of the step may start now.
 func (s *step) waits() bool { return s.pace.waits || s.held != 0 }
 
-// holdStep has no call of a step start before a time. Others of the resource go on: they
-// may have another endpoint, or other credentials.
+// holdStep lets no call of a step start before a time. Other steps on the resource continue:
+// they may have another endpoint, or other credentials.
 func (m *Machine) holdStep(now int64, s *step, until int64) {
 	s.held = until
 	m.waits.push(wait{due: until, paced: s})
 	m.offer(now, s)
 }
 
-// stepDue lets a step go on that its own rate or a wrong endpoint held up.
+// stepDue resumes a step that its own rate or a wrong endpoint held up.
 func (m *Machine) stepDue(now int64, s *step) {
 	if now >= s.pace.next {
 		s.pace.next = 0

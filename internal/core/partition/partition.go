@@ -1,22 +1,19 @@
-// Package partition is the state machine of one partition: its bulk actions,
-// their blocks and steps, retries, pause, cancel, failure rules, deadlines and
-// completion.
+// Package partition implements the state machine of one partition: its bulk actions, their
+// blocks and steps, retries, pause, cancel, failure rules, deadlines and completion.
 //
-// The owner's loop feeds a [Machine] with inputs ([Machine.Message],
-// [Machine.Result], [Machine.Committed]) and after each burst of inputs calls
-// [Machine.Advance], which answers with effects: tasks to start, one batch to
-// commit, and when to call again. A task start needs no write. What a result
-// causes (the next step, completion, counters that others see) takes place only
-// when the commit that carries it has been confirmed.
+// The owner's loop feeds a [Machine] with inputs ([Machine.Message], [Machine.Result],
+// [Machine.Committed]) and after each burst of inputs calls [Machine.Advance], which returns
+// effects: tasks to start, one batch to commit, and when to call again. A task start needs no
+// write. The effects of a result (the next step, completion, published counters) take place
+// only when the commit that carries it has been confirmed.
 //
-// A huge bulk action is shared by several partitions: its home hands ranges of
-// blocks out and adds up what the shards tell it, by messages to their inboxes
-// ([Effects] has them to send); see shard.go.
+// Several partitions share a huge bulk action: its home gives ranges of blocks to the shards
+// and adds up their tallies, by messages to their inboxes, which [Effects] holds for the owner
+// to send; see shard.go.
 //
-// The package is pure: time and random numbers are arguments, nothing blocks,
-// and the same inputs give the same outputs. Of package store it uses the types
-// of messages, rows and batches; it calls no store. A Machine belongs to one
-// goroutine. Times are Unix nanoseconds.
+// The package is pure: time and random numbers are arguments, nothing blocks, and the same
+// inputs give the same outputs. It uses the types of messages, rows and batches of package
+// store, but calls no store. A Machine belongs to one goroutine. Times are Unix nanoseconds.
 package partition
 
 import (
@@ -31,26 +28,29 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Never is a time that does not come.
+// Never stands for no time.
 const Never = math.MaxInt64
 
-// Config is what a machine is told about its surroundings.
+// Config connects a machine to its surroundings.
 type Config struct {
-	// Capacity is what the machine's node can start, and its way to it.
+	// Capacity is the machine's access to the capacity of its node.
 	Capacity *capacity.Party
-	// Workers is how many workers a lane has that was never told; 0: no bound.
+	// Workers is the number of workers of a lane without a command; 0: no bound.
 	Workers int
-	// Node names the process, for as long as it lives; empty: deaths of processes are not looked into.
+	// Node names the process and is new at each start; empty: crashes of processes are not
+	// investigated.
 	Node string
-	// Trials lets one suspect run at a time on the node; nil: the machine is alone there.
+	// Trials lets one suspect run at a time on the node; nil: the machine is the only one
+	// there.
 	Trials Trials
-	// Seed starts the jitter of retries.
+	// Seed seeds the jitter of retries.
 	Seed uint64
-	// Chain finds a registered chain's steps by its name; nil: unknown.
+	// Chain returns a registered chain's steps by its name; nil: unknown.
 	Chain func(name string) []weir.Step
-	// Describe makes the steps of a chain that is not registered of its text; nil: it cannot.
+	// Describe returns the steps of a chain that is not registered, from its text; nil: it
+	// cannot.
 	Describe func(text []byte) []weir.Step
-	// Tenant tells what a tenant may use; nil: nobody has limits of their own.
+	// Tenant returns the limits of a tenant; nil: tenants have no limits of their own.
 	Tenant func(name string) capacity.TenantLimits
 	// Codec packs what is written.
 	Codec *block.Codec
@@ -60,21 +60,21 @@ type Config struct {
 type Machine struct {
 	cfg       Config
 	queue     *capacity.Party
-	offers    bool // what it offers may start
+	offers    bool // its offers may start
 	resources map[string]*resource
 	bulks     map[weir.BulkID]*bulk
-	shared    []*bulk              // of them, those that other partitions work on too
-	over      map[weir.BulkID]bool // shards that have ended: orders that come late do not start them again
-	tenants   map[string]tenant    // that have bulk actions here
+	shared    []*bulk              // those of them that other partitions work on too
+	over      map[weir.BulkID]bool // shards that have ended: late orders do not start them again
+	tenants   map[string]tenant    // with bulk actions here
 	lanes     lanes
-	answered  map[string]bool // actions of which a call has succeeded
+	answered  map[string]bool // actions with a successful call
 	waits     waits
 	random    *rand.Rand
 	gen       *generation // collects what the next commit writes
 	flying    *generation // is being committed; nil: none
 	number    uint64      // of the last commit handed out
 	lastCut   int64       // when that was
-	resized   int64       // when sizes of tasks were last looked up
+	resized   int64       // when the sizes of tasks were last updated
 	inFlight  int         // tasks
 
 	uncommitted int  // items whose results no confirmed commit carries
@@ -83,17 +83,17 @@ type Machine struct {
 	effects     Effects
 	tenure      tenure
 	wants       []*step // whose next task has to be marked
-	filters     []*step // whose filter has something to look at
-	filtering   bool    // one does
+	filters     []*step // whose filter has items to check
+	filtering   bool    // a filter runs
 	suspects    []*retryTask
 	condemned   []*retryTask // found guilty, until all is loaded
 	guilty      []Guilty
 	trial       trial
-	views       []weir.Progress // durable, not yet handed out
-	ended       int64           // items that ended durably, not yet handed out
-	sends       []Outgoing      // durable, not yet handed out
-	events      []Event         // durable, not yet handed out
-	removals    int             // durable, not yet told
+	views       []weir.Progress // durable, not yet returned
+	ended       int64           // items that ended durably, not yet returned
+	sends       []Outgoing      // durable, not yet returned
+	events      []Event         // durable, not yet returned
+	removals    int             // durable, not yet returned
 	freeTasks   []*Task
 	freeOuts    [][][]byte
 }
@@ -103,18 +103,18 @@ type resource struct {
 	lane    *capacity.Resource
 	limits  weir.Resource
 	turns   turns
-	size    limit.Size // what the size of tasks goes by
-	batch   int        // the largest of its steps'
-	chunk   int        // the most items of a task, for that
+	size    limit.Size // determines the size of tasks
+	batch   int        // the largest batch of its steps
+	chunk   int        // the most items of a task for that batch
 	ready   int64      // items
 	waiting int64      // items with a due time
 	counts  laneCounts
 	healthy int64        // when a task last ended with answers for its items
-	well    int64        // when the newest task started that the downstream did
-	halves  []*retryTask // that wait for the resource to be well again
+	well    int64        // when the newest task started that the downstream completed
+	halves  []*retryTask // that wait for the resource to recover
 }
 
-// Effects is what the owner has to do. It is valid until the next call of Advance.
+// Effects lists what the owner has to do. It is valid until the next call of Advance.
 type Effects struct {
 	// Start holds the tasks to start now.
 	Start []*Task
@@ -122,19 +122,20 @@ type Effects struct {
 	Commit *store.Batch
 	// Views holds the bulk actions whose durable progress changed.
 	Views []weir.Progress
-	// Ended is how many items ended, durably, since the last call.
+	// Ended is the number of items that ended durably since the last call.
 	Ended int64
 	// Send holds messages for other partitions. One that is lost is sent again, later.
 	Send []Outgoing
-	// Events holds what somebody outside has to be told of. Each comes again after a takeover until it was noted.
+	// Events holds events to deliver. After a takeover each is returned again until it was
+	// noted.
 	Events []Event
-	// Removed is how many removals became durable since the last call.
+	// Removed is the number of removals that became durable since the last call.
 	Removed int
-	// Wake is when Advance has to be called again without any input.
+	// Wake is when Advance must be called again without any input.
 	Wake int64
 }
 
-// New makes an empty machine whose last commit had the given number.
+// New returns an empty machine whose last commit had the given number.
 func New(cfg Config, number uint64) *Machine {
 	return &Machine{
 		cfg:       cfg,
@@ -165,7 +166,7 @@ func (m *Machine) Advance(now int64) *Effects {
 	m.beginTenure()
 	e.Start = m.start(now, m.tryTrial(now, e.Start[:0]))
 	e.Start = m.startFilter(now, e.Start)
-	m.markAll(now) // also what became the next task by a start
+	m.markAll(now) // also tasks that a start made the next ones
 	e.Commit = m.cutCommit(now)
 	e.Wake = m.queue.Wake() // also if nothing of this machine may start: it picks for others, too
 	if !m.stopped {
@@ -177,8 +178,8 @@ func (m *Machine) Advance(now int64) *Effects {
 	return e
 }
 
-// behind reports whether so many results wait to be committed that a crash would
-// re-run more than was promised: nothing starts until the store has caught up.
+// behind reports whether so many results are uncommitted that a crash would re-run more than
+// promised: nothing starts until the store has caught up.
 func (m *Machine) behind() bool { return m.uncommitted >= m.window }
 
 // start takes tasks from the queue while limits and slots allow.
@@ -197,20 +198,21 @@ func (m *Machine) start(now int64, tasks []*Task) []*Task {
 	return tasks
 }
 
-// Stop makes the machine start nothing more; results and commits go on. It is
-// for a clean drain, and for an owner that may have lost its lease.
+// Stop makes the machine start nothing more; results and commits go on. The owner calls it for
+// a clean drain, or when it may have lost its lease.
 func (m *Machine) Stop() { m.stopped = true }
 
-// Proceed takes a Stop back: the owner is sure of its lease again.
+// Proceed ends a Stop: the owner is sure of its lease again.
 func (m *Machine) Proceed() { m.stopped = false }
 
 // Settled reports whether nothing runs and everything is written.
 func (m *Machine) Settled() bool { return m.inFlight == 0 && m.Written() }
 
-// Written reports whether everything that happened is durable. Of the tenure, [Machine.Close] tells.
+// Written reports whether all changes are durable, apart from the tenure, for which see
+// [Machine.Close].
 func (m *Machine) Written() bool { return (m.flying == nil || m.flying.bare()) && m.gen.bare() }
 
-// Pending is the number of items that have not ended.
+// Pending returns the number of items that have not ended.
 func (m *Machine) Pending() (n int64) {
 	for _, b := range m.bulks { // a sum: order does not reach the output
 		if !b.away() { // its home counts it
@@ -220,11 +222,11 @@ func (m *Machine) Pending() (n int64) {
 	return n
 }
 
-// InFlight is the number of tasks that were started and have no result yet.
+// InFlight returns the number of tasks that were started and have no result yet.
 func (m *Machine) InFlight() int { return m.inFlight }
 
-// Leave takes all that the machine has to run out of the node's queue: it is handed
-// over, or has been taken away. Tasks in flight are still to be given to Abandon.
+// Leave removes the machine's work from the node's queue when the partition is handed over or
+// lost. The caller still passes tasks in flight to Abandon.
 func (m *Machine) Leave(now int64) {
 	for _, b := range m.ordered() {
 		m.queue.RemoveGroup(now, b.group)
@@ -232,8 +234,8 @@ func (m *Machine) Leave(now int64) {
 	m.queue.Leave(now)
 }
 
-// Abandon gives back what a task holds that has ended after the machine left. It may
-// be called by any goroutine.
+// Abandon releases what a task holds that ended after the machine left. Any goroutine may call
+// it.
 func (m *Machine) Abandon(now int64, t *Task) {
 	if t.Filter {
 		return
@@ -241,7 +243,7 @@ func (m *Machine) Abandon(now int64, t *Task) {
 	m.queue.Done(now, t.pick, &capacity.Ending{Silent: true, Service: now - t.pick.At})
 }
 
-// laneOf finds or makes the lane of a step.
+// laneOf returns the lane of a step, and adds it if it is missing.
 func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
 	l := m.lane(now, def.Resource)
 	if def.Remote && !m.answered[def.Action] {
@@ -250,7 +252,7 @@ func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
 	return l
 }
 
-// lane finds or makes the lane of a resource.
+// lane returns the lane of a resource, and adds it if it is missing.
 func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	if have := m.resources[r.Name]; have != nil {
 		return have
@@ -263,7 +265,7 @@ func (m *Machine) lane(now int64, r weir.Resource) *resource {
 	return made
 }
 
-// must stops the partition on a broken invariant of our own.
+// must panics on a broken invariant.
 func must(ok bool, format string, args ...any) {
 	if !ok {
 		panic(fmt.Sprintf("partition: "+format, args...))

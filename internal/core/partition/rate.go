@@ -2,14 +2,14 @@ package partition
 
 import "time"
 
-// rateMemory is how far back a bulk action's rate looks, and rateEvery is the
-// least time between two looks.
+// rateMemory is the memory of a bulk action's rate, and rateEvery the least time between two
+// samples.
 const (
 	rateMemory = 5 * time.Second
 	rateEvery  = int64(200 * time.Millisecond)
 )
 
-// Lately is how many items of a bulk action ended per second lately, as of a commit.
+// Lately measures how many items of a bulk action ended per second lately, as of a commit.
 type Lately struct {
 	Rate  float64 `json:"rate"`
 	At    int64   `json:"at"`
@@ -17,8 +17,8 @@ type Lately struct {
 	Since int64   `json:"since,omitempty"`
 }
 
-// Note takes into account how many items have ended. The first looks count by their
-// length, so that a burst or a gap at the start is not taken for the rate.
+// Note adds a sample: the number of items ended so far. The first samples count by their
+// length, so that a burst or a gap at the start does not distort the rate.
 func (l *Lately) Note(now, ended int64) {
 	took := now - l.At
 	switch {

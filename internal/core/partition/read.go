@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// ReadStatus reads what a bulk action is and how far it is, ended or not.
+// ReadStatus reads the spec and the progress of a bulk action, ended or not.
 func ReadStatus(rows Rows, id weir.BulkID) (*Created, *Status, error) {
 	spec, status := &Created{}, &Status{}
 	if err := readStatus(rows, id, spec, status); err != nil {
@@ -35,8 +35,8 @@ func readJSON(rows Rows, key []byte, v any) error {
 	return UnsealJSON(key, raw, v)
 }
 
-// LastStart is the latest time at which a former owner may have started a task:
-// now if it left work behind, else its last commit. 0: it never started one.
+// LastStart returns the latest time at which an earlier owner may have started a task: now if
+// it left work behind, else its last commit; 0 if it never started one.
 func LastStart(rows Rows, now int64) (int64, error) {
 	left := errors.New("work was left behind")
 	err := rows.Scan([]byte{kindActive}, func(_, _ []byte) error { return left })
@@ -84,12 +84,12 @@ func ReadBlocks(rows Rows, c *Created, yield func(no uint32, s *block.State) err
 	})
 }
 
-// ReadResults calls yield with everything the actions answered for items of a block.
+// ReadResults calls yield with every answer of the actions for items of a block.
 func ReadResults(rows Rows, codec *block.Codec, id weir.BulkID, no uint32, yield func(block.Result) error) error {
 	return rows.Scan(resultsPrefix(id, no), func(_, row []byte) error { return codec.EachResult(row, yield) })
 }
 
-// ReadLatency returns how long tasks took at a step, or nil if that is not known.
+// ReadLatency returns the run times of tasks at a step, or nil if they are unknown.
 func ReadLatency(rows Rows, id weir.BulkID, step int) (*hdrhistogram.Histogram, error) {
 	key := latencyKey(id, step)
 	row, err := rows.Get(key)

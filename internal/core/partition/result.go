@@ -11,14 +11,14 @@ import (
 	"github.com/weirhq/weir/internal/core/retry"
 )
 
-// Result is how a task ended. Exactly one comes for every task that was
-// started; the task belongs to the machine again afterwards.
+// Result is the end of a task. Exactly one comes for every task that was started; afterwards
+// the task belongs to the machine again.
 type Result struct {
 	Task     *Task
 	Outcomes []weir.Outcome // one per item; not read if Failure is set
 	Failure  *Failure       // the whole task failed: nothing was done
 	Service  int64          // how long it ran, in nanoseconds
-	Lost     bool           // somebody may still hold the task: it is not used again
+	Lost     bool           // a caller may still hold the task: it is not reused
 	Rejected bool           // the endpoint rejected the call as a whole, and all outcomes say so
 }
 
@@ -28,22 +28,22 @@ type Failure struct {
 	Message string
 	// Refused: the downstream was too busy. No attempt is counted.
 	Refused bool
-	// OfTenant: it refused this tenant alone, by a limit of the tenant's own.
+	// OfTenant: it refused this tenant alone, by a limit of the tenant.
 	OfTenant bool
-	// Ours: no downstream is to blame, or none was called.
+	// Ours: the fault is on our side, or no downstream was called.
 	Ours bool
-	// BadAnswer: the endpoint answered, but not as it has to: that is no outage.
+	// BadAnswer: the endpoint answered, but not with a valid answer. That is not an outage.
 	BadAnswer bool
 	// Uncalled: the endpoint was not called, or the call was cut off from this side.
 	Uncalled bool
-	// Misconfigured: no task can succeed until somebody mends the endpoint. No attempt is counted.
+	// Misconfigured: no task can succeed until the endpoint is fixed. No attempt is counted.
 	Misconfigured bool
-	After         time.Duration // not before this long from now
+	After         time.Duration // least delay of the next attempt
 }
 
 const (
-	refusedFor       = time.Second      // a refusal without a time
-	misconfiguredFor = 10 * time.Second // between looks at a wrong endpoint
+	refusedFor       = time.Second      // delay after a refusal without a time
+	misconfiguredFor = 10 * time.Second // between calls of a misconfigured endpoint
 )
 
 // Result applies the result of a task.
@@ -57,7 +57,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	n := len(t.Items)
 	ending := r.ending()
 	if t.unlike() && ending.Failed {
-		ending.Silent = true // it says nothing of the downstream that it fails again
+		ending.Silent = true // that it fails again says nothing about the downstream
 	}
 	ending.OfItems = t.blamed() || n > 1 && t.fails() >= halveFrom
 	broken := m.queue.Done(now, t.pick, &ending)
@@ -147,7 +147,7 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 	if o.Uncalled {
 		b.status.Steps[s.no].Skipped++
 	}
-	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt is what is assumed
+	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt are the default
 		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t, o.Uncalled), Output: o.Output})
 	}
 	if s.no == len(b.steps)-1 {
@@ -187,8 +187,8 @@ func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
 	b.status.Steps[s.no].Pending--
 }
 
-// itemAgain collects an item that is to be tried again, or fails it if it was
-// its last attempt. Items that may go again at the same time stay together.
+// itemAgain collects an item for another attempt, or fails it if it was its last. Items with
+// the same delay stay together.
 func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retryTask) []*retryTask {
 	s := t.at
 	counts := &s.bulk.status.Steps[s.no]
@@ -215,7 +215,7 @@ func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retr
 	return append(again, &next)
 }
 
-// exhausted is the code of an item that had its last attempt.
+// exhausted returns the code of an item that had its last attempt.
 func exhausted(o *weir.Outcome) string {
 	if o.Kind == weir.NoOutcome {
 		return o.Kind.String()
@@ -223,17 +223,17 @@ func exhausted(o *weir.Outcome) string {
 	return cmp.Or(o.Code, "gave_up")
 }
 
-// delay is the backoff after an attempt, with its jitter.
+// delay returns the backoff after an attempt, with its jitter.
 func (m *Machine) delay(s *step, attempt int) time.Duration {
 	u := m.random.Float64()
 	return retry.Delay(s.def.Retry, attempt, u)
 }
 
-// schedule lets items wait for another attempt.
+// schedule makes items wait for another attempt.
 func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	b := r.at.bulk
 	if b.state == weir.BulkCancelling || len(r.items) == 0 {
-		return // what has not ended is cancelled
+		return // items that have not ended are cancelled
 	}
 	r.due = now + int64(delay)
 	r.made = m.gen
@@ -242,12 +242,11 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	m.waits.push(wait{due: r.due, retry: r})
 }
 
-// taskFailed applies the failure of a whole task. From the second failure on the
-// task is halved each time, so that one poisonous item ends up alone and its
-// neighbours get through; until then such failures cost no attempt. Nor do they while
-// the downstream is broken, but for items that failed while it was not: however long
-// that takes, no item fails because of it. Where it is broken for the tenant alone, they
-// cost none for a few minutes.
+// taskFailed applies the failure of a whole task. From the second failure on the task is halved
+// each time, so that one poisonous item ends up alone and the others get through; until then
+// such failures cost no attempt. Nor do they while the downstream is broken, except for items
+// that failed while it was not: however long an outage takes, no item fails because of it. If
+// it is broken for the tenant alone, failures cost no attempt for a few minutes.
 func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Broken) {
 	s := t.at
 	if f.Refused || f.Misconfigured {
@@ -282,9 +281,10 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Bro
 	m.halve(now, t, next, f.After)
 }
 
-// taskRefused sends a whole task to waiting, at no cost to it.
-// What refusals mean for others is up to flow control. A task that is refused again, although nothing else has passed meanwhile, may be more than the
-// downstream ever takes at once: tasks of the step are smaller from then on.
+// taskRefused makes a whole task wait, at no cost to it. Flow control decides what refusals
+// mean for other tasks. A task that is refused again, although nothing else has passed
+// meanwhile, may be more than the downstream ever takes at once: tasks of the step are smaller
+// from then on.
 func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	s := t.at
 	delay := f.After
@@ -322,7 +322,8 @@ func (t *Task) fails() int {
 	return t.retry.fails
 }
 
-// attempts is how often an item of a task was tried. One that ended without a call never was: calls of its task were for others.
+// attempts returns the number of attempts of an item, 0 if it ended without a call: the calls
+// of its task were for other items.
 func attempts(t *Task, uncalled bool) uint8 {
 	if uncalled {
 		return 0
@@ -330,7 +331,7 @@ func attempts(t *Task, uncalled bool) uint8 {
 	return uint8(min(t.Attempt, 255))
 }
 
-// flush sends on what lingers at later steps for company that will not come.
+// flush releases partial batches at later steps that can no longer fill up.
 func (m *Machine) flush(now int64, l *live, from int) {
 	for no := from; no < len(l.steps); no++ {
 		if l.steps[no].queued == inLinger && !l.upstream(no) {

@@ -8,46 +8,46 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// A bulk action that ended long ago is removed in steps, each a commit of bounded
-// size. The first takes its spec and its status away and leaves a tombstone and a
-// marker: from then on it is gone for whoever asks. Further ones remove its other
-// rows, the last one the marker. An owner that finds markers goes on where the
-// last one stopped; which rows are left is all that it needs to know. Shards are
-// removed by their own partitions, by the time at which they heard of the end.
+// A bulk action that ended long ago is removed in several commits of bounded size. The first
+// removes its spec and its status and leaves a tombstone and a marker: from then on it is not
+// found. Further commits remove its other rows, the last one the marker. A new owner that finds
+// markers continues from the rows that are left. Each partition removes its own shards, by the
+// time at which they heard of the end.
 
-// removeRows is about how many rows a commit removes at most.
+// removeRows is about the largest number of rows that a commit removes.
 const removeRows = 1000
 
-// fewKinds are the kinds of row of which a bulk action has a few hundred at most. Of blocks and results it can have any number.
+// fewKinds lists the kinds of row of which a bulk action has a few hundred at most. Of blocks
+// and results it can have any number.
 var fewKinds = [...]byte{kindGroup, kindLatency, kindTally, kindEvent, kindOwners}
 
-// Tombstone is what is left of a bulk action that was removed.
+// Tombstone is the record of a bulk action that was removed.
 type Tombstone struct {
 	Ended   int64 `json:"ended"`
 	Removed int64 `json:"removed"`
 }
 
-// Removal is one step of removing a bulk action, or what is left of one.
+// Removal is one step of removing a bulk action or its tombstone.
 type Removal struct {
 	ID   weir.BulkID
-	Last bool // nothing is left afterwards but what is meant to be
+	Last bool // nothing else is left to remove
 
-	forget bool // not even a tombstone
+	forget bool // remove the tombstone as well
 	set    []store.Row
 	delete [][]byte
 }
 
-// removing is the marker of a removal that has begun.
+// removing is the marker of a removal under way.
 type removing struct {
 	Blocks uint32 `json:"blocks"` // that the bulk action has
-	Next   uint32 `json:"next"`   // blocks before it have no rows any more
+	Next   uint32 `json:"next"`   // blocks before it have no rows left
 }
 
 func tombstoneKey(id weir.BulkID) []byte { return rowKey(kindTombstone, id) }
 func removingKey(id weir.BulkID) []byte  { return rowKey(kindRemoving, id) }
 
-// Expired lists bulk actions and shards that have ended and are over, oldest id
-// first. Ids from the one on that young is true for are not looked at.
+// Expired lists bulk actions and shards that have ended and for which over returns true, oldest
+// id first. It stops at the first id for which young returns true.
 func Expired(rows Rows, young func(weir.BulkID) bool, over func(*Created, *Status) bool) ([]weir.BulkID, error) {
 	ids, err := oldest(rows, kindSpec, young)
 	if err != nil {
@@ -84,12 +84,12 @@ func oldest(rows Rows, kind byte, young func(weir.BulkID) bool) (ids []weir.Bulk
 	return ids, err
 }
 
-// Removing lists the bulk actions whose removal has begun.
+// Removing lists the bulk actions whose removal is under way.
 func Removing(rows Rows) ([]weir.BulkID, error) {
 	return oldest(rows, kindRemoving, func(weir.BulkID) bool { return false })
 }
 
-// NextRemoval is the next step of removing a bulk action that has ended.
+// NextRemoval returns the next step of removing a bulk action that has ended.
 func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
 	spec, status, err := ReadStatus(rows, id)
 	if err == nil {
@@ -129,11 +129,13 @@ func beginRemoval(now int64, c *Created, s *Status) *Removal {
 	}
 }
 
-// blocksAtOnce is how many blocks are looked for together: as many as share the first three bytes of their number. Some
-// stores read all that a scan can yield before it yields the first.
+// blocksAtOnce is the number of blocks that are scanned together: those that share the first
+// three bytes of their number. Some stores read all that a scan can yield before it yields the
+// first.
 const blocksAtOnce = 256
 
-// addBlocks adds the rows of the next blocks, as far as there is room. at moves on when none of theirs is left.
+// addBlocks adds the rows of the next blocks, as far as there is room. at advances past blocks
+// without rows.
 func (r *Removal) addBlocks(rows Rows, at *removing) error {
 	var touched []uint32
 	prefix := blockKey(r.ID, at.Next)
@@ -146,7 +148,7 @@ func (r *Removal) addBlocks(rows Rows, at *removing) error {
 			err = r.addAll(rows, resultsPrefix(r.ID, no))
 		}
 		if err != nil || len(r.delete) >= removeRows {
-			return err // what the block has left tells the next step to come back
+			return err // the rows left make the next step come back to this block
 		}
 		r.delete = append(r.delete, blockKey(r.ID, no))
 	}
@@ -154,7 +156,7 @@ func (r *Removal) addBlocks(rows Rows, at *removing) error {
 	return err
 }
 
-// addFew adds the rows of which there are few.
+// addFew adds the rows of the kinds in fewKinds.
 func (r *Removal) addFew(rows Rows) error {
 	for _, kind := range fewKinds {
 		if err := r.addAll(rows, rowKey(kind, r.ID)); err != nil {
@@ -181,8 +183,8 @@ func (r *Removal) addAll(rows Rows, prefix []byte) error {
 
 var errEnough = errors.New("these are enough for one commit")
 
-// Forgettable lists the tombstones of bulk actions that were removed before a
-// time. Ids from the one on that young is true for are not looked at.
+// Forgettable lists the tombstones of bulk actions that were removed before a time. It stops at
+// the first id for which young returns true.
 func Forgettable(rows Rows, young func(weir.BulkID) bool, before int64) ([]weir.BulkID, error) {
 	ids, err := oldest(rows, kindTombstone, young)
 	if err != nil {
@@ -201,23 +203,24 @@ func Forgettable(rows Rows, young func(weir.BulkID) bool, before int64) ([]weir.
 	return list, nil
 }
 
-// Forget is the removal of a tombstone, and of what kept orders that come late from starting a shard again.
+// Forget returns the removal of a tombstone, and of the record that keeps late orders from
+// starting a shard again.
 func Forget(id weir.BulkID) *Removal {
 	return &Removal{ID: id, Last: true, forget: true, delete: [][]byte{tombstoneKey(id), shardKey(id)}}
 }
 
-// ReadTombstone tells of a bulk action that was removed, or answers store.ErrNotFound.
+// ReadTombstone returns the tombstone of a bulk action, or store.ErrNotFound.
 func ReadTombstone(rows Rows, id weir.BulkID) (t Tombstone, err error) {
 	return t, readJSON(rows, tombstoneKey(id), &t)
 }
 
-// Remove has the next commit carry out a removal; Effects tells when it is durable.
+// Remove adds a removal to the next commit; Effects reports when it is durable.
 func (m *Machine) Remove(r *Removal) {
 	must(m.bulks[r.ID] == nil, "%s is removed and has not ended", r.ID)
 	m.gen.removals = append(m.gen.removals, r)
 }
 
-// writeRemovals adds what removals remove.
+// writeRemovals adds the deletions of removals.
 func (m *Machine) writeRemovals(b *store.Batch, g *generation) {
 	for _, r := range g.removals {
 		b.Set = append(b.Set, r.set...)
@@ -225,7 +228,7 @@ func (m *Machine) writeRemovals(b *store.Batch, g *generation) {
 	}
 }
 
-// removed takes note of removals that are durable.
+// removed counts removals that are durable.
 func (m *Machine) removed(g *generation) {
 	m.removals += len(g.removals)
 	for _, r := range g.removals {

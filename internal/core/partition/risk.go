@@ -8,10 +8,10 @@ import (
 	"github.com/weirhq/weir/internal/core/block"
 )
 
-// An item can end its process: by os.Exit, by a fault that Go cannot recover
-// from, or by taking all memory. Starting a task writes nothing, so a death says
-// only that one of the items in flight may be to blame. What follows finds the
-// item without a write per task as long as no process dies.
+// An item can end its process: by os.Exit, by a fault that Go cannot recover from, or by taking
+// all memory. Starting a task writes nothing, so after a crash any item that was in flight may
+// be the cause. The following finds the item without a write per task as long as no process
+// dies.
 //
 //  1. An owner that takes over from one that died knows which items may have
 //     been in flight: those of blocks that were opened and have not ended. They
@@ -20,15 +20,14 @@ import (
 //  2. Marks that the next owner finds after another death are suspects. Suspects
 //     run one task at a time on their node; see trial.go.
 //
-// An item at risk that gets any result is at risk no more, and its process has
-// survived it.
+// An item at risk that gets any result is no longer at risk: its process has survived it.
 
 // skew is how far the clocks of submitters may be ahead.
 const skew = int64(10 * time.Second)
 
-// riskOf is how many items of a bulk action, beyond those of blocks with rows,
-// an owner before may have opened. In flight and uncommitted are at most three
-// windows; its limits may have been other ones.
+// riskOf returns how many items of a bulk action, beyond those of blocks with rows, an earlier
+// owner may have opened. In flight and uncommitted are at most three windows; its limits may
+// have been different.
 func (m *Machine) riskOf(c *Created) int64 {
 	if !m.tenure.risky || c.Submitted > m.tenure.since+skew {
 		return 0
@@ -46,7 +45,7 @@ func (l *live) endanger(items *block.Set) {
 	l.bulk.risky += l.risk.Len()
 }
 
-// survived takes items whose task has ended off the risk.
+// survived removes items whose task has ended from those at risk.
 func (l *live) survived(items []uint16) {
 	if l.risk == nil {
 		return
@@ -60,7 +59,8 @@ func (l *live) survived(items []uint16) {
 	}
 }
 
-// endangerOpened puts a block that was opened at the cursor at risk, if it may have been opened before.
+// endangerOpened puts a block that was opened at the cursor at risk, if an earlier owner may
+// have opened it.
 func (b *bulk) endangerOpened(l *live) {
 	if b.risk <= 0 {
 		return
@@ -69,7 +69,7 @@ func (b *bulk) endangerOpened(l *live) {
 	l.endanger(&l.steps[b.spec.FirstStep].ready)
 }
 
-// endangerLoaded puts what a loaded block has ready, or due, at risk.
+// endangerLoaded puts the ready and due items of a loaded block at risk.
 func (m *Machine) endangerLoaded(l *live) {
 	if !m.tenure.risky {
 		return
@@ -84,7 +84,7 @@ func (m *Machine) endangerLoaded(l *live) {
 	}
 }
 
-// atRisk reports whether anything is at risk, or runs on beyond the owner.
+// atRisk reports whether any item is at risk, or runs on beyond the owner.
 func (m *Machine) atRisk() bool {
 	if m.inFlight > 0 {
 		return true
@@ -111,7 +111,7 @@ func (s *step) endangered() bool {
 	return s.first() && s.bulk.risk > 0 && s.bulk.unopened() > 0
 }
 
-// wantMark has the next task of the step marked before it is offered.
+// wantMark schedules the mark of the step's next task, before it is offered.
 func (m *Machine) wantMark(s *step) {
 	if !s.wants {
 		s.wants = true
@@ -126,7 +126,7 @@ func (m *Machine) markAll(now int64) {
 	}
 	m.wants = slices.DeleteFunc(m.wants, func(s *step) bool {
 		if b := s.bulk; b.state != weir.BulkRunning && !b.stopping() {
-			return false // held: nothing is offered anew when it goes on
+			return false // held: it is offered again when it continues
 		}
 		s.wants = false
 		if s.bulk.state == weir.BulkRunning && s.marking == nil && s.next() > 0 && s.endangered() {
@@ -136,7 +136,7 @@ func (m *Machine) markAll(now int64) {
 	})
 }
 
-// mark writes the next task of the step down. It can be cut once that is durable.
+// mark writes the mark of the step's next task. The task can be cut once the mark is durable.
 func (m *Machine) mark(now int64, s *step) {
 	var r *retryTask
 	if s.retryNext() {
@@ -151,18 +151,18 @@ func (m *Machine) mark(now int64, s *step) {
 	m.noteStart(r)
 }
 
-// noteStart has the next commit write that the task may be running.
+// noteStart lets the next commit record that the task may be running.
 func (m *Machine) noteStart(r *retryTask) {
 	r.started, r.mark = true, m.gen
 	m.dirty(r.l)
 	m.gen.marks = append(m.gen.marks, r)
 }
 
-// markDurable lets tasks start whose marks are durable.
+// markDurable lets tasks with durable marks start.
 func (m *Machine) markDurable(now int64, g *generation) {
 	for _, r := range g.marks {
 		switch s := r.at; {
-		case r.mark != g: // taken back, and set again since
+		case r.mark != g: // removed, and set again since
 		case s.marking == r:
 			s.marking, s.marked = nil, r
 			m.offer(now, s)

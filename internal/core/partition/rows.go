@@ -11,25 +11,25 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// The rows of a partition. Every key begins with its kind; every value but the
-// empty ones of markers ends with a CRC32C over key and value, so that a row that
-// was damaged or stands in another's place is found.
+// The rows of a partition. Every key begins with its kind. Every value, except the
+// empty ones of markers, ends with a CRC32C over key and value, so that a damaged
+// row, or one stored under another key, is detected.
 //
-//	a id                   marks a bulk action that has not ended: what a takeover loads
+//	a id                   marks a bulk action that has not ended; a takeover loads these
 //	b id                   its spec, written once
 //	n id                   its status and counters
-//	k id block             where the items of a touched block are
-//	c id block commit      what the actions answered for items of the block
+//	k id block             state of the items of a touched block
+//	c id block commit      answers of the actions for items of the block
 //	f id group             failures of one kind, counted
 //	h id step              latencies at a step, written once a second and at the end
-//	g id                   shared, at home: which shard was given each range
+//	g id                   shared, at home: the shard of each range given out
 //	r id shard             shared, at home: the newest tally of a shard
-//	s id                   shared, elsewhere: what the shard was told
-//	w tenant               marks a tenant that has bulk actions here that have not ended
-//	l resource             how many workers the lane was told to have
-//	e id commit            an event that nobody has taken yet
-//	x id                   that it was removed, and when
-//	y id                   marks one that is being removed: what it has of other rows goes, too
+//	s id                   shared, elsewhere: the shard's newest orders
+//	w tenant               marks a tenant with bulk actions here that have not ended
+//	l resource             number of workers that the lane was given
+//	e id commit            an event that was not delivered yet
+//	x id                   tombstone: it was removed, and when
+//	y id                   marks a bulk action under removal: its other rows go, too
 //	o                      which node owns the partition, and how that ended
 //	t                      time of the last commit
 const (
@@ -90,7 +90,7 @@ func seal(key, value []byte) store.Row {
 	return store.Row{Key: key, Value: binary.BigEndian.AppendUint32(value, sum)}
 }
 
-// SealJSON makes a row of a value, with its checksum.
+// SealJSON returns the row of a value, with its checksum.
 func SealJSON(key []byte, v any) store.Row {
 	raw, err := json.Marshal(v)
 	must(err == nil, "encode row %q: %v", key, err)
@@ -110,7 +110,7 @@ func unseal(key, row []byte) ([]byte, error) {
 	return value, nil
 }
 
-// UnsealJSON checks a row that SealJSON made, and reads it.
+// UnsealJSON checks a row made by SealJSON, and decodes it.
 func UnsealJSON(key, row []byte, v any) error {
 	raw, err := unseal(key, row)
 	if err != nil {
@@ -122,7 +122,7 @@ func UnsealJSON(key, row []byte, v any) error {
 	return nil
 }
 
-// row is a waiting retry as its block's row holds it.
+// row returns a waiting retry as stored in its block's row.
 func (r *retryTask) row() block.Retry {
 	return block.Retry{
 		Step: uint8(r.at.no), Attempt: uint8(min(r.attempt, 255)), Fails: uint8(min(r.fails, 255)), Due: r.due, Items: r.set(),

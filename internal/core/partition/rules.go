@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// ruleSet is what can be changed of a bulk action, as a shard is told of it.
+// ruleSet holds the rules of a bulk action that can be changed, as sent to shards.
 type ruleSet struct {
 	Number      uint64             `json:"number"`
 	By          string             `json:"by,omitempty"`
@@ -54,7 +54,7 @@ func (m *Machine) change(now int64, b *bulk, r *weir.Rules, by string) {
 	m.judge(now, b)
 }
 
-// adopt makes rules hold, unless newer ones do. The spec is stored anew.
+// adopt applies rules, unless newer ones are in force, and stores the spec again.
 func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	if r == nil || r.Number <= b.spec.Rules {
 		return

@@ -4,17 +4,16 @@ import "github.com/weirhq/weir/internal/core/block"
 
 // A bulk action with more than one shard is worked on by several partitions.
 //
-// Its blocks are cut into ranges. The home (the partition that its id names)
-// gives ranges out, one at a time, to whoever runs short: to itself by its own
-// commits, to the others by [Orders]. Every shard is a bulk action of its own
-// partition that opens the blocks of its ranges and no others. It tells the home
-// how far it is by a [Tally]; the home adds up the newest of each, and alone
-// decides about failure rule, deadline and end.
+// Its blocks are cut into ranges. The home (the partition that its id names) gives ranges out,
+// one at a time, to shards that run short: to itself by its own commits, to the others by
+// [Orders]. Every shard is a bulk action of its own partition that opens the blocks of its
+// ranges and no others. It reports its progress to the home by a [Tally]. The home adds up the
+// newest of each, and alone decides about failure rule, deadline and end.
 //
-// Both messages show a state as of a commit and carry its number, so what comes
-// twice or late is known by its number and changes nothing. Neither is kept for
-// sending: it can be made again from the rows at any time, and is made again
-// after a takeover and while the other side does not show that it has it.
+// Both messages describe a state as of a commit and carry its number, so a duplicate or late
+// message is recognised by its number and has no effect. Neither is stored for sending: it can
+// be made again from the rows at any time. It is made again after a takeover, and until the
+// other side shows that it has it.
 
 const (
 	rangeBlocks = 10   // in a range, about ten thousand items
@@ -25,26 +24,26 @@ const (
 // Shared reports whether several partitions work on the bulk action.
 func (c *Created) Shared() bool { return len(c.Shards) > 1 }
 
-// rangeSize is the number of blocks in a range.
+// rangeSize returns the number of blocks in a range.
 func (c *Created) rangeSize() uint32 {
 	return max(rangeBlocks, (c.Blocks()+mostRanges-1)/mostRanges)
 }
 
-// ranges is the number of ranges.
+// ranges returns the number of ranges.
 func (c *Created) ranges() uint32 { return (c.Blocks() + c.rangeSize() - 1) / c.rangeSize() }
 
-// blocksOf is the first block of a range, and the one after its last.
+// blocksOf returns the first block of a range, and the one after its last.
 func (c *Created) blocksOf(r uint32) (from, to uint32) {
 	return r * c.rangeSize(), min((r+1)*c.rangeSize(), c.Blocks())
 }
 
-// itemsOf is the number of items in a range.
+// itemsOf returns the number of items in a range.
 func (c *Created) itemsOf(r uint32) int64 {
 	from, to := c.blocksOf(r)
 	return c.position(to) - c.position(from)
 }
 
-// position is the place of a block's first item in the bulk action.
+// position returns the position of a block's first item in the bulk action.
 func (c *Created) position(no uint32) (at int64) {
 	if c.Sizes == nil {
 		return min(int64(no)*block.Size, c.Items)
@@ -55,7 +54,7 @@ func (c *Created) position(no uint32) (at int64) {
 	return at
 }
 
-// capOf is the part of the bound on tasks in flight that a shard keeps to.
+// capOf returns a shard's part of the bound on tasks in flight.
 func (c *Created) capOf(no int) int {
 	if c.Concurrency == 0 || !c.Shared() {
 		return c.Concurrency
@@ -64,18 +63,18 @@ func (c *Created) capOf(no int) int {
 	if no < c.Concurrency%len(c.Shards) {
 		n++
 	}
-	return max(n, 1) // 0 would be no bound at all
+	return max(n, 1) // 0 would mean no bound
 }
 
 // shard is the part of a bulk action that this partition works on.
 type shard struct {
 	no     int      // in the spec's list of shards; 0: the home
-	ranges []uint32 // that it was given, rising
+	ranges []uint32 // given to it, ascending
 	begun  int      // how many of them the cursor has reached
 	end    uint32   // the block after the range under the cursor
 	base   int64    // position of the first item of the block under the cursor
 	given  int64    // items of its ranges
-	rest   int64    // items that no shard was given, as far as is known here
+	rest   int64    // items not given to any shard, as far as known here
 
 	home *home // set in the home
 	away *away // set elsewhere
@@ -84,10 +83,10 @@ type shard struct {
 // away reports whether the bulk action's home is another partition.
 func (b *bulk) away() bool { return b.shard != nil && b.shard.away != nil }
 
-// atHome reports whether this is the home of a bulk action that others work on too.
+// atHome reports whether this is the home of a shared bulk action.
 func (b *bulk) atHome() bool { return b.shard != nil && b.shard.home != nil }
 
-// give adds a range to what the shard may open.
+// give adds a range that the shard may open.
 func (b *bulk) give(r uint32) {
 	b.shard.ranges = append(b.shard.ranges, r)
 	b.shard.given += b.spec.itemsOf(r)
@@ -105,11 +104,11 @@ func (b *bulk) seek() {
 	s.begun++
 }
 
-// short reports whether less than two ranges are left to open.
+// short reports whether no range is left beyond the one under the cursor.
 func (s *shard) short() bool { return len(s.ranges)-s.begun < 1 }
 
-// openedOf takes note that a block of a shared bulk action was opened: the range
-// under the cursor may be its last.
+// openedOf records that a block of a shared bulk action was opened: the range under the cursor
+// may be its last.
 func (m *Machine) openedOf(b *bulk) {
 	if !b.shard.short() {
 		return
@@ -117,5 +116,5 @@ func (m *Machine) openedOf(b *bulk) {
 	if b.atHome() {
 		m.topUp(b)
 	}
-	m.touch(b) // the commit tells the home, or gives its own part the next range
+	m.touch(b) // the commit tells the home, or grants the home's own next range
 }

@@ -2,16 +2,16 @@ package partition
 
 import "github.com/weirhq/weir/internal/core/retry"
 
-// turns is whose turn it is on a lane, of first attempts and retries.
+// turns decides between first attempts and retries on a lane.
 type turns struct {
 	retry.Turns[*step]
-	alarm bool // a time is set at which the next retry has its turn
+	alarm bool // the next retry's turn is scheduled
 }
 
 // fresh reports whether the step has first attempts to make.
 func (s *step) fresh() bool { return s.ready.len() > 0 || s.opens() }
 
-// grant asks whether the next task of the step may be a retry.
+// grant requests a turn for the step's next retry.
 func (m *Machine) grant(now int64, s *step) {
 	fresh := s.fresh()
 	if len(s.retries) == 0 || fresh && !s.calls.Succeeded {
@@ -21,8 +21,8 @@ func (m *Machine) grant(now int64, s *step) {
 	m.awaitShare(s.lane)
 }
 
-// noteFresh takes note whether first attempts of the step wait. If those of no step do
-// any more, all retries have their turn.
+// noteFresh records whether first attempts of the step wait. When no step has any left, all
+// retries get their turn.
 func (m *Machine) noteFresh(now int64, s *step, fresh bool) {
 	for _, again := range s.lane.turns.NoteFresh(&s.turn, fresh) {
 		m.offer(now, again)

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// homeShard is the home's part of a bulk action; nil: it is not shared.
+// homeShard returns the home's part of a bulk action; nil: it is not shared.
 func homeShard(c *Created) *shard {
 	if !c.Shared() {
 		return nil
@@ -18,15 +18,15 @@ func homeShard(c *Created) *shard {
 	return &shard{rest: c.Items, home: newHome(c)}
 }
 
-// send has a message sent once the generation is durable.
+// send adds a message that is sent once the generation is durable.
 func (g *generation) send(to int, id weir.BulkID, e *envelope) {
 	body, err := json.Marshal(e)
 	must(err == nil, "encode message about %s: %v", id, err)
 	g.sends = append(g.sends, Outgoing{Partition: to, Bulk: id, Body: body})
 }
 
-// writeShard adds what changed about a shared bulk action to the commit being
-// cut, and the messages that tell of it.
+// writeShard adds the changes of a shared bulk action to the commit being cut, and the messages
+// about them.
 func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) {
 	id := x.spec.ID
 	if x.away() {
@@ -52,8 +52,8 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 	m.sendOrders(now, g, x)
 }
 
-// shardRow is what the shard was told, as it is stored. Of one that has ended no
-// more is kept than that it was there: a takeover reads it.
+// shardRow returns the stored form of the shard's orders. For a shard that has ended it only
+// records that it existed, which a takeover reads.
 func (b *bulk) shardRow() *shardRow {
 	s := b.shard
 	row := &shardRow{Shard: s.no, Seen: s.away.seen, State: s.away.state}
@@ -109,8 +109,8 @@ func loadHome(rows Rows, c *Created) (*shard, error) {
 	})
 }
 
-// readOwners returns, for each range of a shared bulk action that was given out,
-// which of its shards has it.
+// readOwners returns, for each range of a shared bulk action that was given out, which of its
+// shards has it.
 func readOwners(rows Rows, c *Created) ([]byte, error) {
 	key := ownersKey(c.ID)
 	row, err := rows.Get(key)
@@ -153,8 +153,8 @@ func (b *bulk) regain() {
 	}
 }
 
-// goOn has the messages of a loaded bulk action made again: those that the
-// former owner made may not have been sent.
+// goOn makes the messages of a loaded bulk action again: those of the earlier owner may not
+// have been sent.
 func (m *Machine) goOn(b *bulk) {
 	if b.atHome() {
 		m.topUp(b)
@@ -162,7 +162,7 @@ func (m *Machine) goOn(b *bulk) {
 	m.touch(b)
 }
 
-// loadOver finds the shards that have ended.
+// loadOver loads the shards that have ended.
 func (m *Machine) loadOver(rows Rows) error {
 	return rows.Scan([]byte{kindShard}, func(key, _ []byte) error {
 		if id := weir.BulkID(key[1:]); m.bulks[id] == nil {

@@ -6,15 +6,15 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Canary is the part of a bulk action that runs first. Its last item is the last one of a block.
+// Canary is the part of a bulk action that runs first. It ends with the last item of a block.
 type Canary struct {
 	Items   int64   `json:"items"`
 	Auto    bool    `json:"auto,omitempty"`
-	Success float64 `json:"success,omitempty"` // auto: the part that has to be done
-	P95     int64   `json:"p95,omitempty"`     // auto: nanoseconds that a task may take in 95 of 100 cases; 0: no bound
+	Success float64 `json:"success,omitempty"` // auto: the share of items that must succeed
+	P95     int64   `json:"p95,omitempty"`     // auto: upper bound on the 95th percentile of task times, nanoseconds; 0: no bound
 }
 
-// phase says which items of a bulk action may run. 0: all, and there never was a canary.
+// phase says which items of a bulk action may run. 0: all, without a canary.
 type phase uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 // InCanary reports whether only the canary may run.
 func (s *Status) InCanary() bool { return s.Phase == canaryPhase }
 
-// steps finds the steps of a bulk action's chain; nil: they are not known here.
+// steps returns the steps of a bulk action's chain; nil if they are not known here.
 func (m *Machine) steps(c *Created) []weir.Step {
 	if c.Text == nil {
 		return m.cfg.Chain(c.Chain)
@@ -36,13 +36,13 @@ func (m *Machine) steps(c *Created) []weir.Step {
 	return m.cfg.Describe(c.Text)
 }
 
-// held reports whether a bulk action waits to be told to go on.
+// held reports whether a bulk action waits for a command to continue.
 func (b *bulk) held() bool {
 	return b.state == weir.BulkSealed || b.state == weir.BulkScheduled || b.state == weir.BulkAwaiting
 }
 
-// await has a new bulk action wait for its start, if it has to, and keeps all
-// but its canary back.
+// await makes a new bulk action wait for its start, if it has to, and holds all but its canary
+// back.
 func (m *Machine) await(now int64, b *bulk) {
 	c := b.spec
 	if c.Canary != nil && c.Canary.Items < c.Items && b.shard == nil {
@@ -62,14 +62,14 @@ func (m *Machine) await(now int64, b *bulk) {
 	m.startDue(b)
 }
 
-// startDue has the bulk action looked at when it is to start.
+// startDue schedules the start of the bulk action.
 func (m *Machine) startDue(b *bulk) {
 	if b.state == weir.BulkScheduled {
 		m.waits.push(wait{due: b.status.StartAt, bulk: b.spec.ID})
 	}
 }
 
-// startAt starts what was held, or sets when it starts.
+// startAt starts a held bulk action, or sets its start time.
 func (m *Machine) startAt(now int64, b *bulk, at int64) {
 	if b.state != weir.BulkSealed && b.state != weir.BulkScheduled {
 		return
@@ -86,7 +86,7 @@ func (m *Machine) startAt(now int64, b *bulk, at int64) {
 	m.touch(b)
 }
 
-// unset holds a bulk action again that would have started by itself.
+// unset holds a bulk action again that had a start time.
 func (m *Machine) unset(b *bulk) {
 	if b.state == weir.BulkScheduled {
 		b.move(weir.BulkSealed, "")
@@ -95,11 +95,11 @@ func (m *Machine) unset(b *bulk) {
 	}
 }
 
-// begin starts what was held.
+// begin starts a held bulk action.
 func (m *Machine) begin(now int64, b *bulk) {
 	b.move(weir.BulkRunning, "")
 	b.status.Started = now
-	b.status.Waited, b.sampled, b.waits = nil, now, "" // what it waited on counts from here
+	b.status.Waited, b.sampled, b.waits = nil, now, "" // waits are counted from here
 	m.goAhead(now, b)
 }
 
@@ -124,15 +124,15 @@ func (m *Machine) approve(now int64, b *bulk) {
 	m.runRest(now, b)
 }
 
-// runRest lets more run than the canary, once the commit that says so is
-// confirmed: until then a takeover could undo it, and judge the canary otherwise.
+// runRest lets more than the canary run, once the commit that says so is confirmed: until then
+// a takeover could undo it, and judge the canary differently.
 func (m *Machine) runRest(now int64, b *bulk) {
 	b.status.Phase = mainPhase
 	b.opens = m.gen
 	m.goAhead(now, b)
 }
 
-// openConfirmed lets run what waited for the commit that has now been confirmed.
+// openConfirmed runs what waited for the commit that has now been confirmed.
 func (m *Machine) openConfirmed(now int64, g *generation) {
 	for _, b := range g.touched {
 		if b.opens == g {
@@ -181,7 +181,7 @@ func (b *bulk) doubt() string {
 	return ""
 }
 
-// fastEnough reports whether tasks of the canary took no longer than they may.
+// fastEnough reports whether tasks of the canary were within their bound.
 func (b *bulk) fastEnough() bool {
 	if b.spec.Canary.P95 == 0 {
 		return true

@@ -7,15 +7,15 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// tenant is what is known of a tenant that has bulk actions here.
+// tenant is the state of a tenant with bulk actions here.
 type tenant struct {
 	bulks  int  // that have not ended
 	row    bool // its marker is in the rows, or in the commit under way
 	paused bool // nothing of it may start
 }
 
-// TenantActive reports whether a tenant has bulk actions in a partition that
-// have not ended, or their shards. It is for whoever looks for a place for more.
+// TenantActive reports whether a tenant has bulk actions, or shards, in a partition that have
+// not ended. Callers use it to place further work.
 func TenantActive(rows Rows, tenant string) (bool, error) {
 	_, err := rows.Get(tenantKey(tenant))
 	if errors.Is(err, store.ErrNotFound) {
@@ -38,7 +38,7 @@ func (m *Machine) enter(b *bulk) {
 	}
 }
 
-// leave takes an ended bulk action off its tenant.
+// leave removes an ended bulk action from its tenant.
 func (m *Machine) leave(now int64, b *bulk) {
 	name := b.spec.Tenant
 	t := m.tenants[name]
@@ -56,7 +56,7 @@ func (m *Machine) leave(now int64, b *bulk) {
 	}
 }
 
-// writeTenants marks the tenants that have work here, and unmarks the others.
+// writeTenants marks the tenants with work here, and unmarks the others.
 func (m *Machine) writeTenants(b *store.Batch, g *generation) {
 	for _, name := range g.tenants {
 		t := m.tenants[name]
@@ -75,7 +75,7 @@ func (m *Machine) writeTenants(b *store.Batch, g *generation) {
 	}
 }
 
-// loadTenants finds which markers are there.
+// loadTenants loads the markers.
 func (m *Machine) loadTenants(rows Rows) error {
 	return rows.Scan([]byte{kindTenant}, func(key, _ []byte) error {
 		name := string(key[1:])
@@ -83,7 +83,7 @@ func (m *Machine) loadTenants(rows Rows) error {
 		t.row = true
 		m.tenants[name] = t
 		if t.bulks == 0 {
-			m.gen.tenants = append(m.gen.tenants, name) // nobody's: the next commit removes it
+			m.gen.tenants = append(m.gen.tenants, name) // no bulk action: the next commit removes it
 		}
 		return nil
 	})

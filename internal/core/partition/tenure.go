@@ -8,22 +8,22 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Tenure records that a node owns the partition, and how that ended. It is
-// written before the first task of an owner starts, and again when the owner
-// hands the partition over. An owner that finds a tenure which has not ended
-// knows that the one before died, and may have died of a task; see risk.go.
+// Tenure records that a node owns the partition, and how that ended. It is written before the
+// first task of an owner starts, and again when the owner hands the partition over. An owner
+// that finds a tenure that has not ended knows that the one before died, possibly because of a
+// task; see risk.go.
 type Tenure struct {
 	Node  string `json:"node"`
 	Ended bool   `json:"ended,omitempty"`
-	// AtRisk says that items were left that may have been in flight when a process
-	// died, or whose tasks did not end in time: the next owner marks them, too.
+	// AtRisk reports items that may have been in flight when a process died, or whose tasks did
+	// not end in time: the next owner marks them, too.
 	AtRisk bool `json:"at_risk,omitempty"`
-	// Unseen lists bulk actions with actions that this owner does not know, if the
-	// owner before it died: its marks on them are still to be judged.
+	// Unseen lists bulk actions with actions unknown to this owner, if the owner before it
+	// died: its marks on them have yet to be judged.
 	Unseen []weir.BulkID `json:"unseen,omitempty"`
 }
 
-// tenure is how far the machine is with the record of its own.
+// tenure is the state of the machine's own record.
 type tenure struct {
 	stage   tenureStage
 	crashed bool                 // the owner before did not hand the partition over
@@ -43,7 +43,7 @@ const (
 
 func tenureKey() []byte { return []byte{kindTenure} }
 
-// loadTenure reads how the owner before ended.
+// loadTenure reads how the ownership before ended.
 func (m *Machine) loadTenure(now int64, rows Rows) error {
 	m.tenure.since = now
 	var t Tenure
@@ -54,7 +54,7 @@ func (m *Machine) loadTenure(now int64, rows Rows) error {
 	if err != nil {
 		return err
 	}
-	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own has not died
+	m.tenure.crashed = m.cfg.Node != "" && !t.Ended && t.Node != m.cfg.Node // a process that finds its own tenure has not died
 	m.tenure.risky = m.cfg.Node != "" && (!t.Ended || t.AtRisk)
 	m.tenure.unseen = make(map[weir.BulkID]bool, len(t.Unseen))
 	for _, id := range t.Unseen {
@@ -85,11 +85,11 @@ func (m *Machine) beginTenure() {
 	}
 }
 
-// mayStart reports whether a death from now on would be noticed.
+// mayStart reports whether a crash from now on would be noticed.
 func (m *Machine) mayStart() bool { return m.cfg.Node == "" || m.tenure.stage == tenureHeld }
 
-// Close has the end of the tenure recorded, and reports whether that is durable.
-// The owner calls it when it has nothing left to do, until it returns true.
+// Close records the end of the tenure, and reports whether that is durable. The owner calls it
+// when it has nothing left to do, until it returns true.
 func (m *Machine) Close() bool {
 	switch m.tenure.stage {
 	case tenureHeld:
@@ -103,7 +103,7 @@ func (m *Machine) Close() bool {
 	}
 }
 
-// recorded takes note that a tenure, or its end, is durable.
+// recorded notes that a tenure, or its end, is durable.
 func (m *Machine) recorded(t *Tenure) {
 	switch {
 	case t == nil:

@@ -13,20 +13,21 @@ const CodeCrashedNode = "crashed_node"
 
 const crashedMessage = "the process ended each time this item ran, at last with nothing else running"
 
-// Trials lets one suspect at a time run on a node, whatever partition it is of:
-// if the process dies then, no other suspect can be blamed for it.
+// Trials lets one suspect at a time run on a node, of any partition: if the process dies then,
+// no other suspect can be blamed.
 type Trials interface {
-	// Take asks for the node's turn. If it is false the machine is advanced again when it is worth asking.
+	// Take requests the node's turn. If it returns false, the machine is advanced again when
+	// asking makes sense.
 	Take() bool
-	// Quiet asks for the rest of the node to start nothing, and reports whether nothing else runs. It is for
-	// the one that has the turn.
+	// Quiet stops the rest of the node from starting tasks, and reports whether nothing else
+	// runs. Only the machine with the turn may call it.
 	Quiet() bool
-	// Give ends the turn, and lets the rest of the node go on.
+	// Give ends the turn, and lets the rest of the node continue.
 	Give()
 }
 
-// How a suspect is run, by the deaths that it is suspected of. Each death with a
-// mark leads to the next; there is no way back but to survive.
+// How a suspect is run, by the number of crashes it is suspected of. Each crash under a mark
+// leads to the next level; a suspect leaves only by surviving.
 const (
 	suspectTask  = 1 // a whole task, beside whatever is not suspect
 	suspectItem  = 2 // one item, beside whatever is not suspect
@@ -36,20 +37,20 @@ const (
 )
 
 const (
-	limitsFor  = int64(5 * time.Second)        // waiting for what limits allow, without a mark
+	limitsFor  = int64(5 * time.Second)        // waiting for limits, without a mark
 	markedFor  = int64(50 * time.Millisecond)  // a mark without a start; twice as long each time
 	calmFor    = int64(2 * time.Second)        // from a takeover to a suspect that runs alone; see holdBack
 	quietFor   = int64(time.Minute)            // waiting for the rest of the node to be quiet
-	quietAgain = int64(30 * time.Second)       // between two of those
-	trialLook  = int64(100 * time.Millisecond) // between looks at what cannot start
+	quietAgain = int64(30 * time.Second)       // between two such waits
+	trialLook  = int64(100 * time.Millisecond) // between checks of a suspect that cannot start
 )
 
 // trial is the suspect that runs, or is about to.
 type trial struct {
 	task  *retryTask // nil: none
 	stage trialStage
-	until int64 // when to give up waiting
-	wake  int64 // when to look again
+	until int64 // when to stop waiting
+	wake  int64 // when to check again
 }
 
 type trialStage uint8
@@ -68,8 +69,8 @@ func (t *trial) alone() bool {
 	return t.task != nil && t.task.crashes >= suspectAlone && t.stage > trialAsking
 }
 
-// examine says what a task that was loaded is suspected of. If a process died
-// after its mark was written it is one step closer to being guilty.
+// examine sets the suspicion level of a loaded task. A process that died after its mark was
+// written raises the level by one.
 func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
 	if !started || !m.tenure.lost(r.at.bulk.spec.ID) {
 		return []*retryTask{r}
@@ -93,7 +94,7 @@ func (m *Machine) examine(r *retryTask, started bool) []*retryTask {
 	return []*retryTask{r}
 }
 
-// singles makes a task of each item.
+// singles splits a retry into one task per item.
 func (r *retryTask) singles() (all []*retryTask) {
 	for i := range r.items {
 		one := *r
@@ -103,7 +104,7 @@ func (r *retryTask) singles() (all []*retryTask) {
 	return all
 }
 
-// condemn fails the items that were found guilty, and has the worst suspects run first.
+// condemn fails the items that were found guilty, and lets the strongest suspects run first.
 func (m *Machine) condemn(now int64) {
 	for _, r := range m.condemned {
 		b := r.at.bulk
@@ -125,7 +126,7 @@ func (m *Machine) condemn(now int64) {
 	slices.SortStableFunc(m.suspects, func(a, b *retryTask) int { return cmp.Compare(b.crashes, a.crashes) })
 }
 
-// tryTrial takes the next suspect a step further, and appends its task if it starts.
+// tryTrial advances the trial of the next suspect, and appends its task if it starts.
 func (m *Machine) tryTrial(now int64, tasks []*Task) []*Task {
 	t := &m.trial
 	t.wake = Never
@@ -153,7 +154,8 @@ func (m *Machine) tryTrial(now int64, tasks []*Task) []*Task {
 	return tasks
 }
 
-// nextSuspect chooses the first that may run. What has ended or is being cancelled is forgotten.
+// nextSuspect chooses the first suspect that may run. It drops those that have ended or are
+// being cancelled.
 func (m *Machine) nextSuspect(now int64) bool {
 	m.suspects = slices.DeleteFunc(m.suspects, func(r *retryTask) bool { return r.at.bulk.stopping() })
 	i := slices.IndexFunc(m.suspects, func(r *retryTask) bool { return r.due <= now && r.at.bulk.state == weir.BulkRunning })
@@ -182,8 +184,8 @@ func (m *Machine) askTrial(now int64) {
 	t.stage, t.until = trialOpen, now+limitsFor
 }
 
-// awaitQuiet lets a suspect that is to run alone go on once nothing else runs. Tasks
-// that run for longer than that has to wait let it run in their company at last.
+// awaitQuiet continues a suspect that has to run alone once nothing else runs. After waiting
+// too long it runs beside the tasks that are still running.
 func (m *Machine) awaitQuiet(now int64) {
 	t := &m.trial
 	switch {
@@ -199,8 +201,8 @@ func (m *Machine) awaitQuiet(now int64) {
 	}
 }
 
-// awaitOpen marks the suspect when its lane is open. It is marked no sooner: a
-// process that is killed while a mark waits counts against an item that did not run.
+// awaitOpen marks the suspect when its lane is open, and not earlier: a process that is killed
+// while a mark waits counts against an item that did not run.
 func (m *Machine) awaitOpen(now int64) {
 	t, r := &m.trial, m.trial.task
 	s := r.at
@@ -217,8 +219,8 @@ func (m *Machine) awaitOpen(now int64) {
 	}
 }
 
-// startTrial starts the suspect as soon as it gets a permit. One that waits for
-// too long gives its mark back, and tries for longer the next time.
+// startTrial starts the suspect as soon as it gets a permit. A suspect that waits too long
+// gives its mark back, and waits longer the next time.
 func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 	t, r := &m.trial, m.trial.task
 	s := r.at
@@ -244,8 +246,8 @@ func (m *Machine) startTrial(now int64, tasks []*Task) []*Task {
 	return tasks
 }
 
-// putBack takes the mark of a suspect that did not start back, and lets others go first.
-// One whose bulk action is being cancelled, or has ended, is forgotten.
+// putBack removes the mark of a suspect that did not start, and lets others go first. It drops
+// a suspect whose bulk action is being cancelled, or has ended.
 func (m *Machine) putBack(now, after int64) {
 	if r := m.trial.task; !r.at.bulk.stopping() {
 		r.started, r.due = false, now+after
@@ -255,7 +257,7 @@ func (m *Machine) putBack(now, after int64) {
 	m.giveTurn()
 }
 
-// endTrial lets the next suspect run, now that this one has ended without ending the process.
+// endTrial lets the next suspect run, after this one ended without ending the process.
 func (m *Machine) endTrial(r *retryTask) {
 	if r != nil && r == m.trial.task {
 		m.giveTurn()
@@ -270,7 +272,8 @@ func (m *Machine) giveTurn() {
 	}
 }
 
-// Suspects is the number of items that may have ended a process and have not been tried since.
+// Suspects returns the number of items that may have ended a process and have not been tried
+// since.
 func (m *Machine) Suspects() (items int) {
 	for _, r := range m.suspects {
 		items += len(r.items)
@@ -284,11 +287,11 @@ func (m *Machine) Suspects() (items int) {
 // Trying reports whether a suspect runs.
 func (m *Machine) Trying() bool { return m.trial.stage == trialRunning }
 
-// Guilty is an item that was found to end its process.
+// Guilty identifies an item that was found to end its process.
 type Guilty struct {
 	Bulk weir.BulkID
 	Step string
-	Item int64 // its place in the bulk action
+	Item int64 // its position in the bulk action
 }
 
 // Guilty lists the items that failed when the partition was loaded.

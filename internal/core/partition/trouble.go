@@ -10,23 +10,24 @@ import (
 
 // A bulk action whose calls never succeed is stopped: see [calls.dead].
 const (
-	// deadCalls is how many calls in a row must have failed before they count.
+	// deadCalls is the number of calls in a row that must have failed before they count.
 	deadCalls = 3
-	// deadAfter is how long an endpoint that has never answered may fail.
+	// deadAfter bounds how long an endpoint that has never answered may fail.
 	deadAfter = int64(30 * time.Second)
-	// wrongAfter is the same if no call can succeed until the setup changes: 401, 404 and the like.
+	// wrongAfter is the bound if no call can succeed until the setup changes: 401, 404 and the
+	// like.
 	wrongAfter = int64(5 * time.Second)
-	// outageAfter is the same if other bulk actions have had answers: a restart must
-	// not stop work that began while it took place.
+	// outageAfter is the bound if other bulk actions have had answers: a restart of the
+	// downstream must not stop work that began during it.
 	outageAfter = int64(2 * time.Minute)
-	// rejectedItems is how many items may be rejected in calls of one item.
+	// rejectedItems is the number of items that may be rejected in calls of one item.
 	rejectedItems = 100
-	// countsAfter is how long calls must have failed after successes before a
-	// failure rule counts the items that wait because of it.
+	// countsAfter is how long calls must have failed after successes before a failure rule
+	// counts the items that wait because of it.
 	countsAfter = int64(time.Minute)
 )
 
-// calls records how the calls of a bulk action at one step went.
+// calls records the results of a bulk action's calls at one step.
 type calls struct {
 	Succeeded bool  `json:"succeeded,omitempty"`
 	Streak    int64 `json:"streak,omitempty"`   // calls that failed since the last success, takeover or resume
@@ -54,12 +55,12 @@ func (c *calls) failed(now int64, v *verdict, items int) {
 	}
 }
 
-// restart forgets the calls that failed: counting begins anew.
+// restart clears the failed calls: counting starts again.
 func (c *calls) restart() {
 	c.Streak, c.Wrong, c.Refused, c.Rejected, c.Since = 0, 0, 0, 0, 0
 }
 
-// add merges what another shard has seen of the same step.
+// add merges the record of another shard for the same step.
 func (c *calls) add(o *calls) {
 	if o.Since != 0 && (c.Since == 0 || o.Since < c.Since) {
 		c.Since = o.Since
@@ -83,9 +84,9 @@ func (c *calls) patience() int64 {
 	return deadAfter
 }
 
-// dead reports whether no call has succeeded for so long, or often, that more of
-// them would be in vain. Refusals do not count: a downstream that asks for a pause
-// is alive. Items that are rejected one by one may themselves be wrong, so it takes many.
+// dead reports whether no call has succeeded for so long, or so often, that more of them are
+// pointless. Refusals do not count: a downstream that asks for a pause is alive. Items that are
+// rejected one by one may themselves be wrong, so it takes many.
 func (c *calls) dead(now int64) bool {
 	switch {
 	case c.Succeeded || c.Streak-c.Refused < deadCalls:
@@ -96,7 +97,7 @@ func (c *calls) dead(now int64) bool {
 	return now-c.Since >= c.patience()
 }
 
-// word returns what a bulk action waits on whose calls fail; empty: they do not.
+// word returns what a bulk action with failing calls waits on; empty if they do not fail.
 func (c *calls) word() string {
 	switch c.Streak {
 	case 0:
@@ -107,8 +108,8 @@ func (c *calls) word() string {
 	return "failing"
 }
 
-// lookAgain returns how long to wait before the next call of a wrong endpoint: the
-// first calls decide whether the bulk action is stopped.
+// lookAgain returns the delay before the next call of a wrong endpoint: the first calls decide
+// whether the bulk action is stopped.
 func (c *calls) lookAgain() time.Duration {
 	if !c.Succeeded && c.Streak <= deadCalls {
 		return time.Duration(wrongAfter) / deadCalls
@@ -116,8 +117,8 @@ func (c *calls) lookAgain() time.Duration {
 	return misconfiguredFor
 }
 
-// held returns how many waiting items a failure rule counts as failed: those of
-// an endpoint that never answered, or has not for a while.
+// held returns how many waiting items a failure rule counts as failed: those of an endpoint
+// that never answered, or has not for a while.
 func (c *calls) held(now int64) int64 {
 	if c.Streak-c.Refused < deadCalls || c.Succeeded && now-c.Since < countsAfter {
 		return 0
@@ -125,18 +126,18 @@ func (c *calls) held(now int64) int64 {
 	return c.Failing
 }
 
-// verdict is what the end of a task says of its endpoint.
+// verdict is what the end of a task says about its endpoint.
 type verdict struct {
-	uncalled      bool // nothing
-	failed        bool // it did not do what it was called for
+	uncalled      bool // it was not called
+	failed        bool // the call failed
 	wrong         bool // no call can succeed until the setup changes
 	refused       bool // it was too busy
-	rejected      bool // it refused the items as wrong, all alike
+	rejected      bool // it rejected all items as wrong
 	code, message string
 }
 
-// verdict says whether the call succeeded. One that answers for any item did,
-// also if that failed or is to be tried again. Items that ended without a call do not count.
+// verdict reports whether the call succeeded. A call that answers for any item did, also if the
+// item failed or will be tried again. Items that ended without a call do not count.
 func (r *Result) verdict() verdict {
 	if f := r.Failure; f != nil {
 		return verdict{
@@ -165,7 +166,7 @@ func (r *Result) verdict() verdict {
 	return v
 }
 
-// noteCall records how a call went.
+// noteCall records the result of a call.
 func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 	s := t.at
 	if t.retry != nil && t.retry.failing {
@@ -177,20 +178,20 @@ func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 		s.calls.restart()
 		if !s.calls.Succeeded || s.held != 0 {
 			s.calls.Succeeded, s.held = true, 0
-			m.offer(now, s) // now retries go first
+			m.offer(now, s) // retries go first from now on
 		}
 		m.answered[s.def.Action] = true
 	default:
 		s.calls.Known = s.calls.Known || m.answered[s.def.Action] || s.lane.well > 0 && !v.wrong
 		s.calls.failed(now, v, len(t.Items))
 		s.bulk.blame(now, s.no, v)
-		if s.calls.Streak == 1 && !s.bulk.away() { // more calls may be long in coming
+		if s.calls.Streak == 1 && !s.bulk.away() { // further calls may take long
 			m.waits.push(wait{due: now + s.calls.patience(), bulk: s.bulk.spec.ID})
 		}
 	}
 }
 
-// callsOf returns how the calls of a step went, over all shards.
+// callsOf returns the record of a step's calls, over all shards.
 func (b *bulk) callsOf(step int) calls {
 	var c calls
 	if step < len(b.steps) {
@@ -210,7 +211,7 @@ func (b *bulk) callsOf(step int) calls {
 	return c
 }
 
-// forgiveCalls has the rules count from here.
+// forgiveCalls restarts the counts that rules use.
 func (b *bulk) forgiveCalls() {
 	for _, s := range b.steps {
 		s.calls.restart()
@@ -226,8 +227,8 @@ func (b *bulk) ownCalls() (list []calls) {
 	return list
 }
 
-// regainCalls has a loaded bulk action remember what succeeded and
-// why calls failed last. How long they have failed counts from the takeover.
+// regainCalls restores what succeeded and why calls last failed in a loaded bulk action. The
+// time for which they have failed counts from the takeover.
 func (b *bulk) regainCalls() {
 	for i, s := range b.steps {
 		if i < len(b.status.Calls) {
@@ -254,7 +255,7 @@ func (m *Machine) judgeCalls(now int64, b *bulk) {
 	}
 }
 
-// deadReason says in one sentence why a bulk action was stopped.
+// deadReason explains in one sentence why a bulk action was stopped.
 func (b *bulk) deadReason(now int64, step int, c *calls) string {
 	took := time.Duration(now - c.Since).Round(time.Second)
 	text := fmt.Sprintf("no call of step %s has succeeded: %d failed in %s", b.spec.Steps[step], c.Streak, took)

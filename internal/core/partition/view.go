@@ -19,7 +19,7 @@ func (s *Status) Began() time.Time {
 	return time.Unix(0, s.Started)
 }
 
-// view is the bulk action as the commit being cut will show it.
+// view returns the bulk action as the commit being cut will publish it.
 func (m *Machine) view(b *bulk) weir.Progress {
 	s := &b.status
 	p := weir.Progress{
@@ -43,11 +43,11 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	return p
 }
 
-// showEvery is how long what is in flight may differ from what is shown. Where tasks end, commits
-// show it sooner.
+// showEvery bounds how long the published items in flight may be out of date. Where tasks end,
+// commits publish them sooner.
 const showEvery = int64(time.Second)
 
-// showSoon has the items in flight shown although no task may end for long.
+// showSoon schedules a publication of the items in flight, since no task may end for long.
 func (m *Machine) showSoon(now int64, b *bulk) {
 	if b.showAt == 0 {
 		b.showAt = now + showEvery
@@ -55,7 +55,7 @@ func (m *Machine) showSoon(now int64, b *bulk) {
 	}
 }
 
-// showInFlight has the next commit show the items in flight if they have changed.
+// showInFlight lets the next commit publish the items in flight if they have changed.
 func (m *Machine) showInFlight(now int64, b *bulk) {
 	if b.showAt == 0 || now < b.showAt {
 		return
@@ -70,7 +70,8 @@ func (m *Machine) showInFlight(now int64, b *bulk) {
 	m.showSoon(now, b)
 }
 
-// standing returns how many items are in flight, and how many have a due time, over all shards.
+// standing returns the number of items in flight, and of those with a due time, over all
+// shards.
 func (b *bulk) standing() (inFlight, waiting int64) {
 	inFlight, waiting = b.inFlight, b.waiting
 	if b.atHome() {
@@ -82,7 +83,7 @@ func (b *bulk) standing() (inFlight, waiting int64) {
 	return inFlight, waiting
 }
 
-// Standing is Counts with the items in flight and waiting as of the last commit.
+// Standing returns Counts with the items in flight and waiting as of the last commit.
 func (s *Status) Standing(items int64) weir.Counts {
 	c := s.Counts(items)
 	if !s.State.Final() && s.State != weir.BulkCancelling {
@@ -92,8 +93,8 @@ func (s *Status) Standing(items int64) weir.Counts {
 	return c
 }
 
-// Counts is the durable part of a bulk action's counts. What has not ended is
-// ready; once the rest is being cancelled only what is in flight has not ended.
+// Counts returns the durable part of a bulk action's counts. Items that have not ended count as
+// ready; during a cancel only items in flight have not ended.
 func (s *Status) Counts(items int64) weir.Counts {
 	c := weir.Counts{Total: items, Done: s.Done, Failed: s.Failed, Cancelled: s.LeftOut}
 	if s.State.Final() || s.State == weir.BulkCancelling {
@@ -104,7 +105,8 @@ func (s *Status) Counts(items int64) weir.Counts {
 	return c
 }
 
-// DueLast is when the last item that waits is due; zero: none waits, or all are being cancelled.
+// DueLast returns when the last waiting item is due; zero: none waits, or all are being
+// cancelled.
 func (s *Status) DueLast() (t time.Time) {
 	if s.Due != 0 && s.State != weir.BulkCancelling && !s.State.Final() {
 		t = time.Unix(0, s.Due)
@@ -112,7 +114,7 @@ func (s *Status) DueLast() (t time.Time) {
 	return t
 }
 
-// account adds the time since the last look to what the bulk action waited on then.
+// account adds the time since the last call to what the bulk action waited on then.
 func (m *Machine) account(now int64, b *bulk) {
 	if now <= b.sampled {
 		return
@@ -129,7 +131,7 @@ func (m *Machine) account(now int64, b *bulk) {
 	}
 }
 
-// causes says why a bulk action moves no faster, worst first.
+// causes returns why a bulk action moves no faster, worst first.
 func (m *Machine) causes(b *bulk) (words []string) {
 	switch {
 	case b.state != weir.BulkRunning && b.state != weir.BulkCancelling:
@@ -164,8 +166,8 @@ func (m *Machine) causes(b *bulk) (words []string) {
 	return words
 }
 
-// record notes how long a task ran. One significant digit is enough for a
-// report, and keeps a histogram to some 3 kB, made at the first result.
+// record adds the run time of a task. One significant digit is enough for a report, and keeps a
+// histogram at about 3 kB. It is created at the first result.
 func (b *bulk) record(step int, service int64) {
 	h := b.latency[step]
 	if h == nil {
@@ -177,7 +179,7 @@ func (b *bulk) record(step int, service int64) {
 	}
 }
 
-// latencyEvery is how often histograms are written: a crash loses no more of them.
+// latencyEvery is how often histograms are written, and so the most that a crash loses of them.
 const latencyEvery = int64(time.Second)
 
 const (
@@ -187,7 +189,7 @@ const (
 
 func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, latencyMax, 1) }
 
-// latencyRows are the histograms of a bulk action.
+// latencyRows returns the rows of a bulk action's histograms.
 func (b *bulk) latencyRows() (rows []store.Row) {
 	for i, h := range b.latency {
 		if h == nil {
@@ -198,9 +200,9 @@ func (b *bulk) latencyRows() (rows []store.Row) {
 	return rows
 }
 
-// appendLatency packs the counts that are not zero: how many zeros come before
-// each, and the count. The library's own format takes a compressor of 800 kB for
-// every histogram, a thousand times what a small bulk action needs.
+// appendLatency packs the counts that are not zero: the number of zeros before each, and the
+// count. The library's own format needs a compressor of 800 kB for every histogram, a thousand
+// times what a small bulk action needs.
 func appendLatency(dst []byte, h *hdrhistogram.Histogram) []byte {
 	skipped := uint64(0)
 	for _, n := range h.Export().Counts {

@@ -9,49 +9,49 @@ import (
 	"github.com/weirhq/weir/internal/core/heap"
 )
 
-// retryTask is items of one task that are tried again together.
+// retryTask is a group of items of one task that are tried again together.
 type retryTask struct {
 	at      *step
 	l       *live
 	items   []uint16
-	attempt int  // the one to come
-	fails   int  // times that the whole task failed
+	attempt int  // the next one
+	fails   int  // failures of the whole task
 	failing bool // the attempt before failed as a whole
-	unlike  bool // it has failed as a whole where others of its resource did not
+	unlike  bool // it failed as a whole where others of its resource did not
 	blamed  bool // the same where others of its step did not
 	due     int64
 	counted bool        // in its lane's waiting items
 	crashes int         // processes that ended while it ran under a mark; see trial.go
 	started bool        // a mark says that it may be running
-	mark    *generation // what carries the last mark
+	mark    *generation // carries the last mark
 	unquiet int         // times that its node did not become quiet for it
 	waited  int         // times that it got no permit while it was marked
-	made    *generation // what carries the result of the attempt before; nil: that is durable
+	made    *generation // carries the result of the attempt before; nil: it is durable
 
-	soon   time.Duration // how long a half waits if its resource is well
-	failed int64         // when the whole task failed last
-	turned int64         // when the whole task was refused last
+	soon   time.Duration // delay of a half if its resource works
+	failed int64         // when the whole task last failed
+	turned int64         // when the whole task was last refused
 
-	// Only while a result is applied: what decides how long it waits.
+	// Set only while a result is applied: these determine the delay.
 	after   time.Duration
 	refused bool
 }
 
-// wait is something with a due time: a retry, a block that lingers, a deadline.
+// wait is an entry with a due time: a retry, a lingering block, a deadline.
 type wait struct {
 	due   int64
-	seq   uint64 // order of equal times
+	seq   uint64 // breaks ties
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
 	lane  *resource   // its retries have their share
 	paced *step       // its own rate, or a wrong endpoint, lets it go on
-	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept
+	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept in memory
 }
 
-// Before orders waits by time, and equal times by their making.
+// Before orders waits by time, and equal times by creation.
 func (w wait) Before(v wait) bool { return w.due < v.due || w.due == v.due && w.seq < v.seq }
 
-// waits holds what has a due time, the earliest first.
+// waits holds the entries with a due time, the earliest first.
 type waits struct {
 	heap heap.Heap[wait]
 	seq  uint64
@@ -70,7 +70,7 @@ func (w *waits) push(e wait) {
 	w.heap.Push(e)
 }
 
-// due acts on everything whose time has come.
+// due handles every entry whose time has come.
 func (m *Machine) due(now int64) {
 	for m.waits.next() <= now {
 		switch w := m.waits.heap.Pop(); {
@@ -90,7 +90,7 @@ func (m *Machine) due(now int64) {
 	}
 }
 
-// alarm acts on a bulk action's deadline, or has a shared one repeat its messages.
+// alarm handles a bulk action's deadline, or repeats the messages of a shared one.
 func (m *Machine) alarm(now int64, b *bulk) {
 	switch {
 	case b.away():
@@ -108,8 +108,8 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	}
 }
 
-// retryDue puts waiting items back to the place they had. An attempt starts only
-// when the one before is durable: the death of an owner must not undo two of them.
+// retryDue puts waiting items back to their place. An attempt starts only when the one before
+// is durable: the death of an owner must not undo two of them.
 func (m *Machine) retryDue(now int64, r *retryTask) {
 	b := r.at.bulk
 	m.uncount(r)
@@ -128,7 +128,7 @@ func (m *Machine) retryDue(now int64, r *retryTask) {
 	m.offer(now, r.at)
 }
 
-// enterWait counts the items of a retry among those that wait.
+// enterWait counts the items of a retry as waiting.
 func (m *Machine) enterWait(r *retryTask) {
 	if r.failing {
 		r.at.calls.Failing += int64(len(r.items))
@@ -142,7 +142,7 @@ func (m *Machine) enterWait(r *retryTask) {
 	r.at.lane.waiting, r.counted = r.at.lane.waiting+n, true
 }
 
-// dueLast is when the last item that waits is due, here or in another shard; 0: none waits.
+// dueLast returns when the last waiting item is due, here or in another shard; 0: none waits.
 func (b *bulk) dueLast() (due int64) {
 	if b.waiting > 0 {
 		due = b.lastDue
@@ -162,7 +162,7 @@ func (m *Machine) leaveWait(r *retryTask) {
 	r.at.arrived(int64(len(r.items)))
 }
 
-// uncount takes the items of a retry off those that wait in their lane.
+// uncount removes the items of a retry from those that wait in their lane.
 func (m *Machine) uncount(r *retryTask) {
 	if r.counted {
 		r.counted = false
@@ -170,8 +170,8 @@ func (m *Machine) uncount(r *retryTask) {
 	}
 }
 
-// Before orders retries by how often they failed as a whole, and then by their place
-// in the bulk action: what may be poisonous comes last.
+// Before orders retries by how often they failed as a whole, and then by their position in the
+// bulk action: possibly poisonous ones come last.
 func (r *retryTask) Before(x *retryTask) bool {
 	if r.fails != x.fails {
 		return r.fails < x.fails
@@ -179,9 +179,9 @@ func (r *retryTask) Before(x *retryTask) bool {
 	return r.l.no < x.l.no || r.l.no == x.l.no && r.items[0] < x.items[0]
 }
 
-// join makes one task of the first retries that are due, as far as they are of
-// one block and attempt and fit: failures of single items would else come back one
-// by one. What failed as a whole stays apart, to be halved.
+// join merges the first due retries into one task, as far as they have the same block and
+// attempt and fit: otherwise failures of single items would come back one by one. Tasks that
+// failed as a whole stay separate, to be halved.
 func (s *step) join() {
 	for len(s.retries) > 1 {
 		a := s.retries.Pop()
@@ -201,7 +201,7 @@ func (s *step) join() {
 	}
 }
 
-// set is the items of a retry as the row holds them.
+// set returns the items of a retry as the row stores them.
 func (r *retryTask) set() (s block.Set) {
 	for _, i := range r.items {
 		s.Add(int(i))

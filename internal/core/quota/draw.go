@@ -9,15 +9,15 @@ import (
 
 const never = math.MaxInt64
 
-// The least time between two permits of a node that has a quota, as a part of what it was
-// on average in the last window: evenly while permits are scarce, and sooner while there are
-// more to be had. If it is longer, a rate that becomes free takes longer to be used.
+// The least time between two permits of a node that has a quota, as a part of the average in
+// the last window: evenly while permits are scarce, and sooner while more are available. With a
+// longer time, a rate that becomes free takes longer to be used.
 const evenly, sooner = 0.8, 0.3
 
-// politeFor is longer than question and answer commonly take.
+// politeFor is longer than a call of the store usually takes.
 const politeFor = int64(20 * time.Millisecond)
 
-// drawNow returns how much to draw now, or lowers wake to when to look again.
+// drawNow returns how much to draw now, or lowers wake to the time of the next check.
 func (k *Keeper) drawNow(now int64, v View, wake *int64) int64 {
 	if k.permit.units > 0 && (v.Permit == 0 || now >= k.permit.until) {
 		even := k.draw.sent + k.spacing(now)
@@ -27,7 +27,7 @@ func (k *Keeper) drawNow(now int64, v View, wake *int64) int64 {
 	switch {
 	case k.limit.Window == 0, k.draw.out, v.Short == 0:
 		return 0
-	case k.quota >= k.limit.Units && now < k.until: // there is no more
+	case k.quota >= k.limit.Units && now < k.until: // it holds the whole limit
 		return 0
 	case v.Permit > 0 && now < k.permit.until:
 		*wake = min(*wake, k.permit.until)
@@ -43,7 +43,8 @@ func (k *Keeper) drawNow(now int64, v View, wake *int64) int64 {
 	return min(max(k.draw.units, v.Cost, 1), max(v.Cost, k.limit.Units/100, 1))
 }
 
-// politeness is how long a node that has had something lets others go first, if permits are scarce.
+// politeness returns how long a node that has had something lets others go first while permits
+// are scarce.
 func (k *Keeper) politeness(v View) int64 {
 	if k.draw.scarce && v.Used+k.sumDrawn() >= sparseBelow*k.chunk {
 		return politeFor
@@ -51,9 +52,9 @@ func (k *Keeper) politeness(v View) int64 {
 	return 0
 }
 
-// spacing is how long a node that has a quota lets pass between two permits, so that it draws
-// them evenly. Else it takes all there are at once, and a node that has just begun to work
-// waits until they have left the window.
+// spacing returns the time that a node with a quota leaves between two permits, so that it
+// draws them evenly. Otherwise it takes all there are at once, and a node that has just started
+// to work waits until they have left the window.
 func (k *Keeper) spacing(now int64) int64 {
 	drawn := k.sumDrawn()
 	if drawn == 0 || k.quota == 0 || now >= k.until {
@@ -66,8 +67,8 @@ func (k *Keeper) spacing(now int64) int64 {
 	return int64(sooner * mean)
 }
 
-// resize asks for twice as much next time if all of a permit was used and more
-// is wanted, and for as little as possible if some was left over.
+// resize asks for twice as much next time if all of a permit was used and more is wanted, and
+// for as little as possible if some was left over.
 func (k *Keeper) resize(v View) {
 	if v.Permit > 0 || v.Short == 0 {
 		k.draw.units = 0
@@ -77,12 +78,12 @@ func (k *Keeper) resize(v View) {
 	k.permit.units = 0
 }
 
-// Drew takes the answer to Draw. If it is a permit that may be used, ok is true
-// and it says between which times.
+// Drew takes the answer to Draw. If it is a permit that may be used, ok is true and from and
+// until bound its use.
 //
-// The permit's time is after from the moment at which the store was asked, which
-// lies between question and answer: so it may be used no sooner than after
-// from now, and no later than after and DrawFor from the question.
+// The permit's time is after from the moment at which the store was asked, which lies between
+// call and answer: so it may be used no sooner than after from now, and no later than after and
+// DrawFor from the call.
 func (k *Keeper) Drew(now int64, after time.Duration, granted bool, err error) (units, from, until int64, ok bool) {
 	k.draw.out = false
 	k.draw.scarce = !granted || int64(after) > politeFor

@@ -7,53 +7,53 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// How often a node speaks about one limit.
+// How often a node reports about one limit.
 const (
 	reportEvery = int64(250 * time.Millisecond) // while it is in use
 	reportSoon  = int64(50 * time.Millisecond)  // while its use drains, or its quota grows
-	idleAfter   = int64(100 * time.Millisecond) // how long nothing is wanted before that is more than a gap
-	shortAfter  = int64(200 * time.Millisecond) // how long a rate holds work back before that is more than pacing
-	growEvery   = int64(75 * time.Millisecond)  // how long it takes from then on until twice as much is wanted
-	mostGap     = int64(time.Second)            // how long a gap can be
-	leaveAfter  = int64(2 * time.Second)        // how long nothing is wanted before everything is given back
-	voidWait    = int64(50 * time.Millisecond)  // before the next permit, when one came too late; doubled each time
+	idleAfter   = int64(100 * time.Millisecond) // an idle time beyond this is more than a gap
+	shortAfter  = int64(200 * time.Millisecond) // a rate that holds work back for longer is more than pacing
+	growEvery   = int64(75 * time.Millisecond)  // from then on, time until twice as much is wanted
+	mostGap     = int64(time.Second)            // upper bound on a gap
+	leaveAfter  = int64(2 * time.Second)        // idle time after which everything is given back
+	voidWait    = int64(50 * time.Millisecond)  // before the next permit, if one came too late; doubled each time
 )
 
-// View is what a node sees of its own use of a limit.
+// View describes a node's own use of a limit.
 type View struct {
 	// Used is what the node has used in the window that ends now, without permits, or uses now.
 	Used int64
-	// Busy tells whether anything is wanted.
+	// Busy reports whether anything is wanted.
 	Busy bool
-	// Short is since when the limit holds work back; 0 if it does not.
+	// Short is the time since which the limit holds work back; 0 if it does not.
 	Short int64
-	// Cost is what the work that is held back takes at once.
+	// Cost is the size of the task that is held back.
 	Cost int64
-	// Weight is the weight of those who want something.
+	// Weight is the weight of the tenants that want something.
 	Weight int64
-	// Backlog is how much is ready to start but for limits; 0: that is not known.
+	// Backlog is the amount that could start apart from limits; 0: unknown.
 	Backlog int64
-	// Permit is what is left of a permit that may still be used.
+	// Permit is the rest of a permit that may still be used.
 	Permit int64
 }
 
-// Ask is what a [Keeper] wants asked of the store now.
+// Ask is a request of a [Keeper] to the store.
 type Ask struct {
-	// Hold asks for a call of Hold with Holding and TTL.
+	// Hold requests a call of Hold with Holding and TTL.
 	Hold    bool
 	Holding store.Holding
 	TTL     time.Duration
-	// Draw asks for a call of Draw with so many units; 0: none.
+	// Draw requests a call of Draw with so many units; 0: none.
 	Draw int64
 	// Wake is when to call Next again, if nothing happens before.
 	Wake int64
 }
 
-// Keeper is one node's side of one limit: it says when to ask the store for what,
-// and what the answers allow. Times are the node's own, in nanoseconds.
+// Keeper is one node's side of one limit: it decides when to ask the store for what, and what
+// the answers allow. Times are the node's own, in nanoseconds.
 //
-// Call [Keeper.Next] whenever something has happened or its time has come, and
-// tell it each answer: one Hold and one Draw may be on their way at once.
+// Call [Keeper.Next] after every change and at Wake, and report each answer: one Hold and one
+// Draw may be under way at once.
 type Keeper struct {
 	limit store.Limit
 	node  string
@@ -63,7 +63,7 @@ type Keeper struct {
 	quota, until int64 // what may be used, and until when
 
 	hold struct {
-		out    bool  // is on its way
+		out    bool  // under way
 		sent   int64 // when the last one was sent
 		leaves bool  // it gives everything back
 		soon   bool  // the next one should follow soon
@@ -71,7 +71,7 @@ type Keeper struct {
 	}
 	said struct{ active, short bool } // in the last report
 	here bool                         // the store knows of this node
-	idle int64                        // since when nothing is wanted; 0: something is
+	idle int64                        // idle since; 0: not idle
 	gap  int64                        // the longest pause seen lately
 
 	weight float64 // smoothed
@@ -83,16 +83,16 @@ type Keeper struct {
 		at      int64 // not before
 		voids   int   // in a row
 		refused bool  // just now
-		scarce  bool  // permits were not to be had at once last time
+		scarce  bool  // the last permit was not available at once
 	}
 	permit struct {
-		units, until int64 // the last one; 0 units: dealt with
+		units, until int64 // the last one; 0 units: used or expired
 	}
 	drawn []permit // in the window that ends now
 }
 
-// NewKeeper makes the keeper of a node that holds nothing. ttl is how long a quota
-// lasts without being renewed; chunk is what work commonly takes at once.
+// NewKeeper returns the keeper of a node that holds nothing. ttl is how long a quota lasts
+// without being renewed; chunk is the usual size of a task.
 func NewKeeper(l store.Limit, node string, ttl time.Duration, chunk int64) *Keeper {
 	return &Keeper{limit: l, node: node, ttl: ttl, chunk: max(chunk, 1), idle: math.MinInt64 / 2}
 }
@@ -100,7 +100,7 @@ func NewKeeper(l store.Limit, node string, ttl time.Duration, chunk int64) *Keep
 // Quota returns what may be used, and until when.
 func (k *Keeper) Quota() (units, until int64) { return k.quota, k.until }
 
-// Next says what to ask now. What it says counts as asked.
+// Next returns what to ask now. The keeper counts it as asked.
 func (k *Keeper) Next(now int64, v View) Ask {
 	switch {
 	case v.Busy:
@@ -127,11 +127,12 @@ func (k *Keeper) Next(now int64, v View) Ask {
 // active reports whether something is wanted, or was a moment ago.
 func (k *Keeper) active(now int64) bool { return k.idle == 0 || now < k.idle+k.idleFor() }
 
-// idleFor is how long nothing must be wanted before the quota is given up. Bulk actions with a rate of their own pause
-// between tasks; a node that gave up its quota in each pause would have to wait for it after each.
+// idleFor returns the idle time after which the quota is given up. Bulk actions with a rate of
+// their own pause between tasks; a node that gave up its quota in each pause would have to wait
+// for it after each.
 func (k *Keeper) idleFor() int64 { return min(max(idleAfter, 2*k.gap), mostGap) }
 
-// learnGap takes note of a pause that ends now.
+// learnGap records a pause that ends now.
 func (k *Keeper) learnGap(now int64) {
 	if k.idle == 0 {
 		return
@@ -146,7 +147,7 @@ func (k *Keeper) short(now int64, v View) bool {
 	return v.Short != 0 && (k.limit.Window == 0 || now >= v.Short+shortAfter)
 }
 
-// due is when the next report is to be sent.
+// due returns when the next report is to be sent.
 func (k *Keeper) due(now int64, v View) int64 {
 	active, short := k.active(now), k.short(now, v)
 	switch {
@@ -171,13 +172,13 @@ func (k *Keeper) due(now int64, v View) int64 {
 	return at
 }
 
-// report fills in what the node says of itself.
+// report fills in the node's report.
 func (k *Keeper) report(now int64, v View, a *Ask) {
 	if k.weight == 0 || !k.said.active {
 		k.weight = float64(v.Weight)
 	}
 	if v.Busy {
-		k.weight += (float64(v.Weight) - k.weight) / 8 // about two seconds: each shift between nodes costs a part of a window
+		k.weight += (float64(v.Weight) - k.weight) / 8 // about two seconds: each shift costs a part of a window
 	}
 	h := store.Holding{
 		Node: k.node, Used: v.Used, Held: v.Used, Drawn: k.sumDrawn(),
@@ -197,8 +198,8 @@ func (k *Keeper) report(now int64, v View, a *Ask) {
 	k.here = true
 }
 
-// want is what the node could use: a little more than it uses, and more and more
-// the longer it is held back, up to what there is to do.
+// want returns what the node could use: a little more than it uses, and more the longer it is
+// held back, up to its backlog.
 func (k *Keeper) want(now int64, v View) int64 {
 	if !k.active(now) {
 		return 0
@@ -232,15 +233,15 @@ func (k *Keeper) Held(now, quota int64, err error) {
 	}
 	k.hold.soon = k.hold.soon || quota > k.quota
 	k.quota = quota
-	k.until = k.hold.sent + int64(k.ttl)/100*99 // clocks may run apart a little
+	k.until = k.hold.sent + int64(k.ttl)/100*99 // clocks may drift apart a little
 }
 
 // mayLeave reports whether everything can be given back. What was used of a rate
 // counts until it has left the window; tasks in flight would count no more.
 func (k *Keeper) mayLeave(v View) bool { return k.limit.Window > 0 || v.Used == 0 }
 
-// Leave gives everything back at the end of a node. If speak is false there is
-// nothing to say, or it must not be said: what is held ends by itself.
+// Leave gives everything back when a node ends. If speak is false there is nothing to report,
+// or it must not be reported: what is held then expires.
 func (k *Keeper) Leave(v View) (h store.Holding, speak bool) {
 	speak = k.here && k.mayLeave(v)
 	k.quota, k.until, k.here = 0, 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// When asking again makes sense, at the soonest and at the latest.
+// The soonest and the latest time after which asking again makes sense.
 const (
 	askSoonest = 10 * time.Millisecond
 	askLatest  = 250 * time.Millisecond
@@ -15,12 +15,11 @@ const (
 
 func again(in int64) time.Duration { return min(max(time.Duration(in), askSoonest), askLatest) }
 
-// permits is the log of what was drawn, in order of time.
+// permits is the log of drawn permits, in order of time.
 //
-// A permit that is to be used at a time t may be used until t+DrawFor, and is in
-// windows for a window longer. Those of the same grain are one entry, so the log stays
-// short at any rate; an entry has the end of its grain as its time, so
-// its permits count for up to a grain too long, never too short.
+// A permit for time t may be used until t+DrawFor, and counts for a window longer. Permits of
+// the same grain are one entry, so the log stays short at any rate. An entry has the end of its
+// grain as its time, so its permits count for up to a grain too long, never too short.
 type permits struct {
 	grain, keep int64
 	log         []permit
@@ -34,8 +33,8 @@ func newPermits(window time.Duration) permits {
 	return permits{grain: int64(max(time.Millisecond, window/256)), keep: int64(window + store.DrawFor)}
 }
 
-// earliest is the first moment from now on, not before any other permit, at
-// which the log leaves n of room; there is none if room is too small in itself.
+// earliest returns the first moment from now on, not before any other permit, at which the log
+// leaves room for n. ok is false if room is too small in itself.
 func (p *permits) earliest(now, n, room int64) (at int64, ok bool) {
 	at = max(now, p.last)
 	left := p.sum // all have begun by then
@@ -49,7 +48,7 @@ func (p *permits) earliest(now, n, room int64) (at int64, ok bool) {
 	return at, true
 }
 
-// add takes down a permit that is not before any other.
+// add records a permit. at must not be before any other permit.
 func (p *permits) add(at, n int64) {
 	p.last = at
 	p.sum += n
@@ -61,8 +60,8 @@ func (p *permits) add(at, n int64) {
 	p.log = append(p.log, permit{end, n})
 }
 
-// peak is the most that the log takes of the limit at any moment from now on:
-// some are yet to come, but not before others have gone.
+// peak returns the most that the log takes of the limit at any moment from now on: some permits
+// are yet to start, but not before others have ended.
 func (p *permits) peak() int64 {
 	var sum, most int64
 	gone := 0
@@ -76,7 +75,7 @@ func (p *permits) peak() int64 {
 	return most
 }
 
-// forget drops what nobody's window holds any more.
+// forget drops entries that have left every window.
 func (p *permits) forget(now int64) {
 	gone := 0
 	for gone < len(p.log) && p.log[gone].time+p.keep <= now {

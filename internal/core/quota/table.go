@@ -9,10 +9,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Table is the books of one limit. [New] makes one.
+// Table accounts for one limit. [New] returns one.
 //
-// A node's name is for one life: one that starts again has forgotten what it
-// used in the last window, and must not speak for its former self.
+// A node's name must be new after each start: a node that starts again has forgotten what it
+// used in the last window, and must not report under the old name.
 type Table struct {
 	units   int64
 	window  int64
@@ -20,19 +20,19 @@ type Table struct {
 	targets map[string]int64
 	epoch   uint64 // of the leader that set the targets
 	permits permits
-	learn   int64 // until then nothing new is given away
+	learn   int64 // nothing new is given away before this time
 }
 
 // entry is one node.
 type entry struct {
 	said  store.Holding
 	out   int64 // the most that any window from now on can hold of it
-	quota int64 // that it was given last
-	units int64 // the limit at that time
+	quota int64 // last given
+	units int64 // the limit when it was given
 	until int64 // when its quota ends, unless it asks again
 }
 
-// New returns empty books.
+// New returns an empty table.
 func New(l store.Limit) *Table {
 	return &Table{
 		units: l.Units, window: int64(l.Window),
@@ -41,9 +41,9 @@ func New(l store.Limit) *Table {
 	}
 }
 
-// SetUnits changes the limit. If it is lower, what is out already stays out
-// until the nodes ask again or the permits have left the window. Nodes that ask
-// get less at once, whether or not a leader has set targets for the lower limit.
+// SetUnits changes the limit. If it is lower, what was given away stays out until the nodes ask
+// again or the permits have left the window. Nodes that ask get less at once, whether or not a
+// leader has set targets for the lower limit.
 func (t *Table) SetUnits(units int64) { t.units = units }
 
 // Learn makes the table give nothing new before until: it may have forgotten
@@ -51,11 +51,11 @@ func (t *Table) SetUnits(units int64) { t.units = units }
 // are refused.
 func (t *Table) Learn(until int64) { t.learn = max(t.learn, until) }
 
-// Hold takes down what a node says and returns its quota, which is good for ttl.
+// Hold records a node's report and returns its quota, which is valid for ttl.
 //
-// A quota above what the node holds comes out of what is left over; one below is
-// an order to use less, and counts only when the node has said that it does. A ttl of 0
-// ends the node's quota; what it has used still counts for a window.
+// A quota above what the node holds comes out of what is left of the limit. A quota below is an
+// order to use less, and counts only when the node has reported that it does. A ttl of 0 ends
+// the node's quota; what it has used still counts for a window.
 func (t *Table) Hold(now int64, h store.Holding, ttl time.Duration) int64 {
 	t.forget(now)
 	h.Held, h.Used = max(h.Held, 0), max(h.Used, 0)
@@ -77,8 +77,8 @@ func (t *Table) Hold(now int64, h store.Holding, ttl time.Duration) int64 {
 	return quota
 }
 
-// target is what a node is meant to get. Targets that add up to more than the
-// limit are of a limit that was higher: each is scaled down, rounded up.
+// target returns a node's target. Targets that add up to more than the limit were set for a
+// higher limit: each is scaled down, rounded up.
 func (t *Table) target(now int64, node string) int64 {
 	target := t.targets[node]
 	if sum := t.aimed(now, node); sum > t.units {
@@ -87,7 +87,7 @@ func (t *Table) target(now int64, node string) int64 {
 	return target
 }
 
-// aimed is the sum of the targets of a node and of all others whose quota has not ended.
+// aimed returns the sum of the targets of a node and of all others whose quota has not ended.
 func (t *Table) aimed(now int64, node string) int64 {
 	sum := t.targets[node]
 	for name, e := range t.nodes { // a sum: order does not reach the output
@@ -98,9 +98,9 @@ func (t *Table) aimed(now int64, node string) int64 {
 	return sum
 }
 
-// within is the most that a node may have: what the others and the permits
-// leave, or the quota that it has. Permits that are booked ahead were booked beside
-// that, unless it is a part of a limit that has been lowered since.
+// within returns the most that a node may have: what the others and the permits leave, or the
+// quota that it has. Permits that are booked ahead were booked beside that quota, unless it is
+// part of a limit that has been lowered since.
 func (t *Table) within(node string, e *entry) int64 {
 	room := t.units
 	for name, other := range t.nodes { // a sum: order does not reach the output
@@ -115,14 +115,14 @@ func (t *Table) within(node string, e *entry) int64 {
 	return max(room-t.permits.peak(), kept, 0)
 }
 
-// Draw takes units for one use. The use is to be no sooner than after from the
-// answer, and no later than after and [store.DrawFor] from the question: then,
-// however long question and answer take, it is within DrawFor of the permit's
-// time on this table's clock. If ok is false nothing was taken.
+// Draw takes units for one use. The caller must use them no sooner than after from the answer,
+// and no later than after and [store.DrawFor] from the call: then, however long the call takes,
+// the use is within DrawFor of the permit's time on this table's clock. If ok is false nothing
+// was taken.
 //
-// Permits come out of what is neither out nor meant for a node that has asked
-// and will get it: else a stream of permits would keep nodes from their targets for ever.
-// First come, first served: none is before one that was given earlier.
+// Permits come out of what is neither out nor meant for a node that has asked and will get it:
+// otherwise a stream of permits would keep nodes from their targets for ever. First come, first
+// served: no permit is earlier than one given before.
 func (t *Table) Draw(now, units int64) (after time.Duration, ok bool) {
 	t.forget(now)
 	switch {
@@ -144,7 +144,7 @@ func (t *Table) Draw(now, units int64) (after time.Duration, ok bool) {
 	return time.Duration(at - now), true
 }
 
-// promised is what nodes have out or will get as soon as they ask.
+// promised returns what nodes have out or will get as soon as they ask.
 func (t *Table) promised(now int64) int64 {
 	var sum int64
 	for name, e := range t.nodes { // a sum: order does not reach the output
@@ -157,7 +157,7 @@ func (t *Table) promised(now int64) int64 {
 	return sum
 }
 
-// Holdings lists what the nodes said last whose quota has not ended, by name.
+// Holdings returns the last reports of the nodes whose quota has not ended, by name.
 func (t *Table) Holdings(now int64) []store.Holding {
 	t.forget(now)
 	var list []store.Holding
@@ -170,8 +170,8 @@ func (t *Table) Holdings(now int64) []store.Holding {
 	return list
 }
 
-// SetTargets sets the most that each node gets from its next Hold on; one that is
-// not named gets nothing. It returns [store.ErrStale] if a leader of a higher epoch has set some.
+// SetTargets sets the most that each node gets from its next Hold on. A node without a target
+// gets nothing. It returns [store.ErrStale] if a leader of a higher epoch has set targets.
 func (t *Table) SetTargets(epoch uint64, targets map[string]int64) error {
 	if epoch < t.epoch {
 		return store.ErrStale

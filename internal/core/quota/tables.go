@@ -6,8 +6,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Tables is the books of many limits. The rate and the concurrency of a
-// resource, which differ in their window, are limits of their own.
+// Tables holds the tables of many limits. The rate and the concurrency of a resource, which
+// differ in their window, are separate limits.
 type Tables map[name]*Table
 
 type name struct {
@@ -15,8 +15,8 @@ type name struct {
 	window   time.Duration
 }
 
-// Of returns the books of a limit, with the units it has now. New ones are told
-// to learn until the given moment: 0 where nothing can have been forgotten.
+// Of returns the table of a limit, with its present units. A new table learns until the given
+// moment: 0 where nothing can have been forgotten.
 func (t Tables) Of(l store.Limit, learn int64) *Table {
 	n := name{l.Resource, l.Window}
 	table := t[n]

@@ -12,24 +12,25 @@ import (
 
 // The leader's constants.
 const (
-	// poolShare is the part of a rate that no node holds while there are several.
-	// It is what work that has just begun, or is too little for a quota, draws from.
-	// With half of it, sparse work beside a flood runs dry and takes quotas that it
-	// does not use (87 % of the rate used instead of 97 %); with three times as much, more
-	// permits come too late to be used, and nothing is gained.
+	// poolShare is the part of a rate that no node holds while there are several. Work that has
+	// just started, or is too little for a quota, draws from it. With half of it, sparse work
+	// beside a flood runs dry and takes quotas that it does not use (87 % of the rate used
+	// instead of 97 %); with three times as much, more permits come too late to be used, and
+	// nothing is gained.
 	poolShare = 0.10
-	// busyShare is that part while every node holds a quota: then permits only even
-	// out what does not divide, and each that comes too late is lost (with 0.05, 99.2 % of
-	// the rate are used instead of 99.6 %).
+	// busyShare is that part while every node holds a quota: then permits only even out what
+	// does not divide, and each that comes too late is lost (with 0.05, 99.2 % of the rate is
+	// used instead of 99.6 %).
 	busyShare = 0.02
-	// smallPer is how many chunks a window must have per node for quotas to make sense.
+	// smallPer is the number of chunks that a window must have per node for quotas to make
+	// sense.
 	smallPer = 2
-	// sparseBelow is how many chunks in a window are too few for a quota, and sparseRoom
-	// how much room is left for what nodes without quotas draw, as a multiple of it.
+	// sparseBelow is the number of chunks in a window below which a node gets no quota, and
+	// sparseRoom the room left for what nodes without quotas draw, as a multiple of it.
 	sparseBelow = 4
 	sparseRoom  = 2
-	// rotateEvery is how often the chunks that do not divide evenly go round, and
-	// rotateSlots how often they do if a node has none at all of a concurrency.
+	// rotateEvery is how often the chunks that do not divide evenly rotate, and rotateSlots how
+	// often they do if a node has none at all of a concurrency.
 	rotateEvery = 20 * time.Second
 	rotateSlots = 2 * time.Second
 	// smoothFor is the time over which drawn permits are averaged.
@@ -40,9 +41,9 @@ const (
 
 // Planner computes the targets of one limit: what each node should get.
 //
-// Nodes share by weight what they want (weighted max-min). Permits that a node
-// draws count as a part of its share. What a node got too little of by rounding, or by a
-// race for permits, is made good later. A Planner is the memory of one leader.
+// Nodes share by weight what they want (weighted max-min). Permits that a node draws count as a
+// part of its share. A node that got too little by rounding, or by a race for permits, gets
+// more later. A Planner is the memory of one leader.
 type Planner struct {
 	limit   store.Limit
 	chunk   int64
@@ -52,19 +53,19 @@ type Planner struct {
 	begun   bool
 }
 
-// standing is one node in the leader's eyes.
+// standing is the leader's view of one node.
 type standing struct {
 	name    string
 	said    store.Holding
 	here    bool    // in the last list
-	silent  bool    // it has said nothing for some time
+	silent  bool    // no report for some time
 	target  int64   // in force
 	share   float64 // computed, before it is rounded
 	drawn   float64 // smoothed
-	deficit float64 // what it should have got and did not, in units x windows
+	deficit float64 // the part of its shares that it did not get, in units x windows
 }
 
-// NewPlanner makes the plans for a limit of which work commonly takes chunk at once.
+// NewPlanner returns a planner for a limit. chunk is the usual size of a task.
 func NewPlanner(l store.Limit, chunk int64) *Planner {
 	if l.Window == 0 {
 		chunk = 1
@@ -72,9 +73,9 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 	return &Planner{limit: l, chunk: max(chunk, 1), nodes: map[string]*standing{}}
 }
 
-// Plan returns the targets for what the nodes said, and whether they differ from
-// those before. members are the nodes that are alive. Those that are silent may be
-// dead: each keeps what it holds, and the others share the rest.
+// Plan returns the targets for the nodes' reports, and whether they differ from those before.
+// members are the nodes that are alive. Silent nodes may be dead: each keeps what it holds, and
+// the others share the rest.
 func (p *Planner) Plan(now int64, members []string, hs []store.Holding, silent map[string]bool) (targets map[string]int64, changed bool) {
 	list, drawn := p.meet(now, hs, silent)
 	kept, changed := p.keep()
@@ -93,8 +94,8 @@ func (p *Planner) Plan(now int64, members []string, hs []store.Holding, silent m
 	return targets, changed
 }
 
-// meet takes down what the nodes said. It returns those that are to have quotas,
-// and what the others draw, for whom room is left beside the pool.
+// meet records the nodes' reports. It returns those that should have quotas, and what the
+// others draw, for which room is left beside the pool.
 func (p *Planner) meet(now int64, hs []store.Holding, silent map[string]bool) (list []*standing, drawn float64) {
 	for _, n := range p.nodes { // the order does not reach anything
 		n.here = false
@@ -127,8 +128,8 @@ func (p *Planner) meet(now int64, hs []store.Holding, silent map[string]bool) (l
 	return list, drawn
 }
 
-// keep has silent nodes keep what they hold, and returns the sum. The books count it until it has ended: a higher target
-// would be of no use to them, and to the others neither.
+// keep lets silent nodes keep what they hold, and returns the sum. The table counts it until it
+// has ended, so a higher target would help neither them nor the others.
 func (p *Planner) keep() (sum int64, changed bool) {
 	for _, n := range p.nodes { // the order does not reach anything
 		if n.here && n.silent {
@@ -141,14 +142,14 @@ func (p *Planner) keep() (sum int64, changed bool) {
 	return sum, changed
 }
 
-// worth reports whether a node is to have a quota. One that wants little draws
-// permits: of a whole chunk held for it most would go to waste.
+// worth reports whether a node should have a quota. A node that wants little draws permits:
+// most of a whole chunk held for it would be wasted.
 func (p *Planner) worth(h store.Holding) bool {
 	return h.Want > 0 && (p.limit.Window == 0 || h.Want >= min(sparseBelow*p.chunk, p.limit.Units))
 }
 
-// account adds up what the nodes that are held back got less than their shares of
-// what all of them got.
+// account adds up how much less than their shares the nodes that are held back got of what all
+// of them got.
 func (p *Planner) account(list []*standing, since float64) {
 	got, weight := 0.0, 0.0
 	for _, n := range list {
@@ -176,14 +177,14 @@ func (p *Planner) period() time.Duration {
 	return rotateEvery
 }
 
-// held reports whether the node could use all there is.
+// held reports whether the node could use the whole limit.
 func (n *standing) held(l store.Limit) bool { return n.said.Want >= l.Units }
 
 func (n *standing) weight() float64 { return float64(max(n.said.Weight, 1)) }
 
 func (n *standing) got() float64 { return float64(n.said.Used + n.said.Drawn) }
 
-// budget is what may be given to nodes, in whole chunks.
+// budget returns what may be given to nodes, in whole chunks.
 func (p *Planner) budget(members int, allHold bool) int64 {
 	units := p.limit.Units
 	switch {
@@ -199,8 +200,8 @@ func (p *Planner) budget(members int, allHold bool) int64 {
 	return int64(float64(units)-pool) / p.chunk * p.chunk
 }
 
-// least is the least share of a node that wants something: one slot of a
-// concurrency that has enough for all.
+// least returns the least share of a node that wants something: one slot of a concurrency that
+// has enough for all.
 func (p *Planner) least(list []*standing) float64 {
 	if p.limit.Window == 0 && int64(len(list)) <= p.limit.Units {
 		return 1
@@ -215,7 +216,7 @@ func spread(list []*standing, budget, least float64) {
 	for _, n := range list {
 		high = max(high, (float64(n.said.Want)+n.drawn+math.Abs(n.deficit))/n.weight())
 	}
-	low := -high // so low that nobody gets anything
+	low := -high // so low that no node gets anything
 	if fill(list, high, least) > budget {
 		for range 60 {
 			if mid := (low + high) / 2; fill(list, mid, least) > budget {
@@ -228,7 +229,7 @@ func spread(list []*standing, budget, least float64) {
 	}
 }
 
-// fill gives every node its share at a level, and returns the sum.
+// fill sets every node's share at a level, and returns the sum.
 func fill(list []*standing, level, least float64) (sum float64) {
 	for _, n := range list {
 		most := max(float64(n.said.Want)-n.drawn, least)
@@ -238,7 +239,7 @@ func fill(list []*standing, level, least float64) (sum float64) {
 	return sum
 }
 
-// round turns shares into targets of whole chunks, if those in force are off.
+// round turns shares into targets of whole chunks, if the present targets are off.
 func (p *Planner) round(now int64, list []*standing, budget int64) (changed bool) {
 	turn := p.turn(now, list)
 	if !turn && !p.off(list, budget) {
@@ -277,8 +278,8 @@ func (p *Planner) inForce() map[string]int64 {
 	return m
 }
 
-// claim orders the nodes for the chunks that do not divide evenly: by what their
-// shares have over whole chunks, and while it is not time to go round those that have one first.
+// claim orders the nodes for the chunks that do not divide evenly: by the part of their shares
+// beyond whole chunks, and, until the next rotation, those that have one first.
 func (p *Planner) claim(n *standing, turn bool) float64 {
 	chunks := int64(n.share) / p.chunk
 	c := n.share - float64(chunks*p.chunk)
@@ -288,7 +289,7 @@ func (p *Planner) claim(n *standing, turn bool) float64 {
 	return c
 }
 
-// turn reports whether the uneven chunks should go round now.
+// turn reports whether the uneven chunks should rotate now.
 func (p *Planner) turn(now int64, list []*standing) bool {
 	every := int64(rotateEvery)
 	if p.limit.Window == 0 && slices.ContainsFunc(list, func(n *standing) bool { return n.target == 0 }) {
@@ -301,8 +302,7 @@ func (p *Planner) turn(now int64, list []*standing) bool {
 	return true
 }
 
-// off reports whether a target is too far from what it should be, or all of them
-// together are.
+// off reports whether a target, or the sum of all, is too far from what it should be.
 func (p *Planner) off(list []*standing, budget int64) bool {
 	var targets int64
 	for _, n := range p.nodes { // the order does not reach the answer
@@ -321,8 +321,8 @@ func (p *Planner) off(list []*standing, budget int64) bool {
 	return targets > budget || float64(targets+p.chunk) <= math.Round(shares)
 }
 
-// expect sets the targets of nodes that use nothing, so that they need not wait for
-// the leader when they begin. If it is a rate permits serve them until then.
+// expect sets the targets of nodes that use nothing, so that they need not wait for the leader
+// when they start. For a rate, permits serve them until then.
 func (p *Planner) expect(members []string, count int) (changed bool) {
 	for _, name := range members {
 		if p.nodes[name] == nil {

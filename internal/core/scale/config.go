@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// Config is what an operator may set for a lane. The zero value works.
+// Config holds an operator's settings for a lane. The zero value works.
 type Config struct {
 	// Min and Max bound the workers. Defaults 1 and 64. Only an override goes below Min.
 	Min, Max int
-	// Drain is the time over which a backlog is worked off that piled up because
-	// workers were late; what arrived at once takes a sixth of it. Default 15s.
+	// Drain is the time in which a backlog is worked off that piled up because workers were
+	// late; a backlog that arrived at once takes a sixth of it. Default 15s.
 	Drain time.Duration
 	// Timetable holds workers ready at certain hours of the week.
 	Timetable Timetable
-	// Override, if it has not expired, is what a person asked for.
+	// Override is a number of workers set by an operator, if it has not expired.
 	Override Override
 	// Paused holds the lane at the workers that it has.
 	Paused bool
 }
 
-// What the policies share. The targets in docs/experiments.md were reached with these values.
+// Constants of all policies. The targets in docs/experiments.md were reached with these values.
 const (
 	// target is the share of time a worker of a large pool should be busy; small
 	// pools, under 40 workers, are kept idler.
 	target = 0.8
-	// window is how far release looks back: the highest wish in it counts.
+	// window is how far release looks back: it keeps the highest wish within it.
 	window = time.Minute
-	// cooldown is the shortest time between growth and release; each change of mind
-	// doubles it, up to eight times, and calm brings it back.
+	// cooldown is the shortest time between growth and release. Each change of direction
+	// doubles it, up to eight times; it falls back over time.
 	cooldown = 30 * time.Second
 	// slotWait is the wait for a worker above which a busy lane grows.
 	slotWait = 250 * time.Millisecond
 )
 
-// Override is a number of workers set by hand.
+// Override is a number of workers set by an operator.
 type Override struct {
-	// Workers is how many there shall be, from 0 to Config.Max.
+	// Workers is the number to have, from 0 to Config.Max.
 	Workers int
-	// Until is when the override ends, in Unix nanoseconds. 0 means there is none.
+	// Until is when the override ends, in Unix nanoseconds. 0 means no override.
 	Until int64
-	// Why is for the people who come across it.
+	// Why is the operator's reason, for display.
 	Why string
 }
 
@@ -52,8 +52,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate returns an error that names the first field that is out of bounds.
-// Policies take a valid Config for granted.
+// Validate returns an error that names the first field that is out of bounds. Policies require
+// a valid Config.
 func (c Config) Validate() error {
 	d := c.withDefaults()
 	switch {

@@ -9,12 +9,12 @@ const (
 	growAbove  = 1.10             // deadband, upwards
 	moreAbove  = 1.05             // the same soon after growth, which may have landed short
 	dropBelow  = 0.85             // deadband, downwards
-	landing    = 1.05             // of the highest wish: a release to just that would soon be regretted
-	deep       = 4.0              // tasks waiting per worker that speak for themselves
+	landing    = 1.05             // of the highest wish: a release to exactly that would soon be reversed
+	deep       = 4.0              // tasks waiting per worker that justify growth by themselves
 	confirm    = 2                // cycles in a row that have to want growth
-	correct    = 15 * time.Second // how soon is soon after growth
+	correct    = 15 * time.Second // time during which moreAbove applies
 	halfLife   = 20 * time.Second
-	newLeader  = 5 * time.Second // for which a leader trusts what it finds
+	newLeader  = 5 * time.Second // time for which a new leader keeps what it finds
 	recovery   = time.Minute     // after failures, during which a backlog is drained calmly
 	vetoFull   = 0.85            // CPU or memory at which nothing grows
 	cutFull    = 0.95            // CPU or memory at which workers are taken away
@@ -27,9 +27,9 @@ const (
 	bulkShare  = 1. / 6          // of Drain, for what is beyond that
 )
 
-// Decide is the default policy. It answers from its arguments alone: same
-// arguments, same decision. Call it once per second and lane, and hand the State
-// that it returns to the next call.
+// Decide is the default policy. It answers from its arguments alone: same arguments, same
+// decision. Call it once per second and lane, and pass the State that it returns to the next
+// call.
 func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	c = c.withDefaults()
 	if d, ok := idle(now, &s, &st, &c); ok {
@@ -44,7 +44,7 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	}
 	st.Above = streak(st.Above, w.desired > band*float64(s.Workers))
 	if st.Above > 0 && s.depth() > deep && w.why != Trimmed && !st.learning(now) {
-		st.Above = max(st.Above, confirm) // such a queue is no chance
+		st.Above = max(st.Above, confirm) // such a queue is not a chance event
 	}
 	st, most := st.wish(now, window, w.desired)
 
@@ -65,8 +65,8 @@ func Decide(now int64, s Signals, st State, c Config) (Decision, State) {
 	return d, st.acted(now, s.Workers, d.Workers)
 }
 
-// step is how many workers n may become at once: four times as many, or twice on a
-// resource that is new.
+// step returns how many workers n may become at once: four times as many, or twice on a new
+// resource.
 func (st State) step(n int) int {
 	for _, t := range st.Tracks {
 		if t.Doubt > 0 && t.Fresh {
@@ -76,7 +76,7 @@ func (st State) step(n int) int {
 	return max(4*n, n+8)
 }
 
-// grow answers if more workers are wanted.
+// grow returns a decision if more workers are wanted.
 func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	n := s.Workers
 	below := n < w.floor
@@ -104,7 +104,7 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	return decided(m, Grew, "grew from %d to %d: %s, %d tasks wait.", n, m, w.words(c), s.backlog()), true
 }
 
-// release lets workers go that the whole window did not need, or holds.
+// release removes workers that the whole window did not need, or holds.
 func release(now int64, s Signals, st State, c Config, w wanted, most float64) Decision {
 	n := s.Workers
 	rest := time.Duration(float64(cooldown) * st.patience(now))

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Reason is why a decision is what it is. The set is closed: it labels metrics.
+// Reason explains a decision. The set is closed: it labels metrics.
 type Reason string
 
-// The reasons. Those of growth and release come with a new number of workers,
-// the others hold.
+// The reasons. Those of growth and release come with a new number of workers, the others hold
+// the present one.
 const (
-	Steady      Reason = "steady"       // the wish is near what there is
+	Steady      Reason = "steady"       // the wish is near the present number
 	Grew        Reason = "grew"         // confirmed need
 	Cold        Reason = "cold"         // queue per worker, as run times are not known yet
-	Trimmed     Reason = "trimmed"      // tasks wait for busy workers, whatever the law says
+	Trimmed     Reason = "trimmed"      // tasks wait for busy workers, whatever Little's law says
 	Released    Reason = "released"     // the last minute did not need them
 	Confirming  Reason = "confirming"   // more are wanted; one more cycle has to agree
 	Cooling     Reason = "cooling"      // fewer are wanted; too soon after growth
@@ -24,38 +24,38 @@ const (
 	VetoSlow    Reason = "veto-slow"    // no growth until tasks with new run times are seen to end well
 	VetoCPU     Reason = "veto-cpu"     // no growth on a full node
 	VetoMemory  Reason = "veto-memory"  // no growth on a full node
-	CutErrors   Reason = "cut-errors"   // failures beyond bearing
-	CutCPU      Reason = "cut-cpu"      // a node about to choke
-	CutMemory   Reason = "cut-memory"   // a node about to choke
+	CutErrors   Reason = "cut-errors"   // too many failures
+	CutCPU      Reason = "cut-cpu"      // a node close to exhaustion
+	CutMemory   Reason = "cut-memory"   // a node close to exhaustion
 	AtMin       Reason = "min"          // raised to the configured floor
 	AtMax       Reason = "max"          // held or lowered by the configured ceiling
 	AtReserve   Reason = "timetable"    // raised to the timetable's floor
 	AtFloor     Reason = "learned"      // raised to what this hour usually needs
-	Overridden  Reason = "override"     // a person decided
-	Paused      Reason = "paused"       // a person told us not to
-	Backpressed Reason = "backpressure" // congestion control gave way
+	Overridden  Reason = "override"     // set by an operator
+	Paused      Reason = "paused"       // an operator paused scaling
+	Backpressed Reason = "backpressure" // congestion control reduced the workers
 )
 
-// Decision is how many workers a lane should have, and why.
+// Decision is the number of workers a lane should have, and the reason.
 type Decision struct {
 	// Workers is the number to have from now on.
 	Workers int
 	// Reason is the rule that decided.
 	Reason Reason
-	// Text says it in one sentence with the numbers.
+	// Text states the decision in one sentence with the numbers.
 	Text string
-	// Need is what the load would keep busy at the target, Useful the most that could
-	// ever work at the usable rate and concurrency, 0 if nothing limits it. Both in
-	// workers; only [Decide] fills them in, and Need is what [History] learns.
+	// Need is the number of workers that the load would keep busy at the target, and Useful the
+	// most that could ever work at the usable rate and concurrency, 0 if nothing limits it.
+	// Only [Decide] sets them. [History] learns from Need.
 	Need, Useful float64
 }
 
-// decided puts a decision together.
+// decided returns a decision.
 func decided(n int, why Reason, format string, args ...any) Decision {
 	return Decision{Workers: n, Reason: why, Text: fmt.Sprintf(format, args...)}
 }
 
-// byHand answers for the rules that bind every policy: a person's word first,
+// byHand applies the rules that bind every policy: the operator's override and pause first,
 // then the bounds. ok is false if the policy itself has to decide.
 func byHand(now int64, s Signals, c Config) (d Decision, ok bool) {
 	n := s.Workers
@@ -72,7 +72,7 @@ func byHand(now int64, s Signals, c Config) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// steadyText is written without fmt: most decisions are steady, every second.
+// steadyText avoids fmt: most decisions are steady, every second.
 func steadyText(n int, wanted float64) string {
 	b := append(make([]byte, 0, 48), "steady at "...)
 	b = append(strconv.AppendInt(b, int64(n), 10), ": "...)
@@ -87,5 +87,5 @@ func orNone(why string) string {
 	return why
 }
 
-// number writes a number of workers with one digit after the point.
+// number formats a number of workers with one digit after the point.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }

@@ -10,14 +10,14 @@ const (
 	weeks     = 4
 	learned   = 0.8             // of the need that is kept ready
 	quantile  = 0.95            // of an hour's need that counts as its peak
-	ahead     = 2 * time.Minute // a peak's workers are there before it
+	ahead     = 2 * time.Minute // workers for a peak are ready this long before it
 	grades    = 64              // of the histogram of the running hour
 	gradeStep = 0.25            // doublings per grade: fine to 19 %, up to 55,000 workers
 )
 
-// History is what each hour of the week needed during the last four weeks. The
-// zero value has seen nothing. It is a value of about 3 kB: 168 hours in four
-// weeks and the histogram of the hour that is running. Hours are those of UTC.
+// History records what each hour of the week needed during the last four weeks. The zero value
+// has seen nothing. It is a value of about 3 kB: 168 hours in four weeks and the histogram of
+// the running hour. Hours are in UTC.
 type History struct {
 	// Peaks holds the 95th percentile of the need, in workers, by hour and week.
 	Peaks [hours][weeks]float32
@@ -26,7 +26,7 @@ type History struct {
 	Seen [grades]uint32
 }
 
-// Observe returns the history after one more cycle needed so many workers.
+// Observe returns the history after one more cycle that needed so many workers.
 func (h History) Observe(now int64, need float64) History {
 	if hour := now / int64(time.Hour); hour != h.Hour {
 		h = h.turn(hour)
@@ -35,8 +35,8 @@ func (h History) Observe(now int64, need float64) History {
 	return h
 }
 
-// turn closes the running hour and opens another. What nobody saw is forgotten:
-// a lane that slept for a month starts afresh.
+// turn closes the running hour and opens another. Hours without observations are cleared: a
+// lane that slept for a month starts afresh.
 func (h History) turn(hour int64) History {
 	if h.Hour != 0 {
 		h.Peaks[h.Hour%hours][h.Hour/hours%weeks] = float32(h.peak())
@@ -48,9 +48,9 @@ func (h History) turn(hour int64) History {
 	return h
 }
 
-// Floor is the number of workers to keep ready at now: four fifths of the highest
-// peak that this hour, or the one about to begin, had in the last four weeks. An
-// hour counts from its second week on: one Friday is no habit.
+// Floor returns the number of workers to keep ready at now: four fifths of the highest peak
+// that this hour, or the one about to begin, had in the last four weeks. An hour counts from
+// its second week on: a single Friday does not make a habit.
 func (h History) Floor(now int64) int {
 	need := max(h.usual(now), h.usual(now+int64(ahead)))
 	return int(learned * need)
@@ -70,7 +70,7 @@ func (h History) usual(now int64) float64 {
 	return float64(top)
 }
 
-// peak reads the quantile off the histogram of the running hour.
+// peak returns the quantile of the running hour's histogram.
 func (h History) peak() float64 {
 	total := uint64(0)
 	for _, n := range h.Seen {
@@ -87,10 +87,10 @@ func (h History) peak() float64 {
 	return 0
 }
 
-// grade is the place of a need in the histogram; 0 is less than one worker. A
-// grade stands for its lower end, so what is learned is never too much.
+// grade returns the place of a need in the histogram; 0 is less than one worker. A grade stands
+// for its lower end, so the learned need is never too high.
 func grade(need float64) int {
-	if !(need >= 1) { // also if it is no number
+	if !(need >= 1) { // also if it is NaN
 		return 0
 	}
 	return min(1+int(math.Log2(need)/gradeStep), grades-1)

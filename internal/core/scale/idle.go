@@ -1,10 +1,10 @@
 package scale
 
-// idleText is for lanes at rest: there may be a thousand of them, every second.
+// idleText is for idle lanes: there may be a thousand of them, every second.
 const idleText = "steady: nothing waits and nothing runs."
 
-// idle answers for a lane that rests at its floor and whose state has come to
-// rest, too: looking at it once more would change nothing. It allocates nothing.
+// idle decides for a lane that rests at its floor and whose state has settled: another look
+// would change nothing. It allocates nothing.
 func idle(now int64, s *Signals, st *State, c *Config) (Decision, bool) {
 	if s.Busy > 0 || s.CPU > cutFull || s.Memory > cutFull || c.Paused || c.Override.Until > now {
 		return Decision{}, false
@@ -28,7 +28,7 @@ func idle(now int64, s *Signals, st *State, c *Config) (Decision, bool) {
 	return Decision{Workers: s.Workers, Reason: Steady, Text: idleText, Useful: useful}, true
 }
 
-// usefulAtRest is what want would find: 0 if some resource has no rate.
+// usefulAtRest returns what want would find: 0 if some resource has no rate.
 func usefulAtRest(loads []Load, tracks []Track) float64 {
 	useful := 0.0
 	for i := range loads {
@@ -45,8 +45,8 @@ func usefulAtRest(loads []Load, tracks []Track) float64 {
 	return useful
 }
 
-// stateRests reports whether time alone would change nothing that matters: what
-// few tasks are remembered are too few to tell.
+// stateRests reports whether time alone would change nothing that matters: the few remembered
+// tasks are too few to judge.
 func stateRests(st *State) bool {
 	return st.Since != 0 && st.Working == 0 && st.Above == 0 && st.Waiting == 0 && !st.Failing && st.Ended < telling
 }

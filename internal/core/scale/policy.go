@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Policy decides once per cycle from the signals, from what it remembers and
-// from what the operator set. Every policy obeys override, pause, Min and Max.
+// Policy decides once per cycle from the signals, its memory and the operator's settings. Every
+// policy obeys override, pause, Min and Max.
 type Policy func(now int64, s Signals, st State, c Config) (Decision, State)
 
-// Default is the name of the policy that lanes use unless told otherwise.
+// Default is the name of the policy that lanes use unless configured otherwise.
 const Default = "littles-law"
 
 // named lists the policies in the order of [Names].
@@ -42,7 +42,7 @@ func Names() []string {
 	return names
 }
 
-// ByName returns a policy by its name. No name means the default.
+// ByName returns the policy of that name. An empty name stands for the default.
 func ByName(name string) (Policy, error) {
 	if name == "" {
 		return Decide, nil
@@ -61,11 +61,11 @@ func ByName(name string) (Policy, error) {
 	return all[i].policy, nil
 }
 
-// rule is the heart of a simple policy: the workers it wants now, and why.
+// rule is the core of a simple policy: the workers it wants now, and why.
 type rule func(now int64, s Signals, st State, c Config) (Decision, State)
 
-// framed gives a rule what all policies share: smoothed signals, the rules of
-// the operator before it and the bounds after it.
+// framed adds to a rule what all policies share: smoothed signals, the operator's rules before
+// it and the bounds after it.
 func framed(r rule) Policy {
 	return func(now int64, s Signals, st State, c Config) (Decision, State) {
 		c = c.withDefaults()
@@ -95,9 +95,8 @@ func bounded(now int64, s Signals, c Config, d Decision) Decision {
 	}
 }
 
-// pressed counts cycles in a row that were above or below a rule's mark and
-// returns the decision: after some hot cycles times up, after some calm ones
-// times down.
+// pressed counts cycles in a row that were above or below a rule's mark and returns the
+// decision: after some hot cycles a factor of up, after some calm ones a factor of down.
 func pressed(s Signals, st State, hot, calm bool, up, down float64, what string) (Decision, State) {
 	const hotCycles, calmCycles = 3, 30
 	st.Waiting, st.Calm = streak(st.Waiting, hot), streak(st.Calm, calm)
@@ -181,7 +180,7 @@ func congestion(now int64, s Signals, st State, _ Config) (Decision, State) {
 		if st.Base == 0 || recent < st.Base {
 			st.Base = recent
 		}
-		st.Base *= 1.0005 // forget: the best time of last night is not for ever
+		st.Base *= 1.0005 // forget slowly: the best time of last night does not hold for ever
 	}
 	if e := st.errors(); e > vetoErrors && now-st.LoweredAt >= int64(step) {
 		m := max(int(0.9*size), 1)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Split divides the tasks that a resource may have in flight at once among its lanes,
-// evenly but for what a lane does not want. Each gets one at least. One that wants
-// nothing is left out: as far as is known, it could have them all.
+// Split divides the tasks that a resource may have in flight among its lanes, evenly apart from
+// what a lane does not want. Each gets at least one. A lane that wants nothing is left out: as
+// far as is known, it could have them all.
 func Split(tasks int, wants []int) []int {
 	out, byWish := make([]int, len(wants)), make([]int, 0, len(wants))
 	for i, n := range wants {
@@ -22,7 +22,7 @@ func Split(tasks int, wants []int) []int {
 		out[i] = min(wants[i], left/(len(byWish)-k))
 		left -= out[i]
 	}
-	for k, i := range byWish { // nobody wants what is still left: it is anybody's
+	for k, i := range byWish { // no lane wants the rest: any of them may have it
 		more := left / (len(byWish) - k)
 		out[i] = max(out[i]+more, 1)
 		left -= more

@@ -9,18 +9,18 @@ const (
 	step       = 5 * time.Second // between two releases or two cuts
 	buckets    = 13              // of length step: a minute and the one that is filling
 	maxPatient = 8
-	longest    = 3600  // cycles at work that are counted
+	longest    = 3600  // upper bound on counted cycles at work
 	memory     = 100.0 // tasks over which the failed share is taken
 	telling    = 20    // tasks without which no share is taken
 )
 
-// State is what a policy remembers of a lane between cycles. The zero value is
-// a lane that was never seen. All fields can be written down and read back; their
-// meaning is the policy's own.
+// State is a policy's memory of a lane between cycles. The zero value stands for a lane that
+// was never seen. All fields can be stored and read back; each policy defines their meaning.
 type State struct {
 	// Since is when the lane was first seen: nothing is released before a window is over.
 	Since int64
-	// Inherited says that it had more than its minimum then: another leader knew why.
+	// Inherited reports that the lane had more than its minimum then: an earlier leader had a
+	// reason.
 	Inherited bool
 	// Tracks are the smoothed loads, in the order of Signals.Loads.
 	Tracks []Track
@@ -35,7 +35,7 @@ type State struct {
 	// Above and Waiting count cycles in a row that wanted growth, or saw tasks wait
 	// for busy workers. Calm counts cycles in a row without.
 	Above, Waiting, Calm int
-	// Wishes is the highest wish of each span of five seconds, by its number.
+	// Wishes holds the highest wish of each span of five seconds, by its number.
 	Wishes [buckets]Wish
 	// RaisedAt and LoweredAt are when workers were last added and taken away.
 	RaisedAt, LoweredAt int64
@@ -77,19 +77,19 @@ func (st State) see(now int64, s Signals, least int) State {
 	return st
 }
 
-// healthy reports whether nothing was failing for a while.
+// healthy reports whether nothing has failed for a while.
 func (st State) healthy(now int64) bool {
 	return st.FailedAt == 0 || now-st.FailedAt > int64(recovery)
 }
 
-// learning reports whether a leader knows a lane only since a moment ago that
-// another one knew before.
+// learning reports whether the leader has seen the lane only for a moment, while an earlier
+// leader knew it longer.
 func (st State) learning(now int64) bool {
 	return st.Inherited && now-st.Since < int64(newLeader)
 }
 
-// seeFailures remembers a minute or two, and a hundred tasks besides this cycle's.
-// When run times jump, what was before says nothing about the failures now.
+// seeFailures remembers a minute or two, and a hundred tasks besides this cycle's. When run
+// times jump, earlier tasks say nothing about the failures now.
 func (st State) seeFailures(s Signals) State {
 	ended, failed := s.samples()
 	keep := min(0.99, memory/max(st.Ended, 1))
@@ -125,8 +125,8 @@ func (st State) cold() bool {
 	return n < coldBelow
 }
 
-// errors is the share of recent tasks that failed. Too few to tell is none, so
-// that a lane which gave way completely tries again after some silence.
+// errors returns the share of recent tasks that failed, 0 if there are too few tasks, so that a
+// lane that was cut completely tries again after a while.
 func (st State) errors() float64 {
 	if st.Ended < telling {
 		return 0
@@ -134,7 +134,7 @@ func (st State) errors() float64 {
 	return st.Failed / st.Ended
 }
 
-// wish notes what is wanted now and returns the most wanted within the window.
+// wish records the present wish and returns the highest within the window.
 func (st State) wish(now int64, window time.Duration, desired float64) (State, float64) {
 	span := now / int64(step)
 	w := &st.Wishes[span%buckets] // the array is a copy, as st is
@@ -151,13 +151,13 @@ func (st State) wish(now int64, window time.Duration, desired float64) (State, f
 	return st, most
 }
 
-// patience is the factor on the cooldown at now.
+// patience returns the factor on the cooldown at now.
 func (st State) patience(now int64) float64 {
 	return 1 + max(st.Patience-1, 0)*math.Exp(-seconds(now-st.PatientAt)/300)
 }
 
-// acted remembers a change of workers from n to m. A change of direction soon
-// after the last one was a mistake one way or the other: be slower next time.
+// acted records a change of workers from n to m. A change of direction soon after the last one
+// was a mistake: the next change comes more slowly.
 func (st State) acted(now int64, n, m int) State {
 	if m == n {
 		return st
@@ -172,7 +172,7 @@ func (st State) acted(now int64, n, m int) State {
 	}
 	if m > n {
 		st.RaisedAt, st.Above, st.Waiting = now, 0, 0
-		for i := range st.Tracks { // see made them anew, they are ours
+		for i := range st.Tracks { // see allocated them, so they may be changed
 			st.Tracks[i].Evidence, st.Tracks[i].Cleared = 0, false // each step has to be earned
 		}
 	} else {
@@ -183,5 +183,5 @@ func (st State) acted(now int64, n, m int) State {
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-// span is a time for people: whole seconds.
+// span rounds a time to whole seconds for display.
 func span(ns int64) time.Duration { return time.Duration(ns).Round(time.Second) }

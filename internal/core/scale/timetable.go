@@ -11,20 +11,19 @@ const (
 	week = 7 * day
 )
 
-// Timetable is all that is to be kept ready during a week. Where entries overlap,
-// the largest counts.
+// Timetable lists the reserves of a week. Where entries overlap, the largest counts.
 type Timetable []Reserve
 
 // Reserve keeps workers ready during one span of every week.
 type Reserve struct {
-	// Day and At say when it begins: At is the wall clock, as time since midnight.
+	// Day and At are the start: At is wall clock time since midnight.
 	Day time.Weekday
 	At  time.Duration
 	// For is how long it lasts. Default 1h, at most a week.
 	For time.Duration
 	// Workers is the least number of workers meanwhile.
 	Workers int
-	// Zone is where the wall clock hangs. Default UTC.
+	// Zone is the time zone of the wall clock. Default UTC.
 	Zone *time.Location
 }
 
@@ -49,7 +48,7 @@ func (r Reserve) holds(now int64) bool {
 	length := cmp.Or(r.For, time.Hour)
 	t := time.Unix(0, now).In(r.zone())
 	if since := r.since(t); since > length+shift && since < week-shift {
-		return false // clearly not, and this is what most of the week is
+		return false // clearly not, which is the case for most of the week
 	}
 	back := (int(t.Weekday()) - int(r.Day) + 7) % 7
 	// The calendar does the sum, because not every day has 24 hours.
@@ -63,17 +62,17 @@ func (r Reserve) holds(now int64) bool {
 	return t.Sub(from) < length
 }
 
-// shift is more than any clock is put forward or back.
+// shift is more than any change of a clock, such as daylight saving time.
 const shift = 3 * time.Hour
 
-// since is the time since the last begin if all days had 24 hours.
+// since returns the time since the last start if all days had 24 hours.
 func (r Reserve) since(t time.Time) time.Duration {
 	hour, minute, second := t.Clock()
 	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second
 	return (time.Duration(t.Weekday()-r.Day)*day + clock - r.At + 2*week) % week
 }
 
-// reserved is the most that the timetable asks for at now.
+// reserved returns the most that the timetable asks for at now.
 func (c Config) reserved(now int64) int {
 	n := 0
 	for _, r := range c.Timetable {

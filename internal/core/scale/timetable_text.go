@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// reserveForm is how an entry of a timetable looks, for error messages.
+// reserveForm describes the form of a timetable entry, for error messages.
 const reserveForm = `an entry looks like "Fri 20:00 64", "Fri 20:00-23:30 64" or "Fri 20:00-Sat 02:00 64 Europe/Berlin"`
 
 // ParseTimetable reads entries separated by semicolons, each a weekday, a time or
@@ -16,8 +16,8 @@ const reserveForm = `an entry looks like "Fri 20:00 64", "Fri 20:00-23:30 64" or
 //
 //	Fri 20:00 64; Sat 09:00-12:30 16 Europe/Berlin; Sun 22:00-Mon 06:00 8
 //
-// Without an end an entry lasts an hour; an end that is not after the begin is on
-// the next day. Nothing is an empty timetable. Time zones are looked up by name.
+// Without an end an entry lasts an hour; an end that is not after the start is on the next day.
+// An empty text is an empty timetable. Time zones are looked up by name.
 func ParseTimetable(text string) (Timetable, error) {
 	var t Timetable
 	for entry := range strings.SplitSeq(text, ";") {
@@ -35,7 +35,7 @@ func ParseTimetable(text string) (Timetable, error) {
 
 // parseReserve reads one entry.
 func parseReserve(entry string) (r Reserve, err error) {
-	// "20:00 - 23:30" is as good as "20:00-23:30".
+	// "20:00 - 23:30" means the same as "20:00-23:30".
 	fields := strings.Fields(strings.ReplaceAll(strings.Join(strings.Fields(entry), " "), " - ", "-"))
 	if len(fields) < 3 {
 		return Reserve{}, errors.New("day, time and workers are needed: " + reserveForm)
@@ -118,8 +118,8 @@ func parseClock(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is not a time of day, give 00:00 to 23:59: %s", text, reserveForm)
 }
 
-// parseZone looks a time zone up. The zone of the machine is refused: the nodes
-// of one cluster would read different times.
+// parseZone looks up a time zone. The zone of the machine is refused: the nodes of one cluster
+// would read different times.
 func parseZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || zone == time.Local {
@@ -131,7 +131,7 @@ func parseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// String is the timetable as [ParseTimetable] reads it.
+// String returns the timetable in the form that [ParseTimetable] reads.
 func (t Timetable) String() string {
 	var entries []string
 	for _, r := range t {
@@ -140,7 +140,7 @@ func (t Timetable) String() string {
 	return strings.Join(entries, "; ")
 }
 
-// String is the entry as [ParseTimetable] reads it.
+// String returns the entry in the form that [ParseTimetable] reads.
 func (r Reserve) String() string {
 	text := short(r.Day) + " " + clock(r.At)
 	end := r.At + r.For
@@ -160,7 +160,7 @@ func (r Reserve) String() string {
 
 func short(d time.Weekday) string { return d.String()[:3] }
 
-// clock writes a time of day, with seconds only if there are any.
+// clock formats a time of day, with seconds only if they are not 0.
 func clock(at time.Duration) string {
 	form := "15:04"
 	if at%time.Minute != 0 {

@@ -6,44 +6,44 @@ const (
 	coldBelow  = 5    // samples before a run time is believed
 	settling   = 10   // cycles over which arrivals are a plain mean
 	doubtful   = 60   // cycles that a doubt lasts at most, unless failures feed it
-	listening  = 4    // first cycles of a doubt, in which flow control may yet speak up
+	listening  = 4    // first cycles of a doubt, in which flow control may still report strain
 	convinced  = -6.9 // evidence that ends a doubt: a thousand to one
 	fade       = 0.99 // of the evidence that is left after a cycle
-	noArrivals = 1e-3 // tasks per second that are none
+	noArrivals = 1e-3 // tasks per second that count as none
 )
 
 // Track is the smoothed load of one resource.
 type Track struct {
 	Resource string
-	// Arrivals is in tasks per second; High and Low count samples in a row that
-	// were far off it, and Far is their sum. Cycles stops counting at a few.
+	// Arrivals is in tasks per second; High and Low count samples in a row that were far off
+	// it, and Far is their sum. Cycles is counted only up to a few.
 	Arrivals  float64
 	High, Low int
 	Far       float64
 	Cycles    int
-	// Service is in seconds, 0 while unknown; Samples stops counting at a few.
+	// Service is in seconds, 0 while unknown; Samples is counted only up to a few.
 	Service float64
 	Samples int
-	// Batch collects tasks until there are enough to judge a jump; Last is the
-	// batch before.
+	// Batch collects tasks until there are enough to judge a jump; Last is the batch before.
 	Batch, Last Batch
-	// Doubt counts down the cycles in which growth has to be earned: run times are
-	// new or have jumped, or tasks hang, and whether they also fail shows only when
-	// some have ended. Evidence is what they say so far, above 0 for failures, and
-	// Cleared that it was enough.
+	// Doubt counts down the cycles in which growth has to be earned: run times are new or have
+	// jumped, or tasks hang, and whether they also fail shows only when some have ended.
+	// Evidence is the result so far, above 0 for failures, and Cleared reports that it was
+	// enough.
 	Doubt    int
-	Fresh    bool // it is the doubt about what was never seen: nothing has jumped or hung
+	Fresh    bool // the doubt is about a resource that was never seen: nothing has jumped or hung
 	Cleared  bool
 	Evidence float64
 }
 
-// Batch is a few tasks that ended: how many, how many failed, and their run time in seconds.
+// Batch is a group of tasks that ended: their number, how many failed, and their run time in
+// seconds.
 type Batch struct {
 	Ended, Failed int
 	Seconds       float64
 }
 
-// find returns the track of a resource, new if there is none.
+// find returns the track of a resource, a new one if it is missing.
 func find(tracks []Track, resource string) Track {
 	for _, t := range tracks {
 		if t.Resource == resource {
@@ -53,9 +53,9 @@ func find(tracks []Track, resource string) Track {
 	return Track{Resource: resource, Doubt: doubtful - listening, Fresh: true}
 }
 
-// seeArrivals smooths by a tenth and jumps when chance no longer explains what
-// it sees: counts of a second spread by the root of their mean. A single high
-// count is no rate but a bulk: it moves the mean no further than chance could.
+// seeArrivals smooths by a tenth and jumps when chance no longer explains what it sees: counts
+// of a second spread by the root of their mean. A single high count is a bulk, not a rate: it
+// moves the mean no further than chance could.
 func (t Track) seeArrivals(rate float64) Track {
 	t.Cycles = min(t.Cycles+1, settling)
 	if t.Cycles == 1 || t.Cycles == 2 && t.Arrivals > rate+spread(rate) {
@@ -84,8 +84,8 @@ func (t Track) seeArrivals(rate float64) Track {
 	return t
 }
 
-// arriving is the rate to reckon with: what looks like a jump counts at once, as
-// growth has to be confirmed in any case.
+// arriving returns the rate to plan for: a suspected jump counts at once, as growth has to be
+// confirmed in any case.
 func (t Track) arriving() float64 {
 	if t.High > 0 {
 		return t.Far / float64(t.High)
@@ -93,7 +93,7 @@ func (t Track) arriving() float64 {
 	return t.Arrivals
 }
 
-// spread is how far a count of a second may be off its mean by chance.
+// spread returns how far a count of a second may be off its mean by chance.
 func spread(mean float64) float64 { return 4 * math.Sqrt(max(mean, 1)) }
 
 // seeService smooths by a fiftieth per task and jumps up when several tasks in a
@@ -104,7 +104,7 @@ func (t Track) seeService(l Load, strained bool) Track {
 		return t
 	}
 	mean, n := l.Service.Seconds(), l.Samples
-	if t.Samples < coldBelow { // a plain mean until there is something to smooth
+	if t.Samples < coldBelow { // a plain mean until there is enough to smooth
 		total := t.Samples + n
 		t.Service = (t.Service*float64(t.Samples) + mean*float64(n)) / float64(total)
 		t.Samples = min(total, coldBelow)
@@ -123,7 +123,7 @@ func (t Track) seeService(l Load, strained bool) Track {
 	return t
 }
 
-// suspect begins a doubt. One that is open goes on with the evidence that it has.
+// suspect begins a doubt. A doubt that is open keeps its evidence.
 func (t Track) suspect(evidence float64) Track {
 	if t.Doubt == 0 || t.Cleared {
 		t.Evidence = evidence
@@ -132,9 +132,9 @@ func (t Track) suspect(evidence float64) Track {
 	return t
 }
 
-// weigh lets tasks that ended speak for or against a doubt. Good ones clear it,
-// time ends it only if failures do not prevail. Under strain nothing but time
-// does: there, being wrong costs more.
+// weigh adds the tasks that ended to the evidence of a doubt. Good ones clear it; time ends it
+// only if failures do not prevail. Under strain only time ends it: there, a wrong decision
+// costs more.
 func (t Track) weigh(ended, failed int, strained bool) Track {
 	if t.Doubt == 0 {
 		return t
@@ -147,12 +147,12 @@ func (t Track) weigh(ended, failed int, strained bool) Track {
 	return t
 }
 
-// unproven reports whether growth has to wait for tasks to end well. On a resource that
-// was never seen, nothing speaks against growing by doubling, until tasks fail.
+// unproven reports whether growth has to wait for tasks to end well. On a resource that was
+// never seen, growth by doubling is allowed until tasks fail.
 func (t Track) unproven() bool { return t.Doubt > 0 && !t.Cleared && (!t.Fresh || t.Evidence > 0) }
 
-// evidence is the logarithm of how much likelier tasks are to end so if four of
-// ten fail than if one of ten does.
+// evidence returns the log likelihood ratio of these ends for a failure rate of four in ten
+// against one in ten.
 func evidence(ended, failed int) float64 {
 	const bad, good = 0.4, 0.1
 	return float64(failed)*math.Log(bad/good) + float64(ended-failed)*math.Log((1-bad)/(1-good))

@@ -1,6 +1,6 @@
 package scale
 
-// cut takes a tenth away when going on as before does harm. What a cut brought
+// cut removes a tenth of the workers when going on as before does harm. The effect of a cut
 // shows only once running tasks have ended, so there is a pause between two.
 func cut(now int64, s Signals, st State, c Config) (Decision, bool) {
 	n := s.Workers
@@ -26,8 +26,8 @@ func cut(now int64, s Signals, st State, c Config) (Decision, bool) {
 	return decided(m, why, "cut from %d to %d: %.0f %% %s.", n, m, 100*share, what), true
 }
 
-// veto answers if something forbids growth. Failures that load did not cause are
-// no reason to let a backlog grow, so few of them count only under strain; see
+// veto returns a decision if something forbids growth. Failures that load did not cause do not
+// justify a growing backlog, so a small share of failures counts only under strain; see
 // [State.seeFailures].
 func veto(s Signals, st State, w wanted) (Decision, bool) {
 	n := s.Workers
@@ -42,8 +42,8 @@ func veto(s Signals, st State, w wanted) (Decision, bool) {
 	return Decision{}, false
 }
 
-// doubt answers if growth has to wait until more is known. A floor need not wait:
-// somebody knew before.
+// doubt returns a decision if growth has to wait until more is known. Growth to a floor need
+// not wait: the floor comes from earlier knowledge.
 func doubt(s Signals, st State, w wanted) (Decision, bool) {
 	n := s.Workers
 	if ended, expected, hang := stall(s, st); hang {
@@ -57,10 +57,10 @@ func doubt(s Signals, st State, w wanted) (Decision, bool) {
 	return Decision{}, false
 }
 
-// stall compares the tasks that ended with those that busy workers should have
-// ended in a second, and finds that they hang if far too few did. Where tasks
-// hang, more workers only hang more of them; once slow tasks do end, the run time
-// follows and the two agree again. Tasks that all began a moment ago do not hang.
+// stall compares the tasks that ended with those that busy workers should have ended in a
+// second, and reports that they hang if far too few did. Where tasks hang, more workers only
+// hang more of them; once slow tasks do end, the run time follows and the two agree again.
+// Tasks that all started a moment ago do not hang.
 func stall(s Signals, st State) (ended int, expected float64, hang bool) {
 	ended, _ = s.samples()
 	rate, busy := 0.0, 0.0 // by Little's law, rate/busy is what one busy worker ends

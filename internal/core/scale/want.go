@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// wanted is what one cycle's signals come to.
+// wanted is the result of one cycle's signals.
 type wanted struct {
 	need, useful float64 // in workers; useful may be infinite
-	bound        bool    // the concurrency is what bounds useful
+	bound        bool    // the concurrency bounds useful
 	desired      float64 // within the bounds
 	why          Reason  // of growing to desired
 	floor        int
 	floorWhy     Reason
 }
 
-// want applies Little's law to what can be used, and the floors and bounds to that.
+// want applies Little's law to the usable rate, and then the floors and bounds.
 func want(now int64, s Signals, st State, c Config) wanted {
 	w := wanted{why: Grew}
 	for i, t := range st.Tracks {
@@ -44,7 +44,7 @@ func want(now int64, s Signals, st State, c Config) wanted {
 	case st.cold():
 		limit := 2 * n // a run time from a few tasks may be far off
 		if st.learning(now) {
-			limit = n // a new leader trusts what it finds
+			limit = n // a new leader keeps what it finds
 		}
 		w.desired = min(max(w.desired, coldWish(s)), limit)
 		w.why = Cold
@@ -56,7 +56,7 @@ func want(now int64, s Signals, st State, c Config) wanted {
 	return w
 }
 
-// floor is how many workers are kept whatever the load is, and why.
+// floor returns how many workers are kept at any load, and why.
 func (c Config) floor(now int64, s Signals) (int, Reason) {
 	n, why := c.Min, AtMin
 	if r := c.reserved(now); r > n {
@@ -68,7 +68,7 @@ func (c Config) floor(now int64, s Signals) (int, Reason) {
 	return min(n, s.most(c.Max)), why
 }
 
-// most is how many of at most so many workers could ever be used.
+// most returns how many of at most n workers could ever be used.
 func (s Signals) most(n int) int {
 	if s.Bound > 0 {
 		return min(n, s.Bound)
@@ -76,17 +76,17 @@ func (s Signals) most(n int) int {
 	return n
 }
 
-// staff is the workers for so many that are busy on average. A share of idle ones
-// keeps waits short in a large pool; in a small one chance takes more room, by the
-// root of its size. A rate is used whole, and small work beside a flood finds a worker, only with such room.
+// staff returns the workers for an average number of busy ones. A share of idle ones keeps
+// waits short in a large pool; in a small one chance takes more room, by the root of its size.
+// Only with such room is a rate used fully, and does small work beside a flood find a worker.
 func staff(busy float64) float64 {
 	return max(busy/target, busy+room*(1-target)*math.Sqrt(busy))
 }
 
-// drained is the rate at which a backlog is worked off. What piled up while workers
-// were late for a stream is worked off calmly, because they will be too many
-// afterwards; a bulk that is in sight with nothing behind it is worked off fast,
-// but not by a resource that has only just recovered.
+// drained returns the rate at which a backlog is worked off. A backlog that piled up while
+// workers were late for a stream is worked off slowly, because there will be too many workers
+// afterwards. A bulk with nothing behind it is worked off fast, but not on a resource that has
+// only just recovered.
 func drained(backlog, arrivals, over float64, healthy bool) float64 {
 	late := backlog
 	if healthy {
@@ -95,14 +95,14 @@ func drained(backlog, arrivals, over float64, healthy bool) float64 {
 	return late/over + (backlog-late)/(bulkShare*over)
 }
 
-// coldWish goes by the queue alone: no task has ended, so the law has no run time.
+// coldWish uses the queue alone: no task has ended, so Little's law has no run time.
 func coldWish(s Signals) float64 {
 	open := false
 	for _, l := range s.Loads {
 		open = open || !l.Closed
 	}
 	switch {
-	case open && s.depth() > 4 && s.Busy > 0.95: // idle ones among them: the limit is elsewhere
+	case open && s.depth() > 4 && s.Busy > 0.95: // some of them idle: the limit is elsewhere
 		return 2 * float64(s.Workers)
 	case s.Busy > 0.5: // they are at work, on something long
 		return float64(s.Workers)
@@ -110,7 +110,7 @@ func coldWish(s Signals) float64 {
 	return 0
 }
 
-// words tells where the wish comes from.
+// words describes where the wish comes from.
 func (w wanted) words(c Config) string {
 	text := "the load needs " + number(w.need)
 	switch {

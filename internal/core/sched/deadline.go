@@ -25,8 +25,8 @@ const (
 	// planEvery is the least time between two plans of a flow, and planCost what more
 	// each entry with a deadline adds to it.
 	planEvery, planCost = int64(250e6), int64(20e3)
-	// mostLook is the longest time between two looks at a deadline, lookPart the part of the time
-	// left after which it is looked at again, as its inverse, and firstLooks how many come as fast as they can.
+	// mostLook is the longest time between two checks of a deadline, lookPart the inverse of the part of the
+	// remaining time after which it is checked again, and firstLooks the number of checks that come at once.
 	mostLook, lookPart, firstLooks = int64(5e9), 64, 8
 	// surelyLate is for how long plans have to find that a deadline cannot be met before Look
 	// reports it as late, and surelyBeside the same where other nodes have work: nodes have to
