@@ -37,7 +37,7 @@ func sameResult(a, b Result) bool {
 		a.Kind == b.Kind && a.Code == b.Code && a.Message == b.Message
 }
 
-// someTime is when the results of these tests were committed; as it is written it takes so many bytes.
+// someTime is the commit time of the results in these tests, and its length in bytes.
 const (
 	someTime  = 1_800_000_000e9
 	timeBytes = 6

@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// BenchmarkLoops is what a task costs the capacity of a node, from the pick to its end, while the loops
-// of so many partitions ask at once.
+// BenchmarkLoops measures the cost of a task for the capacity of a node, from the pick to its end,
+// while the loops of so many partitions ask at once.
 func BenchmarkLoops(b *testing.B) {
 	for _, loops := range []int{1, 8, 32} {
 		b.Run(fmt.Sprint(loops, " loops"), func(b *testing.B) {

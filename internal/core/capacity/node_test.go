@@ -84,7 +84,7 @@ func TestASharedLimitWaitsForItsQuotaAndForNothingElse(t *testing.T) {
 		t.Errorf("something starts = %v, wake %d, cause %v; want nothing until there is a quota", ok, p.Wake(), p.Cause(e))
 	}
 	if got := n.Stirred(nil); len(got) != 1 || got[0] != r {
-		t.Errorf("stirred = %v: whoever asks for quotas was not told of the work", got)
+		t.Errorf("stirred = %v, want the resource with new work", got)
 	}
 	n.Calls(nil)
 	r.SetQuota(hour+1, 10, hour+int64(time.Second))

@@ -89,8 +89,8 @@ func TestARateIsDividedAmongTheLanes(t *testing.T) {
 	}{
 		{"all want more: by weight", 100, []demand{{wants: 500, weight: 1}, {wants: 500, weight: 3}}, []float64{25, 75}},
 		{"one wants little: the rest is the other's", 100, []demand{{wants: 10, weight: 1}, {wants: 500, weight: 1}}, []float64{10, 90}},
-		{"there is enough: what is over could be anybody's", 100, []demand{{wants: 10, weight: 1}, {wants: 20, weight: 1}}, []float64{80, 90}},
-		{"nobody wants anything", 100, []demand{{weight: 1}, {weight: 1}}, []float64{100, 100}},
+		{"there is enough: any lane may have the rest", 100, []demand{{wants: 10, weight: 1}, {wants: 20, weight: 1}}, []float64{80, 90}},
+		{"no lane wants anything", 100, []demand{{weight: 1}, {weight: 1}}, []float64{100, 100}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for i := range tt.in {
@@ -134,13 +134,13 @@ func TestWhatNodesFoundOfADownstreamCounts(t *testing.T) {
 		nodes []weir.Node
 		want  float64
 	}{
-		{"nobody is limited", 100, []weir.Node{use(false, 50), use(false, 50)}, 100},
+		{"no node is limited", 100, []weir.Node{use(false, 50), use(false, 50)}, 100},
 		{"all are", 100, []weir.Node{use(true, 10), use(true, 20)}, 30},
 		{"one is", 100, []weir.Node{use(true, 10), use(false, 50)}, 60},
 		{"never more than the limit", 100, []weir.Node{use(true, 90), use(false, 50)}, 100},
 		{"without a limit, all are", 0, []weir.Node{use(true, 10), use(true, 5)}, 15},
 		{"without a limit, one is", 0, []weir.Node{use(true, 10), use(false, 0)}, 0},
-		{"nobody uses it", 100, []weir.Node{{}}, 100},
+		{"no node uses it", 100, []weir.Node{{}}, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := Fleet{Nodes: tt.nodes, Limits: map[string]weir.Resource{"a": {Rate: weir.Rate(tt.rate)}}}

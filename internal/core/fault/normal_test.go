@@ -37,7 +37,7 @@ func TestNormalMessage(t *testing.T) {
 		{"don't and can't", "don't and can't"},
 		{`an open " quote 7`, `an open " quote <n>`},
 		{"cannot reach anna.b+tag@mail.example.com.", "cannot reach <email>."},
-		{"user@localhost is no address", "user@localhost is no address"},
+		{"user@localhost is not an address", "user@localhost is not an address"},
 		{"  many \n\t spaces  ", "many spaces"},
 		{"über 3 Größen", "über <n> Größen"},
 	} {

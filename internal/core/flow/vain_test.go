@@ -25,7 +25,7 @@ func TestACutIsNoDeeperThanTheEvidence(t *testing.T) {
 		least   float64 // of 400 a second
 		most    float64
 	}{
-		{"one refused task of a hundred is no reason", 0, [][2]int{busy, {100, 1}}, 1, 1},
+		{"one refused task of a hundred does not justify a cut", 0, [][2]int{busy, {100, 1}}, 1, 1},
 		{"nor is one of ten in a window with little to send", 0, [][2]int{busy, {10, 1}}, 1, 1},
 		{"nor are two of five", 0, [][2]int{busy, {5, 2}}, 1, 1},
 		{"four of ten cut by a tenth", 0, [][2]int{busy, {10, 4}}, 0.83, 0.93},

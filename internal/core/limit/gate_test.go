@@ -111,7 +111,7 @@ func TestLimitsOfAGateHold(t *testing.T) {
 				at, ok := g.Take(now, cost)
 				switch {
 				case ok && at != Never:
-					t.Fatalf("a task has to start by %d, which nobody said", at)
+					t.Fatalf("a task has to start by %d, want any time", at)
 				case ok:
 					inFlight++
 					waiting = append(waiting, task{now, cost})

@@ -13,7 +13,7 @@ const (
 	sec = int64(time.Second)
 )
 
-// taken is what a limiter let start.
+// taken records a start that a limiter allowed.
 type taken struct{ at, cost int64 }
 
 // drain lets costs start as early as l allows from now on, and returns the log.

@@ -10,18 +10,18 @@ const (
 	fullness = 0.5
 )
 
-// Size is what decides how many items a task should have.
+// Size holds what determines how many items a task should have.
 type Size struct {
-	// Rate is how many items may start in a second, 0 for any number.
+	// Rate is the number of items that may start in a second, 0 for unlimited.
 	Rate float64
-	// Latency is how long a task takes, in seconds; 0: that is not known.
+	// Latency is the run time of a task in seconds; 0: unknown.
 	Latency float64
-	// InFlight is how many tasks may be in flight; 0: any number.
+	// InFlight is the number of tasks that may be in flight; 0: unbounded.
 	InFlight int
-	// Grain is what the quotas of a rate are counted in that several nodes share, see
-	// [Grain]: tasks of another size would leave something over; 0: it is not shared.
+	// Grain is the unit of the quotas of a rate that several nodes share, see [Grain]:
+	// tasks of another size would leave a rest; 0: the rate is not shared.
 	Grain int
-	// Full says that few calls count for more than an even stream.
+	// Full prefers few calls to an even stream.
 	Full bool
 	// Whole is the rate and the number of tasks in flight that all nodes share, where both are
 	// limited. What one node may have in flight at this moment is a rounded part of it.
@@ -116,8 +116,8 @@ func (s Size) divide(even, need, most int) int {
 // LeastPart returns how many of n items of a task are worth a call without the others.
 func LeastPart(n int) int { return (n + 2) / 3 }
 
-// Grain is what quotas of a rate are counted in: a hundredth of a second of it, at
-// most a batch, so that several nodes can share it out evenly.
+// Grain returns the unit in which quotas of a rate are counted: a hundredth of a second of it, at
+// most a batch, so that several nodes can share it evenly.
 func Grain(rate float64, batch int) int {
 	return max(int(min(rate/100, float64(batch))), 1)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// BenchmarkTask is what a task costs the loop: its cut, its result, and its
+// BenchmarkTask measures the cost of a task for the loop: its cut, its result, and its
 // share of a commit that gathers a hundred of them. The store is free.
 func BenchmarkTask(b *testing.B) {
 	for _, size := range []int{1, 100} {

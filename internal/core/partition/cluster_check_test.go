@@ -59,7 +59,7 @@ func (s *site) blockRow(r store.Row) {
 	b.states[no] = state
 }
 
-// counted is how many items ended how, by the rows.
+// counted returns the number of items by outcome, from the rows.
 func (b *watched) counted() (done, failed, leftOut int64) {
 	for _, s := range b.states {
 		done += int64(s.Passed[len(s.Passed)-1].Len())

@@ -273,7 +273,7 @@ func (c *cluster) step() {
 	c.now += c.random.Int64N(int64(time.Millisecond))
 }
 
-// finish lets everything come to its end: nobody dies, and messages arrive.
+// finish runs everything to its end: no owner dies, and messages arrive.
 func (c *cluster) finish() {
 	c.t.Helper()
 	c.clean = true

@@ -165,7 +165,7 @@ func TestLatenciesSurviveATakeover(t *testing.T) {
 	}
 }
 
-func TestCommitsThatNobodyWaitsForAreAMillisecondApart(t *testing.T) {
+func TestCommitsThatAreNotUrgentAreAMillisecondApart(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 1)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 4}})

@@ -59,7 +59,7 @@ func TestADeadlineThatCannotBeMetIsToldOnce(t *testing.T) {
 	if !slices.Contains(views["A"].WaitingOn, "late") || slices.Contains(views["B"].WaitingOn, "late") {
 		t.Errorf("A waits on %q, B on %q: A alone is late", views["A"].WaitingOn, views["B"].WaitingOn)
 	}
-	b.reload() // nobody has noted it
+	b.reload() // it was not noted
 	again, _ := b.run(3 * sec)
 	if len(again) != 1 || again[0] != events[0] {
 		t.Fatalf("events after a takeover: %+v, want the same once more: %+v", again, events[0])

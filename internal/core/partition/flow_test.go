@@ -46,7 +46,7 @@ func TestSmallRestOfABlockWaitsASecondForCompany(t *testing.T) {
 	}
 }
 
-func TestRestIsSentOnWhenNobodyIsLeftToWaitFor(t *testing.T) {
+func TestPartialBatchIsReleasedWhenItCannotFillUp(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(2, 4)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a", "b"}, Items: 5}})

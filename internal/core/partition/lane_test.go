@@ -6,7 +6,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// lane is what the only lane of the bench did since the last look.
+// lane returns the work of the bench's only lane since the last call.
 func (b *bench) lane() LaneLoad {
 	b.t.Helper()
 	all := b.m.Observe(b.now, nil)

@@ -20,7 +20,7 @@ import (
 //  2. Marks that the next owner finds after another death are suspects. Suspects
 //     run one task at a time on their node; see trial.go.
 //
-// An item at risk that gets any result is no longer at risk: its process has survived it.
+// Any result takes an item off the risk: its process has survived it.
 
 // skew is how far the clocks of submitters may be ahead.
 const skew = int64(10 * time.Second)

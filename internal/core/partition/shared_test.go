@@ -163,7 +163,7 @@ func TestTakeoverMakesMessagesAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestHomeOpensARangeOnlyWhenNobodyElseCanGetIt(t *testing.T) {
+func TestHomeOpensARangeOnlyWhenNoOtherShardCanGetIt(t *testing.T) {
 	c := newCluster(t, 1, 2)
 	c.submit(0, 60, weir.StopRule{}, 0)
 	home := c.sites[0]
@@ -179,7 +179,7 @@ func TestHomeOpensARangeOnlyWhenNobodyElseCanGetIt(t *testing.T) {
 	}
 }
 
-func TestShardsFollowTheirHomeAndNobodyElse(t *testing.T) {
+func TestShardsFollowOnlyTheirHome(t *testing.T) {
 	c := newCluster(t, 1, 2)
 	b := c.submit(0, 200, weir.StopRule{MaxFailures: -1}, 0)
 	c.rounds(3, nil)

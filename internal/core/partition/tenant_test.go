@@ -51,7 +51,7 @@ func TestTenantMarkersSurviveATakeover(t *testing.T) {
 	b.create("ba_2", "b", 4)
 	b.settle()
 	delete(b.rows, string(tenantKey("b"))) // written by a version that had none
-	b.rows[string(tenantKey("c"))] = nil   // nobody's
+	b.rows[string(tenantKey("c"))] = nil   // of a tenant without bulk actions
 	b.reload()
 	for _, task := range b.settle()[:1] {
 		b.m.Result(b.now, &Result{Task: task, Failure: &Failure{Code: "down"}})

@@ -10,7 +10,7 @@ import (
 
 // Processes that are killed every 0.7 s, each while the item runs or could, blame
 // it for nothing. An item that really ends its process is found guilty.
-func TestWhoeverIsKilledInQuickSuccessionIsNotGuilty(t *testing.T) {
+func TestItemsOfProcessesKilledInQuickSuccessionAreNotGuilty(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		every  time.Duration // how long each process lives; 0: until the item has run

@@ -55,7 +55,7 @@ func (b *bench) tasksUntil(end int64) []*Task {
 	return b.settle()
 }
 
-// status is that of A as it is stored.
+// status returns the stored status of A.
 func (b *bench) status() *Status {
 	b.t.Helper()
 	_, s, err := ReadStatus(b.rows, "A")

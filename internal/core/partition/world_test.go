@@ -83,7 +83,7 @@ func (w *world) run(until time.Duration) {
 	w.m.Proceed()
 }
 
-// counts is what became of a bulk action, as it is stored.
+// counts returns the stored counts of a bulk action.
 func (w *world) counts(id weir.BulkID) *Status {
 	w.t.Helper()
 	_, s, err := ReadStatus(w.rows, id)

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// mistake is what a fleet does wrong in a control run: the simulation must find it.
+// mistake is an error that a fleet makes in a control run: the simulation must find it.
 type mistake string
 
 const (

@@ -130,7 +130,7 @@ func (w *world) hold(n *node, ttl time.Duration) {
 	h := store.Holding{Node: n.name, Held: n.quota, Used: n.used(w.now, w.limit.Window)}
 	sent, there, back := w.now, w.now+w.delay(), w.delay()
 	if w.lost() {
-		return // nobody will ever know
+		return // the message is lost
 	}
 	n.asked = true
 	answered := !w.lost()

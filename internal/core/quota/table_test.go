@@ -98,7 +98,7 @@ func TestAConcurrencyIsFreeAsSoonAsItsTimeIsOver(t *testing.T) {
 	wantDraw(t, table, 300*ms, 1, 250*time.Millisecond, false) // permits are for rates
 }
 
-func TestPermitsAreWhatNobodyHolds(t *testing.T) {
+func TestPermitsComeFromUnitsThatNoNodeHolds(t *testing.T) {
 	table := newTable(t, map[string]int64{"a": 70})
 	wantHold(t, table, 0, store.Holding{Node: "a"}, ttl, 70)
 	wantDraw(t, table, 1*ms, 20, 0, true)
@@ -146,7 +146,7 @@ func TestPermitsLeaveNodesTheirTargets(t *testing.T) {
 	wantHold(t, table, ms, store.Holding{Node: "a", Want: 70}, ttl, 70)
 }
 
-func TestWhileLearningEverybodyKeepsWhatHeHolds(t *testing.T) {
+func TestWhileLearningEachNodeKeepsWhatItHolds(t *testing.T) {
 	table := newTable(t, map[string]int64{"a": 30, "b": 70})
 	table.Learn(500 * ms)
 	table.Learn(400 * ms) // does not shorten it

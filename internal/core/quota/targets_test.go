@@ -37,7 +37,7 @@ func TestTargets(t *testing.T) {
 		want    map[string]int64
 	}{
 		{"one node alone has everything", rate(all), []string{"a"}, []store.Holding{says(all, 1)}, map[string]int64{"a": 1000}},
-		{"a fiftieth is nobody's while all hold something", rate(all), nil, []store.Holding{says(all, 5), says(all, 5)}, map[string]int64{"a": 490, "b": 490}},
+		{"a fiftieth stays unassigned while all hold something", rate(all), nil, []store.Holding{says(all, 5), says(all, 5)}, map[string]int64{"a": 490, "b": 490}},
 		{"a tenth with others who want nothing", rate(all), []string{"a", "b"}, []store.Holding{says(all, 5)}, map[string]int64{"a": 900}},
 		{"by weight", rate(all), nil, []store.Holding{says(all, 1), says(all, 2)}, map[string]int64{"a": 330, "b": 650}},
 		{"no more than is wanted, the rest to others", rate(all), nil, []store.Holding{says(100, 1), says(all, 1), says(all, 3)}, map[string]int64{"a": 100, "b": 220, "c": 660}},
@@ -166,7 +166,7 @@ func TestWhatWasMissedIsMadeGood(t *testing.T) {
 			got[hs[i].Node] += targets[hs[i].Node]
 		}
 	}
-	for node, n := range got { // 9 chunks for 4 nodes: somebody always has one more
+	for node, n := range got { // 9 chunks for 4 nodes: one node always has one more
 		if mean := n / 1600; mean < 215 || mean > 235 {
 			t.Errorf("node %s had a quota of %d on average, want 225", node, mean)
 		}

@@ -23,7 +23,7 @@ func TestDelay(t *testing.T) {
 		{"each further failure doubles", b, 3, 0, 2 * time.Second},
 		{"cap ends the doubling", b, 5, 0, 5 * time.Second},
 		{"a thousand attempts do not overflow", b, 1000, 0, 5 * time.Second},
-		{"a cap that is no power of two times base", weir.Backoff{Base: 3 * time.Second, Cap: 7 * time.Second}, 9, 0, 3500 * time.Millisecond},
+		{"a cap that is not base times a power of two", weir.Backoff{Base: 3 * time.Second, Cap: 7 * time.Second}, 9, 0, 3500 * time.Millisecond},
 		{"a cap below base holds", weir.Backoff{Base: 3 * time.Second, Cap: time.Second}, 1, 0, 500 * time.Millisecond},
 		{"the longest cap does not overflow", weir.Backoff{Base: 1, Cap: math.MaxInt64}, 100, 0, 1 << 62},
 		{"the defaults are 1s and 5m", weir.Backoff{}, 20, 0, 150 * time.Second},

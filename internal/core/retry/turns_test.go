@@ -13,7 +13,7 @@ func TestRetriesWaitForTheirTurnOnlyBesideFirstAttempts(t *testing.T) {
 	}
 	for range 3 {
 		if !ask("a", &a) {
-			t.Error("a retry waits though there are no first attempts")
+			t.Error("a retry waits without first attempts")
 		}
 	}
 	turns.NoteFresh(&c, true)
@@ -38,7 +38,7 @@ func TestRetriesWaitForTheirTurnOnlyBesideFirstAttempts(t *testing.T) {
 		t.Errorf("%v may ask again when no first attempts wait any more, want b", again)
 	}
 	if _, any := turns.Next(); any || !ask("b", &b) {
-		t.Error("a retry still waits though there are no first attempts")
+		t.Error("a retry still waits without first attempts")
 	}
 }
 
@@ -48,6 +48,6 @@ func TestRetriesWithoutARateHaveTheirTurn(t *testing.T) {
 	turns.NoteFresh(&other, true)
 	turns.Ask(1, 1, &turn, true, 1000, 0)
 	if !turn.Granted {
-		t.Error("a retry waits though there is no rate to share")
+		t.Error("a retry waits without a rate to share")
 	}
 }

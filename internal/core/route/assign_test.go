@@ -189,7 +189,7 @@ func TestALeaveMovesOnlyThePartitionsOfWhoLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		partitions, nodes := drawCluster(t, rapid.Bool().Draw(t, "weighted"))
 		if len(nodes) == 1 {
-			return // nobody would be left
+			return // no node would be left
 		}
 		before := Assign(partitions, nodes, drawHeld(t, partitions, nodes))
 		gone := nodes[0].Name
@@ -202,8 +202,8 @@ func TestALeaveMovesOnlyThePartitionsOfWhoLeft(t *testing.T) {
 	})
 }
 
-// TestTheAnswerIsSteadyWhileMovesAreUnderWay is what makes views converge: whatever
-// of the moves a node has heard of so far, it works towards the same end.
+// TestTheAnswerIsSteadyWhileMovesAreUnderWay checks that views converge: whichever moves a
+// node has heard of so far, it works towards the same end.
 func TestTheAnswerIsSteadyWhileMovesAreUnderWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		partitions, nodes := drawCluster(t, true)

@@ -18,7 +18,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"maximum below minimum", Config{Min: 9, Max: 3}, "max is 3, below min 9"},
 		{"drain too short", Config{Drain: 1}, "drain is 1ns"},
 		{"override over the maximum", Config{Override: Override{Workers: 99, Until: 1}}, "override asks for 99"},
-		{"reserve of nobody", Config{Timetable: []Reserve{{}}}, "timetable entry 1: workers is 0"},
+		{"reserve without workers", Config{Timetable: []Reserve{{}}}, "timetable entry 1: workers is 0"},
 		{"reserve at no time of day", Config{Timetable: []Reserve{{Workers: 1, At: 24 * time.Hour}}}, "at is 24h"},
 		{"reserve on no day", Config{Timetable: []Reserve{{Workers: 1, Day: 7}}}, "day is 7"},
 		{"reserve of more than a week", Config{Timetable: []Reserve{{Workers: 1, For: 169 * time.Hour}}}, "for is 169h"},

@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 		{"the ceiling holds", 1, func(s *Signals) { s.Loads[0].Backlog = 30_000 }, Config{Max: 15}, 15, Grew},
 		{"at the ceiling nothing moves", 2, func(s *Signals) { s.Loads[0].Backlog = 30_000 }, Config{Max: 10}, 10, AtMax},
 		{"workers are not added beyond the usable rate", 5, func(s *Signals) { s.Loads[0].Backlog, s.Loads[0].Usable = 30_000, 9 }, Config{}, 10, Steady},
-		{"a closed resource needs nobody, but a minute has to pass", 1, func(s *Signals) { s.Loads[0].Closed = true }, Config{}, 10, Watching},
+		{"a closed resource needs no workers, but a minute has to pass", 1, func(s *Signals) { s.Loads[0].Closed = true }, Config{}, 10, Watching},
 		{"waiting for busy workers trims upwards", 4, func(s *Signals) { s.SlotWait, s.Busy = time.Second, 0.95 }, Config{}, 13, Trimmed},
 		{"a full CPU forbids growth", 2, func(s *Signals) { s.Loads[0].Backlog, s.CPU = 300, 0.9 }, Config{}, 10, VetoCPU},
 		{"full memory forbids growth", 2, func(s *Signals) { s.Loads[0].Backlog, s.Memory = 300, 0.9 }, Config{}, 10, VetoMemory},
@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 		{"a cut stops at the minimum", 1, func(s *Signals) { s.CPU = 0.97 }, Config{Min: 10}, 10, CutCPU},
 		{"a tenth of failures is borne without strain", 20, func(s *Signals) { s.Loads[0].Backlog, s.Loads[0].Failed = 100, 1 }, Config{}, 16, Steady},
 		{"a floor from below is reached at once", 1, func(s *Signals) { s.Floor = 30 }, Config{}, 30, AtFloor},
-		{"a floor is no reason to choke", 1, func(s *Signals) { s.Floor, s.CPU = 30, 0.9 }, Config{}, 10, VetoCPU},
+		{"a floor does not override a CPU veto", 1, func(s *Signals) { s.Floor, s.CPU = 30, 0.9 }, Config{}, 10, VetoCPU},
 		{"the timetable is a floor, too", 1, func(*Signals) {}, Config{Timetable: []Reserve{{Day: time.Friday, For: 24 * time.Hour, Workers: 33}}}, 33, AtReserve},
 		{"below the minimum is raised", 1, func(s *Signals) { s.Workers = 1 }, Config{Min: 4}, 4, AtMin},
 		{"above the maximum is lowered", 1, func(s *Signals) { s.Workers = 90 }, Config{}, 64, AtMax},
@@ -107,7 +107,7 @@ func TestColdLaneDoublesOnDepthAlone(t *testing.T) {
 	}
 }
 
-// A few tasks that ended well are no reason to grow more slowly than if none had ended.
+// A few tasks that ended well do not slow growth, compared with none that ended.
 func TestAFreshLaneDoublesUntilTasksFail(t *testing.T) {
 	for _, tt := range []struct{ failed, want int }{{0, 64}, {4, 8}} {
 		s := Signals{Workers: 8, Busy: 1, Loads: []Load{{Resource: "r", Backlog: 1000, Samples: 8, Failed: tt.failed, Service: 1500 * time.Millisecond}}}

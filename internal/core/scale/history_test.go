@@ -23,7 +23,7 @@ func TestFloorIsLearnedByHourOfWeek(t *testing.T) {
 	nine := 9 * int64(time.Hour)
 	h, now := live(History{}, epoch, 1)
 	if got := h.Floor(now + nine); got != 0 {
-		t.Errorf("floor after one week = %d, want 0: once is no habit", got)
+		t.Errorf("floor after one week = %d, want 0: one week does not make a habit", got)
 	}
 	h, now = live(h, now, 1)
 	for _, tt := range []struct {

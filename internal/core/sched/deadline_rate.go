@@ -47,7 +47,7 @@ func (f *flow) share() float64 {
 
 // rates returns how many items per second f gets if its tenant has as much of all nodes, and
 // how many it could get if its deadlines needed them. Its share of the limit counts, unless it
-// was seen for a while to get less. Without a limit there is no bound until the rate was
+// was seen for a while to get less. Without a limit, no bound applies until the rate was
 // measured.
 func (f *flow) rates() (even, best float64) {
 	a, r := f.agenda, f.tier.r

@@ -162,7 +162,7 @@ func TestExpressLaneSavesUpNoMoreThanItMay(t *testing.T) {
 	}
 }
 
-// A task for which there is no room yet does not keep a smaller one waiting that fits.
+// A task that does not fit yet does not block a smaller one that fits.
 func TestSmallerWorkFitsIntoWhatIsLeftOfTheWindow(t *testing.T) {
 	s := newSim(t, Options{})
 	r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 100})

@@ -220,7 +220,7 @@ func TestCreditIsOneQuantum(t *testing.T) {
 		s.serve()
 	}
 	if most := r.small + 20; late.served > most {
-		t.Errorf("after long idleness a tenant got %d items before anybody else, want <= %d", late.served, most)
+		t.Errorf("after long idleness a tenant got %d items before any other tenant, want <= %d", late.served, most)
 	}
 }
 

@@ -336,7 +336,7 @@ func (q *Queue) stopLingering(f *flow) {
 	}
 }
 
-// sweep drops up to two lingering flows that are no longer needed. It runs whenever one is
+// sweep drops up to two lingering flows that need not stay. It runs whenever one is
 // added, so few remain.
 func (q *Queue) sweep(t *tier) {
 	for range 2 {

@@ -107,7 +107,7 @@ func (m *model) update(e *modelEntry, head int) {
 	m.q.Update(m.now, e.e, e.head, int64(e.queue-e.head))
 }
 
-// next has a party ask, and then whoever is called.
+// next lets a party ask, and then those that are called.
 func (m *model) next(party int) {
 	m.ask(party)
 	if m.deliver() {
@@ -115,7 +115,7 @@ func (m *model) next(party int) {
 	}
 }
 
-// deliver has those ask who are called, until nobody is. It reports whether the last ones got nothing.
+// deliver lets parties that are called ask, until none is. It reports whether the last ones got nothing.
 func (m *model) deliver() (idle bool) {
 	for calls := m.q.Calls(nil); len(calls) > 0; calls = m.q.Calls(nil) {
 		for _, p := range calls {
@@ -131,7 +131,7 @@ func (m *model) deliver() (idle bool) {
 	return !m.q.Called()
 }
 
-// ask has a party ask for one task, and reports whether it got one.
+// ask lets a party ask for one task, and reports whether it got one.
 func (m *model) ask(party int) bool {
 	p, ok := m.parties[party].Next(m.now)
 	if !ok {
@@ -224,7 +224,7 @@ func (m *model) conserves() {
 	}
 }
 
-// wake is when the first of the parties asks again by itself.
+// wake returns when the first of the parties asks again by itself.
 func (m *model) wake() int64 {
 	at := int64(math.MaxInt64)
 	for _, p := range m.parties {
@@ -287,7 +287,7 @@ func (m *model) attend(o op) {
 	i := o.who % len(m.parties)
 	p := m.parties[i]
 	switch {
-	case len(m.parties) == 1: // there is nobody else to ask
+	case len(m.parties) == 1: // no other party could ask
 	case o.n%10 == 0:
 		for _, g := range m.groups {
 			if g.party == i && !g.removed {

@@ -81,7 +81,7 @@ func TestObserveTellsTheLoad(t *testing.T) {
 	}
 	c.add("a", 7)
 	if l := c.q.Observe(c.now+1, c.r); l.Backlog != 7 || l.Busy != 0 || l.Wait99 != 0 {
-		t.Errorf("with 7 tasks that nobody asked for yet: %+v", l)
+		t.Errorf("with 7 tasks that no party asked for yet: %+v", l)
 	}
 }
 

@@ -112,7 +112,7 @@ func (q *Queue) next(now int64, out *Pick) bool {
 			break
 		}
 	}
-	for i := q.ready.len() - 1; i >= 0; i-- { // some are left only if there is no slot for them
+	for i := q.ready.len() - 1; i >= 0; i-- { // some are left only if no slot is left for them
 		if r := q.ready.s[i].r; r.crowded(now) && r.gate.Peek(now) == math.MaxInt64 {
 			q.block(now, r, math.MaxInt64, CauseSlots)
 		} else {

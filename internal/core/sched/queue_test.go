@@ -130,7 +130,7 @@ func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 	}
 }
 
-// Whoever goes by the turn of its tier is not charged to the express lane.
+// A flow that is served by its tier is not charged to the express lane.
 func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Gate: &fakeGate{}})
@@ -196,7 +196,7 @@ func TestCancelledGroupsDoNotPileUp(t *testing.T) {
 	}
 }
 
-func TestTaskThatIsGoneHoldsUpNobody(t *testing.T) {
+func TestRemovedTaskBlocksNoOther(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Rate: 10})
 	add := func(name string, now int64, head int) *Entry {

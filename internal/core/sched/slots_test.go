@@ -151,14 +151,14 @@ func TestSlowTasksTakeNoMoreThanTheirShareOfTheSlots(t *testing.T) {
 	}
 }
 
-// Calls that hang take all slots while nobody else is there; who comes then has the
-// reserve at once, and soon all slots: calls that have stalled do without.
-func TestWhoComesWhileAllCallsHangIsServed(t *testing.T) {
+// Calls that hang take all slots while their tenant is alone. A tenant that comes later gets the
+// reserve at once, and soon all slots: stalled calls hold none.
+func TestTenantThatComesWhileAllCallsHangIsServed(t *testing.T) {
 	y := newYard(64)
 	y.endless("hangs", y.resource("hangs", 64), 30_000)
 	y.run(100)
 	if len(y.runs) != 64 {
-		t.Fatalf("%d tasks in flight with nobody else there, want all 64", len(y.runs))
+		t.Fatalf("%d tasks in flight of a tenant that is alone, want all 64", len(y.runs))
 	}
 	y.endless("quick", y.resource("quick", 64), 2)
 	y.run(300)
