@@ -8,7 +8,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// azureWire serves secrets to machines of one cloud from a public address.
+// azureWire is a public address that serves secrets to the machines of one cloud.
 var azureWire = netip.MustParsePrefix("168.63.129.16/32")
 
 // rules decides which connections may be made. It never changes.
@@ -22,14 +22,14 @@ func newRules(allow []Rule, self Self) rules {
 	return rules{allow: allow, self: self, public: ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWire))}
 }
 
-// refuse tells why a connection must not be made; it is empty if it may be.
+// refuse returns why a connection must not be made, or an empty string if it may be.
 func (r rules) refuse(to netip.AddrPort) string {
 	addr := to.Addr().Unmap().WithZone("")
 	if to.Port() == 0 {
 		return "port 0 is none"
 	}
 	if r.listed(addr, to.Port()) {
-		// Who opens a gateway to IPv4 has not opened what it leads to.
+		// A rule for an IPv4 gateway does not open the addresses behind it.
 		if inner, _ := embedded(addr); inner.IsValid() {
 			return r.refuse(netip.AddrPortFrom(inner, to.Port()))
 		}
@@ -53,7 +53,7 @@ func (r rules) listed(addr netip.Addr, port uint16) bool {
 	return false
 }
 
-// special says what an address is that is not public, or of this machine; it is empty otherwise.
+// special describes an address that is not public, or of this machine; it is empty otherwise.
 func (r rules) special(addr netip.Addr) string {
 	if r.public.SafeAddr(addr) == nil {
 		if r.self.has(addr) {
@@ -67,7 +67,7 @@ func (r rules) special(addr netip.Addr) string {
 	return fmt.Sprintf("%v is %s", addr, kind(addr))
 }
 
-// kind names the ranges that people know by name.
+// kind returns the common name of an address range.
 func kind(addr netip.Addr) string {
 	switch {
 	case addr == netip.AddrFrom4([4]byte{169, 254, 169, 254}), addr == netip.MustParseAddr("fd00:ec2::254"), azureWire.Contains(addr):
@@ -86,8 +86,8 @@ func kind(addr netip.Addr) string {
 	return "reserved"
 }
 
-// gateways are the ranges of IPv6 that carry an IPv4 address, where it lies and
-// whether its bits are flipped.
+// gateways lists the IPv6 ranges that carry an IPv4 address, where it lies and whether its bits
+// are flipped.
 var gateways = []struct {
 	prefix netip.Prefix
 	name   string
@@ -101,7 +101,7 @@ var gateways = []struct {
 	{netip.MustParsePrefix("::/96"), "IPv4-compatible", 12, 0},
 }
 
-// embedded returns the IPv4 address that an IPv6 address is a way to, and by which scheme.
+// embedded returns the IPv4 address that an IPv6 address leads to, and the scheme.
 func embedded(addr netip.Addr) (inner netip.Addr, by string) {
 	if !addr.Is6() || addr.IsUnspecified() || addr.IsLoopback() {
 		return netip.Addr{}, ""

@@ -16,35 +16,35 @@ type Policy struct {
 	Allow []Rule
 	// Resolver looks names up. Default [net.DefaultResolver].
 	Resolver *net.Resolver
-	// Refused hears of every connection that was refused, for the operator's log.
-	// It is called by many goroutines. Default: nobody hears.
+	// Refused is called with every connection that was refused, for the operator's log, by many
+	// goroutines. Default: no call.
 	Refused func(*NotAllowedError)
 }
 
-// NotAllowedError is a connection that was not made. Its text is fit for whoever
-// gave the URL and so says nothing of what is there; its fields are the operator's.
+// NotAllowedError reports a connection that was not made. Its text is safe to show to the user
+// who gave the URL and so does not reveal the target; its fields are for the operator.
 type NotAllowedError struct {
-	Host    string         // as it was asked for, with the port
-	Address netip.AddrPort // where that led
+	Host    string         // as requested, with the port
+	Address netip.AddrPort // the resolved address
 	Reason  string         // as in "10.0.0.5 is private"
 }
 
-// Error is the code alone.
+// Error returns only the code.
 func (e *NotAllowedError) Error() string { return CodeNotAllowed }
 
-// Guard makes connections to allowed addresses only. It may be used by many goroutines.
+// Guard makes connections to allowed addresses only. It is safe for concurrent use.
 type Guard struct {
 	rules    rules
 	dialer   net.Dialer
 	refused  func(*NotAllowedError)
 	plain    *http.Transport
 	resolver *net.Resolver
-	// connecting sees every address that passed, just before it is dialled; tests
-	// count and stop them there.
+	// connecting is called with every address that passed, just before it is dialled; tests
+	// count and stop connections there.
 	connecting func(network string, to netip.AddrPort) error
 }
 
-// New returns a guard of a policy.
+// New returns a guard with a policy.
 func New(p Policy) *Guard {
 	g := &Guard{
 		rules:      newRules(p.Allow, thisMachine()),
@@ -63,11 +63,11 @@ func New(p Policy) *Guard {
 	return g
 }
 
-// CloseIdleConnections closes what the guard's own clients keep open for later.
+// CloseIdleConnections closes the idle connections of the guard's own clients.
 func (g *Guard) CloseIdleConnections() { g.plain.CloseIdleConnections() }
 
 // DialContext connects to a host by TCP, for clients of any protocol. It returns a
-// *[NotAllowedError] if that leads only to where it must not go.
+// *[NotAllowedError] if the host has no allowed address.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := g.dialer
 	dialer.Control = func(network, to string, _ syscall.RawConn) error { return g.check(address, network, to) }
@@ -81,7 +81,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, withoutServer(err)
 }
 
-// check is asked for each address that a host led to, before it is connected to.
+// check is called for each address of a host, before it is connected to.
 func (g *Guard) check(host, network, to string) error {
 	refuse := func(at netip.AddrPort, reason string) error {
 		err := &NotAllowedError{Host: host, Address: at, Reason: reason}

@@ -16,17 +16,18 @@ import (
 // into digits. Underscores and odd hyphens are common in names that work.
 var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// nameChars are all that a host name may have in its ASCII form.
+// nameChars lists the characters of a host name in its ASCII form.
 const nameChars = "abcdefghijklmnopqrstuvwxyz0123456789-_."
 
-// asciiName is a host name as name servers know it.
+// asciiName returns a host name in the form that name servers use.
 func asciiName(host string) (string, error) {
 	name, dot := strings.CutSuffix(host, ".")
 	ascii, err := names.ToASCII(name)
 	if err != nil {
 		return "", fmt.Errorf("host: %w", err)
 	}
-	// Full-width signs become signs here, and @, : or / would change what the URL means.
+	// Full-width signs become ASCII signs here, and @, : or / would change the meaning of the
+	// URL.
 	if strings.ContainsFunc(ascii, func(r rune) bool { return !strings.ContainsRune(nameChars, r) }) {
 		return "", errors.New("host: a sign that names do not have")
 	}
@@ -36,8 +37,8 @@ func asciiName(host string) (string, error) {
 	return ascii, nil
 }
 
-// isNumber reports whether a name ends in a number. There is no such top-level
-// domain, so programs that parse addresses generously take it for one.
+// isNumber reports whether a name ends in a number. No top-level domain does, so lenient
+// address parsers take such a name for an address.
 func isNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -47,8 +48,8 @@ func isNumber(name string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// looseIPv4 reads the old forms of an address: one to four numbers, decimal, octal
-// or hexadecimal, of which the last fills all bytes that are left.
+// looseIPv4 parses the old forms of an address: one to four numbers, decimal, octal or
+// hexadecimal, of which the last fills all remaining bytes.
 func looseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
 	if len(parts) > 4 {
@@ -82,22 +83,22 @@ func parseLoose(part string) (uint64, error) {
 	return strconv.ParseUint(part, 10, 64)
 }
 
-// together are scripts that one word may mix, since languages do; any other mix
-// serves to look like a word of one script.
+// together lists scripts that one word may mix, as languages do; any other mix serves to
+// imitate a word of one script.
 var together = [][]string{
 	{"Latin", "Han", "Hiragana", "Katakana"},
 	{"Latin", "Han", "Bopomofo"},
 	{"Latin", "Han", "Hangul"},
 }
 
-// twins are letters that many fonts draw like Latin ones, by script.
+// twins lists letters that many fonts draw like Latin ones, by script.
 var twins = map[string]string{
 	"Cyrillic": "асԁеһіјӏорԛѕԝхуьвнкмтгпё",
 	"Greek":    "αικνορυωηγτχ",
 }
 
-// lookAlike says what makes a name look like another one; it is empty for honest
-// names. The name is in ASCII form and has been checked to be well-formed.
+// lookAlike returns what makes a name look like another one; it is empty for other names. The
+// name is well-formed and in ASCII form.
 func lookAlike(name string) string {
 	shown, err := names.ToUnicode(strings.TrimSuffix(name, "."))
 	if err != nil {

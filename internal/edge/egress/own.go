@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Self is what this machine is called and which addresses it has.
+// Self returns the names and addresses of this machine.
 type Self struct {
 	Names     func() []string
 	Addresses func() []netip.Addr
 }
 
-// thisMachine asks the system each time: addresses come and go.
+// thisMachine asks the system each time: addresses change.
 func thisMachine() Self { return Self{hostNames, interfaceAddresses} }
 
 func hostNames() []string {

@@ -12,8 +12,8 @@ import (
 // Rule opens a range of addresses that would be refused otherwise.
 type Rule struct {
 	Prefix netip.Prefix
-	// First and Last bound the open ports. Both are 0 for the usual ones: 80, 443
-	// and 1024 upwards.
+	// First and Last bound the open ports. Both 0 mean the usual ones: 80, 443 and 1024
+	// upwards.
 	First, Last uint16
 }
 
@@ -25,10 +25,10 @@ func Loopback() []Rule {
 	}
 }
 
-// ParseAllow reads an operator's list: addresses or prefixes, each with a port or a
-// range of ports if others than the usual ones are meant, as in "10.0.0.0/8",
-// "127.0.0.1/32:9000-9010", "192.168.1.5:8443", "[fd00::/8]:443" and "10.0.0.7:*".
-// The word "loopback" means [Loopback]. Errors name the entry as in "egress.allow[2]".
+// ParseAllow parses an operator's list: addresses or prefixes, each with a port or a range of
+// ports to replace the usual ones, as in "10.0.0.0/8", "127.0.0.1/32:9000-9010",
+// "192.168.1.5:8443", "[fd00::/8]:443" and "10.0.0.7:*". The word "loopback" stands for
+// [Loopback]. Errors name the entry as in "egress.allow[2]".
 func ParseAllow(field string, entries []string) ([]Rule, error) {
 	var rules []Rule
 	bad := &weir.InputError{}
@@ -58,8 +58,8 @@ func parseRule(entry string) (Rule, error) {
 	return Rule{prefix, first, last}, err
 }
 
-// splitPorts takes the ports off an entry. Only brackets can tell them from the
-// last part of an IPv6 address.
+// splitPorts splits the ports off an entry. Only brackets distinguish them from the last part
+// of an IPv6 address.
 func splitPorts(entry string) (where, ports string) {
 	if inside, ok := strings.CutPrefix(entry, "["); ok {
 		addr, rest, _ := strings.Cut(inside, "]")
@@ -121,6 +121,6 @@ func (r Rule) coversPort(port uint16) bool {
 	return r.First <= port && port <= r.Last
 }
 
-// usualPort reports whether a port is one that web services use. Below 1024 live
-// mail, shells and name servers, which take a request for commands of their own.
+// usualPort reports whether web services commonly use a port. Below 1024 are mail, shells and
+// name servers, which would take a request for commands of their own.
 func usualPort(port uint16) bool { return port == 80 || port == 443 || port >= 1024 }

@@ -109,7 +109,7 @@ func TestPeersThatCannotShowWhoTheyAreGetNoRequest(t *testing.T) {
 		{name: "TLS 1.2", signedBy: ours, ca: ours.pem(), server: func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }},
 		{name: "own certificate missing", signedBy: ours, ca: ours.pem(), server: askForCertificate, want: "certificate required"},
 		{name: "own certificate shown", signedBy: ours, ca: ours.pem(), server: askForCertificate, cert: true},
-		{name: "insecure trusts anybody", signedBy: foreign, insecure: true},
+		{name: "insecure trusts every peer", signedBy: foreign, insecure: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var calls atomic.Int64
@@ -161,7 +161,7 @@ func TestBadPEMIsRefused(t *testing.T) {
 		ca, cert, key []byte
 		field         string
 	}{
-		{"authority is no PEM", []byte("x"), nil, nil, "ca: "},
+		{"authority is not PEM", []byte("x"), nil, nil, "ca: "},
 		{"authority is a key", key, nil, nil, "ca: "},
 		{"certificate without key", nil, cert, nil, "certificate: "},
 		{"key without certificate", nil, nil, key, "certificate: "},

@@ -11,29 +11,29 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Bounds of what a peer may answer.
+// Bounds on the answers of peers.
 const (
-	// MaxAnswer is the most bytes of an answer that a client of [Guard.Client] reads.
+	// MaxAnswer is the largest answer that a client of [Guard.Client] reads, in bytes.
 	MaxAnswer = 8 << 20
-	// AnswerTimeout is how long a whole exchange may take if nothing else is said.
+	// AnswerTimeout is the default timeout of a whole exchange.
 	AnswerTimeout = 30 * time.Second
-	// maxHeader is the most bytes of an answer's header.
+	// maxHeader is the largest header of an answer, in bytes.
 	maxHeader = 64 << 10
 )
 
-// TLSOptions says whom to trust and who we are. The zero value trusts the
-// authorities of the system and shows no certificate.
+// TLSOptions holds the trusted authorities and our certificate. The zero value trusts the
+// authorities of the system and presents no certificate.
 type TLSOptions struct {
-	// Authorities are trusted in place of the system's.
+	// Authorities replace those of the system.
 	Authorities *x509.CertPool
-	// Certificate is shown to peers that ask who calls.
+	// Certificate is presented to peers that request one.
 	Certificate *tls.Certificate
-	// Insecure trusts every peer. It is for trials, and shown wherever it is on.
+	// Insecure trusts every peer. It is for trials, and is displayed wherever it is on.
 	Insecure bool
 }
 
-// ParseTLS reads options from PEM text: authorities, our certificate with its
-// chain, and its key. Each may be empty; a certificate needs its key.
+// ParseTLS parses PEM text: authorities, our certificate with its chain, and its key. Each may
+// be empty; a certificate needs its key.
 func ParseTLS(authorities, certificate, key []byte, insecure bool) (TLSOptions, error) {
 	o := TLSOptions{Insecure: insecure}
 	bad := &weir.InputError{}
@@ -56,7 +56,7 @@ func ParseTLS(authorities, certificate, key []byte, insecure bool) (TLSOptions, 
 	return o, nil
 }
 
-// Config is the options as the standard library wants them, for clients of other protocols.
+// Config returns the options for the standard library, for clients of other protocols.
 func (o TLSOptions) Config() *tls.Config {
 	c := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -69,9 +69,9 @@ func (o TLSOptions) Config() *tls.Config {
 	return c
 }
 
-// Transport makes guarded HTTP connections. It uses no proxy of the environment
-// and never unpacks a compressed answer. It keeps connections for later: whoever
-// made it shares it between calls and closes the idle ones in the end.
+// Transport returns a transport for guarded HTTP connections. It ignores proxies of the
+// environment and never decompresses an answer. It keeps idle connections: the caller shares it
+// between calls and closes the idle ones in the end.
 func (g *Guard) Transport(o TLSOptions) *http.Transport {
 	return &http.Transport{
 		DialContext:            g.DialContext,
@@ -86,13 +86,13 @@ func (g *Guard) Transport(o TLSOptions) *http.Transport {
 	}
 }
 
-// Client is [ClientOver] the guard's own transport.
+// Client returns [ClientOver] the guard's own transport.
 func (g *Guard) Client(timeout time.Duration) *http.Client { return ClientOver(g.plain, timeout) }
 
-// ClientOver is a client that follows no redirect, since that would let the peer
-// choose where we call, but returns it as the answer. Reading more than [MaxAnswer]
-// of an answer gives a *[TooLargeError]. The timeout is for the exchange with its
-// body; 0 means [AnswerTimeout].
+// ClientOver returns a client that follows no redirect, since that would let the peer choose
+// where we call; it returns the redirect as the answer. Reading more than [MaxAnswer] of an
+// answer returns a *[TooLargeError]. The timeout covers the exchange with its body; 0 means
+// [AnswerTimeout].
 func ClientOver(t http.RoundTripper, timeout time.Duration) *http.Client {
 	if timeout <= 0 {
 		timeout = AnswerTimeout
@@ -104,15 +104,15 @@ func ClientOver(t http.RoundTripper, timeout time.Duration) *http.Client {
 	}
 }
 
-// TooLargeError is an answer that goes on beyond what is read of one.
+// TooLargeError reports an answer that is longer than allowed.
 type TooLargeError struct{ Limit int64 }
 
-// Error tells the limit.
+// Error states the limit.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer is larger than %d MiB", e.Limit>>20)
 }
 
-// bounded cuts every answer off at MaxAnswer.
+// bounded cuts every answer at MaxAnswer.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -124,7 +124,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// CloseIdleConnections passes on what http.Client asks of its transport.
+// CloseIdleConnections passes the call of http.Client on to its transport.
 func (b bounded) CloseIdleConnections() {
 	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -136,8 +136,8 @@ type boundedBody struct {
 	left int64
 }
 
-// Read asks for one byte more than may come, which tells an answer that fills the
-// limit from one that goes on.
+// Read reads one byte more than allowed, to distinguish an answer that just fills the limit
+// from a longer one.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]

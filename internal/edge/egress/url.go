@@ -18,7 +18,7 @@ const (
 	CodeNotAllowed = "address_not_allowed"
 )
 
-// maxURL is the most bytes in a URL.
+// maxURL is the longest URL, in bytes.
 const maxURL = 2048
 
 // Texts that several refusals share.
@@ -27,9 +27,9 @@ const (
 	operator = "an operator can allow it with egress.allow"
 )
 
-// CheckURL accepts a URL that may be called, as far as can be said without
-// resolving its name; names are returned in their ASCII form. Errors are a
-// *[weir.FieldError] and do not repeat the URL, which may hold a password.
+// CheckURL accepts a URL that may be called, as far as can be decided without resolving its
+// name. It returns names in their ASCII form. Errors are a *[weir.FieldError] and do not repeat
+// the URL, which may hold a password.
 func (g *Guard) CheckURL(field, raw string) (*url.URL, error) {
 	u, port, bad := parseURL(raw)
 	if bad == nil {
@@ -50,7 +50,7 @@ func notAllowed(problem string) *weir.FieldError {
 	return &weir.FieldError{Code: CodeNotAllowed, Problem: problem, Fix: operator}
 }
 
-// parseURL checks the form of a URL and returns the port it means.
+// parseURL checks the form of a URL and returns its port.
 func parseURL(raw string) (*url.URL, uint16, *weir.FieldError) {
 	if len(raw) > maxURL {
 		return nil, 0, badURL(fmt.Sprintf("has %d bytes", len(raw)), fmt.Sprintf("at most %d are allowed", maxURL))
@@ -89,7 +89,7 @@ func portOf(u *url.URL) (uint16, *weir.FieldError) {
 	return 443, nil
 }
 
-// checkHost judges the host and writes its ASCII form into u.
+// checkHost checks the host and writes its ASCII form into u.
 func (g *Guard) checkHost(u *url.URL, port uint16) *weir.FieldError {
 	if strings.HasPrefix(u.Host, "[") {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -124,14 +124,14 @@ func (g *Guard) checkHost(u *url.URL, port uint16) *weir.FieldError {
 	return nil
 }
 
-// checkNumber judges a host that programs take for an IPv4 address, however it is written.
+// checkNumber checks a host that lenient parsers take for an IPv4 address, in any notation.
 func (g *Guard) checkNumber(name string, port uint16) *weir.FieldError {
 	if addr, err := netip.ParseAddr(strings.TrimSuffix(name, ".")); err == nil {
 		return g.checkAddress(addr, port)
 	}
 	addr, ok := looseIPv4(name)
 	if !ok {
-		return badURL(fmt.Sprintf("host %s ends in a number and is no IPv4 address", quote(name)), example)
+		return badURL(fmt.Sprintf("host %s ends in a number and is not an IPv4 address", quote(name)), example)
 	}
 	if what := g.rules.special(addr); what != "" {
 		return &weir.FieldError{
@@ -157,9 +157,9 @@ func badPort(port uint16) *weir.FieldError {
 	return badURL(fmt.Sprintf("port %d is none of 80, 443 and 1024 upwards", port), operator)
 }
 
-// CheckName resolves the name of an accepted URL and refuses it if it leads
-// nowhere but to what is not allowed, so that people hear of it at once. A name
-// that cannot be resolved now passes; each connect checks again anyway.
+// CheckName resolves the name of an accepted URL and refuses it if none of its addresses is
+// allowed, so that users hear of it at once. A name that cannot be resolved now passes; each
+// connect checks again anyway.
 func (g *Guard) CheckName(ctx context.Context, field string, u *url.URL) error {
 	port, bad := portOf(u)
 	if bad != nil {
@@ -167,7 +167,7 @@ func (g *Guard) CheckName(ctx context.Context, field string, u *url.URL) error {
 	}
 	addrs, err := g.resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(addrs) == 0 {
-		return nil // a name may be known only later
+		return nil // a name may become known later
 	}
 	for _, addr := range addrs {
 		if g.rules.refuse(netip.AddrPortFrom(addr, port)) == "" {
@@ -193,8 +193,8 @@ func (r rules) opensPort(port uint16) bool {
 	return usualPort(port)
 }
 
-// quote shows a part of a URL without letting it forge anything on a terminal. Plain
-// names stay as they are.
+// quote escapes a part of a URL so that it cannot forge output on a terminal. Plain names are
+// unchanged.
 func quote(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -60,7 +60,7 @@ func TestURLsThatAreRefused(t *testing.T) {
 		{"port 22", "https://example.com:22/", CodeBadURL, "port 22 is none of 80, 443 and 1024 upwards; an operator can allow it with egress.allow"},
 		{"port 25 of an address", "https://8.8.8.8:25/", CodeBadURL, "port 25"},
 		{"port beyond the last", "https://example.com:65536/", CodeBadURL, "port 65536"},
-		{"port that is no number", "https://example.com:https/", CodeBadURL, "is not a URL"},
+		{"port that is not a number", "https://example.com:https/", CodeBadURL, "is not a URL"},
 		{"port left out", "https://example.com:/", CodeBadURL, `port ""`},
 		{"fragment", "https://example.com/#x", CodeBadURL, "has a fragment"},
 		{"empty fragment", "https://example.com/#", CodeBadURL, "has a fragment"},

@@ -14,15 +14,15 @@ import (
 	"github.com/weirhq/weir/internal/core/jsonsize"
 )
 
-// Bounds of an answer.
+// Bounds on an answer.
 const (
 	maxAnswer  = 8 << 20
-	keepBytes  = 1 << 20 // the largest buffer that is kept
+	keepBytes  = 1 << 20 // the largest buffer that is reused
 	maxMessage = 1024
 	maxCode    = 64
 )
 
-// answer is what an endpoint says. Fields beyond these are its own business.
+// answer is the body of an endpoint's answer. Further fields are ignored.
 type answer struct {
 	Results []result `json:"results"`
 	Default string   `json:"default"`
@@ -62,7 +62,7 @@ func (c *caller) answer(ctx context.Context, resp *http.Response, t *weir.Task, 
 	return nil
 }
 
-// keep leaves a buffer for the next answer, unless it grew beyond the usual.
+// keep returns a buffer for the next answer, unless it grew beyond keepBytes.
 func (c *caller) keep(buf *bytes.Buffer) {
 	if buf.Cap() <= keepBytes {
 		buf.Reset()
@@ -70,8 +70,8 @@ func (c *caller) keep(buf *bytes.Buffer) {
 	}
 }
 
-// parse reads an answer strictly: a name twice, a wrong type or bad UTF-8 is an
-// error. Nothing of the result refers to body.
+// parse reads an answer strictly: a duplicate name, a wrong type or bad UTF-8 is an error. The
+// result does not alias body.
 func parse(body []byte) (*answer, error) {
 	if len(body) > maxAnswer {
 		return nil, fmt.Errorf("answer is larger than %d MiB", maxAnswer>>20)
@@ -98,7 +98,7 @@ func parse(body []byte) (*answer, error) {
 	return a, nil
 }
 
-// htmlTitle is the part of a page that tells a person what it is.
+// htmlTitle returns the title of an HTML page, for error messages.
 func htmlTitle(page []byte) string {
 	const open = "<title>"
 	start := bytes.Index(bytes.ToLower(page[:min(len(page), 64<<10)]), []byte(open))
@@ -109,7 +109,7 @@ func htmlTitle(page []byte) string {
 	return open + Excerpt(title, 64)
 }
 
-// apply writes an outcome for every item that was sent and has a result.
+// apply sets the outcome of every item that was sent and has a result.
 func (c *caller) apply(a *answer, t *weir.Task, sent []int32) error {
 	rest, err := a.rest()
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *caller) apply(a *answer, t *weir.Task, sent []int32) error {
 	return nil
 }
 
-// rest is the outcome of items that the answer does not name.
+// rest returns the outcome of items that the answer does not name.
 func (a *answer) rest() (o weir.Outcome, err error) {
 	if a.Default == "" {
 		return o, nil
@@ -154,7 +154,7 @@ func (a *answer) rest() (o weir.Outcome, err error) {
 	return o, nil
 }
 
-// outcome fills in o. A number in retry_after is seconds; text that is no time
+// outcome fills in o. A number in retry_after is in seconds; a text that is not a valid time
 // leaves the delay to the action's backoff.
 func (r *result) outcome(o *weir.Outcome, now func() time.Time) error {
 	*o = weir.Outcome{Code: shorten(r.Code, maxCode), Message: shorten(r.Message, maxMessage)}

@@ -44,7 +44,7 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 			"default alone is an answer", `{"default":"retry"}`,
 			slices.Repeat([]weir.Outcome{{Kind: weir.Retry}}, 3),
 		},
-		{"no results and no default is no outcome", `{"results":[]}`, make([]weir.Outcome, 3)},
+		{"no results and no default set no outcome", `{"results":[]}`, make([]weir.Outcome, 3)},
 		{
 			"null output is none", `{"results":[{"id":"u1","status":"done","output":null}],"default":"done"}`,
 			slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, 3),
@@ -67,7 +67,7 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 			},
 		},
 		{
-			"retry_after that is no time leaves it to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
+			"an invalid retry_after leaves the delay to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
 			{"id":"u2","status":"retry","retry_after":null},{"id":"u3","status":"retry","retry_after":1e300}]}`,
 			[]weir.Outcome{
 				{Kind: weir.Retry},

@@ -11,17 +11,17 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// maxURL is the most bytes in an endpoint's URL.
+// maxURL is the longest URL of an endpoint, in bytes.
 const maxURL = 2048
 
-// ownHeaders are those that the call itself sets.
+// ownHeaders lists the headers that the call itself sets.
 var ownHeaders = []string{
 	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Trailer", "Transfer-Encoding", "Upgrade",
 	HeaderID, HeaderTimestamp, HeaderSignature,
 }
 
-// parseURL accepts where a call may go. Errors do not repeat the URL, which may
-// hold a password or a token.
+// parseURL checks that a call may go to a URL. Errors do not repeat the URL, which may hold a
+// password or a token.
 func parseURL(raw string) (*url.URL, error) {
 	bad := func(problem, fix string) (*url.URL, error) {
 		return nil, &weir.FieldError{Code: "bad_url", Field: "url", Problem: problem, Fix: fix}
@@ -55,7 +55,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// header is what every call of an endpoint sends.
+// header returns the headers of every call of an endpoint.
 func header(extra map[string]string) (http.Header, error) {
 	h := http.Header{
 		"Content-Type": {"application/json"},

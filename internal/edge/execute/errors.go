@@ -21,35 +21,35 @@ const (
 	CodeBadAnswer    = "bad_answer"    // the answer broke the contract
 	CodeTooLarge     = "too_large"     // the endpoint takes fewer bytes in a call
 	CodeClientError  = "http_4xx"      // the endpoint refused the items as wrong
-	CodeCancelled    = "cancelled"     // the task was told to stop
+	CodeCancelled    = "cancelled"     // the task was cancelled
 	CodePanic        = "panic"         // the handler panicked or ended its goroutine
 	CodeHandlerBug   = "handler_bug"   // the handler broke its contract
 	CodeHandlerError = "handler_error" // the handler returned an error of its own
 	CodeRefused      = "refused"       // the downstream was too busy
 )
 
-// excerptBytes is the most of a foreign body that an error repeats.
+// excerptBytes bounds how much of a foreign body an error repeats.
 const excerptBytes = 512
 
-// CallError is a call that failed as a whole. All items of its task are tried again.
+// CallError reports a call that failed as a whole. All items of its task are tried again.
 type CallError struct {
 	Code   string // one of the codes above
 	Status int    // of the answer; 0 when there was none
 	Err    error
 }
 
-// Error tells the code and the cause.
+// Error returns the code and the cause.
 func (e *CallError) Error() string { return e.Code + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// EndpointError is an endpoint that answers no call at all until somebody
-// changes its setup. No attempt is counted.
+// EndpointError reports an endpoint that accepts no call until its setup is changed. No attempt
+// is counted.
 type EndpointError struct {
-	URL    string // without query, which may hold secrets
+	URL    string // without the query, which may hold secrets
 	Status int
-	// Misconfigured says that calling again is useless until the setup changes.
+	// Misconfigured reports that calling again is useless until the setup changes.
 	Misconfigured bool
 	Excerpt       string // beginning of the answer's body
 }
@@ -66,8 +66,7 @@ func (e *EndpointError) Error() string {
 	return s
 }
 
-// fixes says what to check by status. A status is here exactly when no item is
-// to blame for it.
+// fixes holds what to check, by status. It lists exactly the statuses that no item can cause.
 var fixes = map[int]string{
 	http.StatusUnauthorized:         "check the action's secret and headers",
 	http.StatusForbidden:            "check the action's secret and headers",
@@ -77,7 +76,7 @@ var fixes = map[int]string{
 	http.StatusUnsupportedMediaType: "the endpoint must take application/json",
 }
 
-// Code names a task error by a short word from a closed set; "" for nil.
+// Code returns the short code of a task error, from a closed set; "" for nil.
 func Code(err error) string {
 	var (
 		call     *CallError
@@ -115,8 +114,8 @@ func statusText(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
-// Excerpt is the beginning of foreign text, fit for a log line: at most limit
-// bytes, and nothing in it that moves a cursor or ends a line.
+// Excerpt returns the beginning of foreign text, safe for a log line: at most limit bytes,
+// without control characters or line breaks.
 func Excerpt(body []byte, limit int) string {
 	var b strings.Builder
 	for len(body) > 0 && b.Len() < limit {

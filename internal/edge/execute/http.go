@@ -21,18 +21,19 @@ type HTTPOptions struct {
 	// Transport makes the calls. Default: a [NewTransport] of the step's own;
 	// pass one to all steps to share connections and to close them at the end.
 	Transport http.RoundTripper
-	// Memory bounds what answers take at once, over all steps that share it. Default: one of the step's own.
+	// Memory bounds the memory of answers, over all steps that share it. Default: one of the
+	// step's own.
 	Memory *Memory
-	// Counters counts what only shows in sums. Default: not counted.
+	// Counters receives the counts. Default: not counted.
 	Counters *Counters
-	// Now is the time that signatures carry and dates are compared with. Default [time.Now].
+	// Now returns the time for signatures and for comparing dates. Default [time.Now].
 	Now func() time.Time
 }
 
-// Counters counts over all calls of the steps that share it.
+// Counters holds counts over all calls of the steps that share it.
 type Counters struct {
 	Calls      atomic.Int64 // requests sent
-	UnknownIDs atomic.Int64 // results for items that were not asked for; they are ignored
+	UnknownIDs atomic.Int64 // results for items that were not sent; they are ignored
 	MissingIDs atomic.Int64 // items without a result; they are retried as "no_result"
 }
 
@@ -49,8 +50,8 @@ type caller struct {
 	answers   sync.Pool // of *bytes.Buffer
 }
 
-// HTTP makes a handler of a step that has an endpoint. Bad settings come back
-// as a [*weir.FieldError] with field "url", "secret" or "header.…".
+// HTTP returns a handler for a step that has an endpoint. Invalid settings are returned as a
+// [*weir.FieldError] with field "url", "secret" or "header.…".
 func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 	if step.Endpoint == nil {
 		return nil, &weir.FieldError{
@@ -140,8 +141,8 @@ func (c *caller) request(ctx context.Context, req *request) *http.Request {
 	return hr
 }
 
-// callFailed names a call that got no answer. The context's cause decides
-// first: whatever the connection says then is only a consequence.
+// callFailed returns the error of a call without an answer. The context's cause takes
+// precedence: the connection's error is then only a consequence.
 func (c *caller) callFailed(ctx context.Context, err error) *CallError {
 	var (
 		dial    *net.OpError
@@ -164,7 +165,7 @@ func (c *caller) callFailed(ctx context.Context, err error) *CallError {
 // noAnswer is the error of a call that did not end within its timeout.
 type noAnswer time.Duration
 
-// Error says how long the call waited.
+// Error states how long the call waited.
 func (n noAnswer) Error() string {
 	if n <= 0 {
 		return "no answer in time"
@@ -175,7 +176,7 @@ func (n noAnswer) Error() string {
 // Is reports that the deadline was exceeded.
 func (n noAnswer) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// shownURL is a URL fit for messages: the query may hold a token.
+// shownURL returns a URL for messages, without the query, which may hold a token.
 func shownURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -140,7 +140,7 @@ func TestSlowEndpointTimesOut(t *testing.T) {
 	}
 }
 
-func TestNobodyListening(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

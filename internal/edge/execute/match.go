@@ -6,11 +6,11 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// matcher finds the item that a result is for. An id that was sent several
-// times is matched in order of appearance.
+// matcher finds the item that a result is for. An id that was sent several times is matched in
+// order of appearance.
 //
-// Most endpoints answer in the order they were asked: as long as they do, a
-// comparison is enough. The first result out of order makes an index.
+// Most endpoints answer in the order of the request: as long as they do, a comparison is
+// enough. The first result out of order builds an index.
 type matcher struct {
 	items []weir.TaskItem
 	sent  []int32

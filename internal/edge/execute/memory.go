@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Bounds of what answers take in memory.
+// Bounds on the memory of answers.
 const (
 	smallAnswer  = 256 << 10 // bytes that every call may read
 	largeAnswers = 8         // answers beyond that which are read and decoded at once
 	maxParts     = 250_000   // names, values and brackets of an answer
 )
 
-// Memory bounds what the answers of endpoints take at once. Steps that share one
-// share the bound: a large answer waits until others have been read.
+// Memory bounds the memory of endpoints' answers. Steps that share one share the bound: a large
+// answer waits until others have been read.
 type Memory struct{ large *semaphore.Weighted }
 
-// NewMemory returns the memory of one process.
+// NewMemory returns the Memory of one process.
 func NewMemory() *Memory { return &Memory{semaphore.NewWeighted(largeAnswers)} }
 
-// read reads an answer. It waits for its turn if the answer is large, within the
-// time that the call has. The function tells when the answer is no longer needed.
+// read reads an answer. A large answer waits for its turn, within the time of the call. The
+// caller calls done when it has used the answer.
 func (m *Memory) read(ctx context.Context, buf *bytes.Buffer, resp *http.Response) (done func(), err error) {
 	done = func() {}
 	if _, err := io.CopyN(buf, resp.Body, smallAnswer); err != nil {

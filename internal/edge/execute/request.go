@@ -20,18 +20,17 @@ const (
 	itemBytes  = 100 // around each
 )
 
-// request is a call's body and which items are in it. It is made anew for every
-// call: a transport may read a body after its call has ended, and one that
-// tells when it is no longer read would go out in two packets.
+// request is a call's body and the items in it. Each call allocates a new one: a transport may
+// read a body after its call has ended, and a body that reports its last read would be sent in
+// two packets.
 type request struct {
 	id   string // of the task
 	body []byte
 	sent []int32 // positions in task.Items; fewer than all when an item could not be written
 }
 
-// newRequest makes the body. An item that cannot be written is failed as
-// "bad_item" and left out. Bytes are appended by hand: this runs for every item
-// there is.
+// newRequest builds the body. An item that cannot be encoded fails as "bad_item" and is left
+// out. Bytes are appended by hand, since this runs for every item.
 func newRequest(ctx context.Context, t *weir.Task, input func(*weir.TaskItem) ([]byte, error)) *request {
 	r := &request{id: taskID(t), sent: make([]int32, 0, len(t.Items))}
 	b := append(make([]byte, 0, size(t)), `{"task":`...)
@@ -58,8 +57,8 @@ func newRequest(ctx context.Context, t *weir.Task, input func(*weir.TaskItem) ([
 	return r
 }
 
-// taskID is the task's id, or where it has none one that follows from its
-// items: only calls need it, so nobody else has to make one.
+// taskID returns the task's id, or one derived from its items if it has none. Only calls need
+// an id, so it is made here.
 func taskID(t *weir.Task) string {
 	if t.ID != "" {
 		return t.ID
@@ -73,7 +72,7 @@ func taskID(t *weir.Task) string {
 	return fmt.Sprintf("tsk_%s.%d.%016x", strings.TrimPrefix(string(t.Bulk), "ba_"), t.StepNo, h.Sum64())
 }
 
-// size is about how long the body will be: a little too much rather than too little.
+// size estimates the length of the body, rather too high than too low.
 func size(t *weir.Task) int {
 	n := frameBytes
 	for i := range t.Items {
@@ -123,7 +122,7 @@ func (r *request) writeItems(t *weir.Task, input func(*weir.TaskItem) ([]byte, e
 	}
 }
 
-// keyStart is all of an item's idempotency key but its number; see [weir.ItemKey].
+// keyStart returns an item's idempotency key without its number; see [weir.ItemKey].
 func keyStart(t *weir.Task) []byte {
 	b := make([]byte, 0, 80)
 	b = append(b, `,"idempotency_key":`...)
@@ -137,7 +136,7 @@ func badItem(err error) weir.Outcome {
 	return weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error()}
 }
 
-// deadline is when the answer is of no more use.
+// deadline returns when the answer is no longer useful.
 func deadline(ctx context.Context, t *weir.Task) time.Time {
 	if !t.Deadline.IsZero() {
 		return t.Deadline
@@ -153,7 +152,7 @@ func appendJSON(b, v []byte) []byte {
 	return append(b, v...)
 }
 
-// appendText appends a string of ours as JSON.
+// appendText appends one of our own strings as JSON.
 func appendText(b []byte, s string) []byte {
 	b, _ = appendString(b, s)
 	return b

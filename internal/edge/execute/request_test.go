@@ -86,7 +86,7 @@ func TestInputOfTheStepIsSent(t *testing.T) {
 	r := serve(t, rec.ServeHTTP, func(s *weir.Step) {
 		s.Input = func(it *weir.TaskItem) ([]byte, error) {
 			if it.ID == "u1" || it.ID == "u3" {
-				return nil, errors.New("item is no Reward")
+				return nil, errors.New("cannot decode item")
 			}
 			return []byte(`{"to":"` + it.ID + `"}`), nil
 		}
@@ -101,7 +101,7 @@ func TestInputOfTheStepIsSent(t *testing.T) {
 	if got, want := kinds(task), "failed done failed done "; got != want {
 		t.Errorf("outcomes = %s, want %s", got, want)
 	}
-	if o := task.Outcomes[2]; o.Code != "bad_item" || o.Message != "item is no Reward" {
+	if o := task.Outcomes[2]; o.Code != "bad_item" || o.Message != "cannot decode item" {
 		t.Errorf("outcome of u3 = %+v, want bad_item with the cause", o)
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// maxFrames is the most frames of a panic's stack that are kept.
+// maxFrames bounds the frames of a panic's stack that are kept.
 const maxFrames = 16
 
-// PanicError is a handler that panicked, or ended its goroutine.
+// PanicError reports a handler that panicked, or ended its goroutine.
 type PanicError struct {
 	Value any    // what it panicked with; nil for runtime.Goexit
 	Text  string // Value as text, cut to 512 bytes
-	Stack string // from the panic down to the handler, a function and its place a line
+	Stack string // from the panic down to the handler, one line per function with its position
 }
 
-// Error tells what happened and where, in one line.
+// Error states what happened and where, in one line.
 func (e *PanicError) Error() string {
 	where, _, _ := strings.Cut(e.Stack, "\n")
 	if e.Value == nil {
@@ -34,9 +34,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Run runs a task on the calling goroutine and calls done exactly once with how
-// it ended, also when the handler panics or ends its goroutine. It allocates
-// nothing when all goes well.
+// Run runs a task on the calling goroutine and calls done exactly once with its error, also
+// when the handler panics or ends its goroutine. It allocates nothing on success.
 func Run(ctx context.Context, h weir.Handler, t *weir.Task, done func(error)) {
 	var (
 		err      error
@@ -55,7 +54,7 @@ func Run(ctx context.Context, h weir.Handler, t *weir.Task, done func(error)) {
 	returned = true
 }
 
-// check finds outcomes that no contract allows.
+// check reports outcomes that break the contract.
 func check(t *weir.Task) error {
 	if len(t.Outcomes) != len(t.Items) {
 		return &weir.HandlerBug{Err: fmt.Errorf("%d outcomes for %d items", len(t.Outcomes), len(t.Items))}
@@ -68,14 +67,14 @@ func check(t *weir.Task) error {
 	return nil
 }
 
-// newPanicError must be called by the deferred function that recovered: the
-// stack of the panic is still there.
+// newPanicError must be called by the deferred function that recovered, while the stack of the
+// panic still exists.
 func newPanicError(value any) *PanicError {
 	return &PanicError{value, Excerpt(fmt.Append(nil, value), excerptBytes), handlerStack()}
 }
 
-// handlerStack is the stack without the frames of the runtime above the
-// handler and without ours below it.
+// handlerStack returns the stack without the runtime's frames above the handler and ours below
+// it.
 func handlerStack() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)]) // above: Callers, handlerStack, newPanicError, Run's deferred function

@@ -18,22 +18,22 @@ const (
 
 // Errors of [Verify], for [errors.Is].
 var (
-	// ErrUnsigned means that a header of the signature is missing or no number.
+	// ErrUnsigned means that a header of the signature is missing or not a number.
 	ErrUnsigned = errors.New("no signature")
-	// ErrStale means that the signature is older or newer than tolerated.
+	// ErrStale means that the time of the signature is outside the tolerance.
 	ErrStale = errors.New("signature is out of time")
-	// ErrForged means that no signature fits the secret.
+	// ErrForged means that no signature matches the secret.
 	ErrForged = errors.New("signature does not match")
 )
 
-// Signer signs messages by Standard Webhooks: calls of endpoints and
-// notifications. It may be used by many goroutines.
+// Signer signs messages by Standard Webhooks: calls of endpoints and notifications. It is safe
+// for concurrent use.
 type Signer struct{ keys []key }
 
-// NewSigner reads a secret: "whsec_" and 24 to 64 bytes in base64, or "whsk_"
-// and a private ed25519 key in base64, whose receivers need to know its public
-// key only. Several, separated by spaces, sign each message once each, so that
-// a receiver can change from one to the next without a gap.
+// NewSigner parses a secret: "whsec_" and 24 to 64 bytes in base64, or "whsk_" and a private
+// ed25519 key in base64, whose receivers only need its public key. With several secrets,
+// separated by spaces, each signs every message, so that a receiver can change from one to the
+// next without a gap.
 func NewSigner(secret string) (*Signer, error) {
 	keys, err := parseKeys(secret)
 	if err != nil {
@@ -47,8 +47,8 @@ func NewSigner(secret string) (*Signer, error) {
 	return &Signer{keys}, nil
 }
 
-// Sign sets the three headers for a message. The id is the same for every
-// attempt at a message, the time that of the attempt.
+// Sign sets the three headers of a message. id is the same for every attempt to send a message;
+// at is the time of the attempt.
 func (s *Signer) Sign(h http.Header, id string, at time.Time, body []byte) {
 	ts := strconv.FormatInt(at.Unix(), 10)
 	h[HeaderID] = []string{id}
@@ -63,10 +63,9 @@ func (s *Signer) Sign(h http.Header, id string, at time.Time, body []byte) {
 	h[HeaderSignature] = []string{string(sigs)}
 }
 
-// Verify checks that body was signed with the secret, or with the private key
-// that belongs to a public one ("whpk_"), at most tolerance before or after
-// now. Signatures are compared in constant time. A receiver that must not act
-// twice on one message remembers the ids it saw.
+// Verify checks that body was signed with the secret, or with the private key of a public one
+// ("whpk_"), at most tolerance before or after now. Signatures are compared in constant time. A
+// receiver that must not act twice on a message has to remember the ids it saw.
 func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance time.Duration) error {
 	keys, err := parseKeys(secret)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Bounds of a shared secret, in bytes after base64 is decoded.
+// Bounds on a shared secret, in bytes after decoding base64.
 const (
 	minSecret = 24
 	maxSecret = 64
 )
 
-// key makes and checks signatures of one secret: HMAC-SHA256 ("v1") or ed25519
-// ("v1a"). One of its fields is set, or public and private.
+// key signs and verifies with one secret: HMAC-SHA256 ("v1") or ed25519 ("v1a"). One of its
+// fields is set, or public and private.
 type key struct {
 	shared  []byte
 	private ed25519.PrivateKey
@@ -27,7 +27,7 @@ type key struct {
 
 func (k key) signs() bool { return k.shared != nil || k.private != nil }
 
-// append adds the signature as it stands in the header.
+// append adds the signature in the form of the header.
 func (k key) append(sigs []byte, id, ts string, body []byte) []byte {
 	if k.private != nil {
 		return base64.StdEncoding.AppendEncode(append(sigs, "v1a,"...), ed25519.Sign(k.private, content(id, ts, body)))
@@ -35,7 +35,7 @@ func (k key) append(sigs []byte, id, ts string, body []byte) []byte {
 	return base64.StdEncoding.AppendEncode(append(sigs, "v1,"...), sum(k.shared, id, ts, body))
 }
 
-// made reports whether sig, "v1,…" or "v1a,…", is by k. Other versions are left to others.
+// made reports whether sig, "v1,…" or "v1a,…", was made by k. It ignores other versions.
 func (k key) made(sig, id, ts string, body []byte) bool {
 	version, text, _ := strings.Cut(sig, ",")
 	raw, err := base64.StdEncoding.DecodeString(text)
@@ -61,8 +61,8 @@ func content(id, ts string, body []byte) []byte {
 	return append([]byte(id+"."+ts+"."), body...)
 }
 
-// PublicKey is what receivers need to check signatures made with a private
-// key: "whpk_…" of a "whsk_…".
+// PublicKey returns the public key, "whpk_…", of a private key, "whsk_…". Receivers verify
+// signatures with it.
 func PublicKey(secret string) (string, error) {
 	k, err := parseKey(secret)
 	if err != nil {
@@ -118,8 +118,8 @@ func parseKey(one string) (key, error) {
 	return key{}, secretError("is not whsec_ and base64")
 }
 
-// parsePrivate takes a private key with its public one after it, or alone. The
-// two have to fit: signing with a pair that does not gives the private one away.
+// parsePrivate accepts a private key with its public one after it, or alone. The two must
+// match: signing with a pair that does not match reveals the private key.
 func parsePrivate(raw []byte) (key, error) {
 	if len(raw) != ed25519.SeedSize && len(raw) != ed25519.PrivateKeySize {
 		return key{}, secretError(fmt.Sprintf("is a private key of %d bytes, not %d or %d", len(raw), ed25519.SeedSize, ed25519.PrivateKeySize))

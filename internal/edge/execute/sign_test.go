@@ -75,7 +75,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"another time", func(h http.Header) { h.Set(HeaderTimestamp, "1772366401") }, "body", noon, ErrForged},
 		{"another signature", func(h http.Header) { h.Set(HeaderSignature, "v1,"+strings.Repeat("A", 43)+"=") }, "body", noon, ErrForged},
 		{"another version", func(h http.Header) { h.Set(HeaderSignature, "v2"+h.Get(HeaderSignature)[2:]) }, "body", noon, ErrForged},
-		{"a signature that is no base64", func(h http.Header) { h.Set(HeaderSignature, "v1,??") }, "body", noon, ErrForged},
+		{"a signature that is not base64", func(h http.Header) { h.Set(HeaderSignature, "v1,??") }, "body", noon, ErrForged},
 		{"an old one", func(http.Header) {}, "body", noon.Add(tolerance + time.Second), ErrStale},
 		{"one of the future", func(http.Header) {}, "body", noon.Add(-tolerance - time.Second), ErrStale},
 		{"a time out of all bounds", func(h http.Header) { h.Set(HeaderTimestamp, "9223372036854775807") }, "body", noon, ErrStale},

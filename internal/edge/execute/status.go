@@ -10,15 +10,15 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// headerRefused says whose limit a refusal is about: "tenant" means the task's tenant alone.
+// headerRefused names the scope of a refusal: "tenant" means the task's tenant alone.
 const headerRefused = "Weir-Refused"
 
-// drainBytes is how much of an unwanted body is read to keep its connection.
+// drainBytes bounds how much of an unwanted body is read to keep its connection.
 const drainBytes = 64 << 10
 
-// refusal says what an answer other than 2xx with a body means.
+// refusal returns the error of any answer other than 2xx with a body.
 func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error {
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // what came is enough for a message
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // whatever came is enough for a message
 	_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	status, text := resp.StatusCode, describe(resp.StatusCode, head)
 	switch {
@@ -49,7 +49,7 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 	return &CallError{CodeServerError, status, errors.New(text)}
 }
 
-// Rejected reports whether the endpoint rejected the whole call, as by 400.
+// Rejected reports whether the endpoint rejected the whole call, for instance with 400.
 func Rejected(t *weir.Task) bool {
 	for i := range t.Outcomes {
 		if t.Outcomes[i].Code != CodeClientError {

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// NewTransport makes the connections of endpoint calls; one is meant to be
-// shared by all actions of a process. It uses no proxy of the environment,
-// wants TLS 1.2 or later, and never unpacks a compressed answer, so that a
-// small answer cannot grow. It keeps as many idle connections to one host as a
-// busy action has tasks in flight, and closes them before most servers would: a call
-// over a connection that the endpoint closes at that moment has failed, since
-// sending it again here would pass the limits by.
+// NewTransport returns a transport for endpoint calls; all actions of a process should share
+// one. It ignores proxies of the environment, requires TLS 1.2 or later, and never decompresses
+// an answer, so that a small answer cannot grow. It keeps as many idle connections to one host
+// as a busy action has tasks in flight, and closes them before most servers would. A call over
+// a connection that the endpoint closes at that moment fails: sending it again here would
+// bypass the limits.
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

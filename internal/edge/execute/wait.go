@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Bounds of how long an endpoint may ask to be left alone.
+// Bounds on how long an endpoint may ask callers to wait.
 const (
-	refusedMin = 100 * time.Millisecond // "Retry-After: 0" must not become a storm
+	refusedMin = 100 * time.Millisecond // "Retry-After: 0" must not cause a flood of calls
 	refusedMax = time.Hour
 	retryMax   = 24 * time.Hour // for single items
 )
 
-// refusedFor reads from the headers of a 429 or 503 when to come back:
-// Retry-After, else RateLimit or RateLimit-Reset. 0 means that the endpoint did not
-// say, or not in a way we understand: a time of our own would pass for its word,
-// and flow control would call again after it at full force.
+// refusedFor returns the wait from the headers of a 429 or 503: Retry-After, else RateLimit or
+// RateLimit-Reset. 0 means that the endpoint gave no time, or none that we understand. A
+// default of our own would look like the endpoint's word, and flow control would resume at full
+// rate after it.
 func refusedFor(h http.Header, now time.Time) time.Duration {
 	wait, ok := ParseWait(h.Get("Retry-After"), now)
 	if !ok {
@@ -30,8 +30,8 @@ func refusedFor(h http.Header, now time.Time) time.Duration {
 	return min(max(wait, refusedMin), refusedMax)
 }
 
-// parseReset reads the seconds until a quota is whole again. A number too large
-// for that is a time of day in disguise and not understood.
+// parseReset reads the seconds until a quota is restored. A very large number is a timestamp
+// and not understood.
 func parseReset(h http.Header) (time.Duration, bool) {
 	for _, part := range strings.FieldsFunc(h.Get("RateLimit"), func(r rune) bool { return r == ';' || r == ',' }) {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
@@ -44,8 +44,8 @@ func parseReset(h http.Header) (time.Duration, bool) {
 	return wait, ok && wait <= refusedMax
 }
 
-// ParseWait reads a delay: seconds, a Go duration, or an HTTP date. What is
-// past or negative means now; ok is false for anything else.
+// ParseWait parses a delay: seconds, a Go duration, or an HTTP date. A past or negative one
+// means now; ok is false for anything else.
 func ParseWait(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
 	if wait, ok := seconds(s); ok {

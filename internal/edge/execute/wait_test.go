@@ -18,7 +18,7 @@ func TestRefusedFor(t *testing.T) {
 		{"a duration", http.Header{"Retry-After": {"2m"}}, 2 * time.Minute},
 		{"a date", http.Header{"Retry-After": {"Sun, 01 Mar 2026 12:00:10 GMT"}}, 10 * time.Second},
 		{"a date that is past", http.Header{"Retry-After": {"Sun, 01 Mar 2026 11:00:00 GMT"}}, 100 * time.Millisecond},
-		{"0 is no storm", http.Header{"Retry-After": {"0"}}, 100 * time.Millisecond},
+		{"0 does not cause a flood", http.Header{"Retry-After": {"0"}}, 100 * time.Millisecond},
 		{"negative", http.Header{"Retry-After": {"-5"}}, 100 * time.Millisecond},
 		{"an hour at most", http.Header{"Retry-After": {"999999999999999999999"}}, time.Hour},
 		{"a date far away", http.Header{"Retry-After": {"Fri, 31 Dec 9999 23:59:59 GMT"}}, time.Hour},

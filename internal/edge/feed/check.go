@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
-// Bounds of texts in a spec, in bytes.
+// Bounds on texts in a spec, in bytes.
 const (
 	maxName  = 256
 	maxURL   = 2048
@@ -20,8 +20,8 @@ const (
 	maxBody  = 64 << 10
 )
 
-// Check finds everything that is wrong with s as it is written, without asking anybody. Its error is a
-// [*weir.InputError] with fields such as "postgres.key".
+// Check reports everything that is wrong with s as written, without any connection. Its error
+// is a [*weir.InputError] with fields such as "postgres.key".
 func (s *Spec) Check() error {
 	in := &weir.InputError{}
 	if n := s.sources(); n != 1 {
@@ -67,7 +67,8 @@ func (s *Spec) checkCommon(in *weir.InputError) {
 	checkText(in, "id", s.ID, maxName, false)
 }
 
-// checkText wants UTF-8 without control characters, not too long, and perhaps not empty.
+// checkText requires UTF-8 without control characters, at most most bytes, and not empty if
+// needed is set.
 func checkText(in *weir.InputError, field, v string, most int, needed bool) {
 	switch {
 	case v == "" && needed:

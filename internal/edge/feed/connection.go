@@ -15,7 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Kind is what a connection leads to.
+// Kind is the type of server that a connection leads to.
 type Kind string
 
 // The kinds.
@@ -26,7 +26,7 @@ const (
 	KindKafka    Kind = "kafka"
 )
 
-// Connection is a server with what it takes to be let in. Everything but kind and address is optional.
+// Connection is a server with its credentials. Everything except kind and address is optional.
 type Connection struct {
 	Name string
 	Kind Kind
@@ -41,20 +41,20 @@ type Connection struct {
 	Headers  map[string]vault.Secret
 
 	Database string // postgres
-	Region   string // s3; asked for when empty
-	// SASL is plain, scram-sha-256 or scram-sha-512, for kafka; empty is without sign-in.
+	Region   string // s3; looked up if empty
+	// SASL is plain, scram-sha-256 or scram-sha-512, for kafka; empty means no authentication.
 	SASL string
 
-	// Plain switches TLS off, for postgres and kafka; http and s3 go by the address.
+	// Plain switches TLS off, for postgres and kafka; for http and s3 the address decides.
 	Plain bool
 	// CA holds the certificates to trust, in PEM, instead of the system's.
 	CA string
-	// Certificate and PrivateKey, in PEM, are what we show.
+	// Certificate and PrivateKey, in PEM, authenticate this client.
 	Certificate string
 	PrivateKey  vault.Secret
 }
 
-// connection finds the connection that a spec names and checks that it is of the right kind.
+// connection returns the connection that a spec names and checks its kind.
 func (find Lookup) connection(name, field string, kind Kind) (Connection, error) {
 	c, err := find(name)
 	if err != nil {
@@ -77,10 +77,10 @@ func (find Lookup) connection(name, field string, kind Kind) (Connection, error)
 	return c, in.OrNil()
 }
 
-// ownTLS reports whether the connection brings certificates.
+// ownTLS reports whether the connection has its own certificates.
 func (c Connection) ownTLS() bool { return c.CA != "" || c.Certificate != "" }
 
-// tls is how to talk to host.
+// tls returns the TLS configuration for host.
 func (c Connection) tls(host string) (*tls.Config, error) {
 	o, err := egress.ParseTLS([]byte(c.CA), []byte(c.Certificate), []byte(c.PrivateKey.Reveal()), false)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c Connection) tls(host string) (*tls.Config, error) {
 	return conf, nil
 }
 
-// client is what requests to c go through. Redirects are not followed.
+// client returns the HTTP client for requests to c. Redirects are not followed.
 func (w World) client(c Connection) (*http.Client, error) {
 	client := *w.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -107,7 +107,8 @@ func (w World) client(c Connection) (*http.Client, error) {
 	return &client, nil
 }
 
-// transport makes HTTP connections that are the feed's own. Answers come as they are, compressed or not.
+// transport returns a transport of the feed's own. Answers are passed on unchanged, compressed
+// or not.
 func (w World) transport(c Connection) (*http.Transport, error) {
 	conf, err := c.tls("")
 	if err != nil {

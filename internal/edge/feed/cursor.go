@@ -2,12 +2,12 @@ package feed
 
 import "encoding/json"
 
-// encode writes a place in a source of that kind as a cursor.
+// encode encodes a place in a source of that kind as a cursor.
 func encode(kind Kind, place any) Cursor {
 	return Cursor(toJSON(map[Kind]any{kind: place}))
 }
 
-// toJSON writes values of our own, which cannot fail.
+// toJSON encodes values of our own, which cannot fail.
 func toJSON(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -16,7 +16,7 @@ func toJSON(v any) []byte {
 	return raw
 }
 
-// decode reads a cursor into place, which stays as it is for the empty one.
+// decode decodes a cursor into place, which is unchanged for the empty cursor.
 func (c Cursor) decode(kind Kind, place any) error {
 	if c == "" {
 		return nil
@@ -24,7 +24,7 @@ func (c Cursor) decode(kind Kind, place any) error {
 	var kinds map[Kind]json.RawMessage
 	err := json.Unmarshal([]byte(c), &kinds)
 	if err == nil {
-		err = json.Unmarshal(kinds[kind], place) // of another kind: nothing to read, which is an error, too
+		err = json.Unmarshal(kinds[kind], place) // for another kind there is nothing to decode, which is an error as well
 	}
 	if err != nil {
 		return permanent(CodeBadCursor, "this is not a cursor of this source", "begin again with an empty one", err)

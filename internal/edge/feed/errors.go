@@ -18,10 +18,10 @@ const (
 	CodeBadQuery     = "bad_query"       // the database refuses the query, or it lacks what paging needs
 	CodeRefused      = "refused"         // credentials, rights or the request itself
 	CodeNotFound     = "not_found"       // no such page, object, bucket, topic or database
-	CodeBadAnswer    = "bad_answer"      // an answer that is not what was agreed
+	CodeBadAnswer    = "bad_answer"      // an answer that breaks the contract
 	CodePageTooLarge = "page_too_large"  // an answer, or rows of one key, beyond the limit of a page
-	CodeLoop         = "loop"            // the far side leads in a circle, or never ends
-	CodeChanged      = "source_changed"  // the object is not the one that reading began with
+	CodeLoop         = "loop"            // the server's pages lead in a circle, or never end
+	CodeChanged      = "source_changed"  // the object is not the one that reading started with
 	CodeRemoved      = "records_removed" // the topic lost records before they were read
 	CodeBadItem      = "bad_item"        // not one JSON object
 	CodeBadEncoding  = "bad_encoding"    // not UTF-8
@@ -32,16 +32,16 @@ const (
 	CodeItemTooLarge = "item_too_large"
 )
 
-// PermanentError ends the reading of a source: to read again would only repeat it.
+// PermanentError ends the reading of a source: a repeated read would return it again.
 type PermanentError struct {
 	Code    string
 	Where   string // the place, as in "line 12" or "partition 3, offset 17"; may be empty
 	Problem string
 	Fix     string
-	Err     error // the cause, if there is one
+	Err     error // the cause, if any
 }
 
-// Error gives place, problem, cause and fix in one line.
+// Error returns place, problem, cause and fix in one line.
 func (e *PermanentError) Error() string {
 	var b strings.Builder
 	if e.Where != "" {
@@ -57,17 +57,17 @@ func (e *PermanentError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// TransientError may be over soon: read the same cursor again.
+// TransientError may pass: read the same cursor again.
 type TransientError struct {
-	// Wait is how long the far side asked to be left alone; 0 when it said nothing.
+	// Wait is how long the server asked to wait; 0 if it gave no time.
 	Wait time.Duration
 	Err  error
 }
 
-// Error gives the cause, and the wait if there is one.
+// Error returns the cause, and the wait if there is one.
 func (e *TransientError) Error() string {
 	if e.Wait > 0 {
 		return fmt.Sprintf("%v (try again in %v)", e.Err, e.Wait)
@@ -75,14 +75,15 @@ func (e *TransientError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *TransientError) Unwrap() error { return e.Err }
 
 func permanent(code, problem, fix string, err error) *PermanentError {
 	return &PermanentError{Code: code, Problem: problem, Fix: fix, Err: err}
 }
 
-// transient wraps err, unless the caller's own context has ended or err is of a known kind already.
+// transient wraps err, unless the caller's own context has ended or err is already of a known
+// kind.
 func transient(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -93,7 +94,8 @@ func transient(ctx context.Context, doing string, err error) error {
 	return &TransientError{Err: fmt.Errorf("%s: %w", doing, err)}
 }
 
-// unreachable is the error of a connection that could not be made or broke. One that was not allowed stays so.
+// unreachable returns the error of a connection that could not be made or broke. A
+// NotAllowedError keeps its kind.
 func unreachable(ctx context.Context, doing string, err error) error {
 	if _, ok := errors.AsType[*egress.NotAllowedError](err); ok {
 		return permanent(egress.CodeNotAllowed, doing+": the address is not allowed", "an operator can allow it", nil)
@@ -107,7 +109,7 @@ func known(err error) bool {
 	return errors.As(err, &p) || errors.As(err, &t)
 }
 
-// maxWait is the longest wait that is believed.
+// maxWait bounds the wait that a server may ask for.
 const maxWait = time.Hour
 
 // retryAfter reads the header of that name: seconds or a date.

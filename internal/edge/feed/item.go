@@ -12,7 +12,8 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// item makes an item of a JSON document whose member of that name is its id. The document is passed on byte for byte.
+// item returns the item of a JSON document; member names its id. The document is passed on byte
+// for byte.
 func item(doc []byte, member string) (weir.RawItem, *PermanentError) {
 	if bad := checkDocument(doc); bad != nil {
 		return weir.RawItem{}, bad
@@ -24,7 +25,7 @@ func item(doc []byte, member string) (weir.RawItem, *PermanentError) {
 	return weir.RawItem{ID: id, Value: doc}, bad
 }
 
-// checkDocument wants one JSON object that is not too large.
+// checkDocument requires one JSON object that is not too large.
 func checkDocument(doc []byte) *PermanentError {
 	switch v := jsontext.Value(doc); {
 	case len(doc) > weir.MaxItemBytes:
@@ -49,7 +50,7 @@ func diagnose(doc []byte) *PermanentError {
 	return permanent(CodeBadItem, "the item is not valid JSON: "+excerpt(doc), "send one JSON object per item", nil)
 }
 
-// idOf reads the member that holds the id of a valid object: text, or a whole number as it is written.
+// idOf returns the id in a member of a valid object: text, or a whole number as written.
 func idOf(doc []byte, name string) (string, *PermanentError) {
 	value := memberOf(doc, name)
 	switch value.Kind() {
@@ -70,7 +71,7 @@ func idOf(doc []byte, name string) (string, *PermanentError) {
 	return "", permanent(CodeBadID, fmt.Sprintf("the id %q is neither text nor a whole number: %s", name, excerpt(value)), "send the id as a string", nil)
 }
 
-// memberOf finds a member of a valid object by name; the value has length 0 if it is not there.
+// memberOf returns a member of a valid object by name; the value has length 0 if it is missing.
 func memberOf(doc []byte, name string) jsontext.Value {
 	d := jsontext.NewDecoder(bytes.NewBuffer(doc))
 	for _, err := d.ReadToken(); err == nil && d.PeekKind() == jsontext.KindString; err = d.SkipValue() {
@@ -99,10 +100,10 @@ func missingID(name string) *PermanentError {
 	return permanent(CodeMissingID, fmt.Sprintf("the id %q is missing", name), "give every item an id, or name the right member", nil)
 }
 
-// maxExcerpt is how much of what others sent an error repeats, in bytes.
+// maxExcerpt bounds how much foreign text an error repeats, in bytes.
 const maxExcerpt = 120
 
-// excerpt shows the beginning of what others sent, without control characters.
+// excerpt returns the beginning of foreign text, without control characters.
 func excerpt(b []byte) string {
 	cut := b[:min(len(b), maxExcerpt)]
 	text := strings.Map(func(r rune) rune {

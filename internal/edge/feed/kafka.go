@@ -29,14 +29,14 @@ type kafka struct {
 	behind []*kgo.Record // taken from client and not yet used; the first is at pos
 }
 
-// kafkaPart is a partition and what of it is still to be read.
+// kafkaPart is the unread part of a partition.
 type kafkaPart struct {
 	Partition int32 `json:"p"`
 	At        int64 `json:"at"`
 	End       int64 `json:"end"` // as it was at the first read
 }
 
-// kafkaPlace is the cursor of a topic: the partitions that are not read to their end.
+// kafkaPlace is the cursor of a topic: the partitions with records left.
 type kafkaPlace struct {
 	Parts []kafkaPart `json:"parts"`
 }
@@ -52,8 +52,8 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 		kgo.SeedBrokers(brokers...),
 		kgo.Dialer(dial),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.KeepControlRecords(),                    // a partition may end with one, and its end has to be seen
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // records that are gone are told, not passed over
+		kgo.KeepControlRecords(),                    // a partition may end with one, and its end must be detected
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // missing records are reported, not skipped
 		kgo.FetchMaxBytes(PageBytes), kgo.FetchMaxPartitionBytes(PageBytes),
 		kgo.MaxConcurrentFetches(1),
 		kgo.MetadataMinAge(100 * time.Millisecond),
@@ -67,8 +67,8 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 	return f, nil
 }
 
-// Brokers is how to reach the brokers of a connection of kind kafka: where they
-// are, how to dial them, and what signs in.
+// Brokers returns how to reach the brokers of a connection of kind kafka: their addresses, how
+// to dial them, and the authentication.
 func (c Connection) Brokers(w World) (brokers []string, dial func(ctx context.Context, network, address string) (net.Conn, error), sign []kgo.Opt) {
 	dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return w.dialTLS(ctx, c, network, address)
@@ -106,7 +106,7 @@ func (f *kafka) Read(ctx context.Context, from Cursor) (Page, error) {
 	defer cancel()
 	p, err := f.page(limited, from == "", at)
 	if err != nil {
-		_ = f.Close() // begin with new sessions
+		_ = f.Close() // start with new sessions
 		return Page{}, f.explain(ctx, err)
 	}
 	return p, nil
@@ -141,7 +141,7 @@ func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
 		}
 		r, err := f.next(ctx, at.Parts[0])
 		if err != nil && ctx.Err() != nil && len(p.Items) > 0 {
-			break // what there is makes a page
+			break // a partial page is enough
 		}
 		if err != nil {
 			return Page{}, err
@@ -170,7 +170,7 @@ func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
 	return p, nil
 }
 
-// next is the first record at or behind the place in a partition.
+// next returns the first record at or behind the place in a partition.
 func (f *kafka) next(ctx context.Context, want kafkaPart) (*kgo.Record, error) {
 	if !f.reads || f.pos.Partition != want.Partition || f.pos.At != want.At {
 		f.assign(want)
@@ -192,7 +192,7 @@ func (f *kafka) next(ctx context.Context, want kafkaPart) (*kgo.Record, error) {
 	return r, nil
 }
 
-// assign has the client read one partition from a place on, and nothing else.
+// assign makes the client read one partition from a place on, and nothing else.
 func (f *kafka) assign(to kafkaPart) {
 	topic := f.spec.Kafka.Topic
 	if f.reads {
@@ -214,7 +214,7 @@ func (f *kafka) item(r *kgo.Record) (weir.RawItem, *PermanentError) {
 	return it, checkDocument(doc)
 }
 
-// bounds asks where each partition begins and ends now.
+// bounds returns the present start and end of each partition.
 func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
 	adm, topic := kadm.NewClient(f.client), f.spec.Kafka.Topic
 	ends, err := adm.ListCommittedOffsets(ctx, topic)
@@ -232,7 +232,7 @@ func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
 	}
 	for p := range f.spec.Kafka.Offsets {
 		if _, ok := ends[topic][p]; !ok {
-			return nil, permanent(CodeNotFound, fmt.Sprintf("there is no partition %d", p), "check the offsets", nil)
+			return nil, permanent(CodeNotFound, fmt.Sprintf("partition %d not found", p), "check the offsets", nil)
 		}
 	}
 	var parts []kafkaPart

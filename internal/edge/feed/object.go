@@ -24,7 +24,8 @@ type object struct {
 	at        Cursor        // where stream stands
 }
 
-// objectPlace is the cursor of an object: which version, what it was taken for, and where the next item begins.
+// objectPlace is the cursor of an object: its version, its detected format, and where the next
+// item begins.
 type objectPlace struct {
 	ETag  string `json:"etag,omitempty"`
 	Items int64  `json:"items,omitempty"` // read so far
@@ -35,10 +36,11 @@ type objectPlace struct {
 	Delimiter rune          `json:"delimiter,omitempty"`
 	ID        string        `json:"id,omitempty"`
 
-	// In lines alone; else Line is 0 and the first Items items are read again and passed over.
+	// Only for text in lines; otherwise Line is 0 and the first Items items are read again and
+	// skipped.
 	Line   int    `json:"line,omitempty"` // of the next item, from 1
 	Offset int64  `json:"offset,omitempty"`
-	Head   []byte `json:"head,omitempty"` // what stands before the first item, such as the column names
+	Head   []byte `json:"head,omitempty"` // the text before the first item, such as the column names
 }
 
 func openObject(s Spec, find Lookup, w World) (Feed, error) {
@@ -55,7 +57,7 @@ func openObject(s Spec, find Lookup, w World) (Feed, error) {
 		f.store.Client, err = minio.New(u.Host, &minio.Options{
 			Creds:  credentials.NewStaticV4(c.User, c.Password.Reveal(), c.Token.Reveal()),
 			Secure: u.Scheme != "http", Region: c.Region, Transport: f.transport,
-			MaxRetries: 1, // the caller tries again, and knows how often
+			MaxRetries: 1, // the caller retries, and knows how often
 		})
 	}
 	if err != nil {
@@ -80,7 +82,7 @@ func (f *object) drop() {
 	f.stream = nil
 }
 
-// Read goes on with the open stream, or opens one at the cursor.
+// Read continues with the open stream, or opens one at the cursor.
 func (f *object) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at objectPlace
 	if err := from.decode(KindS3, &at); err != nil {
@@ -106,8 +108,8 @@ func (f *object) Read(ctx context.Context, from Cursor) (Page, error) {
 	return p, err
 }
 
-// page takes items from the stream until the page is full. It knows the item behind the page, too, since that
-// tells where to go on.
+// page takes items from the stream until the page is full. It also reads the item behind the
+// page, since that is where to continue.
 func (f *object) page(s *objectStream) (Page, error) {
 	if s.rows == nil {
 		if err := s.open(f); err != nil {
@@ -126,8 +128,8 @@ func (f *object) page(s *objectStream) (Page, error) {
 	return p, nil
 }
 
-// explain turns whatever came up into a permanent or a transient error. If the download broke, that is the
-// cause, whatever the half of a row that it left looked like.
+// explain turns any error into a permanent or a transient one. If the download broke, that is
+// the cause, whatever error its partial row led to.
 func (f *object) explain(ctx context.Context, s *objectStream, err error) error {
 	if s.wire.err != nil {
 		return transient(ctx, "read the object", s.wire.err)
@@ -161,7 +163,7 @@ func (f *object) refused(e minio.ErrorResponse) error {
 	case s == http.StatusPreconditionFailed, s == http.StatusRequestedRangeNotSatisfiable:
 		return changed()
 	case s == http.StatusNotFound:
-		return permanent(CodeNotFound, "there is no such object", "check bucket and key", e)
+		return permanent(CodeNotFound, "object not found", "check bucket and key", e)
 	default:
 		return permanent(CodeRefused, "the object may not be read", "check the connection, bucket and key", e)
 	}

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// wire remembers that a download broke, which a decompressor or parser behind it may tell as something else.
+// wire records that a download broke, which a decompressor or parser behind it may report as
+// another error.
 type wire struct {
 	body io.ReadCloser
 	err  error
@@ -19,14 +20,14 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// marks remembers where lines begin, from the last one asked for on.
+// marks records where lines begin, from the last one requested on.
 type marks struct {
 	r      io.Reader
-	off    bool    // nobody will ask
+	off    bool    // no further calls of at
 	pos    int64   // bytes read
 	starts []int64 // of the lines first, first+1, ...
 	first  int
-	used   int    // starts that nobody asks for any more
+	used   int    // starts that were already requested
 	head   []byte // the first bytes
 	zero   bool   // there was a zero byte
 	shift  int64  // from a byte here to a byte of the object
@@ -54,7 +55,7 @@ func (m *marks) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at is where a line begins. Lines before it may not be asked for afterwards.
+// at returns where a line begins. Later calls may not request earlier lines.
 func (m *marks) at(line int) int64 {
 	if m.off || line == 0 {
 		return 0

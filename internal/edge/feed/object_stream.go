@@ -15,14 +15,15 @@ import (
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
-// maxHead is the most bytes before the first item that a cursor carries. With more, reading begins at the start again.
+// maxHead bounds the bytes before the first item that a cursor carries. With more, reading
+// starts again from the beginning.
 const maxHead = 16 << 10
 
 // objectStream is one download, from a place on.
 type objectStream struct {
 	ctx    context.Context // ends with the stream, or with a read that is given up
 	cancel context.CancelFunc
-	alive  func() // tells that reading makes progress
+	alive  func() // reports progress
 
 	at    objectPlace   // of ahead
 	ahead *weir.RawItem // the next item; nil behind the last
@@ -32,7 +33,7 @@ type objectStream struct {
 	shift int // from a line of rows to a line of the object
 
 	skipBad bool
-	bad     int64 // rows that were passed over before ahead, and are in no page yet
+	bad     int64 // rows that were skipped before ahead, and are in no page yet
 }
 
 func newObjectStream(ctx context.Context, at objectPlace, skipBad bool) *objectStream {
@@ -77,11 +78,11 @@ func (s *objectStream) open(f *object) error {
 	}
 	s.shift = begin.Line - 1 - bytes.Count(begin.Head, []byte("\n"))
 	err = s.read()
-	s.bad = 0 // those in the head were counted when it was read first
+	s.bad = 0 // those in the head were counted when it was first read
 	return err
 }
 
-// get asks for the object, or for the rest of it, and makes sure that it is the same as before.
+// get requests the object, or the rest of it, and checks that it is the same version as before.
 func (s *objectStream) get(f *object) error {
 	opts := minio.GetObjectOptions{}
 	opts.Set("Accept-Encoding", "identity")
@@ -113,7 +114,7 @@ func (s *objectStream) get(f *object) error {
 	return err
 }
 
-// options are those of the spec, or what the first stream found out with them.
+// options returns those of the spec, or those that the first stream detected.
 func (f *object) options(at objectPlace) source.Options {
 	o := source.Options{
 		Format: f.spec.Object.Format, Encoding: f.spec.Object.Encoding, IDColumn: f.spec.ID, Columns: f.spec.Object.Columns,
@@ -131,7 +132,7 @@ func (f *object) options(at objectPlace) source.Options {
 	return o
 }
 
-// begin notes what the object is, and passes over items that were read before.
+// begin records the properties of the object, and skips items that were read before.
 func (s *objectStream) begin(skip int64) error {
 	d := s.rows.Detected()
 	s.at.Format, s.at.Encoding, s.at.Delimiter, s.at.ID = d.Format, d.Encoding, d.Delimiter, d.IDColumn
@@ -157,18 +158,18 @@ func (s *objectStream) begin(skip int64) error {
 		s.alive()
 	}
 	if skip > 0 {
-		s.bad = 0 // they were counted when they were read first
+		s.bad = 0 // they were counted when they were first read
 	}
 	return nil
 }
 
-// next goes to the item behind ahead.
+// next advances to the item behind ahead.
 func (s *objectStream) next() error {
 	s.at.Items++
 	return s.read()
 }
 
-// read makes the next item of rows the one ahead, and notes where it begins.
+// read reads the next item of rows into ahead, and records where it begins.
 func (s *objectStream) read() error {
 	line, err := s.item()
 	if err == nil && s.ahead != nil && s.at.Line > 0 {
@@ -178,7 +179,7 @@ func (s *objectStream) read() error {
 	return err
 }
 
-// item makes the next item of rows the one ahead; its line is as rows count.
+// item reads the next item of rows into ahead; line is as rows counts.
 func (s *objectStream) item() (line int, err error) {
 	s.ahead = nil
 	for it, err := range s.rows.Items() {
@@ -208,8 +209,8 @@ func (s *objectStream) item() (line int, err error) {
 	return 0, nil
 }
 
-// passes reports whether a row that cannot be used is passed over, and counts it.
-// Half a row, where the download broke, is not.
+// passes reports whether an invalid row is skipped, and counts it. A partial row of a broken
+// download is not skipped.
 func (s *objectStream) passes(err error) bool {
 	var row *source.RowError
 	var bad *PermanentError

@@ -13,14 +13,14 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// postgres reads the rows of a query in the order of a key, a page by a query of its own, so that neither side holds
-// more than a page and a new feed goes on behind the last key.
+// postgres reads the rows of a query in the order of a key, one query per page, so that neither
+// side holds more than a page and a new feed continues behind the last key.
 type postgres struct {
 	spec   Spec
 	config *pgconn.Config
 	conn   *pgconn.PgConn // nil until the first read, and after an error
 	hangUp func()
-	sql    *pageSQL // found out by the first read
+	sql    *pageSQL // set by the first read
 }
 
 // postgresPlace is the cursor of a query: the last key, as text of the key's type.
@@ -47,7 +47,7 @@ func openPostgres(s Spec, find Lookup, w World) (Feed, error) {
 	return &postgres{spec: s, config: config}, nil
 }
 
-// postgres is how to connect. Nothing of it comes from the environment.
+// postgres returns the connection settings. None of them come from the environment.
 func (c Connection) postgres(w World) (*pgconn.Config, error) {
 	host, port, err := net.SplitHostPort(c.Address)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *postgres) Read(ctx context.Context, from Cursor) (Page, error) {
 	defer cancel()
 	p, err := f.page(limited, at)
 	if err != nil {
-		_ = f.Close() // in the middle of something: the next read begins with a new session
+		_ = f.Close() // in an unknown state: the next read starts a new session
 		return Page{}, databaseError(ctx, err)
 	}
 	return p, nil
@@ -145,8 +145,9 @@ func (f *postgres) run(ctx context.Context, sql string) error {
 	return f.conn.Exec(ctx, sql).Close()
 }
 
-// begin opens the transaction of a page. The settings make the text of keys and values the same everywhere; they are
-// local, so that a pooler in between sees no session state.
+// begin returns the statements that open the transaction of a page. The settings make the text
+// of keys and values the same everywhere; they are local, so that a connection pooler sees no
+// session state.
 func (f *postgres) begin() string {
 	return fmt.Sprintf(`BEGIN READ ONLY;
 SET LOCAL statement_timeout = %d;
@@ -157,7 +158,7 @@ SET LOCAL extra_float_digits = 1;
 SET LOCAL client_encoding = 'UTF8'`, time.Duration(f.spec.Timeout).Milliseconds())
 }
 
-// refuseNull makes sure that no row lacks a key, because no page would ever reach it.
+// refuseNull checks that no row lacks a key, because no page would ever reach it.
 func (f *postgres) refuseNull(ctx context.Context) error {
 	res := f.conn.ExecParams(ctx, f.sql.null, nil, nil, nil, nil).Read()
 	if res.Err != nil {
@@ -199,7 +200,7 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 		}
 		if bad != nil {
 			bad.Where = fmt.Sprintf("row %d, key %s", at.Rows+int64(len(p.Items))+p.Bad+1, excerpt(row[colKey]))
-			_, _ = res.Close() // the row's fault is the one to tell
+			_, _ = res.Close() // report the row's error
 			return Page{}, bad
 		}
 		p.Items = append(p.Items, it)

@@ -25,8 +25,8 @@ const (
 	colRank // the same for rows whose keys are equal
 )
 
-// prepare has the database read the query on its own, so that it is one whole statement and cannot end inside what
-// is put around it, and tell its columns.
+// prepare lets the database parse the query on its own, so that it is one complete statement
+// and cannot end inside the paging around it, and return its columns.
 func (f *postgres) prepare(ctx context.Context) error {
 	if f.sql != nil {
 		return nil
@@ -75,7 +75,7 @@ func columnNamed(fields []pgconn.FieldDescription, name string) pgconn.FieldDesc
 	return fields[slices.IndexFunc(fields, func(c pgconn.FieldDescription) bool { return c.Name == name })]
 }
 
-// typeName is how SQL writes a type. The modifier -1 keeps "character" from meaning one character.
+// typeName returns a type in SQL. The modifier -1 keeps "character" from meaning one character.
 func (f *postgres) typeName(ctx context.Context, oid uint32) (string, error) {
 	res := f.conn.ExecParams(ctx, "SELECT pg_catalog.format_type($1::pg_catalog.oid, -1)",
 		[][]byte{fmt.Append(nil, oid)}, nil, nil, nil).Read()
@@ -85,8 +85,8 @@ func (f *postgres) typeName(ctx context.Context, oid uint32) (string, error) {
 	return string(res.Rows[0][0]), nil
 }
 
-// pagedSQL puts paging around a query. WITH TIES keeps rows of equal keys together; the rows become JSON in
-// the database, which knows all of its types and rounds no number.
+// pagedSQL wraps paging around a query. WITH TIES keeps rows of equal keys together; the
+// database turns the rows into JSON, since it knows all of its types and rounds no number.
 func pagedSQL(query string, s Spec, fields []pgconn.FieldDescription, keyType string) *pageSQL {
 	var members []string
 	for _, c := range fields {
@@ -116,11 +116,11 @@ pg_catalog.dense_rank() OVER (ORDER BY p.%[3]s) FROM page AS p ORDER BY p.%[3]s`
 
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// passing are the classes of Postgres errors that may be over soon: connection, rollback by conflict, lack of
-// resources, interference by an operator (which a timeout is as well), system.
+// passing lists the classes of Postgres errors that are transient: connection, rollback by
+// conflict, lack of resources, intervention by an operator (which includes a timeout), system.
 var passing = []string{"08", "40", "53", "57", "58"}
 
-// databaseError tells errors that last from those that pass.
+// databaseError distinguishes permanent errors from transient ones.
 func databaseError(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || len(e.Code) < 2 {
@@ -133,7 +133,7 @@ func databaseError(ctx context.Context, err error) error {
 	case class == "28":
 		return permanent(CodeRefused, "Postgres refuses the sign-in", "check user and password of the connection", e)
 	case class == "3D":
-		return permanent(CodeNotFound, "there is no such database", "check the connection", e)
+		return permanent(CodeNotFound, "database not found", "check the connection", e)
 	case e.Code == "42501":
 		return permanent(CodeRefused, "the connection's user may not do that", "grant it SELECT on what the query reads", e)
 	case e.Code == "25006":

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/execute"
 )
 
-// maxEmpty is how many pages without an item may follow each other.
+// maxEmpty bounds the number of consecutive pages without an item.
 const maxEmpty = 1000
 
 // segment reads a list behind a URL.
@@ -30,12 +30,13 @@ type segment struct {
 	now    func() time.Time
 }
 
-// segmentPlace is the cursor of a segment: what the last page said, and enough to notice a circle.
+// segmentPlace is the cursor of a segment: the last page's cursor, and enough to detect a
+// circle.
 type segmentPlace struct {
 	Cursor string `json:"cursor,omitempty"`
-	URL    string `json:"url,omitempty"` // instead of a cursor; as text behind the server's name
+	URL    string `json:"url,omitempty"` // instead of a cursor; the part behind the server's name
 	Pages  int64  `json:"pages,omitempty"`
-	Empty  int    `json:"empty,omitempty"` // pages without an item, until now
+	Empty  int    `json:"empty,omitempty"` // consecutive pages without an item
 	Done   bool   `json:"done,omitempty"`
 	Trail  trail  `json:"trail,omitzero"`
 }
@@ -65,7 +66,7 @@ func openSegment(s Spec, find Lookup, w World) (Feed, error) {
 	return g, err
 }
 
-// locate makes an absolute URL of ref. Secrets of a connection go to its own server alone.
+// locate returns the absolute URL of ref. Secrets of a connection go only to its own server.
 func (c Connection) locate(ref string) (*url.URL, error) {
 	u, err := url.Parse(ref)
 	if err != nil || c.Address == "" {
@@ -85,7 +86,7 @@ func sameServer(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) && a.User == nil && a.Opaque == ""
 }
 
-// Close frees idle connections that are the segment's own.
+// Close closes idle connections of the segment's own transport.
 func (g *segment) Close() error {
 	if g.conn.ownTLS() {
 		g.client.CloseIdleConnections()
@@ -93,7 +94,7 @@ func (g *segment) Close() error {
 	return nil
 }
 
-// Read asks for one page.
+// Read requests one page.
 func (g *segment) Read(ctx context.Context, from Cursor) (Page, error) {
 	var at segmentPlace
 	if err := from.decode(KindHTTP, &at); err != nil {
@@ -125,7 +126,7 @@ func (g *segment) Read(ctx context.Context, from Cursor) (Page, error) {
 	return g.page(at, req.URL, resp.Header, body)
 }
 
-// page makes a page of an answer.
+// page returns the page of an answer.
 func (g *segment) page(at segmentPlace, from *url.URL, h http.Header, body []byte) (Page, error) {
 	docs, next, bad := parseAnswer(h, body)
 	if bad != nil {
@@ -152,7 +153,7 @@ func (g *segment) page(at segmentPlace, from *url.URL, h http.Header, body []byt
 	return p, nil
 }
 
-// where adds to an error which page it is about.
+// where adds the page number to an error.
 func (at segmentPlace) where(bad *PermanentError) *PermanentError {
 	page := fmt.Sprintf("page %d", at.Pages+1)
 	if bad.Where != "" {
@@ -162,7 +163,7 @@ func (at segmentPlace) where(bad *PermanentError) *PermanentError {
 	return bad
 }
 
-// follow is the place that an answer leads to.
+// follow returns the place that an answer leads to.
 func (at segmentPlace) follow(next nextPage, from *url.URL, items int) (segmentPlace, *PermanentError) {
 	to := segmentPlace{Cursor: next.cursor, Pages: at.Pages + 1, Trail: at.Trail}
 	if items == 0 {
@@ -188,8 +189,8 @@ func (at segmentPlace) follow(next nextPage, from *url.URL, items int) (segmentP
 	return to, nil
 }
 
-// trail notices a circle of any length in constant space, by Brent's method: it compares each place with one
-// before it, which moves on after 1, 2, 4, 8 ... steps.
+// trail detects a circle of any length in constant space, by Brent's method: it compares each
+// place with an earlier one, which moves on after 1, 2, 4, 8 ... steps.
 type trail struct {
 	Before uint64 `json:"before"`
 	Steps  int64  `json:"steps,omitempty"`

@@ -12,16 +12,16 @@ import (
 	"github.com/weirhq/weir/internal/core/jsonsize"
 )
 
-// nextPage is what an answer says about the page behind it; both empty means that there is none.
+// nextPage is an answer's reference to the next page; both fields are empty on the last page.
 type nextPage struct{ cursor, link string }
 
-// Bounds of an answer before it is decoded.
+// Bounds on an answer before it is decoded.
 const (
 	maxLines = 200_000   // of NDJSON
 	maxParts = 1_000_000 // names, values and brackets of JSON
 )
 
-// parseAnswer cuts an answer into documents, which are not checked yet.
+// parseAnswer splits an answer into documents, which are not checked yet.
 func parseAnswer(h http.Header, body []byte) (docs []json.RawMessage, next nextPage, bad *PermanentError) {
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	if strings.Contains(media, "ndjson") || strings.Contains(media, "jsonl") {
@@ -71,7 +71,7 @@ func notJSON(body []byte, media string) *PermanentError {
 		`answer {"items": [...], "next_cursor": "..."}, or NDJSON as application/x-ndjson`, nil)
 }
 
-// lines are the lines of NDJSON that are not blank.
+// lines returns the lines of NDJSON that are not blank.
 func lines(body []byte) (docs []json.RawMessage) {
 	for line := range bytes.Lines(bytes.Clone(body)) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {

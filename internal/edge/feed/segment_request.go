@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// request asks for the page at a place.
+// request returns the request for the page at a place.
 func (g *segment) request(ctx context.Context, at segmentPlace) (*http.Request, error) {
 	u := *g.base
 	if at.URL != "" {
@@ -24,7 +24,7 @@ func (g *segment) request(ctx context.Context, at segmentPlace) (*http.Request, 
 	method, body := g.spec.Segment.Method, []byte(nil)
 	if method == http.MethodPost {
 		body = g.body(at)
-	} else if at.URL == "" { // else the far side wrote the whole URL
+	} else if at.URL == "" { // else the server gave the whole URL
 		q := u.Query()
 		q.Set(g.spec.Segment.LimitParam, strconv.Itoa(g.spec.PageSize))
 		if at.Cursor != "" {
@@ -40,7 +40,7 @@ func (g *segment) request(ctx context.Context, at segmentPlace) (*http.Request, 
 	return req, nil
 }
 
-// body is what a POST sends: the members of the spec's body, page size and cursor.
+// body returns the body of a POST: the members of the spec's body, page size and cursor.
 func (g *segment) body(at segmentPlace) []byte {
 	members := map[string]json.RawMessage{}
 	if len(g.spec.Segment.Body) > 0 {
@@ -67,12 +67,12 @@ func (g *segment) head(req *http.Request, body []byte) {
 	if !g.conn.Token.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+g.conn.Token.Reveal())
 	}
-	if g.signer != nil { // a new id each time: reading a page again is no repeated message
+	if g.signer != nil { // a new id each time: reading a page again does not repeat a message
 		g.signer.Sign(req.Header, "page_"+rand.Text(), g.now(), body)
 	}
 }
 
-// refused turns any status but 200 into an error.
+// refused turns any status except 200 into an error.
 func (g *segment) refused(resp *http.Response, body []byte) error {
 	err := fmt.Errorf("%s answered %s", g.base.Host, resp.Status)
 	if text := excerpt(bytes.TrimSpace(body)); text != "" {
@@ -82,7 +82,7 @@ func (g *segment) refused(resp *http.Response, body []byte) error {
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= http.StatusInternalServerError:
 		return &TransientError{Wait: retryAfter(resp.Header, g.now()), Err: err}
 	case s == http.StatusNotFound, s == http.StatusGone:
-		return permanent(CodeNotFound, "there is no such segment", "check the URL", err)
+		return permanent(CodeNotFound, "segment not found", "check the URL", err)
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return permanent(CodeRefused, "the segment may not be read", "check the secrets of the connection", err)
 	case s >= 300 && s < 400:

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
-// Spec names a source, as the API does. Exactly one of the four is set.
+// Spec describes a source, as in the API. Exactly one of the four is set.
 type Spec struct {
 	Segment  *Segment  `json:"segment,omitempty"`
 	Postgres *Postgres `json:"postgres,omitempty"`
@@ -18,28 +18,29 @@ type Spec struct {
 	Kafka    *Kafka    `json:"kafka,omitempty"`
 
 	// ID names the member or column that holds the item's id. Default: "id" for a segment and a
-	// topic, the key for a query; for an object it is found out as for an upload.
+	// topic, the key for a query; for an object it is detected as for an upload.
 	ID string `json:"id,omitempty"`
-	// SkipBad passes over items that cannot be used and counts them. Default: the first one ends the reading.
+	// SkipBad skips invalid items and counts them. Default: the first one ends the reading.
 	SkipBad bool `json:"-"`
-	// PageSize is how many items a page asks for. Default 1000, at most 10,000.
+	// PageSize is the number of items that a page asks for. Default 1000, at most 10,000.
 	PageSize int `json:"page_size,omitempty"`
-	// Timeout is how long one page may take. Default 30s, at most 10m.
+	// Timeout bounds the time of one page. Default 30s, at most 10m.
 	Timeout api.Duration `json:"timeout,omitempty"`
 }
 
-// Segment is a list behind a URL that is read page by page. It answers JSON,
-// {"items": [...], "next_cursor": "..."}, or NDJSON. "data" may stand for "items", and "next", a
-// URL of the same server, for the cursor; the headers Link with rel="next" and Next-Cursor do as well.
-// A page without any of them is the last.
+// Segment is a list behind a URL that is read page by page. The server answers JSON, {"items":
+// [...], "next_cursor": "..."}, or NDJSON. "data" may replace "items", and "next", a URL of the
+// same server, the cursor; the headers Link with rel="next" and Next-Cursor work as well. A
+// page without any of them is the last.
 type Segment struct {
 	// Connection names a connection of kind http, whose headers and secrets are sent. Optional.
 	Connection string `json:"connection,omitempty"`
-	// URL is absolute, or relative to the connection's address, whose server it may not leave.
+	// URL is absolute, or relative to the connection's address. It must stay on the
+	// connection's server.
 	URL string `json:"url"`
 	// Method is GET, with page size and cursor in the query, or POST, with both in a JSON body. Default GET.
 	Method string `json:"method,omitempty"`
-	// Body is a JSON object whose members a POST sends along.
+	// Body is a JSON object whose members are added to the body of a POST.
 	Body json.RawMessage `json:"body,omitempty"`
 	// LimitParam and CursorParam name the parameters. Defaults "limit" and "cursor".
 	LimitParam  string `json:"limit_param,omitempty"`
@@ -59,31 +60,32 @@ type Postgres struct {
 	Key string `json:"key"`
 }
 
-// Object is a file in S3-compatible storage: CSV, NDJSON or JSON, perhaps compressed with gzip or zstd.
+// Object is a file in S3-compatible storage: CSV, NDJSON or JSON, optionally compressed with
+// gzip or zstd.
 type Object struct {
 	// Connection names a connection of kind s3.
 	Connection string `json:"connection"`
 	Bucket     string `json:"bucket"`
 	Key        string `json:"key"`
-	// Format, Delimiter, Encoding and Columns overrule what is found out from name and content.
+	// Format, Delimiter, Encoding and Columns override what is detected from name and content.
 	Format    source.Format `json:"format,omitempty"`
 	Delimiter string        `json:"delimiter,omitempty"`
 	Encoding  string        `json:"encoding,omitempty"`
 	Columns   []string      `json:"columns,omitempty"`
 }
 
-// Kafka is a topic whose records have JSON objects as values. It is read up to the end that it had at the first read.
-// Compaction may remove records at that very end, so that nothing says that it was reached: reading then runs into
-// its timeout rather than guess.
+// Kafka is a topic whose records have JSON objects as values. It is read up to the end that it
+// had at the first read. Compaction may remove records at that very end, so that the end cannot
+// be detected: reading then runs into its timeout rather than guess.
 type Kafka struct {
 	// Connection names a connection of kind kafka.
 	Connection string `json:"connection"`
 	Topic      string `json:"topic"`
 	// Since starts at the first record of that time or later. Default: the oldest.
 	Since *time.Time `json:"since,omitempty"`
-	// Offsets are where partitions start, instead of Since or the oldest.
+	// Offsets holds the start of partitions, instead of Since or the oldest.
 	Offsets map[int32]int64 `json:"offsets,omitempty"`
-	// IDFromKey takes the record's key as the item's id, instead of a member of its value.
+	// IDFromKey uses the record's key as the item's id, instead of a member of its value.
 	IDFromKey bool `json:"id_from_key,omitempty"`
 }
 

@@ -2,10 +2,10 @@ package mapping
 
 import "errors"
 
-// errSpent ends an expression that does too much.
+// errSpent ends an expression that exceeds its budget.
 var errSpent = errors.New("does too much work on this item; make it simpler, or the item smaller")
 
-// run is one item's turn: what its expressions may still spend.
+// run is the evaluation for one item: what its expressions may still spend.
 type run struct{ left int }
 
 // pay spends so many units.
@@ -16,8 +16,8 @@ func (r *run) pay(units int) error {
 	return nil
 }
 
-// weigh pays for looking at all of a value. It gives up as soon as the budget is
-// spent, since parts that are used many times weigh each time.
+// weigh pays for reading all of a value. It stops as soon as the budget is spent, since parts
+// that are used many times count each time.
 func (r *run) weigh(v any) error {
 	switch v := v.(type) {
 	case string:

@@ -8,13 +8,13 @@ import (
 	"github.com/expr-lang/expr/file"
 )
 
-// fault is something wrong at a place of an expression.
+// fault is an error at a position of an expression.
 type fault struct {
 	at           file.Location
 	problem, fix string
 }
 
-// uses is what an expression needs of an item.
+// uses lists what an expression needs of an item.
 type uses struct {
 	// members of the document, or all of it.
 	members map[string]bool
@@ -26,19 +26,19 @@ type uses struct {
 	output bool
 }
 
-// check looks through an expression for everything that the type checker does not
-// know about: names, steps, functions and patterns. It notes what is used.
+// check inspects an expression for everything that the type checker does not know: names,
+// steps, functions and patterns. It records what is used.
 type check struct {
 	scope  *scope
 	uses   uses
 	faults []fault
 	lets   map[string]bool
-	// bound are the nodes that were found as the left side of a member; the others
-	// stand for themselves.
+	// bound holds the nodes that were found as the left side of a member; the others stand for
+	// themselves.
 	bound  map[ast.Node]bool
 	idents []*ast.IdentifierNode
 	steps  []*ast.MemberNode
-	// callees are names of functions.
+	// callees holds the nodes that are names of functions.
 	callees map[ast.Node]bool
 }
 
@@ -112,7 +112,7 @@ func (c *check) noFunction(n ast.Node, name string) {
 	if name == "now" {
 		fix = "an expression has no clock, so that every attempt is given the same; pass the time as a parameter"
 	}
-	c.fault(n, "there is no function "+name, fix)
+	c.fault(n, "unknown function "+name, fix)
 }
 
 func (c *check) binary(n *ast.BinaryNode) {
@@ -131,7 +131,7 @@ func (c *check) binary(n *ast.BinaryNode) {
 	}
 }
 
-// member notes which members of what are used.
+// member records which members are used.
 func (c *check) member(n *ast.MemberNode) {
 	name, written := n.Property.(*ast.StringNode)
 	switch base := n.Node.(type) {
@@ -172,14 +172,14 @@ func (c *check) step(n *ast.MemberNode, name string) {
 		}
 	}
 	if c.scope.names[nameSteps] == nil {
-		return // said by the identifier
+		return // reported by the identifier
 	}
 	c.bound[n] = true // one fault is enough
 	fix := nearest(name, c.scope.steps)
 	if len(c.scope.steps) == 0 {
 		fix = "the first step has no earlier ones"
 	}
-	c.fault(n, nameOf(n)+": there is no such earlier step", fix)
+	c.fault(n, nameOf(n)+": no such earlier step", fix)
 }
 
 func (c *check) stepMember(n, step *ast.MemberNode, name *ast.StringNode) {
@@ -200,7 +200,7 @@ func (c *check) ident(n *ast.IdentifierNode) {
 	case c.callees[n] || c.lets[n.Value]:
 		return
 	case c.scope.names[n.Value] == nil:
-		c.fault(n, "there is no name "+n.Value, nearest(n.Value, c.scope.known()))
+		c.fault(n, "unknown name "+n.Value, nearest(n.Value, c.scope.known()))
 	case n.Value == nameSteps && !c.bound[n]:
 		c.fault(n, "steps is not a value by itself", `write it as in steps["send-message"].output`)
 	case n.Value == nameItem:
@@ -212,7 +212,7 @@ func (c *check) ident(n *ast.IdentifierNode) {
 	}
 }
 
-// nameOf writes a step as a user would.
+// nameOf returns a step as a user would write it.
 func nameOf(n *ast.MemberNode) string {
 	s, ok := n.Property.(*ast.StringNode)
 	if !ok {

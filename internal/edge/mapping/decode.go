@@ -6,14 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lenient leaves doubled names to whoever accepted the document: the last one counts.
+// lenient leaves duplicate names to the code that accepted the document: the last one counts.
 var lenient = jsontext.AllowDuplicateNames(true)
 
 func reader(raw []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
 }
 
-// value is a document as expressions see it; nothing at all is null.
+// value returns a document as expressions see it; an empty text is null.
 func value(raw []byte) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -26,7 +26,7 @@ func value(raw []byte) (any, error) {
 	return v, err
 }
 
-// over makes sure that nothing comes after a document.
+// over checks that nothing follows a document.
 func over(d *jsontext.Decoder, raw []byte) error {
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
 		return errNotJSON
@@ -34,7 +34,7 @@ func over(d *jsontext.Decoder, raw []byte) error {
 	return nil
 }
 
-// part is the value of a piece that was read as a whole before; most are simple.
+// part returns the value of a piece that was already read as a whole; most are simple.
 func part(raw []byte) (any, error) {
 	switch jsontext.Value(raw).Kind() {
 	case jsontext.KindString:
@@ -66,7 +66,7 @@ func read(d *jsontext.Decoder) (any, error) {
 		return tok.Bool(), nil
 	case jsontext.KindNull, jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
 	}
-	return nil, nil // ends are read by those who wait for them
+	return nil, nil // the callers read ends themselves
 }
 
 func readObject(d *jsontext.Decoder) (any, error) {
@@ -98,7 +98,7 @@ func readArray(d *jsontext.Decoder) (any, error) {
 	return out, err
 }
 
-// members calls f for each member of an object; f reads the value, or says that it did not.
+// members calls f for each member of an object; f reads the value, or reports that it did not.
 func members(raw []byte, f func(d *jsontext.Decoder, name string) (bool, error)) error {
 	d := reader(raw)
 	if _, err := d.ReadToken(); err != nil {

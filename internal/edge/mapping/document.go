@@ -7,16 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// document is one JSON text with those of its members that are wanted, found in
-// one pass and not decoded.
+// document is one JSON text with the wanted members, found in one pass and not decoded.
 type document struct {
 	raw    []byte
 	object bool
 	want   []string
-	found  [][]byte // by want; nil: not there
+	found  [][]byte // by want; nil: missing
 }
 
-var errNotJSON = errors.New("the document is no JSON")
+var errNotJSON = errors.New("the document is not valid JSON")
 
 // open finds the wanted members.
 func open(raw []byte, want []string) (document, error) {
@@ -43,8 +42,8 @@ func open(raw []byte, want []string) (document, error) {
 	return d, nil
 }
 
-// part decodes some of the wanted members. A document that is no object is
-// decoded whole, so that expressions fail on it as they should.
+// part decodes some of the wanted members. A document that is not an object is decoded whole,
+// so that expressions fail on it as they should.
 func (d document) part(names map[string]bool) (any, error) {
 	if !d.object {
 		return value(d.raw)
@@ -63,7 +62,7 @@ func (d document) part(names map[string]bool) (any, error) {
 	return out, nil
 }
 
-// at follows a path and returns the bytes that it ends at, null if there are none.
+// at follows a path and returns the bytes at its end, null if it leads nowhere.
 func (d document) at(keys []key) ([]byte, error) {
 	if len(keys) == 0 {
 		return d.raw, nil
@@ -86,7 +85,7 @@ func (d document) at(keys []key) ([]byte, error) {
 	return raw, nil
 }
 
-// member is the raw member of an object at some level of the document.
+// member returns the raw member of an object at some level of the document.
 func (d document) member(raw []byte, level int, name string) ([]byte, error) {
 	if level == 0 {
 		for i, w := range d.want {

@@ -17,22 +17,22 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// mostProblem is the most bytes that are told of what went wrong with an item.
+// mostProblem bounds the error text about one item, in bytes.
 const mostProblem = 300
 
-// memory is the most list and object members that one expression may make.
+// memory bounds the list and object members that one expression may make.
 const memory = 100_000
 
-// expression is one that was compiled.
+// expression is a compiled expression.
 type expression struct {
 	field string
 	text  string
 	uses  uses
-	path  *path // not nil: no more than a path into a document
+	path  *path // not nil: the expression is only a path into a document
 	code  *vm.Program
 }
 
-// compile checks and compiles an expression. bool says that it has to be a condition.
+// compile checks and compiles an expression. condition requires a boolean result.
 func (s *scope) compile(field, text string, condition bool) (*expression, *weir.FieldError) {
 	e := &expression{field: field, text: text}
 	if f := s.length(text); f != nil {
@@ -75,7 +75,8 @@ func (s *scope) length(text string) *fault {
 	return nil
 }
 
-// options are those of the library: as the user sees the language, or as it is run.
+// options returns the library's options: for the language that users see, or for the compiled
+// form.
 func (s *scope) options(condition, compiled bool) []expr.Option {
 	out := []expr.Option{expr.Env(s.env(compiled)), expr.MaxNodes(MaxNodes), expr.DisableAllBuiltins()}
 	for name := range builtins { // order does not reach the result
@@ -105,7 +106,7 @@ func metered(do func(*run, []any) (any, error)) func(args ...any) (any, error) {
 	return func(args ...any) (any, error) { return do(args[0].(*run), args[1:]) }
 }
 
-// first is the fault that comes first in the text.
+// first returns the fault that comes first in the text.
 func first(faults []fault) fault {
 	out := faults[0]
 	for _, f := range faults[1:] {
@@ -116,7 +117,7 @@ func first(faults []fault) fault {
 	return out
 }
 
-// parserFault is what the library found wrong, without its drawing of the place.
+// parserFault returns the library's error without its drawing of the position.
 func parserFault(err error) fault {
 	out := fault{problem: err.Error()}
 	var f *file.Error
@@ -136,7 +137,7 @@ func (s *scope) wrong(e *expression, f fault) *weir.FieldError {
 	return &weir.FieldError{Code: s.code, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
 }
 
-// place says where in the text something is, in characters from 1.
+// place describes a position in the text, in characters from 1.
 func (e *expression) place(at file.Location) string {
 	if at.To == 0 && at.From == 0 {
 		return ""
@@ -167,7 +168,7 @@ func (e *expression) eval(env map[string]any) (any, error) {
 	return v, nil
 }
 
-// failed is the error of an item for which the expression has no answer.
+// failed returns the error of an item for which the expression fails.
 func (e *expression) failed(err error) *weir.FieldError {
 	f := parserFault(err)
 	if _, raw, found := strings.Cut(f.problem, "interface conversion: "); found {
@@ -183,7 +184,7 @@ func (e *expression) failed(err error) *weir.FieldError {
 	return &weir.FieldError{Code: ExpressionFailed, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
 }
 
-// path is a way into a document, as in item.user.id.
+// path is a path into a document, as in item.user.id.
 type path struct {
 	root string // item, row, params, output, or the name of a step for its output
 	step bool
@@ -192,11 +193,11 @@ type path struct {
 
 type key struct {
 	name string
-	// optional: what is missing here is null, and so is all below it.
+	// optional: a missing value here is null, and so is all below it.
 	optional bool
 }
 
-// pathOf is the path that an expression is no more than, or nil.
+// pathOf returns the path that an expression consists of, or nil if it is anything else.
 func pathOf(n ast.Node) *path {
 	if c, ok := n.(*ast.ChainNode); ok {
 		n = c.Node

@@ -9,14 +9,14 @@ type Row struct {
 	Message  string
 	Attempts int
 	Item     []byte // its document
-	Output   []byte // what its last step answered, empty for nothing
+	Output   []byte // its last step's answer, empty if none
 }
 
 // Filter is a condition on the items of a report.
 type Filter struct{ e *expression }
 
-// CompileFilter makes a filter of a text, as in code == "timeout" && attempts > 2.
-// The error is a *weir.FieldError of the given field with the position in the text.
+// CompileFilter compiles a filter, as in code == "timeout" && attempts > 2. The error is a
+// *weir.FieldError of the given field with the position in the text.
 func CompileFilter(field, text string) (*Filter, error) {
 	e, err := filterScope().compile(field, text, true)
 	if err != nil {
@@ -25,13 +25,13 @@ func CompileFilter(field, text string) (*Filter, error) {
 	return &Filter{e}, nil
 }
 
-// NeedsItem reports whether the filter looks at the documents of items.
+// NeedsItem reports whether the filter reads the documents of items.
 func (f *Filter) NeedsItem() bool { return f.e.uses.whole || len(f.e.uses.members) > 0 }
 
-// NeedsOutput reports whether the filter looks at outputs.
+// NeedsOutput reports whether the filter reads outputs.
 func (f *Filter) NeedsOutput() bool { return f.e.uses.output }
 
-// Match reports whether an item is meant. The error is a *weir.FieldError about this item.
+// Match reports whether an item matches. The error is a *weir.FieldError about this item.
 func (f *Filter) Match(r Row) (bool, error) {
 	env := map[string]any{
 		nameRun: &run{left: Budget}, nameID: r.ID, "state": r.State, "step": r.Step,

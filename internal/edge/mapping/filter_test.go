@@ -44,13 +44,13 @@ func TestFilters(t *testing.T) {
 
 func TestBadFiltersSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		`cod == "timeout"`:                "filter: column 1: there is no name cod; did you mean code?",
-		`code == "timeout" && attempst>2`: "column 22: there is no name attempst; did you mean attempts?",
+		`cod == "timeout"`:                "filter: column 1: unknown name cod; did you mean code?",
+		`code == "timeout" && attempst>2`: "column 22: unknown name attempst; did you mean attempts?",
 		`attempts contains "x"`:           "column 10: invalid operation: contains (mismatched types int and string)",
 		`code =`:                          "filter: column 6: ",
 		`code`:                            "expected bool, but got string",
 		`code matches "("`:                "missing closing )",
-		`steps.a.done`:                    "there is no name steps",
+		`steps.a.done`:                    "unknown name steps",
 		``:                                "is empty",
 	} {
 		_, err := CompileFilter("filter", text)

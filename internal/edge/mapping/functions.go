@@ -15,17 +15,17 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// function is one that expressions may call. Its first argument is the [run],
-// which the compiler puts there.
+// function is a function that expressions may call. Its first argument is the [run], which the
+// compiler adds.
 type function struct {
 	do func(r *run, args []any) (any, error)
-	// as is what the type checker takes it for, without the run.
+	// as is its signature for the type checker, without the run.
 	as any
 }
 
-// builtins are the functions of the expression language that may be used: those
-// whose answer depends on their arguments alone. True: they look at the whole of
-// their arguments, and have to pay for it.
+// builtins lists the functions of the expression language that may be used: those whose result
+// depends on their arguments alone. True means that they read the whole of their arguments, and
+// have to pay for it.
 var builtins = map[string]bool{
 	"all": true, "any": true, "none": true, "one": true, "filter": true, "map": true, "find": true, "count": true, "sum": true,
 	"len": true, "int": true, "float": true, "trim": true, "trimPrefix": true, "trimSuffix": true, "upper": true, "lower": true,
@@ -33,8 +33,8 @@ var builtins = map[string]bool{
 	"abs": false, "ceil": false, "floor": false, "round": false, "first": false, "last": false, "get": false,
 }
 
-// functions are ours, some in place of a builtin that has no bound or that
-// would make numbers and texts inexact.
+// functions holds our own, some in place of a builtin that has no bound or that would make
+// numbers and texts inexact.
 var functions = map[string]function{
 	"string":   {toString, new(func(any) string)},
 	"join":     {join, new(func(list any, sep ...string) string)},
@@ -47,7 +47,7 @@ var functions = map[string]function{
 	"unix":     {unix, new(func(at time.Time) int)},
 }
 
-// internal are put in by the compiler. Nobody can write their names.
+// internal holds functions that only the compiler inserts. Users cannot write their names.
 var internal = map[string]func(r *run, args []any) (any, error){
 	"$tick":  tick,
 	"$look":  look,
@@ -57,7 +57,7 @@ var internal = map[string]func(r *run, args []any) (any, error){
 	"$match": match,
 }
 
-// functionNames lists all that can be called.
+// functionNames lists all functions that can be called.
 func functionNames() []string {
 	names := append(slices.Sorted(maps.Keys(builtins)), slices.Sorted(maps.Keys(functions))...)
 	slices.Sort(names)
@@ -67,7 +67,7 @@ func functionNames() []string {
 // tick pays for one turn of a loop: the size of its body, and what it made.
 func tick(r *run, args []any) (any, error) { return args[1], r.pay(args[0].(int)) }
 
-// look pays for looking at a value.
+// look pays for reading a value.
 func look(r *run, args []any) (any, error) { return args[0], r.weigh(args[0]) }
 
 func add(r *run, args []any) (any, error) {
@@ -118,7 +118,8 @@ func within(sum int, over bool) (any, error) {
 	return sum, nil
 }
 
-// calculate does what is neither whole numbers nor texts, and says in words what cannot be done.
+// calculate computes what is neither whole numbers nor texts, and returns a readable error for
+// what cannot be computed.
 func calculate(op string, do func(a, b any) any, a, b any) (out any, err error) {
 	defer func() {
 		if recover() != nil {
@@ -131,7 +132,7 @@ func calculate(op string, do func(a, b any) any, a, b any) (out any, err error) 
 	return do(a, b), nil
 }
 
-// kindOf is what a value is, in the words of JSON.
+// kindOf returns the JSON type of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -229,7 +230,7 @@ func replace(r *run, args []any) (any, error) {
 	return out, r.pay(len(out) / 16)
 }
 
-// hash is SHA-256 of a text, or of the JSON of anything else, in hexadecimal.
+// hash returns the SHA-256 of a text, or of the JSON of any other value, in hexadecimal.
 func hash(r *run, args []any) (any, error) {
 	text, err := toString(r, args)
 	if err != nil {
@@ -248,8 +249,8 @@ func coalesce(_ *run, args []any) (any, error) {
 	return nil, nil
 }
 
-// date reads a date; without a layout as in RFC 3339, with or without a time.
-// What names no zone is UTC.
+// date parses a date; without a layout as in RFC 3339, with or without a time. A date without a
+// zone is in UTC.
 func date(_ *run, args []any) (any, error) {
 	text, layouts := args[0].(string), []string{time.RFC3339Nano, time.DateOnly, time.DateTime}
 	if len(args) > 1 {

@@ -24,14 +24,14 @@ func FuzzProgram(f *testing.F) {
 		if p, err := Compile(Step{Input: map[string]string{"x": text, "y": "item.a"}}, earlier); err == nil {
 			out, err := p.Input(it)
 			if err == nil && !json.Valid(out) {
-				t.Errorf("%q of %q is no JSON: %q", text, data, out)
+				t.Errorf("%q of %q is not valid JSON: %q", text, data, out)
 			}
 			again, err2 := p.Input(it)
 			if string(out) != string(again) || (err == nil) != (err2 == nil) {
 				t.Errorf("%q gives %q and %q", text, out, again)
 			}
 		} else if !utf8.ValidString(err.Error()) && utf8.ValidString(text) {
-			t.Errorf("%q: the error is no text: %q", text, err)
+			t.Errorf("%q: the error is not valid text: %q", text, err)
 		}
 		if p, err := Compile(Step{When: text}, earlier); err == nil {
 			_, _ = p.When(it)

@@ -6,8 +6,7 @@ import (
 	"github.com/weirhq/weir/internal/core/near"
 )
 
-// nearest is the fix for a name that is not known: the one that was probably
-// meant, or else all there are.
+// nearest returns the fix for an unknown name: the closest known name, or else a list of all.
 func nearest(word string, known []string) string {
 	meant := near.Word(word, known)
 	switch {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// exact is a number of a document that neither int nor float64 holds exactly. It
-// goes through expressions untouched; arithmetic refuses it.
+// exact is a number of a document that neither int nor float64 holds exactly. It passes through
+// expressions unchanged; arithmetic refuses it.
 type exact string
 
-// number is the value of a JSON number.
+// number returns the value of a JSON number.
 func number(text string) any {
 	if !strings.ContainsAny(text, ".eE") {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -24,7 +24,7 @@ func number(text string) any {
 	return f
 }
 
-// digits are the significant digits of a number.
+// digits returns the significant digits of a number.
 func digits(text string) string {
 	text = strings.TrimPrefix(text, "-")
 	if i := strings.IndexAny(text, "eE"); i >= 0 {

@@ -4,9 +4,9 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// meter rewrites an expression so that everything whose cost depends on the data
-// pays for it: loops per turn, texts by their length, comparisons by the size of
-// what is compared. Arithmetic is replaced by one that never wraps around.
+// meter rewrites an expression so that everything whose cost depends on the data pays for it:
+// loops per turn, texts by their length, comparisons by the size of their operands. It replaces
+// arithmetic by a version that never wraps around.
 type meter struct{}
 
 // Visit implements ast.Visitor.
@@ -51,7 +51,7 @@ func (m meter) binary(node *ast.Node, n *ast.BinaryNode) {
 			ast.Patch(node, invoke("$match", &ast.ConstantNode{Value: p}, n.Left))
 		}
 	case "==", "!=", "<", "<=", ">", ">=", "startsWith", "endsWith":
-		// Beside a literal no more is looked at than the literal has.
+		// A comparison with a literal reads no more than the literal's length.
 		if !literal(n.Left) && !literal(n.Right) {
 			n.Left, n.Right = m.look(n.Left), m.look(n.Right)
 		}
@@ -60,7 +60,7 @@ func (m meter) binary(node *ast.Node, n *ast.BinaryNode) {
 	}
 }
 
-// look makes a value pay when it is looked at.
+// look makes a value pay when it is read.
 func (m meter) look(n ast.Node) ast.Node {
 	if literal(n) {
 		return n
@@ -68,8 +68,7 @@ func (m meter) look(n ast.Node) ast.Node {
 	return invoke("$look", n)
 }
 
-// literal reports whether a node is written out, so that its size is bounded by
-// that of the expression.
+// literal reports whether a node is a literal, whose size is bounded by that of the expression.
 func literal(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -90,7 +89,7 @@ func invoke(name string, args ...ast.Node) ast.Node {
 	call := &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: args}
 	for _, a := range args {
 		if at := a.Location(); at.To > 0 {
-			call.SetLocation(at) // errors of the call are errors of what it is called with
+			call.SetLocation(at) // errors of the call are errors of its argument
 		}
 	}
 	return call

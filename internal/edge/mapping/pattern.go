@@ -6,14 +6,14 @@ import (
 	"regexp/syntax"
 )
 
-// pattern is a regular expression whose work is bounded: RE2, and small.
+// pattern is a regular expression with bounded work: RE2, and small.
 type pattern struct {
 	re   *regexp.Regexp
 	size int // instructions, about
 }
 
-// newPattern compiles a regular expression. Its size is found before it is made,
-// since counted repetitions make much out of a short text.
+// newPattern compiles a regular expression. It computes the size first, since counted
+// repetitions expand a short text.
 func newPattern(text string) (*pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

@@ -10,38 +10,38 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Step is the expressions of one step of a bulk action.
+// Step holds the expressions of one step of a bulk action.
 type Step struct {
-	// Field is where errors say that it is, as in steps[1]. Default: step.
+	// Field is the position in errors, as in steps[1]. Default: step.
 	Field string
-	// Input is an expression for each member of what the action is given. Default:
-	// the item's document as it is.
+	// Input holds an expression for each member of the action's input. Default: the item's
+	// document unchanged.
 	Input map[string]string
-	// When says whether the step is done for an item. Default: always.
+	// When is the condition for doing the step for an item. Default: always.
 	When string
 }
 
-// Item is what the expressions of a step see.
+// Item holds what the expressions of a step see.
 type Item struct {
 	ID string
 	// Data is its document, empty for null.
 	Data []byte
 	// Params are the parameters of the bulk action, a JSON object or empty.
 	Params []byte
-	// Outputs is what an earlier step answered, nil if nothing. Only the steps of
-	// [Program.Needs] are asked for. Default: nothing.
+	// Outputs returns the answer of an earlier step, nil if there is none. It is called only
+	// for the steps of [Program.Needs]. Default: no answers.
 	Outputs func(step string) []byte
-	// Done says whether an earlier step was done. Default: it was.
+	// Done reports whether an earlier step was done. Default: it was.
 	Done func(step string) bool
 }
 
-// Program is the expressions of a step, compiled.
+// Program holds the compiled expressions of a step.
 type Program struct {
-	root    string      // what the document is called
+	root    string      // the name of the document
 	when    *expression // nil: always
-	members []member    // nil: the document as it is
-	input   uses        // of all members that are no paths
-	want    []string    // members of the document that are looked at
+	members []member    // nil: the document unchanged
+	input   uses        // of all members that are not paths
+	want    []string    // members of the document that are read
 	outputs []string
 	done    []string
 }
@@ -51,8 +51,8 @@ type member struct {
 	*expression
 }
 
-// Compile makes a program of a step, whose expressions may speak of the steps
-// before it. The error is a *weir.InputError that lists everything that is wrong.
+// Compile compiles a step, whose expressions may refer to the steps before it. The error is a
+// *weir.InputError that lists everything that is wrong.
 func Compile(s Step, earlier []string) (*Program, error) {
 	if s.Field == "" {
 		s.Field = "step"
@@ -131,11 +131,11 @@ func (u *uses) add(v uses) {
 // Needs lists the earlier steps whose outputs the expressions use, sorted.
 func (p *Program) Needs() []string { return slices.Clone(p.outputs) }
 
-// NeedsDone lists the earlier steps of which they ask whether they were done, sorted.
+// NeedsDone lists the earlier steps whose done the expressions use, sorted.
 func (p *Program) NeedsDone() []string { return slices.Clone(p.done) }
 
-// When reports whether the step is to be done for an item. The error is a
-// *weir.FieldError about this item.
+// When reports whether the step should be done for an item. The error is a *weir.FieldError
+// about this item.
 func (p *Program) When(it Item) (bool, error) {
 	if p.when == nil {
 		return true, nil
@@ -155,8 +155,8 @@ func (p *Program) When(it Item) (bool, error) {
 	return v.(bool), nil // the machine has checked
 }
 
-// Input is the JSON that the action is given for an item. The error is a
-// *weir.FieldError about this item.
+// Input returns the JSON input of the action for an item. The error is a *weir.FieldError about
+// this item.
 func (p *Program) Input(it Item) ([]byte, error) {
 	if p.members == nil {
 		return it.Data, nil
@@ -172,8 +172,8 @@ func (p *Program) Input(it Item) ([]byte, error) {
 	})
 }
 
-// object writes the members; other finds the documents, beside the item's own,
-// that paths lead into.
+// object writes the members; other returns the documents, beside the item's own, that paths
+// lead into.
 func (p *Program) object(it Item, other func(root string, step bool) []byte) ([]byte, error) {
 	if len(p.members) == 0 {
 		return []byte("{}"), nil
@@ -225,7 +225,7 @@ func (m member) write(out []byte, env map[string]any, doc document, other func(s
 	case len(out)+len(raw) > MaxResult:
 		return nil, m.failed(errTooLarge)
 	case len(m.path.keys) == 0 && !jsontext.Value(raw).IsValid(lenient):
-		return nil, m.failed(errNotJSON) // nobody has looked at it yet
+		return nil, m.failed(errNotJSON) // it was not checked before
 	}
 	return append(out, raw...), nil
 }
@@ -237,7 +237,7 @@ func (it Item) output(step string) []byte {
 	return it.Outputs(step)
 }
 
-// env is what expressions see, as far as they use it.
+// env returns what expressions see, as far as they use it.
 func (p *Program) env(it Item, doc document, u uses) (_ map[string]any, err error) {
 	env := map[string]any{nameRun: &run{left: Budget}, nameID: it.ID}
 	if u.whole {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// MaxSchema is the most bytes of a schema.
+	// MaxSchema is the largest schema, in bytes.
 	MaxSchema = 256 << 10
-	// mostTurns is how often one value may be checked, counting every way that the
-	// schema leads to it.
+	// mostTurns bounds how often one value may be checked, counting every path through the
+	// schema.
 	mostTurns = 10_000
 	// mostParts bounds the work of looking through a schema itself.
 	mostParts = 1_000_000
@@ -29,8 +29,8 @@ const (
 // Schema is the JSON schema of an action's items, draft 2020-12 unless it names another.
 type Schema struct{ s *jsonschema.Schema }
 
-// CompileSchema makes a schema, which may refer to nothing outside of itself. The
-// error is a *weir.FieldError of the given field.
+// CompileSchema compiles a schema, which may refer to nothing outside of itself. The error is a
+// *weir.FieldError of the given field.
 func CompileSchema(field string, raw []byte) (*Schema, error) {
 	wrong := func(problem, fix string) error {
 		return &weir.FieldError{Code: BadSchema, Field: field, Problem: problem, Fix: fix}
@@ -73,7 +73,7 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 // schemaName is the address of the schema itself.
 const schemaName = "weir:///schema.json"
 
-// plainly is an error of the library without the address that we gave the schema.
+// plainly returns an error of the library without the address that we gave the schema.
 func plainly(err error) string {
 	s := strings.ReplaceAll(err.Error(), schemaName, "schema")
 	return strings.Join(strings.Fields(s), " ")
@@ -99,7 +99,7 @@ func (b bounded) MatchString(s string) bool { return len(s)*b.size <= mostMatch 
 // String implements jsonschema.Regexp.
 func (b bounded) String() string { return b.re.String() }
 
-// checkable decodes a document as the checker wants it.
+// checkable decodes a document for the checker.
 func checkable(raw []byte) (any, error) {
 	v, err := value(raw)
 	if err != nil {
@@ -108,7 +108,7 @@ func checkable(raw []byte) (any, error) {
 	return fractions(v)
 }
 
-// fractions makes numbers of those that were kept as digits, if they can be held.
+// fractions converts numbers that were kept as digits, if they can be represented.
 func fractions(v any) (_ any, err error) {
 	switch x := v.(type) {
 	case exact:

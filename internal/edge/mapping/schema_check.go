@@ -14,11 +14,11 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// MaxMismatches is how many faults of one document are told.
+// MaxMismatches bounds the faults that are reported of one document.
 const MaxMismatches = 5
 
-// Check tells what is wrong with a document, nothing if it is as the schema wants
-// it. at is where the document is, as in items[3]; fields begin with it.
+// Check returns what is wrong with a document, nothing if it matches the schema. at is the
+// position of the document, as in items[3]; fields begin with it.
 func (s *Schema) Check(at string, doc []byte) []*weir.FieldError {
 	v, err := checkable(doc)
 	if err != nil {
@@ -48,8 +48,8 @@ type collect struct {
 	out   []*weir.FieldError
 }
 
-// enough bounds what is gathered before it is sorted: a list of 100,000 wrong
-// values would say the same 100,000 times.
+// enough bounds the faults before they are sorted: a list of 100,000 wrong values would repeat
+// the same one 100,000 times.
 const enough = 100
 
 func (c *collect) add(e *jsonschema.ValidationError) {
@@ -80,7 +80,7 @@ func (c *collect) add(e *jsonschema.ValidationError) {
 	}
 }
 
-// fieldOf writes the place of a value, as in .lines[3].amount.
+// fieldOf formats the position of a value, as in .lines[3].amount.
 func fieldOf(path []string) string {
 	var b strings.Builder
 	for _, p := range path {

@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// turns is how often a schema has the same value checked, by every way through it.
+// turns returns how often a schema checks the same value, over every path through it.
 func turns(s *jsonschema.Schema, seen map[*jsonschema.Schema]int) int {
 	if s == nil {
 		return 0
@@ -31,7 +31,7 @@ func turns(s *jsonschema.Schema, seen map[*jsonschema.Schema]int) int {
 	return n
 }
 
-// inPlace are the schemas that check the same value as s does.
+// inPlace returns the schemas that check the same value as s.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
 	if s.DynamicRef != nil {
@@ -46,7 +46,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.DeleteFunc(out, func(x *jsonschema.Schema) bool { return x == nil })
 }
 
-// children are the schemas of parts of a value.
+// children returns the schemas of parts of a value.
 func children(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
 	out = append(out, s.PrefixItems...)
@@ -67,9 +67,9 @@ func children(s *jsonschema.Schema) []*jsonschema.Schema {
 	return out
 }
 
-// multiplies reports whether a schema has itself checked twice, or more often, for
-// the same part of a value. Each level of a document would multiply the work then.
-// A schema that is too large to find out is not known.
+// multiplies reports whether a schema checks itself twice, or more often, for the same part of
+// a value. Each level of a document would then multiply the work. known is false if the schema
+// is too large to find out.
 func multiplies(root *jsonschema.Schema) (again, known bool) {
 	w := &walk{left: mostParts, kids: map[*jsonschema.Schema]parts{}, circle: map[*jsonschema.Schema]int{}, low: map[*jsonschema.Schema]int{}}
 	if w.visit(root); w.left < 0 {
@@ -89,7 +89,7 @@ func multiplies(root *jsonschema.Schema) (again, known bool) {
 	return again, true
 }
 
-// parts are the schemas of the parts of a value, by part: a name, or a place in a list.
+// parts holds the schemas of the parts of a value, by part: a name, or a place in a list.
 type parts map[string][]*jsonschema.Schema
 
 // walk finds the circles of a schema: its strongly connected components, by Tarjan.
@@ -136,8 +136,7 @@ func (w *walk) visit(s *jsonschema.Schema) {
 // anyPart stands for parts that no schema names.
 const anyPart = "*"
 
-// partsOf tells by part which schemas s, with all that check the same value, has
-// check it.
+// partsOf returns, by part, the schemas that s and all others for the same value apply to it.
 func (w *walk) partsOf(s *jsonschema.Schema) parts {
 	out := parts{}
 	whole := together(s)
@@ -161,8 +160,8 @@ func (w *walk) partsOf(s *jsonschema.Schema) parts {
 	return out
 }
 
-// together is s and all that check the same value, as often as they do. It is short,
-// since turns has bounded it.
+// together returns s and all schemas that check the same value, as often as they do. The list
+// is short, since turns has bounded it.
 func together(s *jsonschema.Schema) (out []*jsonschema.Schema) {
 	way := map[*jsonschema.Schema]bool{}
 	var add func(*jsonschema.Schema)
@@ -181,7 +180,7 @@ func together(s *jsonschema.Schema) (out []*jsonschema.Schema) {
 	return out
 }
 
-// named are the schemas that c itself has check a member.
+// named returns the schemas that c itself applies to a member.
 func named(c *jsonschema.Schema, name string) (out []*jsonschema.Schema) {
 	if p := c.Properties[name]; p != nil {
 		out = append(out, p)
@@ -199,7 +198,7 @@ func named(c *jsonschema.Schema, name string) (out []*jsonschema.Schema) {
 	return out
 }
 
-// elements are the schemas that c itself has check an element of a list.
+// elements returns the schemas that c itself applies to an element of a list.
 func elements(c *jsonschema.Schema) (out []*jsonschema.Schema) {
 	for _, x := range []any{c.Items, c.AdditionalItems, c.Items2020, c.UnevaluatedItems} {
 		if s, ok := x.(*jsonschema.Schema); ok && s != nil && len(out) == 0 {

@@ -36,8 +36,8 @@ func TestSchemaTellsWhatIsWrong(t *testing.T) {
 		{`{"user_id":1,"amount":2,"code":"de"}`, []string{"items[3].code: 'de' does not match pattern"}},
 		{`{"user_id":1,"amount":2,"either":7}`, []string{"items[3].either: 'oneOf' failed"}},
 		{`[]`, []string{"items[3]: is of the type array, not object"}},
-		{`{`, []string{"items[3]: the document is no JSON"}},
-		{`{"user_id":1,"amount":2}}`, []string{"items[3]: the document is no JSON"}},
+		{`{`, []string{"items[3]: the document is not valid JSON"}},
+		{`{"user_id":1,"amount":2}}`, []string{"items[3]: the document is not valid JSON"}},
 		{`{"user_id":1e999999999,"amount":1}`, []string{"items[3]: the number 1e999999999 is out of range"}},
 	} {
 		got := s.Check("items[3]", []byte(tt.doc))
@@ -74,7 +74,7 @@ func TestBadSchemasAreRefused(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, schema, want string }{
 		{"that is too wide", wide + "}}}}", "too many parts"},
-		{"cut", `{"type":`, "the document is no JSON"},
+		{"cut", `{"type":`, "the document is not valid JSON"},
 		{"of an unknown type", `{"type":"strnig"}`, "schema: "},
 		{"with a reference to the network", `{"$ref":"https://example.com/a.json"}`, "refers to https://example.com/a.json; put what it refers to under $defs"},
 		{"with a reference to a file", `{"$ref":"file:///etc/passwd"}`, "refers to file:///etc/passwd"},

@@ -7,7 +7,7 @@ import (
 	"github.com/expr-lang/expr/types"
 )
 
-// The names that expressions know. "$run" is put in by the compiler.
+// The names that expressions know. The compiler adds "$run".
 const (
 	nameItem   = "item"
 	nameID     = "id"
@@ -16,7 +16,7 @@ const (
 	nameRun    = "$run"
 )
 
-// scope is what an expression may speak of.
+// scope holds the names that an expression may use.
 type scope struct {
 	code  string
 	names map[string]types.Type
@@ -39,7 +39,7 @@ func filterScope() *scope {
 // known lists the names, sorted.
 func (s *scope) known() []string { return slices.Sorted(maps.Keys(s.names)) }
 
-// env is the scope as the type checker wants it.
+// env returns the scope for the type checker.
 func (s *scope) env(compiled bool) types.Map {
 	out := types.Map{}
 	maps.Copy(out, s.names)

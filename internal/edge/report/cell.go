@@ -16,8 +16,8 @@ func appendRow(dst []byte, cells [][]byte, guard bool) []byte {
 	return append(dst, '\n')
 }
 
-// appendCell appends value as a CSV cell by RFC 4180. With guard, a value that a spreadsheet would take for a formula gets
-// a leading apostrophe.
+// appendCell appends value as a CSV cell by RFC 4180. With guard, a value that a spreadsheet
+// would evaluate as a formula gets a leading apostrophe.
 func appendCell(dst, value []byte, guard bool) []byte {
 	formula := guard && isFormula(value)
 	if !needsQuotes(value) {
@@ -50,8 +50,8 @@ func needsQuotes(value []byte) bool {
 	return string(value) == `\.` // ends the data for some databases
 }
 
-// isFormula reports whether a spreadsheet may evaluate value: it starts with = + - @, a control character, or a full-width
-// form of the four. A plain negative number is not one: it means itself.
+// isFormula reports whether a spreadsheet may evaluate value: it starts with = + - @, a control
+// character, or a full-width form of the four. A plain negative number does not count.
 func isFormula(value []byte) bool {
 	if len(value) == 0 {
 		return false
@@ -72,7 +72,7 @@ func isFormula(value []byte) bool {
 	return false
 }
 
-// isNumber knows digits with at most one point between them.
+// isNumber reports whether s consists of digits with at most one point between them.
 func isNumber(s []byte) bool {
 	point := false
 	for i, c := range s {

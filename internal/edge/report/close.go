@@ -8,9 +8,9 @@ import (
 	"runtime"
 )
 
-// Close ends the files and then writes report.json: all of it or nothing, and on disk when Close returns. The list of
-// files is filled in. A summary that does not agree with the rows written is refused, and so is anything after an
-// error of an earlier call.
+// Close ends the files and then writes report.json: completely or not at all, and on disk when
+// Close returns. It fills in the list of files. It refuses a summary that does not agree with
+// the rows written, and anything after an error of an earlier call.
 func (w *Writer) Close(s Summary) error {
 	err := w.err
 	if err == nil {
@@ -33,7 +33,7 @@ func (w *Writer) Close(s Summary) error {
 // Abort ends the files without a summary.
 func (w *Writer) Abort() error { return w.closeFiles() }
 
-// rows is how many rows a file has.
+// rows returns the number of rows of a file.
 func (w *Writer) rows(k kind) int {
 	switch {
 	case w.tables[k] != nil:
@@ -55,7 +55,7 @@ func (w *Writer) check(s *Summary) error {
 	} {
 		got := w.rows(k)
 		if got == 0 && (k == duplicatesFile || k == invalidFile) {
-			continue // the input may have been read by an earlier process, which left only the number
+			continue // an earlier process may have read the input and left only the number
 		}
 		if got != want {
 			return fmt.Errorf("report does not add up: %d rows %s were written, the summary has %d", got, names[k], want)
@@ -90,7 +90,7 @@ func (w *Writer) closeFiles() error {
 
 var errClosed = errors.New("report is closed")
 
-// replace puts content at path in one move, durably.
+// replace writes content to path atomically and durably.
 func replace(path string, content []byte) error {
 	tmp := path + ".tmp"
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -113,7 +113,7 @@ func replace(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes new names durable. Windows cannot, and does not need to be told.
+// syncDir makes new names durable. Windows cannot, and does not need to.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -1,6 +1,6 @@
 package report
 
-// Group is all failures that have the same step, code and, but for details, message.
+// Group counts all failures with the same step, code and, apart from details, message.
 type Group struct {
 	Step    string `json:"step"`
 	Code    string `json:"code"`
@@ -9,8 +9,8 @@ type Group struct {
 	Sample  Sample `json:"sample"`
 }
 
-// Sample is one failure of a group in full: that of the item that came first in the input, so that it does not
-// depend on the order of work.
+// Sample is one failure of a group in full: that of the first item in the input, so that it
+// does not depend on the order of work.
 type Sample struct {
 	ID      string `json:"id"`
 	Message string `json:"message"`

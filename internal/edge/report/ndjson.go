@@ -10,13 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// appendText appends text as a JSON string; what is not UTF-8 becomes U+FFFD.
+// appendText appends text as a JSON string; invalid UTF-8 becomes U+FFFD.
 func appendText(dst, text []byte) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, text) // the error only repeats that something was replaced
+	quoted, _ := jsontext.AppendQuote(dst, text) // the error only reports a replacement
 	return quoted
 }
 
-// stream is one NDJSON file. Documents and outputs stand in it byte for byte, but for line feeds between tokens.
+// stream is one NDJSON file. It holds documents and outputs byte for byte, except for line
+// feeds between tokens.
 type stream struct {
 	f    *os.File
 	w    *bufio.Writer
@@ -46,7 +47,8 @@ func (s *stream) write(r Row) error {
 	return s.put(s.line)
 }
 
-// appendJSON appends a document on one line. One that is no JSON is kept as text, so that the line stays readable.
+// appendJSON appends a document on one line. A document that is not valid JSON is kept as text,
+// so that the line stays readable.
 func appendJSON(dst []byte, name string, doc []byte) []byte {
 	if len(doc) == 0 {
 		return dst

@@ -10,10 +10,11 @@ const (
 	InFlight  = "in_flight"
 )
 
-// Skipped is the reason of a row that passed its last step without a call, and what became of an item at such a step.
+// Skipped is the reason of a row that passed its last step without a call, and the outcome of
+// an item at such a step.
 const Skipped = "skipped"
 
-// Row is how one item ended, or where it stands.
+// Row is the outcome of one item, or its present state.
 type Row struct {
 	ID       string
 	Data     []byte // the item's JSON document
@@ -23,9 +24,9 @@ type Row struct {
 	Message  string // error message, when it failed
 	Attempts int
 	Output   []byte   // JSON that the last action returned, if any
-	Outputs  [][]byte // the same by step; nil: none answered anything
-	Reason   string   // why it waits, or was cancelled; skipped: it was done without a call at its last step
-	LeftOut  bool     // it was cancelled by its step, and not with the bulk action
+	Outputs  [][]byte // the same by step; nil: no step answered
+	Reason   string   // why it waits, or was cancelled; skipped: its last step was passed without a call
+	LeftOut  bool     // cancelled by its step, not with the bulk action
 	No       int64    // position in the bulk action, from 0
 	KeyNo    int64    // the number in its idempotency key
 	RetryNo  int64    // its KeyNo in the bulk action that is retried; 0 if none is
@@ -42,9 +43,9 @@ type Invalid struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// Duplicate is a row of the input that was ignored because its id came before.
+// Duplicate is a row of the input that was ignored because of a duplicate id.
 type Duplicate struct {
 	Line      int    `json:"line"`
 	ID        string `json:"id"`
-	FirstLine int    `json:"first_line,omitempty"` // 0 when not known
+	FirstLine int    `json:"first_line,omitempty"` // 0 if unknown
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// spread puts the members of JSON objects of one kind into columns of a table. Documents of one bulk action look
-// alike, so it first tries the columns in the order of the last one.
+// spread puts the members of JSON objects of one kind into columns of a table. Documents of one
+// bulk action are similar, so it first tries the columns in the order of the last one.
 type spread struct {
-	whole  string              // column for a document that is no object
+	whole  string              // column for a document that is not an object
 	rename func(string) string // member to column
 	byName map[string]*known   // by quoted member name, as written
 	order  []*known            // the members of the last document
@@ -17,7 +17,7 @@ type spread struct {
 	dec    *jsontext.Decoder
 }
 
-// known is what is known of a member.
+// known holds the column of a member.
 type known struct {
 	name   string // quoted, as written
 	title  string // of its column
@@ -28,7 +28,8 @@ func newSpread(whole string, rename func(string) string) spread {
 	return spread{whole: whole, rename: rename, byName: make(map[string]*known), dec: new(jsontext.Decoder)}
 }
 
-// put sets the cells of t from doc. What cannot be read as JSON is kept whole: a report loses nothing.
+// put sets the cells of t from doc. It keeps text that is not valid JSON as a whole: a report
+// loses nothing.
 func (s *spread) put(t *table, doc []byte) {
 	if len(doc) == 0 || string(doc) == "null" {
 		return
@@ -61,7 +62,8 @@ func (s *spread) members(t *table, doc []byte) bool {
 	return err == nil
 }
 
-// read takes the next name or value as a part of doc, which unlike what the decoder gives stays valid.
+// read returns the next name or value as a part of doc, which, unlike the decoder's result,
+// stays valid.
 func (s *spread) read(doc []byte) ([]byte, bool) {
 	v, err := s.dec.ReadValue()
 	end := int(s.dec.InputOffset())
@@ -72,7 +74,7 @@ func (s *spread) set(t *table, n int, name, value []byte) {
 	k := s.known(n, name)
 	text := cellText(value)
 	if k.title == "data.id" && bytes.Equal(text, t.cells[0]) {
-		return // the first column says it already
+		return // the first column has it already
 	}
 	if k.column == noColumn {
 		k.column = t.column(k.title)
@@ -84,7 +86,7 @@ func (s *spread) set(t *table, n int, name, value []byte) {
 	t.cells[k.column] = text
 }
 
-// known finds what is known of member n of a document, or learns it.
+// known returns the column of member n of a document, and adds it if it is new.
 func (s *spread) known(n int, name []byte) *known {
 	if n < len(s.order) && s.order[n].name == string(name) {
 		return s.order[n]
@@ -92,7 +94,7 @@ func (s *spread) known(n int, name []byte) *known {
 	k := s.byName[string(name)]
 	if k == nil {
 		k = &known{name: string(name), title: s.rename(string(cellText(name))), column: noColumn}
-		if len(s.byName) < 2*maxColumns { // names without end must not cost memory without end
+		if len(s.byName) < 2*maxColumns { // endless names must not take endless memory
 			s.byName[k.name] = k
 		}
 	}
@@ -105,7 +107,8 @@ func (s *spread) known(n int, name []byte) *known {
 	return k
 }
 
-// cellText is a JSON value as people write it: text without quotes, null as nothing, all else as it is.
+// cellText returns a JSON value as a cell: text without quotes, null as empty, all else
+// unchanged.
 func cellText(value []byte) []byte {
 	switch {
 	case string(value) == "null":
@@ -121,7 +124,7 @@ func cellText(value []byte) []byte {
 	return value
 }
 
-// addMore keeps a member for which there is no column.
+// addMore keeps a member without a column.
 func (t *table) addMore(title string, value []byte) {
 	sep := byte(',')
 	if len(t.more) == 0 {

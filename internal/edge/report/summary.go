@@ -31,7 +31,7 @@ type Summary struct {
 	Files      []File     `json:"files"` // filled in by Writer.Close
 }
 
-// Counts says where all items are. Each item is in exactly one count.
+// Counts holds the number of items by state. Each item is in exactly one count.
 type Counts struct {
 	Total     int `json:"total"`
 	Done      int `json:"done"`
@@ -42,10 +42,10 @@ type Counts struct {
 	InFlight  int `json:"in_flight"`
 }
 
-// Pending is the number of items that have not ended.
+// Pending returns the number of items that have not ended.
 func (c Counts) Pending() int { return c.Ready + c.Waiting + c.InFlight }
 
-// Check says whether the counts add up.
+// Check returns an error if the counts do not add up.
 func (c Counts) Check() error {
 	if sum := c.Done + c.Failed + c.Cancelled + c.Pending(); sum != c.Total {
 		return fmt.Errorf("counts: %d items in all states together, total is %d", sum, c.Total)
@@ -58,13 +58,13 @@ func (c Counts) Check() error {
 	return nil
 }
 
-// Step is what happened at one step.
+// Step summarises one step.
 type Step struct {
 	Name     string  `json:"name"`
 	Action   string  `json:"action"`
 	Done     int     `json:"done"`
 	Failed   int     `json:"failed"`
-	LeftOut  int     `json:"left_out"` // items that never came here
+	LeftOut  int     `json:"left_out"` // items that never reached it
 	Attempts int     `json:"attempts"`
 	Calls    int     `json:"calls"`
 	Retries  int     `json:"retries"`
@@ -77,7 +77,7 @@ type Step struct {
 	Skipped   int `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 }
 
-// Latency is how long tasks took, by quantile.
+// Latency holds the run times of tasks, by quantile.
 type Latency struct {
 	P50 Duration `json:"p50"`
 	P95 Duration `json:"p95"`
@@ -85,15 +85,15 @@ type Latency struct {
 	Max Duration `json:"max"`
 }
 
-// Wait is for how long items waited for one reason.
+// Wait is the time that items waited for one reason.
 type Wait struct {
 	Reason   string   `json:"reason"`
 	Duration Duration `json:"duration"`
 	Share    float64  `json:"share"` // of all waiting, 0 to 1
 }
 
-// Loss is acknowledged work of a partition that the store lost while the bulk action had not ended.
-// Items may have been run again, and results may be missing.
+// Loss reports acknowledged work of a partition that the store lost while the bulk action had
+// not ended. Items may have been run again, and results may be missing.
 type Loss struct {
 	Partition  int        `json:"partition"`
 	Have       uint64     `json:"have"`  // the last commit that was left
@@ -108,7 +108,7 @@ type File struct {
 	Rows int    `json:"rows"`
 }
 
-// Check says whether the summary agrees with itself.
+// Check returns an error if the summary contradicts itself.
 func (s *Summary) Check() error {
 	if err := s.Counts.Check(); err != nil {
 		return err
@@ -128,7 +128,8 @@ func (s *Summary) Check() error {
 	return nil
 }
 
-// encode writes the summary for people to read: indented, with < and > as they are, and lists never null.
+// encode encodes the summary for reading: indented, with < and > unescaped, and lists never
+// null.
 func (s *Summary) encode() ([]byte, error) {
 	c := *s
 	c.Steps, c.Errors, c.Waited, c.Files = list(c.Steps), list(c.Errors), list(c.Waited), list(c.Files)
@@ -150,7 +151,7 @@ func list[T any](l []T) []T {
 // Duration is a time span that is written like 1m30s.
 type Duration time.Duration
 
-// String rounds to four digits or so: nobody reads the nanoseconds of an hour.
+// String rounds to about four digits: nanoseconds do not matter in an hour.
 func (d Duration) String() string {
 	t := time.Duration(d)
 	for _, r := range []struct{ above, to time.Duration }{

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// maxColumns bounds what a row may add to the header; what is left over goes to the column "more".
+// maxColumns bounds the columns of a file; further members go to the column "more".
 const maxColumns = 512
 
 // table is one CSV file of items. Its columns are
 //
-//   - id, and what the file is about: step, code, message, attempts for failures, for instance;
+//   - id, and those of the file's subject: step, code, message, attempts for failures, for instance;
 //   - one for each member of the items' documents, under its own name, or data.NAME where that name is taken;
 //   - one for each member of the outputs, as output.NAME.
 //
-// Text stands there as it is, numbers as written, null as nothing, objects and arrays as JSON. A document that
-// is no object goes to the column data, such an output to output.
+// Cells hold text unquoted, numbers as written, null as empty, objects and arrays as JSON. A document that
+// is not an object goes to the column data, such an output to output.
 //
-// Every row of a file has all its columns. A member that first comes up in a later row gets a column at the
-// end, and close then fills up the rows before it.
+// Every row of a file has all its columns. A member that first appears in a later row gets a column at the
+// end, and close then fills up the earlier rows.
 type table struct {
 	f       *os.File
 	w       *bufio.Writer
@@ -39,7 +39,7 @@ type table struct {
 	grown   []growth
 }
 
-// growth says from which row on the table has how many columns.
+// growth records from which row on the table has how many columns.
 type growth struct{ row, columns int }
 
 func newTable(f *os.File, o Options, fixed ...string) *table {
@@ -52,10 +52,10 @@ func newTable(f *os.File, o Options, fixed ...string) *table {
 	return t
 }
 
-// noColumn is where members go when there are too many of them.
+// noColumn is the column of members that do not fit.
 const noColumn = -1
 
-// column is the place of the column called name, which is made if there is room.
+// column returns the index of the column called name, and adds it if there is room.
 func (t *table) column(name string) int {
 	if i, ok := t.index[name]; ok {
 		return i
@@ -69,7 +69,7 @@ func (t *table) column(name string) int {
 	return len(t.columns) - 1
 }
 
-// dataColumn keeps a member's own name unless the report uses it.
+// dataColumn returns a member's own name unless the report uses that name.
 func (t *table) dataColumn(name string) string {
 	if slices.Contains(t.fixed, name) || name == "output" || name == "data" || name == "more" || name == "" ||
 		strings.HasPrefix(name, "output.") || strings.HasPrefix(name, "data.") {
@@ -97,7 +97,7 @@ func (t *table) write(fixed [][]byte, data, output []byte) error {
 	return err
 }
 
-// layOut writes the header before the first row, and remembers at which rows columns were added.
+// layOut writes the header before the first row, and records at which rows columns were added.
 func (t *table) layOut() error {
 	if n := len(t.grown); n > 0 && t.grown[n-1].columns == len(t.columns) {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Format is how rows are written.
+// Format is the format of the files.
 type Format string
 
 // The formats. NDJSON is for machines: its values are never changed.
@@ -21,10 +21,12 @@ const (
 
 // Options configures a [Writer]. The zero value suits a spreadsheet.
 type Options struct {
-	// RawCells leaves cells of CSV files as they are, even those that a spreadsheet would take for formulas. Only for
-	// programs that read the files. Default false: such cells get a leading apostrophe.
+	// RawCells leaves cells of CSV files unchanged, even those that a spreadsheet would
+	// evaluate as formulas. Only for programs that read the files. Default false: such cells
+	// get a leading apostrophe.
 	RawCells bool
-	// BOM starts CSV files with a byte order mark, which some spreadsheets need to see that it is UTF-8. Default false.
+	// BOM starts CSV files with a byte order mark, which some spreadsheets need to detect
+	// UTF-8. Default false.
 	BOM bool
 }
 
@@ -45,7 +47,7 @@ const (
 
 var names = [kinds]string{"done", "failed", "cancelled", "pending", "duplicates", "invalid"}
 
-// heads are the columns that each CSV file starts with.
+// heads lists the first columns of each CSV file.
 var heads = [kinds][]string{
 	doneFile:       {"id"},
 	failedFile:     {"id", "step", "code", "message", "attempts"},
@@ -57,8 +59,8 @@ var heads = [kinds][]string{
 
 const summaryFile = "report.json"
 
-// Writer writes the report of one bulk action into a folder. Rows stand in the files in the order in which they
-// came. It belongs to one goroutine.
+// Writer writes the report of one bulk action into a folder. Rows are in the files in the order
+// of the calls. It belongs to one goroutine.
 type Writer struct {
 	dir     string
 	format  Format
@@ -71,8 +73,8 @@ type Writer struct {
 	err     error // the first one; nothing is written after it
 }
 
-// NewWriter prepares the folder dir: makes it, for the owner alone, and removes a report that is in it. No other file
-// is touched. The caller ends with [Writer.Close] or [Writer.Abort].
+// NewWriter prepares the folder dir: it creates it, for the owner alone, and removes a report
+// in it. It touches no other file. The caller ends with [Writer.Close] or [Writer.Abort].
 func NewWriter(dir string, f Format, o Options) (*Writer, error) {
 	if f = cmp.Or(f, CSV); f != CSV && f != NDJSON {
 		return nil, fmt.Errorf("report format %q is not known; use csv or ndjson", f)
@@ -88,8 +90,8 @@ func NewWriter(dir string, f Format, o Options) (*Writer, error) {
 	return &Writer{dir: dir, format: f, o: o}, nil
 }
 
-// owned are the names of all files that a report may have. The summary is the first to go, since it says that the rest
-// is whole.
+// owned returns the names of all files that a report may have. The summary is removed first,
+// since it marks the rest as complete.
 func owned() []string {
 	all := []string{summaryFile, summaryFile + ".tmp"}
 	for _, n := range names {
@@ -98,7 +100,7 @@ func owned() []string {
 	return all
 }
 
-// Replaces reports whether a report in the folder dir would take the place of a file that is there now.
+// Replaces reports whether a report in the folder dir would replace an existing file.
 func Replaces(dir, file string) bool {
 	st, err := os.Stat(file)
 	if err != nil {
@@ -110,7 +112,7 @@ func Replaces(dir, file string) bool {
 	})
 }
 
-// create makes a file that only its owner can read, and follows no link that someone put there.
+// create creates a file that only its owner can read. It does not follow links.
 func create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
@@ -161,7 +163,8 @@ func (w *Writer) row(k kind, r Row) error {
 	return w.table(k, r.Data, r.Output)
 }
 
-// Duplicate lists a row of the input whose id came before, at firstLine if that is not 0.
+// Duplicate records a row of the input with a duplicate id, first seen at firstLine if that is
+// not 0.
 func (w *Writer) Duplicate(line int, id string, firstLine int) error {
 	if w.err != nil {
 		return w.err
@@ -175,7 +178,7 @@ func (w *Writer) Duplicate(line int, id string, firstLine int) error {
 	return w.fail(w.table(duplicatesFile, nil, nil))
 }
 
-// Invalid lists a row of the input that could not become an item.
+// Invalid records a row of the input that could not become an item.
 func (w *Writer) Invalid(i Invalid) error {
 	if w.err != nil {
 		return w.err
@@ -187,7 +190,7 @@ func (w *Writer) Invalid(i Invalid) error {
 	return w.fail(w.table(invalidFile, nil, nil))
 }
 
-// orNothing writes a number that is not known when it is 0.
+// orNothing formats a number; 0 means unknown and is empty.
 func orNothing(n int) string {
 	if n == 0 {
 		return ""
@@ -195,7 +198,7 @@ func orNothing(n int) string {
 	return strconv.Itoa(n)
 }
 
-// set copies the cells of a row into memory that is used again for the next.
+// set copies the cells of a row into memory that is reused for the next.
 func (w *Writer) set(cells ...string) {
 	w.cells, w.text = w.cells[:0], w.text[:0]
 	for _, c := range cells {
@@ -205,7 +208,8 @@ func (w *Writer) set(cells ...string) {
 	}
 }
 
-// table adds a row, made of w.cells and the documents, to a CSV file, which is made for its first row.
+// table adds a row of w.cells and the documents to a CSV file, which is created for its first
+// row.
 func (w *Writer) table(k kind, data, output []byte) error {
 	if w.tables[k] == nil {
 		f, err := create(filepath.Join(w.dir, names[k]+".csv"))
@@ -217,7 +221,7 @@ func (w *Writer) table(k kind, data, output []byte) error {
 	return w.tables[k].write(w.cells, data, output)
 }
 
-// stream lets add write to an NDJSON file, which is made for its first row.
+// stream lets add write to an NDJSON file, which is created for its first row.
 func (w *Writer) stream(k kind, add func(*stream) error) error {
 	if w.streams[k] == nil {
 		f, err := create(filepath.Join(w.dir, names[k]+".ndjson"))

@@ -103,7 +103,7 @@ func TestDoneCSV(t *testing.T) {
 			[]Row{doc(`{"output":1,"output.a":2,"data":3,"data.x":4,"":5}`, `{"a":6}`)},
 			"id,data.output,data.output.a,data.data,data.data.x,data.,output.a\nu1,1,2,3,4,5,6\n",
 		},
-		{"what is no object stands in one column", Options{}, []Row{doc(`[1,2]`, `"text"`), doc(``, `null`), doc(`{"a":`, `7`)}, "id,data,output\nu1,\"[1,2]\",text\nu2,,\nu3,\"{\"\"a\"\":\",7\n"},
+		{"a document that is not an object has one column", Options{}, []Row{doc(`[1,2]`, `"text"`), doc(``, `null`), doc(`{"a":`, `7`)}, "id,data,output\nu1,\"[1,2]\",text\nu2,,\nu3,\"{\"\"a\"\":\",7\n"},
 		{"formulas are guarded, in names too", Options{}, []Row{{ID: "=1", Data: []byte(`{"+x":"@y","n":-5}`)}}, "id,'+x,n\n'=1,'@y,-5\n"},
 		{"formulas stay when told", Options{RawCells: true}, []Row{{ID: "=1", Data: []byte(`{"+x":"@y"}`)}}, "id,+x\n=1,@y\n"},
 		{"a mark for spreadsheets when told", Options{BOM: true}, []Row{doc(`{"a":1}`, ""), doc(`{"b":1}`, "")}, "\uFEFFid,a,b\nu1,1,\nu2,,1\n"},

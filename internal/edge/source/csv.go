@@ -10,9 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// csvRows reads CSV by the rules of RFC 4180 and of encoding/csv: quotes are doubled inside quotes and mean
-// nothing elsewhere, CRLF counts as a line feed, blank lines are skipped. Unlike encoding/csv it never holds more than one
-// bounded row, and goes on behind a broken one.
+// csvRows reads CSV by the rules of RFC 4180 and of encoding/csv: quotes are doubled inside
+// quotes and mean nothing elsewhere, CRLF counts as a line feed, blank lines are skipped.
+// Unlike encoding/csv it never holds more than one bounded row, and continues after a broken
+// one.
 type csvRows struct {
 	w          *window
 	opts       Options
@@ -23,7 +24,7 @@ type csvRows struct {
 	skip       bool // the line before was too long to hold, and is not read to its end
 
 	cells   []cell
-	labels  [][]byte // what stands before each value: {"id":" and then ","name":"
+	labels  [][]byte // what precedes each value: {"id":" and then ","name":"
 	doc     []byte
 	scratch []byte
 }
@@ -70,8 +71,8 @@ func (c *csvRows) next(it *Item) error {
 	}
 }
 
-// record finds the cells of the next row that is not blank and its length, without consuming it. A row that
-// cannot be cut is consumed and told in bad.
+// record finds the cells of the next row that is not blank and its length, without consuming
+// it. A row that cannot be split is consumed and reported in bad.
 func (c *csvRows) record() (n int, bad *RowError, err error) {
 	if c.skip {
 		c.skip = false
@@ -81,7 +82,7 @@ func (c *csvRows) record() (n int, bad *RowError, err error) {
 	}
 	for {
 		line, n, err := c.w.nextLine(0)
-		if errors.Is(err, errTooLong) { // whoever wants no more need not wait for its end
+		if errors.Is(err, errTooLong) { // a caller that stops here need not wait for the end of the line
 			c.skip = true
 			return 0, tooLarge(c.w.line, -1, c.opts.MaxItem), nil
 		}
@@ -114,7 +115,7 @@ func (c *csvRows) split(line []byte) {
 	c.cells = append(c.cells, cell{start: start, end: len(line)})
 }
 
-// value is the content of a cell; it is valid until the next call.
+// value returns the content of a cell; it is valid until the next call.
 func (c *csvRows) value(row []byte, at cell) []byte {
 	raw := row[at.start:at.end]
 	if !at.quoted {
@@ -130,7 +131,7 @@ func (c *csvRows) value(row []byte, at cell) []byte {
 	return c.scratch
 }
 
-// build makes the row's document.
+// build builds the row's document.
 func (c *csvRows) build(row []byte) {
 	doc := c.doc[:0]
 	for i, at := range c.cells {
@@ -144,7 +145,7 @@ func (c *csvRows) build(row []byte) {
 	c.doc = append(doc, '"', '}')
 }
 
-// plain reports whether JSON needs no escape in v.
+// plain reports whether v needs no escapes in JSON.
 func plain(v []byte) bool {
 	for _, b := range v {
 		if b < ' ' || b == '"' || b == '\\' {
@@ -174,7 +175,8 @@ func (c *csvRows) blank(row []byte) bool {
 	return true
 }
 
-// fit cuts off empty cells behind the last column, and reports whether the row then is as wide as the header.
+// fit drops empty cells behind the last column, and reports whether the row then is as wide as
+// the header.
 func (c *csvRows) fit() bool {
 	for n := len(c.cells); n > len(c.columns) && c.cells[n-1].start >= c.cells[n-1].end; n-- {
 		c.cells = c.cells[:n-1]
@@ -204,7 +206,7 @@ func trimCR(line []byte) []byte {
 	return line
 }
 
-// quoted cuts a row that has quotes in it, and so perhaps many lines.
+// quoted splits a row with quotes, which may span many lines.
 func (c *csvRows) quoted() (n int, bad *RowError, err error) {
 	c.cells = c.cells[:0]
 	for i := 0; ; {
@@ -294,7 +296,7 @@ func (c *csvRows) quotedCell(i int) (next int, last bool, bad *RowError, err err
 	}
 }
 
-// bad makes an error for byte i of the row.
+// bad returns an error for byte i of the row.
 func (c *csvRows) bad(i int, problem, fix string) *RowError {
 	row := c.w.unread()
 	e := &RowError{Code: CodeBadCSV, Problem: problem, Fix: fix, Value: shorten(row[min(i, len(row)):])}

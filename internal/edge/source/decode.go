@@ -16,10 +16,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// sampleSize is how much of the file is looked at to guess what it is.
+// sampleSize is the size of the sample for detection, in bytes.
 const sampleSize = 64 << 10
 
-// open builds the way from stored bytes to rows: decompress, decode to UTF-8, split.
+// open builds the pipeline from stored bytes to rows: decompress, decode to UTF-8, split.
 func (r *Reader) open() error {
 	stored := bufio.NewReaderSize(r.raw, sampleSize)
 	plain, err := r.decompress(stored)
@@ -41,7 +41,8 @@ func (r *Reader) open() error {
 	return r.openRows(r.decode(text))
 }
 
-// maxWindow is how far back zstd data may refer, and so the memory that it takes: what zstd --long writes.
+// maxWindow bounds how far back zstd data may refer, and so its memory: what zstd --long
+// writes.
 const maxWindow = 128 << 20
 
 // decompress puts a decompressor in front of data that starts like gzip or zstd.
@@ -66,7 +67,7 @@ func (r *Reader) decompress(in *bufio.Reader) (io.Reader, error) {
 	return in, nil
 }
 
-// refuseBinary names the files that people take for text.
+// refuseBinary refuses files that users mistake for text, by name.
 func refuseBinary(sample []byte, encoding string) error {
 	zeros := strings.HasPrefix(strings.ToLower(encoding), "utf-16") || bytes.HasPrefix(sample, bomLE) || bytes.HasPrefix(sample, bomBE)
 	e := &InputError{Code: CodeNotText, Fix: "export it as CSV or NDJSON"}
@@ -92,8 +93,8 @@ var (
 	bomBE   = []byte{0xfe, 0xff}
 )
 
-// chooseEncoding sets the encoding and returns the length of the byte order mark. A mark wins over
-// an option, because a file cannot start with one by chance.
+// chooseEncoding sets the encoding and returns the length of the byte order mark. A mark takes
+// precedence over an option, because a file cannot start with one by chance.
 func (r *Reader) chooseEncoding(sample []byte) (bom int) {
 	for _, m := range []struct {
 		mark []byte
@@ -108,14 +109,14 @@ func (r *Reader) chooseEncoding(sample []byte) (bom int) {
 	case r.opts.Encoding != "":
 		r.found.Encoding = strings.ToLower(r.opts.Encoding)
 	case validUTF8(sample) || looksJSON(r.opts.Format, r.name, sample):
-		r.found.Encoding = "utf-8" // JSON is UTF-8 by its standard: anything else is an error, not a guess
+		r.found.Encoding = "utf-8" // the JSON standard requires UTF-8: anything else is an error, not a guess
 	default:
 		r.found.Encoding = "windows-1252"
 	}
 	return 0
 }
 
-// validUTF8 forgives a character that the end of the sample cut.
+// validUTF8 accepts a character that the end of the sample cut.
 func validUTF8(sample []byte) bool {
 	if utf8.Valid(sample) {
 		return true

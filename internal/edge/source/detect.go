@@ -13,8 +13,8 @@ import (
 
 // openRows decides on the format and prepares its reader.
 func (r *Reader) openRows(text io.Reader) error {
-	// A CSV row may need more bytes in the file than its document has, by quotes; the document's own size is
-	// checked on its own.
+	// A CSV row may need more bytes in the file than its document has, because of quotes; the
+	// document's own size is checked separately.
 	w := newWindow(text, 2*r.opts.MaxItem)
 	for len(w.unread()) < w.limit && len(w.unread()) < sampleSize/4 && w.more() {
 	}
@@ -39,7 +39,7 @@ func (r *Reader) openRows(text io.Reader) error {
 	return nil
 }
 
-// detectFormat goes by the option, then by the name, then by the first byte that is not a space.
+// detectFormat uses the option, then the name, then the first byte that is not a space.
 func detectFormat(want Format, name string, sample []byte) Format {
 	if want != Auto {
 		return want
@@ -62,7 +62,7 @@ func detectFormat(want Format, name string, sample []byte) Format {
 	return CSV
 }
 
-// lineOrJSON tells objects that are one line each from objects printed over many lines.
+// lineOrJSON distinguishes objects on one line each from objects printed over many lines.
 func lineOrJSON(sample []byte) Format {
 	line, rest, more := bytes.Cut(sample, []byte("\n"))
 	rest = bytes.TrimSpace(rest)
@@ -79,12 +79,12 @@ func unfinished(line []byte) bool {
 	return !done
 }
 
-// looksJSON is detectFormat for text that is not decoded yet.
+// looksJSON applies detectFormat to text that is not decoded yet.
 func looksJSON(want Format, name string, sample []byte) bool {
 	return detectFormat(want, name, sample) != CSV
 }
 
-// extension is the file name's last part, without that of a compressor.
+// extension returns the extension of the file name, without that of a compressor.
 func extension(name string) string {
 	name = strings.ToLower(name)
 	for _, z := range []string{".gz", ".zst", ".zstd"} {
@@ -93,11 +93,11 @@ func extension(name string) string {
 	return path.Ext(name)
 }
 
-// delimiters are those that are tried, the likelier first.
+// delimiters lists the delimiters to try, the likelier first.
 const delimiters = ",;\t|"
 
-// detectDelimiter takes the delimiter that cuts the first lines into equally many cells, and of several
-// the one that makes most cells.
+// detectDelimiter returns the delimiter that cuts the first lines into equally many cells, and
+// of several the one that makes most cells.
 func detectDelimiter(name string, sample []byte) byte {
 	switch extension(name) {
 	case ".tsv", ".tab":
@@ -123,7 +123,7 @@ func detectDelimiter(name string, sample []byte) byte {
 	return best
 }
 
-// evenWidth is the width of the first rows if they all have the same, else 0.
+// evenWidth returns the width of the first rows if they all have the same, else 0.
 func evenWidth(sample []byte, delim byte) int {
 	c := csvRows{w: newWindow(bytes.NewReader(sample), len(sample)+1), delim: delim}
 	width := 0
@@ -141,13 +141,13 @@ func evenWidth(sample []byte, delim byte) int {
 	return width
 }
 
-// IDNames lists the names by which an id column or member is known, the likelier
-// first. Letter case, spaces, "_" and "-" do not count: "User ID" is user_id.
+// IDNames lists the names of id columns and members, the likelier first. Letter case, spaces,
+// "_" and "-" do not count: "User ID" is user_id.
 var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid", "email"}
 
-// detectID chooses the id column by its name; -1: none has the name of an id.
-// It never goes by position: a first column that is not an id repeats, and all
-// rows but a few would be lost as duplicates.
+// detectID returns the id column by its name, or -1 if no column has the name of an id. It
+// never uses the position: a first column that is not an id repeats, and all rows but a few
+// would be lost as duplicates.
 func detectID(columns []string) int {
 	for _, want := range IDNames {
 		for i, c := range columns {
@@ -161,10 +161,11 @@ func detectID(columns []string) int {
 
 var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "")
 
-// plainName is a name without what does not count.
+// plainName returns a name without case and marks.
 func plainName(name string) string { return strings.ToLower(nameMarks.Replace(name)) }
 
-// noID says that nothing has the name of an id. kind is column or member.
+// noID returns the error that no column or member has the name of an id. kind is column or
+// member.
 func noID(line int, code, kind string, names []string) *RowError {
 	found := shorten(strings.Join(names, ", "))
 	return &RowError{
@@ -174,7 +175,8 @@ func noID(line int, code, kind string, names []string) *RowError {
 	}
 }
 
-// looksLikeData reports whether a cell of the first line is no column name: a number or an address.
+// looksLikeData reports whether a cell of the first line looks like a value and not like a
+// column name: a number or an address.
 func looksLikeData(cell string) bool {
 	_, err := strconv.ParseFloat(cell, 64)
 	return err == nil || strings.Contains(cell, "@")

@@ -18,11 +18,11 @@ const (
 	CodeItemTooLarge = "item_too_large" // more than Options.MaxItem bytes
 )
 
-// RowError says what is wrong with one row, where, and what to do about it. Reading can go on
-// behind it.
+// RowError describes what is wrong with one row, where, and how to fix it. Reading can continue
+// after it.
 type RowError struct {
 	Line    int    // line in the file, from 1, after decompression
-	Column  int    // byte in the line, from 1; 0 when the whole row is meant
+	Column  int    // byte in the line, from 1; 0 for the whole row
 	Code    string // one of the codes above
 	Field   string // column or member concerned, if any
 	Value   string // what was found there, shortened
@@ -30,7 +30,7 @@ type RowError struct {
 	Fix     string
 }
 
-// Error gives place, problem and fix in one line.
+// Error returns place, problem and fix in one line.
 func (e *RowError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "line %d", e.Line)
@@ -49,12 +49,12 @@ const (
 	CodeUnreadable = "unreadable"       // the operating system refused
 	CodeCutShort   = "cut_short"        // a compressed file ends too early
 	CodeCorrupt    = "corrupt"          // compressed data that does not decompress
-	CodeWindow     = "window_too_large" // zstd data that needs more memory than it gets
+	CodeWindow     = "window_too_large" // zstd data that needs more memory than allowed
 	CodeNotText    = "not_text"         // a spreadsheet, an archive or another binary file
-	CodeBadJSON    = "bad_json"         // a JSON file whose elements cannot be told apart, or that ends too early
+	CodeBadJSON    = "bad_json"         // a JSON file whose elements cannot be separated, or that ends too early
 )
 
-// InputError says why a file cannot be read, or not any further.
+// InputError describes why a file cannot be read, or not any further.
 type InputError struct {
 	Name    string // the file, as given to Open
 	Line    int    // 0 when unknown
@@ -62,10 +62,10 @@ type InputError struct {
 	Code    string
 	Problem string
 	Fix     string
-	Err     error // the cause, if there is one
+	Err     error // the cause, if any
 }
 
-// Error gives file, place, problem, cause and fix in one line.
+// Error returns file, place, problem, cause and fix in one line.
 func (e *InputError) Error() string {
 	var b strings.Builder
 	if e.Name != "" {
@@ -84,13 +84,13 @@ func (e *InputError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// shortValue is the longest value that an error repeats, in bytes.
+// shortValue is the length of the longest value that an error repeats, in bytes.
 const shortValue = 60
 
-// shorten makes rubbish of any size fit to be shown.
+// shorten shortens a value of any size for display.
 func shorten[T string | []byte](v T) string {
 	if len(v) <= shortValue {
 		return strings.ToValidUTF8(string(v), "\uFFFD")

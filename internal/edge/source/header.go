@@ -37,12 +37,12 @@ func newCSVRows(w *window, o Options, name string, transcoded bool) (*csvRows, e
 	return c, c.label()
 }
 
-// declared consumes the line sep=; with which spreadsheets tell each other the delimiter, and returns
-// it. Without such a line it is 0.
+// declared consumes the line sep=; by which spreadsheets declare the delimiter, and returns the
+// delimiter, or 0 without such a line.
 func (c *csvRows) declared() byte {
 	line, n, err := c.w.nextLine(0)
 	if err != nil {
-		return 0 // whoever reads the header tells
+		return 0 // reading the header reports the error
 	}
 	text := trimCR(line)
 	if len(text) != len("sep=;") || !bytes.EqualFold(text[:4], []byte("sep=")) || strings.IndexByte(delimiters, text[4]) < 0 {
@@ -75,7 +75,7 @@ func (c *csvRows) header() error {
 	}
 	c.w.drop(n)
 	for len(c.columns) > 1 && c.columns[len(c.columns)-1] == "" {
-		c.columns = c.columns[:len(c.columns)-1] // spreadsheets export columns that were emptied; see fit
+		c.columns = c.columns[:len(c.columns)-1] // spreadsheets export emptied columns; see fit
 	}
 	return nil
 }
@@ -99,13 +99,13 @@ func (c *csvRows) checkColumns() error {
 	return nil
 }
 
-// chooseID finds the id column, by option or by name. A first line in which nothing looks like the name of an id
-// but something looks like a value is no header.
+// chooseID finds the id column, by option or by name. A first line without the name of an id,
+// but with a cell that looks like a value, is not a header.
 func (c *csvRows) chooseID() error {
 	if want := c.opts.IDColumn; want != "" {
 		c.idCol = slices.Index(c.columns, want)
 		if c.idCol < 0 {
-			e := headerError(want, fmt.Sprintf("there is no column %q", want), "choose one of "+shorten(strings.Join(c.columns, ", ")))
+			e := headerError(want, fmt.Sprintf("no column %q", want), "choose one of "+shorten(strings.Join(c.columns, ", ")))
 			e.Value = shorten(strings.Join(c.columns, ", "))
 			return e
 		}

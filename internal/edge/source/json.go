@@ -85,7 +85,7 @@ func (d *docs) idOf(value []byte) (string, *RowError) {
 	return id, checkID(id, d.id, d.opts.MaxID)
 }
 
-// checkID refuses ids that are empty or too long, or that no store could keep apart.
+// checkID refuses ids that are empty or too long, or that a store could not tell apart.
 func checkID(id, field string, most int) *RowError {
 	if len(id) > most {
 		return &RowError{
@@ -126,7 +126,7 @@ func tooLarge(line, size, most int) *RowError {
 
 var replacement = []byte("\uFFFD")
 
-// diagnose finds out what is wrong with doc. It may be slow: it runs for bad documents alone.
+// diagnose finds out what is wrong with doc. It may be slow: it runs only for bad documents.
 func (d *docs) diagnose(doc []byte, line, col int) *RowError {
 	if at := badText(doc, d.transcoded); at >= 0 {
 		return badEncoding(doc, at, line, col)
@@ -161,7 +161,7 @@ func (d *docs) diagnose(doc []byte, line, col int) *RowError {
 	return e
 }
 
-// place points the error at byte at of doc, which starts at line and col.
+// place sets the error's position to byte at of doc, which starts at line and col.
 func (e *RowError) place(doc []byte, at, line, col int) {
 	before := doc[:min(max(at, 0), len(doc))]
 	e.Line, e.Column = line, col+len(before)+1
@@ -170,7 +170,7 @@ func (e *RowError) place(doc []byte, at, line, col int) {
 	}
 }
 
-// badText is where text stops being text, or -1.
+// badText returns the position of the first invalid text, or -1.
 func badText(text []byte, transcoded bool) int {
 	if transcoded {
 		return bytes.Index(text, replacement)

@@ -9,12 +9,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Keys is a set of item ids that tells whether an id came before. It keeps 96 bits of each id's
-// xxh3-128 hash and not the id: about 23 bytes per id, however long ids are.
+// Keys is a set of item ids that detects duplicates. It keeps 96 bits of each id's xxh3-128
+// hash and not the id: about 23 bytes per id, however long ids are.
 //
-// Two different ids look the same with a probability of about n²/2⁹⁷ for n ids: 6 in 10¹⁸ for a million, 6 in 10¹²
-// for a billion. The hash is seeded at random, so that ids that collide once do not collide
-// again; it is not made to withstand someone who can watch the answers.
+// Two different ids look the same with a probability of about n²/2⁹⁷ for n ids: 6 in 10¹⁸ for a
+// million, 6 in 10¹² for a billion. The hash is seeded at random, so that ids that collide once
+// do not collide again; it does not withstand an attacker who can watch the answers.
 //
 // The set is cut into 256 tables that grow one at a time: no insert has to move more than 1/256 of it. A Keys
 // belongs to one goroutine.
@@ -27,18 +27,19 @@ type Keys struct {
 	touched uint32 // keeps the compiler from leaving touch out
 }
 
-// NewKeys makes an empty set.
+// NewKeys returns an empty set.
 func NewKeys() *Keys { return &Keys{seed: rand.Uint64()} }
 
-// NewPlacedKeys makes an empty set for [Keys.AddAt]. It takes about 31 bytes per id instead of 23.
+// NewPlacedKeys returns an empty set for [Keys.AddAt]. It takes about 31 bytes per id instead
+// of 23.
 func NewPlacedKeys() *Keys {
 	k := NewKeys()
 	k.placed = true
 	return k
 }
 
-// AddAt is [Keys.Add] for an id that stands at a line. For one that came before, first is the line where it did; it is 0 if
-// that is not known: lines beyond four billion are not kept.
+// AddAt does the same as [Keys.Add] for an id at a line. For a duplicate, first is the line of
+// its first occurrence, or 0 if unknown: lines beyond four billion are not kept.
 func (k *Keys) AddAt(id string, line int) (first int, fresh bool) {
 	h := xxh3.HashString128Seed(id, k.seed)
 	t, at, fresh := k.place(h)
@@ -51,11 +52,12 @@ func (k *Keys) AddAt(id string, line int) (first int, fresh bool) {
 	return line, true
 }
 
-// Add puts id in the set and reports whether it is fresh, that is, was not there before.
+// Add adds id and reports whether it is fresh: it was not in the set before.
 func (k *Keys) Add(id string) (fresh bool) { return k.add(xxh3.HashString128Seed(id, k.seed)) }
 
-// AddAll is [Keys.Add] for many ids at once, which in a large set takes less than half the time: fresh[i]
-// tells about ids[i]. An id that is there twice in ids is fresh once. fresh must be as long as ids.
+// AddAll does the same as [Keys.Add] for many ids at once, which in a large set takes less than
+// half the time: fresh[i] tells about ids[i]. An id that occurs twice in ids is fresh once.
+// fresh must be as long as ids.
 func (k *Keys) AddAll(ids []string, fresh []bool) {
 	var hashes [32]xxh3.Uint128
 	for len(ids) > 0 {
@@ -85,10 +87,10 @@ func (k *Keys) touch(hashes []xxh3.Uint128) {
 	k.touched = sum
 }
 
-// Len is the number of ids in the set.
+// Len returns the number of ids in the set.
 func (k *Keys) Len() int { return k.n }
 
-// Bytes is the memory that the tables take.
+// Bytes returns the memory of the tables.
 func (k *Keys) Bytes() int {
 	total := 0
 	for i := range k.shards {
@@ -102,7 +104,7 @@ func (k *Keys) add(h xxh3.Uint128) (fresh bool) {
 	return fresh
 }
 
-// place puts a hash in its table, and tells where it is.
+// place puts a hash into its table, and returns its place.
 func (k *Keys) place(h xxh3.Uint128) (t *shard, at int, fresh bool) {
 	t = &k.shards[h.Hi>>56]
 	if t.n*4 >= len(t.slots)*3 { // at most 3/4 full: runs stay short
@@ -136,8 +138,8 @@ type shard struct {
 	n     int
 }
 
-// home is where a slot belongs: in proportion to its first 64 bits, so that a table can have any length and a
-// grown one is filled from left to right.
+// home returns where a slot belongs: in proportion to its first 64 bits, so that a table can
+// have any length and a grown one is filled from left to right.
 func (t *shard) home(s slot) int {
 	i, _ := bits.Mul64(uint64(s[0])<<32|uint64(s[1]), uint64(len(t.slots)))
 	return int(i)

@@ -23,7 +23,7 @@ func (l *lines) next(it *Item) error {
 	for {
 		line, n, err := l.w.nextLine(0)
 		number := l.w.line
-		if errors.Is(err, errTooLong) { // whoever wants no more need not wait for its end
+		if errors.Is(err, errTooLong) { // a caller that stops here need not wait for the end of the line
 			l.skip = true
 			return tooLarge(number, -1, l.opts.MaxItem)
 		}
@@ -47,7 +47,7 @@ type elements struct {
 	array bool
 }
 
-// place is where in the file elements stands.
+// place is the position of elements in the file.
 type place int
 
 const (
@@ -100,7 +100,7 @@ func (e *elements) skip(s *scanner, line int) error {
 	}
 }
 
-// toElement goes to the next element, or returns io.EOF behind the last.
+// toElement advances to the next element, or returns io.EOF behind the last.
 func (e *elements) toElement() error {
 	for {
 		c, err := e.peek()
@@ -132,7 +132,7 @@ func (e *elements) toElement() error {
 	}
 }
 
-// peek drops white space and shows the byte behind it.
+// peek drops white space and returns the byte behind it.
 func (e *elements) peek() (byte, error) {
 	for {
 		b := e.w.unread()
@@ -155,7 +155,7 @@ func (e *elements) broken(problem string) error {
 	}
 }
 
-// cut tells a file that ends inside the array from one that cannot be read.
+// cut distinguishes a file that ends inside the array from one that cannot be read.
 func (e *elements) cut() error {
 	if e.w.err != io.EOF {
 		return e.w.err

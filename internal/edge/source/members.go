@@ -25,7 +25,7 @@ func members(doc []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// member finds a member of a valid JSON object by name: its value and where that starts.
+// member returns the value of a member of a valid JSON object, and where the value starts.
 func member(doc []byte, name string) (value []byte, at int) {
 	for n, v := range members(doc) {
 		raw := n[1 : len(n)-1]
@@ -36,7 +36,7 @@ func member(doc []byte, name string) (value []byte, at int) {
 	return nil, 0
 }
 
-// unquote gives the text of a valid JSON string.
+// unquote returns the text of a valid JSON string.
 func unquote(quoted []byte) string {
 	raw := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -49,7 +49,7 @@ func unquote(quoted []byte) string {
 	return string(text)
 }
 
-// next is the first byte from i on that is no white space.
+// next returns the index of the first byte from i on that is not white space.
 func next(doc []byte, i int) int {
 	for doc[i] == ' ' || doc[i] == '\t' || doc[i] == '\n' || doc[i] == '\r' {
 		i++
@@ -57,7 +57,7 @@ func next(doc []byte, i int) int {
 	return i
 }
 
-// stringEnd is the end of the string that starts at i, behind its quote.
+// stringEnd returns the end of the string that starts at i, behind its quote.
 func stringEnd(doc []byte, i int) int {
 	for i++; doc[i] != '"'; i++ {
 		if doc[i] == '\\' {
@@ -67,23 +67,23 @@ func stringEnd(doc []byte, i int) int {
 	return i + 1
 }
 
-// valueEnd is the end of the value that starts at i.
+// valueEnd returns the end of the value that starts at i.
 func valueEnd(doc []byte, i int) int {
 	var s scanner
 	n, _ := s.scan(doc[i:])
 	return i + n
 }
 
-// scanner finds where a JSON value ends without checking it, so that a broken element of an array
-// costs that element alone. It can go on with the next piece where the last one ended.
+// scanner finds where a JSON value ends without checking it, so that a broken element of an
+// array costs only that element. It can continue with the next piece where the last one ended.
 type scanner struct {
 	depth   int
 	inText  bool
 	escaped bool
 }
 
-// scan goes over b and says how many bytes belong to the value and whether it ended in b. A number or
-// word ends before the delimiter behind it.
+// scan scans b and returns how many bytes belong to the value and whether it ended in b. A
+// number or word ends before the delimiter behind it.
 func (s *scanner) scan(b []byte) (n int, done bool) {
 	for i := 0; i < len(b); i++ {
 		c := b[i]

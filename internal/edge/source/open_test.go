@@ -108,7 +108,7 @@ func TestEncodings(t *testing.T) {
 			}
 		})
 	}
-	t.Run("rows that are no text are told", func(t *testing.T) {
+	t.Run("rows that are not text are reported", func(t *testing.T) {
 		wantItems(t, "id,n\n1,a\xffb\n2,x\n", "x.csv", Options{Encoding: "utf-8"}, []string{"2:4 bad_encoding", `3 2 {"id":"2","n":"x"}`})
 		got, _ := read(t, open(t, le+"\x00\xd8x\x00\n\x00", "x.csv", Options{}))
 		if len(got) != 2 || !strings.HasSuffix(got[1], "bad_csv") && !strings.HasSuffix(got[1], "bad_encoding") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Format is how items are laid out in a file.
+// Format is the layout of items in a file.
 type Format string
 
 // The formats. Auto takes the format from the file's name, or else from its first byte.
@@ -17,7 +17,7 @@ const (
 	JSON   Format = "json" // one array of objects, or objects one after the other
 )
 
-// Options overrules what [Open] would detect. The zero value detects everything.
+// Options overrides what [Open] would detect. The zero value detects everything.
 type Options struct {
 	// Format is Auto by default.
 	Format Format
@@ -27,16 +27,16 @@ type Options struct {
 	// Encoding names the text encoding. Default: by byte order mark (UTF-8, UTF-16), else UTF-8, and
 	// for CSV that is not UTF-8 windows-1252.
 	Encoding string
-	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of [IDNames] that
-	// is there. If none is, it has to be named: the file is refused.
+	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of
+	// [IDNames] that exists. If none does, the file is refused.
 	IDColumn string
 	// Columns names the columns of a CSV file that has no header line. Default: the first line.
 	Columns []string
 	// Limit ends the stream after so many good items. Default 0: no limit.
 	Limit int
-	// MaxItem is the most bytes one item's document may have. Default 256 KiB, at least 64.
+	// MaxItem is the size limit of one item's document, in bytes. Default 256 KiB, at least 64.
 	MaxItem int
-	// MaxID is the most bytes an id may have. Default 256.
+	// MaxID is the size limit of an id, in bytes. Default 256.
 	MaxID int
 }
 

@@ -117,11 +117,11 @@ func TestBadHeader(t *testing.T) {
 		{"one column that is not named as an id", "name\nu1\nu2\n", Options{}, "found name"},
 		{"columns that are given, and no id among them", "5,u1\n", Options{Columns: []string{"amount", "user"}}, "found amount, user"},
 		{"no header but data", "u1,500,anna@example.com\nu2,100,b@example.com\n", Options{}, "looks like data"},
-		{"an id column that is not there", "id,n\n", Options{IDColumn: "user"}, `there is no column "user"`},
+		{"an id column that is not there", "id,n\n", Options{IDColumn: "user"}, `no column "user"`},
 		{"the wrong delimiter", "id;n\n1;2\n", Options{Delimiter: ','}, "only one column"},
 		{"an open quote", "id,\"n\n1,2\n", Options{}, "never closed"},
 		{"old line ends", "id,n\r1,2\r3,4\r", Options{}, "CR alone"},
-		{"names that are no text", "id,n\xff\n1,2", Options{Encoding: "utf-8"}, "not text"},
+		{"names that are not text", "id,n\xff\n1,2", Options{Encoding: "utf-8"}, "not text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Open(strings.NewReader(tt.text), "x.csv", tt.o)
@@ -150,7 +150,7 @@ func TestNDJSON(t *testing.T) {
 		{"a broken line is told by column and passed", "{\"id\":1,}\n{\"id\":\"2\"}", []string{"1:9 bad_line", `2 2 {"id":"2"}`}},
 		{"an unfinished line is told", "{\"id\":1\n{\"id\":\"2\"}", []string{"1:8 bad_line", `2 2 {"id":"2"}`}},
 		{"two objects in a line are told", `{"id":1}{"id":2}`, []string{"1:9 bad_line"}},
-		{"what is no object is told", "{\"id\":1}\n42\n[1]\n\"x\"\nnull", []string{`1 1 {"id":1}`, "2:1 bad_line", "3:1 bad_line", "4:1 bad_line", "5:1 bad_line"}},
+		{"lines that are not objects are reported", "{\"id\":1}\n42\n[1]\n\"x\"\nnull", []string{`1 1 {"id":1}`, "2:1 bad_line", "3:1 bad_line", "4:1 bad_line", "5:1 bad_line"}},
 		{"a member twice is told", `{"id":1,"a":1,"a":2}`, []string{"1:15 duplicate_key"}},
 		{"a member twice is told however deep and however written", `{"id":1,"a":[{"b":1,"\u0062":2}]}`, []string{"1:21 duplicate_key"}},
 		{"bad UTF-8 is told, not repaired", "{\"id\":\"a\xffb\"}\n{\"id\":\"2\"}", []string{"1:9 bad_encoding", `2 2 {"id":"2"}`}},
@@ -179,7 +179,7 @@ func TestJSON(t *testing.T) {
 		{"objects may follow each other without an array", "{\n\"id\":1}\n{\"id\":2}{\"id\":3}", []string{"1 1 {\n\"id\":1}", `3 2 {"id":2}`, `3 3 {"id":3}`}},
 		{"brackets in text do not count", `[{"id":"]}\"]"},{"id":2}]`, []string{`1 ]}"] {"id":"]}\"]"}`, `1 2 {"id":2}`}},
 		{"a broken element is told by line and column and passed", "[{\"id\":1},\n{\"id\":\n nope},{\"id\":3}]", []string{`1 1 {"id":1}`, "3:3 bad_line", `3 3 {"id":3}`}},
-		{"elements that are no objects are told", `[1,"x",null,[],{"id":5}]`, []string{"1:2 bad_line", "1:4 bad_line", "1:8 bad_line", "1:13 bad_line", `1 5 {"id":5}`}},
+		{"elements that are not objects are reported", `[1,"x",null,[],{"id":5}]`, []string{"1:2 bad_line", "1:4 bad_line", "1:8 bad_line", "1:13 bad_line", `1 5 {"id":5}`}},
 		{"large elements are told", `[{"id":1,"n":"` + strings.Repeat("x", 70) + `"},{"id":"2","n":[` + strings.Repeat("1,", 500) + `1]},{"id":3}]`, []string{"1:0 item_too_large", "1:0 item_too_large", `1 3 {"id":3}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,31 +13,33 @@ import (
 
 // Item is one target of a bulk action.
 type Item struct {
-	// ID is the item's id, as it stands in the file.
+	// ID is the item's id, as in the file.
 	ID string
-	// Data is the item's JSON document. It is valid until the next item is asked for: copy what is kept.
+	// Data is the item's JSON document. It is valid until the next item is read: copy it to
+	// keep it.
 	Data []byte
 	// Line is where the item starts in the file, from 1.
 	Line int
 }
 
-// Detected is what [Open] found out, or was told, about a file.
+// Detected describes a file, as detected by [Open] or given in [Options].
 type Detected struct {
 	Format      Format
 	Compression string   // gzip, zstd or empty
 	Encoding    string   // utf-8, utf-16le, windows-1252, ...
-	Delimiter   rune     // CSV alone
+	Delimiter   rune     // CSV only
 	IDColumn    string   // column or member; empty for JSON whose first object has none
-	Columns     []string // CSV alone
+	Columns     []string // CSV only
 }
 
-// rows reads one format. next fills it and returns nil, a *RowError behind which reading can go on,
-// io.EOF, or an error that ends the stream.
+// rows reads one format. next fills it and returns nil, a *RowError after which reading can
+// continue, io.EOF, or an error that ends the stream.
 type rows interface {
 	next(it *Item) error
 }
 
-// Reader streams the items of one file. It belongs to one goroutine, but for BytesRead and Size.
+// Reader streams the items of one file. It belongs to one goroutine, except for BytesRead and
+// Size.
 type Reader struct {
 	name   string
 	opts   Options
@@ -62,7 +64,7 @@ func Open(r io.Reader, name string, o Options) (*Reader, error) {
 		return nil, rd.named(err)
 	}
 	if err := rd.open(); err != nil {
-		_ = rd.Close() // nothing was written: the first error is the one to tell
+		_ = rd.Close() // nothing was written: report the first error
 		return nil, rd.named(err)
 	}
 	return rd, nil
@@ -86,7 +88,7 @@ func OpenFile(path string, o Options) (*Reader, error) {
 	return rd, nil
 }
 
-// Close frees what Open and OpenFile took. A reader given to Open stays open.
+// Close releases what Open and OpenFile allocated. A reader passed to Open stays open.
 func (r *Reader) Close() error {
 	var errs []error
 	for _, c := range r.closes {
@@ -96,18 +98,19 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Detected tells what the file is taken for.
+// Detected returns the detected properties of the file.
 func (r *Reader) Detected() Detected { return r.found }
 
-// BytesRead is how many bytes of the file, as stored, were read so far. Any goroutine may ask.
+// BytesRead returns how many bytes of the file, as stored, were read so far. It is safe for
+// concurrent use.
 func (r *Reader) BytesRead() int64 { return r.raw.n.Load() }
 
-// Size is the size of the file as stored, or -1 when it is not known.
+// Size returns the size of the file as stored, or -1 if unknown.
 func (r *Reader) Size() int64 { return r.size }
 
-// Items streams the items in file order. With a [*RowError] the item is empty and the next
-// one follows; any other error is an [*InputError] and the last thing yielded. A second call goes on where the
-// first was left.
+// Items streams the items in file order. With a [*RowError] the item is empty and the next one
+// follows; any other error is an [*InputError] and comes last. A second call continues where
+// the first stopped.
 func (r *Reader) Items() iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		var it Item
@@ -147,7 +150,7 @@ func (r *Reader) next(it *Item) error {
 	return r.named(err)
 }
 
-// readAhead takes the first item, so that Detected knows the id member before anyone asks.
+// readAhead reads the first item, so that Detected knows the id member.
 func (r *Reader) readAhead() {
 	r.first = new(Item)
 	r.firstErr = r.rows.next(r.first)
@@ -156,7 +159,8 @@ func (r *Reader) readAhead() {
 	}
 }
 
-// named turns what ends a stream into an InputError with the file's name. A RowError stays as it is.
+// named turns an error that ends a stream into an InputError with the file's name. A RowError
+// stays as it is.
 func (r *Reader) named(err error) error {
 	var bad *RowError
 	if errors.As(err, &bad) {

@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// errTooLong says that a line, or an element, is longer than the window may grow.
+// errTooLong means that a line, or an element, is longer than the window may grow.
 var errTooLong = errors.New("longer than the window")
 
-// window is the part of the input that is held in memory: a buffer that slides over the stream and
-// grows up to limit. What a caller took from it stays valid until the next call that reads.
+// window is the part of the input that is held in memory: a buffer that slides over the stream
+// and grows up to limit. Slices of it stay valid until the next call that reads.
 type window struct {
 	r          io.Reader
 	buf        []byte
@@ -29,8 +29,8 @@ func newWindow(r io.Reader, limit int) *window {
 
 func (w *window) unread() []byte { return w.buf[w.start:w.end] }
 
-// more reads once. It reports false when nothing was added: at the end, after an error (both in
-// w.err), or when limit bytes are held already.
+// more reads once. It returns false if nothing was added: at the end, after an error (both in
+// w.err), or if limit bytes are held already.
 func (w *window) more() bool {
 	if w.err != nil || w.end-w.start >= w.limit {
 		return false

@@ -10,10 +10,11 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// maxUses bounds the record of an upload.
+// maxUses bounds the uses in the record of an upload.
 const maxUses = 100
 
-// ErrTooManyUses is returned by [Uploads.Use] for an upload that many bulk actions wait to read.
+// ErrTooManyUses is returned by [Uploads.Use] for an upload that too many bulk actions wait to
+// read.
 var ErrTooManyUses = fmt.Errorf("%d bulk actions use the upload", maxUses)
 
 // Use keeps an upload until [Uploads.Release] is called for the bulk action.
@@ -58,11 +59,11 @@ func (u *Uploads) Remove(ctx context.Context, id string) error {
 	return u.removeIf(ctx, id, func(*File) bool { return true })
 }
 
-// errKept ends the removal of an upload that is needed after all.
+// errKept ends the removal of an upload that is still needed.
 var errKept = errors.New("the upload is needed")
 
-// removeIf removes an upload unless its record says that it is needed. Readers stop
-// finding it before its first block is removed, so none of them reads a part as the whole.
+// removeIf removes an upload unless its record shows that it is needed. Readers stop finding it
+// before its first block is removed, so that no reader takes a part for the whole.
 func (u *Uploads) removeIf(ctx context.Context, id string, unneeded func(*File) bool) error {
 	_, err := u.files.Update(ctx, id, func(f *File) error {
 		if !unneeded(f) {
@@ -77,8 +78,8 @@ func (u *Uploads) removeIf(ctx context.Context, id string, unneeded func(*File) 
 	return u.drop(ctx, id)
 }
 
-// drop removes the blocks of an upload that is gone. The record is removed last:
-// until then its blocks are found.
+// drop removes the blocks of an upload marked as gone. The record is removed last: until then
+// its blocks can be found.
 func (u *Uploads) drop(ctx context.Context, id string) error {
 	if err := u.blocks.DropPieces(ctx, blocksOf(id)); err != nil {
 		return err
@@ -86,9 +87,9 @@ func (u *Uploads) drop(ctx context.Context, id string) error {
 	return u.files.Delete(ctx, id)
 }
 
-// Sweep removes uploads that were last touched before a time and that no bulk
-// action waits for, and finishes removals that were interrupted. The function waits
-// reports whether a bulk action of [File.Used] still has to read the upload.
+// Sweep removes uploads that were last touched before a time and that no bulk action waits for,
+// and finishes interrupted removals. The function waits reports whether a bulk action of
+// [File.Used] still has to read the upload.
 func (u *Uploads) Sweep(ctx context.Context, before time.Time, waits func(ctx context.Context, id, bulk string) (bool, error)) error {
 	for e, err := range u.files.All(ctx, "") {
 		if err != nil {

@@ -1,10 +1,9 @@
-// Package upload keeps files that are sent in pieces, by the tus protocol, until
-// a bulk action reads them.
+// Package upload keeps files that are sent in pieces, by the tus protocol, until a bulk action
+// reads them.
 //
-// A file is blocks in the store and a record that says which, in which order:
-// any node can take the next piece. A piece is written under block numbers that
-// nobody has used, and becomes part of the file by the record's
-// compare-and-swap, so one that was cut off half-way leaves nothing in the file.
+// A file consists of blocks in the store and a record that lists them in order: any node can
+// take the next piece. A piece is written under unused block numbers, and becomes part of the
+// file by a compare-and-swap of the record, so an interrupted piece leaves nothing in the file.
 package upload
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// pieceBytes is the most bytes of a block.
+// pieceBytes is the largest size of a block.
 const pieceBytes = 4 << 20
 
-// Blocks keeps bytes under numbers; the engine does.
+// Blocks stores bytes under numbers. The engine implements it.
 type Blocks interface {
 	// NewID makes the id that a file's blocks are kept under.
 	NewID(ctx context.Context, tenant string) (weir.BulkID, error)
@@ -36,8 +35,8 @@ type Blocks interface {
 
 // File is the record of an upload.
 type File struct {
-	Tenant  string            `json:"tenant,omitempty"` // that of the key; empty: the key has several, or all
-	Key     string            `json:"key"`              // id of the API key that began it
+	Tenant  string            `json:"tenant,omitempty"` // of the key; empty: the key has several, or all
+	Key     string            `json:"key"`              // id of the API key that created it
 	Size    int64             `json:"size"`
 	Open    bool              `json:"open,omitempty"` // its size is not known yet
 	Offset  int64             `json:"offset"`
@@ -45,9 +44,9 @@ type File struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 	Created time.Time         `json:"created"`
 	Touched time.Time         `json:"touched"`
-	// Used lists the bulk actions that have not taken all items of it yet.
+	// Used lists the bulk actions that have not read all items of it yet.
 	Used []string `json:"used,omitempty"`
-	// Gone: it is being removed. Some of its blocks may be gone already.
+	// Gone: it is being removed. Some of its blocks may already be missing.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -56,7 +55,7 @@ type piece struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Done reports whether all of it is there.
+// Done reports whether the file is complete.
 func (f *File) Done() bool { return !f.Open && f.Offset == f.Size }
 
 // For reports whether a key may read an upload for a tenant.
@@ -67,25 +66,25 @@ func (f *File) For(tenant, key string) bool {
 	return f.Tenant == tenant
 }
 
-// Uploads are the files of a store. It is a data store of package tusd.
+// Uploads manages the files of a store. It implements a data store of package tusd.
 type Uploads struct {
 	files  *records.Table[File]
 	blocks Blocks
 	who    func(context.Context) (tenant, key string)
 }
 
-// New returns the uploads of a store. The function who returns the key of a request
-// and its tenant, which is empty unless the key has exactly one.
+// New returns the uploads of a store. The function who returns the key of a request and its
+// tenant, which is empty unless the key has exactly one.
 func New(k records.Keeper, b Blocks, who func(context.Context) (tenant, key string)) *Uploads {
 	return &Uploads{records.New[File](k, "upload"), b, who}
 }
 
 const idPrefix, bulkPrefix = "upl_", "ba_"
 
-// blocksOf is what the blocks of an upload are kept under.
+// blocksOf returns the id under which the blocks of an upload are kept.
 func blocksOf(id string) weir.BulkID { return weir.BulkID(bulkPrefix + id[len(idPrefix):]) }
 
-// OfBlocks is the upload whose blocks are kept under an id.
+// OfBlocks returns the upload whose blocks are kept under an id.
 func OfBlocks(id weir.BulkID) string { return idPrefix + string(id[len(bulkPrefix):]) }
 
 // Has reports whether blocks belong to an upload.
@@ -97,7 +96,7 @@ func (u *Uploads) Has(ctx context.Context, id weir.BulkID) (bool, error) {
 	return err == nil, err
 }
 
-// Get finds an upload.
+// Get returns an upload.
 func (u *Uploads) Get(ctx context.Context, id string) (File, error) {
 	if len(id) != len(idPrefix)+26 || id[:len(idPrefix)] != idPrefix {
 		return File{}, fmt.Errorf("upload %q: %w", id, weir.ErrNotFound)
@@ -199,7 +198,7 @@ func (o *one) GetInfo(ctx context.Context) (handler.FileInfo, error) {
 	return handler.FileInfo{ID: o.id, Size: f.Size, SizeIsDeferred: f.Open, Offset: f.Offset, MetaData: f.Meta}, err
 }
 
-// WriteChunk implements handler.Upload. What was written before an error stays.
+// WriteChunk implements handler.Upload. Data written before an error is kept.
 func (o *one) WriteChunk(ctx context.Context, offset int64, src io.Reader) (written int64, err error) {
 	buf := make([]byte, pieceBytes)
 	for {
@@ -219,7 +218,7 @@ func (o *one) WriteChunk(ctx context.Context, offset int64, src io.Reader) (writ
 	}
 }
 
-// add makes a piece part of the file, if the file still ends where it should.
+// add makes a piece part of the file, if the file still ends at offset.
 func (o *one) add(ctx context.Context, offset int64, p []byte) error {
 	f, err := o.all.Get(ctx, o.id)
 	if err != nil {
@@ -244,8 +243,8 @@ func (o *one) add(ctx context.Context, offset int64, p []byte) error {
 	return err
 }
 
-// freshNumber is one that no piece of the file has. It is drawn by lot: of two
-// who write the same place at once, neither writes over the other's block.
+// freshNumber returns a random number that no piece of the file has. Of two concurrent writers,
+// neither overwrites the other's block.
 func freshNumber(have []piece) uint32 {
 	for {
 		var b [4]byte
@@ -263,13 +262,13 @@ func (o *one) GetReader(ctx context.Context) (io.ReadCloser, error) {
 	return io.NopCloser(r), err
 }
 
-// FinishUpload implements handler.Upload: the record says that it is complete.
+// FinishUpload implements handler.Upload. The record already shows that the file is complete.
 func (o *one) FinishUpload(context.Context) error { return nil }
 
 // DeclareLength implements handler.LengthDeclarableUpload.
 func (o *one) DeclareLength(ctx context.Context, length int64) error {
 	_, err := o.all.files.Update(ctx, o.id, func(f *File) error {
-		if !f.Open && f.Size != length || length < f.Offset { // of two who declare it at once, one was first
+		if !f.Open && f.Size != length || length < f.Offset { // of two concurrent declarations, one was first
 			return handler.ErrInvalidUploadLength
 		}
 		f.Size, f.Open = length, false

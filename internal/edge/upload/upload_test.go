@@ -177,7 +177,7 @@ func TestOfManyWhoSendTheSamePieceOneIsCounted(t *testing.T) {
 	}
 	r.wantWhole(id, raw)
 	if err := r.Remove(t.Context(), id); err != nil || r.shelf.kept(blocks(id)) != 0 {
-		t.Errorf("Remove = %v with %d blocks left, want none of anybody's", err, r.shelf.kept(blocks(id)))
+		t.Errorf("Remove = %v with %d blocks left, want no blocks of any upload", err, r.shelf.kept(blocks(id)))
 	}
 }
 
@@ -197,7 +197,7 @@ func TestUploadsOfOthersAreNotThere(t *testing.T) {
 	r.wantOffset(id, 0)
 }
 
-func TestUploadsThatNobodyTouchesExpire(t *testing.T) {
+func TestUntouchedUploadsExpire(t *testing.T) {
 	r := newRig(t)
 	old := r.begin(20)
 	r.send(old, 0, strings.NewReader("0123456789"), 204)
@@ -239,10 +239,10 @@ func TestARemovalThatWasCutShortShowsNothingAndIsFinishedLater(t *testing.T) {
 		t.Errorf("what is half removed is there: %+v, %v", f, err)
 	}
 	if got, err := io.ReadAll(from); err == nil {
-		t.Errorf("whoever was reading reads %d bytes as if that were all", len(got))
+		t.Errorf("a reader gets %d bytes without an error", len(got))
 	}
 	if has, err := r.Has(t.Context(), blocks(id)); !has || err != nil {
-		t.Errorf("Has = %t, %v: nobody knows any more whose blocks these are", has, err)
+		t.Errorf("Has = %t, %v: the owner of these blocks is lost", has, err)
 	}
 	r.shelf.drop = nil
 	if err := r.Sweep(t.Context(), time.Time{}, nil); err != nil {

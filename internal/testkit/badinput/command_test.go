@@ -35,7 +35,7 @@ func commandRows() []commandRow {
 		{44, "a wrong width", "id,a\n1\n", run, "line 2|1 cell, the header has 2"},
 		{45, "an open quote", "id,a\n1,\"x\n", run, "line 2|never closed"},
 		{46, "semicolons", "id;a\n1;2\n", run + "--delimiter ,", "looks ';'-separated"},
-		{47, "no such column", "id,a\n1,2\n", run + "--id user", "there is no column \"user\"|choose one of id, a"},
+		{47, "no such column", "id,a\n1,2\n", run + "--id user", "no column \"user\"|choose one of id, a"},
 		{48, "an unknown action", "id\na\n", "run in --action demo.awrad --data data", "did you mean demo.award?"},
 		{56, "the tier urgent", "id\na\n", run + "--tier urgent", "write critical, high, default or low"},
 		{65, "a timeout of nothing", "id\na\n", run + "--timeout 0s", "--timeout|above 0s and at most 24h"},

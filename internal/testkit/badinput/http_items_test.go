@@ -33,7 +33,7 @@ func itemRows() []row {
 		{45, "an open quote", csv("id,a\n1,\"x\n2,3\n"), 422, "bad_csv", "line 2|never closed"},
 		{46, "semicolons for commas", csvBy("?delimiter=,", "id;a\n1;2\n"), 422, "bad_csv", "looks ';'-separated: set the delimiter"},
 		{46, "a delimiter that is none", csvBy("?delimiter=%22", "id;a\n1;2\n"), 422, "bad_option", "delimiter"},
-		{47, "no id column", csvBy("?item_id=user", "id,a\n1,2\n"), 422, "bad_csv", `there is no column "user"|choose one of id, a`},
+		{47, "no id column", csvBy("?item_id=user", "id,a\n1,2\n"), 422, "bad_csv", `no column "user"|choose one of id, a`},
 	}
 }
 
