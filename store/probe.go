@@ -5,23 +5,24 @@ import (
 	"errors"
 )
 
-// Prober is a store that can be tried: whether it takes new work now, and gives
-// for it what Durability says.
+// Prober is a store that can be probed: whether it accepts new work now, with what Durability
+// promises.
 type Prober interface {
-	// Probe writes what costs nothing, on the way that new work of a partition takes.
+	// Probe writes something that costs nothing, by the path that new work of a partition
+	// takes.
 	Probe(ctx context.Context, partition int) error
 }
 
-// reasoned is an error that has a text without addresses, for those who may not know them.
+// reasoned is an error with a text that is safe to show: it contains no addresses.
 type reasoned interface {
 	error
-	// Reason is empty if the error is no reason to send work elsewhere.
+	// Reason returns an empty string if the error does not justify sending work elsewhere.
 	Reason() string
 }
 
-// Reason says why a store takes no work, or not as it should: the texts that the
-// errors in err have for those who may not know addresses. An error without one does not tell more than that
-// the store does not answer. It is empty if nothing is wrong.
+// Reason returns why a store accepts no work, or not as it should: the texts without addresses
+// of the errors in err. For an error without such a text it only says that the store does not
+// answer. It is empty if nothing is wrong.
 func Reason(err error) string {
 	if err == nil {
 		return ""

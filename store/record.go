@@ -9,13 +9,13 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// What every backend takes of a lasting record.
+// Limits of a lasting record in every backend.
 const (
 	MaxName   = 1 << 10 // bytes of a name
 	MaxRecord = 1 << 20 // bytes of a value
 )
 
-// CheckLimit is the error of [Registry].List for a limit that asks for nothing.
+// CheckLimit returns the error of [Registry].List for a limit below 1.
 func CheckLimit(limit int) error {
 	if limit < 1 {
 		return fmt.Errorf("list of at most %d records: ask for 1 at least", limit)
@@ -25,9 +25,9 @@ func CheckLimit(limit int) error {
 
 const sealLen = 4 // CRC32C of all that follows
 
-// SealRecord is a lasting record as a backend keeps it: with its name and a
-// checksum of both, so that neither damage nor a mix-up goes unnoticed. The same
-// record is sealed the same way every time.
+// SealRecord returns a lasting record as a backend stores it: with its name and a checksum of
+// both, so that damage and mix-ups are detected. The same record always has the same sealed
+// form.
 func SealRecord(name string, value []byte) []byte {
 	b := make([]byte, sealLen, sealLen+binary.MaxVarintLen32+len(name)+len(value))
 	b = binary.AppendUvarint(b, uint64(len(name)))

@@ -1,12 +1,11 @@
-// Package store is the contract between the engine and what keeps its work.
+// Package store defines the contract between the engine and the backends that store its work.
 //
-// A store holds numbered partitions. Of each it keeps blocks (items, written by
-// submitters), an inbox (messages, written by anyone, read by the owner), state
-// (rows, written by the owner alone) and a lease (who the owner is). The roles
-// are small interfaces; [Store] is all of them. Package storetest checks every
-// promise made here against a backend.
+// A store holds numbered partitions. Each has blocks (items, written by submitters), an inbox
+// (messages, written by any node, read by the owner), state (rows, written by the owner alone)
+// and a lease (which names the owner). The roles are small interfaces; [Store] combines them.
+// Package storetest checks every promise made here against a backend.
 //
-// The engine knows this contract and never a backend.
+// The engine depends on this contract and never on a backend.
 package store
 
 import (
@@ -21,43 +20,44 @@ import (
 
 // Errors to branch on with [errors.Is].
 var (
-	// ErrFenced means that the token is not the newest granted for the partition: somebody else owns it.
+	// ErrFenced means that the token is not the newest granted for the partition: another node
+	// owns it.
 	ErrFenced = errors.New("fenced: the partition has another owner")
-	// ErrHeld means that the lease is somebody else's and has not run out.
+	// ErrHeld means that another owner holds the lease and it has not run out.
 	ErrHeld = errors.New("lease is held by another owner")
-	// ErrUnknown means that a write's answer did not come: it may or may not have happened. The same
-	// commit again tells: a repeat is refused by its number.
+	// ErrUnknown means that a write got no answer: it may or may not have happened. Repeating
+	// the same commit shows: a repeat is refused by its number.
 	ErrUnknown = errors.New("outcome of the write is unknown")
-	// ErrNotFound means that there is no such block or row.
+	// ErrNotFound means that the block or row does not exist.
 	ErrNotFound = errors.New("no such block or row")
-	// ErrCorrupt means that what was read is not what was written.
+	// ErrCorrupt means that the data read is not the data written.
 	ErrCorrupt = errors.New("stored data is damaged")
 	// ErrClaimed means that another message holds the claim; see [ClaimedError].
 	ErrClaimed = errors.New("claimed before")
-	// ErrMoved means that the partition takes no more claims of that generation: the map has changed.
+	// ErrMoved means that the partition takes no more claims of that generation: the partition
+	// map has changed.
 	ErrMoved = errors.New("claims are made in another partition by now")
-	// ErrFull means that the store is low on space and takes no new work.
+	// ErrFull means that the store is low on space and accepts no new work.
 	ErrFull = errors.New("store is low on space")
-	// ErrUnavailable means that the store cannot be reached, or does not take the call for now: the same
-	// call later is the answer. An error that is also ErrUnknown may have been written all the same.
-	// A backend that cannot be away need not have it.
+	// ErrUnavailable means that the store cannot be reached, or refuses the call for now:
+	// repeat the call later. An error that is also ErrUnknown may have been written all the
+	// same. A backend that is always reachable need not return it.
 	ErrUnavailable = errors.New("store is unavailable for now")
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store is closed")
 )
 
-// ClaimedError carries the value of a claim that somebody made before. It matches [ErrClaimed].
+// ClaimedError carries the value of an earlier claim. It matches [ErrClaimed].
 type ClaimedError struct{ Value []byte }
 
-// Error says that the claim is taken.
+// Error states that the claim is taken.
 func (e *ClaimedError) Error() string { return ErrClaimed.Error() }
 
 // Is makes errors.Is(err, ErrClaimed) true.
 func (e *ClaimedError) Is(target error) bool { return target == ErrClaimed }
 
-// Store is everything the engine needs of a backend. All methods may be called
-// from several goroutines at once. After Close every call returns ErrClosed, and
-// calls that wait return.
+// Store combines everything the engine needs of a backend. All methods are safe for concurrent
+// use. After Close every call returns ErrClosed, and calls that wait return.
 type Store interface {
 	Blocks
 	Inbox
@@ -66,11 +66,11 @@ type Store interface {
 	Registry
 	Quotas
 	io.Closer
-	// Durability names what an acknowledged write survives: "memory", "disk" or "replicated".
+	// Durability returns what an acknowledged write survives: "memory", "disk" or "replicated".
 	Durability() string
 }
 
-// Blocks keeps the items. A block is immutable once written.
+// Blocks stores the items. A block is immutable once written.
 type Blocks interface {
 	// PutBlocks writes blocks first, first+1, ... of a bulk action.
 	//
@@ -80,7 +80,8 @@ type Blocks interface {
 	PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	// GetBlock returns the bytes of one block, or ErrNotFound. The caller may keep them.
 	GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error)
-	// DeleteBlocks removes every block of a bulk action. None there is no error. A crash may undo it.
+	// DeleteBlocks removes every block of a bulk action. It is not an error if there are none.
+	// A crash may undo it.
 	DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error
 	// BlockOwners lists the bulk actions of a partition that have blocks, each once.
 	BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error)
@@ -95,29 +96,31 @@ type Message struct {
 // Claim makes an Append conditional: only the first message with a key gets in.
 type Claim struct {
 	Key   string // empty: no condition
-	Value []byte // kept with the key, and given to whoever comes later
-	// Generation is that of the map by which the partition was chosen.
+	Value []byte // stored with the key, and returned to later callers
+	// Generation is the generation of the partition map by which the partition was chosen.
 	Generation uint64
 }
 
-// Inbox takes messages from anyone and hands them to the partition's owner in order.
+// Inbox takes messages from any node and delivers them to the partition's owner in order.
 type Inbox interface {
 	// Append adds a message.
 	//
 	//  - Durable: once it returned nil, the message survives what Durability promises.
 	//  - Claimed: if the claim's key was claimed before, a *ClaimedError is returned and nothing is written.
 	//    The message that holds the claim can be read by then.
-	//  - Atomic: claim and message are both there, or neither.
-	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was told of a later generation.
+	//  - Atomic: claim and message are both written, or neither.
+	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was called with a later generation.
 	Append(ctx context.Context, partition int, body []byte, c Claim) error
 	// Claimed returns the value of a claim, whose message can be read by then, or ErrNotFound.
 	Claimed(ctx context.Context, partition int, key string) ([]byte, error)
-	// CloseClaims refuses new claims of generations before this one from now on. It is durable as a message is.
+	// CloseClaims refuses new claims of generations before this one from now on. It is as
+	// durable as a message.
 	CloseClaims(ctx context.Context, partition int, generation uint64) error
-	// Read returns up to limit messages after seq, oldest first. It waits until
-	// there is one or ctx ends, without polling.
+	// Read returns up to limit messages after seq, oldest first. It waits, without polling,
+	// until there is one or ctx ends.
 	Read(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)
-	// Peek is Read without the wait: it returns no message if there is none after seq.
+	// Peek does the same as Read without the wait: it returns no message if there is none after
+	// seq.
 	Peek(ctx context.Context, partition int, after uint64, limit int) ([]Message, error)
 }
 
@@ -131,11 +134,11 @@ type Batch struct {
 	Set    []Row
 	// Delete lists keys to remove; one that is also in Set is set.
 	Delete [][]byte
-	// Ack removes the inbox messages up to and including this sequence number, as far as there are any. 0: none.
+	// Ack removes the inbox messages up to and including this sequence number. 0: none.
 	Ack uint64
 }
 
-// State keeps the owner's rows.
+// State stores the owner's rows.
 type State interface {
 	// Commit writes b to the partition's state.
 	//
@@ -146,39 +149,39 @@ type State interface {
 	//  - Honest: an error that is ErrUnknown may have been written; any other was not.
 	//  - Copied: the store keeps no reference to b's slices.
 	Commit(ctx context.Context, partition int, tok Token, b *Batch) error
-	// Last tells of the last commit; the zero value if there was none.
+	// Last returns the last commit; the zero value if there was none.
 	Last(ctx context.Context, partition int) (Last, error)
 	// Get returns one row's value, or ErrNotFound. The caller may keep it.
 	Get(ctx context.Context, partition int, key []byte) ([]byte, error)
-	// GetMany is Get of several rows, in as few round trips as the backend can. The
-	// value of a row that does not exist is nil, and that of an empty row is not.
+	// GetMany returns several rows, in as few round trips as the backend can. The value of a
+	// row that does not exist is nil, that of an empty row is not.
 	GetMany(ctx context.Context, partition int, keys [][]byte) (values [][]byte, err error)
-	// Scan calls yield for every row whose key begins with prefix, in order of
-	// keys, as of one moment, until yield returns an error, which it returns.
-	// Key and value are valid until yield returns.
+	// Scan calls yield for every row whose key begins with prefix, in order of keys, as of one
+	// moment, until yield returns an error, which Scan returns. Key and value are valid until
+	// yield returns.
 	Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error
 }
 
-// Last is the last commit of a partition. A store that was set back to an earlier
-// moment gives itself away by it.
+// Last is the last commit of a partition. It reveals that a store was set back to an earlier
+// moment.
 type Last struct {
 	Number uint64
-	By     Token // with which it was made
+	By     Token // the token it was made with
 }
 
-// NumberError is a commit out of order.
+// NumberError reports a commit out of order.
 type NumberError struct{ Got, Want uint64 }
 
-// Error tells both numbers.
+// Error states both numbers.
 func (e *NumberError) Error() string {
 	return fmt.Sprintf("commit number %d, want %d", e.Got, e.Want)
 }
 
-// Token proves an acquisition of a lease. A nonce is drawn for each: an epoch
-// alone can repeat when a store is restored to an earlier moment.
+// Token proves an acquisition of a lease. Each has a random nonce: an epoch alone can repeat
+// when a store is restored to an earlier moment.
 type Token struct{ Epoch, Nonce uint64 }
 
-// Leases says who owns a partition.
+// Leases decides which node owns a partition.
 type Leases interface {
 	// Acquire takes the partition's lease for ttl, if it is free, has run out, or is owner's own.
 	//
@@ -188,7 +191,7 @@ type Leases interface {
 	Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (Token, error)
 	// Renew extends the lease to ttl from now, or returns ErrFenced.
 	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) error
-	// Release gives the lease back, so that the next owner need not wait. The token is refused from
-	// then on; a stale one changes nothing.
+	// Release gives the lease back, so that the next owner need not wait. The token is refused
+	// from then on; a stale one changes nothing.
 	Release(ctx context.Context, partition int, tok Token) error
 }

@@ -45,7 +45,7 @@ func (s *Store) GetBlock(ctx context.Context, partition int, id weir.BulkID, no 
 	return clone(b), nil
 }
 
-// DeleteBlocks forgets all blocks of a bulk action.
+// DeleteBlocks removes all blocks of a bulk action.
 func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error {
 	p, err := s.lock(ctx, partition)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, 
 	return slices.Sorted(maps.Keys(p.blocks)), nil
 }
 
-// clone copies b; unlike bytes.Clone it gives an empty slice for nil, as a disk would.
+// clone copies b; unlike bytes.Clone it returns an empty slice for nil, as a disk would.
 func clone(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -88,8 +88,8 @@ func (s *Store) Peek(ctx context.Context, partition int, after uint64, limit int
 	return found, nil
 }
 
-// read returns copies of up to limit messages, at least one if there are any,
-// or else the channel that tells of the next.
+// read returns copies of up to limit messages, at least one if there are any, or else a channel
+// that is closed by the next message.
 func (p *partition) read(after uint64, limit int) ([]store.Message, <-chan struct{}) {
 	from := sort.Search(len(p.inbox), func(i int) bool { return p.inbox[i].Seq > after })
 	if from == len(p.inbox) {
@@ -110,7 +110,7 @@ func (p *partition) read(after uint64, limit int) ([]store.Message, <-chan struc
 func (p *partition) ack(seq uint64) {
 	n := sort.Search(len(p.inbox), func(i int) bool { return p.inbox[i].Seq > seq })
 	if n == len(p.inbox) {
-		p.inbox = nil // lets the bodies go
+		p.inbox = nil // releases the bodies
 		return
 	}
 	clear(p.inbox[:n])

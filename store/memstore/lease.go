@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// lease is who owns a partition, and until when.
+// lease records the owner of a partition, and until when.
 type lease struct {
 	token store.Token // Nonce 0: none is valid
 	owner string
@@ -59,9 +59,9 @@ func (l *lease) awaited(now int64, ttl time.Duration, life uint64) bool {
 	return now < l.grace
 }
 
-// nonce is repeatable, unlike that of other stores: a seed must replay. That the
-// same epoch is not granted twice with the same nonce is up to lives, which counts
-// how often the store was set back.
+// nonce is repeatable, unlike that of other stores: a seed must replay. lives, which counts how
+// often the store was set back, keeps the same epoch from being granted twice with the same
+// nonce.
 func nonce(partition int, epoch, lives uint64) uint64 {
 	x := epoch*0x9e3779b97f4a7c15 + lives<<32 + uint64(partition)
 	x ^= x >> 29
@@ -82,7 +82,7 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 	return nil
 }
 
-// Release frees the lease. The token is worth nothing afterwards.
+// Release frees the lease. The token is invalid afterwards.
 func (s *Store) Release(ctx context.Context, partition int, tok store.Token) error {
 	p, err := s.lock(ctx, partition)
 	if err != nil {

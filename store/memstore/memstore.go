@@ -12,7 +12,7 @@ import (
 
 // Options configures [New]. The zero value works.
 type Options struct {
-	// Now is the clock by which leases run out, in nanoseconds since 1970. Default: real time.
+	// Now is the clock of the leases, in nanoseconds since 1970. Default: real time.
 	Now func() int64
 }
 
@@ -33,14 +33,14 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// partition is everything kept of one partition. Byte slices in it are never
-// changed once they are there, so they can be read after the lock is given back.
+// partition holds everything of one partition. Its byte slices never change, so they can be
+// read after the lock is released.
 type partition struct {
 	mu         sync.Mutex
 	blocks     map[weir.BulkID]map[uint32][]byte
 	inbox      []store.Message // oldest first
 	last       uint64          // sequence number of the newest message ever
-	wake       chan struct{}   // closed by the next Append; nil while nobody waits
+	wake       chan struct{}   // closed by the next Append; nil while no call waits
 	claims     map[string][]byte
 	generation uint64 // claims of earlier ones are refused
 	rows       map[string][]byte
@@ -56,10 +56,11 @@ func New(o Options) *Store {
 	return &Store{now: o.Now, done: make(chan struct{}), partitions: map[int]*partition{}}
 }
 
-// Durability is "memory".
+// Durability returns "memory".
 func (s *Store) Durability() string { return "memory" }
 
-// Close ends the store: all calls return [store.ErrClosed] from then on, also those that wait.
+// Close closes the store: from then on all calls return [store.ErrClosed], also those that
+// wait.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// lock returns the partition, locked, or the reason why there is nothing to do.
+// lock returns the partition, locked, or the reason why the call must not continue.
 func (s *Store) lock(ctx context.Context, no int) (*partition, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (s *Store) add(no int) *partition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.partitions[no]; p != nil {
-		return p // somebody was faster
+		return p // another call was faster
 	}
 	p := newPartition()
 	s.partitions[no] = p

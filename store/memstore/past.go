@@ -7,14 +7,14 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Moment is everything that a store held at one time; see [Store.Save].
+// Moment is a snapshot of a store; see [Store.Save].
 type Moment struct {
 	partitions map[int]*partition
 	topics     map[string]map[string]announced
 	lasting    map[string][]byte
 }
 
-// Save remembers what the store holds now, for [Store.Restore].
+// Save takes a snapshot of the store, for [Store.Restore].
 func (s *Store) Save() *Moment {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -33,9 +33,9 @@ func (s *Store) Save() *Moment {
 	return m
 }
 
-// Restore sets the store back to an earlier moment while it is in use, as a
-// failover to a replica that lags behind does; nil is the empty store. Time has
-// not gone back: tokens and sequence numbers are new ones.
+// Restore sets the store back to an earlier moment while it is in use, like a failover to a
+// replica that lags behind; nil is the empty store. Time does not go back: tokens and sequence
+// numbers are new ones.
 func (s *Store) Restore(m *Moment) {
 	if m == nil {
 		m = &Moment{}
@@ -61,7 +61,7 @@ func (s *Store) Restore(m *Moment) {
 	s.registry.keep(m.lasting)
 }
 
-// Lives is how often the store was set back.
+// Lives returns how often the store was set back.
 func (s *Store) Lives() uint64 { return s.lives.Load() }
 
 // copy shares the byte slices, which never change.
@@ -76,7 +76,7 @@ func (p *partition) copy() *partition {
 	return c
 }
 
-// restore takes over what was, and wakes those who wait.
+// restore replaces the contents with was, and wakes waiting calls.
 func (p *partition) restore(was *partition) {
 	p.blocks, p.inbox, p.claims, p.rows = was.blocks, was.inbox, was.claims, was.rows
 	p.generation, p.commit, p.lease = was.generation, was.commit, was.lease

@@ -9,13 +9,13 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// quotas is who may use how much of what.
+// quotas holds the tables of all limits.
 type quotas struct {
 	mu     sync.Mutex
 	tables quota.Tables
 }
 
-// withTable calls use with the books of a limit, while nobody else has them.
+// withTable calls use with the table of a limit, under its lock.
 func (s *Store) withTable(ctx context.Context, l store.Limit, use func(t *quota.Table, now int64)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -34,19 +34,19 @@ func (s *Store) withTable(ctx context.Context, l store.Limit, use func(t *quota.
 	return nil
 }
 
-// Hold takes down what a node says and returns its quota.
+// Hold records a node's report and returns its quota.
 func (s *Store) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (got int64, err error) {
 	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { got = t.Hold(now, h, ttl) })
 	return got, err
 }
 
-// Draw takes units of what nobody holds.
+// Draw takes units that no node holds.
 func (s *Store) Draw(ctx context.Context, l store.Limit, units int64) (after time.Duration, ok bool, err error) {
 	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { after, ok = t.Draw(now, units) })
 	return after, ok, err
 }
 
-// Holdings lists what nodes said last.
+// Holdings returns the last reports of the nodes.
 func (s *Store) Holdings(ctx context.Context, l store.Limit) (list []store.Holding, err error) {
 	err = s.withTable(ctx, l, func(t *quota.Table, now int64) { list = t.Holdings(now) })
 	return list, err

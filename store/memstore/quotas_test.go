@@ -36,6 +36,6 @@ func TestQuotasRunByTheClockGiven(t *testing.T) {
 	draw(40, 60*time.Millisecond, true) // the first leave after a second and the time to use them
 	now = int64(3 * time.Second)        // a has been silent for its time and a window, and the permits are gone
 	hold("b", 100)
-	l.Units = 120 // somebody has configured more
+	l.Units = 120 // the limit was raised
 	draw(20, 0, true)
 }

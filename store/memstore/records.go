@@ -10,14 +10,14 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Swap makes, replaces or removes a lasting record, if it is what the caller saw last.
+// Swap creates, replaces or removes a lasting record, if it is what the caller saw last.
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
 	r, err := s.registered(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer r.mu.Unlock()
-	if bytes.Equal(r.lasting[name], old) { // one that is not there is empty
+	if bytes.Equal(r.lasting[name], old) { // a missing one is empty
 		r.put(name, value)
 	}
 	if held, there := r.lasting[name]; there {
@@ -45,7 +45,7 @@ func (r *registry) put(name string, value []byte) {
 	r.lasting[name] = clone(value)
 }
 
-// keep has these lasting records and no others from now on.
+// keep replaces all lasting records.
 func (r *registry) keep(lasting map[string][]byte) {
 	r.lasting, r.names = maps.Clone(lasting), slices.Sorted(maps.Keys(lasting))
 }

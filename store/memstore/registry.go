@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// registry is what nodes tell each other about themselves.
+// registry holds what nodes publish about themselves.
 type registry struct {
 	mu      sync.Mutex
 	topics  map[string]map[string]announced
@@ -18,13 +18,13 @@ type registry struct {
 	names   []string // of the lasting records, in order
 }
 
-// announced is a record that is gone at a moment of the store's clock.
+// announced is a record with its expiry by the store's clock.
 type announced struct {
 	value []byte
 	until int64
 }
 
-// registered returns the registry, locked, or the reason why there is nothing to do.
+// registered returns the registry, locked, or the reason why the call must not continue.
 func (s *Store) registered(ctx context.Context) (*registry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Store) Announce(ctx context.Context, topic string, rec store.Record, tt
 	return nil
 }
 
-// Announced lists copies of the records of a topic, and forgets those that are gone.
+// Announced lists copies of the records of a topic, and drops expired ones.
 func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, error) {
 	r, err := s.registered(ctx)
 	if err != nil {

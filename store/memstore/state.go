@@ -34,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 	return nil
 }
 
-// Last tells of the last commit.
+// Last returns the last commit.
 func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	p, err := s.lock(ctx, partition)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]
 	return values, nil
 }
 
-// Scan gives yield the rows as they were when it was called. Keys are sorted
-// here and nowhere else: commits come by the thousand, scans once per owner.
+// Scan calls yield with the rows as they were when it was called. Only scans sort keys: commits
+// come by the thousand, scans once per owner.
 func (s *Store) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
 	p, err := s.lock(ctx, partition)
 	if err != nil {

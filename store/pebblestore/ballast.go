@@ -13,15 +13,15 @@ func reserve(fs vfs.FS, name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	// On Linux this takes the space at once, the file's length stays 0. Elsewhere it
-	// does nothing, and not every file system can.
+	// On Linux this allocates the space at once, and the file's length stays 0. Elsewhere it
+	// does nothing, and not every file system supports it.
 	if runtime.GOOS != "linux" || f.Preallocate(0, size) != nil {
 		err = fill(f, size)
 	}
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// fill writes zeros, where Preallocate takes no space.
+// fill writes zeros, where Preallocate allocates no space.
 func fill(f vfs.File, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
 	for left := size; left > 0; left -= int64(len(zeros)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// PutBlocks writes blocks without waiting for the disk: the Append that makes
-// them count comes behind them in the log.
+// PutBlocks writes blocks without waiting for the disk: the Append that makes them count comes
+// behind them in the log.
 func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -40,7 +40,8 @@ func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, fi
 	return nil
 }
 
-// cut says how many of the blocks go into one batch, and how big they are: at least one, and batchBytes if it can be.
+// cut returns how many of the blocks go into one batch, and their size: at least one, up to
+// batchBytes.
 func cut(blocks [][]byte) (n, size int) {
 	for n < len(blocks) && (n == 0 || size+len(blocks[n]) <= batchBytes) {
 		size += len(blocks[n])
@@ -83,7 +84,7 @@ func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID)
 	return s.lazily(b)
 }
 
-// BlockOwners lists the bulk actions that have blocks. It jumps from one to the next.
+// BlockOwners lists the bulk actions that have blocks. It seeks from one to the next.
 func (s *Store) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// A lease row holds the newest token: two numbers of 8 bytes. A meta row tells how
-// far a partition is, the number of the last commit and the newest message that is
-// gone, and then the token that made that commit, which older rows do not have.
+// A lease row holds the newest token: two numbers of 8 bytes. A meta row holds a partition's
+// progress, the number of the last commit and the newest removed message, and then the token of
+// that commit, which older rows do not have.
 const pairLen = 16
 
 func encodePair(a, b uint64) []byte {

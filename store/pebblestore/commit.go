@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Commit writes b as one batch and waits for the disk together with whoever else waits.
+// Commit writes b as one batch and waits for the disk, sharing the sync with concurrent calls.
 func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Store) encode(p *partition, tok store.Token, b *store.Batch, acked uint
 	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodeMeta(b.Number, acked, tok), nil))
 }
 
-// Last tells of the last commit.
+// Last returns the last commit.
 func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Last{}, err
@@ -99,8 +99,8 @@ func (s *Store) Get(ctx context.Context, partition int, key []byte) ([]byte, err
 	return s.get(rowKey(partition, key))
 }
 
-// GetMany returns the values of several rows. One iterator goes through them in
-// order of keys: neighbours cost a step, not a search.
+// GetMany returns the values of several rows. One iterator visits them in order of keys:
+// neighbours cost a step, not a seek.
 func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]
 	values := make([][]byte, len(keys))
 	for _, i := range order {
 		if !it.SeekGE(rowKey(partition, keys[i])) {
-			break // it is the last row, or the iterator failed, which Close tells
+			break // it is the last row, or the iterator failed, which Close reports
 		}
 		if !bytes.Equal(it.Key()[prefixLen:], keys[i]) {
 			continue
@@ -135,7 +135,7 @@ func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]
 	return values, readErrorOrNil(it.Close())
 }
 
-// Scan walks over the rows with an iterator, which sees the moment it was made.
+// Scan walks over the rows with an iterator, which is a snapshot.
 func (s *Store) Scan(ctx context.Context, partition int, p []byte, yield func(key, value []byte) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// moment is what a crash left, and what had been acknowledged by then.
+// moment holds the files after a crash, and what had been acknowledged by then.
 type moment struct {
 	disk *vfs.MemFS
 	was  ledger

@@ -60,7 +60,7 @@ func copied(t *testing.T, from vfs.FS, change func(name string, data []byte) (ke
 	return to
 }
 
-// damages are what can happen to a file that has something in it.
+// damages lists the kinds of damage to a file with content.
 var damages = []struct {
 	name string
 	do   func(r *rand.Rand, data []byte) (kept []byte, keep bool)

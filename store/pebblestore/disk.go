@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ordered is a file system on which a new manifest is there for good before
-// anything points to it. Pebble relies on the directory's entries becoming
-// durable in the order in which they were made, which not every file system promises.
+// ordered is a file system on which a new manifest is durable before anything points to it.
+// Pebble relies on directory entries becoming durable in the order of their creation, which not
+// every file system promises.
 type ordered struct{ vfs.FS }
 
 // Create syncs the directory if the file is a manifest.
@@ -26,9 +26,9 @@ func (o ordered) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 	return f, nil
 }
 
-// failStop is a file system on which a log, a manifest or a directory that cannot be
-// written breaks the store, unless it is for want of space: then it waits. Pebble would panic, here and there with a mutex in
-// a state that ends the process before anybody is told.
+// failStop is a file system on which a log, a manifest or a directory that cannot be written
+// breaks the store, except for lack of space: then it waits. Pebble would panic, in some places
+// with a mutex in a state that ends the process before an error is reported.
 type failStop struct {
 	vfs.FS
 	s *Store
@@ -51,7 +51,8 @@ func (f failStop) OpenDir(name string) (vfs.File, error) {
 	return safeFile{d, f}, nil
 }
 
-// Create does not fail for a log, a marker or a manifest, and notes that there is one; a manifest once it is synced.
+// Create does not fail for a log, a marker or a manifest, and records the file in the
+// watermark; a manifest once it is synced.
 func (f failStop) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	manifest := isManifest(f.PathBase(name))
 	if !f.vital(name) && !manifest {
@@ -69,9 +70,9 @@ func (f failStop) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 	return safeFile{file, f}, nil
 }
 
-// ReuseForWrite does not fail for a log, and notes that one has become another.
+// ReuseForWrite does not fail for a log, and records the new name.
 func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if !f.vital(name) { // Pebble reuses nothing but logs
+	if !f.vital(name) { // Pebble only reuses logs
 		return f.FS.ReuseForWrite(old, name, category)
 	}
 	f.must("note the files", f.s.untilRoom(func() error { return f.end(old) }))
@@ -84,7 +85,7 @@ func (f failStop) ReuseForWrite(old, name string, category vfs.DiskWriteCategory
 	return safeFile{file, f}, nil
 }
 
-// Remove notes that a log, a marker or a manifest is obsolete before it goes.
+// Remove records that a log, a marker or a manifest is obsolete before it is removed.
 func (f failStop) Remove(name string) error {
 	if f.vital(name) || isManifest(f.PathBase(name)) {
 		err := f.end(name)
@@ -98,8 +99,8 @@ func (f failStop) Remove(name string) error {
 	return f.FS.Remove(name)
 }
 
-// empty gives back the space of an obsolete log whose removal cannot be noted for want of space. What is left of it is
-// removed when the store is opened again.
+// empty frees the space of an obsolete log whose removal cannot be recorded for lack of space.
+// The rest is removed when the store is opened again.
 func (f failStop) empty(name string) error {
 	file, err := f.s.fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -108,7 +109,8 @@ func (f failStop) empty(name string) error {
 	return file.Close()
 }
 
-// begin notes a file once it is there for good, so that none is missed that never was.
+// begin records a file once it is durable, so that no file is reported missing that never
+// existed.
 func (f failStop) begin(name string) {
 	f.must("sync the directory", syncDir(f.s.fs, f.s.dir))
 	f.mustNote(func(n *note) { n.files[f.PathBase(name)] = extent{} })
@@ -130,13 +132,14 @@ const (
 
 func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
 
-// vital reports whether Pebble would open the store without a file, and without what is in it: a log, or a marker.
+// vital reports whether Pebble would open the store without a file, and without its content: a
+// log, or a marker.
 func (f failStop) vital(name string) bool {
 	base := f.PathBase(name)
 	return strings.HasSuffix(base, logSuffix) || strings.HasPrefix(base, markerPrefix)
 }
 
-// safeFile returns from no write that fails.
+// safeFile does not return from a write that fails.
 type safeFile struct {
 	vfs.File
 	f failStop
@@ -172,16 +175,16 @@ func (s safeFile) Close() error {
 	return nil
 }
 
-// manifestFile notes how far a manifest is synced. Pebble removes tables and logs only after that sync, so
-// whatever a crash leaves without a note is not needed yet.
+// manifestFile records how far a manifest is synced. Pebble removes tables and logs only after
+// that sync, so anything that a crash leaves unrecorded is not needed yet.
 type manifestFile struct {
 	safeFile
 	name    string
 	written extent
 }
 
-// Write adds all of p to the checksum, since no write fails. It does so first: under
-// the race detector, Pebble's file system in memory spoils the bytes that it was given.
+// Write adds all of p to the checksum, since no write fails. It does so first: under the race
+// detector, Pebble's file system in memory overwrites the bytes that it was given.
 func (m *manifestFile) Write(p []byte) (int, error) {
 	m.written = m.written.add(p)
 	return m.safeFile.Write(p)

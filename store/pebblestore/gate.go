@@ -6,14 +6,14 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// gate counts the calls that are inside the store, so that Close can wait for
-// them: Pebble must not be used while it closes. A call may go in again from
-// inside (a Get while scanning), which is why this is no RWMutex.
+// gate counts the calls inside the store, so that Close can wait for them: Pebble must not be
+// used while it closes. A call may enter again from inside (a Get while scanning), so this
+// cannot be an RWMutex.
 type gate struct {
 	mu     sync.Mutex
 	inside int
-	shut   chan struct{} // closed when no new calls are let in
-	empty  chan struct{} // closed when the last has left, after that
+	shut   chan struct{} // closed when no new calls may enter
+	empty  chan struct{} // closed when the last call has left, after that
 }
 
 func newGate() *gate {
@@ -39,7 +39,7 @@ func (g *gate) leave() {
 	}
 }
 
-// close lets nobody in any more. It reports whether it was the first to do so.
+// close stops new calls from entering. It reports whether it was the first to do so.
 func (g *gate) close() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

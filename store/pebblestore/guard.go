@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// guard knows whether the store is broken. It stays so: after a failed sync
-// the kernel may have dropped what it could not write, and a second sync that
-// succeeds would prove nothing.
+// guard records whether the store is broken. It stays broken: after a failed sync the kernel
+// may have dropped what it could not write, and a second sync that succeeds would prove
+// nothing.
 type guard struct {
 	once    sync.Once
 	cause   error
@@ -25,7 +25,7 @@ func (g *guard) init(onFatal func(error)) {
 	g.onFatal = onFatal
 }
 
-// fail marks the store broken, tells the hook once, and returns the error for whoever is still there.
+// fail marks the store broken, calls the hook once, and returns the error for calls under way.
 func (g *guard) fail(err error) error {
 	g.once.Do(func() {
 		g.cause = unknown(fmt.Errorf("store is broken: %w", err))
@@ -38,7 +38,7 @@ func (g *guard) fail(err error) error {
 	return g.cause
 }
 
-// err is nil while the store is sound.
+// err returns nil while the store is sound.
 func (g *guard) err() error {
 	select {
 	case <-g.broken:
@@ -48,7 +48,8 @@ func (g *guard) err() error {
 	}
 }
 
-// watch calls f, and does not wait for it if the store breaks meanwhile: Pebble does not come back then.
+// watch calls f, and stops waiting for it if the store breaks meanwhile: Pebble does not return
+// then.
 func (g *guard) watch(f func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()
@@ -60,10 +61,10 @@ func (g *guard) watch(f func() error) error {
 	}
 }
 
-// pebbleLog is the logger that Pebble gets.
+// pebbleLog is the logger for Pebble.
 type pebbleLog struct{ s *Store }
 
-// Infof drops what Pebble tells of its everyday life.
+// Infof drops Pebble's routine messages.
 func (l pebbleLog) Infof(string, ...any) {}
 
 // Errorf logs.
@@ -71,14 +72,14 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 	l.s.log.Error("pebble", slog.String("error", fmt.Sprintf(format, args...)))
 }
 
-// Fatalf marks the store broken. Pebble must not go on behind it, so it never returns.
+// Fatalf marks the store broken. Pebble must not continue after it, so it never returns.
 func (l pebbleLog) Fatalf(format string, args ...any) {
 	_ = l.s.guard.fail(fmt.Errorf(format, args...))
 	select {}
 }
 
-// events reports damage found while reading. Without a listener Pebble would
-// call Fatalf; but damage in one table is no reason to stop, the reader gets an error.
+// events reports damage found while reading. Without a listener Pebble would call Fatalf; but
+// damage in one table need not stop the store, since the reader gets an error.
 func (s *Store) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption:  func(i pebble.DataCorruptionInfo) { s.logError("damaged data", i.Details) },

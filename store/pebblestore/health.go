@@ -12,12 +12,12 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// stuckAfter is how long a write may take before the store counts as ill. On a
-// full disk Pebble's writes do not fail, they wait.
+// stuckAfter is how long a write may take before the store counts as unhealthy. On a full disk
+// Pebble's writes do not fail, they wait.
 const stuckAfter = 5 * time.Second
 
-// pulse tells whether writes get through. The log is written in order, so if
-// any write ended lately, none is stuck.
+// pulse reports whether writes complete. The log is written in order, so if any write ended
+// recently, none is stuck.
 type pulse struct {
 	waiting atomic.Int64
 	beat    atomic.Int64 // when a write last ended, or began with none waiting: nanoseconds since 1970
@@ -34,7 +34,7 @@ func (p *pulse) end() {
 	p.waiting.Add(-1)
 }
 
-// stuck returns for how long nothing has got through, 0 if nothing waits.
+// stuck returns for how long no write has completed, 0 if none waits.
 func (p *pulse) stuck() time.Duration {
 	if p.waiting.Load() == 0 {
 		return 0
@@ -42,8 +42,9 @@ func (p *pulse) stuck() time.Duration {
 	return time.Duration(time.Now().UnixNano() - p.beat.Load())
 }
 
-// Probe implements [store.Prober]: it fails where a message that brings new work would, and if files are gone. Pebble
-// goes on writing to files that were removed, and all of it would be lost with the process.
+// Probe implements [store.Prober]: it fails where a message with new work would, and if files
+// are missing. Pebble continues to write to removed files, and all of it would be lost with the
+// process.
 func (s *Store) Probe(ctx context.Context, _ int) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -52,8 +53,8 @@ func (s *Store) Probe(ctx context.Context, _ int) error {
 	return errors.Join(s.Health(), s.space.allow(s, bigMessage), s.filesThere())
 }
 
-// filesThere looks for the files that the watermark names. They are noted after they are created and struck off before
-// they are removed, both with noteMu held.
+// filesThere checks that the files of the watermark exist. They are recorded after they are
+// created and dropped before they are removed, both with noteMu held.
 func (s *Store) filesThere() error {
 	s.noteMu.Lock()
 	defer s.noteMu.Unlock()
@@ -68,7 +69,7 @@ func (s *Store) filesThere() error {
 
 var _ store.Prober = (*Store)(nil)
 
-// Health is nil while the store does its work. It never waits.
+// Health returns nil while the store works. It never waits.
 func (s *Store) Health() error {
 	if err := s.guard.err(); err != nil {
 		return err

@@ -27,7 +27,8 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	}
 	b, seq, err := s.append(p, body, c)
 	if errors.Is(err, store.ErrClaimed) {
-		// The other's claim may still be on its way to the disk, and this answer must not outlive it.
+		// The earlier claim may still be on its way to the disk, and this answer must not
+		// outlive it.
 		return cmp.Or(s.flushInbox(p), err)
 	}
 	if err != nil {
@@ -40,8 +41,8 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	return nil
 }
 
-// append puts the message into the log. The lock makes the order of sequence
-// numbers the order of the log.
+// append puts the message into the log. The lock keeps sequence numbers in the order of the
+// log.
 func (s *Store) append(p *partition, body []byte, c store.Claim) (*pebble.Batch, uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,7 @@ func (s *Store) append(p *partition, body []byte, c store.Claim) (*pebble.Batch,
 	return b, seq, nil
 }
 
-// claim adds the claim to b, or returns a *ClaimedError if somebody has it.
+// claim adds the claim to b, or returns a *ClaimedError if the key is taken.
 func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
 	key := claimKey(partition, c.Key)
 	v, err := s.get(key)
@@ -82,7 +83,8 @@ func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
 	return &store.ClaimedError{Value: v}
 }
 
-// claimsFrom is the first generation whose claims are taken. It has the place of the claim without a key, of which there is none.
+// claimsFrom returns the first generation whose claims are accepted. It is stored as the claim
+// with an empty key, which no message can make.
 func (s *Store) claimsFrom(partition int) (uint64, error) {
 	v, err := s.get(claimKey(partition, ""))
 	switch {
@@ -127,8 +129,8 @@ func (s *Store) closeClaims(p *partition, generation uint64) (*pebble.Batch, err
 	return b, s.enqueue(b)
 }
 
-// flushInbox waits until all messages and claims that are visible are durable.
-// Then they can be read: who is told of a claim looks for its message.
+// flushInbox waits until all visible messages and claims are durable. Then they can be read: a
+// caller that learns of a claim looks for its message.
 func (s *Store) flushInbox(p *partition) error {
 	p.mu.Lock()
 	last := p.last
@@ -207,13 +209,14 @@ func (s *Store) read(ctx context.Context, no int, after uint64, limit int) ([]st
 		return nil, wake, nil
 	}
 	found, err := s.messages(no, after+1, upTo+1, max(limit, 1))
-	if err == nil && len(found) == 0 { // acknowledged by now, and gone: wait behind them
+	if err == nil && len(found) == 0 { // acknowledged and removed by now: wait behind them
 		return s.read(ctx, no, upTo, limit)
 	}
 	return found, nil, err
 }
 
-// readable returns up to where messages can be read, or a channel to wait for if there is none after seq.
+// readable returns up to where messages can be read, or a channel to wait on if there is none
+// after seq.
 func (p *partition) readable(seq uint64) (upTo uint64, wake <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

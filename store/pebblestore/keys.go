@@ -30,7 +30,7 @@ const (
 
 const prefixLen = 5
 
-// maxID is what fits the length byte of a block's key.
+// maxID is the largest length that fits the length byte of a block's key.
 const maxID = 255
 
 func prefix(kind byte, partition int) []byte {
@@ -52,10 +52,10 @@ func rowKey(partition int, key []byte) []byte {
 	return append(prefix(kindRow, partition), key...)
 }
 
-// recordKey is the key of a lasting record of the registry.
+// recordKey returns the key of a lasting record of the registry.
 func recordKey(name string) []byte { return append(prefix(kindName, store.Control), name...) }
 
-// blocksKey is what the keys of a bulk action's blocks begin with.
+// blocksKey returns the prefix of the keys of a bulk action's blocks.
 func blocksKey(partition int, id weir.BulkID) ([]byte, error) {
 	if id == "" || len(id) > maxID {
 		return nil, fmt.Errorf("bulk action id %.40q: %d bytes long, want 1 to %d", string(id), len(id), maxID)
@@ -75,12 +75,12 @@ func blockOwner(key []byte) (weir.BulkID, bool) {
 	return weir.BulkID(key[prefixLen+1 : prefixLen+1+n]), true
 }
 
-// after returns the first key behind all those that begin with p. It changes p.
+// after returns the first key behind all keys that begin with p. It changes p.
 func after(p []byte) []byte {
 	for i := len(p) - 1; i >= 0; i-- {
 		if p[i]++; p[i] != 0 {
 			return p[:i+1]
 		}
 	}
-	return nil // nothing is behind
+	return nil // no key is behind
 }

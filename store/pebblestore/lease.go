@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// The directory is locked, so all owners live in this process and a lease ends
-// with it: only the token is on the disk, when it runs out is not.
+// The directory is locked, so all owners are in this process and a lease ends with it: the disk
+// holds the token, but not when the lease runs out.
 
 // valid reports whether tok is the newest granted and has not been given back.
 func (p *partition) valid(tok store.Token) bool { return tok.Nonce != 0 && tok == p.token }
@@ -42,7 +42,7 @@ func (s *Store) grant(p *partition, owner string, ttl time.Duration) (store.Toke
 		return store.Token{}, nil, store.ErrHeld
 	}
 	tok := store.Token{
-		// A store that was restored may have forgotten epochs: time has not.
+		// A restored store may have forgotten epochs, but not the time.
 		Epoch: max(p.token.Epoch+1, uint64(max(now.UnixMilli(), 0))),
 		Nonce: newNonce(),
 	}
@@ -87,7 +87,7 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 	return nil
 }
 
-// Release frees the lease. The token is worth nothing afterwards.
+// Release frees the lease. The token is invalid afterwards.
 func (s *Store) Release(ctx context.Context, partition int, tok store.Token) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) Release(ctx context.Context, partition int, tok store.Token) err
 	return s.settle(b)
 }
 
-// revoke returns nothing to wait for if tok is stale.
+// revoke returns no batch to wait for if tok is stale.
 func (s *Store) revoke(p *partition, tok store.Token) (*pebble.Batch, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Mode says when a write is acknowledged.
+// Mode determines when a write is acknowledged.
 type Mode uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Memory
 )
 
-// String returns the mode's word, as [store.Store] names it.
+// String returns the name of the mode, as in [store.Store].
 func (m Mode) String() string {
 	if m == Memory {
 		return "memory"
@@ -28,26 +28,26 @@ func (m Mode) String() string {
 
 // Options configures [Open]. The zero value is ready for production.
 type Options struct {
-	// Mode says when a write is acknowledged. Default [Disk].
+	// Mode determines when a write is acknowledged. Default [Disk].
 	Mode Mode
-	// FS is where the files live. Default: the disk.
+	// FS is the file system of the files. Default: the disk.
 	FS vfs.FS
-	// Logger takes the store's log. Default [slog.Default].
+	// Logger receives the store's log. Default [slog.Default].
 	Logger *slog.Logger
-	// OnFatal is told that the store is broken, for instance by a sync that failed.
-	// Nobody can know what is on the disk then, so it should end the process: calls
-	// under way may never return, and later ones fail. Default: [os.Exit] with code 74.
+	// OnFatal is called when the store is broken, for instance by a sync that failed. The
+	// content of the disk is unknown then, so it should end the process: calls under way may
+	// never return, and later ones fail. Default: [os.Exit] with code 74.
 	OnFatal func(error)
-	// MinFree is how many bytes of the disk must be free for new work to be taken.
-	// Small messages, such as a cancel, are taken down to half of it. Default: a
-	// tenth of the disk, or 2 GiB if that is less. Negative, or where the file system
-	// does not tell: not looked at, and no ballast is kept.
+	// MinFree is the number of free bytes that the disk must have for new work to be accepted.
+	// Small messages, such as a cancel, are accepted down to half of it. Default: a tenth of
+	// the disk, or 2 GiB if that is less. If it is negative, or the file system does not report
+	// free space, space is not checked and no ballast is kept.
 	MinFree int64
 	// Ballast is the size in bytes of a file that is removed when the disk is full, so that
 	// running work can end. Default: 256 MiB, or a hundredth of the disk if that is
 	// less; none with an FS of your own. Negative: none.
 	Ballast int64
-	// AcceptLoss opens a store that has lost acknowledged work, and forgets about it.
+	// AcceptLoss opens a store that has lost acknowledged work, and drops the record of it.
 	AcceptLoss bool
 }
 

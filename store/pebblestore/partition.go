@@ -12,11 +12,12 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// partition is what the store remembers of one partition beside its rows.
+// partition holds the state of one partition in memory, apart from its rows.
 type partition struct {
 	no int
 
-	// mu orders the partition's writes: it is held while a batch goes into the log, not while the disk is waited for.
+	// mu orders the partition's writes: it is held while a batch goes into the log, but not
+	// while waiting for the disk.
 	mu     sync.Mutex
 	number uint64      // of the last commit
 	by     store.Token // that made it
@@ -25,13 +26,13 @@ type partition struct {
 	token  store.Token // newest granted; Nonce 0: none is valid
 	owner  string
 	until  time.Time     // when the lease runs out
-	wake   chan struct{} // closed when a message can be read; nil while nobody waits
+	wake   chan struct{} // closed when a message can be read; nil while no call waits
 
 	// What has been acknowledged: see watermark.go. Both only rise.
 	durableNumber, durableSeq atomic.Uint64
 }
 
-// partition returns what is known of a partition, from the disk the first time.
+// partition returns the state of a partition, read from the disk the first time.
 func (s *Store) partition(no int) (*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *Store) pair(kind byte, no int) (a, b uint64, err error) {
 	return decodePair(v)
 }
 
-// newest returns the sequence number of the newest message that is still there, or 0.
+// newest returns the sequence number of the newest message that was not removed, or 0.
 func (s *Store) newest(no int) (uint64, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: inboxKey(no, 0),
@@ -104,7 +105,7 @@ func (s *Store) newest(no int) (uint64, error) {
 	return seq, readErrorOrNil(it.Close())
 }
 
-// raise sets a to v unless it is higher already.
+// raise sets a to v unless it is already higher.
 func raise(a *atomic.Uint64, v uint64) {
 	for old := a.Load(); v > old && !a.CompareAndSwap(old, v); old = a.Load() {
 	}

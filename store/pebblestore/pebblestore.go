@@ -31,7 +31,7 @@ type Store struct {
 	tail  *tail
 
 	noteMu sync.Mutex
-	note   note // what the watermark says
+	note   note // content of the watermark
 
 	lost []store.Loss // accepted when the store was opened
 
@@ -44,8 +44,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in dir, and creates both if they are not there. Only one
-// process at a time can have a directory open.
+// Open opens the store in dir, and creates both if they do not exist. Only one process at a
+// time can have a directory open.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{
@@ -59,7 +59,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.quotas.begin()
 	s.guard.armed.Store(true)
-	if err := s.guard.err(); err != nil { // broke in the background before the hook could be told
+	if err := s.guard.err(); err != nil { // broke in the background before the hook could be called
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)
 	}
 	s.tail = newTail(s)
@@ -85,7 +85,7 @@ func (s *Store) open() (err error) {
 	if s.note, err = s.readNote(); err != nil {
 		return err
 	}
-	marks := s.note.marks // Pebble's opening changes the rest
+	marks := s.note.marks // opening Pebble changes the rest
 	if err := s.missFiles(); err != nil {
 		return err
 	}
@@ -98,12 +98,11 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// Durability is "disk", or "memory" if that was asked for.
+// Durability returns "disk", or "memory" in mode [Memory].
 func (s *Store) Durability() string { return s.opts.Mode.String() }
 
-// Close ends the store: calls that wait return [store.ErrClosed], others are
-// waited for, and what was acknowledged is noted down. A broken store is left
-// as it is, and the reason returned.
+// Close closes the store: calls that wait return [store.ErrClosed], others are waited for, and
+// the watermark is written. A broken store is left as it is, and the reason returned.
 func (s *Store) Close() error {
 	if !s.gate.close() {
 		return nil
@@ -123,7 +122,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.guard.watch(s.db.Close), s.lock.Close())
 }
 
-// enter begins a call. Whoever gets nil calls s.gate.leave at the end.
+// enter starts a call. A caller that gets nil must call s.gate.leave at the end.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -145,7 +144,7 @@ func (s *Store) get(key []byte) ([]byte, error) {
 	return kept, done.Close()
 }
 
-// readError gives Pebble's errors the names of package store.
+// readError translates Pebble's errors to those of package store.
 func readError(err error) error {
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):

@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Swap makes, replaces or removes a lasting record, if it is what the caller saw
-// last. To make one is refused when the disk is nearly full.
+// Swap creates, replaces or removes a lasting record, if it is what the caller saw last.
+// Creating one is refused when the disk is nearly full.
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 	case err != nil:
 		return nil, err
 	case b == nil:
-		return held, s.flushRecords() // what the other wrote must not be answered with before it is durable
+		return held, s.flushRecords() // do not return another caller's write before it is durable
 	}
 	err = s.settle(b)
 	s.registry.wrote()
@@ -38,7 +38,8 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 	return held, nil
 }
 
-// swap puts the record, or its removal, into the log. Without a batch, nothing was replaced.
+// swap puts the record, or its removal, into the log. It returns no batch if nothing was
+// replaced.
 func (s *Store) swap(name string, old, value []byte) (held []byte, b *pebble.Batch, err error) {
 	r := &s.registry
 	r.mu.Lock()
@@ -72,7 +73,7 @@ func (r *registry) wrote() {
 	r.writing--
 }
 
-// flushRecords waits until all lasting records that are visible, and all removals of some, are durable.
+// flushRecords waits until all visible lasting records, and all visible removals, are durable.
 func (s *Store) flushRecords() error {
 	s.registry.mu.Lock()
 	settled := s.registry.writing == 0
@@ -92,7 +93,7 @@ func (s *Store) record(name string) ([]byte, error) {
 	return store.UnsealRecord(name, b)
 }
 
-// Lookup returns a lasting record, or that there is none, once that is durable.
+// Lookup returns a lasting record, or ErrNotFound, once that is durable.
 func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]st
 func (s *Store) records(prefix, last string, limit int) (records []store.Record, err error) {
 	from := recordKey(max(prefix, last))
 	if last >= prefix {
-		from = append(from, 0) // the next key that there can be
+		from = append(from, 0) // the next possible key
 	}
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: after(recordKey(prefix))})
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Store) records(prefix, last string, limit int) (records []store.Record,
 	return records, readErrorOrNil(it.Close())
 }
 
-// unsealed reads the lasting record at which an iterator is.
+// unsealed reads the lasting record at the iterator's position.
 func unsealed(it *pebble.Iterator) (store.Record, error) {
 	sealed, err := it.ValueAndErr()
 	if err != nil {

@@ -53,7 +53,7 @@ func TestLowSpaceRefusesNewRecordsAndNoOthers(t *testing.T) {
 	}
 }
 
-// TestNothingIsAnsweredBeforeItIsDurable holds a sync back. Whoever would see what
+// TestNothingIsAnsweredBeforeItIsDurable holds a sync back. A caller that would see what
 // it is about, a record or that it was removed, has to wait.
 func TestNothingIsAnsweredBeforeItIsDurable(t *testing.T) {
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ var swaps = []struct{ name, old, value string }{
 	{"c", "1", ""},
 }
 
-// listAfter is what the first n swaps leave.
+// listAfter returns the records after the first n swaps.
 func listAfter(n int) string {
 	held := map[string]string{}
 	for _, w := range swaps[:n] {

@@ -14,22 +14,22 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// LossError says that the directory has less than what was acknowledged: files
-// are missing, damaged, or from an earlier day. It matches [store.ErrCorrupt].
+// LossError reports that the directory has less than what was acknowledged: files are missing,
+// damaged, or from an earlier day. It matches [store.ErrCorrupt].
 type LossError struct {
 	Lost    []Loss
 	Missing []string // names of files
 	Damaged []string // names of files, and what is wrong with each
 }
 
-// Loss is how far a partition is, and how far it was.
+// Loss compares a partition's present progress with its acknowledged progress.
 type Loss struct {
 	Partition             int
 	Number, NumberWas     uint64 // of the last commit
 	Sequence, SequenceWas uint64 // of the last inbox message
 }
 
-// Error names each loss, and what can be done.
+// Error names each loss, and what to do.
 func (e *LossError) Error() string {
 	var what []string
 	for _, l := range e.Lost {
@@ -47,8 +47,8 @@ func (e *LossError) Error() string {
 // Is makes errors.Is(err, store.ErrCorrupt) true.
 func (e *LossError) Is(target error) bool { return target == store.ErrCorrupt }
 
-// makeDir creates dir for this user alone. Each directory above that had to be
-// created is synced into its own, or a crash could take all of them.
+// makeDir creates dir for this user alone. It syncs each parent of a directory that it creates,
+// or a crash could remove all of them.
 func makeDir(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(dir); err == nil {
 		return nil
@@ -84,17 +84,17 @@ func lockDir(fs vfs.FS, dir string) (*pebble.Lock, error) {
 
 // openLog opens Pebble.
 //
-// A log of the newest format marks how far it was synced, so that damage before
-// the mark is an error. But the first log of a new store is created before the
-// format is raised, and damage in it would look like its end. So a new store
-// is closed and opened again, which begins another log, before it takes anything.
+// A log of the newest format marks how far it was synced, so that damage before the mark is an
+// error. But the first log of a new store is created before the format is raised, and damage in
+// it would look like its end. So a new store is closed and opened again, which starts another
+// log, before it accepts anything.
 func (s *Store) openLog(m marks) (*pebble.DB, error) {
 	desc, err := pebble.Peek(s.dir, s.fs)
 	if err != nil {
 		return nil, damaged(err)
 	}
 	if !desc.Exists && len(m) > 0 && !s.opts.AcceptLoss {
-		return nil, lossOf(m, nil) // Pebble would begin anew, and remove what it does not know
+		return nil, lossOf(m, nil) // Pebble would start anew, and remove what it does not know
 	}
 	if err := s.checkManifest(s.fs.PathBase(desc.ManifestFilename)); err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func (s *Store) openLog(m marks) (*pebble.DB, error) {
 	return db, nil
 }
 
-// missFiles looks for files that should be there. Pebble replays the logs that it finds, and one that is missing
-// altogether looks like one that was not needed any more; without its newest marker an older manifest holds.
+// missFiles checks for missing files. Pebble replays the logs that it finds, and a missing one
+// looks like an obsolete one; without its newest marker an older manifest holds.
 func (s *Store) missFiles() error {
 	loss := &LossError{}
 	for _, name := range slices.Sorted(maps.Keys(s.note.files)) {
@@ -124,7 +124,7 @@ func (s *Store) missFiles() error {
 		switch {
 		case oserror.IsNotExist(err):
 			delete(s.note.files, name)
-			if !isManifest(name) { // Pebble misses the one that it needs
+			if !isManifest(name) { // Pebble itself misses the one that it needs
 				loss.Missing = append(loss.Missing, name)
 			}
 		case err != nil:
@@ -137,9 +137,10 @@ func (s *Store) missFiles() error {
 	return s.accept(loss)
 }
 
-// checkManifest compares the manifest that holds with what was noted of it. Pebble takes a damaged end for the end,
-// goes on with an older list of tables and removes the others. More than was noted is fine, and so is a manifest of a
-// store that was last used by a version which did not note any.
+// checkManifest compares the current manifest with the watermark. Pebble takes a damaged end
+// for the end, continues with an older list of tables and removes the others. A longer manifest
+// than recorded is valid, and so is one of a store that was last used by a version that
+// recorded none.
 func (s *Store) checkManifest(name string) error {
 	was, noted := s.note.files[name]
 	if !noted {
@@ -162,7 +163,7 @@ func (s *Store) checkManifest(name string) error {
 	return s.accept(&LossError{Damaged: []string{wrong}})
 }
 
-// accept returns the loss, unless the caller of Open has accepted it.
+// accept returns the loss, unless the caller of Open accepts it.
 func (s *Store) accept(loss error) error {
 	if !s.opts.AcceptLoss {
 		return loss
@@ -171,7 +172,7 @@ func (s *Store) accept(loss error) error {
 	return nil
 }
 
-// errNewer is no damage: a backup would not help, and there is no loss to accept.
+// errNewer does not report damage: a backup would not help, and no loss can be accepted.
 var errNewer = errors.New("written by a newer version of weir: open it with that version or a later one")
 
 // damaged marks Pebble's errors about files that are not as it left them.
@@ -179,13 +180,13 @@ func damaged(err error) error {
 	switch {
 	case pebble.IsCorruptionError(err), oserror.IsNotExist(err):
 		return fmt.Errorf("%w: %w. Put the whole directory back from a backup", store.ErrCorrupt, err)
-	case strings.Contains(err.Error(), "unknown format major version"): // Pebble has no error to compare with
+	case strings.Contains(err.Error(), "unknown format major version"): // Pebble has no error value to compare with
 		return fmt.Errorf("%w (%w)", errNewer, err)
 	}
 	return err
 }
 
-// recover loads the partitions that were acknowledged to, and compares.
+// recover loads the partitions of the watermark, and compares.
 func (s *Store) recover(m marks) error {
 	have := marks{}
 	for no := range m {
@@ -203,13 +204,13 @@ func (s *Store) recover(m marks) error {
 		return err
 	}
 	s.lost = losses(m, have)
-	return s.writeNote(func(n *note) { n.marks = have }) // or the next Open would find it again
+	return s.writeNote(func(n *note) { n.marks = have }) // or the next Open would report it again
 }
 
 // Losses implements [store.Lossy].
 func (s *Store) Losses() []store.Loss { return s.lost }
 
-// losses lists what an accepted loss has cost.
+// losses lists what was lost in an accepted loss.
 func losses(had, have marks) (all []store.Loss) {
 	for _, no := range had.sorted() {
 		if is, was := have[no], had[no]; is.number < was.number || is.seq < was.seq {
@@ -219,8 +220,8 @@ func losses(had, have marks) (all []store.Loss) {
 	return all
 }
 
-// lossOf returns a *LossError if any partition has less than it had. It is of
-// type error, so that no loss is nil.
+// lossOf returns a *LossError if any partition has less than it had. Its type is error, so that
+// no loss is nil.
 func lossOf(had, have marks) error {
 	var lost []Loss
 	for _, no := range had.sorted() {

@@ -11,16 +11,15 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// registry is what nodes tell each other about themselves. The directory is
-// locked, so all of them live in this process, and what they announce ends with
-// it: only lasting records are on the disk.
+// registry holds what nodes publish about themselves. The directory is locked, so all nodes are
+// in this process, and announcements end with it: only lasting records are on the disk.
 type registry struct {
 	mu      sync.Mutex
 	topics  map[string]map[string]announced
-	writing int // lasting records that are visible and not durable yet
+	writing int // lasting records that are visible but not durable yet
 }
 
-// announced is a record that is gone at a moment of the process' clock.
+// announced is a record with its expiry by the process' clock.
 type announced struct {
 	value []byte
 	until time.Time
@@ -49,7 +48,7 @@ func (s *Store) Announce(ctx context.Context, topic string, rec store.Record, tt
 	return nil
 }
 
-// Announced lists copies of the records of a topic, and forgets those that are gone.
+// Announced lists copies of the records of a topic, and drops expired ones.
 func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

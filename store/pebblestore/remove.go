@@ -6,9 +6,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// fewKeys is up to how many keys are removed one by one. The range tombstones of
-// a memtable are sorted anew for the first read after each of them is written: a
-// read costs as much as there are, and every bulk action would leave some.
+// fewKeys is the number of keys up to which they are removed one by one. A memtable sorts its
+// range tombstones again for the first read after each write of one: a read costs as much as
+// there are, and every bulk action would leave some.
 const fewKeys = 1024
 
 // removeRange puts the removal of all keys in [from, to) into an empty batch.

@@ -15,36 +15,39 @@ import (
 )
 
 const (
-	// smallMessage is the size up to which a message is taken although space is low: a command, not new work.
+	// smallMessage is the size up to which a message is accepted although space is low: a
+	// command, not new work.
 	smallMessage = 4 << 10
 	bigMessage   = math.MaxInt
 
 	defaultMinFree = 2 << 30
 	defaultBallast = 256 << 20
 	ballastFile    = "BALLAST"
-	// leastMemtable is the size of a memtable on a disk of less than memtableShare times as much.
+	// leastMemtable is the size of a memtable on a disk smaller than memtableShare times as
+	// much.
 	leastMemtable = 1 << 20
 	memtableShare = 64
-	// roomEvery is how often a write is tried again on a full disk.
+	// roomEvery is how often a write is retried on a full disk.
 	roomEvery = 500 * time.Millisecond
 )
 
 // space watches the free bytes of the disk.
 type space struct {
 	free    atomic.Int64
-	minFree int64 // 0: not looked at
-	// memtable is the size of a memtable. A small disk has small ones, and so small logs: what is in the logs is
-	// written to tables when the store is opened, and has to fit into the space that is kept free.
+	minFree int64 // 0: not checked
+	// memtable is the size of a memtable. A small disk has small ones, and so small logs:
+	// opening the store writes the content of the logs to tables, which has to fit into the
+	// space that is kept free.
 	memtable int64
 }
 
-// prepare looks at the disk before anything is written to it: opening Pebble on
-// a full disk does not fail, it hangs.
+// prepare checks the disk before anything is written to it: opening Pebble on a full disk does
+// not fail, it hangs.
 func (sp *space) prepare(s *Store) error {
 	sp.memtable = memtableBytes
 	u, err := s.fs.GetDiskUsage(s.dir)
 	if err != nil || u.TotalBytes == 0 || s.opts.MinFree < 0 {
-		return nil // a file system that cannot tell is not watched
+		return nil // a file system that does not report free space is not watched
 	}
 	total := int64(min(u.TotalBytes, math.MaxInt64))
 	sp.minFree = s.opts.MinFree
@@ -68,8 +71,8 @@ func (sp *space) prepare(s *Store) error {
 	return sp.keepBallast(s, total)
 }
 
-// toOpen is how much space opening takes: the logs become tables. Pebble waits for
-// ever for space that it does not find then.
+// toOpen returns how much space opening takes: the logs become tables. Pebble would wait for
+// ever for missing space.
 func (sp *space) toOpen(s *Store) (need int64, err error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -88,7 +91,7 @@ func (sp *space) toOpen(s *Store) (need int64, err error) {
 	return max(need, min(sp.memtable, sp.minFree/2)), nil
 }
 
-// keepBallast creates the ballast if it is not there and there is room to spare.
+// keepBallast creates the ballast if it is missing and there is room to spare.
 func (sp *space) keepBallast(s *Store, total int64) error {
 	size := s.opts.Ballast
 	if size == 0 {
@@ -107,7 +110,7 @@ func (sp *space) keepBallast(s *Store, total int64) error {
 	return nil
 }
 
-// look asks the disk how much is free.
+// look updates the free bytes of the disk.
 func (sp *space) look(s *Store) {
 	if sp.minFree == 0 {
 		return
@@ -133,8 +136,8 @@ func (sp *space) allow(s *Store, size int) error {
 	return nil
 }
 
-// diskFull is called by the file system with writes held back: it makes room,
-// and they are tried once more. Without a ballast it slows them down: Pebble tries a table again at once.
+// diskFull is called by the file system with writes held back: it makes room, and they are
+// retried once. Without a ballast it slows them down: Pebble retries a table at once.
 func (s *Store) diskFull() {
 	s.space.free.Store(0)
 	if s.releaseBallast() {
@@ -144,8 +147,8 @@ func (s *Store) diskFull() {
 	s.pause()
 }
 
-// untilRoom calls f again while the disk is too full for it. So commits wait for space and readers go on. A store that
-// is being opened or closed does not wait.
+// untilRoom calls f again while the disk is too full for it. So commits wait for space and
+// readers continue. A store that is being opened or closed does not wait.
 func (s *Store) untilRoom(f func() error) error {
 	for {
 		err := f()
@@ -156,7 +159,7 @@ func (s *Store) untilRoom(f func() error) error {
 	}
 }
 
-// pause waits before something is tried again on a full disk.
+// pause waits before the next attempt on a full disk.
 func (s *Store) pause() {
 	select {
 	case <-time.After(roomEvery):
@@ -166,7 +169,7 @@ func (s *Store) pause() {
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
 
-// releaseBallast reports whether there was one.
+// releaseBallast removes the ballast, and reports whether there was one.
 func (s *Store) releaseBallast() bool {
 	err := s.fs.Remove(s.fs.PathJoin(s.dir, ballastFile))
 	if err != nil && !oserror.IsNotExist(err) {

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// padAfter is how long the log is quiet before its tail is made safe.
+	// padAfter is how long the log is quiet before its tail is padded.
 	padAfter = 50 * time.Millisecond
-	// markEvery is how often the watermark is written, and free space looked at.
+	// markEvery is how often the watermark is written, and free space checked.
 	markEvery = time.Second
 	// padBytes is more than a block of the log, which is 32 KiB.
 	padBytes = 33 << 10
 )
 
-// tail looks after the end of the log, in one goroutine.
+// tail protects the end of the log, in one goroutine.
 //
-// Damage within the last block of the log cannot be told from a write that a
-// crash cut short, and what is there would be dropped. So after each burst of
-// writes a block of padding follows, and one byte more whose sync proves the padding.
+// Damage within the last block of the log cannot be distinguished from a write that a crash cut
+// short, and its content would be dropped. So after each burst of writes a block of padding
+// follows, and one byte more whose sync proves the padding.
 type tail struct {
 	s       *Store
-	armed   atomic.Bool  // a pad is due: whoever sets it wakes the goroutine
+	armed   atomic.Bool  // a pad is due: the call that sets it wakes the goroutine
 	touched atomic.Int64 // when the last write was acknowledged, in nanoseconds since start, plus one; 0: never
 	start   time.Time
 	wake    chan struct{}
@@ -40,18 +40,18 @@ func newTail(s *Store) *tail {
 	}
 }
 
-// touch notes that something was acknowledged. It costs two atomic writes at most while writes go on.
+// touch records an acknowledgement. It costs at most two atomic writes while writes go on.
 func (t *tail) touch() {
 	t.touched.Store(int64(time.Since(t.start)) + 1)
 	if !t.armed.Load() && t.armed.CompareAndSwap(false, true) {
 		select {
 		case t.wake <- struct{}{}:
-		default: // one that was not heard yet does as well
+		default: // a pending wake-up is enough
 		}
 	}
 }
 
-// stop ends the goroutine, which makes the tail safe and writes the watermark once more.
+// stop ends the goroutine, which pads the tail and writes the watermark once more.
 func (t *tail) stop() error {
 	close(t.quit)
 	return <-t.ended
@@ -97,8 +97,8 @@ func (t *tail) padLog() error {
 	return t.s.logSync(t.pad[:1])
 }
 
-// note writes the watermark if it has changed. In [Memory] mode nobody waited
-// for the disk, so it does: a loss of power then costs what came since.
+// note writes the watermark if it has changed. In [Memory] mode acknowledgements did not wait
+// for the disk, so note does: a loss of power then costs what came since.
 func (t *tail) note() error {
 	now := t.s.acknowledged()
 	if maps.Equal(now, t.noted) {
@@ -116,7 +116,7 @@ func (t *tail) note() error {
 	return nil
 }
 
-// check logs what failed in the background; it is tried again with the next tick.
+// check logs an error of the background work, which is repeated with the next tick.
 func (t *tail) check(what string, err error) {
 	if err != nil && t.s.guard.err() == nil {
 		t.s.logError(what, err)

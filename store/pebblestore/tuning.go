@@ -6,18 +6,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Sizes, chosen so that the blocks of a bulk action of a million items, some 25
-// MB, are written, read and removed within one memtable, and that Pebble takes
-// no more than about 150 MiB however much there is to do. Twice the memtable
-// makes writing a little faster and takes 80 MiB more.
+// Sizes, chosen so that the blocks of a bulk action of a million items, some 25 MB, are
+// written, read and removed within one memtable, and that Pebble takes no more than about 150
+// MiB under any load. Twice the memtable makes writing a little faster and takes 80 MiB more.
 const (
 	memtableBytes = 32 << 20
-	// memtables is how many may exist before writers wait: one fills while two are flushed.
+	// memtables is the number that may exist before writers wait: one fills while two are
+	// flushed.
 	memtables = 3
-	// cacheBytes includes the memtables: Pebble takes them off the cache.
+	// cacheBytes includes the memtables: Pebble subtracts them from the cache.
 	cacheBytes = memtables*memtableBytes + 24<<20
-	// batchBytes is the most that goes into the log in one record. Pebble keeps a batch
-	// of half a memtable as a memtable of its own, which would cost the memory twice.
+	// batchBytes bounds one record of the log. Pebble keeps a batch of half a memtable as a
+	// memtable of its own, which would cost the memory twice.
 	batchBytes = 4 << 20
 )
 
@@ -27,7 +27,7 @@ func (s *Store) tuned(fs vfs.FS) *pebble.Options {
 		FS:                 fs,
 		Logger:             pebbleLog{s},
 		EventListener:      s.events(),
-		FormatMajorVersion: pebble.FormatNewest, // logs whose damage is found: see openLog
+		FormatMajorVersion: pebble.FormatNewest, // logs whose damage is detected: see openLog
 
 		MemTableSize:                uint64(s.space.memtable),
 		MemTableStopWritesThreshold: memtables,
@@ -35,9 +35,9 @@ func (s *Store) tuned(fs vfs.FS) *pebble.Options {
 		BytesPerSync:                1 << 20,
 		WALBytesPerSync:             1 << 20, // the sync that follows 25 MB of blocks finds most of it written
 
-		// Blocks are read once or twice, soon, and then removed: it pays to
-		// leave them in L0 for a while rather than to sort them again. Keeping their
-		// values in files of their own was no faster beyond the noise.
+		// Blocks are read once or twice, soon, and then removed: leaving them in L0 for a while
+		// is cheaper than sorting them again. Keeping their values in separate files was not
+		// measurably faster.
 		L0CompactionThreshold:     8,
 		L0CompactionFileThreshold: 32,
 		L0StopWritesThreshold:     64,
@@ -47,7 +47,8 @@ func (s *Store) tuned(fs vfs.FS) *pebble.Options {
 	}
 	o.TargetFileSizes[0] = 16 << 20
 	for i := range o.Levels {
-		// Blocks and results come compressed; there are no filters, because what is asked for exists.
+		// Blocks and results are already compressed. No filters: nearly all keys that are read
+		// exist.
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		o.Levels[i].BlockSize = 32 << 10
 	}

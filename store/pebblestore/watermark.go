@@ -16,18 +16,19 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// note is the watermark: what a store must have at least. It is kept beside
-// Pebble in two files, so that a log that lost its tail, a file that is missing
-// and a copy from last week are all found out.
+// note is the watermark: what a store must have at least. It is kept beside Pebble in two
+// files, so that a log that lost its tail, a missing file and a copy from last week are all
+// detected.
 type note struct {
 	generation uint64
 	marks      marks
-	// files are those that Pebble would not miss, by name: logs that are not obsolete, the markers that say which
-	// manifest holds, and the manifests, of which it would not miss the end.
+	// files holds those that Pebble would not miss, by name: logs that are not obsolete, the
+	// markers of the current manifest, and the manifests, whose end it would not miss.
 	files map[string]extent
 }
 
-// extent says how a file began when it was noted. It is zero for a file that only has to be there.
+// extent records how a file began when it was noted. It is zero for a file that only has to
+// exist.
 type extent struct {
 	size uint64
 	sum  uint32 // CRC32C
@@ -37,14 +38,15 @@ func (e extent) add(b []byte) extent {
 	return extent{e.size + uint64(len(b)), crc32.Update(e.sum, castagnoli, b)}
 }
 
-// marks says how far each partition was when it was last noted down.
+// marks records the progress of each partition.
 type marks map[int]mark
 
 type mark struct{ number, seq uint64 }
 
 func (m marks) sorted() []int { return slices.Sorted(maps.Keys(m)) }
 
-// Both copies are written, one after the other: whatever happens to one, the other says the same.
+// Both copies are written, one after the other: if one is damaged, the other has the same
+// content.
 var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 
 // A watermark of any version begins with markName and ends with the checksum.
@@ -128,8 +130,8 @@ func (n *note) decodeFiles(b []byte, count uint32, extents bool) ([]byte, error)
 	return b, nil
 }
 
-// readNote returns the newer copy of the watermark, an empty one for a new
-// store. One damaged copy is survived, two are not: then nothing vouches for the store.
+// readNote returns the newer copy of the watermark, an empty one for a new store. It tolerates
+// one damaged copy, but not two: then the store cannot be verified.
 func (s *Store) readNote() (note, error) {
 	newest := note{files: map[string]extent{}}
 	var bad error
@@ -164,8 +166,8 @@ func (s *Store) readNote() (note, error) {
 	return note{}, fmt.Errorf("%w. Put the whole directory back from a backup, or open it with AcceptLoss to go on unchecked", bad)
 }
 
-// missNote is an error if there is no watermark although the store holds something. A store that crashed before its
-// first log was noted holds nothing.
+// missNote returns an error if the watermark is missing although the store holds something. A
+// store that crashed before its first log was recorded holds nothing.
 func (s *Store) missNote() error {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -183,8 +185,8 @@ func (s *Store) missNote() error {
 	return nil
 }
 
-// writeNote changes the watermark and replaces both copies. A rename makes each whole or not there. If it fails, the
-// change is written with the next one.
+// writeNote changes the watermark and replaces both copies. A rename makes each replacement
+// atomic. If it fails, the change is written with the next one.
 func (s *Store) writeNote(change func(*note)) error {
 	s.noteMu.Lock()
 	defer s.noteMu.Unlock()
@@ -202,7 +204,7 @@ func (s *Store) writeNote(change func(*note)) error {
 	return syncDir(s.fs, s.dir)
 }
 
-// acknowledged returns how far the partitions are for those who have an answer.
+// acknowledged returns the acknowledged progress of the partitions.
 func (s *Store) acknowledged() marks {
 	s.mu.Lock()
 	defer s.mu.Unlock()

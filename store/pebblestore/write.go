@@ -8,16 +8,15 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Why the order of the log can be relied on: Pebble writes batches to its log
-// under one mutex, in the order in which it makes them visible, and a sync
-// covers all that was written before it. When a log is full it is synced and
-// closed before the next is created. A batch too big for the memtable takes a
-// way of its own into the tables, but it too is written to the log first. And
-// no table is used after a crash that did not come from a log synced by then.
+// The order of the log is reliable for these reasons. Pebble writes batches to its log under
+// one mutex, in the order in which it makes them visible, and a sync covers all that was
+// written before it. When a log is full it is synced and closed before the next is created. A
+// batch too big for the memtable goes directly into the tables, but it too is written to the
+// log first. After a crash no table is used that did not come from a log synced by then.
 
-// enqueue puts b into the log and makes it visible, without waiting for the
-// disk. The caller holds the partition's lock, so that the order in the log is
-// that of the partition, and calls settle after giving the lock back.
+// enqueue puts b into the log and makes it visible, without waiting for the disk. The caller
+// holds the partition's lock, so that the order in the log is that of the partition, and calls
+// settle after releasing the lock.
 func (s *Store) enqueue(b *pebble.Batch) (err error) {
 	s.pulse.begin()
 	if s.opts.Mode == Memory {
@@ -31,7 +30,7 @@ func (s *Store) enqueue(b *pebble.Batch) (err error) {
 	return err
 }
 
-// settle waits until b is as durable as the mode says.
+// settle waits until b is as durable as the mode promises.
 func (s *Store) settle(b *pebble.Batch) error {
 	defer s.pulse.end()
 	if s.opts.Mode == Disk {
@@ -43,8 +42,8 @@ func (s *Store) settle(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// flush waits until all that is visible is durable. Those who answer from what
-// somebody else is still writing need it.
+// flush waits until all that is visible is durable. Calls that answer from another call's
+// unfinished write need it.
 func (s *Store) flush() error {
 	if s.opts.Mode == Memory {
 		return nil
@@ -52,7 +51,7 @@ func (s *Store) flush() error {
 	return s.logSync([]byte{0})
 }
 
-// logSync writes data that nobody reads to the log, and waits for the disk.
+// logSync writes data without a reader to the log, and waits for the disk.
 func (s *Store) logSync(data []byte) error {
 	s.pulse.begin()
 	defer s.pulse.end()
@@ -69,5 +68,5 @@ func (s *Store) lazily(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// unknown says that a write may or may not have happened, and why.
+// unknown wraps the error of a write that may or may not have happened.
 func unknown(err error) error { return fmt.Errorf("%w: %w", store.ErrUnknown, err) }

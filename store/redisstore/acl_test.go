@@ -89,7 +89,7 @@ func asUser(o redisstore.Options) redisstore.Options {
 	return o
 }
 
-// waitsFor is what mode replicated needs on this server.
+// waitsFor lists what mode replicated needs on this server.
 func waitsFor(s *testenv.Server) string {
 	info := s.Do("INFO", "server")
 	m := regexp.MustCompile(`redis_version:(\d+)\.(\d+)`).FindStringSubmatch(info)
@@ -101,7 +101,7 @@ func waitsFor(s *testenv.Server) string {
 	return "mode replicated, version 7.0"
 }
 
-// wantUsed fails for a right that nobody has used, so that the page asks for no more than is needed.
+// wantUsed fails for an unused permission, so that the page asks for no more than is needed.
 func wantUsed(t *testing.T, words []string, servers ...*testenv.Server) {
 	t.Helper()
 	var used strings.Builder

@@ -50,7 +50,7 @@ func BenchmarkBulkAction(b *testing.B) {
 	}
 }
 
-// BenchmarkPending is what an item takes in the server's memory while it waits.
+// BenchmarkPending measures the server's memory for an item that waits.
 func BenchmarkPending(b *testing.B) {
 	const n = 1_000_000
 	r := testenv.Redis(b)

@@ -9,11 +9,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// PutBlocks writes the blocks and what finds them again in one go. It returns
-// when all are written, so an Append that follows cannot overtake them; in mode
-// [Replicated] when the replicas have them, or a failover in between could leave
-// the message alone. It is repeatable, so an answer that did not come is an
-// ordinary error.
+// PutBlocks writes the blocks and their index in one round trip. It returns when all are
+// written, so an Append that follows cannot overtake them; in mode [Replicated] when the
+// replicas have them, or a failover in between could keep only the message. It is repeatable,
+// so a missing answer is an ordinary error.
 func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
 	if err := s.enter(ctx); err != nil || len(blocks) == 0 {
 		return err
@@ -30,7 +29,8 @@ func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, fi
 	return s.failed(ctx, "put blocks", partition, lag)
 }
 
-// putBlocks is the commands of PutBlocks. What finds a block is written before it: none is ever left behind.
+// putBlocks returns the commands of PutBlocks. The index of a block is written before the
+// block, so that no block is ever left behind.
 func putBlocks(b rueidis.Builder, k *keys, partition int, id weir.BulkID, first uint32, blocks [][]byte) []rueidis.Completed {
 	size := 0
 	for _, block := range blocks {
@@ -64,7 +64,7 @@ func (s *Store) GetBlock(ctx context.Context, partition int, id weir.BulkID, no 
 	return blockPlace(partition, id, no).unseal("block "+string(id)+" "+decimal(no), partition, block)
 }
 
-// bytes is a reply that may be nil, which means that there is nothing.
+// bytes returns a reply; a nil reply means not found.
 func (s *Store) bytes(ctx context.Context, what string, partition int, r rueidis.RedisResult) ([]byte, error) {
 	b, err := r.AsBytes()
 	switch {
@@ -79,8 +79,8 @@ func (s *Store) bytes(ctx context.Context, what string, partition int, r rueidis
 // unlinkAtOnce bounds how many keys one command frees.
 const unlinkAtOnce = 500
 
-// DeleteBlocks removes the blocks first and then what finds them, so that one
-// that was cut short can be repeated.
+// DeleteBlocks removes the blocks first and then their index, so that an interrupted call can
+// be repeated.
 func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Store) DeleteBlocks(ctx context.Context, partition int, id weir.BulkID)
 	return nil
 }
 
-// BlockOwners lists the bulk actions that have blocks, in no order.
+// BlockOwners lists the bulk actions that have blocks, in no particular order.
 func (s *Store) BlockOwners(ctx context.Context, partition int) ([]weir.BulkID, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Short is a server that has fewer replicas than were promised.
+// Short describes a server that has fewer replicas than promised.
 type Short struct {
 	Server     string    // its address
-	Have, Want int       // replicas that are connected, and that were promised
+	Have, Want int       // replicas that are connected, and that are promised
 	Since      time.Time // by our clock
-	// Waits is true while nothing is acknowledged on this server: nobody has
-	// confirmed that it may go on alone, or [Options].Strict forbids it.
+	// Waits is true while nothing is acknowledged on this server: no majority has confirmed
+	// that it may continue alone, or [Options].Strict forbids it.
 	Waits bool
 }
 
@@ -32,12 +32,12 @@ func (s Short) String() string {
 	return text + ": what is acknowledged is on these alone, and lost if a replica is promoted that was away"
 }
 
-// DegradedError is part of [Store.Health] while servers have fewer replicas than
-// mode [Replicated] was promised. The work goes on there with the replicas that
-// are left, except where Waits is true.
+// DegradedError is part of [Store.Health] while servers have fewer replicas than mode
+// [Replicated] promises. Work continues there with the remaining replicas, except where Waits
+// is true.
 type DegradedError struct{ Servers []Short } // by address
 
-// Error tells of every server what a crash would cost now.
+// Error states, for every server, what a crash would cost now.
 func (e *DegradedError) Error() string {
 	var all []string
 	for _, s := range e.Servers {
@@ -56,8 +56,8 @@ func (e *DegradedError) Reason() string {
 	return ""
 }
 
-// guard knows how many replicas each primary needs. It looks at the servers
-// often while something is amiss, and seldom while nothing is.
+// guard tracks how many replicas each primary needs. It checks the servers often while
+// something is wrong, and seldom otherwise.
 type guard struct {
 	promised int
 	strict   bool
@@ -71,26 +71,26 @@ type guard struct {
 }
 
 const (
-	lookEvery = 250 * time.Millisecond // while something is amiss
+	lookEvery = 250 * time.Millisecond // while something is wrong
 	calmEvery = 5 * time.Second
-	lookFor   = time.Second // until those who have not answered are left out
+	lookFor   = time.Second // until servers without an answer are left out
 )
 
 func newGuard(o Options, look func(context.Context) []sight) *guard {
 	return &guard{promised: o.Replicas, strict: o.Strict, log: o.Logger, look: look, woken: make(chan struct{}, 1), judged: map[string]judgement{}}
 }
 
-// wake has it look soon.
+// wake makes the guard check soon.
 func (g *guard) wake() {
 	select {
 	case g.woken <- struct{}{}:
-	default: // it will
+	default: // a check is due already
 	}
 }
 
-// need is how many replicas a write on a server needs now.
+// need returns how many replicas a write on a server needs now.
 func (g *guard) need(runID string, now time.Time) int {
-	if runID == "" { // not known, or not told
+	if runID == "" { // unknown
 		return g.promised
 	}
 	g.mu.Lock()
@@ -105,7 +105,7 @@ func (g *guard) needs(j judgement, now time.Time) int {
 	return j.needs(g.promised, now)
 }
 
-// run looks until ctx ends.
+// run checks until ctx ends.
 func (g *guard) run(ctx context.Context) {
 	for {
 		pause := calmEvery
@@ -115,7 +115,7 @@ func (g *guard) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(lookEvery): // at the most this often
+		case <-time.After(lookEvery): // at most this often
 		}
 		select {
 		case <-ctx.Done():
@@ -127,14 +127,14 @@ func (g *guard) run(ctx context.Context) {
 	}
 }
 
-// judge looks at the servers once.
+// judge checks the servers once.
 func (g *guard) judge(ctx context.Context, now time.Time) []sight {
 	seen := g.look(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before := g.judged
 	g.judged = make(map[string]judgement, len(seen))
-	for id, j := range before { // one that did not answer may do so in a moment
+	for id, j := range before { // a server without an answer may answer soon
 		if now.Before(j.until) {
 			g.judged[id] = j
 		}
@@ -152,7 +152,7 @@ func (g *guard) judge(ctx context.Context, now time.Time) []sight {
 	return seen
 }
 
-// tell logs what has changed about a server.
+// tell logs the changes of a server.
 func (g *guard) tell(ctx context.Context, was, is judgement) {
 	server, have, want := slog.String("server", is.address), slog.Int("replicas", is.have), slog.Int("promised", g.promised)
 	switch {
@@ -165,7 +165,7 @@ func (g *guard) tell(ctx context.Context, was, is judgement) {
 	}
 }
 
-// short is a *DegradedError, or nil.
+// short returns a *DegradedError, or nil.
 func (g *guard) short() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,16 +13,15 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// WaitError is a server that does not take the call for now, and has done
-// nothing: it is loading, fails over, is full, or cannot write its disk. The
-// same call later is the answer, so it matches [store.ErrUnavailable]. One that
-// is full matches [store.ErrFull], too.
+// WaitError reports a server that refuses the call for now, and has done nothing: it is
+// loading, fails over, is full, or cannot write its disk. Repeat the call later; the error
+// matches [store.ErrUnavailable]. If the server is full it matches [store.ErrFull] as well.
 type WaitError struct {
 	Code string // LOADING, MISCONF, OOM, ...
-	Text string // the server's words
+	Text string // the server's message
 }
 
-// Error gives the server's words.
+// Error returns the server's message.
 func (e *WaitError) Error() string { return "the server cannot take it now: " + e.Text }
 
 // Is makes errors.Is(err, store.ErrUnavailable) true, and errors.Is(err, store.ErrFull) for a server without memory.
@@ -30,14 +29,14 @@ func (e *WaitError) Is(target error) bool {
 	return target == store.ErrUnavailable || target == store.ErrFull && e.Code == "OOM"
 }
 
-// waits are the answers that pass.
+// waits lists the error codes that are transient.
 var waits = map[string]bool{
 	"ASK": true, "BUSY": true, "CLUSTERDOWN": true, "LOADING": true, "MASTERDOWN": true, "MISCONF": true, "MOVED": true,
 	"NOREPLICAS": true, "OOM": true, "READONLY": true, "TRYAGAIN": true, "UNBLOCKED": true,
 }
 
-// failed gives errors the names of package store and says what was tried. nil
-// stays nil. Who was not answered has met an unavailable store.
+// failed translates an error to those of package store and adds what was tried. nil stays nil.
+// A call without an answer is unavailable.
 func (s *Store) failed(ctx context.Context, what string, partition int, err error) error {
 	if err == nil {
 		return nil
@@ -53,7 +52,8 @@ func (s *Store) failed(ctx context.Context, what string, partition int, err erro
 	return fmt.Errorf("%s, partition %d: %w", what, partition, err)
 }
 
-// ended is why ctx is over; nil if it is not. What dials gives up at its deadline, a moment before ctx itself knows.
+// ended returns why ctx is over; nil if it is not. A dial gives up at its deadline, a moment
+// before ctx itself is done.
 func ended(ctx context.Context) error {
 	if at, has := ctx.Deadline(); ctx.Err() == nil && has && !time.Now().Before(at) {
 		return context.DeadlineExceeded
@@ -61,8 +61,8 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// unsure is failed for writes that may not simply be repeated: an answer that
-// did not come is [store.ErrUnknown].
+// unsure does the same as failed for writes that may not simply be repeated: a missing answer
+// is [store.ErrUnknown].
 func (s *Store) unsure(ctx context.Context, what string, partition int, err error) error {
 	if err == nil {
 		return nil
@@ -73,7 +73,8 @@ func (s *Store) unsure(ctx context.Context, what string, partition int, err erro
 	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, err))
 }
 
-// lagging is a write that was done, and of which it is not known who has it. nil stays nil.
+// lagging returns the error of a write that was done, but not confirmed by enough replicas. nil
+// stays nil.
 func (s *Store) lagging(ctx context.Context, what string, partition int, lag error) error {
 	if lag == nil {
 		return nil
@@ -81,7 +82,7 @@ func (s *Store) lagging(ctx context.Context, what string, partition int, lag err
 	return fmt.Errorf("%w: %w", store.ErrUnknown, s.failed(ctx, what, partition, lag))
 }
 
-// refusal recognises the answers that pass, and those that did not come.
+// refusal recognises transient answers, and missing ones.
 func refusal(err error) error {
 	answer, ok := rueidis.IsRedisErr(err)
 	if !ok {
@@ -94,7 +95,7 @@ func refusal(err error) error {
 	return err
 }
 
-// unavailable marks an error that a good network would not have given.
+// unavailable marks an error of the network.
 func unavailable(err error) error {
 	if errors.Is(err, store.ErrUnavailable) || rueidis.IsParseErr(err) {
 		return err
@@ -102,7 +103,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// unsent reports whether the call has not left this process: there was nobody to send it to.
+// unsent reports whether the call has not left this process, because there was no connection.
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, rueidis.ErrNoSlot) || errors.As(err, &op) && op.Op == "dial"

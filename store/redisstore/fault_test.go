@@ -67,7 +67,7 @@ func TestACommitThatWasNeverSentIsNotUnknown(t *testing.T) {
 		return !errors.Is(err, store.ErrUnknown)
 	})
 	if err == nil || errors.Is(err, store.ErrFenced) {
-		t.Errorf("Commit with nobody to send it to = %v, want an ordinary error", err)
+		t.Errorf("Commit without a connection = %v, want an ordinary error", err)
 	}
 	r.Restart()
 	until(t, "the store is back", func() bool { _, err := s.Last(t.Context(), 0); return err == nil })
@@ -105,7 +105,7 @@ func TestAReadThatWaitsEndsWithItsContext(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(began) > time.Second {
 		t.Errorf("Read() = %v, %v after its context ended; want context.Canceled at once", err, time.Since(began))
 	}
-	until(t, "nobody waits in the server", func() bool { return strings.Contains(r.Do("INFO", "clients"), "blocked_clients:0") })
+	until(t, "no client waits in the server", func() bool { return strings.Contains(r.Do("INFO", "clients"), "blocked_clients:0") })
 }
 
 // TestFailoverEndsAndNothingAcknowledgedIsFenced also guards the client: some

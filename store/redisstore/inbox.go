@@ -14,7 +14,7 @@ import (
 // bodyField is the one field of an inbox entry.
 const bodyField = "b"
 
-// Append adds a message: a plain command, or a script if there is a claim to make with it.
+// Append adds a message: by a plain command, or by a script if it makes a claim.
 func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.Claim) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Store) Append(ctx context.Context, partition int, body []byte, c store.
 	return &store.ClaimedError{Value: claimed}
 }
 
-// isNumber reports whether a reply is a number, and no text that looks like one.
+// isNumber reports whether a reply is a number, and not a text that looks like one.
 func isNumber(r rueidis.RedisResult) bool {
 	m, err := r.ToMessage()
 	return err == nil && m.IsInt64()
@@ -81,9 +81,9 @@ func (s *Store) Claimed(ctx context.Context, partition int, key string) ([]byte,
 }
 
 const (
-	// blockFor is how long a read waits in the server before it asks again, which
-	// finds out about a connection that is dead and does not know it: a partition
-	// that was taken over such a connection stands still for as long.
+	// blockFor is how long a read blocks in the server before it asks again, which detects a
+	// dead connection: a partition that was taken over on such a connection stands still for as
+	// long.
 	blockFor = 2 * time.Second
 	// blockGrace is how much longer the answer may take.
 	blockGrace = 2 * time.Second
@@ -104,7 +104,7 @@ func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int
 		case err == nil:
 			return messages(partition, entries)
 		case waiting.Err() == nil && (rueidis.IsRedisNil(err) || errors.Is(err, context.DeadlineExceeded)):
-			continue // nothing came in all that time
+			continue // nothing came in that time
 		}
 		return nil, s.failed(ctx, "read the inbox", partition, err)
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// inspection holds servers against the mode.
+// inspection compares servers with the mode.
 type inspection struct {
 	store *Store
 
 	mu              sync.Mutex
-	replicas        []string // addresses that the servers tell of
+	replicas        []string // addresses reported by the servers
 	refused, silent []error
-	syncs           bool // all servers can tell of disks
+	syncs           bool // all servers can report what is on disks
 	failsOver       bool // there are replicas, one of which may be promoted
 }
 
-// inspect holds every server against the mode. One that does not answer is
-// told of in the log; that none answers is an error.
+// inspect compares every server with the mode. A server without an answer is logged; if none
+// answers, that is an error.
 func (s *Store) inspect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()
@@ -72,8 +72,8 @@ func (i *inspection) one(ctx context.Context, address string, c rueidis.Client) 
 	i.failsOver = i.failsOver || f.replicas > 0 || !f.primary
 }
 
-// others inspects replicas of which only their primary tells: what is
-// acknowledged counts on their disks, and they may be promoted.
+// others inspects replicas that only their primary reports: acknowledged writes count on their
+// disks, and they may be promoted.
 func (i *inspection) others(ctx context.Context, known map[string]rueidis.Client) {
 	var wg sync.WaitGroup
 	for _, address := range i.replicas {

@@ -2,45 +2,46 @@ package redisstore
 
 import "time"
 
-// sight is what was seen of a primary in one look.
+// sight is the result of one check of a primary.
 type sight struct {
 	address string
 	runID   string
-	at      time.Time // before anybody was asked
-	// confirmed: a majority of those who decide it names this server as the primary, in good health.
+	at      time.Time // before any server was asked
+	// confirmed: a majority of the deciding servers names this server as the primary, in good
+	// health.
 	confirmed bool
 	offset    int64   // of what it has written
 	online    []int64 // offsets that its connected replicas have confirmed, up to a second ago
-	// alive is how many replicas of it the majority takes for alive, connected or not.
+	// alive is the number of its replicas that the majority considers alive, connected or not.
 	alive int
 	known int // alive or not
-	// noticedIn is how long a primary that is cut off from the majority may still pass for healthy there.
+	// noticedIn bounds how long a primary that is cut off from the majority may still count as
+	// healthy there.
 	noticedIn time.Duration
 }
 
-// judgement is how many replicas a server needs for an acknowledgement.
+// judgement is the number of replicas that a server needs for an acknowledgement.
 type judgement struct {
 	address string
 	need    int       // the promised number, unless the server is degraded
 	until   time.Time // how long a lower need holds
-	have    int       // replicas that were connected at the last look
+	have    int       // replicas that were connected at the last check
 	since   time.Time // when there were first fewer than promised; zero if there are enough
-	lacking time.Time // when there were first fewer than needed, with confirmed looks only ever since
-	offset  int64     // at the last look
+	lacking time.Time // when there were first fewer than needed, with only confirmed checks since
+	offset  int64     // at the last check
 }
 
-// holdFor is how long it holds that a server needs fewer replicas. It is asked
-// anew several times meanwhile: one who loses contact with the majority stops.
+// holdFor is how long a lower need of replicas holds. It is checked again several times
+// meanwhile: a server that loses contact with the majority stops.
 const holdFor = 2 * time.Second
 
-// next judges from what was seen. A primary that is cut off must not
-// acknowledge alone what its replica, once promoted, will not have. So fewer
-// replicas than needed are enough only if the majority confirms the server, and
-// either takes no other replica for alive, or has had the time to notice if the
-// server, not the replica, were the one that is cut off.
+// next returns the judgement after a check. A primary that is cut off must not acknowledge
+// alone what its replica, once promoted, will not have. So fewer replicas than needed are
+// enough only if the majority confirms the server, and either considers no other replica alive,
+// or has had the time to notice if the server, not the replica, were cut off.
 //
-// A replica that is connected is waited for however slow it is. One that comes
-// back is needed again when it has caught up.
+// A connected replica is waited for however slow it is. A replica that comes back is needed
+// again once it has caught up.
 func (j judgement) next(s sight, promised int) judgement {
 	inStep := 0
 	for _, acked := range s.online {
@@ -75,7 +76,7 @@ func (j judgement) next(s sight, promised int) judgement {
 	return j
 }
 
-// needs is how many replicas are needed at a moment.
+// needs returns how many replicas are needed at a moment.
 func (j judgement) needs(promised int, now time.Time) int {
 	if now.After(j.until) {
 		return promised

@@ -10,13 +10,13 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// keys are the names of one partition's keys.
+// keys holds the names of one partition's keys.
 type keys struct {
 	prefix                                                string
 	meta, lease, rows, index, inbox, claims, owners, mark string
-	forCommit, forAppend, forLease, forScan               []string // as the scripts want them
+	forCommit, forAppend, forLease, forScan               []string // in the order of the scripts
 
-	fewer atomic.Int64 // replicas than promised that the last write needed: a guess for the next
+	fewer atomic.Int64 // replicas fewer than promised that the last write needed: a guess for the next
 }
 
 // keysOf returns the names for a partition; they are made once.
@@ -49,13 +49,13 @@ func (k *keys) block(id weir.BulkID, no string) string {
 
 func decimal[T uint32 | uint64](n T) string { return strconv.FormatUint(uint64(n), 10) }
 
-// countBits is how much of a sequence number counts the messages of one
-// millisecond; what is above is the server's time. A server that was set back
-// gives no number again to another message, for the same reason as with epochs:
-// it may have forgotten messages, but not the time.
+// countBits is the number of bits of a sequence number that count the messages of one
+// millisecond; the rest is the server's time. A server that was set back gives no number to
+// another message again, for the same reason as with epochs: it may have forgotten messages,
+// but not the time.
 const countBits = 20
 
-// messageID is a sequence number as the stream has it.
+// messageID returns a sequence number in the form of the stream.
 func messageID(seq uint64) string {
 	return decimal(seq>>countBits) + "-" + decimal(seq&(1<<countBits-1))
 }
@@ -81,7 +81,7 @@ func parseToken(text string) (tok store.Token, err error) {
 	return tok, nil
 }
 
-// lexRange is the range of keys that begin with prefix, as ZRANGEBYLEX has it.
+// lexRange returns the range of keys that begin with prefix, for ZRANGEBYLEX.
 func lexRange(prefix []byte) (from, to string) {
 	if len(prefix) == 0 {
 		return "-", "+"

@@ -43,7 +43,7 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 		return err
 	}
 	if tok.Nonce == 0 {
-		return store.ErrFenced // what a lease that was given back leaves
+		return store.ErrFenced // what a released lease leaves
 	}
 	done, err := s.exec(ctx, s.scripts.renew, s.keysOf(partition).forLease, tokenText(tok), millis(ttl)).AsInt64()
 	switch {
@@ -55,7 +55,7 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 	return nil
 }
 
-// Release frees the lease. The token is worth nothing afterwards.
+// Release frees the lease. The token is invalid afterwards.
 func (s *Store) Release(ctx context.Context, partition int, tok store.Token) error {
 	if err := s.enter(ctx); err != nil || tok.Nonce == 0 {
 		return err

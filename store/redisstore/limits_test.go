@@ -42,7 +42,7 @@ func startPair(t *testing.T) *pair {
 	return p
 }
 
-// during is what each node brought downstream in a time.
+// during returns what each node sent downstream in a time.
 func (p *pair) during(d time.Duration) (n [2]float64) {
 	before := [2]int64{p.calls[0].Load(), p.calls[1].Load()}
 	<-time.After(d)

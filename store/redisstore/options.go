@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Mode says what an acknowledged write survives.
+// Mode is what an acknowledged write survives.
 type Mode uint8
 
 const (
@@ -17,21 +17,21 @@ const (
 	// crash of the server's machine. It needs appendonly yes and appendfsync
 	// always. A failover can still lose what the replica had not received.
 	Disk Mode = iota
-	// Memory acknowledges a write once the server has it: it survives any crash
-	// of ours. What a crash of the server costs is up to its settings: up to a
-	// second of work with appendfsync everysec, all of it without appendonly.
+	// Memory acknowledges a write once the server has it: it survives any crash of weir. What a
+	// crash of the server costs depends on its settings: up to a second of work with
+	// appendfsync everysec, all of it without appendonly.
 	Memory
 	// Replicated acknowledges a write once it is on the disk of the server and
 	// has reached all of its replicas, and their disks from version 7.2 on: it
 	// survives the loss of any one machine. It needs what Disk needs, on the replicas
 	// too, and Options.Replicas.
 	//
-	// When replicas are away the work goes on with those that are connected, and
-	// Health says so: see Options.Strict.
+	// While replicas are missing, work continues with those that are connected, and Health
+	// reports it: see Options.Strict.
 	Replicated
 )
 
-// String returns the mode's word, as [store.Store] names it.
+// String returns the name of the mode, as in [store.Store].
 func (m Mode) String() string {
 	switch m {
 	case Memory:
@@ -45,41 +45,39 @@ func (m Mode) String() string {
 
 // Options configures [Open].
 type Options struct {
-	// Addresses, as host:port, are of one server, of some nodes of a Cluster, or
-	// of the Sentinels if Primary is given: of all Sentinels in mode [Replicated],
-	// where a majority is asked. At least one.
+	// Addresses, as host:port, are those of one server, of some nodes of a Cluster, or of the
+	// Sentinels if Primary is set: of all Sentinels in mode [Replicated], where a majority is
+	// asked. At least one.
 	Addresses []string
-	// Primary is the name under which the Sentinels know the server. Default: there are no Sentinels.
+	// Primary is the name of the server at the Sentinels. Default: no Sentinels.
 	Primary string
 	// Username and Password are for the servers. Default: none.
 	Username, Password string
 	// SentinelUsername and SentinelPassword are for the Sentinels. Default: none.
 	SentinelUsername, SentinelPassword string
-	// TLS is how to talk to servers and Sentinels. Default: in the clear.
+	// TLS configures the connections to servers and Sentinels. Default: no TLS.
 	TLS *tls.Config
-	// Stage keeps environments on the same servers apart. Default "prod".
+	// Stage separates environments on the same servers. Default "prod".
 	Stage string
-	// Mode is what a write must survive; [Open] refuses servers that give less. Default [Disk].
+	// Mode is what a write must survive; [Open] refuses servers that keep less. Default [Disk].
 	Mode Mode
-	// Replicas is how many replicas each primary has, for mode [Replicated]: all of
-	// them, since any may be promoted. Default 0; at least 1 in that mode, and only there.
+	// Replicas is the number of replicas of each primary, for mode [Replicated]: all of them,
+	// since any may be promoted. Default 0; at least 1 in that mode, and only there.
 	Replicas int
-	// Strict has mode [Replicated] acknowledge nothing on a server that has fewer
-	// replicas than promised: after a failover, until the former primary is back as
-	// a replica. Default: the work goes on with the replicas that are connected, on
-	// the server's disk alone if there is none, and [Store.Health] returns a
-	// [*DegradedError].
+	// Strict makes mode [Replicated] acknowledge nothing on a server that has fewer replicas
+	// than promised: after a failover, until the former primary is back as a replica. Default:
+	// work continues with the replicas that are connected, on the server's disk alone if there
+	// is none, and [Store.Health] returns a [*DegradedError].
 	//
-	// It goes on only where the primaries of the Cluster, or the Sentinels, confirm
-	// by majority that the server is the primary, and for as long as they do: one
-	// that is cut off must not acknowledge what its replica, once promoted, would
-	// not have. And it goes on only if they take the replica for dead, or if it
-	// stays disconnected for twice the time after which they would notice that the
-	// primary is cut off. A replica that is connected and slow is waited for. A
-	// primary with replicas and neither Cluster nor Sentinels has nobody to ask
-	// and is always treated as strict.
+	// It continues only where the primaries of the Cluster, or the Sentinels, confirm by
+	// majority that the server is the primary, and for as long as they do: a server that is cut
+	// off must not acknowledge what its replica, once promoted, would not have. And it
+	// continues only if they consider the replica dead, or if it stays disconnected for twice
+	// the time after which they would notice that the primary is cut off. A replica that is
+	// connected and slow is waited for. A primary with replicas and neither Cluster nor
+	// Sentinels cannot be confirmed and is always treated as strict.
 	Strict bool
-	// Logger takes the store's log. Default [slog.Default].
+	// Logger receives the store's log. Default [slog.Default].
 	Logger *slog.Logger
 }
 

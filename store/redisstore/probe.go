@@ -13,8 +13,8 @@ var (
 	_ store.Prober = (*Spread)(nil)
 )
 
-// Probe writes a mark as every write of mode [Replicated] does, and waits for the replicas in that mode. It also
-// fails while the servers' settings keep less than was promised.
+// Probe writes a mark like every write of mode [Replicated], and waits for the replicas in that
+// mode. It also fails while the servers' settings keep less than promised.
 func (s *Store) Probe(ctx context.Context, partition int) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -37,10 +37,10 @@ func (s *Spread) Probe(ctx context.Context, partition int) error {
 	return s.of(partition).Probe(ctx, partition)
 }
 
-// Reason gives the server's words.
+// Reason returns the server's message.
 func (e *WaitError) Reason() string { return "the store refuses writes: " + e.Text }
 
-// Reason tells both counts.
+// Reason states both counts.
 func (e *LagError) Reason() string { return "the store acknowledges nothing: " + e.Error() }
 
 // SettingsError reports a server whose settings keep less than the mode promises.

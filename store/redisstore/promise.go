@@ -14,18 +14,18 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// facts is what a server says about itself.
+// facts holds what a server reports about itself.
 type facts struct {
 	version  string
-	policy   string // what it does when its memory is full
+	policy   string // the eviction policy
 	appends  bool   // it writes its log
-	fsync    string // when the log is on the disk; empty if it does not tell
+	fsync    string // when the log is on the disk; empty if unknown
 	primary  bool
-	replicas int      // that are connected
+	replicas int      // connected replicas
 	at       []string // addresses of the replicas
 }
 
-// mode is the most that a server with these facts can promise by itself.
+// mode returns the most that a server with these facts can promise by itself.
 func (f facts) mode() Mode {
 	if f.appends && f.fsync == "always" {
 		return Disk
@@ -33,7 +33,7 @@ func (f facts) mode() Mode {
 	return Memory
 }
 
-// check says why a server is not good enough for a mode.
+// check returns why a server does not suffice for a mode.
 func (f facts) check(want Mode, replicas int) error {
 	if major, _, _ := strings.Cut(f.version, "."); len(major) == 1 && major < "7" {
 		return fmt.Errorf("version %s is too old: use 7.0 or later", f.version)
@@ -50,7 +50,7 @@ func (f facts) check(want Mode, replicas int) error {
 	return nil
 }
 
-// syncs reports whether the server can tell what is on its disk and on those of its replicas.
+// syncs reports whether the server can report what is on its disk and on those of its replicas.
 func (f facts) syncs() bool {
 	major, rest, _ := strings.Cut(f.version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -78,7 +78,7 @@ func ask(ctx context.Context, c rueidis.Client) (facts, error) {
 	}
 	info := fields(text)
 	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1", primary: info["role"] == "master"}
-	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if it does not say
+	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if missing
 	f.at = replicaAddresses(info)
 	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if _, forbidden := rueidis.IsRedisErr(err); err != nil && !forbidden {
@@ -99,8 +99,8 @@ func fields(text string) map[string]string {
 	return out
 }
 
-// admit looks for replicas before the work begins. Servers may be degraded, as
-// after a failover a moment ago, but not promise replicas that nobody knows of.
+// admit checks the replicas before work starts. Servers may be degraded, as right after a
+// failover, but may not promise replicas that do not exist.
 func (s *Store) admit(ctx context.Context) error {
 	if s.opts.Mode != Replicated {
 		return nil
@@ -115,10 +115,10 @@ func (s *Store) admit(ctx context.Context) error {
 	return errors.Join(refused...)
 }
 
-// inspectEvery is how soon a server whose settings were changed is noticed.
+// inspectEvery bounds how soon changed settings of a server are noticed.
 const inspectEvery = 5 * time.Second
 
-// illness is what the last inspection found.
+// illness is the result of the last inspection.
 type illness struct {
 	mu  sync.Mutex
 	err error
@@ -138,8 +138,8 @@ func (i *illness) get() error {
 	return i.err
 }
 
-// Health is nil while the servers keep what was promised, as far as the last
-// look saw. It is a [*DegradedError] while they lack replicas. It never waits.
+// Health returns nil while the servers keep what was promised, as of the last check. It returns
+// a [*DegradedError] while they lack replicas. It never waits.
 func (s *Store) Health() error {
 	ill := s.ill.get()
 	short := s.guard.short()
@@ -149,7 +149,7 @@ func (s *Store) Health() error {
 	return errors.Join(ill, short)
 }
 
-// watch inspects the servers again and again: settings can be changed while they run.
+// watch inspects the servers repeatedly: settings can be changed while they run.
 func (s *Store) watch() {
 	tick := time.NewTicker(inspectEvery)
 	defer tick.Stop()

@@ -10,11 +10,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// nodeTimeout is what a Cluster has that does not tell.
+// nodeTimeout is the assumed node timeout of a Cluster that does not report it.
 const nodeTimeout = 15 * time.Second
 
-// lookAtServers is the look for servers without anybody who decides which is
-// the primary: none is ever confirmed.
+// lookAtServers checks servers without a Cluster or Sentinels, which could confirm the primary:
+// none is ever confirmed.
 func (s *Store) lookAtServers(ctx context.Context) []sight {
 	var all []sight
 	for _, seen := range s.askNodes(ctx) {
@@ -25,14 +25,14 @@ func (s *Store) lookAtServers(ctx context.Context) []sight {
 	return all
 }
 
-// nodeAnswer is what a server says of itself and the others.
+// nodeAnswer is a server's report about itself and the others.
 type nodeAnswer struct {
 	sight
 	info  map[string]string
 	nodes []clusterNode // of a Cluster
 }
 
-// lookAtCluster has the primaries of a Cluster confirm each other.
+// lookAtCluster lets the primaries of a Cluster confirm each other.
 func (s *Store) lookAtCluster(ctx context.Context) []sight {
 	answers := s.askNodes(ctx)
 	views := make([][]clusterNode, 0, len(answers))
@@ -49,7 +49,7 @@ func (s *Store) lookAtCluster(ctx context.Context) []sight {
 	return all
 }
 
-// askNodes asks every server that the client knows of, and leaves out those that do not answer.
+// askNodes asks every server that the client knows, and leaves out those that do not answer.
 func (s *Store) askNodes(ctx context.Context) []nodeAnswer {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
@@ -98,7 +98,7 @@ func (a *nodeAnswer) ask(ctx context.Context, c rueidis.Client, cluster bool) er
 	return nil
 }
 
-// onlineReplicas lists what the connected replicas have confirmed, as in
+// onlineReplicas returns the offsets that the connected replicas have confirmed, as in
 // slave0:ip=10.0.0.7,port=6379,state=online,offset=14,lag=0.
 func onlineReplicas(info map[string]string) (offsets []int64) {
 	for i := 0; ; i++ {
@@ -117,13 +117,13 @@ func onlineReplicas(info map[string]string) (offsets []int64) {
 
 // clusterNode is a line of CLUSTER NODES.
 type clusterNode struct {
-	id, primary string // primary: the id of whom it replicates
+	id, primary string // primary: the id of its primary
 	flags       map[string]bool
 	slots       bool // it has some
 }
 
 func parseNodes(text string) (nodes []clusterNode) {
-	text = strings.TrimPrefix(text, "txt:") // what kind of text follows, in the newer protocol
+	text = strings.TrimPrefix(text, "txt:") // the format of the text, in the newer protocol
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line) // id address flags primary ping pong epoch link slots...
 		if len(f) < 8 {
@@ -138,10 +138,11 @@ func parseNodes(text string) (nodes []clusterNode) {
 	return nodes
 }
 
-// owns reports whether it is a primary that decides with others.
+// owns reports whether it is a primary with a vote.
 func (n clusterNode) owns() bool { return n.flags["master"] && n.slots }
 
-// gone reports whether a majority takes it for dead. A suspicion of one, fail?, is not enough.
+// gone reports whether a majority considers it dead. A suspicion of one server, fail?, is not
+// enough.
 func (n clusterNode) gone() bool { return n.flags["fail"] || n.flags["noaddr"] }
 
 func myself(view []clusterNode) clusterNode {
@@ -153,10 +154,10 @@ func myself(view []clusterNode) clusterNode {
 	return clusterNode{}
 }
 
-// confirm counts how many of the Cluster's primaries see one of them as a
-// healthy primary: confirmed if that is a majority of all primaries with slots. alive
-// is the most replicas of it that one of these takes for alive; known has the
-// dead ones, too. A dead primary that lost its slots may be a replica-to-be of any.
+// confirm counts how many of the Cluster's primaries consider one of them a healthy primary:
+// confirmed if that is a majority of all primaries with slots. alive is the largest number of
+// its replicas that one of these considers alive; known includes the dead ones. A dead primary
+// that lost its slots may become a replica of any primary.
 func confirm(views [][]clusterNode, id string) (confirmed bool, alive, known int) {
 	size, yes := 0, 0
 	for _, view := range views {

@@ -83,7 +83,7 @@ func TestWhoIsThePrimaryOfASentinelSet(t *testing.T) {
 	}{
 		{"all agree", nil, []sentinelAnswer{says("p", both), says("p", both), says("p", both)}, "p", true, 2},
 		{"two of three agree", nil, []sentinelAnswer{says("p", both), says("p", one)}, "p", true, 2},
-		{"one of three is no majority, though it alone answers", nil, []sentinelAnswer{says("p", both)}, "p", false, 2},
+		{"one of three is not a majority, though it alone answers", nil, []sentinelAnswer{says("p", both)}, "p", false, 2},
 		{"two doubt it", nil, []sentinelAnswer{says("p", both), says("", both), says("", both)}, "p", false, 2},
 		{"they name another", nil, []sentinelAnswer{says("p", both), says("r1", afterwards), says("r1", afterwards)}, "p", false, 2},
 		{"a replica is down", nil, []sentinelAnswer{says("p", one), says("p", one)}, "p", true, 1},

@@ -16,37 +16,38 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// The rules of quotas are those of package quota, told again in the scripts: they
-// must run where the books are. A test compares the two.
+// The rules of quotas are those of package quota, implemented again in the scripts: they must
+// run where the data is. A test compares the two.
 
-// quotas is what calls about limits have in common.
+// quotas holds what all calls about limits share.
 type quotas struct {
-	keys sync.Map // limitName -> []string, as the scripts want them
-	// A call that was given up may reach the server behind a later one, on a
-	// connection that nobody listens to any more, and must not undo what that said.
+	keys sync.Map // limitName -> []string, in the order of the scripts
+	// A call that was given up may reach the server behind a later one, on an abandoned
+	// connection, and must not undo the later call.
 	client string
 	calls  atomic.Uint64
 }
 
-// limitName is what a limit is known by: its units may change.
+// limitName identifies a limit: its units may change.
 type limitName struct {
 	resource string
 	window   time.Duration
 }
 
 const (
-	// askSoonest and askLatest bound when a refused Draw is worth asking again.
+	// askSoonest and askLatest bound when a refused Draw may be repeated.
 	askSoonest, askLatest = 10 * time.Millisecond, 250 * time.Millisecond
-	// assumedTTL is how long nodes are taken to hold quotas on a server that has
-	// just been started without its data, for as long as no node has said it.
+	// assumedTTL is how long nodes are assumed to hold quotas on a server that was just started
+	// without its data, until a node reports its own.
 	assumedTTL = 10 * time.Second
 )
 
-// errOvertaken is a Hold that came behind a later one of the same node. Its caller has given it up.
+// errOvertaken is the error of a Hold that came behind a later one of the same node. Its caller
+// has given it up.
 var errOvertaken = errors.New("a later call of the node was here before")
 
-// quotaKeys returns the names of a limit's keys: meta, nodes, targets, permits.
-// Whatever the resource is called, all of them have the same hash tag.
+// quotaKeys returns the names of a limit's keys: meta, nodes, targets, permits. All have the
+// same hash tag, whatever the resource is called.
 func (s *Store) quotaKeys(l store.Limit) []string {
 	name := limitName{l.Resource, l.Window}
 	if k, ok := s.quotas.keys.Load(name); ok {
@@ -57,17 +58,17 @@ func (s *Store) quotaKeys(l store.Limit) []string {
 	return k.([]string)
 }
 
-// bookArguments begins the arguments of a script that needs the books.
+// bookArguments returns the first arguments of a script that uses a quota table.
 func (s *Store) bookArguments(l store.Limit, ttl time.Duration) []string {
 	grain, kept := max(time.Millisecond, l.Window/256), "0"
-	if s.Durability() == Disk.String() { // a replica that is promoted may lack the newest books
+	if s.Durability() == Disk.String() { // a promoted replica may lack the newest table
 		kept = "1"
 	}
 	return append(make([]string, 0, 16), signed(l.Units), micros(l.Window), micros(l.Window+store.DrawFor),
 		micros(grain), micros(ttl), micros(assumedTTL), micros(store.DrawAhead), kept)
 }
 
-// Hold takes down what a node says and returns its quota. The server's clock decides.
+// Hold records a node's report and returns its quota. The server's clock decides.
 func (s *Store) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl time.Duration) (int64, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -81,7 +82,7 @@ func (s *Store) Hold(ctx context.Context, l store.Limit, h store.Holding, ttl ti
 	return quota, s.failed(ctx, "hold "+l.Resource, store.Control, err)
 }
 
-// Draw takes units of what nobody holds. The server's clock decides.
+// Draw takes units that no node holds. The server's clock decides.
 func (s *Store) Draw(ctx context.Context, l store.Limit, units int64) (after time.Duration, ok bool, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, false, err
@@ -104,7 +105,8 @@ func (s *Store) Draw(ctx context.Context, l store.Limit, units int64) (after tim
 	return min(max(time.Duration(answer[1])*time.Microsecond, askSoonest), askLatest), false, nil
 }
 
-// Holdings lists what nodes said last. The server's clock decides who has been silent for too long.
+// Holdings returns the last reports of the nodes. The server's clock decides which nodes have
+// been silent for too long.
 func (s *Store) Holdings(ctx context.Context, l store.Limit) ([]store.Holding, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (s *Store) SetTargets(ctx context.Context, l store.Limit, epoch uint64, tar
 
 func signed(n int64) string { return strconv.FormatInt(n, 10) }
 
-// micros rounds up: what counts for longer is never too much.
+// micros rounds up: it is safe to count for longer.
 func micros(d time.Duration) string {
 	return signed(int64((d + time.Microsecond - 1) / time.Microsecond))
 }

@@ -148,7 +148,7 @@ func BenchmarkQuotas(b *testing.B) {
 	}
 }
 
-// perCall is how many microseconds the server took for a script.
+// perCall returns the server's time per call of a script, in microseconds.
 func perCall(t testing.TB, r *testenv.Server) float64 {
 	t.Helper()
 	_, after, _ := strings.Cut(r.Do("INFO", "commandstats"), "cmdstat_evalsha:")

@@ -10,11 +10,11 @@ import (
 
 func (k *keys) record(name string) string { return k.prefix + "record:" + name }
 
-// records is the index of names. A record that was written before there was an
-// index comes into it when it is next replaced.
+// records returns the key of the index of names. A record that was written before the index
+// existed is added when it is next replaced.
 func (k *keys) records() string { return k.prefix + "records" }
 
-// Swap makes, replaces or removes a lasting record, if it is what the caller saw last.
+// Swap creates, replaces or removes a lasting record, if it is what the caller saw last.
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 	switch {
 	case err != nil && !none:
 		return nil, s.unsure(ctx, "swap record "+name, store.Control, err)
-	case lag != nil: // also if another's record is there: it must be on the replicas, too
+	case lag != nil: // also if another caller's record is there: it must be on the replicas, too
 		return nil, s.lagging(ctx, "swap record "+name, store.Control, lag)
 	case none:
 		return nil, nil
@@ -34,7 +34,7 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 	return store.UnsealRecord(name, held)
 }
 
-// sealedRecord is a record as the server keeps it, and nothing for none.
+// sealedRecord returns a record as the server stores it, empty for no record.
 func sealedRecord(name string, value []byte) string {
 	if len(value) == 0 {
 		return ""
@@ -55,11 +55,11 @@ func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
 	return store.UnsealRecord(name, held)
 }
 
-// listAtOnce is how many records one answer has at most: 128 MiB of the biggest.
+// listAtOnce bounds the records of one answer: 128 MiB of the biggest.
 const listAtOnce = 128
 
-// List returns lasting records, some at a time: first their names from the index,
-// then what they hold. One that was removed in between is left out.
+// List returns lasting records, some at a time: first their names from the index, then their
+// values. A record that was removed in between is left out.
 func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]store.Record, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Store) names(ctx context.Context, from, to string, limit int) ([]string
 	return s.client.Do(ctx, s.client.B().Zrangebylex().Key(key).Min(from).Max(to).Limit(0, int64(limit)).Build()).AsStrSlice()
 }
 
-// recordsOf reads the lasting records of these names, without those that are gone.
+// recordsOf reads the lasting records of these names, without missing ones.
 func (s *Store) recordsOf(ctx context.Context, names []string) ([]store.Record, error) {
 	if len(names) == 0 {
 		return nil, nil

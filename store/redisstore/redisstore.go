@@ -37,14 +37,15 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 const (
-	dialFor   = 2 * time.Second // until a server that does not answer counts as away
-	pingEvery = time.Second     // on a connection on which nothing comes
+	dialFor   = 2 * time.Second // until a server without an answer counts as unreachable
+	pingEvery = time.Second     // on a connection without traffic
 	answerIn  = 5 * time.Second // until a connection counts as dead
 
-	mostRedirects = 8 // that are followed: nodes that point at each other will agree some day
+	mostRedirects = 8 // to follow: nodes that point at each other will agree eventually
 )
 
-// Open connects, and refuses servers that keep less than o.Mode promises or may evict keys.
+// Open connects to the servers, and refuses those that keep less than o.Mode promises or may
+// evict keys.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -77,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// looker is how to look for the primaries and who confirms them.
+// looker returns the function that checks the primaries and their confirmation.
 func (s *Store) looker() func(context.Context) []sight {
 	switch {
 	case s.opts.Primary != "":
@@ -88,7 +89,7 @@ func (s *Store) looker() func(context.Context) []sight {
 	return s.lookAtServers
 }
 
-// client is how we want to be connected.
+// client returns the options of the client.
 func (o Options) client() rueidis.ClientOption {
 	return rueidis.ClientOption{
 		InitAddress: o.Addresses,
@@ -97,18 +98,18 @@ func (o Options) client() rueidis.ClientOption {
 			MasterSet: o.Primary, Username: o.SentinelUsername, Password: o.SentinelPassword, TLSConfig: o.TLS,
 		},
 		ClientName:       "weir",
-		ClientSetInfo:    rueidis.DisableClientSetInfo, // one right less that the user needs
+		ClientSetInfo:    rueidis.DisableClientSetInfo, // one permission less for the user
 		Dialer:           net.Dialer{Timeout: dialFor, KeepAlive: pingEvery},
 		ConnWriteTimeout: answerIn,
 		ClusterOption:    rueidis.ClusterOption{ShardsRefreshInterval: time.Second, MaxMovedRedirections: mostRedirects},
-		DisableCache:     true, // what we read changes all the time
+		DisableCache:     true, // the data changes all the time
 		RetryDelay:       retryDelay,
 	}
 }
 
-// retryDelay has the client repeat reads, which it may, for a quarter of a
-// second in all: whoever called decides whether to go on. A repeated command is pinned:
-// the client would use its memory again while the failed connection may still be writing it.
+// retryDelay lets the client repeat reads, which it may, for a quarter of a second in total;
+// after that the caller decides. A repeated command is pinned: the client would reuse its
+// memory while the failed connection may still be writing it.
 func retryDelay(attempts int, cmd rueidis.Completed, _ error) time.Duration {
 	cmd.Pin()
 	const most = 7
@@ -118,11 +119,10 @@ func retryDelay(attempts int, cmd rueidis.Completed, _ error) time.Duration {
 	return time.Millisecond << attempts
 }
 
-// Durability is what an acknowledged write survives, as of the last look at the
-// servers: the mode that was asked for, or less. Mode [Disk] gives no more than
-// [Memory] where a replica may be promoted: nobody waits until it has the write. So
-// does mode [Replicated] while replicas are missing, and each mode while the
-// settings of a server keep less.
+// Durability returns what an acknowledged write survives, as of the last check of the servers:
+// the requested mode, or less. Mode [Disk] counts as [Memory] where a replica may be
+// promoted, since writes do not wait until it has them. The same holds for mode [Replicated]
+// while replicas are missing, and for each mode while the settings of a server keep less.
 func (s *Store) Durability() string {
 	switch m := s.opts.Mode; {
 	case s.ill.get() != nil, m == Disk && s.mayFailOver(), m == Replicated && s.guard.short() != nil:
@@ -132,10 +132,10 @@ func (s *Store) Durability() string {
 	}
 }
 
-// mayFailOver reports whether another server may take the place of one.
+// mayFailOver reports whether another server may replace one.
 func (s *Store) mayFailOver() bool { return s.opts.Primary != "" || s.failsOver.Load() }
 
-// Close ends all calls, also those that wait. What is on the servers stays.
+// Close ends all calls, also those that wait. The data on the servers stays.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		s.end()
@@ -146,7 +146,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter begins a call.
+// enter starts a call.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// The registry lives with partition [store.Control].
+// The keys of the registry belong to partition [store.Control].
 
 func (k *keys) topic(name string) string { return k.prefix + "topic:" + name }
 
-// Announce writes a record that is gone after ttl by the server's clock.
+// Announce writes a record that expires after ttl by the server's clock.
 func (s *Store) Announce(ctx context.Context, topic string, r store.Record, ttl time.Duration) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *Store) Announce(ctx context.Context, topic string, r store.Record, ttl 
 	return s.failed(ctx, "announce "+topic, store.Control, err)
 }
 
-// Announced lists the records that are not gone by the server's clock.
+// Announced lists the records that have not expired by the server's clock.
 func (s *Store) Announced(ctx context.Context, topic string) ([]store.Record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func TestARestartWithAnOlderCopyLosesNothing(t *testing.T) {
 	r.Restart()
 	n.wantAll(t, 4500, long, late)
 	if n.Regressions() == 0 {
-		t.Error("nobody noticed that the server was set back")
+		t.Error("the set-back server was not noticed")
 	}
 	if again := n.submit(t, 500, "late"); again.ID() != late.ID() {
 		t.Errorf("the same submit again is %s, want %s", again.ID(), late.ID())
@@ -174,7 +174,7 @@ func TestAFailoverToAReplicaThatLagsLosesNothing(t *testing.T) {
 	}
 	n.wantAll(t, 4500, long, late)
 	if n.Regressions() == 0 {
-		t.Error("nobody noticed that the replica lacked something")
+		t.Error("the incomplete replica was not noticed")
 	}
 }
 
@@ -184,7 +184,7 @@ func TestAFlushStopsOpenly(t *testing.T) {
 	r := testenv.Redis(t)
 	n := startNode(t, redisstore.Options{Addresses: []string{r.Addr}})
 	n.submit(t, 50_000, "long")
-	<-time.After(12 * time.Second) // longer than anybody remembers
+	<-time.After(12 * time.Second) // longer than the node remembers
 	r.Do("FLUSHALL")
 	var loss *engine.LossError
 	until(t, "the loss is told", func() bool { return errors.As(n.Health(), &loss) })

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// replicateIn is how long the replicas may take to have a write.
+	// replicateIn bounds how long the replicas may take to get a write.
 	replicateIn = 2 * time.Second
-	// waitSlice is how long one WAIT takes of it: in between it is asked how many replicas are needed.
+	// waitSlice is the time of one WAIT: between two, the needed number of replicas is checked
+	// again.
 	waitSlice = 250 * time.Millisecond
 )
 
-// LagError is a write that the primary has and too few replicas do. It comes
-// with [store.ErrUnknown]: the same write again waits for them again.
+// LagError reports a write that the primary has but too few replicas have. It comes with
+// [store.ErrUnknown]: repeating the write waits for them again.
 type LagError struct{ Have, Want int }
 
-// Error tells both counts.
+// Error states both counts.
 func (e *LagError) Error() string {
 	return fmt.Sprintf("%d of %d replicas have it", e.Have, e.Want)
 }
@@ -42,7 +43,7 @@ func (s *Store) write(ctx context.Context, k *keys, build func(rueidis.Builder) 
 	return all[0], lag
 }
 
-// writeScript is write for a script.
+// writeScript does the same as write for a script.
 func (s *Store) writeScript(ctx context.Context, k *keys, sc script, names []string, args ...string) (rueidis.RedisResult, error) {
 	answer, lag := s.write(ctx, k, func(b rueidis.Builder) rueidis.Completed {
 		return b.Evalsha().Sha1(sc.sha).Numkeys(int64(len(names))).Key(names...).Arg(args...).Build()
@@ -55,25 +56,25 @@ func (s *Store) writeScript(ctx context.Context, k *keys, sc script, names []str
 	return answer, lag
 }
 
-// afterWrite is how many commands may follow those that write.
+// afterWrite is the number of commands that may follow those that write.
 const afterWrite = 4
 
-// writeAll is write for several commands, of which there is at least one.
+// writeAll does the same as write for one or more commands.
 func (s *Store) writeAll(ctx context.Context, k *keys, build func(rueidis.Builder) []rueidis.Completed) (answers []rueidis.RedisResult, lag error) {
 	if s.opts.Mode != Replicated {
 		return s.client.DoMulti(ctx, build(s.client.B())...), nil
 	}
-	// WAIT has no limit of its own on a connection that is dead and does not know it.
+	// WAIT has no timeout of its own on a dead connection.
 	ctx, cancel := context.WithTimeout(ctx, replicateIn+answerIn)
 	defer cancel()
 	lag = s.client.Dedicated(func(c rueidis.DedicatedClient) error {
 		w := waiting{store: s, keys: k, conn: c, need: s.opts.Replicas - int(k.fewer.Load()), disks: s.waitsForDisks.Load()}
 		writes := build(c.B())
 		n := len(writes)
-		// WAIT is for what this very connection has written. A call that wrote
-		// nothing, because it is a repeat, must still wait for what it repeats: so
-		// there is always a write just before. A redirect is not followed here, or
-		// the count would be that of the wrong server.
+		// WAIT covers what this very connection has written. A call that wrote nothing, because
+		// it is a repeat, must still wait for the write it repeats: so there is always a write
+		// just before. A redirect is not followed here, or the count would be that of the wrong
+		// server.
 		mark := c.B().Set().Key(k.mark).Value("1").Build()
 		all := c.DoMulti(ctx, w.ask(append(writes, mark))...)
 		answers = all[:n]
@@ -93,19 +94,19 @@ type waiting struct {
 	store *Store
 	keys  *keys
 	conn  rueidis.DedicatedClient
-	need  int    // replicas that are waited for: more may turn out to be needed, or fewer
+	need  int    // replicas to wait for: the number may turn out to be higher, or lower
 	disks bool   // and for their disks
-	late  bool   // fewer had it than were promised
-	asked bool   // for the run id
-	runID string // of the server at the other end, once it is known
+	late  bool   // fewer had it than promised
+	asked bool   // the run id was requested
+	runID string // of the server at the other end, once known
 }
 
-// ask adds the commands that wait. Which server this is only matters if not all
-// replicas are there.
+// ask adds the commands that wait. The identity of the server only matters if not all replicas
+// are there.
 //
-// A replica reports what is on its disk once a second, and whenever it is asked
-// for what it has, but then of the moment before. So it is asked twice: by WAIT,
-// and when it has the write, by WAITAOF. Without the first the second takes a second.
+// A replica reports what is on its disk once a second, and whenever it is asked for what it
+// has, but then as of the moment before. So it is asked twice: by WAIT, and when it has the
+// write, by WAITAOF. Without the first the second takes a second.
 func (w *waiting) ask(commands []rueidis.Completed) []rueidis.Completed {
 	need, slice, b := int64(w.need), waitSlice.Milliseconds(), w.conn.B()
 	commands = append(commands, b.Wait().Numreplicas(need).Timeout(slice).Build())
@@ -129,7 +130,7 @@ func (w *waiting) finish(ctx context.Context, replies []rueidis.RedisResult) err
 		}
 		w.late = true
 		w.store.guard.wake()
-		// That fewer are enough is true of this very server, and now that it has the write, or not at all.
+		// A lower need must hold for this very server, and after it has the write.
 		w.need = w.store.guard.need(w.runID, time.Now())
 		w.keys.fewer.Store(int64(want - w.need))
 		switch {
@@ -142,8 +143,8 @@ func (w *waiting) finish(ctx context.Context, replies []rueidis.RedisResult) err
 	}
 }
 
-// read takes the answers to ask: how many replicas have the write, on their
-// disks if that is waited for. Below zero: the server's own disk has not.
+// read evaluates the answers to ask: how many replicas have the write, on their disks if that
+// is required. Below zero: the server's own disk does not have it.
 func (w *waiting) read(replies []rueidis.RedisResult) (have int, err error) {
 	n, err := replies[0].AsInt64()
 	if err == nil && w.disks {

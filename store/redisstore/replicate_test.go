@@ -86,8 +86,8 @@ func TestAWriteThatAReplicaDoesNotHaveIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// TestWithoutAnybodyToAskALostReplicaStopsTheWork has a primary that nobody can confirm.
-func TestWithoutAnybodyToAskALostReplicaStopsTheWork(t *testing.T) {
+// TestALostReplicaStopsWorkOnAnUnconfirmedPrimary runs a primary without Cluster or Sentinels to confirm it.
+func TestALostReplicaStopsWorkOnAnUnconfirmedPrimary(t *testing.T) {
 	t.Parallel()
 	primary := testenv.Redis(t, "appendfsync", "always", "repl-diskless-sync-delay", "0")
 	replica := testenv.Redis(t, "appendfsync", "always", "replicaof", strings.Replace(primary.Addr, ":", " ", 1))

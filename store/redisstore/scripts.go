@@ -61,7 +61,7 @@ var holdingsLua string
 //go:embed lua/targets.lua
 var targetsLua string
 
-// scripts are sent by their hash, and whole where the server does not know them yet.
+// scripts are sent by their hash, and in full where the server does not know them yet.
 type scripts struct {
 	commit, append, swap          script // what is waited for, see write
 	closeClaims                   script
@@ -75,7 +75,7 @@ type scripts struct {
 type script struct{ source, sha string }
 
 func newScript(source string) script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // the name by which Redis knows it, no secret
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // the name of the script in Redis, not a secret
 	return script{source, hex.EncodeToString(sum[:])}
 }
 
@@ -97,10 +97,10 @@ func newScripts() scripts {
 	}
 }
 
-// quotaScripts are those about limits.
+// quotaScripts holds the scripts about limits.
 type quotaScripts struct{ hold, draw, holdings, targets *rueidis.Lua }
 
-// newQuotaScripts joins what they have in common. A test has a server of its own.
+// newQuotaScripts joins their common parts. A test passes a server part of its own.
 func newQuotaScripts(server string) quotaScripts {
 	return quotaScripts{
 		hold:     rueidis.NewLuaScript(server + booksLua + holdLua),
@@ -114,15 +114,15 @@ func (s *Store) exec(ctx context.Context, script *rueidis.Lua, keys []string, ar
 	return script.Exec(ctx, s.client, keys, args)
 }
 
-// arguments collects copies of byte strings in one piece of memory. A call that
-// is given up may still be in the client's queue, so what it sends must not be
-// the caller's.
+// arguments collects copies of byte strings in one piece of memory. A call that is given up may
+// still be in the client's queue, so it must not send the caller's memory.
 type arguments struct {
 	room []byte
 	list []string
 }
 
-// newArguments makes room for n arguments of size bytes together; more would move the room.
+// newArguments reserves room for n arguments of size bytes together; more would move the
+// memory.
 func newArguments(n, size int) *arguments {
 	return &arguments{room: make([]byte, 0, size), list: make([]string, 0, n)}
 }
@@ -133,7 +133,7 @@ func (a *arguments) add(b []byte) {
 	a.list = append(a.list, rueidis.BinaryString(a.room[from:len(a.room):len(a.room)]))
 }
 
-// addSealed is add with the value's checksum, for which there must be room.
+// addSealed does the same as add with the value's checksum, for which there must be room.
 func (a *arguments) addSealed(p place, b []byte) {
 	from := len(a.room)
 	a.room = binary.BigEndian.AppendUint32(append(a.room, b...), p.sum(b))

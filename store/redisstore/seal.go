@@ -11,16 +11,15 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// A server checks neither its memory nor what is inside its log, so every
-// block, message, claim and row ends with a CRC32C of where it belongs and what
-// it is. That finds both a flipped byte and a value under the wrong key, whatever
-// the engine has put into it.
+// A server checks neither its memory nor the content of its log, so every block, message, claim
+// and row ends with a CRC32C of its place and content. That detects both a flipped byte and a
+// value under the wrong key, whatever the engine has stored.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const sumLen = 4
 
-// place is where a value belongs, as a running checksum.
+// place is the place of a value, as a running checksum.
 type place uint32
 
 func placeOf(kind byte, partition int) place {
@@ -44,16 +43,16 @@ func claimPlace(partition int, key string) place { return placeOf('c', partition
 
 func rowPlace(partition int, key []byte) place { return placeOf('r', partition).and(key) }
 
-// sum is the checksum of a value that belongs to p.
+// sum returns the checksum of a value at p.
 func (p place) sum(value []byte) uint32 { return crc32.Update(uint32(p), castagnoli, value) }
 
-// sealed is a copy of a value with its checksum, ready to be sent.
+// sealed returns a copy of a value with its checksum.
 func (p place) sealed(value []byte) string {
 	b := append(make([]byte, 0, len(value)+sumLen), value...)
 	return rueidis.BinaryString(binary.BigEndian.AppendUint32(b, p.sum(value)))
 }
 
-// unseal checks a value and takes its checksum off.
+// unseal checks a value and removes its checksum.
 func (p place) unseal(what string, partition int, b []byte) ([]byte, error) {
 	n := len(b) - sumLen
 	if n < 0 || binary.BigEndian.Uint32(b[n:]) != p.sum(b[:n]) {

@@ -18,10 +18,10 @@ type sentinels struct {
 
 	mu      sync.Mutex
 	clients map[string]rueidis.Client // by address; made when needed
-	named   map[string]bool           // primaries that a majority has named and that follow no other since
+	named   map[string]bool           // primaries that a majority has named and that have followed no other since
 }
 
-// sentinelAnswer is what one Sentinel says.
+// sentinelAnswer is the report of one Sentinel.
 type sentinelAnswer struct {
 	primary  string              // its address; empty if it is not in good health
 	replicas map[string]follower // by address
@@ -32,7 +32,7 @@ type sentinelAnswer struct {
 // follower is a replica as a Sentinel sees it.
 type follower struct{ alive, connected bool }
 
-// lookAtSentinels has the Sentinels confirm the primary.
+// lookAtSentinels lets the Sentinels confirm the primary.
 func (s *Store) lookAtSentinels(ctx context.Context) []sight {
 	at := time.Now()
 	answers := s.sentinels.ask(ctx)
@@ -44,11 +44,11 @@ func (s *Store) lookAtSentinels(ctx context.Context) []sight {
 	return all
 }
 
-// confirm needs a majority of all Sentinels that there are, not of those that answer.
+// confirm requires a majority of all Sentinels, not only of those that answer.
 //
-// A former primary is not waited for: it was deposed by a majority and cannot be
-// promoted before it has followed the new one, though the Sentinels need a while
-// to find that it is dead.
+// A former primary is not waited for: a majority has deposed it, and it cannot be promoted
+// before it has followed the new one, though the Sentinels need a while to detect that it is
+// dead.
 func (q *sentinels) confirm(s *sight, answers []sentinelAnswer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +131,8 @@ func (q *sentinels) askOne(ctx context.Context, address string) (sentinelAnswer,
 	return a, nil
 }
 
-// down reports whether a Sentinel doubts a server: it is down for it or for all of them, or being replaced.
+// down reports whether a Sentinel doubts a server: it is down for it or for all of them, or
+// being replaced.
 func down(flags string) bool {
 	return slices.ContainsFunc(strings.Split(flags, ","), func(f string) bool {
 		return f == "s_down" || f == "o_down" || f == "failover_in_progress"

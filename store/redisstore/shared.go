@@ -1,7 +1,7 @@
 package redisstore
 
-// Shared tells that several processes can use the store at once.
+// Shared returns true: several processes can use the store at once.
 func (s *Store) Shared() bool { return true }
 
-// Shared tells that several processes can use the stores at once.
+// Shared returns true: several processes can use the stores at once.
 func (s *Spread) Shared() bool { return true }

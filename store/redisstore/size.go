@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Size is how many bytes of memory the servers use, without replicas: with all
-// that they hold, also for others.
+// Size returns the memory that the servers use, in bytes, without replicas. It includes data of
+// other users of the servers.
 func (s *Store) Size(ctx context.Context) (sum int64, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -33,7 +33,7 @@ func (s *Store) Size(ctx context.Context) (sum int64, err error) {
 	return sum, nil
 }
 
-// Size is that of all servers.
+// Size returns the sum over all servers.
 func (s *Spread) Size(ctx context.Context) (sum int64, err error) {
 	var errs []error
 	for _, one := range s.stores {

@@ -11,22 +11,21 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Spread is a [store.Store] over several unrelated servers, Sentinel sets or
-// Clusters: partition p lives on number p modulo their count. The list must stay
-// as it is, in number and order, for as long as there is work: what is on one
-// server is not looked for on another.
+// Spread is a [store.Store] over several unrelated servers, Sentinel sets or Clusters:
+// partition p is on number p modulo their count. The list must keep its length and order as
+// long as there is work: data of one server is not looked up on another.
 type Spread struct{ stores []*Store }
 
 var _ store.Store = (*Spread)(nil)
 
-// NewSpread joins stores, of which there is at least one. They are closed together.
+// NewSpread joins one or more stores. They are closed together.
 func NewSpread(first *Store, more ...*Store) *Spread {
 	return &Spread{append([]*Store{first}, more...)}
 }
 
 func (s *Spread) of(partition int) *Store { return s.stores[partition%len(s.stores)] }
 
-// Durability is the least that one of them gives.
+// Durability returns the least of all of them.
 func (s *Spread) Durability() string {
 	for _, m := range []Mode{Memory, Disk} {
 		if slices.ContainsFunc(s.stores, func(one *Store) bool { return one.Durability() == m.String() }) {
@@ -36,7 +35,7 @@ func (s *Spread) Durability() string {
 	return Replicated.String()
 }
 
-// Health joins what is wrong with any of them.
+// Health joins the errors of all of them.
 func (s *Spread) Health() error { return s.each((*Store).Health) }
 
 // Close closes all of them.
@@ -50,7 +49,7 @@ func (s *Spread) each(f func(*Store) error) error {
 	return errors.Join(errs...)
 }
 
-// ofLimit finds the books of a resource's limits: all of them are on the same server.
+// ofLimit returns the store of a resource's limits: all of them are on the same server.
 func (s *Spread) ofLimit(l store.Limit) *Store {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(l.Resource)) // never fails

@@ -15,7 +15,7 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 		return err
 	}
 	if tok.Nonce == 0 {
-		return store.ErrFenced // what a lease that was given back leaves
+		return store.ErrFenced // what a released lease leaves
 	}
 	k := s.keysOf(partition)
 	reply, lag := s.writeScript(ctx, k, s.scripts.commit, k.forCommit, commitArguments(partition, tok, b)...)
@@ -25,7 +25,7 @@ func (s *Store) Commit(ctx context.Context, partition int, tok store.Token, b *s
 		return s.unsure(ctx, "commit", partition, err)
 	case answer == 0:
 		return store.ErrFenced
-	case lag != nil: // also if it was written before: that must be on the replicas, too
+	case lag != nil: // also if it was written before: it must be on the replicas, too
 		return s.lagging(ctx, "commit", partition, lag)
 	case answer < 0:
 		return &store.NumberError{Got: b.Number, Want: uint64(-answer)}
@@ -60,13 +60,13 @@ func commitArguments(partition int, tok store.Token, b *store.Batch) []string {
 	return a.list
 }
 
-// Last tells of the last commit.
+// Last returns the last commit.
 func (s *Store) Last(ctx context.Context, partition int) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Last{}, err
 	}
 	get := s.client.B().Hmget().Key(s.keysOf(partition).meta).Field("number", "by").Build()
-	held, err := s.client.Do(ctx, get).AsStrSlice() // what is not there is empty
+	held, err := s.client.Do(ctx, get).AsStrSlice() // missing fields are empty
 	if err != nil {
 		return store.Last{}, s.failed(ctx, "read the last commit", partition, err)
 	}
@@ -139,12 +139,12 @@ func (s *Store) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]
 }
 
 const (
-	pageRows  = 1000 // what one call reads: the server does nothing else meanwhile
-	pageTries = 3    // how often a commit may come between the pages before all is read in one call
+	pageRows  = 1000 // rows per call: the server does nothing else meanwhile
+	pageTries = 3    // how often a commit may come between pages before all is read in one call
 )
 
-// Scan reads page by page and gives out nothing before it has all: only then
-// does the number of the last commit tell that the pages are of one moment.
+// Scan reads page by page and yields nothing before it has all: only then does the number of
+// the last commit show that the pages are of one moment.
 func (s *Store) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err

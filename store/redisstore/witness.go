@@ -12,8 +12,8 @@ var (
 	_ store.Witness = (*Spread)(nil)
 )
 
-// Incarnation changes when another server, or the same one started again, has
-// the partition, and when it was flushed.
+// Incarnation changes when another server, or the same one after a restart, has the partition,
+// and when it was flushed.
 func (s *Store) Incarnation(ctx context.Context, partition int) (string, error) {
 	if err := s.enter(ctx); err != nil {
 		return "", err

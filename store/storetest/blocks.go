@@ -82,7 +82,7 @@ func block(t fataler, s store.Store, partition int, id weir.BulkID, no uint32) s
 	return string(b)
 }
 
-// owners are sorted, since a store may list them in any order.
+// owners returns BlockOwners sorted, since a store may list them in any order.
 func owners(t fataler, s store.Store, partition int) []weir.BulkID {
 	t.Helper()
 	ids, err := s.BlockOwners(t.Context(), partition)

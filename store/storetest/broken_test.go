@@ -227,7 +227,7 @@ var faults = []struct {
 		l.Units = 1 << 20
 	})},
 	{"permits are too many", "permits are drawn until nothing is left", false, drawn(func(l *store.Limit) { l.Units *= 2 })},
-	{"permits and quotas do not count together", "permits are what nobody holds, and quotas what nobody draws", false, drawn(func(l *store.Limit) {
+	{"permits and quotas do not count together", "permits are units that no node holds, and quotas units that no node draws", false, drawn(func(l *store.Limit) {
 		l.Resource += "'"
 	})},
 	{"every leader is the newest", "the targets of an older leader are refused", false, func(f *faulty) {

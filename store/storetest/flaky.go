@@ -47,25 +47,25 @@ type Call struct {
 	Partition int
 }
 
-// Fault is what happens to a call. The zero value is none.
+// Fault is an injected failure of a call. The zero value is none.
 type Fault struct {
-	// Delay comes first. The call ends early with its context.
+	// Delay comes first. It ends early with the call's context.
 	Delay time.Duration
 	// Before is returned instead of making the call.
 	Before error
-	// Lost makes the call and then loses its answer: [store.ErrUnknown] is
-	// returned, and nothing else, whether the call succeeded or not.
+	// Lost makes the call and then drops its answer: [store.ErrUnknown] is returned, and
+	// nothing else, whether the call succeeded or not.
 	Lost bool
 }
 
-// Flaky is a store that fails on purpose: Fail is asked before each call. It is
-// called from many goroutines, if the store is.
+// Flaky is a store that fails on purpose: Fail is called before each call, from many goroutines
+// if the store is.
 type Flaky struct {
 	store.Store
 	Fail func(Call) Fault
 }
 
-// around makes the call, or has it fail.
+// around makes the call, or makes it fail.
 func (f *Flaky) around(ctx context.Context, op Op, partition int, call func() error) error {
 	fault := f.Fail(Call{op, partition})
 	if fault.Delay > 0 {
@@ -87,7 +87,8 @@ func (f *Flaky) around(ctx context.Context, op Op, partition int, call func() er
 	return err
 }
 
-// asked is around for calls that return a value. A value whose answer is lost is zero.
+// asked does the same as around for calls that return a value. A value whose answer is lost is
+// zero.
 func asked[T any](ctx context.Context, f *Flaky, op Op, partition int, call func() (T, error)) (v T, err error) {
 	err = f.around(ctx, op, partition, func() (err error) {
 		v, err = call()

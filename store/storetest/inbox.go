@@ -79,7 +79,7 @@ var inboxCases = []testCase{
 			}
 			got <- m
 		}()
-		appendMessage(t, s, other, "for somebody else")
+		appendMessage(t, s, other, "for another partition")
 		appendMessage(t, s, part, "hello")
 		m := <-got
 		want(t, "messages", len(m), 1)

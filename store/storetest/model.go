@@ -14,16 +14,16 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// model is what one partition of a store should hold.
+// model is the expected content of one partition of a store.
 type model struct {
 	rows    map[string]string
 	number  uint64
 	inbox   []string
-	acked   int // how many messages are gone
+	acked   int // number of removed messages
 	claims  map[string]string
 	records map[string]string
-	blocks  map[weir.BulkID]map[uint32]bool // what a block holds follows from its name
-	unsure  map[weir.BulkID]bool            // blocks that a crash may take or, if they were deleted, bring back
+	blocks  map[weir.BulkID]map[uint32]bool // the content of a block follows from its name
+	unsure  map[weir.BulkID]bool            // blocks that a crash may remove or, if they were deleted, restore
 	token   store.Token
 	stale   store.Token
 	seqs    []uint64 // of all messages read so far
@@ -166,7 +166,7 @@ func (m *model) reopen(r *rapid.T) {
 	clear(m.unsure)
 }
 
-// adopt takes over which of a bulk action's blocks a crash has left.
+// adopt records which of a bulk action's blocks a crash has left.
 func (m *model) adopt(r *rapid.T, id weir.BulkID) {
 	delete(m.blocks, id)
 	for no := range uint32(8) {
@@ -183,7 +183,7 @@ func (m *model) adopt(r *rapid.T, id weir.BulkID) {
 	}
 }
 
-// check compares all that can be read.
+// check compares everything that can be read.
 func (m *model) check(r *rapid.T) {
 	want(r, "number", number(r, m.s, part), m.number)
 	var wantRows []string

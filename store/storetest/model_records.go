@@ -12,7 +12,8 @@ import (
 
 var names = rapid.SampledFrom([]string{"a", "a/", "a/b", "a/b/c", "a0", "b\xff"})
 
-// swap makes, replaces or removes a lasting record, and half of the time by who saw another.
+// swap creates, replaces or removes a lasting record, half of the time with an old value that
+// does not match.
 func (m *model) swap(r *rapid.T) {
 	name, value := names.Draw(r, "name"), rapid.StringN(0, 3, -1).Draw(r, "value")
 	old := m.records[name]

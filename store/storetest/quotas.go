@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// What most cases share: 100 in any window, and of permits 10 in any longer one.
+// Limits of most cases: 100 in any window, and of permits 10 in any longer one.
 var (
 	shared  = store.Limit{Resource: "mail", Units: 100, Window: 50 * time.Millisecond}
 	permits = store.Limit{Resource: "permits", Units: 10, Window: 300 * time.Millisecond}
@@ -28,7 +28,7 @@ var quotaCases = []testCase{
 		want(t, "quota of a", hold(t, s, shared, store.Holding{Node: "a"}, long), 30)
 		must(t, s.SetTargets(t.Context(), shared, 1, map[string]int64{"b": 100}))
 		want(t, "quota of a", hold(t, s, shared, store.Holding{Node: "a", Held: 30}, long), 0)
-		want(t, "quota of b", hold(t, s, shared, store.Holding{Node: "b"}, long), 70) // a has not said that it obeys
+		want(t, "quota of b", hold(t, s, shared, store.Holding{Node: "b"}, long), 70) // a has not confirmed its lower quota
 	}},
 	{"quotas together are never above the limit", func(t *testing.T, s store.Store) {
 		aim(t, s, shared, 1, map[string]int64{"a": 1000, "b": 70, "c": 70})
@@ -77,7 +77,7 @@ var quotaCases = []testCase{
 		freed(t, s, shared, "b", gave.Add(shared.Window))
 	}},
 	{"permits are drawn until nothing is left", drawAll},
-	{"permits are what nobody holds, and quotas what nobody draws", func(t *testing.T, s store.Store) {
+	{"permits are units that no node holds, and quotas units that no node draws", func(t *testing.T, s store.Store) {
 		l := permits
 		aim(t, s, l, 1, map[string]int64{"a": 7})
 		want(t, "quota of a", hold(t, s, l, store.Holding{Node: "a"}, long), 7)
@@ -108,7 +108,7 @@ var quotaCases = []testCase{
 		wantAgain(t, after)
 	}},
 	{"the targets of an older leader are refused", func(t *testing.T, s store.Store) {
-		const newest = 1<<63 + 1 // a number of 53 bits could not tell it from its neighbours
+		const newest = 1<<63 + 1 // a number of 53 bits could not distinguish it from its neighbours
 		aim(t, s, shared, newest, map[string]int64{"a": 30})
 		wantErr(t, s.SetTargets(t.Context(), shared, newest-1, map[string]int64{"a": 40}), store.ErrStale)
 		wantErr(t, s.SetTargets(t.Context(), shared, 9, map[string]int64{"a": 50}), store.ErrStale)
@@ -158,7 +158,7 @@ var quotaCases = []testCase{
 	}},
 }
 
-// holdAtOnce has nodes that together are meant to get twice the limit.
+// holdAtOnce runs nodes whose targets add up to twice the limit.
 func holdAtOnce(t *testing.T, s store.Store) {
 	const nodes = 8
 	targets := map[string]int64{}
@@ -192,17 +192,17 @@ func holdAtOnce(t *testing.T, s store.Store) {
 	if n := sum(); n > shared.Units {
 		t.Errorf("sum of all quotas = %d, the limit is %d", n, shared.Units)
 	}
-	for i := range 10 * nodes { // what one has given up at last, another gets when it asks again
+	for i := range 10 * nodes { // what one node has given up, another gets when it asks again
 		ask(i % nodes)
 	}
 	want(t, "sum of all quotas", sum(), shared.Units)
 }
 
-// permit is the time of a permit as far as it can be known from outside.
+// permit is the time of a permit as far as it is known from outside.
 type permit struct{ from, to time.Time }
 
-// drawAll draws single permits for a few windows, faster than they come, and
-// looks at how they lie: the limit holds in any window, and nothing of it is lost for long.
+// drawAll draws single permits for a few windows, faster than they come, and checks their
+// times: the limit holds in any window, and little of it is lost.
 func drawAll(t *testing.T, s store.Store) {
 	aim(t, s, permits, 1, nil)
 	n := int(permits.Units)
@@ -213,10 +213,10 @@ func drawAll(t *testing.T, s store.Store) {
 		if refused > 0 && len(more) >= 2*n {
 			break
 		}
-		if slowest < permits.Window/10 || tries == 20 { // else the machine was held up, and the store is not to blame
+		if slowest < permits.Window/10 || tries == 20 { // else the machine was slow, not the store
 			t.Fatalf("%d permits drawn and %d refused in three windows, want at least %d and some", len(more), refused, 2*n)
 		}
-		<-time.After(permits.Window + store.DrawFor) // each try begins with an empty window
+		<-time.After(permits.Window + store.DrawFor) // each attempt starts with an empty window
 	}
 	for i := n; i < len(drawn); i++ {
 		if apart := drawn[i].to.Sub(drawn[i-n].from); apart < permits.Window+store.DrawFor {
@@ -250,14 +250,14 @@ func drawFor(t *testing.T, s store.Store, span time.Duration) (drawn []permit, r
 	return drawn, refused, slowest
 }
 
-// aim sets targets, and waits until a store that has just begun has learned who holds what.
+// aim sets targets, and waits until a new store has learned what the nodes hold.
 func aim(t fataler, s store.Store, l store.Limit, epoch uint64, targets map[string]int64) {
 	t.Helper()
-	must(t, s.SetTargets(t.Context(), l, 0, map[string]int64{"nobody": 1}))
+	must(t, s.SetTargets(t.Context(), l, 0, map[string]int64{"learner": 1}))
 	eventually(t, "the store learns", func() bool {
-		return hold(t, s, l, store.Holding{Node: "nobody"}, time.Millisecond) == 1
+		return hold(t, s, l, store.Holding{Node: "learner"}, time.Millisecond) == 1
 	})
-	hold(t, s, l, store.Holding{Node: "nobody"}, 0)
+	hold(t, s, l, store.Holding{Node: "learner"}, 0)
 	must(t, s.SetTargets(t.Context(), l, epoch, targets))
 }
 
@@ -284,7 +284,7 @@ func eventually(t fataler, what string, over func() bool) {
 	}
 }
 
-// wantAgain checks the time after which a refused Draw is worth another.
+// wantAgain checks the time after which a refused Draw may be repeated.
 func wantAgain(t fataler, after time.Duration) {
 	t.Helper()
 	if after <= 0 || after > time.Second {

@@ -122,7 +122,7 @@ var recordCases = []testCase{
 			{"k/", "", 2, []string{"k/1", "k/2"}},
 			{"k/", "k/2", 2, []string{"k/20", "k/3"}},
 			{"k/", "k/3", 2, nil},
-			{"k/", "k/15", 9, []string{"k/2", "k/20", "k/3"}}, // one that is not there
+			{"k/", "k/15", 9, []string{"k/2", "k/20", "k/3"}}, // a missing one
 			{"k/", "a", 1, []string{"k/1"}},                   // before the prefix
 			{"k/", "z", 9, nil},                               // behind it
 			{"k/2", "k/2", 9, []string{"k/20"}},
@@ -143,7 +143,7 @@ var recordCases = []testCase{
 	{"swappers at once lose no write, also when the record comes and goes", swapAndRemove},
 }
 
-// size is how many records the long list has.
+// size returns the number of records of the long list.
 func size() int {
 	if testing.Short() {
 		return 1000
@@ -151,7 +151,7 @@ func size() int {
 	return 5000
 }
 
-// fill makes n records, many at once, so that a store can write them together.
+// fill creates n records concurrently, so that a store can write them together.
 func fill(t *testing.T, s store.Store, n int, name func(int) string) {
 	t.Helper()
 	const writers = 50
@@ -191,7 +191,8 @@ func longList(t *testing.T, s store.Store) {
 	want(t, "records at once", len(all), size())
 }
 
-// listWhileOthersSwap lists records of which every other one is removed and made again all the time.
+// listWhileOthersSwap lists records of which every other one is removed and created again all
+// the time.
 func listWhileOthersSwap(t *testing.T, s store.Store) {
 	const n = 40
 	name := func(i int) string { return fmt.Sprintf("r/%02d", i) }
@@ -238,9 +239,9 @@ func listWhileOthersSwap(t *testing.T, s store.Store) {
 	}
 }
 
-// swapAndRemove has several replace and remove one record. Every value is written
-// once, so two that have replaced the same one did not exclude each other, and for
-// each one made of nothing, but the first, one must have been removed.
+// swapAndRemove replaces and removes one record from several goroutines. Every value is written
+// once, so two calls that replaced the same one did not exclude each other; and for each
+// creation, except the first, there must have been a removal.
 func swapAndRemove(t *testing.T, s store.Store) {
 	const swappers, each = 8, 20
 	var replaced, removed sync.Map
@@ -254,7 +255,7 @@ func swapAndRemove(t *testing.T, s store.Store) {
 			if _, twice := removed.LoadOrStore(string(old), true); !twice {
 				gone.Add(1)
 			}
-		case string(held) != mine: // another was faster
+		case string(held) != mine: // another call was faster
 		case old == nil:
 			made.Add(1)
 		default:
@@ -288,7 +289,7 @@ func swapAndRemove(t *testing.T, s store.Store) {
 	}
 }
 
-// swapAtOnce has 16 replace what all of them saw. All must agree on who won.
+// swapAtOnce replaces a value from 16 goroutines that all saw it. All must agree on the winner.
 func swapAtOnce(t *testing.T, s store.Store, name string, old []byte) {
 	t.Helper()
 	var won atomic.Int32

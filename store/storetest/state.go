@@ -53,7 +53,7 @@ var stateCases = []testCase{
 		want(t, "inbox", fmt.Sprint(bodies), "[stays]")
 		must(t, s.Commit(t.Context(), part, tok, set(1, "k", "v")))
 	}},
-	{"no token is good for a partition nobody has acquired", func(t *testing.T, s store.Store) {
+	{"no token is valid for a partition that was never acquired", func(t *testing.T, s store.Store) {
 		wantErr(t, s.Commit(t.Context(), part, store.Token{}, set(1, "k", "v")), store.ErrFenced)
 	}},
 	{"a gap or a repeat in the numbers is refused", func(t *testing.T, s store.Store) {

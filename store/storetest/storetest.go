@@ -1,9 +1,8 @@
 // Package storetest checks a backend against the promises of package store.
 //
-// [Run] has one short case per promise, and a state machine that compares the
-// backend with a model over random calls. Given a way to crash and reopen the
-// backend, [RunBackend] also checks what must survive. [Flaky] makes any store
-// fail on purpose, for tests of those who use one.
+// [Run] has one short case per promise, and a state machine that compares the backend with a
+// model over random calls. If the backend can crash and reopen, [RunBackend] also checks what
+// must survive. [Flaky] makes any store fail on purpose, for tests of its users.
 package storetest
 
 import (
@@ -17,12 +16,12 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Backend is what is tested.
+// Backend is the backend under test.
 type Backend struct {
-	// Open returns an empty store. It is closed by the suite.
+	// Open returns an empty store. The suite closes it.
 	Open func(t *testing.T) store.Store
-	// Reopen makes s crash, as hard as its Durability survives, and returns it
-	// opened again. nil: nothing survives, and nothing of the kind is checked.
+	// Reopen crashes s, as hard as its Durability survives, and returns it opened again. nil:
+	// nothing survives, and survival is not checked.
 	Reopen func(t *testing.T, s store.Store) store.Store
 }
 
@@ -31,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	RunBackend(t, Backend{Open: open})
 }
 
-// RunBackend is [Run] with the optional parts of a backend.
+// RunBackend does the same as [Run] with the optional parts of a backend.
 func RunBackend(t *testing.T, b Backend) {
 	for _, cases := range [][]testCase{blockCases, inboxCases, stateCases, leaseCases, registryCases, recordCases, quotaCases, closeCases} {
 		for _, c := range cases {
@@ -60,7 +59,7 @@ type testCase struct {
 	run  func(t *testing.T, s store.Store)
 }
 
-// Where most cases happen.
+// Where most cases run.
 const (
 	part  = 3
 	other = 4
@@ -68,7 +67,7 @@ const (
 	long  = time.Hour // a lease that outlasts the test
 )
 
-// patience is how long a call may take that should return at once.
+// patience bounds a call that should return at once.
 const patience = 10 * time.Second
 
 func closeStore(t testing.TB, s store.Store) {
@@ -77,7 +76,7 @@ func closeStore(t testing.TB, s store.Store) {
 	}
 }
 
-// fataler is what testing and rapid have in common.
+// fataler is the common part of testing and rapid.
 type fataler interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -117,7 +116,7 @@ func appendMessage(t fataler, s store.Store, partition int, body string) {
 	must(t, s.Append(t.Context(), partition, []byte(body), store.Claim{}))
 }
 
-// inbox returns the bodies of all messages after seq, of which there must be one at least.
+// inbox returns the bodies of all messages after seq, of which there must be at least one.
 func inbox(t fataler, s store.Store, partition int, after uint64) (bodies []string, last uint64) {
 	t.Helper()
 	for _, m := range read(t, s, partition, after) {
@@ -127,7 +126,7 @@ func inbox(t fataler, s store.Store, partition int, after uint64) (bodies []stri
 	return bodies, last
 }
 
-// read does not wait for ever for messages that are lost.
+// read fails instead of waiting for ever for lost messages.
 func read(t fataler, s store.Store, partition int, after uint64) []store.Message {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

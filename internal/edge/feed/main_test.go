@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// many is how many items a source has when it is read with crashes.
+// many is the number of items in a source that is read with crashes.
 func many() int {
 	if testing.Short() {
 		return 2_000

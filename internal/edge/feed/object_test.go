@@ -72,7 +72,7 @@ func (b *bucket) rig(t testing.TB, name string) *rig {
 	}}
 }
 
-// file is how the same users look in a format.
+// file returns the same users in a format.
 type file struct {
 	name    string
 	content []byte

@@ -1,4 +1,4 @@
--- append: add a message to a partition's inbox, unless somebody made its claim before.
+-- append: add a message to a partition's inbox, unless its claim was made before.
 -- KEYS[1]  weir:{stage:pN}:inbox   stream  messages, ids by the server's time
 -- KEYS[2]  weir:{stage:pN}:claims  hash    key of a claim -> its value; '': generation before which no more are made
 -- ARGV[1]  body of the message    ARGV[2]  key of the claim    ARGV[3]  its value    ARGV[4]  its generation

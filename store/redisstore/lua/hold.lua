@@ -1,4 +1,4 @@
--- hold: take down what a node says it uses, and give it its quota: at most its target, and at most what is certainly nobody else's.
+-- hold: record a node's report, and return its quota: at most its target, and at most what no other node may use.
 -- KEYS, ARGV[1] to ARGV[8]  see books
 -- ARGV[9]  node    ARGV[10]  client    ARGV[11]  number of its call    ARGV[12]  held    ARGV[13]  used    ARGV[14]  want    ARGV[15]  weight    ARGV[16]  drawn
 -- returns  the quota, nil when the same client's later call was here before
