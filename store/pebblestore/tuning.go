@@ -47,8 +47,7 @@ func (s *Store) tuned(fs vfs.FS) *pebble.Options {
 	}
 	o.TargetFileSizes[0] = 16 << 20
 	for i := range o.Levels {
-		// Blocks and results are already compressed. No filters: nearly all keys that are read
-		// exist.
+		// Blocks and results are already compressed. No filters: the keys that are read exist.
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		o.Levels[i].BlockSize = 32 << 10
 	}

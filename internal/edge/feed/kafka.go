@@ -232,7 +232,7 @@ func (f *kafka) bounds(ctx context.Context) ([]kafkaPart, error) {
 	}
 	for p := range f.spec.Kafka.Offsets {
 		if _, ok := ends[topic][p]; !ok {
-			return nil, permanent(CodeNotFound, fmt.Sprintf("partition %d not found", p), "check the offsets", nil)
+			return nil, permanent(CodeNotFound, fmt.Sprintf("no partition %d", p), "check the offsets", nil)
 		}
 	}
 	var parts []kafkaPart

@@ -18,7 +18,7 @@ func (f *kafka) explain(ctx context.Context, err error) error {
 	case lost != nil, e == kerr.OffsetOutOfRange:
 		return permanent(CodeRemoved, "the topic lost records before they were read", "keep records for longer, or start at an offset that is there", err)
 	case e == kerr.UnknownTopicOrPartition, e == kerr.UnknownTopicID:
-		return permanent(CodeNotFound, "topic or partition not found", "check topic and offsets", err)
+		return permanent(CodeNotFound, "no such topic or partition", "check topic and offsets", err)
 	case e.Retriable:
 		return transient(ctx, "read from Kafka", err)
 	}

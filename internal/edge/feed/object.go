@@ -163,7 +163,7 @@ func (f *object) refused(e minio.ErrorResponse) error {
 	case s == http.StatusPreconditionFailed, s == http.StatusRequestedRangeNotSatisfiable:
 		return changed()
 	case s == http.StatusNotFound:
-		return permanent(CodeNotFound, "object not found", "check bucket and key", e)
+		return permanent(CodeNotFound, "no such object", "check bucket and key", e)
 	default:
 		return permanent(CodeRefused, "the object may not be read", "check the connection, bucket and key", e)
 	}

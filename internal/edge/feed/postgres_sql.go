@@ -133,7 +133,7 @@ func databaseError(ctx context.Context, err error) error {
 	case class == "28":
 		return permanent(CodeRefused, "Postgres refuses the sign-in", "check user and password of the connection", e)
 	case class == "3D":
-		return permanent(CodeNotFound, "database not found", "check the connection", e)
+		return permanent(CodeNotFound, "no such database", "check the connection", e)
 	case e.Code == "42501":
 		return permanent(CodeRefused, "the connection's user may not do that", "grant it SELECT on what the query reads", e)
 	case e.Code == "25006":

@@ -82,7 +82,7 @@ func (g *segment) refused(resp *http.Response, body []byte) error {
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= http.StatusInternalServerError:
 		return &TransientError{Wait: retryAfter(resp.Header, g.now()), Err: err}
 	case s == http.StatusNotFound, s == http.StatusGone:
-		return permanent(CodeNotFound, "segment not found", "check the URL", err)
+		return permanent(CodeNotFound, "no such segment", "check the URL", err)
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return permanent(CodeRefused, "the segment may not be read", "check the secrets of the connection", err)
 	case s >= 300 && s < 400:
