@@ -11,16 +11,16 @@ import (
 	"github.com/weirhq/weir/internal/service/callback"
 )
 
-// File is what the configuration file says of things that can be changed at run time, too.
+// File holds those settings of the configuration file that can also be changed at run time.
 type File struct {
 	Tenants   map[string]weir.TenantLimits
 	Resources []weir.Resource
 	Webhooks  []callback.FileEndpoint
 }
 
-// Configure makes the limits and webhooks of the configuration file the defaults
-// of all nodes. What was changed at run time stays, and is logged where the file
-// says something else. Entries that the file no longer has are removed.
+// Configure makes the limits and webhooks of the configuration file the defaults of all nodes.
+// Changes at run time stay, and are logged where the file differs. Entries that the file no
+// longer has are removed.
 //
 // Call it after [Node.Attach] and before the engine runs.
 func (n *Node) Configure(ctx context.Context) error {
@@ -44,7 +44,7 @@ func (n *Node) Configure(ctx context.Context) error {
 	return n.tellOverridden(ctx)
 }
 
-// limits returns the limits of the file. What is zero is left to the actions.
+// limits returns the limits of the file. Zero values leave a limit to the actions.
 func (f *File) limits() weir.FileLimits {
 	out := weir.FileLimits{Tenants: f.Tenants, Resources: map[string]weir.ResourceLimits{}}
 	for _, r := range f.Resources {
@@ -65,7 +65,8 @@ func (f *File) limits() weir.FileLimits {
 	return out
 }
 
-// tellOverridden logs what the file says in vain, because it was changed at run time.
+// tellOverridden logs the entries of the file without effect, because they were changed at run
+// time.
 func (n *Node) tellOverridden(ctx context.Context) error {
 	l, err := n.service.Engine().Limits(ctx)
 	if err != nil {
@@ -91,7 +92,7 @@ func (n *Node) tellOverridden(ctx context.Context) error {
 	return err
 }
 
-// overridden logs one thing that stays as it was changed at run time.
+// overridden logs one setting that keeps its change at run time.
 func (n *Node) overridden(ctx context.Context, kind, name string, set weir.Stamp) {
 	n.log.LogAttrs(ctx, slog.LevelInfo, "a change made at run time overrides the configuration file",
 		slog.String("kind", kind), slog.String("name", name), slog.String("changed_by", set.By), slog.Time("changed_at", set.At))

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-// counts is what a node counts of schedules and callbacks.
+// counts holds a node's metrics of schedules and callbacks.
 type counts struct {
 	lags       prometheus.Histogram
 	fires      *prometheus.CounterVec
@@ -29,7 +29,7 @@ func newCounts(reg *prometheus.Registry) *counts {
 		fires:      f.NewCounterVec(prometheus.CounterOpts{Name: "weir_schedule_fires_total", Help: "Times of schedules, by what came of them."}, []string{"result"}),
 		deliveries: f.NewCounterVec(prometheus.CounterOpts{Name: "weir_callback_deliveries_total", Help: "Attempts to deliver a callback, by result."}, []string{"result"}),
 	}
-	// Series that begin at 0: an alert on an increase has to see the first event.
+	// Series start at 0: an alert on an increase must see the first event.
 	for _, r := range callback.Results() {
 		c.deliveries.WithLabelValues(string(r))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
-// ledger is what was done to each item, and taken back, in order.
+// ledger records what was done to each item, and undone, in order.
 type ledger struct {
 	mu    sync.Mutex
 	fails func(step string, n int) bool

@@ -74,7 +74,7 @@ func TestAForecastKeepsToTheRatesOfBulkActions(t *testing.T) {
 	}
 }
 
-func TestTheFirstForecastKnowsTheLimitsOfAResourceThatNobodyHasUsed(t *testing.T) {
+func TestTheFirstForecastKnowsTheLimitsOfAnUnusedResource(t *testing.T) {
 	endpoint := []api.Action{{Name: "mail", URL: "http://127.0.0.1:1/"}}
 	program := []weir.Step{limited("mail", 0)}
 	put := func(r *nodetest.Node) { r.Call("PUT", "/v1/resources/mail", `{"rate":"10/s"}`, 200, nil) }
@@ -127,6 +127,6 @@ func TestAReportSaysHowGoodTheForecastWas(t *testing.T) {
 		t.Errorf("the report says %+v of the forecast %+v, and it took %.2f times as long", a, f.Takes, actual)
 	}
 	if got := report(not).Forecast; got != nil {
-		t.Errorf("the report says %+v of a forecast that nobody asked for", got)
+		t.Errorf("the report has %+v without a forecast", got)
 	}
 }

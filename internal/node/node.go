@@ -1,9 +1,8 @@
-// Package node puts a weir server together: the service, who may use it,
-// schedules, callbacks, and the HTTP API, around one engine.
+// Package node assembles a weir server around one engine: the service, access control,
+// schedules, callbacks, and the HTTP API.
 //
-// [New] makes it, [Node.Prepare] tells the engine's options of it, and
-// [Node.Attach] gives it the engine. Then Handler answers requests and Run does
-// what goes on beside them.
+// [New] creates it, [Node.Prepare] fills in the engine's options, and [Node.Attach] sets the
+// engine. Then Handler answers requests and Run does the background work.
 package node
 
 import (
@@ -30,7 +29,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options configures [New]. Store, Guard and Vault have to be set.
+// Options configures [New]. Store, Guard and Vault must be set.
 type Options struct {
 	Store store.Store
 	Guard *egress.Guard
@@ -39,38 +38,39 @@ type Options struct {
 	Steps       []weir.Step
 	Actions     []api.Action
 	Connections []api.Connection
-	// File is what the configuration file says of things that can be changed at run
-	// time, too. Default: there is no file, and what an earlier one said holds.
+	// File holds those settings of the configuration file that can also be changed at run time.
+	// Default: no file, and the settings of an earlier one stay.
 	File *File
-	// Topics get events.
+	// Topics receive events.
 	Topics []Topic
-	// AdminKeys are keys of the configuration.
+	// AdminKeys are the keys of the configuration.
 	AdminKeys []vault.Secret
-	// Alone says that no other process uses the store: what an earlier one was at when it died is taken up at once.
+	// Alone reports that no other process uses the store: unfinished work of an earlier process
+	// is taken up at once.
 	Alone bool
-	// Open lets everybody in without a key.
+	// Open accepts requests without a key.
 	Open bool
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// Server has the limits of requests; what this package fills in is ignored.
+	// Server holds the limits of requests; fields that this package fills in are ignored.
 	Server server.Options
-	// MaxItems is the most items in a bulk action.
+	// MaxItems is the largest number of items in a bulk action.
 	MaxItems int64
-	// Metrics is what /metrics shows. Default: nothing.
+	// Metrics is the registry of /metrics. Default: none.
 	Metrics *prometheus.Registry
-	// Logger takes the log. Default [slog.Default].
+	// Logger receives the log. Default [slog.Default].
 	Logger *slog.Logger
 }
 
-// Topic is a Kafka topic that gets events, by a connection of the configuration.
+// Topic is a Kafka topic that receives events, by a connection of the configuration.
 type Topic struct {
 	Topic      string
 	Connection string
-	Tenant     string   // whose events; none: those of all tenants
-	Events     []string // none: all
+	Tenant     string   // of the events; empty: all tenants
+	Events     []string // empty: all
 }
 
-// Node is a server without the listening.
+// Node is a server without listeners.
 type Node struct {
 	opts      Options
 	log       *slog.Logger
@@ -84,8 +84,7 @@ type Node struct {
 	survey    *survey
 }
 
-// New makes a node that has no engine yet. What the engine asks it, where it has
-// no context to give, it asks until ctx ends.
+// New returns a node without an engine. Calls that the engine makes without a context use ctx.
 func New(ctx context.Context, o Options) (*Node, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -122,7 +121,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// topics are the Kafka topics of the configuration that get events.
+// topics returns the Kafka topics of the configuration that receive events.
 func (n *Node) topics() (out []callback.Topic, err error) {
 	for _, w := range n.opts.Topics {
 		t := callback.Topic{Name: w.Topic, Topic: w.Topic, Tenant: w.Tenant, Types: w.Events}
@@ -145,7 +144,7 @@ func (n *Node) Prepare(o *engine.Options) {
 	}
 }
 
-// Attach gives the node its engine.
+// Attach sets the node's engine.
 func (n *Node) Attach(e *engine.Engine) {
 	n.service.Attach(e)
 	o := n.opts.Server
@@ -157,32 +156,32 @@ func (n *Node) Attach(e *engine.Engine) {
 	n.server = server.New(o)
 }
 
-// Drain has the server refuse new work, and end streams.
+// Drain makes the server refuse new work, and end streams.
 func (n *Node) Drain() { n.server.Drain() }
 
-// Public answers requests without the routes of operators.
+// Public returns a handler without the routes of operators.
 func (n *Node) Public() http.Handler { return n.server.Public() }
 
-// Service is what the node does, without HTTP.
+// Service returns the node's service, without HTTP.
 func (n *Node) Service() *service.Service { return n.service }
 
-// Server is the HTTP API.
+// Server returns the HTTP API.
 func (n *Node) Server() *server.Server { return n.server }
 
-// Keys are the API keys.
+// Keys returns the API keys.
 func (n *Node) Keys() *access.Keys { return n.keys }
 
-// Handler answers requests.
+// Handler returns the handler of all requests.
 func (n *Node) Handler() http.Handler { return n.server.Handler() }
 
-// HasKeys reports whether anybody has a key.
+// HasKeys reports whether any API key exists.
 func (n *Node) HasKeys(ctx context.Context) (bool, error) {
 	page, _, err := n.keys.List(ctx, access.Local(), "", 1)
 	return len(page) > 0, err
 }
 
-// Run does what goes on beside requests until ctx ends: sources are read,
-// schedules fire, callbacks are sent.
+// Run does the background work until ctx ends: it reads sources, fires schedules, and sends
+// callbacks.
 func (n *Node) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.service.Run(gctx) })
@@ -201,8 +200,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
-// How long what happened is kept: deliveries of callbacks, the audit log, and
-// answers to requests with an Idempotency-Key.
+// Retention of deliveries of callbacks, of the audit log, and of answers to requests with an
+// Idempotency-Key.
 const (
 	keepDeliveries = 30 * 24 * time.Hour
 	keepAudit      = 400 * 24 * time.Hour
@@ -210,7 +209,7 @@ const (
 	pruneEvery     = time.Hour
 )
 
-// prune removes what happened long ago, until ctx ends.
+// prune removes expired history, until ctx ends.
 func (n *Node) prune(ctx context.Context) {
 	tick := time.NewTicker(pruneEvery)
 	defer tick.Stop()
@@ -228,13 +227,14 @@ func (n *Node) prune(ctx context.Context) {
 	}
 }
 
-// owns divides callbacks over nodes; those of bulk actions that nobody owns are everybody's.
+// owns divides callbacks over nodes. Callbacks of bulk actions without an owner may be sent by
+// any node.
 func (n *Node) owns(bulkAction string) bool {
 	e := n.service.Engine()
 	return e == nil || e.Owns(weir.BulkID(bulkAction))
 }
 
-// note makes what happened durable as deliveries.
+// note stores deliveries for an event.
 func (n *Node) note(ctx context.Context, h service.Happening) error {
 	n.survey.ended(&h)
 	data, err := json.Marshal(h.Bulk)
@@ -247,7 +247,7 @@ func (n *Node) note(ctx context.Context, h service.Happening) error {
 	return n.webhooks.Note(ctx, ev, target(h))
 }
 
-// target is the one-off callback of a bulk action, if it wants to hear of this.
+// target returns the one-off callback of a bulk action, if it subscribes to this event.
 func target(h service.Happening) *callback.Target {
 	c := h.Callback
 	if c == nil || !wants(c.Events, h.Type) {
@@ -268,7 +268,7 @@ func wants(events []string, kind string) bool {
 	return false
 }
 
-// fire makes the bulk action of a schedule's slot, once.
+// fire creates the bulk action of a schedule's slot, once.
 func (n *Node) fire(ctx context.Context, s *schedule.Schedule, slot time.Time, key string) (string, error) {
 	spec, err := n.service.OpenTemplate(s.Template, s.Tenant)
 	if err != nil {
@@ -277,7 +277,7 @@ func (n *Node) fire(ctx context.Context, s *schedule.Schedule, slot time.Time, k
 	spec.Tenant, spec.Start = s.Tenant, true
 	id, err := n.service.CreateOnce(ctx, key, spec, service.Made{Schedule: s.ID, Slot: slot})
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
-		err = fmt.Errorf("%w: %w", schedule.ErrRefused, err) // they are in the template
+		err = fmt.Errorf("%w: %w", schedule.ErrRefused, err) // the error is in the template
 	}
 	return id, err
 }

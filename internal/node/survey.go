@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// surveyEvery is how often it is looked at what a scrape should not have to read.
+	// surveyEvery is how often data is read that a scrape should not have to read.
 	surveyEvery = 15 * time.Second
-	// surveyShare is how many times as long as a look takes at least until the next:
-	// where there is very much to look at, that is done less often.
+	// surveyShare bounds the time spent: the pause between two reads is at least so many times
+	// as long as a read.
 	surveyShare = 50
 )
 
-// sizer is a store that knows how much it holds.
+// sizer is a store that reports its size.
 type sizer interface {
 	Size(ctx context.Context) (int64, error)
 }
 
-// survey is what was seen at the last look: the DLQ of this node's partitions, and
-// the size of the store. One goroutine looks; scrapes are told what it saw.
+// survey holds the result of the last read: the DLQ of this node's partitions, and the size of
+// the store. One goroutine reads; scrapes return its last result.
 type survey struct {
 	surveyor *service.Surveyor
-	store    sizer // nil: it does not know
+	store    sizer // nil: its size is unknown
 	log      *slog.Logger
 	errors   prometheus.Histogram
 
 	items, oldest, size *prometheus.Desc
 
 	mu    sync.Mutex
-	dlq   map[string]service.Left // by action; those that had something in it stay
-	bytes int64                   // 0: not known
+	dlq   map[string]service.Left // by action; actions that once had items stay
+	bytes int64                   // 0: unknown
 }
 
 func newSurvey(s *service.Service, o *Options) *survey {
@@ -59,7 +59,7 @@ func newSurvey(s *service.Service, o *Options) *survey {
 	return v
 }
 
-// run looks again and again until ctx ends.
+// run reads repeatedly until ctx ends.
 func (v *survey) run(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -97,7 +97,7 @@ func (v *survey) look(ctx context.Context) {
 	}
 }
 
-// saw takes over what is in the DLQ. An action that has nothing in it any more is told with 0.
+// saw records the content of the DLQ. An action without items left is reported as 0.
 func (v *survey) saw(dlq map[string]service.Left) {
 	for action := range v.dlq {
 		v.dlq[action] = service.Left{}
@@ -107,7 +107,7 @@ func (v *survey) saw(dlq map[string]service.Left) {
 	}
 }
 
-// ended holds a bulk action that has ended against its forecast.
+// ended compares a bulk action that has ended with its forecast.
 func (v *survey) ended(h *service.Happening) {
 	if share, ok := v.surveyor.Error(&h.Bulk); ok {
 		v.errors.Observe(share)

@@ -124,7 +124,7 @@ func (q *quiet) family(name string) []*dto.Metric {
 	return nil
 }
 
-func everybody() service.DLQ { return service.DLQ{Sees: func(string) bool { return true }} }
+func allTenants() service.DLQ { return service.DLQ{Sees: func(string) bool { return true }} }
 
 const aLook = 16 * time.Second
 
@@ -149,7 +149,7 @@ func TestMetricsTellWhatIsInTheDLQ(t *testing.T) {
 		if got := q.values("weir_dlq_oldest_seconds")["notify"]; got > 17 {
 			t.Errorf("the one of notify is %v s old", got)
 		}
-		d := everybody()
+		d := allTenants()
 		d.Filter.Action = "award"
 		if _, err := q.DLQDiscard(t.Context(), d, "gone", "key"); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package alerttest holds the rules of docs/alerts.yaml against a real weir and a
-// real Prometheus: each fires when its condition is created, and not before.
-// That they do so after the times that they name, promtool shows in package docstest.
+// Package alerttest checks the rules of docs/alerts.yaml against a real weir and a real
+// Prometheus: each fires when its condition is created, and not before. Package docstest checks
+// their delays with promtool.
 package alerttest

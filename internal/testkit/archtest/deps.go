@@ -24,8 +24,8 @@ var (
 	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/testenv"}
 )
 
-// Deps is the list of modules that go.mod may require directly. Whoever embeds
-// weir gets all of them in the module graph, so each has to earn its place.
+// Deps lists the modules that go.mod may require directly. A program that embeds weir gets all
+// of them in its module graph, so each must be justified.
 var Deps = []Dep{
 	{"code.dny.dev/ssrf", "addresses that no user may have us call", []string{"internal/edge/egress"}},
 	{"github.com/HdrHistogram/hdrhistogram-go", "latency quantiles that merge", []string{"engine", "internal/core/partition", "internal/edge/report", "internal/core/coord", "internal/lab/bench/...", "internal/lab/sim/..."}},
@@ -66,7 +66,7 @@ var Deps = []Dep{
 	{"pgregory.net/rapid", "property tests", trials},
 }
 
-// CheckDeps wants every directly required module to be in deps, and deps to have no other.
+// CheckDeps reports directly required modules that are not in deps, and unused entries of deps.
 func CheckDeps(direct []string, deps []Dep) []Violation {
 	var out []Violation
 	for _, module := range direct {
@@ -82,8 +82,8 @@ func CheckDeps(direct []string, deps []Dep) []Violation {
 	return out
 }
 
-// CheckForeign wants every import from outside the module to be of a module in
-// deps, and in a package that the module was chosen for.
+// CheckForeign reports imports from outside the module that are not of a module in deps, or not
+// in a package that the module was chosen for.
 func CheckForeign(t *Tree, deps []Dep) []Violation {
 	var out []Violation
 	for _, p := range t.Packages {

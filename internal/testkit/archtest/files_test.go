@@ -70,7 +70,7 @@ func TestLinkRuleFindsPlantedDeadLinks(t *testing.T) {
 		{"a link by name", "see [c]\n\n[c]: c.md", []string{"docs/a.md:3"}},
 		{"a link in HTML", `<img src="c.svg">`, []string{"c.svg"}},
 		{"a way out of the repository", "[up](../../x.md)", []string{"leaves the repository"}},
-		{"code is no link", "`[c](c.md)`\n```\n[c](c.md)\n```\n", nil},
+		{"code is not a link", "`[c](c.md)`\n```\n[c](c.md)\n```\n", nil},
 		{"text after code is", "```\ncode\n```\n[c](c.md)", []string{"docs/a.md:4"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 // vagueNames say where code ended up, not what it is about.
 var vagueNames = []string{"base", "common", "helper", "helpers", "misc", "shared", "types", "util", "utils"}
 
-// CheckHouse holds every package against the rules of the house: it says what
-// it is for, has a telling name, does nothing by being imported, takes its
-// context from the caller, and leaves none of its tests out.
+// CheckHouse checks the house rules of every package: it documents its purpose, has a
+// descriptive name, does nothing when imported, takes its context from the caller, and
+// skips none of its tests.
 func CheckHouse(t *Tree) []Violation {
 	var out []Violation
 	for _, p := range t.Packages {
@@ -28,7 +28,7 @@ func CheckHouse(t *Tree) []Violation {
 	return out
 }
 
-// checkComment wants a package comment of at least one file to begin as go doc expects.
+// checkComment requires a package comment in at least one file that begins as go doc expects.
 func checkComment(p *Package) []Violation {
 	want := "Package " + p.Name() + " "
 	if p.Name() == "main" {
@@ -82,8 +82,8 @@ func checkContext(p *Package, f *File) []Violation {
 	return out
 }
 
-// checkSkips finds tests that can be left out: a test that does not run proves
-// nothing, and nobody notices. It looks at names of testing parameters only, so
+// checkSkips finds tests that can be skipped: a test that does not run proves nothing,
+// and its absence is not noticed. It looks at names of testing parameters only, so
 // that the Skip of a property test, which drops one draw, stays allowed.
 func checkSkips(f *File) []Violation {
 	var out []Violation

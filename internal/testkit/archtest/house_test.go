@@ -17,7 +17,7 @@ func TestHouseRulesFindPlantedBreaches(t *testing.T) {
 		{"a package that says what it is for", "p/p.go", doc, nil},
 		{"a package without a comment", "p/p.go", "package p", []string{"no package comment"}},
 		{"a comment that does not begin as expected", "p/p.go", "// This is p.\npackage p", []string{"no package comment"}},
-		{"a licence is no package comment", "p/p.go", "// Copyright.\n\npackage p", []string{"no package comment"}},
+		{"a licence is not a package comment", "p/p.go", "// Copyright.\n\npackage p", []string{"no package comment"}},
 		{"a program may begin with its name", "p/p.go", "// p runs.\npackage main", nil},
 		{"a vague name", "p/util/p.go", "// Package util is a heap.\npackage util", []string{"called util"}},
 		{"a vague directory", "p/helpers/p.go", doc, []string{"called helpers"}},

@@ -13,7 +13,7 @@ type Row struct {
 	Dir string
 	// May lists the directories it may import, in the same notation.
 	May []string
-	// Documented lists directories that it may import if its package comment speaks of them.
+	// Documented lists directories that it may import if its package comment names them.
 	Documented []string
 	// StdlibOnly forbids every module outside the standard library.
 	StdlibOnly bool
@@ -33,7 +33,7 @@ var middle = []string{"engine", "internal/edge/execute", "internal/edge/source",
 // Backends implement the store contract. Only the programs at the edge choose one.
 var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
 
-// base is what all but the lowest packages may use.
+// base lists what all but the lowest packages may import.
 var base = []string{".", "store"}
 
 // Rows is the picture of the imports: from the surface down to the words, never back.
@@ -83,7 +83,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/archtest", StdlibOnly: true},
 }, coreRows(), middleRows(), surfaceRows())
 
-// surface is what serves people, in the order of imports: each may use those after it.
+// surface lists the user-facing packages in the order of imports: each may use those after it.
 var surface = []string{
 	"internal/server", "internal/service", "internal/edge/upload", "internal/edge/feed", "internal/service/callback", "internal/service/schedule",
 	"internal/service/access", "internal/service/records", "internal/edge/egress", "internal/service/vault",
@@ -143,13 +143,13 @@ func coversAny(patterns []string, dir string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, dir) })
 }
 
-// CheckImports holds the packages of t against rows.
+// CheckImports checks the imports of t against rows.
 func CheckImports(t *Tree, rows []Row) []Violation {
 	var out []Violation
 	for _, p := range t.Packages {
 		code := p.Code()
 		if len(code) == 0 {
-			continue // tests only: nobody can import it
+			continue // tests only: it cannot be imported
 		}
 		i := slices.IndexFunc(rows, func(r Row) bool { return covers(r.Dir, p.Dir) })
 		if i < 0 {
@@ -163,7 +163,7 @@ func CheckImports(t *Tree, rows []Row) []Violation {
 	return out
 }
 
-// CheckStale wants every row to be about a package of t.
+// CheckStale reports rows without a package in t.
 func CheckStale(t *Tree, rows []Row) []Violation {
 	var out []Violation
 	for _, r := range rows {
@@ -193,7 +193,7 @@ func checkFile(module string, p *Package, f *File, row Row) []Violation {
 	return out
 }
 
-// inModule gives the directory that an import path of the module means.
+// inModule returns the directory of an import path of the module.
 func inModule(module, imp string) (dir string, ok bool) {
 	if imp == module {
 		return ".", true
@@ -207,7 +207,7 @@ func isStdlib(imp string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// doc is the text of all package comments of p's code.
+// doc returns the text of all package comments of p's code.
 func (p *Package) doc() string {
 	var b strings.Builder
 	for _, f := range p.Code() {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Machines are strings that tie a file to one machine or one network. They are
-// put together here so that this file does not contain them.
+// Machines lists strings that tie a file to one machine or one network. They are split here so
+// that this file does not contain them.
 var Machines = []string{
 	"/wo" + "rk/",           // a build directory
-	"/ro" + "ot/",           // somebody's home
-	"/ho" + "me/",           // somebody's home
-	"/Us" + "ers/",          // somebody's home
+	"/ro" + "ot/",           // a home directory
+	"/ho" + "me/",           // a home directory
+	"/Us" + "ers/",          // a home directory
 	"../sha" + "red",        // a directory beside the clone
 	"proxy.golang" + ".org", // which registry is used is the user's setting
 	"sum.golang" + ".org",

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// impureImports are the packages that bring a clock, chance, a lock, the
-// outside world or its cancellation into a package. A trailing slash means all below.
+// impureImports lists the packages that bring a clock, random numbers, a lock, I/O or
+// cancellation into a package. A trailing slash means all below.
 var impureImports = []string{
 	"context", "crypto/rand", "hash/maphash", "io/ioutil", "log", "log/", "net", "net/",
 	"os", "os/", "runtime", "runtime/", "sync", "sync/", "syscall", "testing", "testing/",
 }
 
-// impureNames are the names of otherwise harmless packages that the core must not touch.
+// impureNames lists names of otherwise harmless packages that the core must not use.
 var impureNames = map[string][]string{
 	"time": {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
 	"fmt":  {"Print", "Printf", "Println"},
@@ -31,9 +31,9 @@ var seededNames = map[string][]string{
 // orderComment excuses a walk over a map, on its line or the line above.
 const orderComment = "order does not reach"
 
-// CheckPure looks for anything in the code of p that would make two runs with
-// the same inputs differ, or that touches the world. rangesOver tells what kind
-// of thing a range statement walks over; it comes from the type checker.
+// CheckPure reports anything in the code of p that would make two runs with the same inputs
+// differ, or that does I/O. rangesOver returns what kind of value a range statement iterates
+// over; it comes from the type checker.
 func CheckPure(p *Package, rangesOver func(ast.Expr) Kind) []Violation {
 	var out []Violation
 	for _, f := range p.Code() {
@@ -45,7 +45,8 @@ func CheckPure(p *Package, rangesOver func(ast.Expr) Kind) []Violation {
 	return out
 }
 
-// Kind is what a range statement walks over, as far as purity cares.
+// Kind is the type of value that a range statement iterates over, as far as purity is
+// concerned.
 type Kind int
 
 // The kinds that matter to the core.

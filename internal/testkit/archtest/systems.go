@@ -27,7 +27,7 @@ var Shipped = []string{
 	".", "./api/...", "./cli/...", "./client/...", "./cmd/...", "./engine/...", "./examples/...", "./store/...", "./weirtest/...",
 }
 
-// listed is what go list tells about a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string

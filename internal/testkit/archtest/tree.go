@@ -20,7 +20,7 @@ type Violation struct {
 	What  string // what is wrong and what to do instead
 }
 
-// String is the line that a failing test prints.
+// String returns the line that a failing test prints.
 func (v Violation) String() string { return v.Where + ": " + v.What }
 
 // Tree is the parsed repository.
@@ -30,7 +30,7 @@ type Tree struct {
 	Packages []*Package
 }
 
-// Package is the Go files of one directory.
+// Package holds the Go files of one directory.
 type Package struct {
 	Dir   string // slash path below the root, "." for the root
 	Files []*File
@@ -44,7 +44,7 @@ type File struct {
 	AST  *ast.File
 }
 
-// Name is the package's name, without the _test of an external test package.
+// Name returns the package's name, without the _test of an external test package.
 func (p *Package) Name() string {
 	return strings.TrimSuffix(p.Files[0].AST.Name.Name, "_test")
 }
@@ -115,7 +115,7 @@ func parse(fset *token.FileSet, name, src string) (*File, error) {
 	return &File{Name: name, Test: strings.HasSuffix(name, "_test.go"), Fset: fset, AST: a}, nil
 }
 
-// notOurs are directories that tools make. out and bin are in .gitignore.
+// notOurs lists directories that tools create. out and bin are in .gitignore.
 var notOurs = []string{".git", "bin", "node_modules", "out"}
 
 // walk calls visit with the slash path, below root, of every regular file of the

@@ -33,7 +33,7 @@ func elsewheres() []elsewhere {
 	}
 }
 
-// cases is how many there are. One more, 102, is about a dashboard, which weir does not have.
+// cases is the number of cases. One more, 102, is about a dashboard, which weir does not have.
 const cases = 101
 
 func TestEveryCaseHasATest(t *testing.T) {
@@ -52,7 +52,7 @@ func TestEveryCaseHasATest(t *testing.T) {
 		there := testsIn(t, filepath.Join("../../..", e.where))
 		for name := range strings.FieldsSeq(e.tests) {
 			if !slices.Contains(there, name) {
-				t.Errorf("case %d: there is no %s in %s", e.no, name, e.where)
+				t.Errorf("case %d: no %s in %s", e.no, name, e.where)
 			}
 		}
 	}

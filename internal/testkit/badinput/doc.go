@@ -1,6 +1,6 @@
-// Package badinput holds the tests of what weir answers to input that is wrong:
-// over HTTP, in the library and on the command line. There is nothing else in it.
+// Package badinput tests weir's answers to invalid input: over HTTP, in the library and on the
+// command line. It has no other code.
 //
-// The cases are numbered, and the tests fail if a number is missing. Each refusal
-// has its status, its code, what is said about it, and leaves nothing behind.
+// The cases are numbered, and the tests fail if a number is missing. Each case checks the
+// status, the code, the message, and that nothing is left behind.
 package badinput

@@ -37,7 +37,7 @@ func nothing(net.Conn) {}
 // halfClosed ends what the client sends, and waits for the answer.
 func halfClosed(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite() }
 
-// endless sends chunks until nobody takes them any more.
+// endless sends chunks until the server stops reading.
 func endless(c net.Conn) {
 	chunk := "10000\r\n" + strings.Repeat("\n", 0x10000) + "\r\n"
 	for {

@@ -20,7 +20,7 @@ func itemRows() []row {
 		{36, "an id twice in the request", create(`{` + steps + `,"items":[{"id":"a"},{"id":"b"},{"id":"a"}]}`), 422, "duplicate_item", `items[2].id: "a" came before, as items[0]|keep_all`},
 		{36, "an id twice where the first is kept", asks("POST", "/v1/bulk-actions/{loose}/items", "id\na\na\n", "Content-Type", "text/csv"), 202, good, `"duplicates":1`},
 		{37, "a broken line", ndjson("{\"id\":\"a\"}\n{\"id\":\"b\" x}\n"), 422, "bad_line", "line 2|not valid JSON"},
-		{37, "a line that is no object", ndjson("[1]\n"), 422, "bad_line", "line 1|not a JSON object"},
+		{37, "a line that is not an object", ndjson("[1]\n"), 422, "bad_line", "line 1|not a JSON object"},
 		{37, "a broken line that is recorded", asks("POST", "/v1/bulk-actions/{loose}/items", "{\"id\":\"z\"}\n{\n", "Content-Type", "application/x-ndjson"), 202, good, `"bad_lines":1`},
 		{38, "blank lines are skipped", ndjson("\n{\"id\":\"blank\"}\n\n"), 202, good, `"accepted":1`},
 		{39, "CRLF is accepted", ndjson("{\"id\":\"crlf1\"}\r\n{\"id\":\"crlf2\"}\r\n"), 202, good, `"accepted":2`},
@@ -37,7 +37,7 @@ func itemRows() []row {
 	}
 }
 
-// endlessLine sends a line of a GiB, and gives up when nobody reads on.
+// endlessLine sends a line of a GiB, and gives up when the server stops reading.
 func endlessLine(w *world) reply {
 	body := io.MultiReader(strings.NewReader("{\"id\":\"a\"}\n{\"id\":\""), io.LimitReader(xs{}, 1<<30))
 	return w.do("acme", "POST", "/v1/bulk-actions/{draft}/items", body, "Content-Type", "application/x-ndjson")

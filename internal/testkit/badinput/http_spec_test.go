@@ -47,7 +47,7 @@ func specRows() []row {
 		{56, "the tier urgent", create(`{` + steps + `,"tier":"urgent"}`), 422, "out_of_range", "tier|critical|high|default|low"},
 		{57, "the weight 0", as("admin", "PUT", "/v1/tenants/acme", `{"weight":0}`), 422, "out_of_range", "weight|0.001"},
 		{57, "a negative weight", as("admin", "PUT", "/v1/tenants/acme", `{"weight":-1}`), 422, "out_of_range", "weight|0.001"},
-		{57, "a weight that is no number", as("admin", "PUT", "/v1/tenants/acme", `{"weight":NaN}`), 400, "bad_json", "inside weight"},
+		{57, "a weight that is not a number", as("admin", "PUT", "/v1/tenants/acme", `{"weight":NaN}`), 400, "bad_json", "inside weight"},
 		{57, "a weight of a billion", as("admin", "PUT", "/v1/tenants/acme", `{"weight":1e9}`), 422, "out_of_range", "weight|1000"},
 		{58, "a start in the past", startAt("2020-01-01T00:00:00Z", ""), 422, "bad_time", "start_at: 2020-01-01T00:00:00Z is in the past"},
 		{59, "a start without a zone", startAt(year+"-06-01T12:00", ""), 422, "bad_time", "neither an offset nor a zone|Europe/Berlin"},

@@ -34,7 +34,7 @@ func stateRows() []row {
 		{85, "a cursor of another query", withCursor(func(c string) string { return "limit=1&state=draft&cursor=" + c }), 400, "bad_cursor", "not one of this list with these filters"},
 		{86, "a limit of 0", asks("GET", bulk+"?limit=0", ""), 400, "out_of_range", "limit|write 1 or more"},
 		{86, "a limit of a billion", asks("GET", bulk+"?limit=1000000000", ""), 400, "out_of_range", "limit|write 1000 or less"},
-		{86, "a limit that is no number", asks("GET", bulk+"?limit=ten", ""), 400, "out_of_range", "limit"},
+		{86, "a limit that is not a number", asks("GET", bulk+"?limit=ten", ""), 400, "out_of_range", "limit"},
 		{87, "a filter by an unknown state", asks("GET", bulk+"?state=bogus", ""), 400, "bad_filter", "state|draft"},
 		{87, "an unknown order", asks("GET", bulk+"?sort=colour", ""), 400, "bad_filter", "sort|lists cannot be sorted"},
 		{87, "an unknown order of another list", as("admin", "GET", "/v1/audit?sort=colour", ""), 400, "bad_filter", "sort"},

@@ -17,7 +17,7 @@ type row struct {
 	says   string // parts of what is told, with | between them
 }
 
-// good is an answer to what is no fault.
+// good is the answer to a valid request.
 const good = "good"
 
 func TestEveryFaultOfARequestIsAnsweredAsPromised(t *testing.T) {

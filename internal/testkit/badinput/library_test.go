@@ -57,7 +57,7 @@ func libraryRows() []libraryRow {
 		{58, "a start in the past", func(s *spec) { s.StartAt = time.Now().Add(-time.Hour) }, fine, "bad_time"},
 		{60, "a start in 2190", func(s *spec) { s.StartAt = time.Date(2190, 1, 1, 0, 0, 0, 0, time.UTC) }, fine, "bad_time"},
 		{68, "a failure rate of 1.2", func(s *spec) { s.StopOn.FailureRate = 1.2 }, fine, "out_of_range stop_on"},
-		{68, "a failure rate that is no number", func(s *spec) { s.StopOn.FailureRate = math.NaN() }, fine, "out_of_range stop_on"},
+		{68, "a failure rate that is not a number", func(s *spec) { s.StopOn.FailureRate = math.NaN() }, fine, "out_of_range stop_on"},
 		{69, "a deadline of the year 9999", func(s *spec) { s.Deadline = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }, fine, "bad_time deadline"},
 		{69, "a deadline before the start", func(s *spec) { s.StartAt, s.Deadline = time.Now().Add(2*time.Hour), time.Now().Add(time.Hour) }, fine, "out_of_range deadline"},
 		{69, "a deadline in the past", func(s *spec) { s.Deadline = time.Now().Add(-time.Hour) }, fine, "bad_time deadline"},

@@ -83,7 +83,7 @@ func element(v jsontext.Value, at string) (jsontext.Value, error) {
 		return nil, err
 	}
 	if i >= len(list) {
-		return nil, fmt.Errorf("there is no [%d]", i)
+		return nil, fmt.Errorf("no element [%d]", i)
 	}
 	return jsontext.Value(list[i]), nil
 }
@@ -94,7 +94,7 @@ func member(v jsontext.Value, name string) (jsontext.Value, error) {
 		return nil, err
 	}
 	if all[name] == nil {
-		return nil, fmt.Errorf("there is no %s", name)
+		return nil, fmt.Errorf("no member %s", name)
 	}
 	return jsontext.Value(all[name]), nil
 }

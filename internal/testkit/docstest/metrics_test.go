@@ -48,7 +48,7 @@ func metrics(t *testing.T) (all []described) {
 	return slices.CompactFunc(all, func(a, b described) bool { return a.name == b.name })
 }
 
-// running is what a node that runs says of what it counts: the engine does so only then.
+// running returns the metrics of a running node: the engine exports them only then.
 func running(t *testing.T) (all []*prometheus.Desc) {
 	t.Helper()
 	s := memstore.New(memstore.Options{})
@@ -151,7 +151,7 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 			}
 			for _, n := range names {
 				if !known[n] && !known[suffix.ReplaceAllString(n, "")] {
-					t.Errorf("%s: there is no metric %s", r.Alert, n)
+					t.Errorf("%s: unknown metric %s", r.Alert, n)
 				}
 			}
 			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
@@ -163,6 +163,6 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 		}
 	}
 	if count == 0 {
-		t.Error("there are no alerts")
+		t.Error("no alerts found")
 	}
 }

@@ -120,7 +120,7 @@ func award(w http.ResponseWriter, r *http.Request) {
 // secrets are not printed in pages, also if nothing is behind them any more.
 var secrets = regexp.MustCompile(`\b(wk|whsec)_[0-9A-Za-z+/=]+`)
 
-// differs is what is not the same from run to run.
+// differs matches text that changes from run to run.
 var differs = []struct {
 	what *regexp.Regexp
 	with string

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Update reports whether pages are to be written anew instead of compared.
+// Update reports whether pages are rewritten instead of compared.
 func Update() bool { return os.Getenv("UPDATE") != "" }
 
-// Root is the directory of the repository.
+// Root returns the directory of the repository.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -43,12 +43,12 @@ func Read(t testing.TB, page string) string {
 // Write replaces the text of a page.
 func Write(t testing.TB, page, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(Root(t), filepath.FromSlash(page)), []byte(text), 0o644); err != nil { //nolint:gosec // a page that everybody may read
+	if err := os.WriteFile(filepath.Join(Root(t), filepath.FromSlash(page)), []byte(text), 0o644); err != nil { //nolint:gosec // a public page
 		t.Fatal(err)
 	}
 }
 
-// Section wants the part of a page that has this name to be this text.
+// Section checks that the part of a page with this name has this text.
 func Section(t testing.TB, page, name, want string) {
 	t.Helper()
 	text := Read(t, page)
@@ -68,20 +68,20 @@ func Section(t testing.TB, page, name, want string) {
 func begin(name string) string { return "<!-- begin " + name + " -->\n" }
 func end(name string) string   { return "\n<!-- end " + name + " -->" }
 
-// section is the part of a page between its two comments.
+// section returns the part of a page between its two comments.
 func section(text, name string) (string, error) {
 	_, rest, ok := strings.Cut(text, begin(name))
 	if !ok {
-		return "", fmt.Errorf("there is no line %q", strings.TrimSpace(begin(name)))
+		return "", fmt.Errorf("no line %q", strings.TrimSpace(begin(name)))
 	}
 	got, _, ok := strings.Cut("\n"+rest, end(name))
 	if !ok {
-		return "", fmt.Errorf("there is no line %q", strings.TrimSpace(end(name)))
+		return "", fmt.Errorf("no line %q", strings.TrimSpace(end(name)))
 	}
 	return strings.TrimSpace(got), nil
 }
 
-// replace is the page with another text in that part, which has to be there.
+// replace returns the page with another text in that part, which must exist.
 func replace(text, name, with string) string {
 	before, rest, _ := strings.Cut(text, begin(name))
 	_, after, _ := strings.Cut("\n"+rest, end(name))

@@ -48,7 +48,7 @@ func (s *shell) piped(text string) (string, error) {
 	}
 	do := s.programs[left[0]]
 	if do == nil {
-		return "", fmt.Errorf("there is no program %s here", left[0])
+		return "", fmt.Errorf("unknown program %s", left[0])
 	}
 	out, err := do(left[1:])
 	if err != nil || right == nil {
@@ -57,7 +57,7 @@ func (s *shell) piped(text string) (string, error) {
 	return through(out, right)
 }
 
-// through is what is left of a text after a program that it was piped into.
+// through returns the output of a program that a text is piped into.
 func through(text string, program []string) (string, error) {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
 	lines = lines[:len(lines)-1] // after the last newline is nothing

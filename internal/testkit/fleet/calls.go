@@ -10,18 +10,18 @@ import (
 	"github.com/weirhq/weir/internal/testkit/recorder"
 )
 
-// Calls is what the downstream wrote down: one entry for every item of every call.
+// Calls is the downstream's log: one entry for every item of every call.
 type Calls []recorder.Entry
 
-// Busiest is the most items that were called for within any second: by the times
-// at which nodes took the calls up, which is what they have in hand, and by
-// those at which they made them. All nodes share this machine's clock.
+// Busiest returns the most items that were called for within any second: by the times at which
+// nodes took the calls up, which is what they control, and by those at which they made them.
+// All nodes share this machine's clock.
 func (c Calls) Busiest() (planned, sent int) {
 	return busiest(c.times(func(e *recorder.Entry) int64 { return e.Planned }), time.Second),
 		busiest(c.times(func(e *recorder.Entry) int64 { return e.Sent }), time.Second)
 }
 
-// Between is the calls that were made between two times.
+// Between returns the calls that were made between two times.
 func (c Calls) Between(from, to time.Time) (some Calls) {
 	for i := range c {
 		if at := c[i].Sent; at >= from.UnixNano() && at < to.UnixNano() {
@@ -42,12 +42,12 @@ func busiest(at []int64, window time.Duration) (most int) {
 	return most
 }
 
-// Rate is how many items a second were called for between two times.
+// Rate returns the items per second that were called for between two times.
 func (c Calls) Rate(from, to time.Time) float64 {
 	return float64(len(c.Between(from, to))) / to.Sub(from).Seconds()
 }
 
-// Seconds is how many items each life called for in each second between two times.
+// Seconds returns how many items each life called for in each second between two times.
 func (c Calls) Seconds(from, to time.Time) (by map[int][]int) {
 	by = map[int][]int{}
 	for i := range c {
@@ -63,7 +63,7 @@ func (c Calls) Seconds(from, to time.Time) (by map[int][]int) {
 	return by
 }
 
-// Silence is the longest time in which the downstream heard nothing at all.
+// Silence returns the longest time without any call.
 func (c Calls) Silence() time.Duration {
 	longest, _ := gap(c.times(received))
 	return longest
@@ -76,14 +76,14 @@ type Gap struct {
 	From      time.Time
 }
 
-// String is a few words.
+// String returns a short description.
 func (g Gap) String() string {
 	return fmt.Sprintf("%v of partition %d from %s", g.Long.Round(time.Millisecond), g.Partition, g.From.Format("05.000"))
 }
 
-// Gaps is the longest pause of each partition, the longest first. Only times
-// count in which one of its bulk actions had begun and had items that had never been called for:
-// what waits for a retry is no pause.
+// Gaps returns the longest pause of each partition, the longest first. Only times count in
+// which one of its bulk actions had begun and had items that had never been called for: waiting
+// for a retry does not count as a pause.
 func (c Calls) Gaps() (gaps []Gap) {
 	work := map[int]map[string]*span{}
 	for i := range c {
@@ -112,7 +112,7 @@ func (c Calls) Gaps() (gaps []Gap) {
 	return gaps
 }
 
-// span is from the first call of a bulk action to the last one for items that were new.
+// span is the time from the first call of a bulk action to the last one for new items.
 type span struct{ first, fresh int64 }
 
 func (s *span) add(e *recorder.Entry) {
@@ -131,8 +131,8 @@ func covered(spans map[string]*span, from, to int64) bool {
 	return false
 }
 
-// partitionOf is the partition that the id of a bulk action carries, -1 if it is
-// none: it stands in the 16 bits after the time, which takes ten characters of five bits.
+// partitionOf returns the partition in the id of a bulk action, -1 if it has none: the 16 bits
+// after the time, which takes ten characters of five bits.
 func partitionOf(bulk string) int {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	raw, ok := strings.CutPrefix(bulk, "ba_")
@@ -146,7 +146,7 @@ func partitionOf(bulk string) int {
 	return bits >> 4
 }
 
-// of is the calls of one partition.
+// of returns the calls of one partition.
 func (c Calls) of(partition int) (some Calls) {
 	known := map[string]bool{}
 	for i := range c {
@@ -162,9 +162,8 @@ func (c Calls) of(partition int) (some Calls) {
 	return some
 }
 
-// Resumed is how long the work that a life had in hand when it ended stood still
-// until others went on with it: the longest over its partitions. ok is
-// false if there was none that needed it.
+// Resumed returns how long the work of a life stood still after it ended, until others
+// continued it: the longest over its partitions. ok is false if there was none.
 func (c Calls) Resumed(life int, ended time.Time) (longest time.Duration, ok bool) {
 	const justNow = 200 * time.Millisecond
 	had, next := map[int]bool{}, map[int]int64{}
@@ -185,7 +184,7 @@ func (c Calls) Resumed(life int, ended time.Time) (longest time.Duration, ok boo
 	return longest, ok
 }
 
-// First is how long after a time a life made its first call since; ok is false if it made none.
+// First returns how long after a time a life made its first call; ok is false if it made none.
 func (c Calls) First(life int, since time.Time) (after time.Duration, ok bool) {
 	for i := range c {
 		d := time.Duration(c[i].Sent - since.UnixNano())
@@ -196,7 +195,7 @@ func (c Calls) First(life int, since time.Time) (after time.Duration, ok bool) {
 	return after, ok
 }
 
-// Lives is how many items each life called for.
+// Lives returns how many items each life called for.
 func (c Calls) Lives() map[int]int {
 	n := map[int]int{}
 	for i := range c {
@@ -215,7 +214,7 @@ func (c Calls) times(of func(*recorder.Entry) int64) []int64 {
 	return at
 }
 
-// gap is the longest time between two that follow each other, and when it began.
+// gap returns the longest time between two consecutive entries, and when it began.
 func gap(at []int64) (longest time.Duration, from int64) {
 	slices.Sort(at)
 	for i := 1; i < len(at); i++ {

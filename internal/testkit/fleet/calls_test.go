@@ -82,7 +82,7 @@ func TestGapsCountOnlyWhereThereWasWork(t *testing.T) {
 		{"a pause in the middle", Calls{at(0, 1, one), at(300, 1, one), at(310, 1, one)}, 300 * time.Millisecond},
 		{"another of the same partition went on", Calls{at(0, 1, one), at(100, 1, two), at(300, 1, one)}, 200 * time.Millisecond},
 		{"another partition does not help", Calls{at(0, 1, one), at(100, 1, three), at(300, 1, one)}, 300 * time.Millisecond},
-		{"no work is no pause", Calls{at(0, 1, one), at(10, 1, one), at(500, 1, two), at(505, 1, two)}, 10 * time.Millisecond},
+		{"no work does not count as a pause", Calls{at(0, 1, one), at(10, 1, one), at(500, 1, two), at(505, 1, two)}, 10 * time.Millisecond},
 		{"the last step may take its time", Calls{at(0, 1, one), at(20, 1, one), later(at(900, 1, one))}, 20 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestResumedIsTheLongestOverWhatTheDeadHad(t *testing.T) {
 		t.Errorf("Resumed() = %v, %v, want 2s", got, ok)
 	}
 	if _, ok := c.Resumed(2, moment(5000)); ok {
-		t.Error("work resumed that nobody had")
+		t.Error("work resumed that no node had")
 	}
 }
 
@@ -112,7 +112,7 @@ func TestFirstIsOfTheLifeAlone(t *testing.T) {
 		t.Errorf("First() = %v, %v, want 55ms", got, ok)
 	}
 	if _, ok := c.First(2, moment(30)); ok {
-		t.Error("there is no later call of life 2")
+		t.Error("no later call of life 2")
 	}
 	if got := c.Lives(); got[1] != 3 || got[2] != 1 {
 		t.Errorf("Lives() = %v", got)

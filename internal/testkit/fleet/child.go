@@ -25,7 +25,7 @@ import (
 	"github.com/weirhq/weir/store/redisstore"
 )
 
-// order is what a child is told.
+// order is the task of a child.
 type order struct {
 	Role      string // recorder or node
 	Log       string // file of the recorder
@@ -35,8 +35,8 @@ type order struct {
 	Config    Config
 }
 
-// Child does what this process was started for, if a [Fleet] started it, and
-// does not return then. Call it first thing in main or TestMain.
+// Child does the work of this process if a [Fleet] started it, and does not return then. Call
+// it first in main or TestMain.
 func Child(ctx context.Context) {
 	raw := os.Getenv(envOrder)
 	if raw == "" {
@@ -58,10 +58,10 @@ func Child(ctx context.Context) {
 	os.Exit(0)
 }
 
-// say tells the parent something.
+// say sends a message to the parent.
 func say(word, rest string) { fmt.Println(word, strings.ReplaceAll(rest, "\n", "; ")) }
 
-// serve is the recorder. It goes when its parent says so or dies.
+// serve runs the recorder until its parent stops it or dies.
 func serve(ctx context.Context, o order) error {
 	log, err := recorder.CreateLog(o.Log)
 	if err != nil {
@@ -73,7 +73,7 @@ func serve(ctx context.Context, o order) error {
 	}
 	srv := &http.Server{
 		Handler:           recorder.NewServer(log, recorder.Options{Seed: seed, Latency: o.Config.Latency, NoRefusals: !o.Config.Refusals}),
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers die: that is no news
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers die: their errors are expected
 		ReadHeaderTimeout: time.Minute,
 	}
 	ended := make(chan error, 1)
@@ -87,7 +87,7 @@ func serve(ctx context.Context, o order) error {
 	return log.Close()
 }
 
-// work is a node. It stops cleanly when it is told to, and dies with its parent.
+// work runs a node. It stops cleanly on request, and dies with its parent.
 func work(ctx context.Context, o order) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -117,10 +117,10 @@ func work(ctx context.Context, o order) error {
 	return errors.Join(err, s.Close())
 }
 
-// healthEvery is how often a node looks at its own health.
+// healthEvery is how often a node checks its own health.
 const healthEvery = 20 * time.Millisecond
 
-// report tells the parent how the node is, until it has ended.
+// report sends the node's health to the parent, until it has ended.
 func report(e *engine.Engine, ended <-chan error) error {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
@@ -141,11 +141,11 @@ func report(e *engine.Engine, ended <-chan error) error {
 	}
 }
 
-// stamped tells the recorder when a call was taken up, which its deadline gives
-// away, and when it is made, right before it is.
+// stamped tells the recorder when a call was taken up, derived from its deadline, and when it
+// is made, right before it is.
 type stamped struct{ http.RoundTripper }
 
-// callFor is how long a call may take.
+// callFor is the timeout of a call.
 const callFor = 20 * time.Second
 
 // RoundTrip implements [http.RoundTripper].
@@ -158,7 +158,7 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// chain is award and then message. Both use the one resource.
+// chain returns the steps award and message. Both use the one resource.
 func (c Config) chain(url string, life int) weir.Chain[recorder.Data, recorder.Answer] {
 	header := map[string]string{recorder.LifeHeader: strconv.Itoa(life)}
 	retry := weir.Backoff{MaxAttempts: maxAttempts, Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond}

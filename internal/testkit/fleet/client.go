@@ -100,7 +100,7 @@ func (c *client) try(ctx context.Context, b *bulk) (*engine.BulkAction, error) {
 	})
 }
 
-// id is an item's.
+// id returns the id of an item.
 func (b *bulk) id(i int) string { return fmt.Sprintf("b%d-u%d", b.number, i) }
 
 func (b *bulk) all() iter.Seq2[weir.Item[recorder.Data], error] {
@@ -113,7 +113,7 @@ func (b *bulk) all() iter.Seq2[weir.Item[recorder.Data], error] {
 	}
 }
 
-// ids are those of all items.
+// ids yields the ids of all items.
 func (b *bulk) ids(yield func(string) bool) {
 	for i := range b.items {
 		if !yield(b.id(i)) {
@@ -122,8 +122,8 @@ func (b *bulk) ids(yield func(string) bool) {
 	}
 }
 
-// Busy keeps so many bulk actions of so many items at work. The function that it
-// returns ends that, and returns when all that was submitted is acknowledged.
+// Busy keeps so many bulk actions of so many items running. stop ends that, and returns when
+// all that was submitted is acknowledged.
 func (c *client) Busy(bulks, items int) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var wg sync.WaitGroup
@@ -152,7 +152,8 @@ func (c *client) Busy(bulks, items int) (stop func()) {
 	}
 }
 
-// SetRate changes the rate of the downstream on all nodes, and returns when that was answered.
+// SetRate changes the rate of the downstream on all nodes, and returns when the change was
+// answered.
 func (c *client) SetRate(rate float64) (answered time.Time) {
 	c.t.Helper()
 	r := weir.Rate(rate)
@@ -164,7 +165,7 @@ func (c *client) SetRate(rate float64) (answered time.Time) {
 	return answered
 }
 
-// look reports whether a bulk action has ended. If the store does not answer, nothing is known.
+// look reports whether a bulk action has ended. It returns false if the store does not answer.
 func (c *client) look(ctx context.Context, b *bulk) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerIn)
 	defer cancel()

@@ -104,7 +104,7 @@ func lagging(t *testing.T, c *testenv.Cluster) {
 	promoted(t, c)
 }
 
-// offset is how far a server has come in the stream of changes.
+// offset returns a server's position in the replication stream.
 func offset(s *testenv.Server) string {
 	_, after, _ := strings.Cut(s.Do("INFO", "replication"), "\r\nmaster_repl_offset:")
 	n, _, _ := strings.Cut(after, "\r")

@@ -11,37 +11,38 @@ import (
 )
 
 const (
-	seed        = 1 // of the recorder: who fails, and how
+	seed        = 1 // of the recorder: which items fail, and how
 	maxAttempts = 5
 )
 
-// Config says what a fleet is like. Addresses is the least.
+// Config configures a fleet. Only Addresses is required.
 type Config struct {
-	// Addresses, Primary, Mode, Replicas and Strict say what the store is, as in [redisstore.Options].
+	// Addresses, Primary, Mode, Replicas and Strict describe the store, as in
+	// [redisstore.Options].
 	Addresses []string
 	Primary   string
 	Mode      redisstore.Mode
 	Replicas  int
 	Strict    bool
-	// Nodes is how many there are at the start. Default 3.
+	// Nodes is the number of nodes at the start. Default 3.
 	Nodes int
-	// Via is how some nodes reach the store instead, by node.
+	// Via holds other store addresses for some nodes, by node.
 	Via map[int]string
 	// Partitions, Slots and LeaseFor are options of each node. Default 8, 16 and 2s.
 	Partitions, Slots int
-	// Workers is how many workers a lane starts with. Default: the engine's.
+	// Workers is the number of workers that a lane starts with. Default: the engine's.
 	Workers  int
 	LeaseFor time.Duration
-	// Batch is how many items are in a call. Default 10.
+	// Batch is the number of items in a call. Default 10.
 	Batch int
-	// Latency is how long a call takes, about. Default 20ms.
+	// Latency is the approximate time of a call. Default 20ms.
 	Latency time.Duration
-	// Concurrency is how many calls a bulk action may have in flight. Default 1, so that
-	// each goes on at its own pace and a pause of one is seen.
+	// Concurrency is the number of calls that a bulk action may have in flight. Default 1, so
+	// that each goes at its own pace and a pause of one is visible.
 	Concurrency int
 	// Rate is the most items per second that all nodes together may call for. Default: no limit.
 	Rate float64
-	// Refusals has the downstream refuse some calls as a whole.
+	// Refusals makes the downstream refuse some calls as a whole.
 	Refusals bool
 }
 
@@ -56,22 +57,22 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// store is how to open the store by given addresses.
+// store returns the options of the store at given addresses.
 func (c Config) store(addresses []string, log *slog.Logger) redisstore.Options {
 	return redisstore.Options{
 		Addresses: addresses, Primary: c.Primary, Mode: c.Mode, Replicas: c.Replicas, Strict: c.Strict, Logger: log,
 	}
 }
 
-// atDeath is how many calls for items one death may repeat: those in flight, and those
+// atDeath returns how many calls for items one crash may repeat: those in flight, and those
 // whose results wait for a commit, which takes less time than a call.
 func (c Config) atDeath() int { return 2 * c.Slots * c.Batch }
 
-// stall is how long a node may work on after it has lost its store: half a second
-// until it gives up on a commit, and as much again on a busy machine.
+// stall bounds how long a node may continue after it has lost its store: half a second until it
+// gives up on a commit, and as much again on a busy machine.
 const stall = time.Second
 
-// atCut is how many calls for items a node may repeat that lost its store: what it can
+// atCut returns how many calls for items a node may repeat that lost its store: what it can
 // call for until it notices. A call takes at least half of Latency.
 func (c Config) atCut() int {
 	return c.atDeath() + c.Slots*c.Batch*int(stall/(c.Latency/2))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Fleet is some nodes, what they call, and who gives them work.
+// Fleet consists of nodes, the downstream that they call, and a client that submits work.
 type Fleet struct {
 	// Nodes are those of the start, in order.
 	Nodes []*Node
@@ -27,12 +27,12 @@ type Fleet struct {
 	lives    int
 	logs     []string
 
-	faults    int          // things done to nodes
+	faults    int          // injected into nodes
 	atRisk    int          // calls for items that they may have repeated
 	worst     int          // by one of them
 	undone    int          // attempts at one item that one of them may have undone
-	disturbed map[int]bool // lives to whom something was done
-	zombies   map[int]bool // of them, those who may not have noticed
+	disturbed map[int]bool // lives with an injected fault
+	zombies   map[int]bool // those of them that may not have noticed
 }
 
 // Node is one place in the fleet. Each start of its process is another life.
@@ -40,11 +40,11 @@ type Node struct {
 	fleet   *Fleet
 	number  int
 	life    int
-	name    string // that its engine goes by
+	name    string // the name of its engine
 	process *process
 }
 
-// upIn is how long a process may take to start, on a busy machine.
+// upIn bounds the start of a process, on a busy machine.
 const upIn = 30 * time.Second
 
 // New starts a fleet, which ends with the test.
@@ -106,7 +106,7 @@ func (f *Fleet) spawn(o order, name string) *process {
 	return p
 }
 
-// dump shows the gist of every process's log.
+// dump prints the gist of every process's log.
 func (f *Fleet) dump() {
 	for _, log := range f.logs {
 		f.t.Logf("%s:\n%s", filepath.Base(log), gist(log))
@@ -132,13 +132,13 @@ func (n *Node) Start() {
 	n.name = name
 }
 
-// Number is the node's place in the fleet.
+// Number returns the node's place in the fleet.
 func (n *Node) Number() int { return n.number }
 
-// Life is the number of the node's process among all that were started.
+// Life returns the number of the node's process among all that were started.
 func (n *Node) Life() int { return n.life }
 
-// Kill ends the process as kill -9 does.
+// Kill ends the process with SIGKILL.
 func (n *Node) Kill() {
 	n.fleet.t.Helper()
 	n.Disturb(n.fleet.config.atDeath())
@@ -146,8 +146,8 @@ func (n *Node) Kill() {
 	n.process.kill()
 }
 
-// Freeze stops the process where it is; its connections stay open. If it lasts
-// longer than the lease, others do its work.
+// Freeze stops the process with SIGSTOP; its connections stay open. If that lasts longer than
+// the lease, other nodes do its work.
 func (n *Node) Freeze() {
 	n.fleet.t.Helper()
 	n.Disturb(2 * n.fleet.config.atDeath()) // once when others take over, once more for what it does late
@@ -155,13 +155,13 @@ func (n *Node) Freeze() {
 	n.signal(syscall.SIGSTOP)
 }
 
-// Thaw is the end of Freeze.
+// Thaw ends a Freeze.
 func (n *Node) Thaw() {
 	n.fleet.t.Helper()
 	n.signal(syscall.SIGCONT)
 }
 
-// Stop tells the node to stop and waits until it has; it has to do so cleanly.
+// Stop tells the node to stop and waits until it has. It must stop cleanly.
 func (n *Node) Stop() {
 	t := n.fleet.t
 	t.Helper()
@@ -193,8 +193,8 @@ func (n *Node) Kept() (partitions []string) {
 
 var tookOrGave = regexp.MustCompile(`msg="partition (taken|handed over)" partition=(\d+)`)
 
-// Disturb tells the judge that something was done to the node that may make it
-// and others repeat calls for so many items.
+// Disturb tells the judge that a fault was injected into the node that may make it and others
+// repeat calls for so many items.
 func (n *Node) Disturb(atRisk int) {
 	f := n.fleet
 	f.faults++
@@ -210,13 +210,13 @@ func (n *Node) Cut() {
 	n.fleet.undone = 2 // one that the cut off node made in vain, and one that it was making
 }
 
-// Health is what the node says is wrong with it; empty: nothing.
+// Health returns the problem that the node reports; empty: none.
 func (n *Node) Health() string {
 	text, _, _ := n.process.last("health")
 	return text
 }
 
-// Running reports whether the process is there.
+// Running reports whether the process is running.
 func (n *Node) Running() bool { return n.process.running() }
 
 func (n *Node) log() string {

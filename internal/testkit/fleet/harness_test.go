@@ -13,7 +13,7 @@ import (
 
 const (
 	lease = 2 * time.Second
-	// patience is how long work may take to end once everything is well again.
+	// patience bounds how long work may take to end after the last fault.
 	patience = 30 * time.Second
 )
 

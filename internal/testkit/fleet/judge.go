@@ -12,18 +12,18 @@ import (
 	"github.com/weirhq/weir/internal/testkit/recorder"
 )
 
-// Verdict is what was measured, once no promise was found broken.
+// Verdict holds the measurements of a run without broken promises.
 type Verdict struct {
 	Bulks  int // acknowledged, all of them ended
 	Items  int
 	Stats  recorder.Stats // over all of them
 	Again  int            // submits that had to be made again
 	AtRisk int            // repeats that the faults account for
-	// Calls is the downstream's book, in the order of answers.
+	// Calls is the downstream's log, in the order of answers.
 	Calls Calls
 }
 
-// String is one line.
+// String returns one line.
 func (v Verdict) String() string {
 	planned, sent := v.Calls.Busiest()
 	return fmt.Sprintf("%d bulk actions of %d items, %d submits made again; %v; %d late; %d repeats are accounted for; longest silence %v, busiest second %d taken up and %d made",
@@ -54,11 +54,11 @@ func (f *Fleet) Judge(within time.Duration) Verdict {
 	return v
 }
 
-// jitter is how much more than the limit may be sent in a second: a call is made
-// a moment after it was taken up, and that moment is longer for one than for another.
+// jitter is the factor by which a second may exceed the limit: a call is made a moment after it
+// was taken up, and that moment varies.
 const jitter = 1.02
 
-// checkRate holds the limit against the times at which calls were taken up and made.
+// checkRate compares the limit with the times at which calls were taken up and made.
 func (f *Fleet) checkRate(v *Verdict) {
 	f.t.Helper()
 	rate := f.config.Rate
@@ -86,7 +86,7 @@ func (f *Fleet) report() {
 
 func (f *Fleet) reportDir(b *bulk) string { return filepath.Join(f.dir, "reports", string(b.ID())) }
 
-// calls ends the recorder and reads its book.
+// calls ends the recorder and reads its log.
 func (f *Fleet) calls() Calls {
 	f.t.Helper()
 	_ = f.recorder.stdin.Close()
@@ -107,7 +107,7 @@ func (f *Fleet) calls() Calls {
 	return calls
 }
 
-// verify holds the book against each report, and what is left of it against the acknowledgements.
+// verify compares the log with each report, and the rest of it with the acknowledgements.
 func (f *Fleet) verify(v *Verdict) {
 	f.t.Helper()
 	by := map[string][]recorder.Entry{}
@@ -127,7 +127,7 @@ func (f *Fleet) verify(v *Verdict) {
 		delete(by, id)
 	}
 	for id, calls := range by {
-		f.t.Errorf("%d items of %s were called, which nobody was told of", len(calls), id)
+		f.t.Errorf("%d items of %s were called, which no client was told of", len(calls), id)
 	}
 	if v.Stats.Repeats > f.atRisk {
 		f.t.Errorf("%d repeats, at most %d are accounted for", v.Stats.Repeats, f.atRisk)

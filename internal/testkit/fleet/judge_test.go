@@ -22,11 +22,11 @@ func (n *notes) Errorf(format string, args ...any) {
 	n.errors = append(n.errors, fmt.Sprintf(format, args...))
 }
 
-func TestTheJudgeFindsWhatNobodyWasToldOf(t *testing.T) {
+func TestTheJudgeFindsUnreportedCalls(t *testing.T) {
 	n := &notes{TB: t}
 	f := &Fleet{t: n, client: &client{}}
 	f.verify(&Verdict{Calls: Calls{at(0, 1, one)}})
-	if len(n.errors) != 1 || !strings.Contains(n.errors[0], "nobody was told of") {
+	if len(n.errors) != 1 || !strings.Contains(n.errors[0], "no client was told of") {
 		t.Errorf("errors = %q, want one about a bulk action that was never acknowledged", n.errors)
 	}
 }

@@ -30,7 +30,7 @@ func (c *client) Stream(bulks float64, items int) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// Observed is what the nodes say of themselves. If the store does not answer, nothing is known.
+// Observed returns the nodes' descriptions of themselves; nil if the store does not answer.
 func (c *client) Observed() []weir.Node {
 	ctx, cancel := context.WithTimeout(c.t.Context(), answerIn)
 	defer cancel()
@@ -41,14 +41,15 @@ func (c *client) Observed() []weir.Node {
 	return nodes
 }
 
-// Lane is what a node says of a lane.
+// Lane is a node's description of a lane.
 type Lane struct {
 	weir.Lane
 	Node string
 	at   time.Time
 }
 
-// Lanes is what the nodes say of their lanes. If two speak of one, the later is right.
+// Lanes returns the nodes' descriptions of their lanes. If two nodes describe one, the later
+// counts.
 func (c *client) Lanes() map[weir.LaneID]Lane {
 	all := map[weir.LaneID]Lane{}
 	for _, n := range c.Observed() {
@@ -61,7 +62,7 @@ func (c *client) Lanes() map[weir.LaneID]Lane {
 	return all
 }
 
-// Workers is how many workers all lanes have together.
+// Workers returns the number of workers of all lanes.
 func (c *client) Workers() (n int) {
 	for _, l := range c.Lanes() {
 		n += l.Workers
@@ -87,7 +88,7 @@ func (c *client) Decisions(lane weir.LaneID) []weir.Decision {
 	return all
 }
 
-// Leader is the node that decides for all, as far as is known; nil: none does.
+// Leader returns the leading node, as far as is known; nil: none.
 func (f *Fleet) Leader() *Node {
 	for _, o := range f.Observed() {
 		for _, n := range f.Nodes {
@@ -99,7 +100,7 @@ func (f *Fleet) Leader() *Node {
 	return nil
 }
 
-// Owns lists the lanes of which the node spoke last.
+// Owns lists the lanes that the node described last.
 func (n *Node) Owns() (lanes []Lane) {
 	for _, l := range n.fleet.Lanes() {
 		if l.Node == n.name {

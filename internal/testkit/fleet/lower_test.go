@@ -22,7 +22,7 @@ var (
 
 const (
 	highRate = 2000
-	// lateSends is how much more than the limit may be made in a second: see the judge's jitter.
+	// lateSends is the factor by which a second may exceed the limit: see the judge's jitter.
 	lateSends = 1.02
 )
 
@@ -138,7 +138,7 @@ func (w *lowered) lower() lowering {
 	return l
 }
 
-// fault is what is done to the leader: how it begins, and ends.
+// fault is a fault of the leader: how it begins, and ends.
 func (w *lowered) fault() (name string, begin, end func()) {
 	n := w.fleet.Leader()
 	if n == nil { // the last one is dead, and its lease is not over

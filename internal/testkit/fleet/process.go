@@ -19,17 +19,17 @@ import (
 // process is a child, in a process group of its own.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // its end tells the child to go
+	stdin  io.Closer // closing it tells the child to end
 	stderr *os.File
 	gone   chan struct{} // closed when it has ended
 	err    error         // how; set before gone is closed
 
 	mu    sync.Mutex
-	said  map[string]string // what followed each word that it said, lately
+	said  map[string]string // the last text after each word that it said
 	heard chan struct{}     // closed when it says something
 }
 
-// envOrder holds what a child is told to do.
+// envOrder names the variable with the order of a child.
 const envOrder = "WEIR_FLEET_ORDER"
 
 // spawn starts this program again, with an order. What it logs goes to a file.
@@ -77,7 +77,7 @@ func (p *process) listen(out io.Reader) {
 	close(p.gone)
 }
 
-// last is what followed a word that the child said last, and whether it ever did.
+// last returns the last text after a word that the child said, and whether it ever said it.
 func (p *process) last(word string) (rest string, ok bool, heard <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *process) await(word string, within time.Duration) (string, error) {
 	}
 }
 
-// signal goes to the whole group.
+// signal sends a signal to the whole group.
 func (p *process) signal(s syscall.Signal) error { return syscall.Kill(-p.cmd.Process.Pid, s) }
 
 // running reports whether it has not ended.
@@ -117,7 +117,7 @@ func (p *process) running() bool {
 	}
 }
 
-// kill ends it if it is there, and waits until it is gone.
+// kill kills the process if it runs, and waits until it is gone.
 func (p *process) kill() {
 	if p.running() {
 		_ = p.signal(syscall.SIGKILL) // it may be gone just now
@@ -125,8 +125,8 @@ func (p *process) kill() {
 	}
 }
 
-// gist is what a log tells: its end, without what it says over and over, and where
-// a panic or a data race begins.
+// gist returns the essence of a log: its end, without repeated lines, and where a panic or a
+// data race begins.
 func gist(path string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestWorkersFollowAStepOfTheLoadThroughADeath(t *testing.T) {
 		t.Errorf("the workers took %v to follow, want at most 15 s", took)
 	}
 
-	// What a lane was told is stored: its next owner starts with it, whoever leads.
+	// A lane's number of workers is stored: its next owner starts with it, under any leader.
 	while(3 * time.Second)
 	f.SetScaling(func(s *weir.Scaling) { s.Paused = "a look at what is restored" })
 	while(2500 * time.Millisecond)
@@ -85,7 +85,7 @@ func TestALeaderKilledInMidRampIsReplaced(t *testing.T) {
 	until(t, "the first lane grows", patience, func() bool { return f.Workers() > base })
 	leader := f.Leader()
 	if leader == nil {
-		t.Fatal("nobody leads")
+		t.Fatal("no node leads")
 	}
 	at := f.Workers()
 	leader.Kill()

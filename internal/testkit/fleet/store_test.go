@@ -129,7 +129,7 @@ func TestAServerThatForgotMoreThanNodesRememberStopsTheWorkOpenly(t *testing.T) 
 	f.Nodes[0].Stop()
 }
 
-// told is what a node says is wrong, if one does.
+// told returns a problem that a node reports, if any does.
 func told(f *fleet.Fleet) string {
 	for _, n := range f.Nodes {
 		if text := n.Health(); text != "" {

@@ -33,20 +33,21 @@ type Options struct {
 	// Steps are the actions of the program, and Actions those of the configuration.
 	Steps   []weir.Step
 	Actions []api.Action
-	// Store is where everything is kept. Default: a new one in memory, closed at the end.
+	// Store is the store of the node. Default: a new one in memory, closed at the end.
 	Store store.Store
-	// Server has the limits of requests.
+	// Server holds the limits of requests.
 	Server server.Options
-	// Partitions is how many there are. Default 2.
+	// Partitions is the number of partitions. Default 2.
 	Partitions int
-	// File is what the configuration file says, and Connections its connections. Default: there is no file.
+	// File holds the settings of the configuration file, and Connections its connections.
+	// Default: no file.
 	File        *node.File
 	Connections []api.Connection
 	// Vault seals secrets. Default: one with a new key.
 	Vault *vault.Vault
-	// Logger takes the log. Default: none is kept.
+	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
-	// Metrics takes what the node counts. Default: nobody does.
+	// Metrics receives the node's metrics. Default: discarded.
 	Metrics *prometheus.Registry
 }
 
@@ -59,7 +60,8 @@ type Node struct {
 	stop func()
 }
 
-// Start starts a node that lets everybody in, and those with a key as who they are.
+// Start starts a node that accepts requests without a key, and those with a key as the key's
+// tenant.
 func Start(t testing.TB, o Options) *Node {
 	t.Helper()
 	s := o.Store
@@ -124,7 +126,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// As makes requests with a new key for some tenants; none: for all.
+// As returns a client with a new key for some tenants; none: for all.
 func (n *Node) As(scopes []access.Scope, tenants ...string) *Node {
 	n.t.Helper()
 	_, text, err := n.Keys().Create(n.t.Context(), access.Local(), access.NewKey{Name: "test", Scopes: scopes, Tenants: tenants})
@@ -153,13 +155,14 @@ func (n *Node) Request(ctx context.Context, method, path, body string, header ht
 	return resp
 }
 
-// Call makes a request with a JSON body and wants a status. The answer is read into out, unless that is nil.
+// Call makes a request with a JSON body and checks the status. The answer is decoded into out,
+// unless that is nil.
 func (n *Node) Call(method, path, body string, status int, out any) http.Header {
 	n.t.Helper()
 	return n.CallWith(method, path, body, nil, status, out)
 }
 
-// CallWith is [Node.Call] with headers of its own.
+// CallWith does the same as [Node.Call] with additional headers.
 func (n *Node) CallWith(method, path, body string, header http.Header, status int, out any) http.Header {
 	n.t.Helper()
 	resp := n.Request(n.t.Context(), method, path, body, header)
@@ -187,7 +190,7 @@ func (n *Node) Make(spec, rows string) api.BulkAction {
 	return b
 }
 
-// patience is how long something may take that a test waits for.
+// patience bounds how long a test waits.
 const patience = 30 * time.Second
 
 // Until waits for a bulk action to be in a state.

@@ -1,5 +1,4 @@
-// Package recorder is a downstream that keeps its own books, and the judge that
-// reads them.
+// Package recorder provides a downstream that logs every call, and a judge that checks the log.
 //
 // A [Server] has two HTTP batch actions, award and message. It runs in a process
 // of its own, outlives whatever is killed, and appends one line for every item of
@@ -7,9 +6,9 @@
 // the item alone ([Fate]), with transient retries, permanent failures and items
 // that never stop asking for another attempt; some calls are refused as a whole.
 //
-// [Verify] compares that file with the report of a run. It takes nothing on
-// trust: what the report says must be in the file, and the order, keys and
-// repeats of the calls must be those that were promised.
+// [Verify] compares that file with the report of a run. It takes nothing on trust: everything
+// in the report must be in the file, and the order, keys and repeats of the calls must be as
+// promised.
 //
 // Only the standard library is used: the judge shares no code with the judged.
 package recorder

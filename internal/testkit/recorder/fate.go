@@ -27,7 +27,7 @@ const (
 	oddsHiccup = 100 // ask for another attempt once or twice
 )
 
-// Fate is what becomes of an item at a step.
+// Fate is the predetermined outcome of an item at a step.
 type Fate struct {
 	Retries int    // calls answered with a retry before the last word
 	Busy    bool   // every call is answered with a retry
@@ -35,7 +35,7 @@ type Fate struct {
 	Message string
 }
 
-// FateOf is the same for the same arguments, so that a judge can tell it too.
+// FateOf returns the same for the same arguments, so that a judge can compute it too.
 func FateOf(seed uint64, step, id string) Fate {
 	h := mix(seed, step, id)
 	switch draw := h % 10_000; {
@@ -49,8 +49,8 @@ func FateOf(seed uint64, step, id string) Fate {
 	return Fate{}
 }
 
-// Output is what the step answers for an item that succeeded: a text that
-// nobody can guess from another item or step.
+// Output returns the step's answer for an item that succeeded: a text that cannot be derived
+// from another item or step.
 func Output(seed uint64, step, id string) string {
 	return step + "-" + strconv.FormatUint(mix(seed+1, step, id), 36)
 }

@@ -81,7 +81,7 @@ func ReadReport(dir string) (*Report, error) {
 func (r *Report) readFile(dir, state string) error {
 	f, err := os.Open(filepath.Join(dir, state+".csv"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // there is no file without rows
+		return nil // a file without rows is not written
 	}
 	if err != nil {
 		return err

@@ -26,20 +26,21 @@ const (
 	oneIn503 = 151
 )
 
-// refusedFor is what a refused call is told to wait, in seconds.
+// refusedFor is the Retry-After of a refused call, in seconds.
 const refusedFor = "0.1"
 
 // Options configures a [Server].
 type Options struct {
-	// Seed decides what happens to whom.
+	// Seed determines the outcomes.
 	Seed uint64
-	// Latency is how long a call takes, about: between half and one and a half of it. Default: none.
+	// Latency is the approximate time of a call: between half and one and a half of it.
+	// Default: none.
 	Latency time.Duration
 	// NoRefusals leaves out the 429s and 503s.
 	NoRefusals bool
 }
 
-// Server answers POST /award and POST /message, and writes down each call.
+// Server answers POST /award and POST /message, and logs each call.
 type Server struct {
 	o   Options
 	log *Log
@@ -49,7 +50,7 @@ type Server struct {
 	seen  map[string]int // answered calls by idempotency key
 }
 
-// NewServer makes a server that writes to log.
+// NewServer returns a server that writes to log.
 func NewServer(log *Log, o Options) *Server {
 	return &Server{o: o, log: log, seen: map[string]int{}}
 }
@@ -67,7 +68,7 @@ type item struct {
 	Data Data   `json:"data"`
 }
 
-// Data is what the actions want to be sent for an item.
+// Data is the input of the actions for an item.
 type Data struct {
 	User  string `json:"user"`            // the item's id: a mix-up shows
 	Award string `json:"award,omitempty"` // what step award answered; empty at that step
@@ -90,7 +91,7 @@ type result struct {
 	Output  *Answer `json:"output,omitempty"`
 }
 
-// ServeHTTP writes the call down and answers it.
+// ServeHTTP logs the call and answers it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := time.Now()
 	var c call
@@ -121,7 +122,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, &c, entries)
 }
 
-// admit numbers the call and says whether it is refused.
+// admit numbers the call and returns whether it is refused.
 func (s *Server) admit() (n uint64, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +203,7 @@ func (s *Server) judge(e *Entry, d Data) {
 	}
 }
 
-// wrong says what an item should have brought; empty: it did.
+// wrong returns what is wrong with an item's input; empty: nothing.
 func (s *Server) wrong(e *Entry, d Data) string {
 	award := ""
 	if e.Step == Message {
@@ -214,8 +215,8 @@ func (s *Server) wrong(e *Entry, d Data) string {
 	return ""
 }
 
-// record writes before anything is answered. A log that cannot be written must
-// not go unnoticed: the caller never gets through.
+// record writes before anything is answered. A log that cannot be written must be noticed: the
+// caller never succeeds then.
 func (s *Server) record(w http.ResponseWriter, entries []Entry) bool {
 	if err := s.log.add(entries); err != nil {
 		http.Error(w, fmt.Sprintf("log of the recorder: %v", err), http.StatusInternalServerError)

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// Run is what a run was told to do and what was done to it.
+// Run describes a run and the faults injected into it.
 type Run struct {
 	Seed        uint64           // of the server
 	Items       iter.Seq[string] // ids that were submitted, each once
@@ -18,18 +18,21 @@ type Run struct {
 	Fleet       *Fleet           // several callers ran side by side; nil: one after the other
 }
 
-// Fleet is what is known of the lives of callers that ran side by side, so that
-// only times tell their order.
+// Fleet describes the lives of callers that ran side by side, so that only times give their
+// order.
 type Fleet struct {
-	// Disturbed says which lives were killed, paused or cut off: they alone may leave repeats behind.
+	// Disturbed lists the lives that were killed, paused or cut off: only they may leave
+	// repeats behind.
 	Disturbed map[int]bool
-	// Zombies says which lives may have made a call after they lost their work, without knowing.
+	// Zombies lists the lives that may have made a call after they lost their work, without
+	// knowing.
 	Zombies map[int]bool
-	// Undone is how many attempts at one item a disturbance may undo: 1, or more if a store was away for long.
+	// Undone is the number of attempts at one item that a disturbance may undo: 1, or more if a
+	// store was unreachable for long.
 	Undone int
 }
 
-// Stats is what was measured on the way.
+// Stats holds the measurements of a run.
 type Stats struct {
 	Lives   int // starts of the caller that made at least one call
 	Calls   int // items sent, over all calls
@@ -41,13 +44,13 @@ type Stats struct {
 	Failed  int
 }
 
-// String is one line.
+// String returns one line.
 func (s Stats) String() string {
 	return fmt.Sprintf("%d done, %d failed; %d item calls, %d of them refused, in %d lives; %d repeats, at most %d by one death",
 		s.Done, s.Failed, s.Calls, s.Refused, s.Lives, s.Repeats, s.Worst)
 }
 
-// history is all that the log has of one item at one step.
+// history is the log of one item at one step.
 type history struct {
 	key                 string
 	answered            int // calls that were not refused
@@ -61,7 +64,7 @@ type history struct {
 
 type place struct{ step, item string }
 
-// judge collects what is wrong. Of many faults the first ones tell enough.
+// judge collects faults. Of many, only the first are kept.
 type judge struct {
 	run    Run
 	stats  Stats
@@ -80,9 +83,9 @@ func (j *judge) fault(format string, args ...any) {
 	}
 }
 
-// Verify holds a log and a report against each other and against the promises:
+// Verify compares a log and a report with each other and with the promises:
 //
-//   - every item ended exactly once, and nobody else's did;
+//   - every item ended exactly once, and no other item did;
 //   - a done item has a success at every step, a failed one the error that it was given;
 //   - a step is called only after the step before has succeeded, which is never called again after that;
 //   - an item has one key per step, and no two share one;
@@ -141,7 +144,7 @@ func (j *judge) entry(line int, e *Entry) {
 	}
 }
 
-// mostAttempts is how often an item may be tried at a step, disturbances included.
+// mostAttempts returns how often an item may be tried at a step, disturbances included.
 func (j *judge) mostAttempts() int {
 	undone := 1
 	if f := j.run.Fleet; f != nil {
@@ -173,7 +176,7 @@ func (j *judge) history(line int, e *Entry) *history {
 	return h
 }
 
-// before is the history of the item at the step before, nil if there is none.
+// before returns the history of the item at the step before, nil if there is none.
 func (j *judge) before(p place) *history {
 	for i, s := range j.run.Steps {
 		if s == p.step && i > 0 {
@@ -207,9 +210,8 @@ func (j *judge) later(b, h *history) bool {
 	return b.lastLife > h.firstLife || b.lastLife == h.firstLife && b.lastAt > h.firstAt
 }
 
-// repeat notes a call whose last word had been given before. The life that was
-// told it must have died since, or the one that asks is a zombie: that is what
-// the repeat is charged to.
+// repeat records a call whose final answer had been given before. The life that got it must
+// have died since, or the one that asks is a zombie: the repeat is charged to that life.
 func (j *judge) repeat(line int, e *Entry, h *history) {
 	j.stats.Repeats++
 	f, guilty := j.run.Fleet, h.answeredLife
@@ -226,9 +228,8 @@ func (j *judge) repeat(line int, e *Entry, h *history) {
 	j.lost[guilty]++
 }
 
-// deaths holds the repeats against what the deaths may cost. The bound is one
-// of the whole run: a single commit that the disk holds up may cost more than
-// the average one, which Stats tells.
+// deaths compares the repeats with what the crashes may cost. The bound is for the whole run: a
+// single commit that the disk delays may cost more than the average one, which Stats shows.
 func (j *judge) deaths() {
 	for _, h := range j.at {
 		j.stats.Lives = max(j.stats.Lives, h.lastLife)

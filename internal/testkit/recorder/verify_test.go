@@ -13,7 +13,7 @@ import (
 
 const items = 2000
 
-// evidence is what the judge gets to see, made by an honest run.
+// evidence is the judge's input from an honest run.
 type evidence struct {
 	log []recorder.Entry
 	rep recorder.Report

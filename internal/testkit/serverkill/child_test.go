@@ -49,7 +49,7 @@ func TestServerChild(*testing.T) {
 	os.Exit(0)
 }
 
-// serve runs a server until its standard input ends: its parent says so, or is no more.
+// serve runs a server until its standard input ends: its parent closes it, or dies.
 func serve(dir string) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	st, err := openStore(dir, log)

@@ -21,7 +21,7 @@ import (
 	"github.com/weirhq/weir/internal/testkit/testenv/life"
 )
 
-// envCreates is how many bulk actions are created by clients that are cut off, as in WEIR_SERVERKILL_CREATES=500.
+// envCreates sets the number of bulk actions created by clients that are cut off, as in WEIR_SERVERKILL_CREATES=500.
 const envCreates = "WEIR_SERVERKILL_CREATES"
 
 // nodes are three servers on one Redis, which are killed one at a time.

@@ -1,4 +1,4 @@
-// Package serverkill proves what a server promises by killing it.
+// Package serverkill checks the promises of a server by killing it.
 //
 // Its tests run a whole server in a process of its own, on a store on disk and
 // behind a real socket, and end that process by kill -9 at random moments while

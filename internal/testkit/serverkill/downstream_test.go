@@ -18,7 +18,7 @@ type downstream struct {
 	wrong []string                       // what should never come
 }
 
-// treated is what was done to an item.
+// treated records what was done to an item.
 type treated struct {
 	award, message string // idempotency keys
 	again          bool   // it has been asked to come again once
@@ -123,7 +123,7 @@ const (
 	hiccup // has to come twice
 )
 
-// fateOf is the same whenever and whoever asks.
+// fateOf returns the same outcome for every call.
 func fateOf(id string) int {
 	switch hashOf(id) % 40 {
 	case 0:
@@ -160,7 +160,7 @@ func (s *segments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	select {
 	case s.seen <- n:
-	default: // nobody looks
+	default: // no reader waits
 	}
 	to := min(users, from+limit)
 	page := map[string]any{"items": usersFrom(from, to)}
@@ -168,7 +168,7 @@ func (s *segments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page["next_cursor"] = strconv.Itoa(to)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(page) // whoever asked may be dead
+	_ = json.NewEncoder(w).Encode(page) // the caller may be dead
 }
 
 func usersFrom(from, to int) []map[string]any {

@@ -30,7 +30,7 @@ func (w *world) judge(ctx context.Context, told []*story) error {
 	return errors.Join(append(bad, w.judgeAll(ctx, told))...)
 }
 
-// judgeAll looks for what nobody asked for.
+// judgeAll looks for work that no client requested.
 func (w *world) judgeAll(ctx context.Context, told []*story) error {
 	known, made := map[string]bool{}, map[string]int{}
 	for _, s := range told {
@@ -187,7 +187,7 @@ func (w *world) judgeTold(ctx context.Context, s *story, b *api.BulkAction) erro
 		return took["callback"] && (took["hook"] || !w.hooked)
 	}
 	if !until(ctx, taken) {
-		return fmt.Errorf("not everybody was told of its end: %+v", all)
+		return fmt.Errorf("not every receiver was told of its end: %+v", all)
 	}
 	want := "bulk_action." + string(b.State)
 	for _, t := range all {

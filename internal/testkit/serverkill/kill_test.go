@@ -26,7 +26,7 @@ const (
 	envUsers = "WEIR_SERVERKILL_USERS"
 )
 
-// size is what a variable says, or the size for every day; a short run is a third of it.
+// size returns the value of a variable, or the default size; a short run is a third of it.
 func size(t *testing.T, variable string, everyDay int) int {
 	t.Helper()
 	if text := os.Getenv(variable); text != "" {

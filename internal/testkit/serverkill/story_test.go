@@ -18,7 +18,7 @@ import (
 
 const bulkPath = "/v1/bulk-actions"
 
-// story is what one client did, and what must have come of it. Everything in it was acknowledged.
+// story records what one client did, and the expected result. Everything in it was acknowledged.
 type story struct {
 	no        int
 	kind      string
@@ -95,7 +95,7 @@ func (t *teller) create(ctx context.Context, n api.NewBulkAction) error {
 	return nil
 }
 
-// fresh makes n items that nobody has.
+// fresh returns n new items.
 func (t *teller) fresh(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -222,7 +222,7 @@ func (t *teller) cancel(ctx context.Context) error {
 	return nil
 }
 
-// leave makes a draft that nobody seals.
+// leave creates a draft that is never sealed.
 func (t *teller) leave(ctx context.Context) error {
 	t.draft = true
 	return t.appends(ctx)

@@ -15,7 +15,7 @@ type Cluster struct {
 	Primaries, Replicas []*Server
 }
 
-// Addrs is where all of them listen.
+// Addrs returns the addresses of all servers.
 func (c *Cluster) Addrs() []string {
 	return addrs(append(c.Primaries[:len(c.Primaries):len(c.Primaries)], c.Replicas...))
 }
@@ -32,7 +32,7 @@ const (
 	shards   = 3
 	slots    = 16384
 	settleIn = 30 * time.Second
-	// nodeTimeout is after how many milliseconds a node counts as gone.
+	// nodeTimeout is the time in milliseconds after which a node counts as gone.
 	nodeTimeout = "1000"
 )
 

@@ -23,9 +23,9 @@ import (
 
 // PostgresServer is a PostgreSQL cluster of its own, with one superuser and one database.
 type PostgresServer struct {
-	// Addr is where it listens, as host:port, without TLS. It stays the same over a restart.
+	// Addr is its address, as host:port, without TLS. It stays the same over a restart.
 	Addr string
-	// User, Password and Database are what to sign in with.
+	// User, Password and Database are the credentials.
 	User, Password, Database string
 
 	t    testing.TB
@@ -87,7 +87,8 @@ func postgresDir(t testing.TB) string {
 	return dir
 }
 
-// postgresUser is who the server runs as, since it refuses to run as root; nil is whoever runs the test.
+// postgresUser returns the user to run the server as, since it refuses to run as root; nil is
+// the user of the test.
 func postgresUser(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -190,7 +191,7 @@ func (s *PostgresServer) Kill() {
 // Restart starts a server that was killed, with the data that it left.
 func (s *PostgresServer) Restart() {
 	s.t.Helper()
-	for range portTries { // somebody may have its port for a moment
+	for range portTries { // another process may have its port for a moment
 		if s.launch() {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// PrimaryName is what the Sentinels call the server that they watch.
+// PrimaryName is the name of the watched server at the Sentinels.
 const PrimaryName = "weir"
 
 // SentinelSet is a primary, two replicas, and three Sentinels that watch them.
@@ -20,7 +20,7 @@ type SentinelSet struct {
 	Sentinels []*Server
 }
 
-// Addrs is where the Sentinels listen.
+// Addrs returns the addresses of the Sentinels.
 func (s *SentinelSet) Addrs() []string { return addrs(s.Sentinels) }
 
 // NewSentinelSet starts one whose Sentinels have found all of it. conf is added to the settings of the servers.

@@ -20,7 +20,7 @@ import (
 
 // Server is one process of redis-server.
 type Server struct {
-	// Addr is where it listens, as host:port. It stays the same over a restart.
+	// Addr is its address, as host:port. It stays the same over a restart.
 	Addr string
 
 	t    testing.TB
@@ -45,7 +45,8 @@ func Redis(t testing.TB, conf ...string) *Server {
 	return start(t, t.TempDir(), append([]string{"save", "", "appendonly", "yes", "appendfsync", "everysec"}, conf...))
 }
 
-// program is what is started: redis-server, or what WEIR_REDIS_SERVER names, such as a Valkey.
+// program returns the program to start: redis-server, or that in WEIR_REDIS_SERVER, such as a
+// Valkey.
 func program() string { return cmp.Or(os.Getenv("WEIR_REDIS_SERVER"), "redis-server") }
 
 // start starts a server on a free port. conf is pairs of a name and a value.
@@ -123,7 +124,7 @@ func (s *Server) Kill() {
 // Restart starts a server that was killed, with the data that it left.
 func (s *Server) Restart() {
 	s.t.Helper()
-	for range portTries { // somebody may have its port for a moment
+	for range portTries { // another process may have its port for a moment
 		if s.launch() {
 			return
 		}
@@ -135,7 +136,7 @@ func (s *Server) Restart() {
 // Freeze stops the process where it is; its connections stay open. Thaw lets it go on.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw is the end of Freeze.
+// Thaw ends a Freeze.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -181,7 +182,7 @@ func (s *Server) Try(command ...string) (string, error) {
 	return fmt.Sprint(list), err
 }
 
-// freePort is a port that nobody listens on.
+// freePort returns a port without a listener.
 func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))
@@ -192,7 +193,7 @@ func freePort(t testing.TB) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// tail is the end of a server's log.
+// tail returns the end of a server's log.
 func tail(dir string) string {
 	raw, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package faultproxy puts a bad network between a client and a real server.
+// Package faultproxy simulates a bad network between a client and a real server.
 //
-// A [Proxy] listens on a free loopback port and forwards to the server. What goes
-// wrong on the way is a [Faults], which can be replaced at any time: connections
-// that are there feel the new one at once. Everything ends with the test.
+// A [Proxy] listens on a free loopback port and forwards to the server. A [Faults] describes
+// what goes wrong and can be replaced at any time, with immediate effect on existing
+// connections. Everything ends with the test.
 package faultproxy
 
 import (
@@ -22,7 +22,7 @@ const (
 	Down                       // from the server to the client
 )
 
-// Faults is what goes wrong. The zero value is a good network.
+// Faults describes the network. The zero value is a good network.
 type Faults struct {
 	// Latency is added to each way; what is sent together still arrives together.
 	Latency time.Duration
@@ -41,9 +41,9 @@ type Faults struct {
 	Refuse bool
 }
 
-// Proxy stands in front of one server.
+// Proxy forwards to one server.
 type Proxy struct {
-	// Addr is where it listens, as host:port.
+	// Addr is its address, as host:port.
 	Addr string
 
 	listen *net.TCPListener
@@ -97,7 +97,7 @@ func (p *Proxy) Set(f Faults) {
 // Heal ends all faults.
 func (p *Proxy) Heal() { p.Set(Faults{}) }
 
-// Reset cuts every connection now, as a peer does that has forgotten them.
+// Reset cuts every connection now, like a peer that has forgotten them.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,21 +114,21 @@ func (p *Proxy) Redirect(server string) {
 	p.Reset()
 }
 
-// target is the server to forward to.
+// target returns the server to forward to.
 func (p *Proxy) target() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.server
 }
 
-// Connections is how many are open now.
+// Connections returns the number of open connections.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// now is the faults of this moment, and what tells when they are replaced.
+// now returns the current faults, and a channel that is closed when they are replaced.
 func (p *Proxy) now() (Faults, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -292,6 +292,6 @@ func TestRefusedIsOnlyWhoComesNew(t *testing.T) {
 
 func TestAServerThatIsGoneResetsTheClient(t *testing.T) {
 	w := newWorld(t)
-	w.proxy = faultproxy.New(t, "127.0.0.1:1") // where nobody listens
+	w.proxy = faultproxy.New(t, "127.0.0.1:1") // a port without a listener
 	w.unwelcome(t)
 }

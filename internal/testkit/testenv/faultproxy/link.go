@@ -70,7 +70,8 @@ func (l *link) connect() bool {
 	}
 }
 
-// reset cuts both halves. Whoever may run at the same time as connect holds the proxy's lock.
+// reset cuts both halves. A caller that may run concurrently with connect must hold the proxy's
+// lock.
 func (l *link) reset() {
 	l.once.Do(func() {
 		close(l.over)
@@ -145,7 +146,7 @@ func (l *link) write(dst *net.TCPConn, dir Direction, queue <-chan piece) {
 			return
 		}
 	}
-	<-l.over // its end was lost too, so nobody hears of it
+	<-l.over // its end was lost too, so it cannot be passed on
 }
 
 // drops reports whether what comes now is lost, and remembers it.

@@ -32,7 +32,7 @@ type Process struct {
 	ended  func() error // waits for it, once
 }
 
-// stderr is what a process has said on standard error.
+// stderr collects what a process wrote to standard error.
 type stderr struct {
 	mu   sync.Mutex
 	said bytes.Buffer
@@ -45,7 +45,7 @@ func (s *stderr) Write(b []byte) (int, error) {
 	return s.said.Write(b)
 }
 
-// Stderr is what the process has said on standard error up to now.
+// Stderr returns what the process has written to standard error so far.
 func (p *Process) Stderr() string {
 	p.stderr.mu.Lock()
 	defer p.stderr.mu.Unlock()
@@ -78,7 +78,7 @@ func Start(t testing.TB, test string, env ...string) *Process {
 	}()
 	p.ended = sync.OnceValue(p.cmd.Wait)
 	t.Cleanup(func() {
-		if p.cmd.ProcessState == nil { // nobody has waited for it
+		if p.cmd.ProcessState == nil { // no call has waited for it
 			_ = p.Signal(syscall.SIGKILL) // it may have ended by itself
 			_ = p.Wait()
 		}
@@ -96,10 +96,11 @@ func (p *Process) Await(word string) (string, error) {
 	return "", fmt.Errorf("the process ended before it said %q: %w", word, p.Wait())
 }
 
-// Signal goes to the whole group.
+// Signal sends a signal to the whole group.
 func (p *Process) Signal(s syscall.Signal) error { return syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// Kill ends it at once. One that has ended by itself is an error: it should not.
+// Kill kills the process at once. It returns an error if the process has already ended by
+// itself.
 func (p *Process) Kill() error {
 	if err := p.Signal(syscall.SIGKILL); err != nil {
 		return err
@@ -129,7 +130,8 @@ func (p *Process) Wait() error {
 	return nil
 }
 
-// Code is the exit code of a process that ended by itself with this error, -1 for one that was killed.
+// Code returns the exit code of a process that ended by itself with this error, -1 for one that
+// was killed.
 func Code(err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const role = "WEIR_LIFE_ROLE"
 
-// TestProcess is what the processes of the other tests run. It does nothing in any other process.
+// TestProcess is run by the processes of the other tests. It does nothing in any other process.
 func TestProcess(*testing.T) {
 	switch os.Getenv(role) {
 	case "waits":
@@ -66,8 +66,8 @@ func TestAProcessThatFailsTellsWhy(t *testing.T) {
 	}
 }
 
-// TestAProcessThatNobodyEndsIsEnded leaves one behind; goleak would see its goroutine.
-func TestAProcessThatNobodyEndsIsEnded(t *testing.T) {
+// TestAProcessLeftRunningIsEnded leaves one behind; goleak would see its goroutine.
+func TestAProcessLeftRunningIsEnded(t *testing.T) {
 	if _, err := start(t, "waits").Await("ready"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package nameserver answers questions for the addresses of names, for tests of what
-// is called by name. Nothing leaves the process: a resolver talks to it over a pipe.
+// Package nameserver answers address queries, for tests of code that resolves names. Nothing
+// leaves the process: a resolver talks to it over a pipe.
 package nameserver
 
 import (
@@ -21,19 +21,19 @@ type Server struct {
 	asked int
 }
 
-// Always is a server that sends every name to the same addresses.
+// Always returns a server that answers every name with the same addresses.
 func Always(addresses ...[4]byte) *Server {
 	return &Server{Answer: func(int) [][4]byte { return addresses }}
 }
 
-// Asked is how many questions were answered.
+// Asked returns the number of answered queries.
 func (s *Server) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
 }
 
-// Resolver asks the server, until the test ends.
+// Resolver returns a resolver that asks the server, until the test ends.
 func (s *Server) Resolver(t testing.TB) *net.Resolver {
 	t.Helper()
 	var serving sync.WaitGroup
