@@ -109,7 +109,8 @@ type Inbox interface {
 	//  - Claimed: if the claim's key was claimed before, a *ClaimedError is returned and nothing is written.
 	//    The message that holds the claim can be read by then.
 	//  - Atomic: claim and message are both written, or neither.
-	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was called with a later generation.
+	//  - Closed: returns ErrMoved, and writes nothing, if the claim is new and CloseClaims was called with
+	//    a later generation.
 	Append(ctx context.Context, partition int, body []byte, c Claim) error
 	// Claimed returns the value of a claim, whose message can be read by then, or ErrNotFound.
 	Claimed(ctx context.Context, partition int, key string) ([]byte, error)

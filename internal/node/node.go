@@ -227,8 +227,8 @@ func (n *Node) prune(ctx context.Context) {
 	}
 }
 
-// owns divides callbacks over nodes. Callbacks of bulk actions without an owner may be sent by
-// any node.
+// owns divides callbacks over nodes: it reports whether this node owns the partition of a bulk
+// action. A node without an engine owns all.
 func (n *Node) owns(bulkAction string) bool {
 	e := n.service.Engine()
 	return e == nil || e.Owns(weir.BulkID(bulkAction))

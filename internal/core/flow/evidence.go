@@ -18,7 +18,7 @@ const (
 	plenty, fairly, bold = 12, 15, 0.7
 	// large is a share of refusals that chance does not explain.
 	large = 0.1
-	// shallow bounds the cut after fewer refused tasks, as a share of the estimate. With the
+	// shallow is how far below the rate fewer refused tasks may lower the estimate. With the
 	// margin below an estimate this is a tenth of the rate.
 	shallow = 0.04
 	// saturated is the part of the rate in force from which on a window shows what the

@@ -43,7 +43,7 @@ type laneCounts struct {
 }
 
 // laneAnswers counts the items answered by calls that did not fail as a whole: all of them,
-// those to be tried again, and those that ended without success.
+// those to be tried again, and those that ended with another outcome than done.
 type laneAnswers struct{ items, again, gone int64 }
 
 func (a *laneAnswers) note(o *weir.Outcome) {
@@ -138,7 +138,7 @@ type LaneLoad struct {
 	// Took is the time for which the ended tasks held a worker, in nanoseconds.
 	Took int64
 	// Items counts the items answered by calls that did not fail as a whole; Again those of
-	// them to be tried again, and Gone those that ended without success.
+	// them to be tried again, and Gone those that ended with another outcome than done.
 	Items, Again, Gone int64
 }
 
