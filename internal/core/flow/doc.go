@@ -20,7 +20,7 @@
 // numbers.
 //
 // The package is pure: times are Unix nanoseconds passed in by the caller, and
-// chance comes from a seed. Rules of the rate are functions whose state goes in
+// random numbers come from a seed. Rules of the rate are functions whose state goes in
 // and comes back; the other types belong to one goroutine at a time.
 package flow
 
