@@ -38,6 +38,10 @@ type caller struct {
 	step   int
 }
 
+func (c caller) before(o caller) bool {
+	return c.tenant < o.tenant || c.tenant == o.tenant && c.step < o.step
+}
+
 // failing is a caller whose newest calls have failed.
 type failing struct {
 	calls  int   // in a row; a success among them halves it
@@ -78,8 +82,8 @@ func (c *circuits) forget(by caller) {
 		return
 	}
 	since := int64(-1)
-	for other, f := range c.failing {
-		if f.apart && f.since > since {
+	for other, f := range c.failing { // ties go by name: order does not reach the output
+		if f.apart && (f.since > since || f.since == since && other.before(c.newest)) {
 			c.newest, since = other, f.since
 		}
 	}
@@ -104,7 +108,7 @@ func (c *circuits) drop(now int64) {
 		c.failing, c.sweep = map[caller]*failing{}, 1000
 	}
 	if len(c.failing) >= c.sweep {
-		for by, f := range c.failing {
+		for by, f := range c.failing { // all of them: order does not reach the output
 			if now-f.newest > aloneFor {
 				c.forget(by)
 			}
