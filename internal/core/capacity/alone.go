@@ -175,3 +175,12 @@ func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free 
 	}
 	return true, true
 }
+
+// probes reports whether the next call of a tenant at a step finds out whether it still fails.
+func (c *circuits) probes(by caller) bool {
+	if c.apart == 0 {
+		return false
+	}
+	f := c.failing[by]
+	return f != nil && f.apart && f.calls >= aloneCalls
+}

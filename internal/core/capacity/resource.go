@@ -87,14 +87,14 @@ func (r *Resource) Fits(now int64, cost, least int) (n int, at int64) {
 }
 
 // Most implements sched.Gate.
-func (r *Resource) Most() int {
-	if c := r.control; c != nil && c.breaker.State().Phase == flow.HalfOpen {
+func (r *Resource) Most(tenant string, step int) int {
+	if c := r.control; c != nil && (c.breaker.State().Phase == flow.HalfOpen || c.circuits.probes(caller{tenant, step})) {
 		return 1
 	}
 	if r.node.cfg.Shared && r.limits.Pacing == weir.Full && r.limits.Rate > 0 {
 		return r.size().Items(math.MaxInt32) // its quota may have become less since the task was offered
 	}
-	return r.gate.Most()
+	return r.gate.Most(tenant, step)
 }
 
 // Late implements sched.Gate.

@@ -92,7 +92,7 @@ func (g *Gate) Fits(now int64, cost, least int) (n int, at int64) {
 }
 
 // Most returns how many items a task may have at most: any number.
-func (g *Gate) Most() int { return unbounded }
+func (g *Gate) Most(string, int) int { return unbounded }
 
 // Late tells that a task that was let go at a time, a moment ago, starts only now.
 func (g *Gate) Late(taken, now int64, cost int) { g.lim.Late(taken, now, cost) }

@@ -15,10 +15,10 @@ type Gate interface {
 	// now, and when at least least could; 0 and math.MaxInt64 mean that only the whole task
 	// fits.
 	Fits(now int64, cost, least int) (n int, at int64)
-	// Most returns how many items a task may have at most. While it is being found out
-	// whether a downstream that failed works again, that is 1: more would say no more of it, and one of
+	// Most returns how many items a task of a tenant at a step may have. While calls probe whether a
+	// downstream that failed works again, that is 1: more would say no more of it, and one of
 	// them may be the reason.
-	Most() int
+	Most(tenant string, step int) int
 	// Late tells that what was taken at a time, without a time to start by, starts now.
 	Late(taken, now int64, cost int)
 	// Bound returns how many tasks may be in flight at once; 0: any number.

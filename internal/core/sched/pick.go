@@ -48,7 +48,7 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 				return false
 			}
 		}
-		cost, at, ok := r.take(now, int(e.head))
+		cost, at, ok := r.take(now, min(int(e.head), r.gate.Most(f.tenant.name, e.Step())))
 		if !ok {
 			q.block(now, r, at, r.gateCause())
 			r.blocker, r.blockedAs = e, e.head
@@ -64,7 +64,6 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 // part of them, the task is cut to that part: otherwise the rest of a window would be lost. If
 // it has not, at is when it will.
 func (r *Resource) take(now int64, items int) (cost int, at int64, ok bool) {
-	items = min(items, r.gate.Most())
 	if at, ok = r.gate.Take(now, items); ok {
 		return items, at, true
 	}

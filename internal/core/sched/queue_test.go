@@ -86,7 +86,7 @@ func (g *fakeGate) Take(now int64, cost int) (int64, bool) {
 	g.cost = cost
 	return max(g.at, now), g.at <= now
 }
-func (g *fakeGate) Most() int                         { return math.MaxInt32 }
+func (g *fakeGate) Most(string, int) int              { return math.MaxInt32 }
 func (g *fakeGate) Fits(int64, int, int) (int, int64) { return 0, math.MaxInt64 }
 func (g *fakeGate) Late(_, _ int64, _ int)            {}
 func (g *fakeGate) Bound() int                        { return 0 }
