@@ -41,7 +41,7 @@ type ItemResult struct {
 // ItemEvent is the result of an item at one step.
 type ItemEvent struct {
 	Step     string          `json:"step"`
-	Result   string          `json:"result" enum:"done,skipped,failed,left_out,pending" doc:"skipped: the item passed the step without a call"`
+	Result   string          `json:"result" enum:"done,skipped,failed,left_out,cancelled,pending" doc:"skipped: the item passed the step without a call; left_out: the step ended it; cancelled: a cancel, a deadline or a rule ended it there"`
 	At       time.Time       `json:"at,omitzero" doc:"When the result became durable, if known"`
 	Attempts int             `json:"attempts,omitempty"`
 	Key      string          `json:"idempotency_key"`

@@ -148,18 +148,23 @@ func (s *Service) found(ctx context.Context, f *engine.Found) (api.ItemResult, e
 	}
 	for _, st := range f.Steps {
 		out.History = append(out.History, api.ItemEvent{
-			Step: st.Step, Result: resultWord(st.State), At: st.At, Attempts: st.Attempts, Key: b.Key(&f.Row, st.Step), Code: st.Code, Message: st.Message, Output: asJSON(st.Output),
+			Step: st.Step, Result: resultWord(st.State, f.Row.LeftOut), At: st.At, Attempts: st.Attempts, Key: b.Key(&f.Row, st.Step), Code: st.Code, Message: st.Message, Output: asJSON(st.Output),
 		})
 	}
 	return out, nil
 }
 
-func resultWord(state string) string {
+// resultWord returns the API's word for the state of an item at a step. leftOut says that the step ended
+// it, and not a cancel, a deadline or a rule.
+func resultWord(state string, leftOut bool) string {
 	switch state {
+	case report.Cancelled:
+		if leftOut {
+			return "left_out"
+		}
+		return state
 	case report.Done, report.Failed, report.Skipped:
 		return state
-	case report.Cancelled:
-		return "left_out"
 	}
 	return "pending"
 }
