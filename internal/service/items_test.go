@@ -1,6 +1,25 @@
 package service
 
-import "testing"
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNamesOfItemsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bulk, no := "ba_"+rapid.StringMatching(`[0-9a-z]{26}`).Draw(t, "id"), rapid.Int64Min(0).Draw(t, "no")
+		b, n, err := ParseItemName(ItemName(bulk, no))
+		if err != nil || b != bulk || n != no {
+			t.Fatalf("%s, %d came back as %s, %d, %v", bulk, no, b, n, err)
+		}
+	})
+	for _, bad := range []string{"", "itm_", "itm_x", "itm_x-", "itm_x--1", "itm_x-01", "itm_x-+1", "ba_x-1", "itm_x-1-2", "itm_x-99999999999999999999"} {
+		if b, n, err := ParseItemName(bad); err == nil {
+			t.Errorf("%q was read as %s, %d", bad, b, n)
+		}
+	}
+}
 
 func TestAStepThatADeadlineCutWasNotLeftOut(t *testing.T) {
 	for _, c := range []struct {
