@@ -134,8 +134,11 @@ type Counts struct {
 	Cancelled int64 `json:"cancelled"`
 }
 
-// Ended is how many items have ended.
+// Ended returns how many items have ended.
 func (c Counts) Ended() int64 { return c.Done + c.Failed + c.Cancelled }
+
+// Pending returns how many items have not ended.
+func (c Counts) Pending() int64 { return c.Total - c.Ended() }
 
 // Outcome returns how a bulk action with these counts has completed: all_done, some_failed if any item
 // failed, or some_cancelled if none did and some were cancelled or left out.

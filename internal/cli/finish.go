@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // running is one bulk action under way, with what is known about it.
@@ -140,7 +140,7 @@ func (s *session) conclude(ctx context.Context, scr *screen, r *running, took ti
 
 // complete adds what the summary of a bulk action does not have by itself: what only the job knows, and the retries.
 func (j *job) complete(ctx context.Context, ba *engine.BulkAction, s *report.Summary) error {
-	s.Name, s.Duplicates, s.Invalid = j.Name, int(j.Duplicates), int(j.Invalid)
+	s.Name, s.Duplicates, s.Invalid = j.Name, j.Duplicates, j.Invalid
 	retries, err := ba.Retries(ctx)
 	for _, x := range retries {
 		s.Retries = append(s.Retries, string(x.ID()))

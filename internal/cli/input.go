@@ -11,8 +11,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/cli/config"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/report"
 )
 
 // shownFaults limits how many bad rows an error lists; the rest is counted.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/cli/config"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // runOptions are the flags of weir run.

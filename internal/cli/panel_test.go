@@ -8,8 +8,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/report"
 )
 
 func twoSteps() []weir.Step {
@@ -131,7 +131,7 @@ func TestForecast(t *testing.T) {
 	if got := f.compare(&report.Summary{State: "completed"}, took); got != " (forecast +0.5%)" {
 		t.Errorf("compare = %q", got)
 	}
-	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: report.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
+	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: weir.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
 	if got := f.compare(cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
 		t.Errorf("ended by its deadline: %q", got)
 	}
@@ -202,7 +202,7 @@ func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
 }
 
 func TestACancelledOneIsHeadlinedSo(t *testing.T) {
-	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: report.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
+	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: weir.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
 	if got, want := headline(paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
 		t.Errorf("headline = %q, want %q", got, want)
 	}

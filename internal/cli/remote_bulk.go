@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/config"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // bulkView shows bulk actions.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // conclude prints what became of a bulk action, and returns what carries the exit code.
@@ -63,17 +63,15 @@ func (f *follower) nextSteps(r *api.Report) (next []string) {
 func summaryOf(r *api.Report) *summary {
 	c := r.Counts
 	s := &report.Summary{
-		ID: r.ID, Name: r.Name, State: string(r.State), Reason: r.Reason, Outcome: r.Outcome, Duplicates: int(r.Duplicates), Losses: lossesOf(r.Losses),
-		Counts: report.Counts{
-			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled), Ready: int(c.Ready), Waiting: int(c.Waiting), InFlight: int(c.InFlight),
-		},
+		ID: r.ID, Name: r.Name, State: string(r.State), Reason: r.Reason, Outcome: r.Outcome, Duplicates: r.Duplicates, Losses: lossesOf(r.Losses),
+		Counts: weir.Counts(c),
 	}
 	if r.State == api.Stopped {
 		s.State = weir.BulkStopped.String()
 	}
 	for _, x := range r.Steps {
 		s.Steps = append(s.Steps, report.Step{
-			Name: x.Step, Action: x.Action, Done: int(x.Done), Failed: int(x.Failed), Attempts: int(x.Attempts), Calls: int(x.Calls), Cancelled: int(x.Cancelled), Skipped: int(x.Skipped), Refused: int(x.Refused), Rate: x.Rate,
+			Name: x.Step, Action: x.Action, Done: x.Done, Failed: x.Failed, Attempts: x.Attempts, Calls: x.Calls, Cancelled: x.Cancelled, Skipped: x.Skipped, Refused: x.Refused, Rate: x.Rate,
 			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99), Max: report.Duration(x.P99)},
 		})
 	}
@@ -81,7 +79,7 @@ func summaryOf(r *api.Report) *summary {
 		s.Waited = append(s.Waited, report.Wait{Reason: w.Reason, Share: w.Share})
 	}
 	for _, g := range r.Errors {
-		s.Errors = append(s.Errors, report.Group{Step: g.Step, Code: g.Code, Count: int(g.Count)})
+		s.Errors = append(s.Errors, report.Group{Step: g.Step, Code: g.Code, Count: g.Count})
 	}
 	return (*summary)(s)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/config"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // newKeysHelp explains the flag --new-keys.

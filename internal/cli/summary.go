@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // Most errors and reasons that the summary names; the report has them all.
@@ -64,12 +64,12 @@ func headline(p paint, sum *report.Summary, duration string) string {
 	c := sum.Counts
 	switch sum.State {
 	case weir.BulkStopped.String():
-		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(int64(c.Failed), "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
+		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(c.Failed, "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
 	case weir.BulkCancelled.String():
-		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(int64(c.Cancelled), "item", "items"), number(c.Failed))
+		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(c.Cancelled, "item", "items"), number(c.Failed))
 	}
 	if sum.Reason == "deadline" {
-		cut := int64(cutAtDeadline((*summary)(sum)))
+		cut := cutAtDeadline((*summary)(sum))
 		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(cut, "item", "items"), number(c.Failed))
 	}
 	mark, words := verdict(p, c)
@@ -77,7 +77,7 @@ func headline(p paint, sum *report.Summary, duration string) string {
 }
 
 // cutAtDeadline returns how many items a deadline cancelled, without items that a step left out before.
-func cutAtDeadline(sum *summary) (n int) {
+func cutAtDeadline(sum *summary) (n int64) {
 	if sum.State != weir.BulkCompleted.String() || sum.Reason != "deadline" {
 		return 0
 	}
@@ -88,16 +88,16 @@ func cutAtDeadline(sum *summary) (n int) {
 }
 
 // verdict says what became of the items of a bulk action that has ended. Only a success is ticked.
-func verdict(p paint, c report.Counts) (mark, words string) {
+func verdict(p paint, c weir.Counts) (mark, words string) {
 	switch {
 	case c.Failed == c.Total && c.Total > 0:
 		return p.red("✗"), "all items failed"
 	case c.Done == c.Total:
 		return p.green("✓"), "all items done"
 	case c.Failed == 0:
-		return p.yellow("✓"), plural(int64(c.Cancelled), "item", "items") + " cancelled"
+		return p.yellow("✓"), plural(c.Cancelled, "item", "items") + " cancelled"
 	}
-	return p.yellow("!"), plural(int64(c.Failed), "item", "items") + " failed"
+	return p.yellow("!"), plural(c.Failed, "item", "items") + " failed"
 }
 
 func itemsText(p paint, sum *report.Summary) string {
@@ -112,10 +112,10 @@ func itemsText(p paint, sum *report.Summary) string {
 	}
 	var ignored []string
 	if sum.Duplicates > 0 {
-		ignored = append(ignored, plural(int64(sum.Duplicates), "duplicate row", "duplicate rows"))
+		ignored = append(ignored, plural(sum.Duplicates, "duplicate row", "duplicate rows"))
 	}
 	if sum.Invalid > 0 {
-		ignored = append(ignored, plural(int64(sum.Invalid), "invalid row", "invalid rows"))
+		ignored = append(ignored, plural(sum.Invalid, "invalid row", "invalid rows"))
 	}
 	if len(ignored) > 0 {
 		parts = append(parts, "("+joinAnd(ignored)+" ignored)")
@@ -124,7 +124,7 @@ func itemsText(p paint, sum *report.Summary) string {
 }
 
 // exactPercent never rounds up to 100%.
-func exactPercent(part, whole int) string {
+func exactPercent(part, whole int64) string {
 	if part == whole {
 		return "100%"
 	}

@@ -7,19 +7,19 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // TestOnlyASuccessIsTicked: a tick beside failed items would be taken for success.
 func TestOnlyASuccessIsTicked(t *testing.T) {
 	for _, tt := range []struct {
-		counts report.Counts
+		counts weir.Counts
 		mark   string
 	}{
-		{report.Counts{Total: 300, Done: 300}, "✓"},
-		{report.Counts{Total: 300, Failed: 300}, "✗"},
-		{report.Counts{Total: 300, Done: 299, Failed: 1}, "!"},
-		{report.Counts{Total: 300, Done: 1, Failed: 299}, "!"},
+		{weir.Counts{Total: 300, Done: 300}, "✓"},
+		{weir.Counts{Total: 300, Failed: 300}, "✗"},
+		{weir.Counts{Total: 300, Done: 299, Failed: 1}, "!"},
+		{weir.Counts{Total: 300, Done: 1, Failed: 299}, "!"},
 	} {
 		sum := &report.Summary{State: weir.BulkCompleted.String(), Counts: tt.counts}
 		if got := headline(paint(false), sum, "1s"); !strings.HasPrefix(got, tt.mark+" ") {
@@ -55,7 +55,7 @@ func halfResumed() (*running, *report.Summary) {
 	}
 	r := &running{resumed: &resumption{end.Add(-time.Minute), p.Steps}, forecast: predictEach(twoSteps(), leftAt(&p), 64)}
 	return r, &report.Summary{
-		State: weir.BulkCompleted.String(), FinishedAt: &end, Duration: report.Duration(time.Hour), Counts: report.Counts{Total: 1000, Done: 1000},
+		State: weir.BulkCompleted.String(), FinishedAt: &end, Duration: report.Duration(time.Hour), Counts: weir.Counts{Total: 1000, Done: 1000},
 		Steps: []report.Step{{Name: "award", Done: 1000, Attempts: 1000, Rate: 0.3}, {Name: "send-message", Done: 1000, Attempts: 1000, Rate: 0.3}},
 	}
 }

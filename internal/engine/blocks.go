@@ -9,7 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // TestCancelledItemsAreCountedAtTheStepThatTheyHadReached checks that progress, report, rows and metrics agree.

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // ErrorGroups tells why items failed, the largest group first. Counts of a bulk
@@ -127,7 +127,7 @@ func (r *Report) groupErrors(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x := report.Group{Step: b.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Count: int(g.Count), Sample: report.Sample{ID: items.ID(i), Message: g.Sample}}
+		x := report.Group{Step: b.spec.Steps[g.Step], Code: g.Code, Message: g.Message, Count: g.Count, Sample: report.Sample{ID: items.ID(i), Message: g.Sample}}
 		if g.Other {
 			x.Code, x.Message = "other", "failures that have no group of their own"
 		}

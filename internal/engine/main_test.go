@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/pebblestore"
@@ -170,7 +170,7 @@ func wantRowsToMatch(t testing.TB, rep *engine.Report) {
 	if err := rep.Counts.Check(); err != nil {
 		t.Error(err)
 	}
-	got := report.Counts{}
+	got := weir.Counts{}
 	for _, row := range rowsOf(t, rep) {
 		got.Total++
 		switch row.State {

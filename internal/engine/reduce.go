@@ -8,7 +8,7 @@ import (
 	"runtime"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 	"golang.org/x/sync/errgroup"
 )
 

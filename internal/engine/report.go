@@ -11,7 +11,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store"
 )
 
@@ -62,11 +62,8 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 	started := s.Began().UTC()
 	sum := report.Summary{
 		ID: string(b.id), Name: b.spec.Name, Tenant: b.spec.Tenant, State: s.State.String(), Reason: s.Reason, RetryOf: string(b.spec.RetryOf),
-		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: int(b.spec.Duplicates),
-		Counts: report.Counts{
-			Total: int(c.Total), Done: int(c.Done), Failed: int(c.Failed), Cancelled: int(c.Cancelled),
-			Ready: int(c.Ready), InFlight: int(c.InFlight),
-		},
+		StartedAt: started, Durability: b.engine.store.Durability(), Duplicates: b.spec.Duplicates,
+		Counts: c,
 	}
 	sum.Losses = b.reportLosses()
 	if s.State == weir.BulkCompleted {
@@ -83,9 +80,9 @@ func summary(b *BulkAction, s *partition.Status) report.Summary {
 	defs := b.engine.stepsOf(b.spec)
 	for i, st := range s.Steps {
 		step := report.Step{
-			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: int(st.Done), Failed: int(st.Failed), LeftOut: int(st.LeftOut),
-			Attempts: int(st.Attempts), Calls: int(st.Calls), Retries: int(st.Retries), Refused: int(st.Refused),
-			Pending: int(st.Pending), Cancelled: int(st.Cancelled), Skipped: int(st.Skipped),
+			Name: b.spec.Steps[i], Action: b.spec.Steps[i], Done: st.Done, Failed: st.Failed, LeftOut: st.LeftOut,
+			Attempts: st.Attempts, Calls: st.Calls, Retries: st.Retries, Refused: st.Refused,
+			Pending: st.Pending, Cancelled: st.Cancelled, Skipped: st.Skipped,
 		}
 		if i < len(defs) {
 			step.Action = defs[i].Action

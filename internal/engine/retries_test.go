@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // rewards is an action that notes every success by item and key, and fails as long as broken says so.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // NoItemsToRetry returns the error that says why no item of a bulk action can be

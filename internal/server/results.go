@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/report"
 )
 
 const aboutExports = "The rows are streamed in the order of the input. The column or member `item` holds the id of the item. A download that was cut " +

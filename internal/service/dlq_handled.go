@@ -13,9 +13,9 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/edge/mapping"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/report"
 )
 
 // handled is which items of a bulk action were retried or discarded. An

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // DLQItems returns failed items that are left from an item on, the newest bulk

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/report"
 )
 
 // family returns a bulk action, its retries and theirs, the oldest first.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // Report is what became of a bulk action, as of now; it is final when the bulk action has ended.

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
+	"github.com/weirhq/weir/report"
 )
 
 // RowWriter writes an export. For CSV it reads all rows twice: the first time to

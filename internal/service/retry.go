@@ -11,9 +11,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/report"
 )
 
 // The kinds of what is made of a bulk action.

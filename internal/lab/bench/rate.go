@@ -115,7 +115,7 @@ func runTenants(ctx context.Context, r *rig, chain raw, tenants, items int) (sen
 			return 0, err
 		}
 		for _, s := range rep.Steps {
-			sentBack += s.Refused + s.Retries + items - s.Done
+			sentBack += int(s.Refused+s.Retries-s.Done) + items
 		}
 	}
 	return sentBack, nil

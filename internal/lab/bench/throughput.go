@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/edge/report"
 	"github.com/weirhq/weir/internal/engine"
 )
 
@@ -77,7 +76,7 @@ func measureThroughput(ctx context.Context, dir string, p params) (figures, erro
 		return nil, err
 	}
 	took := time.Since(begin)
-	if rep.Counts != (report.Counts{Total: p.Items, Done: p.Items}) {
+	if rep.Counts != (weir.Counts{Total: int64(p.Items), Done: int64(p.Items)}) {
 		return nil, fmt.Errorf("counts are %+v, want all of %d done", rep.Counts, p.Items)
 	}
 	return figures{

@@ -40,7 +40,7 @@ func TestImportRuleFindsPlantedImports(t *testing.T) {
 		{"the scheduler does not take the contract", "internal/core/sched/a.go", `package sched; import "example.test/weir/store"`, []string{"internal/core/sched must not import store"}},
 		{"the partition takes the contract and says so", "internal/core/partition/a.go", "// Package partition fills a store batch.\npackage partition; import \"example.test/weir/store\"", nil},
 		{"the partition takes the contract in silence", "internal/core/partition/a.go", "// Package partition decides.\npackage partition; import \"example.test/weir/store\"", []string{"without saying so"}},
-		{"an example sees what a user sees", "examples/rewards/main.go", `package main; import "example.test/weir/internal/edge/report"`, []string{"must not import internal/edge/report"}},
+		{"an example sees what a user sees", "examples/rewards/main.go", `package main; import "example.test/weir/report"`, []string{"must not import internal/edge/report"}},
 		{"a new package needs a row", "internal/novel/a.go", `package novel`, []string{"has no row"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,7 +5,7 @@ type Group struct {
 	Step    string `json:"step"`
 	Code    string `json:"code"`
 	Message string `json:"message"` // without numbers, ids, addresses and quoted text
-	Count   int    `json:"count"`
+	Count   int64  `json:"count"`
 	Sample  Sample `json:"sample"`
 }
 

@@ -5,76 +5,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/weirhq/weir"
 )
 
 // Summary is the content of report.json.
 type Summary struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name,omitempty"`
-	Tenant     string     `json:"tenant,omitempty"`
-	State      string     `json:"state"`
-	Reason     string     `json:"reason,omitempty"`  // why it was stopped or cancelled
-	Outcome    string     `json:"outcome,omitempty"` // empty unless it has completed
-	RetryOf    string     `json:"retry_of,omitempty"`
-	Retries    []string   `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
-	StartedAt  time.Time  `json:"started_at,omitzero"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"` // nil while it runs
-	Duration   Duration   `json:"duration"`
-	Durability string     `json:"durability,omitempty"`
-	Counts     Counts     `json:"counts"`
-	Duplicates int        `json:"duplicates"` // rows of the input, not items
-	Invalid    int        `json:"invalid"`    // rows of the input, not items
-	Steps      []Step     `json:"steps"`
-	Errors     []Group    `json:"error_groups"`
-	Waited     []Wait     `json:"waited"`
-	Losses     []Loss     `json:"losses,omitempty"`
-	Files      []File     `json:"files"` // filled in by Writer.Close
-}
-
-// Counts holds the number of items by state. Each item is in exactly one count.
-type Counts struct {
-	Total     int `json:"total"`
-	Done      int `json:"done"`
-	Failed    int `json:"failed"`
-	Cancelled int `json:"cancelled"`
-	Ready     int `json:"ready"`
-	Waiting   int `json:"waiting"`
-	InFlight  int `json:"in_flight"`
-}
-
-// Pending returns the number of items that have not ended.
-func (c Counts) Pending() int { return c.Ready + c.Waiting + c.InFlight }
-
-// Check returns an error if the counts do not add up.
-func (c Counts) Check() error {
-	if sum := c.Done + c.Failed + c.Cancelled + c.Pending(); sum != c.Total {
-		return fmt.Errorf("counts: %d items in all states together, total is %d", sum, c.Total)
-	}
-	for _, n := range []int{c.Total, c.Done, c.Failed, c.Cancelled, c.Ready, c.Waiting, c.InFlight} {
-		if n < 0 {
-			return fmt.Errorf("counts: %d is negative", n)
-		}
-	}
-	return nil
+	ID         string      `json:"id"`
+	Name       string      `json:"name,omitempty"`
+	Tenant     string      `json:"tenant,omitempty"`
+	State      string      `json:"state"`
+	Reason     string      `json:"reason,omitempty"`  // why it was stopped or cancelled
+	Outcome    string      `json:"outcome,omitempty"` // empty unless it has completed
+	RetryOf    string      `json:"retry_of,omitempty"`
+	Retries    []string    `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
+	StartedAt  time.Time   `json:"started_at,omitzero"`
+	FinishedAt *time.Time  `json:"finished_at,omitempty"` // nil while it runs
+	Duration   Duration    `json:"duration"`
+	Durability string      `json:"durability,omitempty"`
+	Counts     weir.Counts `json:"counts"`
+	Duplicates int64       `json:"duplicates"` // rows of the input, not items
+	Invalid    int64       `json:"invalid"`    // rows of the input, not items
+	Steps      []Step      `json:"steps"`
+	Errors     []Group     `json:"error_groups"`
+	Waited     []Wait      `json:"waited"`
+	Losses     []Loss      `json:"losses,omitempty"`
+	Files      []File      `json:"files"` // filled in by Writer.Close
 }
 
 // Step summarises one step.
 type Step struct {
 	Name     string  `json:"name"`
 	Action   string  `json:"action"`
-	Done     int     `json:"done"`
-	Failed   int     `json:"failed"`
-	LeftOut  int     `json:"left_out"` // items that never reached it
-	Attempts int     `json:"attempts"`
-	Calls    int     `json:"calls"`
-	Retries  int     `json:"retries"`
-	Refused  int     `json:"refused"` // by the action's resource, without counting an attempt
+	Done     int64   `json:"done"`
+	Failed   int64   `json:"failed"`
+	LeftOut  int64   `json:"left_out"` // items that never reached it
+	Attempts int64   `json:"attempts"`
+	Calls    int64   `json:"calls"`
+	Retries  int64   `json:"retries"`
+	Refused  int64   `json:"refused"` // by the action's resource, without counting an attempt
 	Latency  Latency `json:"latency"`
 	Rate     float64 `json:"rate"` // items per second
 
-	Pending   int `json:"pending,omitempty"`   // reached the step and have not ended there
-	Cancelled int `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
-	Skipped   int `json:"skipped,omitempty"`   // of those done: they passed the step without a call
+	Pending   int64 `json:"pending,omitempty"`   // reached the step and have not ended there
+	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
+	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 }
 
 // Latency holds the run times of tasks, by quantile.
@@ -110,15 +85,15 @@ type File struct {
 
 // Check returns an error if the summary contradicts itself.
 func (s *Summary) Check() error {
-	if err := s.Counts.Check(); err != nil {
-		return err
+	if c := s.Counts; c.Pending() != c.Ready+c.Waiting+c.InFlight || min(c.Total, c.Done, c.Failed, c.Cancelled, c.Ready, c.Waiting, c.InFlight) < 0 {
+		return fmt.Errorf("counts: %+v do not add up to their total", c)
 	}
 	for _, st := range s.Steps {
 		if n := st.Done + st.Failed + st.LeftOut; n > s.Counts.Total {
 			return fmt.Errorf("step %s: %d items done, failed and left out, total is %d", st.Name, n, s.Counts.Total)
 		}
 	}
-	grouped := 0
+	grouped := int64(0)
 	for _, g := range s.Errors {
 		grouped += g.Count
 	}

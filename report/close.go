@@ -49,11 +49,11 @@ func (w *Writer) check(s *Summary) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("report does not add up: %w", err)
 	}
-	for k, want := range map[kind]int{
+	for k, want := range map[kind]int64{
 		doneFile: s.Counts.Done, failedFile: s.Counts.Failed, cancelledFile: s.Counts.Cancelled, pendingFile: s.Counts.Pending(),
 		duplicatesFile: s.Duplicates, invalidFile: s.Invalid,
 	} {
-		got := w.rows(k)
+		got := int64(w.rows(k))
 		if got == 0 && (k == duplicatesFile || k == invalidFile) {
 			continue // an earlier process may have read the input and left only the number
 		}
