@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir"
 )
 
 func TestCloseRefusesWhatDoesNotAddUp(t *testing.T) {
@@ -119,7 +121,7 @@ func TestAnEmptyReportHasASummaryAlone(t *testing.T) {
 }
 
 func TestRowsOfTheInputMayBeKnownByNumberAlone(t *testing.T) {
-	s := Summary{Counts: Counts{Total: 1, Done: 1}, Duplicates: 588, Invalid: 3}
+	s := Summary{Counts: weir.Counts{Total: 1, Done: 1}, Duplicates: 588, Invalid: 3}
 	got := written(t, CSV, Options{}, s, doneRows(Row{}))
 	if !strings.Contains(got["report.json"], `"duplicates": 588`) {
 		t.Errorf("report.json = %s, want 588 duplicates", got["report.json"])

@@ -83,10 +83,10 @@ type File struct {
 	Rows int    `json:"rows"`
 }
 
-// Check returns an error if the summary contradicts itself.
+// Check returns an error if the numbers of the summary contradict each other.
 func (s *Summary) Check() error {
-	if c := s.Counts; c.Pending() != c.Ready+c.Waiting+c.InFlight || min(c.Total, c.Done, c.Failed, c.Cancelled, c.Ready, c.Waiting, c.InFlight) < 0 {
-		return fmt.Errorf("counts: %+v do not add up to their total", c)
+	if err := checkCounts(s.Counts); err != nil {
+		return err
 	}
 	for _, st := range s.Steps {
 		if n := st.Done + st.Failed + st.LeftOut; n > s.Counts.Total {
@@ -103,8 +103,17 @@ func (s *Summary) Check() error {
 	return nil
 }
 
-// encode encodes the summary for reading: indented, with < and > unescaped, and lists never
-// null.
+func checkCounts(c weir.Counts) error {
+	if sum := c.Ended() + c.Ready + c.Waiting + c.InFlight; sum != c.Total {
+		return fmt.Errorf("counts: %d items in all states together, total is %d", sum, c.Total)
+	}
+	if least := min(c.Total, c.Done, c.Failed, c.Cancelled, c.Ready, c.Waiting, c.InFlight); least < 0 {
+		return fmt.Errorf("counts: %d is negative", least)
+	}
+	return nil
+}
+
+// encode writes the summary for people to read: indented, with < and > as they are, and lists never null.
 func (s *Summary) encode() ([]byte, error) {
 	c := *s
 	c.Steps, c.Errors, c.Waited, c.Files = list(c.Steps), list(c.Errors), list(c.Waited), list(c.Files)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/weirhq/weir"
 	"pgregory.net/rapid"
 )
 
@@ -68,6 +69,11 @@ func doneRows(rows ...Row) func(*Writer) error {
 	}
 }
 
+// allDone is the summary of n items that are all done.
+func allDone(n int) Summary {
+	return Summary{Counts: weir.Counts{Total: int64(n), Done: int64(n)}}
+}
+
 func TestDoneCSV(t *testing.T) {
 	doc := func(data, output string) Row { return Row{Data: []byte(data), Output: []byte(output)} }
 	for _, tt := range []struct {
@@ -110,7 +116,7 @@ func TestDoneCSV(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := len(tt.rows)
-			got := written(t, CSV, tt.o, Summary{Counts: Counts{Total: n, Done: n}}, doneRows(tt.rows...))
+			got := written(t, CSV, tt.o, allDone(n), doneRows(tt.rows...))
 			if d := cmp.Diff(tt.want, got["done.csv"]); d != "" || len(got) != 2 {
 				t.Errorf("done.csv (-want +got), %d files:\n%s", len(got), d)
 			}
@@ -123,7 +129,7 @@ func TestMembersWithoutEndShareOneColumn(t *testing.T) {
 	for i := range 3 * maxColumns {
 		rows = append(rows, Row{Data: fmt.Appendf(nil, `{"m%d":"v%d","same":1}`, i, i)})
 	}
-	got := written(t, CSV, Options{}, Summary{Counts: Counts{Total: len(rows), Done: len(rows)}}, doneRows(rows...))
+	got := written(t, CSV, Options{}, allDone(len(rows)), doneRows(rows...))
 	table, err := csv.NewReader(strings.NewReader(got["done.csv"])).ReadAll() // checks that all rows are equally wide
 	if err != nil || len(table) != len(rows)+1 || len(table[0]) != maxColumns+1 {
 		t.Fatalf("%d rows, %v, want %d rows of %d cells", len(table), err, len(rows)+1, maxColumns+1)
@@ -149,7 +155,7 @@ func TestNothingIsLostInCSV(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		if err := w.Close(Summary{Counts: Counts{Total: len(docs), Done: len(docs)}}); err != nil {
+		if err := w.Close(allDone(len(docs))); err != nil {
 			rt.Fatal(err)
 		}
 		f, err := os.Open(filepath.Join(dir, "done.csv"))
@@ -200,7 +206,7 @@ func storySummary() Summary {
 	return Summary{
 		ID: "ba_1", Name: "spring-reward", Tenant: "growth", State: "finished", Outcome: "some_failed", RetryOf: "ba_0",
 		StartedAt: start, FinishedAt: &end, Duration: Duration(90 * time.Second), Durability: "disk",
-		Counts: Counts{Total: 6, Done: 1, Failed: 2, Cancelled: 1, Ready: 1, Waiting: 1}, Duplicates: 2, Invalid: 1,
+		Counts: weir.Counts{Total: 6, Done: 1, Failed: 2, Cancelled: 1, Ready: 1, Waiting: 1}, Duplicates: 2, Invalid: 1,
 		Steps: []Step{
 			{
 				Name: "award", Action: "award-reward", Done: 2, Failed: 1, Attempts: 6, Calls: 4, Retries: 3, Refused: 1, Rate: 0.5,

@@ -92,7 +92,7 @@ func TestARefusalCostsNoAttemptAndWaits(t *testing.T) {
 		began := time.Now()
 		rep := wait(t, submit(t, start(t, memory(), engine.Options{}, action(a)), spec(a), numbers(20)))
 		wantCounts(t, rep, 20, 0, 0)
-		if s := rep.Steps[0]; s.Refused != 50 || s.Attempts != 20 || s.Retries != 0 || s.Calls != calls.all()["call"] {
+		if s := rep.Steps[0]; s.Refused != 50 || s.Attempts != 20 || s.Retries != 0 || s.Calls != int64(calls.all()["call"]) {
 			t.Errorf("step = %+v, want 50 refused (20, 20 and then half of them), 20 attempts, no retries", s)
 		}
 		if took := time.Since(began); took < 3*time.Minute || took > 4*time.Minute {

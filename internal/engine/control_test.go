@@ -185,7 +185,7 @@ func TestAStopRuleStopsOrCancels(t *testing.T) {
 				sp.StopOn = tt.rule
 				b := submit(t, start(t, memory(), engine.Options{}, action(a)), sp, numbers(1000))
 				rep := wait(t, b)
-				if rep.State != tt.state.String() || rep.Counts.Failed != tt.failed {
+				if rep.State != tt.state.String() || rep.Counts.Failed != int64(tt.failed) {
 					t.Errorf("%s with %d failed, want %v with %d", rep.State, rep.Counts.Failed, tt.state, tt.failed)
 				}
 				if tt.rule.Cancel && rowOf(t, rep, id(999)).Reason != "rule" {
@@ -202,7 +202,7 @@ func TestAStoppedBulkActionCanBeResumedAndWaitedForAgain(t *testing.T) {
 		sp := spec(a)
 		sp.StopOn.MaxFailures = 35
 		b := submit(t, start(t, memory(), engine.Options{}, action(a)), sp, numbers(100))
-		for i, want := range []int{40, 80, 100} {
+		for i, want := range []int64{40, 80, 100} {
 			rep := wait(t, b)
 			if rep.Counts.Failed != want {
 				t.Fatalf("failed at stop %d = %d, want %d", i, rep.Counts.Failed, want)

@@ -167,7 +167,7 @@ func wait(t testing.TB, b *engine.BulkAction) *engine.Report {
 // wantRowsToMatch checks that the counts of a report are those of its rows.
 func wantRowsToMatch(t testing.TB, rep *engine.Report) {
 	t.Helper()
-	if err := rep.Counts.Check(); err != nil {
+	if err := rep.Check(); err != nil {
 		t.Error(err)
 	}
 	got := weir.Counts{}
@@ -214,7 +214,7 @@ func rowOf(t testing.TB, rep *engine.Report, id string) report.Row {
 func wantCounts(t testing.TB, rep *engine.Report, done, failed, cancelled int) {
 	t.Helper()
 	c := rep.Counts
-	if c.Done != done || c.Failed != failed || c.Cancelled != cancelled {
+	if c.Done != int64(done) || c.Failed != int64(failed) || c.Cancelled != int64(cancelled) {
 		t.Errorf("done, failed, cancelled = %d, %d, %d; want %d, %d, %d (%s)", c.Done, c.Failed, c.Cancelled, done, failed, cancelled, rep.State)
 	}
 }

@@ -287,7 +287,7 @@ func TestAReportDuringACancelAddsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rep.Counts.Check(); err != nil || rep.Counts.InFlight != 20 || rep.Counts.Cancelled != 80 {
+		if err := rep.Check(); err != nil || rep.Counts.InFlight != 20 || rep.Counts.Cancelled != 80 {
 			t.Errorf("counts = %+v, %v; want 20 in flight and 80 cancelled", rep.Counts, err)
 		}
 	})

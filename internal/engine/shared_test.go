@@ -101,7 +101,7 @@ func (j *journal) check(t *testing.T, rep *engine.Report) {
 		t.Errorf("%d rows and %d failed, want %d", at, failed, len(j.calls))
 	}
 	wantCounts(t, rep, len(j.calls)-failed, failed, 0)
-	if len(rep.Errors) != 1 || rep.Errors[0].Count != failed {
+	if len(rep.Errors) != 1 || rep.Errors[0].Count != int64(failed) {
 		t.Errorf("errors are grouped as %+v, want one group of %d", rep.Errors, failed)
 	}
 }
@@ -150,7 +150,7 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 		rep := wait(t, b)
 		j.check(t, rep)
 		wantFoundInShards(t, again)
-		if got, want := rep.Steps[0].Calls, int(j.ended.Load()); got != want {
+		if got, want := rep.Steps[0].Calls, int64(j.ended.Load()); got != want {
 			t.Errorf("%d calls, want %d", got, want)
 		}
 		if rep.Steps[0].Latency.P50 < report.Duration(19*time.Millisecond) {
@@ -210,7 +210,7 @@ func TestASharedBulkActionIsPausedResumedAndCancelledAsOne(t *testing.T) {
 			last = c
 		}
 		rep := wait(t, b)
-		if rep.State != "cancelled" || rep.Counts.Done <= int(p.Counts.Done) || rep.Counts.Cancelled == 0 {
+		if rep.State != "cancelled" || rep.Counts.Done <= p.Counts.Done || rep.Counts.Cancelled == 0 {
 			t.Errorf("it ended as %s with %+v", rep.State, rep.Counts)
 		}
 		wantCancelledSteps(t, b, last.Cancelled)

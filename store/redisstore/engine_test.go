@@ -108,7 +108,7 @@ func TestABulkActionRunsOnRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Counts.Done != n || awards.Load() != int64(n) || messages.Load() != int64(n) {
+	if rep.Counts.Done != int64(n) || awards.Load() != int64(n) || messages.Load() != int64(n) {
 		t.Errorf("done %d, awards %d, messages %d; want %d of each", rep.Counts.Done, awards.Load(), messages.Load(), n)
 	}
 }

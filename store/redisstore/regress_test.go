@@ -117,7 +117,7 @@ func (n *node) wantAll(t *testing.T, items int, all ...*engine.BulkAction) {
 		if err != nil {
 			t.Fatalf("%s: %v; health: %v", b.ID(), err, n.Health())
 		}
-		done += rep.Counts.Done
+		done += int(rep.Counts.Done)
 	}
 	if done != items || n.seen() != items {
 		t.Errorf("%d items are done and %d were run, want %d", done, n.seen(), items)

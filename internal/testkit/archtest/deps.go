@@ -19,7 +19,7 @@ type Dep struct {
 }
 
 var (
-	anywhere = []string{"engine", "client", "weirtest", "internal/...", "cmd/...", "examples/...", "store/..."}
+	anywhere = []string{"client", "weirtest", "internal/...", "cmd/...", "examples/...", "store/..."}
 	terminal = []string{"internal/cli/..."}
 	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/testenv"}
 )
@@ -28,23 +28,23 @@ var (
 // of them in its module graph, so each must be justified.
 var Deps = []Dep{
 	{"code.dny.dev/ssrf", "addresses that no user may have us call", []string{"internal/edge/egress"}},
-	{"github.com/HdrHistogram/hdrhistogram-go", "latency quantiles that merge", []string{"engine", "internal/core/partition", "internal/edge/report", "internal/core/coord", "internal/lab/bench/...", "internal/lab/sim/..."}},
+	{"github.com/HdrHistogram/hdrhistogram-go", "latency quantiles that merge", []string{"internal/engine", "internal/core/partition", "report", "internal/core/coord", "internal/lab/bench/...", "internal/lab/sim/..."}},
 	{"github.com/cockroachdb/errors", "oserror, which recognises Pebble's errors about files", []string{"store/pebblestore"}},
 	{"github.com/cockroachdb/pebble/v2", "the embedded store", []string{"store/pebblestore", "internal/lab/sim/...", "internal/lab/bench/..."}},
 	{"github.com/danielgtaylor/huma/v2", "routes from typed functions, and the OpenAPI document from both", []string{"internal/server"}},
 	{"github.com/expr-lang/expr", "conditions, mappings and filters that users write", []string{"internal/edge/mapping"}},
 	{"github.com/getkin/kin-openapi", "holds traffic against the OpenAPI document", nil},
-	{"github.com/go-json-experiment/json", "items decoded without copying, until it is in the standard library", []string{"engine", "client", "internal/edge/execute", "internal/edge/source", "internal/edge/report", "internal/server", "internal/edge/feed", "internal/edge/mapping", "internal/service", "weirtest"}},
+	{"github.com/go-json-experiment/json", "items decoded without copying, until it is in the standard library", []string{"internal/engine", "client", "internal/edge/execute", "internal/edge/source", "report", "internal/server", "internal/edge/feed", "internal/edge/mapping", "internal/service", "weirtest"}},
 	{"github.com/goccy/go-yaml", "spec files, with errors that name line and column", terminal},
 	{"github.com/google/go-cmp", "differences in tests", trials},
 	{"github.com/jackc/pgx/v5", "items from a Postgres query", []string{"internal/edge/feed", "internal/testkit/testenv"}},
 	{"github.com/johannesboyne/gofakes3", "stands in for an object store", nil},
-	{"github.com/klauspost/compress", "zstd of blocks and inputs, fast gzip", []string{"internal/core/block", "internal/edge/source", "internal/edge/report", "internal/server", "client"}},
+	{"github.com/klauspost/compress", "zstd of blocks and inputs, fast gzip", []string{"internal/core/block", "internal/edge/source", "report", "internal/server", "client"}},
 	{"github.com/minio/minio-go/v7", "items from an object store", []string{"internal/edge/feed"}},
 	{"github.com/netresearch/go-cron", "reads cron expressions", []string{"internal/service/schedule"}},
-	{"github.com/oklog/ulid/v2", "ids that sort by time", []string{"engine", "client", "internal/core/coord", "internal/cli/...", "internal/service/access", "internal/service/callback", "internal/service/schedule", "internal/server", "internal/service"}},
-	{"github.com/prometheus/client_golang", "metrics", []string{"engine", "store/...", "internal/core/coord", "internal/edge/execute", "internal/server", "internal/node", "internal/testkit/nodetest", "internal/service", "internal/cli/..."}},
-	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"engine"}},
+	{"github.com/oklog/ulid/v2", "ids that sort by time", []string{"internal/engine", "client", "internal/core/coord", "internal/cli/...", "internal/service/access", "internal/service/callback", "internal/service/schedule", "internal/server", "internal/service"}},
+	{"github.com/prometheus/client_golang", "metrics", []string{"internal/engine", "store/...", "internal/core/coord", "internal/edge/execute", "internal/server", "internal/node", "internal/testkit/nodetest", "internal/service", "internal/cli/..."}},
+	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"internal/engine"}},
 	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking", []string{"store/redisstore", "internal/testkit/testenv"}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "JSON schema of an action's items", []string{"internal/edge/mapping"}},

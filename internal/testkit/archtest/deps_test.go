@@ -64,12 +64,12 @@ func TestDependencyRuleFindsPlantedImports(t *testing.T) {
 	}{
 		{"where it belongs", "internal/cli/a.go", "example.test/panel", nil},
 		{"a package of the module", "internal/cli/sub/a.go", "example.test/panel/key", nil},
-		{"where it does not belong", "engine/a.go", "example.test/panel", []string{"not for engine"}},
-		{"for tests only, in a test", "engine/a_test.go", "example.test/props", nil},
-		{"for tests only, in code", "engine/a.go", "example.test/props", []string{"not for engine"}},
-		{"of no known module", "engine/a_test.go", "example.test/panels", []string{"of no module"}},
-		{"the standard library", "engine/a.go", "net/http", nil},
-		{"our own", "engine/a.go", "example.test/weir/store", nil},
+		{"where it does not belong", "internal/engine/a.go", "example.test/panel", []string{"not for internal/engine"}},
+		{"for tests only, in a test", "internal/engine/a_test.go", "example.test/props", nil},
+		{"for tests only, in code", "internal/engine/a.go", "example.test/props", []string{"not for internal/engine"}},
+		{"of no known module", "internal/engine/a_test.go", "example.test/panels", []string{"of no module"}},
+		{"the standard library", "internal/engine/a.go", "net/http", nil},
+		{"our own", "internal/engine/a.go", "example.test/weir/store", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := plant(t, tt.file, "package p\nimport _ \""+tt.imp+"\"")

@@ -28,7 +28,7 @@ var Core = []string{
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
-var middle = []string{"engine", "internal/edge/execute", "internal/edge/source", "internal/edge/report"}
+var middle = []string{"internal/engine", "internal/edge/execute", "internal/edge/source", "report"}
 
 // Backends implement the store contract. Only the programs at the edge choose one.
 var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
