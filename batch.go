@@ -23,7 +23,7 @@ const (
 var outcomeNames = [...]string{"no_result", "done", "retry", "failed", "left_out", "refused"}
 
 // String returns the outcome's word in API and reports.
-func (k OutcomeKind) String() string { return outcomeNames[k] }
+func (k OutcomeKind) String() string { return word(outcomeNames[:], k, "OutcomeKind") }
 
 // Outcome is what an action answered for one item.
 type Outcome struct {

@@ -25,10 +25,21 @@ const (
 var tierNames = [...]string{"default", "critical", "high", "low"}
 
 // String returns the tier's word.
-func (t Tier) String() string { return tierNames[t] }
+func (t Tier) String() string { return word(tierNames[:], t, "Tier") }
 
-// Rank is 0 for the most urgent tier and 3 for the least.
-func (t Tier) Rank() int { return [...]int{2, 0, 1, 3}[t] }
+// Rank returns 0 for the most urgent tier and 3 for the least. An unknown tier ranks as the default one.
+func (t Tier) Rank() int {
+	switch t {
+	case TierCritical:
+		return 0
+	case TierHigh:
+		return 1
+	case TierLow:
+		return 3
+	default:
+		return 2
+	}
+}
 
 // ParseTier reads a tier's word.
 func ParseTier(s string) (Tier, error) {

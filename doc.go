@@ -1,6 +1,5 @@
 // Package weir holds the words of weir, a bulk-action engine: what a bulk
-// action, an item, a batch, an outcome, an action, a resource and a step are,
-// and which moves between their states are legal.
+// action, an item, a batch, an outcome, an action, a resource and a step are.
 //
 // A bulk action is one request over hundreds to millions of items. Each item is
 // taken through a chain of actions. An [Action] is a Go function over a

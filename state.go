@@ -1,40 +1,9 @@
 package weir
 
-import "slices"
-
-// ItemState says where an item of a bulk action is.
-type ItemState uint8
-
-// The states of an item. Done, Failed and Cancelled are final.
-const (
-	ItemReady     ItemState = iota // may run now
-	ItemWaiting                    // has a due time: a retry, or its downstream refused it
-	ItemInFlight                   // a task that holds it is running
-	ItemDone                       // every step succeeded
-	ItemFailed                     // a step failed for good
-	ItemCancelled                  // ended unprocessed: by the user, a rule, a deadline, or left out by an action
+import (
+	"fmt"
+	"slices"
 )
-
-var itemNames = [...]string{"ready", "waiting", "in_flight", "done", "failed", "cancelled"}
-
-// String returns the state's word in API, CLI and reports.
-func (s ItemState) String() string { return itemNames[s] }
-
-// itemMoves lists every legal move of an item. Anything else is a bug of ours.
-var itemMoves = [...][]ItemState{
-	ItemReady:     {ItemInFlight, ItemCancelled},
-	ItemInFlight:  {ItemReady, ItemWaiting, ItemDone, ItemFailed, ItemCancelled}, // ready: next step, or its task was lost
-	ItemWaiting:   {ItemReady, ItemCancelled},
-	ItemDone:      nil,
-	ItemFailed:    nil,
-	ItemCancelled: nil,
-}
-
-// CanMove reports whether an item may go from s to t.
-func (s ItemState) CanMove(t ItemState) bool { return slices.Contains(itemMoves[s], t) }
-
-// Final reports whether an item in s has ended.
-func (s ItemState) Final() bool { return len(itemMoves[s]) == 0 }
 
 // BulkState says where a bulk action is.
 type BulkState uint8
@@ -55,7 +24,7 @@ const (
 var bulkNames = [...]string{"running", "paused", "stopped", "cancelling", "completed", "cancelled", "sealed", "scheduled", "awaiting_approval"}
 
 // String returns the state's word in API, CLI and reports.
-func (s BulkState) String() string { return bulkNames[s] }
+func (s BulkState) String() string { return word(bulkNames[:], s, "BulkState") }
 
 // bulkMoves lists every legal move of a bulk action.
 var bulkMoves = [...][]BulkState{
@@ -71,7 +40,17 @@ var bulkMoves = [...][]BulkState{
 }
 
 // CanMove reports whether a bulk action may go from s to t.
-func (s BulkState) CanMove(t BulkState) bool { return slices.Contains(bulkMoves[s], t) }
+func (s BulkState) CanMove(t BulkState) bool {
+	return int(s) < len(bulkMoves) && slices.Contains(bulkMoves[s], t)
+}
 
 // Final reports whether a bulk action in s has ended.
-func (s BulkState) Final() bool { return len(bulkMoves[s]) == 0 }
+func (s BulkState) Final() bool { return int(s) < len(bulkMoves) && len(bulkMoves[s]) == 0 }
+
+// word returns the name of a value, or its number and type if it has none: it may come from a newer version.
+func word[T ~uint8](names []string, v T, kind string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s(%d)", kind, v)
+}

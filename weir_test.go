@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,30 +12,25 @@ import (
 	"github.com/weirhq/weir"
 )
 
-func TestItemsMoveByTheTableAndFinalStatesHaveNoMoves(t *testing.T) {
-	legal := map[weir.ItemState][]weir.ItemState{
-		weir.ItemReady:    {weir.ItemInFlight, weir.ItemCancelled},
-		weir.ItemInFlight: {weir.ItemReady, weir.ItemWaiting, weir.ItemDone, weir.ItemFailed, weir.ItemCancelled},
-		weir.ItemWaiting:  {weir.ItemReady, weir.ItemCancelled},
-	}
-	words := map[string]bool{}
-	for from := weir.ItemReady; from <= weir.ItemCancelled; from++ {
-		words[from.String()] = true
-		if final := legal[from] == nil; from.Final() != final {
-			t.Errorf("%v is final: %v, want %v", from, from.Final(), final)
-		}
-		for to := weir.ItemReady; to <= weir.ItemCancelled; to++ {
-			want := false
-			for _, l := range legal[from] {
-				want = want || l == to
-			}
-			if got := from.CanMove(to); got != want {
-				t.Errorf("%v to %v = %v, want %v", from, to, got, want)
-			}
+func TestAnUnknownValueHasItsNumberForAWord(t *testing.T) {
+	for _, tt := range []struct {
+		value fmt.Stringer
+		want  string
+	}{
+		{weir.BulkAwaiting, "awaiting_approval"},
+		{weir.BulkAwaiting + 1, "BulkState(9)"},
+		{weir.BulkState(255), "BulkState(255)"},
+		{weir.TierLow, "low"},
+		{weir.TierLow + 1, "Tier(4)"},
+		{weir.Refused, "refused"},
+		{weir.Refused + 1, "OutcomeKind(6)"},
+	} {
+		if got := tt.value.String(); got != tt.want {
+			t.Errorf("String of %T = %q, want %q", tt.value, got, tt.want)
 		}
 	}
-	if len(words) != 6 || words[""] {
-		t.Errorf("words = %v, want six different ones", words)
+	if s := weir.BulkState(17); s.Final() || s.CanMove(weir.BulkRunning) || weir.Tier(17).Rank() != weir.TierDefault.Rank() {
+		t.Error("an unknown state is final or moves, or an unknown tier does not rank as the default")
 	}
 }
 

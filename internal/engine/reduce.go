@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/report"
 	"golang.org/x/sync/errgroup"
 )
@@ -81,7 +80,7 @@ func resultOf[Out any](row report.Row) (ItemResult[Out], error) {
 	res := ItemResult[Out]{
 		ID: row.ID, Data: row.Data, State: row.State, Step: row.Step, Code: row.Code, Message: row.Message, Attempts: row.Attempts,
 	}
-	if row.State == weir.ItemDone.String() && len(row.Output) > 0 {
+	if row.State == report.Done && len(row.Output) > 0 {
 		if err := json.Unmarshal(row.Output, &res.Output); err != nil {
 			return res, fmt.Errorf("output of item %q is no %T: %w", row.ID, res.Output, err)
 		}
