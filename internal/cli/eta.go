@@ -55,7 +55,7 @@ func (e *etas) left(ctx context.Context, t *track, p *weir.Progress) time.Durati
 
 // reckon plays what is left, once something is known of how fast that can go.
 func (e *etas) reckon(ctx context.Context, t *track, p *weir.Progress, now time.Time) (time.Duration, bool) {
-	nodes, err := e.engine.Nodes(ctx)
+	nodes, err := e.engine.Operator().Nodes(ctx)
 	if err != nil || len(nodes) == 0 {
 		return 0, false
 	}

@@ -61,7 +61,7 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 func awaitGrowth(t *testing.T, e *engine.Engine, lane weir.LaneID) {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); ; {
-		all, err := e.Decisions(t.Context(), lane, manyDecisions)
+		all, err := e.Operator().Decisions(t.Context(), lane, manyDecisions)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func (p *place) openData(ctx context.Context, env *Env) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &desk{env, s.engine.Operator, p.data, s.dataFlag(), s.close}, nil
+	return &desk{env, s.engine.Operator(), p.data, s.dataFlag(), s.close}, nil
 }
 
 func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk, error) {

@@ -55,12 +55,12 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	if err := book.open(ctx, c); err != nil {
 		return err
 	}
-	nodes, err := e.announcedLanes(ctx)
+	nodes, err := e.ops.announcedLanes(ctx)
 	if err != nil {
 		return err
 	}
 	e.learnOthers(nodes)
-	settings, err := e.Scaling(ctx)
+	settings, err := e.ScalingInForce(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,10 +134,10 @@ func (c *decisionCounts) count(d *weir.Decision) {
 	c.by[decisionKind{d.Direction(), d.Reason}]++
 }
 
-// Scaling is how workers follow the load: what operators set, and the engine's
+// ScalingInForce returns how workers follow the load: what operators set, and the engine's
 // options where they set nothing.
-func (e *Engine) Scaling(ctx context.Context) (weir.Scaling, error) {
-	s, _, err := e.settings(ctx)
+func (e *Engine) ScalingInForce(ctx context.Context) (weir.Scaling, error) {
+	s, _, err := e.ops.settings(ctx)
 	if err != nil {
 		return s, err
 	}

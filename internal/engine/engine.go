@@ -1,7 +1,8 @@
-// Package engine runs bulk actions: it is weir as a library.
+// Package engine runs bulk actions. The package of the same name in the root of the
+// module is the part of it that users see.
 //
-// [Open] an engine on a store, register actions and chains with [Handle] and
-// [HandleChain], call [Engine.Run], and [Submit] work. Each partition has one
+// [Open] an engine on a store, register actions and chains with
+// [Engine.Handle], call [Engine.Run], and [Submit] work. Each partition has one
 // loop goroutine, which feeds the pure state machine of the partition, commits
 // what it says and starts the tasks that it picks; see loop.go for the path of a
 // task.
@@ -30,8 +31,7 @@ import (
 
 // Engine accepts and runs bulk actions. It is safe for use from several goroutines.
 type Engine struct {
-	*Operator
-
+	ops     *Operator
 	store   store.Store
 	opts    Options
 	log     *slog.Logger
@@ -85,10 +85,11 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	e := &Engine{
-		Operator: NewOperator(s), store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
+		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
 		closeIdle: func() {}, answers: execute.NewMemory(), past: past{stop: make(chan struct{})},
 		node: "node_" + ulid.Make().String(), counts: newCounts(),
 	}
+	e.ops = &Operator{store: s, obey: e.obeyLimits}
 	e.quotas.limits, e.quotas.speed = e.tenantLimits, e.speed.timeFor
 	if e.opts.Transport == nil {
 		own := execute.NewTransport()
@@ -170,13 +171,18 @@ func (e *Engine) Run(ctx context.Context) error {
 	return err
 }
 
+// Operator returns the operator of the engine's store. Limits that it sets hold on this node when the call returns.
+func (e *Engine) Operator() *Operator { return e.ops }
+
 // Name is what this node is called among all nodes.
 func (e *Engine) Name() string { return e.node }
 
 // shared reports whether other processes may use the store, too.
-func (e *Engine) shared() bool {
-	s, ok := e.store.(store.Sharing)
-	return ok && s.Shared()
+func (e *Engine) shared() bool { return sharedStore(e.store) }
+
+func sharedStore(s store.Store) bool {
+	sharing, ok := s.(store.Sharing)
+	return ok && sharing.Shared()
 }
 
 // randomSeed starts the jitter of a partition.

@@ -53,7 +53,7 @@ func (d *downstream) action(name string) weir.Action[int, string] {
 // resource is what the only node says of a resource.
 func (r *rig) resource(t *testing.T, name string) weir.ResourceUse {
 	t.Helper()
-	nodes, err := r.Nodes(context.Background())
+	nodes, err := r.Operator().Nodes(context.Background())
 	if err != nil || len(nodes) == 0 {
 		t.Fatal(len(nodes), err)
 	}
@@ -184,7 +184,7 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 16}, action(a))
 		submit(t, r, spec(a), numbers(150_000))
 		time.Sleep(2 * time.Second)
-		if err := r.OpenCircuit(t.Context(), "call", 30*time.Second, "they deploy"); err != nil {
+		if err := r.Operator().OpenCircuit(t.Context(), "call", 30*time.Second, "they deploy"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(1500 * time.Millisecond)
@@ -198,25 +198,25 @@ func TestACircuitIsOpenedByHand(t *testing.T) {
 		if got := d.rate(5 * time.Second); got == 0 {
 			t.Error("nothing runs when the time is over")
 		}
-		if err := r.OpenCircuit(t.Context(), "nobody", time.Minute, "x"); err == nil {
+		if err := r.Operator().OpenCircuit(t.Context(), "nobody", time.Minute, "x"); err == nil {
 			t.Error("a circuit of a resource that is not there was opened")
 		}
 		d.failing.Store(true)
-		if err := r.CloseCircuit(t.Context(), "call", time.Minute, "we know"); err != nil {
+		if err := r.Operator().CloseCircuit(t.Context(), "call", time.Minute, "we know"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
 		if got := d.rate(5 * time.Second); got < 10 {
 			t.Errorf("%.1f calls per second through a circuit that was closed by hand", got)
 		}
-		if err := r.FreeCircuit(t.Context(), "call"); err != nil {
+		if err := r.Operator().FreeCircuit(t.Context(), "call"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
 		if u := r.resource(t, "call"); u.Circuit == "closed" {
 			t.Errorf("left to itself, a circuit stays closed over failures: %+v", u)
 		}
-		changes, err := r.Changes(t.Context(), "call", 100)
+		changes, err := r.Operator().Changes(t.Context(), "call", 100)
 		if err != nil || len(changes) < 3 {
 			t.Fatalf("%d changes are stored, %v; want those of the hand and of the failures", len(changes), err)
 		}

@@ -40,7 +40,7 @@ func startCuttable(t *testing.T, a weir.Action[int, string]) *cuttable {
 func (c *cuttable) leader(t *testing.T) int {
 	t.Helper()
 	for i, r := range c.rigs {
-		nodes, err := r.Nodes(t.Context())
+		nodes, err := r.Operator().Nodes(t.Context())
 		must(t, err)
 		for _, n := range nodes {
 			if n.Leads && n.Name == r.Name() {
@@ -57,7 +57,7 @@ func (c *cuttable) set(t *testing.T, l weir.ResourceLimits) {
 	t.Helper()
 	for i, r := range c.rigs {
 		if !c.cut[i].Load() {
-			must(t, r.SetLimits(t.Context(), func(all *weir.Limits) { all.Resources["limited"] = l }))
+			must(t, r.Operator().SetLimits(t.Context(), func(all *weir.Limits) { all.Resources["limited"] = l }))
 			return
 		}
 	}
@@ -201,7 +201,7 @@ func TestLimitsThatTheStoreHasForgottenArePutBack(t *testing.T) {
 		if err == nil {
 			t.Fatalf("there are limits: %s", old)
 		}
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["limited"] = weir.ResourceLimits{Rate: &rate} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["limited"] = weir.ResourceLimits{Rate: &rate} }))
 		set, err := s.Lookup(t.Context(), "limits")
 		must(t, err)
 		_, err = s.Swap(t.Context(), "limits", set, nil)

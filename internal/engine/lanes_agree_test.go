@@ -39,7 +39,7 @@ func TestLanesCountASharedBulkActionOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nodes, err := r.Nodes(t.Context())
+		nodes, err := r.Operator().Nodes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

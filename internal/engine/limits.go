@@ -56,24 +56,6 @@ func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) err
 	return o.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
 }
 
-// SetLimits is [Operator.SetLimits].
-func (e *Engine) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
-	return e.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
-}
-
-// ChangeLimits is [Operator.ChangeLimits].
-func (e *Engine) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
-	version, err := e.writeLimits(ctx, change)
-	if err != nil {
-		return err
-	}
-	written := time.Now()
-	if err := e.obeyLimits(ctx); err != nil {
-		return err
-	}
-	return e.awaitLimits(ctx, version, written)
-}
-
 // ChangeLimits is [Operator.SetLimits] with a change that may refuse, having
 // seen what is there. It is called again if another change was faster.
 func (o *Operator) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
@@ -81,7 +63,13 @@ func (o *Operator) ChangeLimits(ctx context.Context, change func(*weir.Limits) e
 	if err != nil {
 		return err
 	}
-	return o.awaitLimits(ctx, version, time.Now())
+	written := time.Now()
+	if o.obey != nil {
+		if err := o.obey(ctx); err != nil || !sharedStore(o.store) {
+			return err // the engine of this process is the only one
+		}
+	}
+	return o.awaitLimits(ctx, version, written)
 }
 
 // writeLimits stores a change and returns its version. A change that changes
@@ -301,7 +289,7 @@ func (e *Engine) obeyLimits(ctx context.Context) error {
 	l := &e.limits
 	l.reading.Lock()
 	defer l.reading.Unlock()
-	set, raw, err := e.Operator.limits(ctx)
+	set, raw, err := e.ops.limits(ctx)
 	if err != nil {
 		return err
 	}

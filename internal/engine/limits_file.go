@@ -15,7 +15,7 @@ import (
 // Every node calls it at its start, so the file of the node that started last holds.
 func (e *Engine) SetFileLimits(ctx context.Context, f weir.FileLimits) error {
 	stamp := weir.Stamp{By: e.node, At: time.Now().UTC()}
-	return e.ChangeLimits(ctx, func(l *weir.Limits) error {
+	return e.ops.ChangeLimits(ctx, func(l *weir.Limits) error {
 		l.File = weir.FileLimits{
 			Resources: stamped(l.File.Resources, f.Resources, func(r *weir.ResourceLimits, before weir.ResourceLimits) {
 				if r.Set = stamp; sameResource(*r, before) {

@@ -119,7 +119,7 @@ func TestPacingDecidesAboutTheSizeOfCalls(t *testing.T) {
 			}
 		}
 		set := func(p weir.Pacing) error {
-			return r.ChangeLimits(t.Context(), func(l *weir.Limits) error {
+			return r.Operator().ChangeLimits(t.Context(), func(l *weir.Limits) error {
 				l.Resources["api"] = weir.ResourceLimits{Pacing: &p}
 				return nil
 			})

@@ -14,17 +14,6 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Loss is acknowledged work of a partition that the store lost and no node could
-// put back. It is kept in the store, where every node reads it.
-type Loss struct {
-	Partition int
-	// Have is the last commit that the store had, Acked the last that it had acknowledged.
-	Have, Acked uint64
-	Found       time.Time
-	// Accepted is when a node that runs with Options.AcceptLoss went on with what was left. Until then the partition is stopped.
-	Accepted time.Time
-}
-
 // storedLoss is a loss as the map of partitions keeps it. Times are nanoseconds.
 type storedLoss struct {
 	Partition int    `json:"partition"`
@@ -39,12 +28,16 @@ func (l storedLoss) open() bool { return l.Accepted == 0 && l.Restored == 0 }
 
 func (l storedLoss) same(o storedLoss) bool { return l.Partition == o.Partition && l.Found == o.Found }
 
-func (l storedLoss) error() *LossError {
-	return &LossError{Partition: l.Partition, Have: l.Have, Acked: l.Acked}
+func (l storedLoss) error() *weir.LossError {
+	return lossError(l.Partition, l.Have, l.Acked)
 }
 
-func (l storedLoss) public() Loss {
-	p := Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, Found: moment(l.Found)}
+func lossError(partition int, have, acked uint64) *weir.LossError {
+	return &weir.LossError{Partition: partition, Have: have, Acked: acked, Err: store.ErrCorrupt}
+}
+
+func (l storedLoss) public() weir.Loss {
+	p := weir.Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, Found: moment(l.Found)}
 	if l.Accepted != 0 {
 		p.Accepted = moment(l.Accepted)
 	}
@@ -140,7 +133,7 @@ func (b *lossBook) any() (storedLoss, bool) {
 }
 
 // stop notes a loss, unless the partition is stopped already.
-func (b *lossBook) stop(e *LossError) {
+func (b *lossBook) stop(e *weir.LossError) {
 	if _, stopped := b.of(e.Partition); !stopped {
 		b.learn([]storedLoss{{Partition: e.Partition, Have: e.Have, Acked: e.Acked, Found: time.Now().UnixNano()}})
 	}
@@ -199,7 +192,7 @@ func (e *Engine) settleLosses(ctx context.Context, m *partitionMap) error {
 }
 
 // acceptLoss notes durably that a partition goes on with what is left.
-func (e *Engine) acceptLoss(ctx context.Context, loss *LossError) error {
+func (e *Engine) acceptLoss(ctx context.Context, loss *weir.LossError) error {
 	e.losses.stop(loss)
 	e.losses.close(loss.Partition, func(l *storedLoss) { l.Accepted = time.Now().UnixNano() })
 	return e.writeLosses(ctx)
@@ -212,14 +205,14 @@ func (e *Engine) noteStoreLosses(ctx context.Context) error {
 		return nil
 	}
 	for _, l := range s.Losses() {
-		if err := e.acceptLoss(ctx, &LossError{Partition: l.Partition, Have: l.Have, Acked: l.Acked}); err != nil {
+		if err := e.acceptLoss(ctx, lossError(l.Partition, l.Have, l.Acked)); err != nil {
 			return fmt.Errorf("note the losses of the store: %w", err)
 		}
 	}
 	return nil
 }
 
-// Lost returns an error that wraps a *[LossError] while a partition is stopped: what is
+// Lost returns an error that wraps a *[weir.LossError] while a partition is stopped: what is
 // not in the store, an idempotency key or an item, may be among what the store lost.
 func (e *Engine) Lost(what string) error {
 	if l, stopped := e.losses.any(); stopped {
@@ -228,7 +221,7 @@ func (e *Engine) Lost(what string) error {
 	return nil
 }
 
-// takesWork returns an error that wraps a *[LossError] if a bulk action must not be
+// takesWork returns an error that wraps a *[weir.LossError] if a bulk action must not be
 // accepted in a partition: it is stopped, or the idempotency key may have been
 // lost. One that has the claim already was accepted before, and is found by it.
 func (e *Engine) takesWork(ctx context.Context, p int, claim string, keyed bool) error {
@@ -249,7 +242,7 @@ func (e *Engine) takesWork(ctx context.Context, p int, claim string, keyed bool)
 }
 
 // Losses lists the losses of all partitions that the store remembers, oldest first.
-func (o *Operator) Losses(ctx context.Context) ([]Loss, error) {
+func (o *Operator) Losses(ctx context.Context) ([]weir.Loss, error) {
 	raw, err := o.store.Lookup(ctx, layoutName)
 	if err != nil {
 		return nil, err
@@ -261,7 +254,7 @@ func (o *Operator) Losses(ctx context.Context) ([]Loss, error) {
 	return public(m.Losses), nil
 }
 
-func public(list []storedLoss) (out []Loss) {
+func public(list []storedLoss) (out []weir.Loss) {
 	for _, l := range list {
 		if l.Restored == 0 {
 			out = append(out, l.public())
@@ -273,7 +266,7 @@ func public(list []storedLoss) (out []Loss) {
 // Losses lists the losses that concern the bulk action, as of when this handle was
 // made: it was there before the store lost work of one of its partitions, and had not
 // ended. Items of it may have been run again, and results may be missing.
-func (b *BulkAction) Losses() (out []Loss) {
+func (b *BulkAction) Losses() (out []weir.Loss) {
 	for _, l := range b.engine.losses.all() {
 		if l.Restored == 0 && b.livesIn(l.Partition) && b.spec.Submitted < l.Found && !b.endedBefore(l.Found) {
 			out = append(out, l.public())
@@ -302,31 +295,11 @@ func (b *BulkAction) endedBefore(t int64) bool {
 	return b.status != nil && b.status.Finished != 0 && b.status.Finished < t
 }
 
-// LostError reports an id of which the store has nothing, and whose partition lost
-// acknowledged work after the id was made. It matches [weir.ErrNotFound].
-type LostError struct {
-	ID   weir.BulkID
-	Loss Loss
-}
-
-// Error tells what is known.
-func (e *LostError) Error() string {
-	what := fmt.Sprintf("bulk action %s: not in the store, which lost acknowledged work of its partition %d; that was found at %s",
-		e.ID, e.Loss.Partition, e.Loss.Found.Format(time.RFC3339))
-	if e.Loss.Accepted.IsZero() {
-		return what + ", and the partition is stopped"
-	}
-	return what + ", and accepted at " + e.Loss.Accepted.Format(time.RFC3339) + ": if the bulk action was there, it is lost"
-}
-
-// Is makes errors.Is(err, weir.ErrNotFound) true.
-func (e *LostError) Is(target error) bool { return target == weir.ErrNotFound }
-
 // missing is why there is nothing of an id.
 func (e *Engine) missing(p int, id weir.BulkID) error {
 	for _, l := range slices.Backward(e.losses.all()) {
 		if l.Partition == p && l.Restored == 0 && submitBegan(id).UnixNano() < l.Found {
-			return &LostError{ID: id, Loss: l.public()}
+			return &weir.LostError{ID: id, Loss: l.public()}
 		}
 	}
 	return fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)

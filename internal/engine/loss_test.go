@@ -53,7 +53,7 @@ func loseWork(t *testing.T) *lossy {
 
 func wantLoss(t *testing.T, r *rig) {
 	t.Helper()
-	var loss *engine.LossError
+	var loss *weir.LossError
 	if err := r.Health(); !errors.As(err, &loss) || loss.Partition != 0 {
 		t.Fatalf("Health() = %v, want a *LossError of partition 0", err)
 	}
@@ -71,7 +71,7 @@ func TestALossIsRememberedByTheStore(t *testing.T) {
 		if again := l.calls.sum(); again != ran {
 			t.Errorf("%d items were run after a restart that did not accept the loss", again-ran)
 		}
-		var lost *engine.LostError
+		var lost *weir.LostError
 		if _, err := a.Get(t.Context(), l.ended.ID()); !errors.As(err, &lost) || !lost.Loss.Accepted.IsZero() || !errors.Is(err, weir.ErrNotFound) {
 			t.Errorf("Get() of what was lost = %v, want a *LostError of a stopped partition", err)
 		}
@@ -114,7 +114,7 @@ func TestALossThatIsAcceptedIsInTheReportsConcerned(t *testing.T) {
 				t.Errorf("the report of %s has losses %+v, want %d that were accepted", tt.name, got, tt.want)
 			}
 		}
-		var lost *engine.LostError
+		var lost *weir.LostError
 		if _, err := a.Get(context.Background(), l.ended.ID()); !errors.As(err, &lost) || lost.Loss.Accepted.IsZero() {
 			t.Errorf("Get() of what was lost = %v, want a *LostError of a loss that was accepted", err)
 		}

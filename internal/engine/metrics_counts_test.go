@@ -120,7 +120,7 @@ func TestMetricsOfWhatWaits(t *testing.T) {
 				t.Errorf("%s starved for %v s of 20 beside one with the same weight", tenant, v)
 			}
 		}
-		if err := r.OpenCircuit(t.Context(), "mail", time.Hour, "test"); err != nil {
+		if err := r.Operator().OpenCircuit(t.Context(), "mail", time.Hour, "test"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(90 * time.Second)
@@ -136,7 +136,7 @@ func TestATenantIsKeptToItsPendingItems(t *testing.T) {
 		a := slow("call", time.Second)
 		a.Resource = weir.Resource{Name: "mail", Rate: weir.PerSecond(100)}
 		r := start(t, memory(), engine.Options{Partitions: 2}, action(a))
-		if err := r.SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["acme"] = weir.TenantLimits{MaxPending: 1000} }); err != nil {
+		if err := r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["acme"] = weir.TenantLimits{MaxPending: 1000} }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -107,7 +107,7 @@ func TestMetricsOfABusyNode(t *testing.T) {
 }
 
 func TestThePageOnScalingNamesTheMetricsThatThereAre(t *testing.T) {
-	page, err := os.ReadFile("../docs/scaling.md")
+	page, err := os.ReadFile("../../docs/scaling.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestMetricsOfACircuitThatAPersonOpened(t *testing.T) {
 		r := start(t, memory(), engine.Options{Partitions: 1, Metrics: reg}, action(a))
 		submit(t, r, spec(a), numbers(10_000))
 		time.Sleep(3500 * time.Millisecond)
-		if err := r.OpenCircuit(t.Context(), "call", time.Minute, "a look"); err != nil {
+		if err := r.Operator().OpenCircuit(t.Context(), "call", time.Minute, "a look"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/store"
 )
@@ -305,7 +306,7 @@ func (o *ownership) end(x release) error {
 		return x.err
 	}
 	e.log.LogAttrs(o.ctx, slog.LevelError, "partition stopped", slog.Int("partition", x.partition), slog.Any("error", x.err))
-	if loss, ok := errors.AsType[*LossError](x.err); ok {
+	if loss, ok := errors.AsType[*weir.LossError](x.err); ok {
 		e.losses.stop(loss) // the next look makes that durable, for all nodes
 		return nil
 	}

@@ -60,7 +60,7 @@ func (e *Engine) publish(ctx context.Context, n *weir.Node) error {
 func (e *Engine) obeySettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
-	s, err := e.Scaling(ctx)
+	s, err := e.ScalingInForce(ctx)
 	if err == nil {
 		e.share.set(time.Now().UnixNano(), &s)
 	}

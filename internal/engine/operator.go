@@ -21,10 +21,13 @@ const scalingRecord = "scaling"
 // Operator looks after a fleet: it reads what nodes tell and what was decided,
 // and changes settings that hold for all nodes. It needs the store and no engine;
 // every [Engine] has one.
-type Operator struct{ store store.Store }
+type Operator struct {
+	store store.Store
+	obey  func(context.Context) error // has the engine of this process read the limits; nil: there may be none
+}
 
 // NewOperator makes an operator on the store of a fleet. It writes nothing that it is not told to.
-func NewOperator(s store.Store) *Operator { return &Operator{s} }
+func NewOperator(s store.Store) *Operator { return &Operator{store: s} }
 
 // Partitions is how many partitions new work is spread over; [store.ErrNotFound]
 // if no engine has ever used the store.

@@ -57,7 +57,7 @@ type Options struct {
 	// [Engine.SubmitAs], and must not be removed. Default: there are none.
 	Drafts func(context.Context, weir.BulkID) (bool, error)
 	// AcceptLoss goes on with what is left when the store has lost acknowledged work that cannot be put
-	// back, instead of stopping the partitions concerned. Default false: see [LossError].
+	// back, instead of stopping the partitions concerned. Default false: see [weir.LossError].
 	AcceptLoss bool
 	// Metrics is where a running engine exports what it counts, such as
 	// [prometheus.DefaultRegisterer]. Default: nowhere.

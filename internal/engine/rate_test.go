@@ -54,7 +54,7 @@ func followed(t *testing.T, b *engine.BulkAction) *weir.Progress {
 func TestTimeInAPauseIsNotPartOfTheRate(t *testing.T) {
 	for name, pause := range map[string]func(t *testing.T, r *rig, b *engine.BulkAction, on bool){
 		"tenant": func(t *testing.T, r *rig, _ *engine.BulkAction, on bool) {
-			must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["default"] = weir.TenantLimits{Paused: on} }))
+			must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["default"] = weir.TenantLimits{Paused: on} }))
 		},
 		"bulk action": func(t *testing.T, _ *rig, b *engine.BulkAction, on bool) {
 			if on {
@@ -112,7 +112,7 @@ func TestTheRateAfterAChangeOfTheLimitIsWhatWasSeenSince(t *testing.T) {
 		b := submit(t, r, spec(a), numbers(50_000))
 		time.Sleep(10 * time.Second)
 		lower := weir.PerSecond(50)
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["limited"] = weir.ResourceLimits{Rate: &lower} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["limited"] = weir.ResourceLimits{Rate: &lower} }))
 		time.Sleep(4 * time.Second)
 		p, err := b.Now(t.Context())
 		must(t, err)

@@ -142,7 +142,7 @@ func TestALossStopsThePartitionAloneAndOpenly(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		wantCounts(t, wait(t, submit(t, r, spared, numbers(100))), 100, 0, 0)
 		err := r.Health()
-		var loss *engine.LossError
+		var loss *weir.LossError
 		if !errors.As(err, &loss) || loss.Partition != 0 || loss.Have >= loss.Acked || loss.Have == 0 {
 			t.Fatalf("Health() = %v, want a *LossError of partition 0", err)
 		}
@@ -177,7 +177,7 @@ func TestAStoreThatIsEmptiedWhenAllIsQuietStopsOpenly(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		s.Restore(nil)
 		time.Sleep(5 * time.Second)
-		var loss *engine.LossError
+		var loss *weir.LossError
 		if err := r.Health(); !errors.As(err, &loss) || loss.Have != 0 {
 			t.Fatalf("Health() = %v, want a *LossError of everything", err)
 		}

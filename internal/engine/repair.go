@@ -8,39 +8,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
-
-// LossError says that the store holds less of a partition than it has
-// acknowledged, and that this process cannot put it back. The partition is not
-// run until the store has it again. It matches [store.ErrCorrupt].
-type LossError struct {
-	Partition int
-	// Have is the last commit in the store, Acked the last that was acknowledged. If
-	// both are the same, it is not the same commit.
-	Have, Acked uint64
-}
-
-// Error tells what is missing, and what can be done.
-func (e *LossError) Error() string {
-	what := fmt.Sprintf("commits %d to %d", e.Have+1, e.Acked)
-	if e.Have == e.Acked {
-		what = fmt.Sprintf("commit %d, in whose place there is another,", e.Acked)
-	}
-	return fmt.Sprintf("partition %d: the store was set back: %s were acknowledged and are gone, and no node can put them back. "+
-		"Restore the store from a copy that has them, or start a node with AcceptLoss (weir serve --accept-loss) to go on with what is left", e.Partition, what)
-}
-
-// Is makes errors.Is(err, store.ErrCorrupt) true.
-func (e *LossError) Is(target error) bool { return target == store.ErrCorrupt }
 
 // Regressions counts how often the store was found to hold less than it had acknowledged.
 func (e *Engine) Regressions() int64 { return e.past.regressions.Load() }
 
 // repair puts back what the store has lost of this process' commits to the
 // partition, which has just been acquired and is not loaded yet. If that cannot
-// be done it returns a *[LossError], unless losses are accepted.
+// be done it returns a *[weir.LossError], unless losses are accepted.
 func (p *part) repair(ctx context.Context) error {
 	e := p.engine
 	if !e.remembers() {
@@ -55,7 +33,7 @@ func (p *part) repair(ctx context.Context) error {
 	if l, stopped := e.losses.of(p.no); stopped && err == nil {
 		err = l.error()
 	}
-	if loss, ok := errors.AsType[*LossError](err); ok && e.opts.AcceptLoss {
+	if loss, ok := errors.AsType[*weir.LossError](err); ok && e.opts.AcceptLoss {
 		e.log.LogAttrs(ctx, slog.LevelError, "acknowledged work is lost, going on without it as told",
 			slog.Int("partition", p.no), slog.Uint64("have", loss.Have), slog.Uint64("acked", loss.Acked))
 		err = e.acceptLoss(ctx, loss)
@@ -113,7 +91,7 @@ func (p *part) lookBack(ctx context.Context) {
 // lost is what a loss means for a partition that runs: it stops, or begins again
 // with what is left. nil for all other errors.
 func (p *part) lost(err error) error {
-	var loss *LossError
+	var loss *weir.LossError
 	switch {
 	case !errors.As(err, &loss):
 		return nil
@@ -140,7 +118,7 @@ func (p *part) mend(ctx context.Context) (store.Last, error) {
 	})
 	if !whole {
 		e.past.regressions.Add(1)
-		return last, &LossError{Partition: p.no, Have: last.Number, Acked: acked}
+		return last, lossError(p.no, last.Number, acked)
 	}
 	if len(missing) == 0 {
 		return last, nil

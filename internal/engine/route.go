@@ -93,7 +93,7 @@ func (e *Engine) choose(ctx context.Context, t *route.Table, tenant string) (int
 
 // candidates returns the partitions that a tenant's bulk action may go to. If one of
 // its two is stopped, that is the other alone; if both are, the first of the
-// others that runs. It returns a *[LossError] if all partitions are stopped.
+// others that runs. It returns a *[weir.LossError] if all partitions are stopped.
 func (e *Engine) candidates(t *route.Table, tenant string) (a, b int, err error) {
 	a, b = t.Candidates(tenant)
 	lossA, stoppedA := e.losses.of(a)

@@ -15,7 +15,7 @@ import (
 // lanes is what all nodes say of their lanes.
 func (r *rig) lanes(t *testing.T) (all []weir.Lane) {
 	t.Helper()
-	nodes, err := r.Nodes(context.Background())
+	nodes, err := r.Operator().Nodes(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (r *rig) busiest(t *testing.T) weir.Lane {
 
 func (r *rig) decisions(t *testing.T, lane weir.LaneID) []weir.Decision {
 	t.Helper()
-	all, err := r.Decisions(context.Background(), lane, 1000)
+	all, err := r.Operator().Decisions(context.Background(), lane, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestWorkersSetByHand(t *testing.T) {
 		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8}, action(a))
 		lane := weir.LaneID{Partition: 0, Resource: "call"}
 		submit(t, r, spec(a), numbers(200_000))
-		if err := r.Pin(t.Context(), lane, 3, time.Minute, "the other side is moving"); err != nil {
+		if err := r.Operator().Pin(t.Context(), lane, 3, time.Minute, "the other side is moving"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
@@ -115,17 +115,17 @@ func TestWorkersSetByHand(t *testing.T) {
 		if l := r.busiest(t); l.Workers != 64 {
 			t.Errorf("%d workers when the pin has run out, want 64", l.Workers)
 		}
-		if err := r.SetScaling(t.Context(), func(s *weir.Scaling) { s.Paused = "a look" }); err != nil {
+		if err := r.Operator().SetScaling(t.Context(), func(s *weir.Scaling) { s.Paused = "a look" }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
 		if l := r.busiest(t); l.Workers != 64 {
 			t.Errorf("%d workers while scaling is paused, want the 64 that there were", l.Workers)
 		}
-		if err := r.Pin(t.Context(), lane, -1, time.Minute, "x"); err == nil {
+		if err := r.Operator().Pin(t.Context(), lane, -1, time.Minute, "x"); err == nil {
 			t.Error("a pin to -1 workers was taken")
 		}
-		if err := r.SetScaling(t.Context(), func(s *weir.Scaling) { s.Policy = "magic" }); err == nil {
+		if err := r.Operator().SetScaling(t.Context(), func(s *weir.Scaling) { s.Policy = "magic" }); err == nil {
 			t.Error("an unknown policy was taken")
 		}
 	})
@@ -205,7 +205,7 @@ func TestNoWorkersAreAskedForThatTheConcurrencyCannotUse(t *testing.T) {
 			if workers != 10 || inFlight != 10 {
 				t.Errorf("%d partitions: %d workers, %d in flight; want the 10 calls at once that the resource takes", partitions, workers, inFlight)
 			}
-			plan, err := r.Plan(t.Context())
+			plan, err := r.Operator().Plan(t.Context())
 			if err != nil || plan.NodesDesired != 1 || plan.WorkersNeeded > 10 {
 				t.Errorf("%d partitions: %d nodes and %d workers are desired (%v), want one node", partitions, plan.NodesDesired, plan.WorkersNeeded, err)
 			}

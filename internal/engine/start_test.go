@@ -195,23 +195,23 @@ func TestLimitsFollowOperatorsWhileWorkRuns(t *testing.T) {
 			t.Errorf("at 10/s: %v/s", got)
 		}
 		rate := weir.Rate(50)
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["noop"] = weir.ResourceLimits{Rate: &rate} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["noop"] = weir.ResourceLimits{Rate: &rate} }))
 		time.Sleep(time.Second)
 		if got := per(60 * time.Second); got < 48 || got > 52 {
 			t.Errorf("raised to 50/s: %v/s", got)
 		}
 		low := weir.Rate(5)
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["noop"] = weir.ResourceLimits{Rate: &low} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Resources["noop"] = weir.ResourceLimits{Rate: &low} }))
 		time.Sleep(time.Second)
 		if got := per(60 * time.Second); got < 4.5 || got > 5.5 {
 			t.Errorf("lowered to 5/s: %v/s", got)
 		}
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["default"] = weir.TenantLimits{Paused: true} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["default"] = weir.TenantLimits{Paused: true} }))
 		time.Sleep(time.Second)
 		if got := per(60 * time.Second); got != 0 {
 			t.Errorf("with the tenant paused: %v/s", got)
 		}
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { *l = weir.Limits{} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { *l = weir.Limits{} }))
 		time.Sleep(time.Second)
 		if got := per(60 * time.Second); got < 9.5 || got > 10.5 {
 			t.Errorf("without limits of operators: %v/s", got)
@@ -224,7 +224,7 @@ func TestAWeightGivesATenantItsShare(t *testing.T) {
 		a := noop("noop")
 		a.BatchSize, a.Resource.Rate = 1, 100
 		r := start(t, memory(), engine.Options{Partitions: 1}, action(a))
-		must(t, r.SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["big"] = weir.TenantLimits{Weight: 3} }))
+		must(t, r.Operator().SetLimits(t.Context(), func(l *weir.Limits) { l.Tenants["big"] = weir.TenantLimits{Weight: 3} }))
 		time.Sleep(time.Second)
 		of := func(tenant string) *engine.BulkAction {
 			s := spec(a)

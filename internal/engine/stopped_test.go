@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store"
 )
@@ -51,7 +52,7 @@ func TestNewWorkGoesToPartitionsThatRun(t *testing.T) {
 // wantStopped submits what must be refused.
 func wantStopped(t *testing.T, r *rig, x job[int]) {
 	t.Helper()
-	var loss *engine.LossError
+	var loss *weir.LossError
 	if b, err := attempt(t.Context(), r.Engine, x, engine.Items(numbers(1))); !errors.As(err, &loss) {
 		t.Errorf("Submit() with key %q = %v, %v; want a *LossError", x.IdempotencyKey, b, err)
 	}
@@ -66,7 +67,7 @@ func TestAStoppedPartitionTakesNoWork(t *testing.T) {
 		wantLoss(t, r)
 		plain, known := spec(paced(&l.calls)), spec(paced(&l.calls))
 		wantStopped(t, r, plain)
-		if _, err := r.NewID(t.Context(), "acme"); !errors.As(err, new(*engine.LossError)) {
+		if _, err := r.NewID(t.Context(), "acme"); !errors.As(err, new(*weir.LossError)) {
 			t.Errorf("NewID() = %v, want a *LossError", err)
 		}
 		plain.IdempotencyKey, known.IdempotencyKey = "another", underKey

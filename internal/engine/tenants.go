@@ -153,7 +153,7 @@ func (e *Engine) lookAtPending(ctx context.Context, self *weir.Node, read []weir
 	if e.shared() && len(e.bounded()) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 		defer cancel()
-		nodes, err := e.announcedLanes(ctx)
+		nodes, err := e.ops.announcedLanes(ctx)
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (f *File) limits() weir.FileLimits {
 // tellOverridden logs the entries of the file without effect, because they were changed at run
 // time.
 func (n *Node) tellOverridden(ctx context.Context) error {
-	l, err := n.service.Engine().Limits(ctx)
+	l, err := n.service.Engine().Operator().Limits(ctx)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/source"
-	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/records"
@@ -317,8 +316,8 @@ func problemOf(err error) *problem {
 		file    *source.InputError
 		busy    *access.LimitError
 		scope   *access.MissingScopeError
-		lost    *engine.LostError
-		loss    *engine.LossError
+		lost    *weir.LostError
+		loss    *weir.LossError
 	)
 	switch {
 	case errors.As(err, &ready):

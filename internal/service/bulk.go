@@ -209,7 +209,7 @@ type Filter struct {
 
 // ListNote says that lists may be incomplete; empty: they are not.
 func (s *Service) ListNote() string {
-	l, ok := errors.AsType[*engine.LossError](s.engine.Lost("a bulk action"))
+	l, ok := errors.AsType[*weir.LossError](s.engine.Lost("a bulk action"))
 	if !ok {
 		return ""
 	}

@@ -17,15 +17,15 @@ import (
 
 // Lanes lists all lanes that have work or a plan, by partition and resource.
 func (s *Service) Lanes(ctx context.Context) ([]api.Lane, error) {
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.engine.Plan(ctx)
+	plan, err := s.engine.Operator().Plan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := s.engine.Settings(ctx)
+	settings, err := s.engine.Operator().Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func LaneID(partition, lane string) (id weir.LaneID, err error) {
 
 // Decisions reads the newest decisions about a lane, the newest first.
 func (s *Service) Decisions(ctx context.Context, id weir.LaneID, most int) ([]api.Decision, error) {
-	list, err := s.engine.Decisions(ctx, id, most)
+	list, err := s.engine.Operator().Decisions(ctx, id, most)
 	out := make([]api.Decision, 0, len(list))
 	for i := range list {
 		out = append(out, decisionOf(&list[i]))
@@ -146,7 +146,7 @@ func (s *Service) Pin(ctx context.Context, id weir.LaneID, p api.Pin) (api.Pin, 
 	if err := bad.OrNil(); err != nil {
 		return p, err
 	}
-	return p, s.engine.SetScaling(ctx, func(set *weir.Scaling) {
+	return p, s.engine.Operator().SetScaling(ctx, func(set *weir.Scaling) {
 		if set.Pins == nil {
 			set.Pins = map[weir.LaneID]weir.Pin{}
 		}
@@ -155,7 +155,7 @@ func (s *Service) Pin(ctx context.Context, id weir.LaneID, p api.Pin) (api.Pin, 
 }
 
 func (s *Service) knownPartition(ctx context.Context, p int) error {
-	n, err := s.engine.Partitions(ctx)
+	n, err := s.engine.Operator().Partitions(ctx)
 	if err == nil && p >= n {
 		err = fmt.Errorf("partition %s: %w", partitionName(p), weir.ErrNotFound)
 	}
@@ -164,23 +164,23 @@ func (s *Service) knownPartition(ctx context.Context, p int) error {
 
 // Unpin ends what Pin began.
 func (s *Service) Unpin(ctx context.Context, id weir.LaneID) error {
-	settings, err := s.engine.Settings(ctx)
+	settings, err := s.engine.Operator().Settings(ctx)
 	if err != nil {
 		return err
 	}
 	if _, pinned := settings.Pins[id]; !pinned {
 		return fmt.Errorf("pin of %v: %w", id, weir.ErrNotFound)
 	}
-	return s.engine.Unpin(ctx, id)
+	return s.engine.Operator().Unpin(ctx, id)
 }
 
 // Partitions lists the partitions, who owns them and what they have to do.
 func (s *Service) Partitions(ctx context.Context) ([]api.Partition, error) {
-	n, err := s.engine.Partitions(ctx)
+	n, err := s.engine.Operator().Partitions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (s *Service) Partitions(ctx context.Context) ([]api.Partition, error) {
 
 // Nodes lists the processes that run tasks.
 func (s *Service) Nodes(ctx context.Context) ([]api.Node, error) {
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *Service) Nodes(ctx context.Context) ([]api.Node, error) {
 
 // Scale is what an autoscaler of nodes wants to know; any node gives the same answer.
 func (s *Service) Scale(ctx context.Context) (api.Scale, error) {
-	plan, err := s.engine.Plan(ctx)
+	plan, err := s.engine.Operator().Plan(ctx)
 	if err != nil {
 		return api.Scale{}, err
 	}
@@ -244,11 +244,11 @@ func (s *Service) Scale(ctx context.Context) (api.Scale, error) {
 
 // Scaling is how workers follow the load, and its version.
 func (s *Service) Scaling(ctx context.Context) (api.ScalingSettings, string, error) {
-	set, err := s.engine.Settings(ctx)
+	set, err := s.engine.Operator().Settings(ctx)
 	if err != nil {
 		return api.ScalingSettings{}, "", err
 	}
-	holds, err := s.engine.Scaling(ctx)
+	holds, err := s.engine.ScalingInForce(ctx)
 	return scalingOf(&holds), scalingVersion(&set), err
 }
 
@@ -264,7 +264,7 @@ func scalingVersion(s *weir.Scaling) string { return versionOf(scalingOf(s), tru
 // PutScaling sets how workers follow the load. What is left out follows the options of the nodes.
 func (s *Service) PutScaling(ctx context.Context, in api.ScalingSettings, match Match) (api.ScalingSettings, string, error) {
 	var refused error
-	err := s.engine.SetScaling(ctx, func(set *weir.Scaling) {
+	err := s.engine.Operator().SetScaling(ctx, func(set *weir.Scaling) {
 		if refused = match(scalingVersion(set)); refused != nil {
 			return
 		}

@@ -13,11 +13,11 @@ import (
 // Fairness tells of each resource how the tenants with the most work share it,
 // over all nodes: by resource, those with the largest right first.
 func (s *Service) Fairness(ctx context.Context) ([]api.TenantShare, error) {
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := s.engine.Limits(ctx)
+	limits, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
 		return nil, err
 	}

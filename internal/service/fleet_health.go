@@ -12,7 +12,7 @@ import (
 // whether the partitions have owners that can run them.
 func (s *Service) Health(ctx context.Context, h *api.Health) {
 	h.Node, h.Durability = s.engine.Name(), s.opts.Store.Durability()
-	if _, err := s.engine.Partitions(ctx); err != nil {
+	if _, err := s.engine.Operator().Partitions(ctx); err != nil {
 		h.Problems = append(h.Problems, "the store does not answer") // why is in the log: whoever asks here need not know addresses
 	}
 	if problem := s.StoreProblem(); problem != "" && len(h.Problems) == 0 {

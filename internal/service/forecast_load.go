@@ -38,11 +38,11 @@ func (l *loaded) beside(id string) forecast.Load {
 // load looks at the system as it is now.
 func (s *Service) load(ctx context.Context) (out loaded, err error) {
 	out.at = time.Now()
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return out, err
 	}
-	if out.limits, err = s.engine.Limits(ctx); err != nil {
+	if out.limits, err = s.engine.Operator().Limits(ctx); err != nil {
 		return out, err
 	}
 	out.load = forecast.Load{Nodes: len(nodes), Resources: s.lookedAtNodes(nodes)}

@@ -47,7 +47,7 @@ func (s *Service) keepProbing(ctx context.Context) {
 func (s *Service) probe(ctx context.Context, p store.Prober, n int) {
 	brief, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
-	partitions, err := s.engine.Partitions(brief)
+	partitions, err := s.engine.Operator().Partitions(brief)
 	if err == nil {
 		err = p.Probe(brief, n%max(partitions, 1))
 	}

@@ -30,11 +30,11 @@ func versionOf(setting any, there bool) string {
 
 // Resources lists the resources that some node uses or somebody has set limits of, by name.
 func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
-	limits, err := s.engine.Limits(ctx)
+	limits, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := s.engine.Nodes(ctx)
+	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Service) Resource(ctx context.Context, name string) (r api.ResourceStat
 	if i < 0 {
 		return r, "", fmt.Errorf("resource %q: %w", name, weir.ErrNotFound)
 	}
-	limits, err := s.engine.Limits(ctx)
+	limits, err := s.engine.Operator().Limits(ctx)
 	set, there := limits.Resources[name]
 	return all[i], versionOf(set, there), err
 }
@@ -179,7 +179,7 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 		}
 	}
 	var after weir.Limits
-	err = s.engine.ChangeLimits(ctx, func(all *weir.Limits) error {
+	err = s.engine.Operator().ChangeLimits(ctx, func(all *weir.Limits) error {
 		set, there := all.Resources[r.Name]
 		if err := match(versionOf(set, there)); err != nil {
 			return err
@@ -225,7 +225,7 @@ func (s *Service) noteUnused(ctx context.Context, name string) string {
 // DeleteResource removes the limits that were set at run time: those of the
 // configuration file or of the actions hold again.
 func (s *Service) DeleteResource(ctx context.Context, name string, match Match) error {
-	return s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		set, there := l.Resources[name]
 		if _, inFile := l.File.Resources[name]; !there && inFile {
 			return fromFile("the limits of resource", name)
@@ -274,11 +274,11 @@ func (s *Service) SetCircuit(ctx context.Context, name string, c api.CircuitChan
 	var err error
 	switch c.Do {
 	case "open":
-		err = s.engine.OpenCircuit(ctx, name, d, why)
+		err = s.engine.Operator().OpenCircuit(ctx, name, d, why)
 	case "close":
-		err = s.engine.CloseCircuit(ctx, name, d, why)
+		err = s.engine.Operator().CloseCircuit(ctx, name, d, why)
 	case "free":
-		err = s.engine.FreeCircuit(ctx, name)
+		err = s.engine.Operator().FreeCircuit(ctx, name)
 	default:
 		err = &weir.FieldError{Code: "out_of_range", Field: "do", Problem: fmt.Sprintf("%.64q is none of open, close, free", c.Do), Fix: "say what to do"}
 	}

@@ -13,7 +13,7 @@ import (
 
 // Tenants lists the tenants that have settings of their own, by name.
 func (s *Service) Tenants(ctx context.Context) ([]api.Tenant, error) {
-	l, err := s.engine.Limits(ctx)
+	l, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Service) Tenant(ctx context.Context, name string) (api.Tenant, string, 
 	if err := checkTenant("name", name); err != nil {
 		return api.Tenant{}, "", err
 	}
-	l, err := s.engine.Limits(ctx)
+	l, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
 		return api.Tenant{}, "", err
 	}
@@ -85,7 +85,7 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match 
 	}
 	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused, Set: stampOf(by)}
 	var out api.Tenant
-	err := s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+	err := s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[t.Name]
 		if err := match(versionOf(before, there)); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match 
 // DeleteTenant removes what was set of a tenant at run time: it may use what the
 // configuration file says, or what every tenant may.
 func (s *Service) DeleteTenant(ctx context.Context, name string, match Match) error {
-	return s.engine.ChangeLimits(ctx, func(l *weir.Limits) error {
+	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[name]
 		if _, inFile := l.File.Tenants[name]; !there && inFile {
 			return fromFile("the settings of tenant", name)

@@ -186,7 +186,7 @@ func TestAFlushStopsOpenly(t *testing.T) {
 	n.submit(t, 50_000, "long")
 	<-time.After(12 * time.Second) // longer than the node remembers
 	r.Do("FLUSHALL")
-	var loss *engine.LossError
+	var loss *weir.LossError
 	until(t, "the loss is told", func() bool { return errors.As(n.Health(), &loss) })
 	if loss.Have != 0 || loss.Acked == 0 || loss.Partition != 0 {
 		t.Errorf("Health() = %v, want all commits of partition 0 lost", n.Health())

@@ -130,7 +130,7 @@ func mostWorkers(ctx context.Context, r *rig, after time.Duration, stop <-chan s
 			return peak
 		case <-look.C:
 		}
-		nodes, err := r.Nodes(ctx)
+		nodes, err := r.Operator().Nodes(ctx)
 		if err != nil {
 			continue // it tells more the next time
 		}

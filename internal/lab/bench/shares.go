@@ -114,7 +114,7 @@ func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.Te
 		return err
 	}
 	r.start(ctx)
-	if err := r.SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }); err != nil {
+	if err := r.Operator().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }); err != nil {
 		return err
 	}
 	var bulks []*engine.BulkAction

@@ -157,7 +157,7 @@ func (c *client) Busy(bulks, items int) (stop func()) {
 func (c *client) SetRate(rate float64) (answered time.Time) {
 	c.t.Helper()
 	r := weir.Rate(rate)
-	err := c.engine.SetLimits(c.t.Context(), func(l *weir.Limits) { l.Resources[resource] = weir.ResourceLimits{Rate: &r} })
+	err := c.engine.Operator().SetLimits(c.t.Context(), func(l *weir.Limits) { l.Resources[resource] = weir.ResourceLimits{Rate: &r} })
 	answered = time.Now()
 	if err != nil {
 		c.t.Fatalf("set the rate to %v: %v", rate, err)

@@ -34,7 +34,7 @@ func (c *client) Stream(bulks float64, items int) (stop func()) {
 func (c *client) Observed() []weir.Node {
 	ctx, cancel := context.WithTimeout(c.t.Context(), answerIn)
 	defer cancel()
-	nodes, err := c.engine.Nodes(ctx)
+	nodes, err := c.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c *client) Workers() (n int) {
 // SetScaling changes how workers follow the load.
 func (c *client) SetScaling(change func(*weir.Scaling)) {
 	c.t.Helper()
-	if err := c.engine.SetScaling(c.t.Context(), change); err != nil {
+	if err := c.engine.Operator().SetScaling(c.t.Context(), change); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -81,7 +81,7 @@ func (c *client) SetScaling(change func(*weir.Scaling)) {
 // Decisions reads all decisions about a lane, the newest first.
 func (c *client) Decisions(lane weir.LaneID) []weir.Decision {
 	c.t.Helper()
-	all, err := c.engine.Decisions(c.t.Context(), lane, 1000)
+	all, err := c.engine.Operator().Decisions(c.t.Context(), lane, 1000)
 	if err != nil {
 		c.t.Fatal(err)
 	}
