@@ -43,7 +43,7 @@ var Deps = []Dep{
 	{"github.com/minio/minio-go/v7", "items from an object store", []string{"internal/edge/feed"}},
 	{"github.com/netresearch/go-cron", "reads cron expressions", []string{"internal/service/schedule"}},
 	{"github.com/oklog/ulid/v2", "ids that sort by time", []string{"internal/engine", "client", "internal/core/coord", "internal/cli/...", "internal/service/access", "internal/service/callback", "internal/service/schedule", "internal/server", "internal/service"}},
-	{"github.com/prometheus/client_golang", "metrics", []string{"internal/engine", "store/...", "internal/core/coord", "internal/edge/execute", "internal/server", "internal/node", "internal/testkit/nodetest", "internal/service", "internal/cli/..."}},
+	{"github.com/prometheus/client_golang", "metrics", []string{"engine", "internal/engine", "store/...", "internal/core/coord", "internal/edge/execute", "internal/server", "internal/node", "internal/testkit/nodetest", "internal/service", "internal/cli/..."}},
 	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"internal/engine"}},
 	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking", []string{"store/redisstore", "internal/testkit/testenv"}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},

@@ -30,6 +30,9 @@ var Core = []string{
 // middle is the layer between the surfaces and the core, in the order of imports.
 var middle = []string{"internal/engine", "internal/edge/execute", "internal/edge/source", "report"}
 
+// Face is the library as users import it: thin, and for them alone.
+var Face = []string{"engine", "operate"}
+
 // Backends implement the store contract. Only the programs at the edge choose one.
 var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
 
@@ -58,9 +61,12 @@ var Rows = slices.Concat([]Row{
 	// The commands in a user's own binary.
 	{Dir: "cli", May: []string{".", "internal/cli"}},
 	// Users' tests want an engine with a store in it.
-	{Dir: "weirtest", May: join(base, middle, []string{"store/memstore"})},
+	// They call endpoints as the engine does: that is inside.
+	{Dir: "weirtest", May: join(base, []string{"engine", "store/memstore", "internal/edge/execute"})},
 	// An example is what a user would write, so it sees what a user sees.
-	{Dir: "examples/...", May: join(base, Backends, []string{"engine", "api", "client", "weirtest"})},
+	{Dir: "examples/...", May: join(base, Backends, Face, []string{"report", "api", "client", "weirtest"})},
+	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine"})},
+	{Dir: "operate", May: join(base, []string{"internal/engine"})},
 	// The simulation runs everything except the surfaces.
 	{Dir: "internal/lab/sim/...", May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},
 	// A made-up downstream knows what a user knows.
@@ -163,7 +169,25 @@ func CheckImports(t *Tree, rows []Row) []Violation {
 	return out
 }
 
-// CheckStale reports rows without a package in t.
+// CheckFace wants no package inside the module, nor a test of one, to import the face.
+func CheckFace(t *Tree) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		if !covers("internal/...", p.Dir) {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, imp := range f.Imports() {
+				if dir, ours := inModule(t.Module, imp.Path); ours && slices.Contains(Face, dir) {
+					out = append(out, f.at(imp.Spec, "%s is for users: import internal/engine", dir))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// CheckStale wants every row to be about a package of t.
 func CheckStale(t *Tree, rows []Row) []Violation {
 	var out []Violation
 	for _, r := range rows {

@@ -10,6 +10,18 @@ func TestImportsGoOneWay(t *testing.T) {
 	tree := repository(t)
 	mustHold(t, CheckImports(tree, Rows))
 	mustHold(t, CheckStale(tree, Rows))
+	mustHold(t, CheckFace(tree))
+}
+
+func TestAnImportOfTheFaceFromInsideIsFound(t *testing.T) {
+	for file, want := range map[string][]string{
+		"internal/cli/a.go":      {"engine is for users"},
+		"internal/cli/a_test.go": {"engine is for users"},
+		"weirtest/a.go":          nil,
+	} {
+		mustFind(t, CheckFace(plant(t, file, `package a; import "example.test/weir/engine"`)), want...)
+	}
+	mustFind(t, CheckFace(plant(t, "internal/engine/a.go", `package engine; import "example.test/weir/operate"`)), "operate is for users")
 }
 
 func TestARowWithoutAPackageIsFound(t *testing.T) {
@@ -41,6 +53,8 @@ func TestImportRuleFindsPlantedImports(t *testing.T) {
 		{"the partition takes the contract and says so", "internal/core/partition/a.go", "// Package partition fills a store batch.\npackage partition; import \"example.test/weir/store\"", nil},
 		{"the partition takes the contract in silence", "internal/core/partition/a.go", "// Package partition decides.\npackage partition; import \"example.test/weir/store\"", []string{"without saying so"}},
 		{"an example sees what a user sees", "examples/rewards/main.go", `package main; import "example.test/weir/internal/engine"`, []string{"must not import internal/engine"}},
+		{"the face takes the engine", "engine/a.go", `package engine; import "example.test/weir/internal/engine"`, nil},
+		{"the engine does not take the face", "internal/engine/a.go", `package engine; import "example.test/weir/operate"`, []string{"internal/engine must not import operate"}},
 		{"a new package needs a row", "internal/novel/a.go", `package novel`, []string{"has no row"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

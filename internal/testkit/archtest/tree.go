@@ -139,8 +139,8 @@ func walk(root string, visit func(name string) error) error {
 }
 
 // isGoSource reports whether a file is Go source of this module: not test data,
-// nor the list of tools, which is a module of its own.
+// nor a module of its own.
 func isGoSource(name string) bool {
-	return path.Ext(name) == ".go" && !strings.HasPrefix(name, "tools/") &&
+	return path.Ext(name) == ".go" && !strings.HasPrefix(name, "tools/") && !strings.HasPrefix(name, "internal/testkit/outside/") &&
 		!slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")
 }

@@ -7,7 +7,7 @@ import (
 	"log"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
