@@ -28,7 +28,7 @@ func ExampleRun() {
 	}}
 	_ = func(t *testing.T) { // in a test of yours: func TestAward(t *testing.T)
 		synctest.Test(t, func(t *testing.T) {
-			weirtest.Run(t, weir.Start(award),
+			weirtest.Run(t, award,
 				weir.Item[string]{ID: "1", Value: "open"},
 				weir.Item[string]{ID: "2", Value: "closed"},
 				weir.Item[string]{ID: "3", Value: "busy"},

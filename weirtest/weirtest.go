@@ -1,6 +1,6 @@
 // Package weirtest helps users of weir to test their actions and chains.
 //
-// [Run] takes items through a chain on a real engine with an in-memory store and
+// [Run] takes items through an action or a chain on a real engine with an in-memory store and
 // returns what became of each. Inside a testing/synctest bubble time is fake, so
 // that retries with minutes of backoff take no time. [CheckHTTPAction] checks an
 // HTTP batch endpoint in any language.
@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -36,12 +36,11 @@ type Item struct {
 	Output   json.RawMessage // what the last step that answered said of it
 }
 
-// Run takes items through a chain and returns when the last one has ended. A
-// chain of one action is [weir.Start] of it. It fails the test if the engine
-// refuses the chain or the items.
-func Run[In, Out any](t testing.TB, c weir.Chain[In, Out], items ...weir.Item[In]) *Results {
+// Run takes items through an action or a chain and returns when the last one has
+// ended. It fails the test if the engine refuses the work or the items.
+func Run[In any](t testing.TB, w weir.Work[In], items ...weir.Item[In]) *Results {
 	t.Helper()
-	res, err := run(t.Context(), c, items)
+	res, err := run(t.Context(), w, items)
 	if err != nil {
 		t.Fatalf("weirtest: %v", err)
 	}
@@ -49,21 +48,21 @@ func Run[In, Out any](t testing.TB, c weir.Chain[In, Out], items ...weir.Item[In
 	return res
 }
 
-func run[In, Out any](ctx context.Context, c weir.Chain[In, Out], items []weir.Item[In]) (*Results, error) {
+func run[In any](ctx context.Context, w weir.Work[In], items []weir.Item[In]) (*Results, error) {
 	e, err := engine.Open(ctx, memstore.New(memstore.Options{}), engine.Options{
 		Partitions: 1, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Handle(c); err != nil {
+	if err := e.Handle(w); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
-	b, err := engine.Submit(ctx, e, c, engine.Items(items), weir.Spec{Duplicates: weir.KeepAll})
+	b, err := engine.Submit(ctx, e, w, engine.Items(items), weir.Spec{Duplicates: weir.KeepAll})
 	if err != nil {
 		return nil, err
 	}

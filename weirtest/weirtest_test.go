@@ -47,7 +47,7 @@ func TestHoursOfBackoffTakeNoTimeInABubble(t *testing.T) {
 	real := time.Now()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r := Run(t, weir.Start(award()), items()...)
+		r := Run(t, award(), items()...)
 		r.Want(Done(2), Failed("closed", 1), LeftOut("holdout", 1))
 		if got := r.Item("3"); got.Attempts != 4 || string(got.Output) != `{"ID":"r-3"}` {
 			t.Errorf("busy item = %+v, want 4 attempts and its receipt", got)
@@ -80,7 +80,7 @@ func TestASecondStepGetsTheFirstOnesOutput(t *testing.T) {
 }
 
 func TestWantNamesWhatDiffers(t *testing.T) {
-	r := Run(t, weir.Start(award()), items()[:2]...)
+	r := Run(t, award(), items()[:2]...)
 	diff := r.diff([]Want{Done(2)})
 	for _, part := range []string{"done : got 1, want 2", "failed closed: got 1, want 0"} {
 		if !strings.Contains(diff, part) {

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 )
 
 func main() {

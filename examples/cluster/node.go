@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store/redisstore"
 )
 

@@ -3,11 +3,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"log"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 
@@ -26,21 +28,37 @@ var greet = weir.Action[User, string]{
 
 func main() {
 	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	store := must(pebblestore.Open("quickstart.weir", pebblestore.Options{}))
-	defer store.Close()
-	eng := must(engine.Open(ctx, store, engine.Options{}))
-	must(0, eng.Handle(greet))
+	store, err := pebblestore.Open("quickstart.weir", pebblestore.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	eng, err := engine.Open(ctx, store, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := eng.Handle(greet); err != nil {
+		log.Fatal(err)
+	}
 	ended := make(chan error)
 	go func() { ended <- eng.Run(ctx) }()
-	bulk := must(engine.Submit(ctx, eng, greet, users(1000), weir.Spec{}))
-	report := must(bulk.Wait(ctx))
+
+	bulk, err := engine.Submit(ctx, eng, greet, users(1000), weir.Spec{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := bulk.Wait(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)
+
 	stop() // let the engine hand over before its store is closed
-	must(0, <-ended)
+	if err := errors.Join(<-ended, store.Close()); err != nil {
+		log.Fatal(err)
+	}
 }
 
-func users(n int) func(func(weir.Item[User], error) bool) { // any iterator will do: a file, a query
+func users(n int) iter.Seq2[weir.Item[User], error] { // any iterator will do: a file, a query
 	return func(yield func(weir.Item[User], error) bool) {
 		for i := range n {
 			if id := fmt.Sprint("user-", i); !yield(weir.Item[User]{ID: id, Value: User{id + "@example.com"}}, nil) {
@@ -48,11 +66,4 @@ func users(n int) func(func(weir.Item[User], error) bool) { // any iterator will
 			}
 		}
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		log.Fatal(err)
-	}
-	return v
 }

@@ -14,7 +14,7 @@ import (
 	"os"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/store/pebblestore"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/engine"
 )
 
 // done runs the program over a store in dir, and writes its report into out.
