@@ -4,7 +4,7 @@ import "time"
 
 // Limits are the limits of resources and tenants on all nodes. What was set at
 // run time comes first, then what the configuration file says, then what the
-// actions say. See Operator.SetLimits of package engine.
+// actions say. See Operator.SetLimits of package operate.
 type Limits struct {
 	// Resources and Tenants hold what was set at run time. A restart keeps it.
 	Resources map[string]ResourceLimits `json:"resources,omitempty"`
