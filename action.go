@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Action is what can be done to a batch of items. In is what it takes, Out what
-// it answers per item; use [json.RawMessage] for documents as they are and
+// Action does something to a batch of items. In is the type of its input, Out the
+// type of its answer per item; use [json.RawMessage] for documents as they are and
 // struct{} for no output.
 type Action[In, Out any] struct {
 	// Name identifies the action. Letters, digits, '.', '-' and '_'.
@@ -36,7 +36,7 @@ type Undone[In, Out any] struct {
 	Output Out `json:"output"` // what it answered; the zero value for nothing
 }
 
-// Endpoint is where an HTTP batch action is called.
+// Endpoint says where and how an HTTP batch action is called.
 type Endpoint struct {
 	URL    string
 	Secret string            // signs each call by Standard Webhooks; whsec_… or empty for none
@@ -191,7 +191,7 @@ func decodeData[In any](it *TaskItem) (v In, err error) {
 		return v, nil
 	}
 	if err := json.Unmarshal(it.Data, &v); err != nil {
-		return v, fmt.Errorf("item is no %T: %w", v, err)
+		return v, fmt.Errorf("item is not a %T: %w", v, err)
 	}
 	return v, nil
 }
@@ -206,7 +206,7 @@ func (e *HandlerBug) Error() string { return "handler bug: " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *HandlerBug) Unwrap() error { return e.Err }
 
-// RefusedError is what a handler returns when its downstream is too busy: no
+// RefusedError tells the engine that a handler's downstream is too busy: no
 // attempt is counted, and the resource is left alone until After has passed.
 type RefusedError struct {
 	// After is how long the downstream asked to be left alone; 0: it did not say,

@@ -25,7 +25,7 @@ var outcomeNames = [...]string{"no_result", "done", "retry", "failed", "left_out
 // String returns the outcome's word in API and reports.
 func (k OutcomeKind) String() string { return word(outcomeNames[:], k, "OutcomeKind") }
 
-// Outcome is what an action answered for one item.
+// Outcome holds what an action answered for one item.
 type Outcome struct {
 	Kind    OutcomeKind
 	Code    string        // short and from a small set, as in "closed": errors are grouped by it
@@ -86,7 +86,7 @@ func ItemKey(id BulkID, step int, no int64) string { return fmt.Sprintf("%s.%d.%
 // was done: every item is tried again.
 type Handler func(ctx context.Context, t *Task) error
 
-// Batch is what a typed handler receives: the items of a task, decoded. It is
+// Batch holds the items of a task, decoded, for a typed handler. It is
 // the handler's until that returns. Items that cannot be decoded have been failed as "bad_item" and are not in it.
 type Batch[In, Out any] struct {
 	task  *Task
@@ -128,7 +128,7 @@ func (b *Batch[In, Out]) Heartbeat() {
 func (b *Batch[In, Out]) Done(i int, out Out) {
 	if o := b.answer(i, Done); o != nil {
 		if err := encodeOutput(o, out); err != nil {
-			b.bug = fmt.Errorf("output of item %q is no JSON: %w", b.items[i].ID, err)
+			b.bug = fmt.Errorf("output of item %q is not valid JSON: %w", b.items[i].ID, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // partition that holds the bulk action, so that any node finds it.
 type BulkID string
 
-// Tier is how urgent a bulk action is beside others.
+// Tier says how urgent a bulk action is beside others.
 type Tier uint8
 
 // The tiers. Of two tenants with work in different tiers the higher one gets
@@ -202,7 +202,7 @@ func (e *LastError) String() string {
 	return fmt.Sprintf("%s (%d %s failed)", text, e.Count, calls)
 }
 
-// Progress is how far a bulk action is. It never goes back.
+// Progress tells how far a bulk action is. It never goes back.
 type Progress struct {
 	ID        BulkID
 	State     BulkState

@@ -8,8 +8,8 @@ import (
 // MaxSteps is the most steps in a chain.
 const MaxSteps = 16
 
-// Work is what a bulk action does to each of its items, which are of type In: an
-// [Action], or a [Chain] of several.
+// Work describes what a bulk action does to each of its items, which are of type In: it
+// is an [Action], or a [Chain] of several.
 type Work[In any] interface {
 	Definer
 	takes(In)
@@ -51,7 +51,7 @@ func Then[In, Mid, Next, Out any](c Chain[In, Mid], a Action[Next, Out], input f
 		var mid Mid
 		if len(it.Previous) > 0 {
 			if err := json.Unmarshal(it.Previous, &mid); err != nil {
-				return next, fmt.Errorf("output of the step before is no %T: %w", mid, err)
+				return next, fmt.Errorf("output of the step before is not a %T: %w", mid, err)
 			}
 		}
 		return input(Item[In]{it.ID, in}, mid), nil

@@ -30,7 +30,7 @@ func (id *LaneID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Node is what a node says of itself and of its lanes.
+// Node tells what a node observed of itself and of its lanes.
 type Node struct {
 	Name string    `json:"name"`
 	At   time.Time `json:"at"` // when it looked
@@ -47,7 +47,7 @@ type Node struct {
 	Pending map[string]int64 `json:"pending,omitempty"`
 }
 
-// ResourceUse is what one node knows of a resource and of its downstream.
+// ResourceUse tells what one node knows of a resource and of its downstream.
 type ResourceUse struct {
 	Name string `json:"name"`
 	// Rate is the limit of all nodes, in items per second, and Allowed what this
@@ -71,7 +71,7 @@ type ResourceUse struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Lane is what a node observed of one lane. Counts only ever grow for as long as
+// Lane tells what a node observed of one lane. Counts only ever grow for as long as
 // one node owns the lane; all others are of the second before At.
 type Lane struct {
 	ID LaneID `json:"lane"`
@@ -124,7 +124,7 @@ type Lane struct {
 	Closed   bool `json:"closed,omitempty"`
 }
 
-// LaneTenant is what a tenant has to do on a lane.
+// LaneTenant tells what a tenant has to do on a lane.
 type LaneTenant struct {
 	Tenant string `json:"tenant"`
 	// Ready is how many of its items nothing but limits holds up.
@@ -138,17 +138,17 @@ type LaneTenant struct {
 	Claim float64 `json:"claim,omitempty"`
 }
 
-// Tasks is a number of the lane's items counted in tasks.
+// Tasks converts a number of the lane's items to tasks.
 func (l *Lane) Tasks(items int64) float64 { return float64(items) / float64(max(l.Chunk, 1)) }
 
-// ResourceChange is that a node's flow control began or ceased to hold a resource down.
+// ResourceChange records that a node's flow control began or ceased to hold a resource down.
 type ResourceChange struct {
 	At   time.Time `json:"at"`
 	Node string    `json:"node"`
 	ResourceUse
 }
 
-// Depth is how many tasks are ready for each worker.
+// Depth returns how many tasks are ready for each worker.
 func (l *Lane) Depth() float64 { return l.Tasks(l.Ready) / float64(max(l.Workers, 1)) }
 
 // Idle reports whether the lane has nothing to do.

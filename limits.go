@@ -53,7 +53,7 @@ func (l ResourceLimits) over(r Resource) Resource {
 	return r
 }
 
-// TenantLimits are how much a tenant may use. The zero value is what every tenant has.
+// TenantLimits bound how much a tenant may use. The zero value is what every tenant has.
 type TenantLimits struct {
 	// Weight is its share beside others. Default 1; between 0.001 and 1000.
 	Weight float64 `json:"weight,omitempty"`

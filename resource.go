@@ -56,7 +56,7 @@ func (r Rate) String() string {
 	return strconv.FormatFloat(float64(r), 'f', -1, 64) + "/s"
 }
 
-// ParseRate reads "500/s", "30/m" or "1000/h". A number without a unit is refused: nobody can tell what it is per.
+// ParseRate reads "500/s", "30/m" or "1000/h". A number without a unit is refused.
 func ParseRate(s string) (Rate, error) {
 	num, per, found := strings.Cut(s, "/")
 	num = strings.TrimSpace(num)

@@ -2,7 +2,7 @@ package weir
 
 import "time"
 
-// Scaling is what operators have set, for all nodes. The zero value works.
+// Scaling holds what operators have set, for all nodes. The zero value works.
 type Scaling struct {
 	// Policy decides: littles-law, the default, or another that docs/scaling.md names. Off leaves all lanes as they are.
 	Policy string `json:"policy,omitempty"`
@@ -45,7 +45,7 @@ type Circuit struct {
 	Why   string    `json:"why"`
 }
 
-// Decision is how many workers a lane should have, why, and what was seen.
+// Decision says how many workers a lane should have, why, and what was seen.
 type Decision struct {
 	Lane   LaneID    `json:"lane"`
 	At     time.Time `json:"at"`
@@ -72,7 +72,7 @@ func (d *Decision) Direction() string {
 	return "hold"
 }
 
-// DecisionInputs is what a decision was made from.
+// DecisionInputs holds the numbers that a decision was made from.
 type DecisionInputs struct {
 	Workers  int           `json:"workers"`
 	Arrivals float64       `json:"arrivals"` // tasks per second
@@ -93,7 +93,7 @@ type DecisionInputs struct {
 	Useful   float64       `json:"useful,omitempty"`
 }
 
-// Plan is what the leader thinks of all lanes, renewed every second.
+// Plan tells what the leader thinks of all lanes. It is renewed every second.
 type Plan struct {
 	At time.Time `json:"at"`
 	// Leader is the node that decides; empty: none does, and only what was decided last is known.
@@ -108,7 +108,7 @@ type Plan struct {
 	NodesDesired int `json:"desired_nodes"`
 }
 
-// LanePlan is what the leader thinks of one lane.
+// LanePlan tells what the leader thinks of one lane.
 type LanePlan struct {
 	Lane    LaneID `json:"lane"`
 	Workers int    `json:"workers"`

@@ -1,4 +1,4 @@
-// Package report writes the outcome of every item of a bulk action to files.
+// Package report describes how every item of a bulk action ended, and writes it into files.
 //
 // A [Writer] takes rows one by one and writes them to a folder: done.csv, failed.csv,
 // cancelled.csv, pending.csv, duplicates.csv and invalid.csv, each only if it has rows, or the

@@ -1,6 +1,6 @@
 package report
 
-// Group counts all failures with the same step, code and, apart from details, message.
+// Group counts the failures that have the same step, code and, but for details, message.
 type Group struct {
 	Step    string `json:"step"`
 	Code    string `json:"code"`

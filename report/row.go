@@ -14,7 +14,7 @@ const (
 // an item at such a step.
 const Skipped = "skipped"
 
-// Row is the outcome of one item, or its present state.
+// Row tells how one item ended, or where it stands.
 type Row struct {
 	ID       string
 	Data     []byte // the item's JSON document

@@ -33,7 +33,7 @@ type Summary struct {
 	Files      []File      `json:"files"` // filled in by Writer.Close
 }
 
-// Step summarises one step.
+// Step tells what happened at one step.
 type Step struct {
 	Name     string  `json:"name"`
 	Action   string  `json:"action"`
@@ -52,7 +52,7 @@ type Step struct {
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 }
 
-// Latency holds the run times of tasks, by quantile.
+// Latency tells how long tasks took, by quantile.
 type Latency struct {
 	P50 Duration `json:"p50"`
 	P95 Duration `json:"p95"`
@@ -60,15 +60,15 @@ type Latency struct {
 	Max Duration `json:"max"`
 }
 
-// Wait is the time that items waited for one reason.
+// Wait tells for how long items waited for one reason.
 type Wait struct {
 	Reason   string   `json:"reason"`
 	Duration Duration `json:"duration"`
 	Share    float64  `json:"share"` // of all waiting, 0 to 1
 }
 
-// Loss reports acknowledged work of a partition that the store lost while the bulk action had
-// not ended. Items may have been run again, and results may be missing.
+// Loss describes acknowledged work of a partition that the store lost while the bulk action had not ended.
+// Items may have been run again, and results may be missing.
 type Loss struct {
 	Partition  int        `json:"partition"`
 	Have       uint64     `json:"have"`  // the last commit that was left
@@ -135,7 +135,7 @@ func list[T any](l []T) []T {
 // Duration is a time span that is written like 1m30s.
 type Duration time.Duration
 
-// String rounds to about four digits: nanoseconds do not matter in an hour.
+// String returns the span, rounded to about four digits.
 func (d Duration) String() string {
 	t := time.Duration(d)
 	for _, r := range []struct{ above, to time.Duration }{

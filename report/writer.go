@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Format is the format of the files.
+// Format says how rows are written.
 type Format string
 
 // The formats. NDJSON is for machines: its values are never changed.

@@ -88,7 +88,7 @@ func newChecker(t testing.TB, c HTTPCheck) (*checker, error) {
 		c.Item = json.RawMessage("{}")
 	}
 	if !json.Valid(c.Item) {
-		return nil, fmt.Errorf("item %.60q is no JSON", c.Item)
+		return nil, fmt.Errorf("item %.60q is not valid JSON", c.Item)
 	}
 	if c.Secret == "" {
 		c.Secret = newSecret()

@@ -142,7 +142,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"no JSON", reply("<title>Login</title>"), HTTPCheck{}, "answered HTML where JSON was expected: <title>Login"},
 		{"wrong URL", &action{}, HTTPCheck{URL: "push.example.com"}, "url: scheme"},
 		{"wrong secret", &action{}, HTTPCheck{Secret: "hunter2"}, "secret: is not whsec_"},
-		{"item that is no JSON", &action{}, HTTPCheck{Item: json.RawMessage("{")}, "is no JSON"},
+		{"item that is not JSON", &action{}, HTTPCheck{Item: json.RawMessage("{")}, "is not valid JSON"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := check(t, tt.endpoint.ServeHTTP, tt.check); !strings.Contains(got, tt.want) {

@@ -19,13 +19,13 @@ import (
 	"github.com/weirhq/weir/store/memstore"
 )
 
-// Results is what became of the items of one run.
+// Results tells what became of the items of one run.
 type Results struct {
 	t     testing.TB
 	items []Item
 }
 
-// Item is what became of one item.
+// Item tells what became of one item.
 type Item struct {
 	ID       string
 	State    string // done, failed or cancelled

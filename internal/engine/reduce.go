@@ -82,7 +82,7 @@ func resultOf[Out any](row report.Row) (ItemResult[Out], error) {
 	}
 	if row.State == report.Done && len(row.Output) > 0 {
 		if err := json.Unmarshal(row.Output, &res.Output); err != nil {
-			return res, fmt.Errorf("output of item %q is no %T: %w", row.ID, res.Output, err)
+			return res, fmt.Errorf("output of item %q is not a %T: %w", row.ID, res.Output, err)
 		}
 	}
 	return res, nil
