@@ -242,8 +242,8 @@ func TestABrokenHandlerIsToldApart(t *testing.T) {
 		t.Errorf("two answers: %v, want a handler bug that names both", err)
 	}
 	_, err = run(t, stepOf(func(b *weir.Batch[int, any]) error { b.Done(0, func() {}); return nil }), "1")
-	if !errors.As(err, &bug) || !strings.Contains(err.Error(), "no JSON") {
-		t.Errorf("an output that is no JSON: %v, want a handler bug", err)
+	if !errors.As(err, &bug) || !strings.Contains(err.Error(), "not valid JSON") {
+		t.Errorf("an output that is not valid JSON: %v, want a handler bug", err)
 	}
 	down := errors.New("down")
 	if _, err = run(t, stepOf(func(b *weir.Batch[int, string]) error { b.Done(0, ""); return down }), "1"); !errors.Is(err, down) {
