@@ -26,7 +26,7 @@ func elsewheres() []elsewhere {
 		{98, "internal/edge/execute", "TestBrokenAnswerChangesNoItem TestUnknownAndMissingIDsAreCounted TestStatusSaysWhatToDo TestRedirectIsNotFollowed", "each kind of answer"},
 		{98, "internal/testkit/badinput", "TestItemsOfAnEndpointThatAnswersNonsenseFail", "the items in the end"},
 		{99, "internal/edge/execute", "TestHandlerCannotHarmItsCaller", ""},
-		{99, "engine", "TestAHandlerThatBreaksFailsItsTaskAndNothingElse TestTwoAnswersForOneItemAreABugAndTheTaskIsRunAgain", ""},
+		{99, "internal/engine", "TestAHandlerThatBreaksFailsItsTaskAndNothingElse TestTwoAnswersForOneItemAreABugAndTheTaskIsRunAgain", ""},
 		{100, "internal/cli/config", "TestMistakesAreNamedWithLineAndFix TestMistakesInSettings TestMistakesInVariablesAndFlags", "what is in the file"},
 		{100, "internal/cli", "TestServerScripts TestAStoreThatDoesNotOpenIsExplained TestStartMatrix", "ports, directories, formats, Redis"},
 		{101, "internal/cli", "TestScripts TestStdinThatIsATerminal TestInterruptWhileReadingAcceptsNothing TestTheReportThatCannotBeWrittenLosesNothing", ""},
