@@ -52,7 +52,7 @@ func TestEveryDuplicateIsCountedWhereverItComes(t *testing.T) {
 		}
 		var p api.Problem
 		n.Call("POST", path+"/seal", `{"expected_items":9}`, 409, &p)
-		if want := "has 10 rows, not the 9 that were expected (3 items, 5 duplicates, 2 bad lines)"; !strings.Contains(p.Detail, want) {
+		if want := "has 10 rows, expected 9 (3 items, 5 duplicates, 2 bad lines)"; !strings.Contains(p.Detail, want) {
 			t.Errorf("detail %q, want %q", p.Detail, want)
 		}
 		n.Until(b.ID, api.Completed)

@@ -96,7 +96,7 @@ func TestAForecastCountsWhatIsScheduled(t *testing.T) {
 	if f.Takes.P50 < 2*alone.Takes.P50 || len(f.Clashes) != 1 || f.Clashes[0].Tenants != 2 || f.Clashes[0].Backlog != 2000 {
 		t.Errorf("it takes %v beside two, %v alone, and clashes with %+v", f.Takes.P50, alone.Takes.P50, f.Clashes)
 	}
-	if !strings.Contains(says, "start before it is done: 2.") {
+	if !strings.Contains(says, "start before it ends: 2.") {
 		t.Errorf("the forecast assumes %q", says)
 	}
 }

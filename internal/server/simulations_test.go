@@ -73,7 +73,7 @@ func TestASystemThatIsTooMuchIsLeft(t *testing.T) {
 	began := time.Now()
 	out := simulate(t, n, `{"runs":1,"world":{"resources":[{"name":"send","downstream":{"latency":"1ms"}}],"workers":{"start":512,"max":512},"nodes":[{"slots":100000}],
 		"bulk_actions":[{"name":"a","items":1000000000,"batch":1,"steps":["send"]}]}}`)
-	if out.Finished || out.Takes.P50 == 0 || !strings.Contains(strings.Join(out.Assumptions, "\n"), "It was left after 2s of computing") {
+	if out.Finished || out.Takes.P50 == 0 || !strings.Contains(strings.Join(out.Assumptions, "\n"), "Runs stop after 2s of computing") {
 		t.Errorf("a billion calls: %+v", out)
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -161,14 +161,14 @@ func TestABulkActionIsPlayedAgainstThePresentLoad(t *testing.T) {
 		}
 	}
 	done := n.Until(n.Make(`{"tenant":"ours","steps":[{"action":"mail"}],"deadline":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`, `{"id":"u1"}`).ID, api.Completed)
-	if out := simulate(t, n, `{"bulk_action":"`+done.ID+`"}`); out.Steps[0].Items != 1 || !strings.Contains(strings.Join(out.Assumptions, "\n"), "It has ended: it is played anew") {
+	if out := simulate(t, n, `{"bulk_action":"`+done.ID+`"}`); out.Steps[0].Items != 1 || !strings.Contains(strings.Join(out.Assumptions, "\n"), "It has ended: the simulation runs it again") {
 		t.Errorf("of one that has ended: %+v", out)
 	}
 	other := n.Make(`{"tenant":"theirs","steps":[{"action":"mail"}],"rates":{"mail":"1/s"}}`, items)
 	n.Until(other.ID, api.Running)
 	n.Eventually("the load of the other", func() bool {
 		out := simulate(t, n, `{"bulk_action":"`+b.ID+`","weights":{"theirs":5,"nobody":2}}`)
-		return slices.Contains(out.Shares.Tenants, "theirs") && strings.Contains(strings.Join(out.Assumptions, "\n"), `The tenant "nobody" has no work beside it`)
+		return slices.Contains(out.Shares.Tenants, "theirs") && strings.Contains(strings.Join(out.Assumptions, "\n"), `Tenant "nobody" has no work that competes with it`)
 	})
 	ours := n.As([]access.Scope{access.Read}, "ours")
 	out := simulate(t, ours, `{"bulk_action":"`+b.ID+`","weights":{"nobody":2}}`)

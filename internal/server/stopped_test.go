@@ -101,7 +101,7 @@ func TestCreatesWhileAPartitionIsStopped(t *testing.T) {
 		n.Until(last.ID, api.Completed)
 	}
 	var list api.Page[api.BulkAction]
-	if n.Call("GET", "/v1/bulk-actions", "", 200, &list); !strings.Contains(list.Note, "may lack") {
+	if n.Call("GET", "/v1/bulk-actions", "", 200, &list); !strings.Contains(list.Note, "may be incomplete") {
 		t.Errorf("the list's note %q does not say that something may be missing", list.Note)
 	}
 	key := http.Header{"Idempotency-Key": {"spring"}}

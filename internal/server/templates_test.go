@@ -271,7 +271,7 @@ func TestASchedulesTemplateIsLookedUpWhenItFires(t *testing.T) {
 		t.Errorf("made %+v with %s, want it of version %s", b.Template, b.Params, changed.Version)
 	}
 	acme.must("DELETE", "/v1/templates/spring", "", nil)
-	if f := fire("2024-12-01T00:00:00Z", "2025-02-01T00:00:00Z"); f.Result != "failed" || !strings.Contains(f.Reason, `there is no template "spring"`) {
+	if f := fire("2024-12-01T00:00:00Z", "2025-02-01T00:00:00Z"); f.Result != "failed" || !strings.Contains(f.Reason, `unknown template "spring"`) {
 		t.Errorf("without the template: %+v", f)
 	}
 }

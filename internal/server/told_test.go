@@ -54,7 +54,7 @@ func TestWhatACallerShouldKnowIsSaid(t *testing.T) {
 	}
 	var p api.Problem
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/resume", `{}`, 409, &p)
-	if p.Fix != "it has to be paused or stopped for this" {
+	if p.Fix != "it must be paused or stopped" {
 		t.Errorf("fix %q", p.Fix)
 	}
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/trial", `{}`, 200, nil)
@@ -80,7 +80,7 @@ func TestABulkActionTellsWhatWasMadeOfIt(t *testing.T) {
 	n.Until(again.BulkActions[0].ID, api.Completed)
 	var p api.Problem
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/retry", `{}`, 422, &p)
-	if want := "all failed items of " + b.ID + " that are meant were retried or discarded before"; p.Detail != want {
+	if want := "every matching failed item of " + b.ID + " was already retried or discarded"; p.Detail != want {
 		t.Errorf("a second retry is refused with %q, want %q", p.Detail, want)
 	}
 	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/undo", `{}`, 201, &undo)

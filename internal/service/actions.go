@@ -173,7 +173,7 @@ func (a *action) step(undo bool) weir.Step {
 func (a *action) handler(undo bool) (weir.Handler, error) {
 	switch {
 	case undo && a.undo == nil:
-		return nil, fmt.Errorf("action %q has no way back", a.Name)
+		return nil, fmt.Errorf("action %q cannot be undone", a.Name)
 	case undo:
 		return a.undo, nil
 	}
@@ -292,7 +292,7 @@ func (r *actions) keep(ctx context.Context, log *slog.Logger) {
 	for failing := false; ; {
 		err := r.refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			log.LogAttrs(ctx, slog.LevelWarn, "actions not read, will ask again", slog.Any("error", err))
+			log.LogAttrs(ctx, slog.LevelWarn, "cannot read actions, will retry", slog.Any("error", err))
 		}
 		failing = err != nil
 		select {

@@ -81,7 +81,7 @@ func (s *Service) appended(ctx context.Context, id string, p *part) (api.Appende
 // appendedAgain answers an append whose key was used before, by the digest of its content.
 func (s *Service) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
 	if before.Digest != digest {
-		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was used for other items", before.Key), Fix: "use another key for other items"}
+		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was already used with different items", before.Key), Fix: "use a new key for different items"}
 	}
 	return s.appended(ctx, id, before)
 }
@@ -124,7 +124,7 @@ func (s *Service) partOf(ctx context.Context, id, key string) (p part, known boo
 func (s *Service) mayAppend(ctx context.Context, id string, d *draft) error {
 	switch {
 	case d.Spec.Source != nil:
-		return &Refusal{Code: "sealed", Detail: "the items of " + id + " come from its source", Fix: "create one without a source to add items"}
+		return &Refusal{Code: "sealed", Detail: id + " reads its items from its source", Fix: "create a bulk action without a source to add items"}
 	case d.State != isDraft:
 		return &Refusal{Code: "sealed", Detail: fmt.Sprintf("%s is %s: no items can be added", id, d.State), Fix: "create another bulk action"}
 	}
@@ -146,9 +146,9 @@ func sealedAlready(id string) error {
 func (s *Service) roomFor(l *draftLog, items int64) error {
 	switch {
 	case l.sealed != nil:
-		return &Refusal{Code: "sealed", Detail: "it was sealed meanwhile: no items can be added", Fix: "create another bulk action"}
+		return &Refusal{Code: "sealed", Detail: "it was sealed during the request: no items can be added", Fix: "create another bulk action"}
 	case l.next >= maxParts:
-		return &Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("there were %d appends already", l.next), Fix: "send more items in each append"}
+		return &Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("it already has %d appends, the maximum", l.next), Fix: "send more items in each append"}
 	case l.tally.items+items > s.opts.MaxItems:
 		return s.tooMany(l.tally.items + items)
 	}
@@ -157,7 +157,7 @@ func (s *Service) roomFor(l *draftLog, items int64) error {
 
 func (s *Service) tooMany(items int64) error {
 	return &weir.FieldError{
-		Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d are more than %d", items, s.opts.MaxItems), Fix: "split them over several bulk actions",
+		Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d items are more than the maximum of %d", items, s.opts.MaxItems), Fix: "split them over several bulk actions",
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *Service) touch(ctx context.Context, id string, d *draft) {
 	}
 	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.Touched = time.Now().UTC(); return nil })
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "use of a draft not noted", slog.String("bulk_action", id), slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot record the use of a draft", slog.String("bulk_action", id), slog.Any("error", err))
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
 func (s *Service) Bulk(ctx context.Context, id string) (*engine.BulkAction, error) {
 	b, d, err := s.find(ctx, id)
 	if d != nil {
-		return nil, &Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is a %s", id, d.State), Fix: "seal it first"}
+		return nil, &Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is in state %s", id, d.State), Fix: "seal it first"}
 	}
 	return b, err
 }
@@ -213,7 +213,7 @@ func (s *Service) ListNote() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("the store lost accepted work, and partition %d is stopped: this list may lack bulk actions", l.Partition)
+	return fmt.Sprintf("the store lost accepted work and partition %d is stopped: this list may be incomplete", l.Partition)
 }
 
 // List returns bulk actions, the newest first, that are older than before.

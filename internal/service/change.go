@@ -98,8 +98,8 @@ func (s *Service) Change(ctx context.Context, id string, c *api.Change, match Ma
 		return s.Get(ctx, id)
 	case by == "":
 		return before, &Refusal{
-			Code: "in_progress", Detail: fmt.Sprintf("the change of %s was sent, and nobody has read it yet", id),
-			Fix: "look at the bulk action again: it is changed unless somebody else was first", RetryAfter: time.Second,
+			Code: "in_progress", Detail: fmt.Sprintf("the change of %s was sent, but its owner has not read it yet", id),
+			Fix: "get the bulk action again: the change applies unless another change came first", RetryAfter: time.Second,
 		}
 	}
 	return before, records.ErrChanged

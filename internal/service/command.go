@@ -126,7 +126,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	})
 	if errors.Is(err, weir.ErrNotFound) {
 		if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
-			return &Refusal{Code: "wrong_state", Detail: id + " is not a draft any more", Fix: "cancel it; it is removed when the time for which it is kept is over"}
+			return &Refusal{Code: "wrong_state", Detail: id + " is not a draft any more", Fix: "cancel it; it is removed at the end of its retention"}
 		}
 	}
 	if err != nil {
@@ -163,9 +163,9 @@ func (s *Service) alive(ctx context.Context, id string, from ...api.State) (*eng
 	case now.State.Final():
 		err = &Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, now.State, now.FinishedAt.Format(time.RFC3339))}
 	case now.State == api.Cancelling:
-		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it ends with its last running task, and takes no more commands"}
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it ends with its last running task and accepts no more commands"}
 	case len(from) > 0 && !slices.Contains(from, now.State):
-		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it has to be " + orOf(from) + " for this"}
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State), Fix: "it must be " + orOf(from)}
 	}
 	return b, now, err
 }

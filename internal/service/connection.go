@@ -32,7 +32,7 @@ func (s *Service) connection(tenant string) feed.Lookup {
 	return func(name string) (feed.Connection, error) {
 		c, err := s.findConnection(name)
 		if errors.Is(err, weir.ErrNotFound) || err == nil && len(c.Tenants) > 0 && !slices.Contains(c.Tenants, tenant) {
-			return feed.Connection{}, &weir.FieldError{Code: "unknown_connection", Field: "source.connection", Problem: fmt.Sprintf("there is no connection %q", name), Fix: "make it first, or name another"}
+			return feed.Connection{}, &weir.FieldError{Code: "unknown_connection", Field: "source.connection", Problem: fmt.Sprintf("unknown connection %q", name), Fix: "create it first, or name another"}
 		}
 		if err != nil {
 			return feed.Connection{}, err

@@ -168,10 +168,10 @@ func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 		d.StartAt, d.Note = at.UTC(), note
 	}
 	if n.Start && n.StartAt != "" {
-		bad.Add("bad_value", "start_at", "it cannot start at once and at "+n.StartAt, "keep one of start and start_at")
+		bad.Add("bad_value", "start_at", "cannot be combined with start", "keep one of start and start_at")
 	}
 	if len(n.Items) > 0 && n.Source != nil {
-		bad.Add("bad_request", "source", "is there together with items", "leave one of them out")
+		bad.Add("bad_request", "source", "cannot be combined with items", "leave one of them out")
 	}
 	if n.Source != nil {
 		if err := s.checkSource(n, d.Tenant, by); err != nil {
@@ -182,7 +182,7 @@ func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 		s.checkCallback(&bad, n.Callback)
 	}
 	if n.KeepFor != 0 && (time.Duration(n.KeepFor) < time.Minute || time.Duration(n.KeepFor) > 10*365*24*time.Hour) {
-		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's own")
+		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's default")
 	}
 	if !n.Deadline.IsZero() && !d.StartAt.IsZero() && !n.Deadline.After(d.StartAt) {
 		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")

@@ -74,10 +74,10 @@ func (s *Service) eachLot(ctx context.Context, d DLQ, do func(*lot) error) error
 }
 
 func nothingLeft(skipped int64) error {
-	e := &weir.FieldError{Code: "no_items", Problem: "no failed item is meant that was not retried or discarded before", Fix: "see /v1/dlq/groups for what there is"}
+	e := &weir.FieldError{Code: "no_items", Problem: "no failed item matches, or every match was already retried or discarded", Fix: "list the remaining groups with GET /v1/dlq/groups"}
 	if skipped > 0 {
-		e.Problem = fmt.Sprintf("the %d items that are meant are of bulk actions that still run", skipped)
-		e.Fix = "wait for their end, or cancel them first"
+		e.Problem = fmt.Sprintf("the %d matching items belong to bulk actions that are still running", skipped)
+		e.Fix = "wait until they end, or cancel them first"
 	}
 	return e
 }

@@ -199,7 +199,7 @@ func (s *Service) begin(ctx context.Context, id string, h *handling) (string, er
 		}
 		if _, have := e.Value.find(h.Key); have != nil {
 			if have.Which != h.Which || have.Kind != h.Kind {
-				return "", fmt.Errorf("%w: the key was used for other items", weir.ErrConflict)
+				return "", fmt.Errorf("%w: the key was already used with different items", weir.ErrConflict)
 			}
 			return h.Key, nil
 		}
@@ -223,7 +223,7 @@ func (s *Service) begin(ctx context.Context, id string, h *handling) (string, er
 			return nil
 		})
 		if errors.Is(err, records.ErrTooBig) {
-			return "", &Refusal{Code: "wrong_state", Detail: id + " has not ended, and there are too many items to note each", Fix: "wait for its end, or cancel it first"}
+			return "", &Refusal{Code: "wrong_state", Detail: id + " has not ended, and too many items match to record each one", Fix: "wait until it ends, or cancel it first"}
 		}
 		if !errors.Is(err, errMoved) {
 			return h.Key, err
@@ -231,7 +231,7 @@ func (s *Service) begin(ctx context.Context, id string, h *handling) (string, er
 	}
 }
 
-var errMoved = errors.New("others have noted something meanwhile")
+var errMoved = errors.New("the record changed during the update")
 
 // count fills in how many items an entry takes.
 func (s *Service) count(ctx context.Context, id string, before []handling, h *handling) error {
@@ -287,8 +287,8 @@ func noneLeft(id weir.BulkID, now *weir.Progress, state string, before []handlin
 		return engine.NoItemsToRetry(id, now.Steps, state)
 	}
 	return &weir.FieldError{
-		Code: "no_items", Problem: fmt.Sprintf("all %s items of %s that are meant were retried or discarded before", state, id),
-		Fix: "its report names the retries; what failed there can be retried there",
+		Code: "no_items", Problem: fmt.Sprintf("every matching %s item of %s was already retried or discarded", state, id),
+		Fix: "its report lists the retries; items that failed in a retry can be retried there",
 	}
 }
 

@@ -78,7 +78,7 @@ func (s *Service) lotItems(ctx context.Context, d *DLQ, l *lot, at int64, list [
 func (s *Service) DLQExport(_ context.Context, d DLQ, after string) (Export, error) {
 	if after != "" {
 		if _, _, err := ParseItemName(after); err != nil {
-			return Export{}, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is not an item", after), Fix: "give the item of the last row that you have"}
+			return Export{}, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is not an item", after), Fix: "send the item of the last row you received"}
 		}
 	}
 	return Export{Name: "dlq", Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {

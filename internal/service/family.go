@@ -119,7 +119,7 @@ func (s *Service) restsFor(ctx context.Context, b, x *engine.BulkAction) error {
 	if x.ID() != b.ID() {
 		what = fmt.Sprintf("%s, a retry of %s, is %v", x.ID(), x.Info().RetryOf, StateOf(p.State))
 	}
-	return &Refusal{Code: "wrong_state", Detail: what, Fix: "wait for its end, or cancel it first"}
+	return &Refusal{Code: "wrong_state", Detail: what, Fix: "wait until it ends, or cancel it first"}
 }
 
 // noteUndone notes by what a bulk action is undone, unless a retry of it is being made.
@@ -130,7 +130,7 @@ func (s *Service) noteUndone(ctx context.Context, id, by string) error {
 	_, err := s.handlings().Put(ctx, id, func(v *handled, _ bool) error {
 		for i := range v.Entries {
 			if v.Entries[i].Pending {
-				return &Refusal{Code: "in_progress", Detail: "a retry of " + id + " is being made", Fix: "ask again", RetryAfter: time.Second}
+				return &Refusal{Code: "in_progress", Detail: "a retry of " + id + " is being created", Fix: "send the request again", RetryAfter: time.Second}
 			}
 		}
 		v.UndoneBy = by

@@ -138,7 +138,7 @@ func (s *Service) Pin(ctx context.Context, id weir.LaneID, p api.Pin) (api.Pin, 
 		bad.Add("out_of_range", "workers", fmt.Sprintf("%d is not between 0 and 1000000", p.Workers), "0 stops the lane")
 	}
 	if strings.TrimSpace(p.Reason) == "" {
-		bad.Add("missing_field", "reason", "is empty", "say why, for whoever looks later")
+		bad.Add("missing_field", "reason", "is empty", "say why the lane is pinned")
 	}
 	if err := s.knownPartition(ctx, id.Partition); err != nil {
 		return p, err

@@ -42,7 +42,7 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		for e, err := range s.drafts.All(ctx, "") {
 			if err != nil {
 				if ctx.Err() == nil {
-					s.log.LogAttrs(ctx, slog.LevelWarn, "drafts not read, will look again", slog.Any("error", err))
+					s.log.LogAttrs(ctx, slog.LevelWarn, "cannot read drafts, will retry", slog.Any("error", err))
 				}
 				break
 			}
@@ -72,7 +72,7 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		case <-sweep.C:
 			clear(later) // some of them are no more
 			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.LogAttrs(ctx, slog.LevelWarn, "what is no longer needed was not removed, will be tried again", slog.Any("error", err))
+				s.log.LogAttrs(ctx, slog.LevelWarn, "cannot remove expired data, will retry", slog.Any("error", err))
 			}
 		}
 	}
@@ -118,11 +118,11 @@ func (s *Service) advance(ctx context.Context, id string, d *draft) bool {
 	case d.State == isFailed && d.Untold:
 		err = s.tellFailed(ctx, id, d)
 	default:
-		s.log.LogAttrs(ctx, slog.LevelInfo, "removing a draft that nobody has touched for long", slog.String("bulk_action", id))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "removing an abandoned draft", slog.String("bulk_action", id))
 		err = s.removeDraft(ctx, id)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errNotYet) {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "draft does not get on, will be tried again", slog.String("bulk_action", id), slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "draft cannot proceed, will retry", slog.String("bulk_action", id), slog.Any("error", err))
 	}
 	return err == nil
 }
@@ -241,7 +241,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-var errOvertaken = errors.New("another node was faster")
+var errOvertaken = errors.New("another node made the change first")
 
 // stillOpen refuses an entry if the log is not what it was.
 func (s *Service) stillOpen(sum draftSum) func(*draftLog) error {
@@ -328,7 +328,7 @@ func (s *Service) readFailed(ctx context.Context, id string, err error) error {
 	if errors.As(err, &forever) || refusedAtAll(err) {
 		return s.failDraft(ctx, id, err)
 	}
-	if told := s.tellSource(ctx, id, "the source cannot be read, will be tried again: "+err.Error()); told != nil {
+	if told := s.tellSource(ctx, id, "the source cannot be read, will retry: "+err.Error()); told != nil {
 		err = errors.Join(err, told)
 	}
 	wait := lookEvery
@@ -377,7 +377,7 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source, by str
 	d.Spec.Source = &from
 	switch {
 	case sum.parts > 0:
-		return api.BulkAction{}, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s has %d items already", id, sum.items), Fix: "import into a draft without items"}
+		return api.BulkAction{}, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s already has %d items", id, sum.items), Fix: "import into a draft without items"}
 	default:
 		var bad weir.InputError
 		if err := s.checkSource(&d.Spec, d.Tenant, by); err != nil {

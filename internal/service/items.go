@@ -22,7 +22,7 @@ func ParseItemName(name string) (bulk string, no int64, err error) {
 	id, number, ok := strings.Cut(strings.TrimPrefix(name, "itm_"), "-")
 	no, bad := strconv.ParseInt(number, 10, 64)
 	if !ok || !strings.HasPrefix(name, "itm_") || bad != nil || no < 0 || ItemName("ba_"+id, no) != name {
-		return "", 0, fmt.Errorf("item %q: %w; an item is itm_, the bulk action's id without ba_, a hyphen and its number", name, weir.ErrNotFound)
+		return "", 0, fmt.Errorf("item %q: %w; an item id is itm_, the bulk action's id without ba_, a hyphen and its number", name, weir.ErrNotFound)
 	}
 	return "ba_" + id, no, nil
 }

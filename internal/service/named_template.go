@@ -150,13 +150,13 @@ func checkOnce(bad *weir.InputError, n *api.NewBulkAction) {
 		there bool
 		whose string
 	}{
-		{"template", n.Template != "", "a template is not made from another"},
-		{"tenant", n.Tenant != "", "is what the request says, or the template itself"},
+		{"template", n.Template != "", "a template cannot use another template"},
+		{"tenant", n.Tenant != "", "comes from the request, or from the template itself"},
 		{"items", len(n.Items) > 0, "come with the request"},
-		{"start", n.Start, "is what the request says"},
-		{"start_at", n.StartAt != "", "is what the request says"},
-		{"zone", n.Zone != "", "is what the request says"},
-		{"deadline", !n.Deadline.IsZero(), "is what the request says: it is one moment, and would pass"},
+		{"start", n.Start, "comes from the request"},
+		{"start_at", n.StartAt != "", "comes from the request"},
+		{"zone", n.Zone != "", "comes from the request"},
+		{"deadline", !n.Deadline.IsZero(), "comes from the request: a fixed time in a template would pass"},
 	} {
 		if f.there {
 			bad.Add("bad_value", "bulk_action."+f.field, f.whose, "leave it out")
@@ -196,7 +196,7 @@ func (s *Service) unknownTemplate(ctx context.Context, tenant, name string) erro
 		}
 	}
 	return &weir.FieldError{
-		Code: "unknown_template", Field: "template", Problem: fmt.Sprintf("there is no template %.128q for the tenant %.64q", name, tenant),
-		Fix: knownNames(name, known, "there are no templates yet: make one first"),
+		Code: "unknown_template", Field: "template", Problem: fmt.Sprintf("unknown template %.128q for tenant %.64q", name, tenant),
+		Fix: knownNames(name, known, "no templates exist yet: create one first"),
 	}
 }

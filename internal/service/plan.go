@@ -140,11 +140,11 @@ func (s *Service) unknownAction(field, name string) error { return s.unknownTo("
 // unknownTo refuses an action that a tenant does not have, and names those that it has.
 func (s *Service) unknownTo(tenant, field, name string) error {
 	known := s.actions.namesFor(tenant)
-	fix := knownNames(name, known, "there are no actions yet: make one first")
+	fix := knownNames(name, known, "no actions exist yet: create one first")
 	if name == "" {
 		return &weir.FieldError{Code: "unknown_action", Field: field, Problem: "is empty", Fix: fix}
 	}
-	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("there is no action %.128q", name), Fix: fix}
+	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("unknown action %.128q", name), Fix: fix}
 }
 
 // knownNames tells somebody who wrote an unknown name which there are; none is what is told if there are none.
@@ -177,15 +177,15 @@ func (s *Service) checkSteps(tenant string, steps []api.Step, params json.RawMes
 		return
 	}
 	if len(steps) == 0 {
-		bad.Add("no_steps", "steps", "there are none", `write at least one, as in {"action": "send-message"}`)
+		bad.Add("no_steps", "steps", "is empty", `write at least one, as in {"action": "send-message"}`)
 		return
 	}
 	if len(steps) > weir.MaxSteps {
-		bad.Add("too_many_steps", "steps", fmt.Sprintf("%d are more than %d", len(steps), weir.MaxSteps), "split the chain")
+		bad.Add("too_many_steps", "steps", fmt.Sprintf("%d steps are more than the maximum of %d", len(steps), weir.MaxSteps), "split the chain")
 		return
 	}
 	if len(params) > 0 && !isObject(params) {
-		bad.Add("bad_json", "params", "is no JSON object", `write it as in {"campaign": "spring"}`)
+		bad.Add("bad_json", "params", "is not a JSON object", `write it as in {"campaign": "spring"}`)
 	}
 	var earlier []string
 	for i, st := range steps {
@@ -196,14 +196,14 @@ func (s *Service) checkSteps(tenant string, steps []api.Step, params json.RawMes
 
 func (s *Service) checkStep(tenant, field string, st api.Step, earlier []string, bad *weir.InputError) {
 	if id := stepID(st); slices.Contains(earlier, id) {
-		bad.Add("duplicate_step", field+".id", fmt.Sprintf("%q is there twice", id), "give each step an id of its own")
+		bad.Add("duplicate_step", field+".id", fmt.Sprintf("%q is used twice", id), "give each step an id of its own")
 	}
 	a, err := s.actions.find(st.Action)
 	switch {
 	case err != nil || !a.mayUse(tenant): // one of another tenant is as if there were none
 		addFault(bad, s.unknownTo(tenant, field+".action", st.Action), "unknown_action", field)
 	case a.Disabled:
-		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is switched off", st.Action), "ask whoever operates it, or choose another")
+		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is disabled", st.Action), "ask its operator, or choose another action")
 	}
 	if _, err := s.programs.compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier); err != nil {
 		addFault(bad, err, mapping.BadExpression, field)

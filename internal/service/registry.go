@@ -32,7 +32,7 @@ func checkName(field, name string) error {
 	if good && name != "." && name != ".." {
 		return nil
 	}
-	return &weir.FieldError{Code: "bad_name", Field: field, Problem: fmt.Sprintf("%.64q is not a name", name), Fix: "use letters, digits, '.', '-' and '_', at most 128"}
+	return &weir.FieldError{Code: "bad_name", Field: field, Problem: fmt.Sprintf("%.64q is not a valid name", name), Fix: "use letters, digits, '.', '-' and '_', at most 128"}
 }
 
 // there reports whether the action was not deleted.
@@ -212,7 +212,7 @@ func (r *actions) keepSecrets(a, before api.Action) (api.Action, error) {
 			continue
 		}
 		if before.Header[k] == "" {
-			return a, &weir.FieldError{Code: "bad_value", Field: "header." + k, Problem: "there is no value to keep", Fix: "send the value"}
+			return a, &weir.FieldError{Code: "bad_value", Field: "header." + k, Problem: "no stored value to keep", Fix: "send the value"}
 		}
 		a.Header[k] = before.Header[k]
 	}
@@ -230,7 +230,7 @@ func (r *actions) keepSecrets(a, before api.Action) (api.Action, error) {
 // noSealed refuses a value that only looks sealed: it would be stored as it is, and never open.
 func noSealed(value, before, field string) error {
 	if vault.IsSealed(value) && value != before {
-		return &weir.FieldError{Code: "bad_value", Field: field, Problem: "is a sealed secret", Fix: "send it in the clear; it is sealed before it is stored"}
+		return &weir.FieldError{Code: "bad_value", Field: field, Problem: "is a sealed secret", Fix: "send the plain value; the server seals it before it is stored"}
 	}
 	return nil
 }

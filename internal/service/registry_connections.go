@@ -107,7 +107,7 @@ func (s *Service) sealConnection(c api.Connection, before map[string]string) (ap
 		v := c.Secret[k]
 		if v == Hidden {
 			if before[k] == "" {
-				return c, &weir.FieldError{Code: "bad_value", Field: "secret." + k, Problem: "there is no value to keep", Fix: "send the value"}
+				return c, &weir.FieldError{Code: "bad_value", Field: "secret." + k, Problem: "no stored value to keep", Fix: "send the value"}
 			}
 			c.Secret[k] = before[k]
 			continue
@@ -136,7 +136,7 @@ func (s *Service) checkConnection(c *api.Connection) error {
 		addFault(&bad, err, "bad_name", "name")
 	}
 	if c.URL == "" {
-		bad.Add("missing_field", "url", "is empty", "say where it is")
+		bad.Add("missing_field", "url", "is empty", "give its address")
 	}
 	if strings.Contains(c.URL, "@") {
 		bad.Add("bad_url", "url", "holds a user or a password", "put them into option.user and secret.password")
@@ -147,15 +147,15 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	}
 	for k, v := range c.Secret {
 		if name, _ := strings.CutPrefix(k, "header."); (name == k || name == "") && !slices.Contains(secretNames, k) {
-			bad.Add("bad_value", "secret."+k, "there is no such secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
+			bad.Add("bad_value", "secret."+k, "is not a known secret", "known: "+strings.Join(secretNames, ", ")+", header.…")
 		}
 		if vault.IsSealed(v) {
-			bad.Add("bad_value", "secret."+k, "is a sealed secret", "send it in the clear; it is sealed before it is stored")
+			bad.Add("bad_value", "secret."+k, "is a sealed secret", "send the plain value; the server seals it before it is stored")
 		}
 	}
 	for k := range c.Option {
 		if !slices.Contains(optionNames, k) {
-			bad.Add("bad_value", "option."+k, "there is no such option", "known: "+strings.Join(optionNames, ", "))
+			bad.Add("bad_value", "option."+k, "is not a known option", "known: "+strings.Join(optionNames, ", "))
 		}
 	}
 	return bad.OrNil()
@@ -212,7 +212,7 @@ func (s *Service) TestConnection(ctx context.Context, name string, in api.Connec
 		out.Detail = "the database answers"
 	default:
 		err = s.tryDial(ctx, c)
-		out.Detail = "somebody answers there; give a source to read from it"
+		out.Detail = "the address accepts connections; give a source to read from it"
 	}
 	out.OK, out.Took = err == nil, api.Duration(time.Since(began))
 	if err != nil {
@@ -252,7 +252,7 @@ func sourceUses(src *api.Source, name string) error {
 	if used == name {
 		return nil
 	}
-	return &weir.FieldError{Code: "bad_value", Field: "source.connection", Problem: fmt.Sprintf("%.64q is not the connection that is tried", used), Fix: "name " + name}
+	return &weir.FieldError{Code: "bad_value", Field: "source.connection", Problem: fmt.Sprintf("%.64q is not the connection under test", used), Fix: "name " + name}
 }
 
 // trySource reads the first items of a source.

@@ -174,8 +174,8 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 	}
 	if c == nil && r.Rate == nil && r.Pacing == nil {
 		return out, "", &weir.FieldError{
-			Code: "missing_field", Field: "rate", Problem: "there is neither rate, concurrency nor pacing: nothing to set",
-			Fix: "name one of them; DELETE /v1/resources/" + r.Name + " (weir resources reset) removes what was set",
+			Code: "missing_field", Field: "rate", Problem: "is missing, and so are concurrency and pacing: nothing to set",
+			Fix: "set at least one; DELETE /v1/resources/" + r.Name + " (weir resources reset) removes the limits set over the API",
 		}
 	}
 	var after weir.Limits
@@ -280,7 +280,7 @@ func (s *Service) SetCircuit(ctx context.Context, name string, c api.CircuitChan
 	case "free":
 		err = s.engine.Operator().FreeCircuit(ctx, name)
 	default:
-		err = &weir.FieldError{Code: "out_of_range", Field: "do", Problem: fmt.Sprintf("%.64q is none of open, close, free", c.Do), Fix: "say what to do"}
+		err = &weir.FieldError{Code: "out_of_range", Field: "do", Problem: fmt.Sprintf("%.64q is not one of open, close, free", c.Do), Fix: "write one of these"}
 	}
 	if err != nil {
 		return api.ResourceStatus{}, err

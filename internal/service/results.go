@@ -58,7 +58,7 @@ func itemAfter(id, after string) (int64, error) {
 	}
 	bulk, no, err := ParseItemName(after)
 	if err != nil || bulk != id {
-		return 0, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is not an item of %s", after, id), Fix: "give the item of the last row that you have"}
+		return 0, &weir.FieldError{Code: "bad_cursor", Field: "after", Problem: fmt.Sprintf("%q is not an item of %s", after, id), Fix: "send the item of the last row you received"}
 	}
 	return no + 1, nil
 }

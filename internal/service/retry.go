@@ -79,7 +79,7 @@ func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, err
 	}
 	p, err := b.Now(ctx)
 	if err == nil && !p.State.Final() && p.State != weir.BulkStopped {
-		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", id, StateOf(p.State)), Fix: "wait for its end, or cancel it first"}
+		err = &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %v", id, StateOf(p.State)), Fix: "wait until it ends, or cancel it first"}
 	}
 	if err == nil {
 		err = refuseRetry(b)
@@ -122,7 +122,7 @@ func (s *Service) carryOut(ctx context.Context, id, key string) ([]string, error
 	at, h := e.Value.find(key)
 	switch {
 	case h == nil:
-		return nil, &Refusal{Code: "in_progress", Detail: "it was refused meanwhile", Fix: "ask again", RetryAfter: time.Second}
+		return nil, &Refusal{Code: "in_progress", Detail: "the retry was refused during the request", Fix: "send the request again", RetryAfter: time.Second}
 	case !h.Pending:
 		return h.Made, nil
 	}

@@ -31,7 +31,7 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 		return nil, &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be sealed"}
 	}
 	if d.Spec.Source != nil {
-		return nil, &Refusal{Code: "wrong_state", Detail: "the items of " + id + " come from its source", Fix: "start it: its source is read then"}
+		return nil, &Refusal{Code: "wrong_state", Detail: id + " reads its items from its source", Fix: "start it: it reads its source when it starts"}
 	}
 	if err := s.roomToSeal(ctx, id, d.Tenant); err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func (s *Service) sealedBefore(ctx context.Context, id string, want api.Seal) (*
 }
 
 func mismatch(id string, want int64, got tally) error {
-	text := fmt.Sprintf("%s has %d items, not the %d that were expected", id, got.items, want)
+	text := fmt.Sprintf("%s has %d items, expected %d", id, got.items, want)
 	if got.items != got.rows() {
-		text = fmt.Sprintf("%s has %d rows, not the %d that were expected (%d items, %d duplicates, %d bad lines)",
+		text = fmt.Sprintf("%s has %d rows, expected %d (%d items, %d duplicates, %d bad lines)",
 			id, got.rows(), want, got.items, got.duplicates, got.badLines)
 	}
-	return &Refusal{Code: "count_mismatch", Detail: text, Fix: "add what is missing, or seal it with the true number"}
+	return &Refusal{Code: "count_mismatch", Detail: text, Fix: "add the missing items, or seal it with the actual count"}
 }
 
 // writeSeal ends the log, unless it is ended already.
@@ -101,7 +101,7 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 		case want.ExpectedItems != nil && *want.ExpectedItems != l.tally.rows():
 			return mismatch(id, *want.ExpectedItems, l.tally)
 		case l.tally.items == 0 && !d.Spec.AllowEmpty:
-			return &weir.FieldError{Code: "no_items", Field: "items", Problem: "there are none", Fix: "add at least one, or create it with allow_empty"}
+			return &weir.FieldError{Code: "no_items", Field: "items", Problem: "is empty", Fix: "add at least one, or create it with allow_empty"}
 		}
 		return nil
 	})
@@ -156,7 +156,7 @@ func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, er
 		return nil, err
 	}
 	if sum.sealed == nil {
-		return nil, &Refusal{Code: "in_progress", Detail: id + " is being sealed or was opened again", Fix: "ask again", RetryAfter: time.Second}
+		return nil, &Refusal{Code: "in_progress", Detail: id + " is being sealed or was reopened", Fix: "send the request again", RetryAfter: time.Second}
 	}
 	b, err := s.submit(ctx, id, &d, sum, s.itemsOf(ctx, id))
 	if err == nil {

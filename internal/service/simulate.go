@@ -30,7 +30,7 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 		return api.Simulated{}, err
 	}
 	if ended {
-		f.Assumptions = append(f.Assumptions, "It has ended: it is played anew, with all of its items.")
+		f.Assumptions = append(f.Assumptions, "It has ended: the simulation runs it again with all of its items.")
 	}
 	view := s.viewForecast(&b, &f, time.Now().UTC())
 	out := api.Simulated{
@@ -45,7 +45,7 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	}
 	for _, t := range slices.Sorted(maps.Keys(what.Weights)) {
 		if sees(t) && t != b.Tenant && !slices.Contains(out.Shares.Tenants, t) {
-			out.Assumptions = append(out.Assumptions, fmt.Sprintf("The tenant %.64q has no work beside it: its weight changes nothing.", t))
+			out.Assumptions = append(out.Assumptions, fmt.Sprintf("Tenant %.64q has no work that competes with it: its weight has no effect.", t))
 		}
 	}
 	return out, nil
@@ -78,7 +78,7 @@ func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
 	for _, name := range slices.Sorted(maps.Keys(what.Weights)) {
 		v := what.Weights[name]
 		if math.IsNaN(v) || v < 0.01 || v > 1000 {
-			bad.Add("out_of_range", "weights."+name, fmt.Sprintf("%v is not between 0.01 and 1000", v), "1 is what every tenant has")
+			bad.Add("out_of_range", "weights."+name, fmt.Sprintf("%v is not between 0.01 and 1000", v), "the default is 1")
 		}
 		reweigh(w, l, name, v)
 	}

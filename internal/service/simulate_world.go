@@ -67,12 +67,12 @@ func readWorld(raw json.RawMessage) (w model.World, err error) {
 	if err = d.Decode(&w); err == nil {
 		return w, nil
 	}
-	fault := &weir.FieldError{Code: "bad_value", Field: "world", Problem: strings.TrimPrefix(err.Error(), "json: "), Fix: "weir simulate flood --show prints one as YAML; the same fields are meant"}
+	fault := &weir.FieldError{Code: "bad_value", Field: "world", Problem: strings.TrimPrefix(err.Error(), "json: "), Fix: "weir simulate flood --show prints an example as YAML, with the same fields"}
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
 		fault.Field, fault.Problem = "world."+wrong.Field, "cannot be "+wrong.Value
 	}
-	if name, found := strings.CutPrefix(fault.Problem, "unknown field "); found {
-		fault.Code, fault.Problem = "unknown_field", "there is no field "+name
+	if strings.HasPrefix(fault.Problem, "unknown field ") {
+		fault.Code = "unknown_field"
 	}
 	return w, fault
 }
@@ -82,12 +82,12 @@ func checkWorld(w *model.World) error {
 	var bad weir.InputError
 	atMost := func(field string, n, most float64, fix string) {
 		if n > most {
-			bad.Add("out_of_range", "world."+field, fmt.Sprintf("%.0f are more than %.0f", n, most), fix)
+			bad.Add("out_of_range", "world."+field, fmt.Sprintf("%.0f is more than the maximum of %.0f", n, most), fix)
 		}
 	}
-	atMost("bulk_actions", float64(len(w.BulkActions)), mostEntries, "leave some out, or make streams of them")
-	atMost("tenants", float64(len(w.Tenants)), mostEntries, "leave some out")
-	atMost("partitions", float64(max(w.Partitions, len(w.Nodes))*len(w.Resources)), mostLanes, "partitions times resources count: take fewer")
+	atMost("bulk_actions", float64(len(w.BulkActions)), mostEntries, "list fewer, or combine them into streams")
+	atMost("tenants", float64(len(w.Tenants)), mostEntries, "list fewer")
+	atMost("partitions", float64(max(w.Partitions, len(w.Nodes))*len(w.Resources)), mostLanes, "use fewer partitions or resources: their product counts")
 	if len(bad.Fields) > 0 {
 		return &bad
 	}
@@ -104,9 +104,9 @@ func checkWorld(w *model.World) error {
 	for _, b := range w.BulkActions {
 		coming += float64(b.Arrivals) * time.Duration(cmp.Or(b.Until, w.Length)-b.At).Seconds()
 	}
-	atMost("bulk_actions", coming, mostArriving, "let fewer come, or for a shorter time")
+	atMost("bulk_actions", coming, mostArriving, "lower the arrivals, or shorten the time")
 	if most := watchable(w); time.Duration(w.Length) > most {
-		bad.Add("out_of_range", "world.length", fmt.Sprintf("%v of %d resources is too long", time.Duration(w.Length), len(w.Resources)), fmt.Sprintf("at most %v", most))
+		bad.Add("out_of_range", "world.length", fmt.Sprintf("%v with %d resources is too long", time.Duration(w.Length), len(w.Resources)), fmt.Sprintf("at most %v", most))
 	}
 	return bad.OrNil()
 }
@@ -127,11 +127,11 @@ func viewWorld(w *model.World, f *model.Forecast, runs int) api.Simulated {
 		out.Workers = append(out.Workers, api.PeakWorkers{Resource: r.Name, Peak: r.WorkersPeak})
 	}
 	out.Assumptions = []string{
-		fmt.Sprintf("It was played %d times, each with other luck; shares, workers and the bottleneck are those of the first.", f.Runs),
-		"Storage, the time that messages take and failures of nodes are left out.",
+		fmt.Sprintf("Simulated runs: %d, each with another seed; shares, workers and the bottleneck come from the first run.", f.Runs),
+		"Storage, message latency and node failures are not simulated.",
 	}
 	if f.Runs < runs || f.Unfinished > 0 {
-		out.Assumptions = append(out.Assumptions, fmt.Sprintf("It was left after %v of computing, %d calls of a run, its length, or %v of its own time: of %d runs %d count.", simulateFor, w.MaxTasks, watchable(w), runs, f.Runs))
+		out.Assumptions = append(out.Assumptions, fmt.Sprintf("Runs stop after %v of computing, %d calls, the length of the world, or %v of simulated time: of %d runs, %d count.", simulateFor, w.MaxTasks, watchable(w), runs, f.Runs))
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string) error {
 	var bad weir.InputError
 	if n.Source != nil && n.Source.Upload != "" {
-		bad.Add("bad_value", "source.upload", "is read once, and its data is removed then", "name the upload in each request, or use a source that can be read again")
+		bad.Add("bad_value", "source.upload", "can be read only once: its data is removed afterwards", "name the upload in each request, or use a source that can be read again")
 		n.Source = nil
 	}
 	now := time.Now().UTC()
@@ -62,16 +62,16 @@ func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant s
 // checkTemplate refuses what makes sense for one bulk action only.
 func checkTemplate(bad *weir.InputError, n *api.NewBulkAction, tenant string) {
 	if n.Tenant != "" && n.Tenant != tenant {
-		bad.Add("bad_value", "tenant", "is another than that of the schedule", "leave it out")
+		bad.Add("bad_value", "tenant", "differs from the tenant of the schedule", "leave it out")
 	}
 	if n.StartAt != "" {
-		bad.Add("bad_value", "start_at", "is what the schedule says", "leave it out")
+		bad.Add("bad_value", "start_at", "comes from the schedule", "leave it out")
 	}
 	if !n.Deadline.IsZero() {
-		bad.Add("bad_value", "deadline", "is one moment, and will have passed the next time", "leave it out")
+		bad.Add("bad_value", "deadline", "is a fixed time, and will have passed at the next slot", "leave it out")
 	}
 	if n.Source == nil && len(n.Items) == 0 {
-		bad.Add("no_items", "source", "is missing, and there are no items", "say where the items are read from each time")
+		bad.Add("no_items", "source", "is missing, and so are items", "name the source to read the items from")
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *Service) checkCallback(bad *weir.InputError, c *api.Callback) {
 	}
 	if c.Secret != "" {
 		if _, err := execute.NewSigner(c.Secret); err != nil {
-			bad.Add("bad_secret", "callback.secret", "cannot sign", "write whsec_ and the base64 of 24 to 64 random bytes")
+			bad.Add("bad_secret", "callback.secret", "is not a valid signing secret", "write whsec_ and the base64 of 24 to 64 random bytes")
 		}
 	}
 	for i, e := range c.Events {

@@ -22,11 +22,11 @@ func checkParams(bad *weir.InputError, t *api.Template) {
 		p, field := &t.Params[i], fmt.Sprintf("params[%d]", i)
 		switch {
 		case !paramName.MatchString(p.Name):
-			bad.Add("bad_name", field+".name", fmt.Sprintf("%.64q is not a parameter name", p.Name), "use letters, digits and _, at most 64, with no digit first")
+			bad.Add("bad_name", field+".name", fmt.Sprintf("%.64q is not a valid parameter name", p.Name), "use letters, digits and _, at most 64, not starting with a digit")
 		case seen[p.Name]:
-			bad.Add("bad_value", field+".name", fmt.Sprintf("%q is there twice", p.Name), "give each parameter a name of its own")
+			bad.Add("bad_value", field+".name", fmt.Sprintf("%q is used twice", p.Name), "give each parameter a name of its own")
 		case fixed[p.Name] != nil:
-			bad.Add("bad_value", field+".name", fmt.Sprintf("bulk_action.params has %q, too", p.Name), "leave one of them out; what it is if nobody gives it goes into default")
+			bad.Add("bad_value", field+".name", fmt.Sprintf("%q is also in bulk_action.params", p.Name), "remove one of them; put the value for requests without it into default")
 		}
 		seen[p.Name] = true
 		checkText(bad, field+".title", p.Title)
@@ -37,7 +37,7 @@ func checkParams(bad *weir.InputError, t *api.Template) {
 // checkParam says what is wrong with the type, the bounds and the values of a parameter.
 func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 	if _, ok := paramTypes[p.Type]; !ok {
-		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is not a type", p.Type), "use string, number, integer, boolean or date")
+		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is not a valid type", p.Type), "use string, number, integer, boolean or date")
 		return
 	}
 	low, high, ok := bounds(bad, field, p)
@@ -45,7 +45,7 @@ func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 		return
 	}
 	if low != nil && high != nil && low.size > high.size {
-		bad.Add("out_of_range", field+".min", fmt.Sprintf("%s is more than max, %s", p.Min, p.Max), "exchange them")
+		bad.Add("out_of_range", field+".min", fmt.Sprintf("%s is more than max, %s", p.Min, p.Max), "swap them")
 		return
 	}
 	for i, raw := range p.Allowed {
@@ -54,7 +54,7 @@ func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 	}
 	if p.Default != nil {
 		if p.Required {
-			bad.Add("bad_value", field+".default", "is never used: the parameter has to be given", "leave one of default and required out")
+			bad.Add("bad_value", field+".default", "is never used: the parameter is required", "remove default or required")
 		}
 		addParamFault(bad, field+".default", paramFault(p, p.Default))
 	}
@@ -94,7 +94,7 @@ func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (js
 	}
 	got, ok := objectMembers(given)
 	if !ok {
-		bad.Add("bad_json", "params", "is no JSON object", `write it as in {"campaign": "spring"}`)
+		bad.Add("bad_json", "params", "is not a JSON object", `write it as in {"campaign": "spring"}`)
 		return nil, nil
 	}
 	var known []string
@@ -114,7 +114,7 @@ func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (js
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if !slices.Contains(known, name) {
-			bad.Add("unknown_field", fmt.Sprintf("params.%.64s", name), fmt.Sprintf("the template %q has no such parameter", t.Name), knownNames(name, known, "it has none: leave params out"))
+			bad.Add("unknown_field", fmt.Sprintf("params.%.64s", name), fmt.Sprintf("template %q has no such parameter", t.Name), knownNames(name, known, "it has no parameters: leave params out"))
 		}
 	}
 	if len(all) == 0 {

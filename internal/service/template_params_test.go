@@ -21,13 +21,13 @@ func TestValuesOfParametersAreHeldAgainstTypeBoundsAndList(t *testing.T) {
 		value, want             string // want: the code and a part of the problem; empty: nothing is wrong
 	}{
 		{"string", "", "", "", `"spring"`, ""},
-		{"string", "", "", "", `5`, "bad_value 5 is not a text"},
-		{"string", "", "", "", `null`, "bad_value null is not a text"},
+		{"string", "", "", "", `5`, "bad_value 5 is not a string"},
+		{"string", "", "", "", `null`, "bad_value null is not a string"},
 		{"string", "2", "4", "", `"über"`, ""},
 		{"string", "2", "4", "", `"ü"`, `out_of_range "ü" is less than 2 characters`},
 		{"string", "2", "4", "", `"overs"`, `out_of_range "overs" is more than 4 characters`},
 		{"string", "", "", `["a","b"]`, `"b"`, ""},
-		{"string", "", "", `["a","b"]`, `"c"`, `out_of_range "c" is not one of its values`},
+		{"string", "", "", `["a","b"]`, `"c"`, `out_of_range "c" is not an allowed value`},
 		{"number", "0.5", "", "", `0.5`, ""},
 		{"number", "0.5", "", "", `0.4`, "out_of_range 0.4 is less than 0.5"},
 		{"number", "", "", `[1,2.5]`, `25e-1`, ""},

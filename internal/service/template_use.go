@@ -74,7 +74,7 @@ func checkOverride(bad *weir.InputError, template string, n *api.NewBulkAction) 
 		{"keep_for", n.KeepFor != 0},
 	} {
 		if f.there {
-			bad.Add("bad_value", f.field, fmt.Sprintf("is what the template %q says", template), "leave it out, or leave the template out")
+			bad.Add("bad_value", f.field, fmt.Sprintf("is set by the template %q", template), "leave it out, or leave the template out")
 		}
 	}
 }

@@ -32,7 +32,7 @@ const maxWhole = 1 << 53
 
 // paramTypes are the types that there are.
 var paramTypes = map[string]paramType{
-	"string": {"a text", `write a text in quotes, as in "spring"`, func(v any) (paramValue, bool) {
+	"string": {"a string", `write a string in quotes, as in "spring"`, func(v any) (paramValue, bool) {
 		s, ok := v.(string)
 		return paramValue{s, float64(utf8.RuneCountInString(s))}, ok
 	}},
@@ -59,7 +59,7 @@ var paramTypes = map[string]paramType{
 func readParam(kind string, raw json.RawMessage) (paramValue, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return paramValue{}, errors.New("is no JSON")
+		return paramValue{}, errors.New("is not valid JSON")
 	}
 	value, ok := paramTypes[kind].read(v)
 	if !ok {
@@ -72,7 +72,7 @@ func readParam(kind string, raw json.RawMessage) (paramValue, error) {
 func readBound(kind string, raw json.RawMessage) (paramValue, error) {
 	switch kind {
 	case "boolean":
-		return paramValue{}, errors.New("true and false have no bounds")
+		return paramValue{}, errors.New("a boolean has no bounds")
 	case "string":
 		v, err := readParam("integer", raw)
 		if err == nil && v.size < 0 {
@@ -111,7 +111,7 @@ func paramFault(p *api.TemplateParam, raw json.RawMessage) *weir.FieldError {
 		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is more than %s%s", raw, p.Max, of), Fix: within(p, of)}
 	}
 	if len(p.Allowed) > 0 && !slices.ContainsFunc(p.Allowed, func(a json.RawMessage) bool { w, err := readParam(p.Type, a); return err == nil && w.is == v.is }) {
-		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is not one of its values", raw), Fix: "use " + listed(p.Allowed)}
+		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is not an allowed value", raw), Fix: "use " + listed(p.Allowed)}
 	}
 	return nil
 }

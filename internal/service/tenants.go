@@ -72,7 +72,7 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match 
 		addFault(&bad, err, "bad_text", "name")
 	}
 	if w := t.Weight; math.IsNaN(w) || w != 0 && (w < 0.001 || w > 1000) {
-		bad.Add("out_of_range", "weight", fmt.Sprintf("%v is not between 0.001 and 1000", w), "1 is what every tenant has")
+		bad.Add("out_of_range", "weight", fmt.Sprintf("%v is not between 0.001 and 1000", w), "the default is 1")
 	}
 	if t.MaxTasks < 0 || t.MaxTasks > 1_000_000 {
 		bad.Add("out_of_range", "max_tasks", fmt.Sprintf("%d is not between 0 and 1000000", t.MaxTasks), "0 means no limit")

@@ -38,12 +38,12 @@ func (s *Service) Trial(ctx context.Context, step, name string, items []weir.Tas
 		return api.TrialStep{}, s.unknownAction("action", name)
 	}
 	if len(items) == 0 || len(items) > maxTrialItems {
-		return api.TrialStep{}, &weir.FieldError{Code: "out_of_range", Field: "items", Problem: fmt.Sprintf("%d are not between 1 and %d", len(items), maxTrialItems), Fix: "send a few"}
+		return api.TrialStep{}, &weir.FieldError{Code: "out_of_range", Field: "items", Problem: fmt.Sprintf("has %d entries, not 1 to %d", len(items), maxTrialItems), Fix: "send a few"}
 	}
 	if dryRun && a.Kind != "http" {
 		return api.TrialStep{}, &Refusal{
-			Code: "wrong_state", Detail: fmt.Sprintf("action %q is part of the program, which would do the work in earnest", name),
-			Fix: `send "dry_run": false if that is what you want`,
+			Code: "wrong_state", Detail: fmt.Sprintf("action %q is part of the program: a trial would do the real work", name),
+			Fix: `send "dry_run": false to run it anyway`,
 		}
 	}
 	return s.tryAction(ctx, step, a, items, dryRun), nil
@@ -117,7 +117,7 @@ func trialFault(t *weir.Task, err error, c *execute.Counters) string {
 		}
 	}
 	if missing > 0 {
-		faults = append(faults, fmt.Sprintf(`%d items have no result and there is no "default"; they would be tried again`, missing))
+		faults = append(faults, fmt.Sprintf(`%d items have no result and "default" is missing; they would be retried`, missing))
 	}
 	return strings.Join(faults, "; ")
 }

@@ -50,7 +50,7 @@ func (s *Service) TrialBulk(ctx context.Context, id string, want api.Trial) (api
 		}
 	}
 	if len(chosen) == 0 {
-		return api.TrialResult{}, &weir.FieldError{Code: "no_items", Field: "items", Problem: fmt.Sprintf("none of them is among the first %d", trialLook), Fix: "choose others, or leave it out for the first one"}
+		return api.TrialResult{}, &weir.FieldError{Code: "no_items", Field: "items", Problem: fmt.Sprintf("none of these items is among the first %d", trialLook), Fix: "choose others, or leave it out for the first one"}
 	}
 	return s.tryChain(ctx, steps, params, chosen, want)
 }
@@ -64,7 +64,7 @@ func stepIDs(steps []api.Step) (names []string) {
 
 // noSuchStep is the refusal of a step that is not among those there are.
 func noSuchStep(names []string) error {
-	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "there is no such step", Fix: fmt.Sprintf("the steps are %q", names)}
+	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "is not a known step", Fix: fmt.Sprintf("the steps are %q", names)}
 }
 
 func (s *Service) tryChain(ctx context.Context, steps []api.Step, params []byte, items []trialItem, want api.Trial) (out api.TrialResult, err error) {

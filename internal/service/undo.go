@@ -47,7 +47,7 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 	}
 	if e.Value.ID != newID {
 		if _, err := s.engine.Get(ctx, weir.BulkID(e.Value.ID)); !errors.Is(err, weir.ErrNotFound) {
-			return api.Linked{}, &Refusal{Code: "exists", Detail: fmt.Sprintf("%s is undone by %s", id, e.Value.ID), Fix: "retry what failed there"}
+			return api.Linked{}, &Refusal{Code: "exists", Detail: fmt.Sprintf("%s is undone by %s", id, e.Value.ID), Fix: "retry the items that failed there"}
 		}
 	}
 	err = s.closeFamily(ctx, b, e.Value.ID)
@@ -72,9 +72,9 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) error {
 	switch {
 	case x.UndoOf != "":
-		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", b.ID(), x.UndoOf), Fix: "what it took back can be done again by a new bulk action"}
+		return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", b.ID(), x.UndoOf), Fix: "create a new bulk action to do the undone work again"}
 	case len(x.Steps) == 0:
-		return &Refusal{Code: "no_undo", Detail: fmt.Sprintf("the steps of %s were not given over the API", b.ID())}
+		return &Refusal{Code: "no_undo", Detail: fmt.Sprintf("the steps of %s were not defined over the API", b.ID())}
 	}
 	if err := s.firstOfFamily(ctx, b); err != nil {
 		return err
@@ -93,17 +93,24 @@ func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) e
 		return err
 	}
 	if !slices.ContainsFunc(did, func(n int64) bool { return n > 0 }) {
-		return &weir.FieldError{Code: "no_items", Field: "id", Problem: fmt.Sprintf("nothing was done by %s", b.ID()), Fix: "there is nothing to undo"}
+		return &weir.FieldError{Code: "no_items", Field: "id", Problem: fmt.Sprintf("%s completed no step of any item", b.ID()), Fix: "there is nothing to undo"}
 	}
 	var bad weir.InputError
 	for i, n := range did {
 		name := x.Steps[i].Action
 		if a, err := s.actions.find(name); n > 0 && (err != nil || a.undo == nil) {
-			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q has no way back, and was done to %d items", name, n),
+			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q cannot be undone and already ran for %s", name, countItems(n)),
 				"give the action an undo handler or an undo_url")
 		}
 	}
 	return bad.OrNil()
+}
+
+func countItems(n int64) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
 }
 
 // firstOfFamily refuses the undo of a retry as long as what it retries is kept: an
@@ -120,7 +127,7 @@ func (s *Service) firstOfFamily(ctx context.Context, b *engine.BulkAction) error
 	case err != nil:
 		return err
 	}
-	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is a retry of %s", b.ID(), of), Fix: fmt.Sprintf("undo %s: that takes back what both have done", of)}
+	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is a retry of %s", b.ID(), of), Fix: fmt.Sprintf("undo %s: that undoes the work of both", of)}
 }
 
 // doneBy is how many items each step was done to, in a bulk action and its retries.

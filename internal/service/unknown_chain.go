@@ -15,7 +15,7 @@ func (s *Service) unknownChain(b *engine.BulkAction) string {
 	case known:
 		return ""
 	case ofRun(name):
-		return "started by weir run; go on with weir run --resume"
+		return "started by weir run; continue with weir run --resume"
 	case s.engine.Owns(b.ID()):
 		return fmt.Sprintf("chain %q is not registered here; start the program that registers it", name)
 	}
@@ -50,7 +50,7 @@ func refuseRetry(b *engine.BulkAction) error {
 		Fix: "retry it with the program that registers the chain",
 	}
 	if ofRun(name) {
-		r.Detail = fmt.Sprintf("%s cannot be retried on this server: its steps are those of a weir run", b.ID())
+		r.Detail = fmt.Sprintf("%s cannot be retried on this server: its steps belong to a weir run", b.ID())
 		r.Fix = fmt.Sprintf("stop the server, and retry it with weir retry %s --data DIR", b.ID())
 	}
 	return r

@@ -38,7 +38,7 @@ func (s *Service) checkUpload(ctx context.Context, id, tenant, by string) error 
 }
 
 func unknownUpload(id string) error {
-	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload", Problem: fmt.Sprintf("there is no upload %q, or its items were taken", id), Fix: "begin one with POST /v1/uploads"}
+	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload", Problem: fmt.Sprintf("unknown upload %q, or its items were already imported", id), Fix: "begin one with POST /v1/uploads"}
 }
 
 // useUpload keeps the upload that a source names, if it names one, for a draft.
@@ -99,7 +99,7 @@ func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, err
 	var want uploadCursor
 	if from != "" {
 		if err := json.Unmarshal([]byte(from), &want); err != nil {
-			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadCursor, Problem: "the place to go on from cannot be read", Err: err}
+			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadCursor, Problem: "the cursor cannot be read", Err: err}
 		}
 	}
 	if f.next == nil || f.at != want {
@@ -140,7 +140,7 @@ func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 	_ = f.Close() // only read from
 	file, err := f.all.Get(ctx, f.id)
 	if err != nil {
-		return &feed.PermanentError{Code: feed.CodeNotFound, Problem: "the upload is gone", Err: err}
+		return &feed.PermanentError{Code: feed.CodeNotFound, Problem: "the upload was removed", Err: err}
 	}
 	r, err := f.all.Reader(ctx, f.id)
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 			continue
 		}
 		if err != nil || !more {
-			return &feed.PermanentError{Code: feed.CodeChanged, Problem: "the upload is not what it was", Err: err}
+			return &feed.PermanentError{Code: feed.CodeChanged, Problem: "the upload was changed", Err: err}
 		}
 		f.at.Items++
 	}

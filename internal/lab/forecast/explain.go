@@ -50,7 +50,7 @@ const namedOthers = 5
 func (p *plan) clashes(l line) (out []Clash) {
 	end := p.w.Delay + seconds(l.drawn())
 	if n := p.upcoming(end); n > 0 {
-		p.say("Bulk actions that are scheduled and share its resources start before it is done: %d.", n)
+		p.say("Scheduled bulk actions that share its resources and start before it ends: %d.", n)
 	}
 	sends := map[string]float64{} // by resource
 	for i, sent := range p.sends() {

@@ -135,7 +135,7 @@ func Left(w Work, l Load) (time.Duration, bool, error) {
 func (p *plan) hopeless() (yes bool) {
 	for _, s := range p.w.Steps {
 		if p.l.resource(s.Resource).Failures >= 1 {
-			p.say("No call of %s has succeeded: how long it would take cannot be told.", s.Resource)
+			p.say("No call of %s has succeeded: its duration cannot be forecast.", s.Resource)
 			yes = true
 		}
 	}
@@ -162,9 +162,9 @@ func (p *plan) finish(expected, worse line) (p50, p90 time.Duration) {
 	wrong := max(worse.drawn()-half, 0)
 	switch {
 	case half >= never:
-		p.say("Nothing of it was done in the time that was played: as things are, it would not end.")
+		p.say("No item completed in the simulated time: under current conditions it does not end.")
 	case p.cut:
-		p.say("It was not played to its end, but drawn out from what was done by then.")
+		p.say("The simulation stopped before its end: the rest is extrapolated.")
 	}
 	return seconds(half), seconds(half + math.Hypot(math.Hypot(luck, wrong), unseen*half))
 }

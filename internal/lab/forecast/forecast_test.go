@@ -243,8 +243,8 @@ func TestAssumptionsAreSaid(t *testing.T) {
 	l.Nodes = 3
 	said := strings.Join(of(t, w, l).Assumptions, "\n")
 	for _, want := range []string{
-		"Nobody has called award.db yet: a call is taken to last 100ms.", "All items are taken to pass notify, though it has a condition.",
-		"The times of send-message come from 12 calls only.", "of its size and drawn out in a straight line.",
+		"award.db was not called yet: a call is assumed to take 100ms.", "All items are assumed to meet the condition of notify.",
+		"Call durations of send-message come from only 12 calls.", "of its size and extrapolated linearly.",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("nobody says %q in:\n%s", want, said)
@@ -262,7 +262,7 @@ func TestTheSameForecastTwice(t *testing.T) {
 
 func TestImpossibleWorkIsRefused(t *testing.T) {
 	_, err := Of(Work{Delay: -1, Steps: []Step{{Resource: "x"}}}, Load{})
-	for _, want := range []string{"items: there are 0", "start_at: is in the past", `steps[0].resource: nothing is known of "x"`} {
+	for _, want := range []string{"items: is 0", "start_at: is in the past", `steps[0].resource: unknown resource "x"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -36,7 +36,7 @@ func TestARateOfItsOwnIsKeptTo(t *testing.T) {
 					t.Errorf("step %s runs at %v/s, and its own rate is %v/s", s.Name, s.Rate, own)
 				}
 			}
-			if said := strings.Join(f.Assumptions, "\n"); !strings.Contains(said, "It keeps to its own rate of ") {
+			if said := strings.Join(f.Assumptions, "\n"); !strings.Contains(said, "Its own rate of ") {
 				t.Errorf("nobody speaks of its rate in:\n%s", said)
 			}
 		})

@@ -91,7 +91,7 @@ func (p *plan) say(format string, args ...any) {
 func (p *plan) settle(r *Resource) {
 	if r.Service <= 0 {
 		r.Service, r.P99, r.Samples = guess, 3*guess, 0
-		p.say("Nobody has called %s yet: a call is taken to last %v.", r.Name, guess)
+		p.say("%s was not called yet: a call is assumed to take %v.", r.Name, guess)
 	}
 	r.P99 = min(max(cmp.Or(r.P99, 2*r.Service), r.Service), 10*r.Service)
 	r.Timeout = max(cmp.Or(r.Timeout, 30*time.Second), time.Millisecond)
@@ -139,7 +139,7 @@ func (p *plan) skipWait() {
 	}
 	p.others = slices.DeleteFunc(p.others, func(o Other) bool { return o.Items == 0 })
 	if had > 0 {
-		p.say("Work of others is taken to go on evenly until the start: of %d bulk actions that run now or start before, %d have items left then.", had, left)
+		p.say("Other work is assumed to proceed evenly until the start: of %d bulk actions that run now or start before, %d have items left then.", had, left)
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *plan) merge() {
 		return
 	}
 	many := p.others[mostOthers:]
-	p.say("Of %d other bulk actions the %d largest are played, and the rest as if it were one tenant for each resource.", len(p.others), mostOthers)
+	p.say("Of %d other bulk actions, the %d largest are simulated one by one, and the rest as one tenant per resource.", len(p.others), mostOthers)
 	p.others = slices.Clone(p.others[:mostOthers])
 	for _, r := range p.used {
 		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}}
@@ -273,7 +273,7 @@ func (p *plan) size() {
 	if p.tasks = max(tasks/p.shrink, p.few); p.tasks > 2*mostTasks {
 		p.shrink *= p.tasks / (2 * mostTasks)
 		p.tasks = 2 * mostTasks
-		p.say("So much waits beside it that its share is rough.")
+		p.say("So much other work is waiting that its share is a rough estimate.")
 	}
 }
 
@@ -495,41 +495,41 @@ func (r *Resource) stream(name string, worse float64) model.BulkAction {
 
 // assume says in words what was taken for granted.
 func (p *plan) assume() {
-	p.say("Limits, weights and the times of calls stay as they are now.")
+	p.say("Limits, weights and call durations stay as they are now.")
 	for _, s := range p.w.Steps {
 		if s.Rate > 0 {
-			p.say("It keeps to its own rate of %s at %s.", s.Rate, cmp.Or(s.Name, s.Action, s.Resource))
+			p.say("Its own rate of %s applies at %s.", s.Rate, cmp.Or(s.Name, s.Action, s.Resource))
 		}
 		switch {
 		case s.Looked > 0:
 			p.say("%s is assumed to be called for %.0f%% of the items: its condition was tried on a sample of %d.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
 		case s.Skips+s.LeftOut > 0:
-			p.say("%s is assumed to be called for %.0f%% of the items, by its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
+			p.say("%s is assumed to be called for %.0f%% of the items, according to its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
 		case s.Conditional:
-			p.say("All items are taken to pass %s, though it has a condition.", cmp.Or(s.Name, s.Action))
+			p.say("All items are assumed to meet the condition of %s.", cmp.Or(s.Name, s.Action))
 		}
 	}
 	for _, r := range p.used {
 		if r.Samples > 0 && r.Samples < 100 {
-			p.say("The times of %s come from %d calls only.", r.Name, r.Samples)
+			p.say("Call durations of %s come from only %d calls.", r.Name, r.Samples)
 		}
 		if r.Failures >= 0.05 {
-			p.say("Of the calls of %s %.0f%% fail now, and go on failing.", r.Name, 100*r.Failures)
+			p.say("%.0f%% of the calls to %s fail now, and keep failing.", 100*r.Failures, r.Name)
 		}
 		if r.Retries >= 0.01 {
-			p.say("Of the items that %s is sent %.0f%% are tried again, as until now.", r.Name, 100*r.Retries)
+			p.say("%.0f%% of the items sent to %s are retried, as so far.", 100*r.Retries, r.Name)
 		}
 		if r.Rejects >= 0.01 {
-			p.say("Of the items that %s is sent %.0f%% end there, as until now.", r.Name, 100*r.Rejects)
+			p.say("%.0f%% of the items sent to %s end there, as so far.", 100*r.Rejects, r.Name)
 		}
 		if r.Arrivals > 0 {
-			p.say("Other tenants go on bringing %s of new work to %s.", weir.Rate(math.Ceil(r.Arrivals)), r.Name)
+			p.say("Other tenants keep adding %s of new work to %s.", weir.Rate(math.Ceil(r.Arrivals)), r.Name)
 		}
 	}
 	if p.shrink > 1 {
-		p.say("It was played at 1/%.0f and 1/%.0f of its size and drawn out in a straight line.", p.shrink, 2*p.shrink)
+		p.say("It was simulated at 1/%.0f and 1/%.0f of its size and extrapolated linearly.", p.shrink, 2*p.shrink)
 	}
 	if p.l.Nodes > 1 {
-		p.say("Nodes share the limits without loss.")
+		p.say("Nodes are assumed to share the limits without loss.")
 	}
 }

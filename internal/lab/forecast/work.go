@@ -115,17 +115,17 @@ type Other struct {
 func check(w *Work, l *Load) error {
 	var errs weir.InputError
 	if w.Items < 1 {
-		errs.Add("no_items", "items", fmt.Sprintf("there are %d", w.Items), "add items first")
+		errs.Add("no_items", "items", fmt.Sprintf("is %d", w.Items), "add items first")
 	}
 	if len(w.Steps) == 0 || len(w.Steps) > weir.MaxSteps {
-		errs.Add("out_of_range", "steps", fmt.Sprintf("there are %d", len(w.Steps)), fmt.Sprintf("name 1 to %d", weir.MaxSteps))
+		errs.Add("out_of_range", "steps", fmt.Sprintf("has %d entries", len(w.Steps)), fmt.Sprintf("name 1 to %d", weir.MaxSteps))
 	}
 	begun := int64(0)
 	for _, n := range slices.Concat(w.Standing, w.Flying, w.Waiting) {
 		begun += n
 	}
 	if begun > w.Items || max(len(w.Standing), len(w.Flying), len(w.Waiting)) > len(w.Steps) {
-		errs.Add("out_of_range", "items", fmt.Sprintf("there are %d, and %d have begun", w.Items, begun), "count each once")
+		errs.Add("out_of_range", "items", fmt.Sprintf("is %d, but %d have begun", w.Items, begun), "count each once")
 	}
 	if w.Delay < 0 || w.Deadline < 0 {
 		errs.Add("out_of_range", "start_at", "is in the past", "leave it out to start now")
@@ -135,7 +135,7 @@ func check(w *Work, l *Load) error {
 			errs.Add("out_of_range", fmt.Sprintf("steps[%d].rate", i), fmt.Sprintf("%v is below 0", float64(s.Rate)), "leave it out for none")
 		}
 		if l.resource(s.Resource) == nil {
-			errs.Add("unknown_resource", fmt.Sprintf("steps[%d].resource", i), fmt.Sprintf("nothing is known of %q", s.Resource), "")
+			errs.Add("unknown_resource", fmt.Sprintf("steps[%d].resource", i), fmt.Sprintf("unknown resource %q", s.Resource), "")
 		}
 	}
 	return errs.OrNil()

@@ -18,7 +18,7 @@ func TestTheWorldStopsAfterABulkAction(t *testing.T) {
 		t.Errorf("the world ended at %s, its first bulk action at %s; finished %v", spanText(r.End), spanText(k.Finish), r.Finished)
 	}
 	w.StopAfter = "another"
-	if err := w.Validate(); err == nil || !strings.Contains(err.Error(), `stop_after: there is no bulk action "another"`) {
+	if err := w.Validate(); err == nil || !strings.Contains(err.Error(), `stop_after: unknown bulk action "another"`) {
 		t.Errorf("a bulk action that is not there: %v", err)
 	}
 }

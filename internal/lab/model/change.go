@@ -19,7 +19,7 @@ func (w World) With(path, value string) (World, error) {
 	w = w.clone()
 	name, field, found := cutLast(path)
 	if !found {
-		return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: "names no field", Fix: "write it as in send-message.rate=450/s"}
+		return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: "does not name a field", Fix: "write it as in send-message.rate=450/s"}
 	}
 	var known []string
 	for _, s := range settersOf(&w, name) {
@@ -34,10 +34,10 @@ func (w World) With(path, value string) (World, error) {
 		}
 	}
 	if known == nil {
-		return w, &weir.FieldError{Code: "unknown_name", Field: path, Problem: fmt.Sprintf("there is no resource, bulk action or tenant %q", name), Fix: w.nameList()}
+		return w, &weir.FieldError{Code: "unknown_name", Field: path, Problem: fmt.Sprintf("unknown resource, bulk action or tenant %q", name), Fix: w.nameList()}
 	}
 	slices.Sort(known)
-	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field), Fix: "known are " + strings.Join(known, ", ")}
+	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field), Fix: "known: " +  strings.Join(known, ", ")}
 }
 
 // cutLast splits a path at its last dot.
@@ -110,7 +110,7 @@ func tenantSetters(w *World, name string) setters {
 	return setters{"weight": func(value string) error {
 		weight, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not a number; 1 is what other tenants have", value)
+			return fmt.Errorf("%q is not a number; the default is 1", value)
 		}
 		i := slices.IndexFunc(w.Tenants, func(t Tenant) bool { return t.Name == name })
 		if i < 0 {

@@ -43,13 +43,13 @@ func TestOneThingIsChangedAndNothingElse(t *testing.T) {
 
 func TestChangesThatCannotBeMadeSayWhy(t *testing.T) {
 	for _, tt := range []struct{ path, value, want string }{
-		{"rate", "1/s", "rate: names no field; write it as in send-message.rate=450/s"},
-		{"push.", "1/s", "names no field"},
-		{"psuh.rate", "1/s", `there is no resource, bulk action or tenant "psuh"; the resources are push, mail; the bulk actions are push-news, mail-news`},
-		{"push.rte", "1/s", `push has no field "rte"; known are attempts, capacity, concurrency, failures`},
+		{"rate", "1/s", "rate: does not name a field; write it as in send-message.rate=450/s"},
+		{"push.", "1/s", "does not name a field"},
+		{"psuh.rate", "1/s", `unknown resource, bulk action or tenant "psuh"; the resources are push, mail; the bulk actions are push-news, mail-news`},
+		{"push.rte", "1/s", `push has no field "rte"; known: attempts, capacity, concurrency, failures`},
 		{"push.rate", "1", "push.rate: rate \"1\": missing unit; write 1/s or 1/m"},
 		{"push.concurrency", "many", `push.concurrency: "many" is not a whole number`},
-		{"push-news.weight", "heavy", `"heavy" is not a number; 1 is what other tenants have`},
+		{"push-news.weight", "heavy", `"heavy" is not a number; the default is 1`},
 	} {
 		w := incident()
 		w.BulkActions[0].Tenant = "push-news"

@@ -29,7 +29,7 @@ func (w World) validate() error {
 	c := &checker{}
 	c.between("nodes", int64(len(w.Nodes)), 1, mostNodes, "list them, as in nodes: [{slots: 64}]")
 	for i, n := range w.Nodes {
-		c.between(fmt.Sprintf("nodes[%d].slots", i), int64(n.Slots), 1, mostSlots, "give the tasks that run at once")
+		c.between(fmt.Sprintf("nodes[%d].slots", i), int64(n.Slots), 1, mostSlots, "write how many tasks run at once")
 	}
 	c.between("partitions", int64(w.Partitions), 1, route.MostPartitions, "leave it out for 8")
 	c.day("length", w.Length)
@@ -70,13 +70,13 @@ func (c *checker) between(field string, n, low, high int64, fix string) {
 }
 
 func (c *checker) oneOf(field, word string, words ...string) {
-	c.must(slices.Contains(words, word), field, fmt.Sprintf("%q is not known", word), "write one of "+strings.Join(words, ", "))
+	c.must(slices.Contains(words, word), field, fmt.Sprintf("%q is unknown", word), "write one of "+strings.Join(words, ", "))
 }
 
 func (c *checker) name(field, name string, seen map[string]bool) {
 	c.must(name != "", field, "is empty", "give it a name")
-	c.must(!strings.ContainsAny(name, ".= \t\n"), field, fmt.Sprintf("%q has a dot, an equals sign or a space in it", name), "write it with dashes")
-	c.must(!seen[name] || name == "", field, fmt.Sprintf("%q is there twice", name), "give one of them another name")
+	c.must(!strings.ContainsAny(name, ".= \t\n"), field, fmt.Sprintf("%q contains a dot, an equals sign or a space", name), "write it with dashes")
+	c.must(!seen[name] || name == "", field, fmt.Sprintf("%q is used twice", name), "give one of them another name")
 	seen[name] = true
 }
 
@@ -100,7 +100,7 @@ func (c *checker) resource(field string, r *Resource) {
 	c.must(r.Rate >= 0 && r.Rate <= 1e9, field+".rate", fmt.Sprintf("%v is not between 0 and 1e9", float64(r.Rate)), "write it as in 500/s")
 	c.between(field+".concurrency", int64(r.Concurrency), 0, mostSlots, "leave it out for no bound")
 	c.between(field+".attempts", int64(r.Attempts), 1, mostAttempts, "leave it out for 5")
-	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for as many as the world says")
+	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for the setting of the world")
 	c.oneOf(field+".pacing", r.Pacing, string(weir.Smooth), string(weir.Full))
 	c.oneOf(field+".flow", r.Flow, FlowOn, FlowOff, FlowAIMD)
 	d := &r.Downstream
@@ -128,7 +128,7 @@ func (c *checker) resource(field string, r *Resource) {
 }
 
 func (c *checker) day(field string, s Span) {
-	c.must(s >= 0 && s <= longest, field, spanText(s)+" is not between 0s and 24h", "a day is the longest that is watched")
+	c.must(s >= 0 && s <= longest, field, spanText(s)+" is not between 0s and 24h", "the maximum is 24h")
 }
 
 func (c *checker) share(field string, s Share) {
@@ -153,7 +153,7 @@ func (c *checker) bulkActions(w World, resources []string) {
 		c.must(b.ItemsP99 == 0 || b.ItemsP99 >= b.Items && b.ItemsP99 <= widest*b.Items, f+".items_p99",
 			fmt.Sprintf("%d is not between the mean %d and ten times that", b.ItemsP99, b.Items), "change it, or leave it out for a fixed size")
 		_, err := weir.ParseTier(b.Tier)
-		c.must(err == nil, f+".tier", fmt.Sprintf("%q is not known", b.Tier), "write one of critical, high, default, low")
+		c.must(err == nil, f+".tier", fmt.Sprintf("%q is unknown", b.Tier), "write one of critical, high, default, low")
 		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
 		c.must(len(b.Batches) <= len(b.Steps), f+".batches", fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
 		for j, n := range b.Batches {
@@ -165,15 +165,15 @@ func (c *checker) bulkActions(w World, resources []string) {
 		}
 		c.day(f+".deadline", b.Deadline)
 		c.begun(f, &b)
-		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "0 is what others have")
+		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "the default is 0")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
 		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
 		for _, s := range b.Steps {
-			c.must(slices.Contains(resources, s), f+".steps", fmt.Sprintf("there is no resource %q", s), "known are "+strings.Join(resources, ", "))
+			c.must(slices.Contains(resources, s), f+".steps", fmt.Sprintf("unknown resource %q", s), "known: "+strings.Join(resources, ", "))
 		}
 		c.stream(f, b)
 	}
-	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("there is no bulk action %q", w.StopAfter), "name one of them, or leave it out")
+	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("unknown bulk action %q", w.StopAfter), "name one of them, or leave it out")
 }
 
 // begun checks which items pass steps without a call, and which have begun.
@@ -186,7 +186,7 @@ func (c *checker) begun(field string, b *BulkAction) {
 	c.must(len(b.LeftOut) <= len(b.Steps), field+".left_out", lists, "list one for each step")
 	for j, s := range b.LeftOut {
 		c.share(fmt.Sprintf("%s.left_out[%d]", field, j), s)
-		c.must(s+at(b.Skips, j) <= 1, fmt.Sprintf("%s.left_out[%d]", field, j), "is with the skips more than all", "lower one of them")
+		c.must(s+at(b.Skips, j) <= 1, fmt.Sprintf("%s.left_out[%d]", field, j), "exceeds 100% together with skips", "lower one of them")
 	}
 	begun := int64(0)
 	c.must(len(b.Standing) <= len(b.Steps), field+".standing", lists, "list one for each step")
@@ -197,8 +197,8 @@ func (c *checker) begun(field string, b *BulkAction) {
 		c.between(field+".standing", n, 0, b.Items, "count items")
 		begun += max(n, 0)
 	}
-	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("is %d items with those that are in flight or wait, of %d", begun, b.Items), "count each item once")
-	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "is of no use in a stream", "leave it out")
+	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("counts %d items with those in flight or waiting, of %d", begun, b.Items), "count each item once")
+	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "has no effect in a stream", "leave it out")
 }
 
 // stream checks when bulk actions come.
@@ -211,14 +211,14 @@ func (c *checker) stream(field string, b BulkAction) {
 		return
 	}
 	n := float64(b.Arrivals) * seconds(b.Until-b.At)
-	c.must(n <= mostArrivals, field+".arrivals", fmt.Sprintf("about %.0f bulk actions would come", n), fmt.Sprintf("lower it, or end the stream sooner: %d is the most", mostArrivals))
+	c.must(n <= mostArrivals, field+".arrivals", fmt.Sprintf("creates about %.0f bulk actions", n), fmt.Sprintf("lower it, or end the stream sooner: the maximum is %d", mostArrivals))
 }
 
 func (c *checker) tenants(w World) {
 	names := map[string]bool{}
 	for i, t := range w.Tenants {
 		c.name(fmt.Sprintf("tenants[%d].name", i), t.Name, names)
-		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight", fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "1 is what other tenants have")
+		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight", fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "the default is 1")
 		used := slices.ContainsFunc(w.BulkActions, func(b BulkAction) bool { return b.Tenant == t.Name })
 		c.must(used, "tenants."+t.Name, "has no bulk action", "set the tenant of one to this name, or remove it")
 	}

@@ -22,9 +22,9 @@ func (s *Span) UnmarshalText(text []byte) error {
 	case bare(t):
 		return fmt.Errorf("%s has no unit; write %ss", t, t)
 	case err != nil:
-		return fmt.Errorf("%q is not a time span; write it as in 50ms, 5s or 1h30m", t)
+		return fmt.Errorf("%q is not a duration; write it as in 50ms, 5s or 1h30m", t)
 	case d < 0:
-		return fmt.Errorf("%s is negative; write a time span from 0s on", t)
+		return fmt.Errorf("%s is negative; write a duration of 0s or more", t)
 	}
 	*s = Span(d)
 	return nil

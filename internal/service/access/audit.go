@@ -186,7 +186,7 @@ func (f *AuditFilter) start(cursor string) (string, error) {
 		return nameAt(f.To.Add(time.Millisecond)), nil // To may lie within one
 	}
 	if _, err := ulid.ParseStrict(cursor); err != nil {
-		return "", &weir.FieldError{Code: "bad_cursor", Field: "cursor", Problem: "is none that a list has returned", Fix: "leave it out to begin anew"}
+		return "", &weir.FieldError{Code: "bad_cursor", Field: "cursor", Problem: "is not a cursor that a list returned", Fix: "leave it out to start from the beginning"}
 	}
 	return strings.ToUpper(cursor), nil
 }

@@ -78,8 +78,8 @@ func NewKeys(s records.Keeper, o Options) (*Keys, error) {
 	for _, b := range o.Bootstrap {
 		if len(b.Reveal()) < 32 || strings.ContainsFunc(b.Reveal(), unicode.IsSpace) {
 			return nil, &weir.FieldError{
-				Code: "out_of_range", Field: "bootstrap_key", Problem: "has fewer than 32 bytes, or blanks in it",
-				Fix: "draw one with: openssl rand -hex 32",
+				Code: "out_of_range", Field: "bootstrap_key", Problem: "has fewer than 32 bytes, or contains spaces",
+				Fix: "generate one with: openssl rand -hex 32",
 			}
 		}
 		k.bootstrap = append(k.bootstrap, hashOf(b.Reveal()))
@@ -133,8 +133,8 @@ func (k *Key) like(o *Key) bool {
 func (n *NewKey) check(by Principal, now time.Time) error {
 	bad := &weir.InputError{}
 	if !isName(n.Name) {
-		bad.Add("bad_text", "name", fmt.Sprintf("%.40q is not a name", n.Name),
-			fmt.Sprintf("write 1 to %d bytes without control characters that tell what the key is for", maxName))
+		bad.Add("bad_text", "name", fmt.Sprintf("%.40q is not a valid name", n.Name),
+			fmt.Sprintf("write 1 to %d bytes without control characters", maxName))
 	}
 	if len(n.Scopes) == 0 {
 		bad.Add("out_of_range", "scopes", "is empty", "name at least one of "+scopeNames())
@@ -142,21 +142,21 @@ func (n *NewKey) check(by Principal, now time.Time) error {
 	for i, s := range n.Scopes {
 		switch field := fmt.Sprintf("scopes[%d]", i); {
 		case !slices.Contains(Scopes(), s):
-			bad.Add("out_of_range", field, fmt.Sprintf("%.40q is not a scope", s), "use some of "+scopeNames())
+			bad.Add("out_of_range", field, fmt.Sprintf("%.40q is not a valid scope", s), "use some of "+scopeNames())
 		case !by.May(s):
-			bad.Add("missing_scope", field, fmt.Sprintf("your own key lacks %q", s), "leave it out, or use a key that has it")
+			bad.Add("missing_scope", field, fmt.Sprintf("your key lacks %q", s), "leave it out, or use a key that has it")
 		}
 	}
 	n.checkTenants(by, bad)
 	if !n.Expires.IsZero() && !n.Expires.After(now) {
-		bad.Add("bad_time", "expires", fmt.Sprintf("%s is in the past", n.Expires.Format(time.RFC3339)), "name a time to come, or leave it out")
+		bad.Add("bad_time", "expires", fmt.Sprintf("%s is in the past", n.Expires.Format(time.RFC3339)), "use a future time, or leave it out")
 	}
 	return bad.OrNil()
 }
 
 func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	if len(n.Tenants) == 0 && !by.SeesAll() {
-		bad.Add("missing_scope", "tenants", "is empty, which means all, and your own key is bound", "name tenants that your key sees")
+		bad.Add("missing_scope", "tenants", "is empty, which means all tenants, but your key is limited to some", "name tenants that your key can access")
 	}
 	if len(n.Tenants) > maxTenants {
 		bad.Add("out_of_range", "tenants", fmt.Sprintf("has %d entries", len(n.Tenants)), fmt.Sprintf("name at most %d", maxTenants))
@@ -165,9 +165,9 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	for i, t := range n.Tenants {
 		switch field := fmt.Sprintf("tenants[%d]", i); {
 		case !isName(t):
-			bad.Add("bad_text", field, fmt.Sprintf("%.40q is not a tenant name", t), fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
+			bad.Add("bad_text", field, fmt.Sprintf("%.40q is not a valid tenant name", t), fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
 		case !by.Sees(t):
-			bad.Add("missing_scope", field, fmt.Sprintf("your own key does not see %q", t), "name tenants that your key sees")
+			bad.Add("missing_scope", field, fmt.Sprintf("your key cannot access %q", t), "name tenants that your key can access")
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (f *failures) check(from netip.Addr, now time.Time) error {
 		return nil
 	}
 	return &LimitError{
-		What: "wrong keys from this address", Limit: failureBurst, Per: failureBurst * time.Second,
+		What: "invalid keys from this address", Limit: failureBurst, Per: failureBurst * time.Second,
 		RetryAfter: wholeSeconds((1 - left) / float64(failureRate)),
 	}
 }

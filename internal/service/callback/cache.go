@@ -49,7 +49,7 @@ func (n *Notifier) registered(ctx context.Context) ([]Endpoint, error) {
 			return nil, err
 		}
 		if err != nil { // damage to one must not keep the others from hearing
-			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "endpoint cannot be read", slog.Any("error", err))
+			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read an endpoint", slog.Any("error", err))
 			continue
 		}
 		endpoints = append(endpoints, e.Value.Endpoint)

@@ -29,7 +29,7 @@ const (
 	CodeNotAllowed  Code = "address_not_allowed" // the operator's rules forbid the address
 	CodeSecret      Code = "bad_secret"          // it cannot be signed
 	CodeDisabled    Code = "endpoint_disabled"   // switched off or removed before it was sent
-	CodeExpired     Code = "expired"             // the event is no longer kept, or damaged
+	CodeExpired     Code = "expired"             // the event was removed or is damaged
 	CodeTopic       Code = "topic_failed"        // Kafka did not take it
 	CodeInterrupted Code = "interrupted"         // the node was told to stop
 )

@@ -103,7 +103,7 @@ func (e Event) body(source string) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(env); err != nil {
 		if _, ok := errors.AsType[*json.MarshalerError](err); ok {
-			return nil, &weir.FieldError{Code: "bad_json", Field: "data", Problem: "is no JSON", Fix: "give one JSON value"}
+			return nil, &weir.FieldError{Code: "bad_json", Field: "data", Problem: "is not valid JSON", Fix: "give one JSON value"}
 		}
 		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
 	}

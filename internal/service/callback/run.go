@@ -126,7 +126,7 @@ func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool
 
 // putOff has a job come back after the store failed.
 func (n *Notifier) putOff(ctx context.Context, what string, j job, err error) (time.Time, bool) {
-	n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery put off", slog.String("while", what),
+	n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery postponed", slog.String("while", what),
 		slog.String("delivery", j.delivery), slog.Any("error", err))
 	return time.Now().Add(pause), true
 }
@@ -135,7 +135,7 @@ func (n *Notifier) putOff(ctx context.Context, what string, j job, err error) (t
 var (
 	errStray = errors.New("the delivery is not pending in this round")
 	errAhead = errors.New("the delivery is not in this round yet")
-	errTaken = errors.New("the delivery is another's, or not due")
+	errTaken = errors.New("the delivery is claimed by another process, or not due")
 )
 
 func (n *Notifier) claim(ctx context.Context, j job, c *claim) (Delivery, error) {
@@ -174,7 +174,7 @@ func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at t
 		n.drop(ctx, j.notice)
 		return time.Time{}, false
 	case err != nil:
-		n.putOff(ctx, "keep a result", j, err)
+		n.putOff(ctx, "record a result", j, err)
 		return c.Until, true
 	}
 	if mattered && a.Code != CodeInterrupted {
@@ -188,7 +188,7 @@ func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at t
 		return time.Now().Add(pause), true
 	}
 	if err := n.putNotice(ctx, j.notice, noticeOf(d, j.lane.host)); err != nil {
-		n.putOff(ctx, "keep when it is due", j, err) // it will be looked at sooner than need be
+		n.putOff(ctx, "record when it is due", j, err) // it will be looked at sooner than need be
 	}
 	return d.free(), true
 }
@@ -240,7 +240,7 @@ func (n *Notifier) goneOf(ctx context.Context, id string) error {
 // drop removes a pending notice. One that stays is found by a scan and dropped again.
 func (n *Notifier) drop(ctx context.Context, name string) {
 	if err := n.notices.Delete(ctx, name); err != nil && !errors.Is(err, weir.ErrNotFound) {
-		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "notice not removed", slog.String("notice", name), slog.Any("error", err))
+		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot remove a notice", slog.String("notice", name), slog.Any("error", err))
 	}
 }
 

@@ -19,7 +19,7 @@ func (n *Notifier) scanOften(ctx context.Context) {
 	for {
 		began := time.Now()
 		if err := n.scan(ctx); err != nil && ctx.Err() == nil {
-			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "pending deliveries not listed", slog.Any("error", err))
+			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot list pending deliveries", slog.Any("error", err))
 		}
 		pause := max(n.opts.ScanEvery, 10*time.Since(began))
 		n.scanRest.Store(int64(pause))
@@ -38,7 +38,7 @@ func (n *Notifier) scan(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "notice cannot be read", slog.Any("error", err))
+			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read a notice", slog.Any("error", err))
 			continue
 		}
 		v := e.Value

@@ -65,7 +65,7 @@ func (s secrets) rotate(text string, now time.Time, keep time.Duration) secrets 
 func (n *Notifier) seal(place string, s secrets) (string, error) {
 	if n.opts.Sealer == nil {
 		return "", &weir.FieldError{
-			Code: "out_of_range", Field: "secret", Problem: "cannot be kept: the server has no key to seal it with",
+			Code: "out_of_range", Field: "secret", Problem: "cannot be stored: the server has no key to seal it with",
 			Fix: "give the server a key, or leave the secret out",
 		}
 	}
@@ -104,7 +104,7 @@ func placeOfDelivery(id string) string { return "delivery/" + id }
 // checkSecret accepts one secret that can sign.
 func checkSecret(text string) error {
 	if strings.ContainsAny(text, " \t\r\n") {
-		return &weir.FieldError{Code: "bad_secret", Field: "secret", Problem: "is more than one", Fix: "give one; the one before it is kept for a while"}
+		return &weir.FieldError{Code: "bad_secret", Field: "secret", Problem: "holds more than one secret", Fix: "send one; the previous one stays valid for a while"}
 	}
 	_, err := execute.NewSigner(text)
 	return err

@@ -29,7 +29,7 @@ func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
 	defer cancel()
 	ev, err := n.events.Get(ctx, d.Event)
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
-		return Attempt{At: wall(), Code: CodeExpired, Error: "the event is no longer kept, or damaged"}, nil
+		return Attempt{At: wall(), Code: CodeExpired, Error: "the event was removed or is damaged"}, nil
 	}
 	if err != nil {
 		return Attempt{}, err
@@ -44,7 +44,7 @@ func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt
 	if d.Kind == KindKafka {
 		p := n.topics[d.Endpoint]
 		if p == nil {
-			return Attempt{Code: CodeTopic, Error: "this node knows no such topic"}, nil
+			return Attempt{Code: CodeTopic, Error: "the topic is not configured on this node"}, nil
 		}
 		return p.produce(ctx, d, body), nil
 	}
@@ -53,7 +53,7 @@ func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt
 		return Attempt{Code: CodeDisabled, Error: err.Error()}, nil
 	}
 	if errors.Is(err, errUnreadable) {
-		n.opts.Logger.LogAttrs(ctx, slog.LevelError, "endpoint cannot be signed for", slog.String("delivery", d.ID), slog.Any("error", err))
+		n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot sign a delivery", slog.String("delivery", d.ID), slog.Any("error", err))
 		return Attempt{Code: CodeSecret, Error: errUnreadable.Error()}, nil
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt
 }
 
 // errDisabled means that an endpoint wants nothing now, or is no more.
-var errDisabled = errors.New("the endpoint is switched off or removed")
+var errDisabled = errors.New("the endpoint is disabled or removed")
 
 // address returns where a delivery goes now, with the secrets that sign now: an
 // endpoint may have moved or changed its secret since the event.

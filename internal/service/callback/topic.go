@@ -47,7 +47,7 @@ func (t Topic) wants(ev Event) bool {
 func (n *Notifier) addTopic(t Topic) error {
 	id := "topic_" + t.Name
 	if t.Name == "" || t.Topic == "" || len(t.Brokers) == 0 || n.topics[id] != nil {
-		return fmt.Errorf("callback: topic %q: give it a name of its own, brokers and a topic", t.Name)
+		return fmt.Errorf("callback: topic %q: it needs a unique name, brokers and a topic", t.Name)
 	}
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(t.Brokers...),

@@ -66,7 +66,7 @@ func open(key string, b []byte) (marks []mark, content []byte, err error) {
 	}
 	count, b := int(b[1]), b[2:n]
 	if count == 0 || len(b) < count*markLen {
-		return nil, nil, fmt.Errorf("%w: it is cut", store.ErrCorrupt)
+		return nil, nil, fmt.Errorf("%w: it is truncated", store.ErrCorrupt)
 	}
 	for m := range slices.Chunk(b[:count*markLen], markLen) {
 		marks = append(marks, mark(m))

@@ -27,11 +27,11 @@ import (
 // Errors to branch on with [errors.Is], besides [weir.ErrNotFound] and those of package store.
 var (
 	// ErrExists means that there is a record of that name.
-	ErrExists = errors.New("there is one of that name")
+	ErrExists = errors.New("the name is already in use")
 	// ErrChanged means that the record is not of that version any more.
-	ErrChanged = errors.New("it has been changed since")
+	ErrChanged = errors.New("it was changed since it was read")
 	// ErrTooBig means that a record does not fit: its name or its JSON is too long. Nothing was written.
-	ErrTooBig = errors.New("it is too big to be kept")
+	ErrTooBig = errors.New("it is too large to store")
 )
 
 // Keeper is what a table needs of a store; every [store.Registry] is one.

@@ -15,7 +15,7 @@ import (
 const rounds = 1 << 20
 
 // errContended ends a write that has lost all its rounds.
-var errContended = errors.New("others have been faster too often")
+var errContended = errors.New("too many concurrent changes")
 
 // Insert makes a record. If there is one, it returns that one with [ErrExists].
 func (t *Table[T]) Insert(ctx context.Context, name string, v T) (Entry[T], error) {

@@ -52,7 +52,7 @@ func (s *Spec) checkText(in *weir.InputError) {
 		in.Add("bad_text", "name", "has control characters or is not UTF-8", "remove them")
 	}
 	if s.Tenant == "" {
-		in.Add(codeRange, "tenant", "is missing", "name the tenant whose bulk actions these are")
+		in.Add(codeRange, "tenant", "is missing", "name the tenant that owns the bulk actions")
 	}
 	switch {
 	case len(s.Template) == 0:
@@ -68,10 +68,10 @@ func (s *Spec) checkText(in *weir.InputError) {
 func (s *Spec) checkTimes(in *weir.InputError, now time.Time) {
 	switch {
 	case s.Cron == "" && s.At.IsZero():
-		in.Add(codeTime, "cron", "is missing, and at as well", "write one of them")
+		in.Add(codeTime, "cron", "is missing, and so is at", "write one of them")
 		return
 	case s.Cron != "" && !s.At.IsZero():
-		in.Add(codeTime, "at", "is there as well as cron", "write one of them")
+		in.Add(codeTime, "at", "cannot be combined with cron", "write one of them")
 		return
 	case s.Cron == "":
 		if err := checkStart("at", s.At, now); err != nil {
@@ -86,7 +86,7 @@ func (s *Spec) checkTimes(in *weir.InputError, now time.Time) {
 	first := times.Next(now.Add(-PastGrace))
 	if !s.End.IsZero() && !first.IsZero() && first.After(s.End) {
 		in.Add(codeRange, "end", fmt.Sprintf("%s is before the first time, %s", s.End.Format(time.RFC3339), first.Format(time.RFC3339)),
-			"write a later end, or none")
+			"write a later end, or leave it out")
 	}
 }
 

@@ -92,14 +92,14 @@ func Due(s State, now time.Time) []Decision {
 	}
 	blocked := s.Running && s.Overlap != Allow
 	if len(s.Waiting) > 0 && !blocked {
-		return []Decision{{Do: DoFire, Slot: s.Waiting[0], Origin: Waited, Reason: "the one before it has ended"}}
+		return []Decision{{Do: DoFire, Slot: s.Waiting[0], Origin: Waited, Reason: "the previous bulk action has ended"}}
 	}
 	out := live(s, now, blocked)
 	if len(out) > 0 {
 		return out
 	}
 	if len(s.Backfill) > 0 && !blocked {
-		return []Decision{{Do: DoFire, Slot: s.Backfill[0], Origin: Backfilled, Reason: "asked for"}}
+		return []Decision{{Do: DoFire, Slot: s.Backfill[0], Origin: Backfilled, Reason: "requested"}}
 	}
 	return nil
 }
@@ -171,11 +171,11 @@ func (s State) decide(slot, now time.Time, blocked bool, waiting int) Decision {
 	switch {
 	case !blocked && waiting == 0:
 	case s.Overlap != Queue && !s.Catching: // a backfill is no reason to lose a slot
-		d.Do, d.Reason = DoSkip, "the one before still runs"
+		d.Do, d.Reason = DoSkip, "the previous bulk action is still running"
 	case waiting >= MaxWaiting:
-		d.Do, d.Reason = DoSkip, "too many wait for the one before to end"
+		d.Do, d.Reason = DoSkip, "too many slots wait for the previous bulk action to end"
 	default:
-		d.Do, d.Reason = DoQueue, "the one before still runs"
+		d.Do, d.Reason = DoQueue, "the previous bulk action is still running"
 	}
 	return d
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // errSettled means that somebody else has written down what came of a slot.
-var errSettled = errors.New("settled by another")
+var errSettled = errors.New("settled by another node")
 
 // work does all that a schedule has to do now, and returns when to come back,
 // zero for never, and whether the record is as it was.
@@ -106,7 +106,7 @@ func (k *Keeper) running(ctx context.Context, s *Schedule) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("does %s still run: %w", s.LastBulk, err)
+		return false, fmt.Errorf("check whether %s is running: %w", s.LastBulk, err)
 	}
 	return running, nil
 }

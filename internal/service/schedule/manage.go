@@ -99,7 +99,7 @@ func (s *Schedule) changed(old *Spec, now time.Time) error {
 	var in weir.InputError
 	s.checkRest(&in)
 	if s.Tenant != old.Tenant {
-		in.Add(codeRange, "tenant", "cannot be changed", "make another schedule")
+		in.Add(codeRange, "tenant", "cannot be changed", "create another schedule")
 	}
 	sameTimes := s.Cron == old.Cron && s.Zone == old.Zone && s.At.Equal(old.At)
 	if !sameTimes || !s.End.Equal(old.End) {
@@ -186,7 +186,7 @@ func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
 	}
 	switch {
 	case to.After(now):
-		return nil, badTime("to", to.Format(time.RFC3339)+" is still to come", "write a time that has passed")
+		return nil, badTime("to", to.Format(time.RFC3339)+" is in the future", "write a past time")
 	case to.Before(from):
 		return nil, badTime("from", from.Format(time.RFC3339)+" is after to", "swap them")
 	}
@@ -199,10 +199,10 @@ func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
 	case len(slots) > most:
 		return nil, &weir.FieldError{
 			Code: codeRange, Field: "from",
-			Problem: fmt.Sprintf("there are more than %d slots to fire, of at most %d at a time", most, MaxBackfill), Fix: "write a shorter time",
+			Problem: fmt.Sprintf("more than %d slots to fire, the maximum is %d", most, MaxBackfill), Fix: "choose a shorter range",
 		}
 	case len(slots) == 0:
-		return nil, badTime("from", "there is no slot between from and to", "")
+		return nil, badTime("from", "no slot between from and to", "")
 	}
 	return slices.DeleteFunc(slots, func(at time.Time) bool { return slices.ContainsFunc(s.Backfill, at.Equal) }), nil
 }

@@ -148,17 +148,17 @@ func TestSpecIsCheckedWhole(t *testing.T) {
 		{"no name", func(s *Spec) { s.Name = "" }, "out_of_range", "name", "is missing; name the schedule"},
 		{"long name", func(s *Spec) { s.Name = strings.Repeat("x", 129) }, "out_of_range", "name", "has 129 bytes of at most 128; shorten it"},
 		{"control characters", func(s *Spec) { s.Name = "a\x00" }, "bad_text", "name", "has control characters or is not UTF-8; remove them"},
-		{"no tenant", func(s *Spec) { s.Tenant = "" }, "out_of_range", "tenant", "is missing; name the tenant whose bulk actions these are"},
+		{"no tenant", func(s *Spec) { s.Tenant = "" }, "out_of_range", "tenant", "is missing; name the tenant that owns the bulk actions"},
 		{"no template", func(s *Spec) { s.Template = nil }, "out_of_range", "template", "is missing; say which bulk action to create"},
 		{"broken template", func(s *Spec) { s.Template = json.RawMessage("{") }, "bad_json", "template", "is not JSON"},
 		{"huge template", func(s *Spec) { s.Template = make([]byte, MaxTemplate+1) }, "out_of_range", "template", "has 262145 bytes of at most 262144; have it read its items from a source"},
 		{"unknown policy", func(s *Spec) { s.Overlap = "replace" }, "out_of_range", "overlap", `"replace" is not an overlap policy; write skip, queue or allow`},
 		{"window", func(s *Spec) { s.CatchUp.Window = time.Second }, "out_of_range", "catch_up.window", "1s is not between 1m0s and 720h0m0s"},
-		{"no times", func(s *Spec) { s.Cron = "" }, "bad_time", "cron", "is missing, and at as well; write one of them"},
-		{"both", func(s *Spec) { s.At = now }, "bad_time", "at", "is there as well as cron; write one of them"},
-		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; now it is 2026-01-10T11:30:00Z; write a time to come"},
+		{"no times", func(s *Spec) { s.Cron = "" }, "bad_time", "cron", "is missing, and so is at; write one of them"},
+		{"both", func(s *Spec) { s.At = now }, "bad_time", "at", "cannot be combined with cron; write one of them"},
+		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; it is now 2026-01-10T11:30:00Z; write a future time"},
 		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_time", "cron", "minute 61 is not between 0 and 59"},
-		{"end before the start", func(s *Spec) { s.End = now.Add(time.Hour) }, "out_of_range", "end", "2026-01-10T12:30:00Z is before the first time, 2026-01-11T09:00:00Z; write a later end, or none"},
+		{"end before the start", func(s *Spec) { s.End = now.Add(time.Hour) }, "out_of_range", "end", "2026-01-10T12:30:00Z is before the first time, 2026-01-11T09:00:00Z; write a later end, or leave it out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := good
@@ -180,18 +180,18 @@ func TestRefusedChangesLeaveEverythingAsItWas(t *testing.T) {
 		w, k := idle(t, "2026-01-10T11:30:00Z")
 		s := create(t, k, Spec{Cron: "0 * * * *"})
 		_, err := k.Update(t.Context(), s.ID, "", func(spec *Spec) error { spec.Tenant = "other"; return nil })
-		wantField(t, err, "out_of_range", "tenant", "cannot be changed; make another schedule")
+		wantField(t, err, "out_of_range", "tenant", "cannot be changed; create another schedule")
 		_, err = k.Update(t.Context(), s.ID, "", func(spec *Spec) error { spec.Cron = "* * *"; return nil })
 		wantField(t, err, "bad_time", "cron", `"* * *" has 3 fields; write five: minute, hour, day of month, month and day of week`)
 		now := w.now()
 		_, err = k.Backfill(t.Context(), s.ID, now, now.Add(time.Hour))
-		wantField(t, err, "bad_time", "to", "2026-01-10T12:30:00Z is still to come; write a time that has passed")
+		wantField(t, err, "bad_time", "to", "2026-01-10T12:30:00Z is in the future; write a past time")
 		_, err = k.Backfill(t.Context(), s.ID, now, now.Add(-time.Hour))
 		wantField(t, err, "bad_time", "from", "2026-01-10T11:30:00Z is after to; swap them")
 		_, err = k.Backfill(t.Context(), s.ID, now.Add(-time.Minute), now)
-		wantField(t, err, "bad_time", "from", "there is no slot between from and to")
+		wantField(t, err, "bad_time", "from", "no slot between from and to")
 		_, err = k.Backfill(t.Context(), s.ID, now.AddDate(-1, 0, 0), now)
-		wantField(t, err, "out_of_range", "from", "there are more than 1000 slots to fire, of at most 1000 at a time; write a shorter time")
+		wantField(t, err, "out_of_range", "from", "more than 1000 slots to fire, the maximum is 1000; choose a shorter range")
 		if got := get(t, k, s.ID); got.Version() != s.Version() || got.Cron != s.Cron || len(got.Backfill) > 0 {
 			t.Errorf("%+v, want it as it was", got)
 		}

@@ -96,7 +96,7 @@ func TestRuleIsRefusedWithAReason(t *testing.T) {
 		{"30 February", "0 0 30 2 *", "UTC", "bad_time", "cron", `"0 0 30 2 *" never fires; no month that it names has such a day`},
 		{"31 of short months", "0 0 31 4,6,9,11 *", "UTC", "bad_time", "cron", `"0 0 31 4,6,9,11 *" never fires; no month that it names has such a day`},
 		{"an interval", "@every 1h", "UTC", "bad_time", "cron", "@every has no fixed times; write which minutes or hours, such as */15 * * * *"},
-		{"unknown short form", "@fortnightly", "UTC", "bad_time", "cron", `"@fortnightly" is not known; write @hourly, @daily, @weekly, @monthly, @yearly, or five fields`},
+		{"unknown short form", "@fortnightly", "UTC", "bad_time", "cron", `"@fortnightly" is unknown; write @hourly, @daily, @weekly, @monthly, @yearly, or five fields`},
 		{"a zone inside", "CRON_TZ=UTC 0 0 * * *", "UTC", "bad_time", "cron", "names a time zone; write the zone in the field zone"},
 		{"no zone", "0 0 * * *", "", "bad_time", "zone", "is missing; name a time zone such as Europe/Berlin or UTC"},
 		{"an unknown zone", "0 0 * * *", "Europe/Munchen", "bad_time", "zone", `"Europe/Munchen" is not a time zone; write a name of the time zone database such as Europe/Berlin or UTC`},

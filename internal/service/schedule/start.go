@@ -71,7 +71,7 @@ func parseLocal(field, text, zone string) (at time.Time, note string, err error)
 		next := nextWall(wall, at)
 		return at, "", badTime(field, fmt.Sprintf("%s does not exist in %s; next is %s", text, zone, next), "write a time that exists")
 	case doubled:
-		note = fmt.Sprintf("%s comes twice in %s; the first one is taken, %s", text, zone, at.UTC().Format(time.RFC3339))
+		note = fmt.Sprintf("%s occurs twice in %s; the first one is used, %s", text, zone, at.UTC().Format(time.RFC3339))
 	case once:
 	}
 	return at, note, nil
@@ -87,13 +87,13 @@ func nextWall(asked, at time.Time) string {
 
 // checkStart refuses a moment that has passed or is too far away.
 func checkStart(field string, at, now time.Time) error {
-	latest, fix := now.AddDate(FutureYears, 0, 0), "write a time to come"
+	latest, fix := now.AddDate(FutureYears, 0, 0), "write a future time"
 	if field != "at" { // a schedule needs a time, a bulk action does not
 		fix += ", or leave it out to start now"
 	}
 	switch {
 	case now.Sub(at) > PastGrace:
-		return badTime(field, fmt.Sprintf("%s is in the past; now it is %s", at.Format(time.RFC3339), now.UTC().Format(time.RFC3339)), fix)
+		return badTime(field, fmt.Sprintf("%s is in the past; it is now %s", at.Format(time.RFC3339), now.UTC().Format(time.RFC3339)), fix)
 	case at.After(latest):
 		return badTime(field, fmt.Sprintf("%s is more than %d years away", at.Format(time.RFC3339), FutureYears),
 			fmt.Sprintf("write a time before %s", latest.UTC().Format(time.RFC3339)))

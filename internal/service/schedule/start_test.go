@@ -20,15 +20,15 @@ func TestStartIsReadWithOffsetOrInAZone(t *testing.T) {
 		{"half an hour off", "2026-07-29T02:30", "Asia/Kolkata", "2026-07-28T21:00:00Z", ""},
 		{
 			"a doubled time is the first", "2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00Z",
-			"2026-10-25T02:30 comes twice in Europe/Berlin; the first one is taken, 2026-10-25T00:30:00Z",
+			"2026-10-25T02:30 occurs twice in Europe/Berlin; the first one is used, 2026-10-25T00:30:00Z",
 		},
 		{
 			"doubled in New York", "2026-11-01T01:00", "America/New_York", "2026-11-01T05:00:00Z",
-			"2026-11-01T01:00 comes twice in America/New_York; the first one is taken, 2026-11-01T05:00:00Z",
+			"2026-11-01T01:00 occurs twice in America/New_York; the first one is used, 2026-11-01T05:00:00Z",
 		},
 		{
 			"doubled half an hour on Lord Howe", "2026-04-05T01:45", "Australia/Lord_Howe", "2026-04-04T14:45:00Z",
-			"2026-04-05T01:45 comes twice in Australia/Lord_Howe; the first one is taken, 2026-04-04T14:45:00Z",
+			"2026-04-05T01:45 occurs twice in Australia/Lord_Howe; the first one is used, 2026-04-04T14:45:00Z",
 		},
 		{"not doubled just before", "2026-04-05T01:15", "Australia/Lord_Howe", "2026-04-04T14:15:00Z", ""},
 		{"the end of a gap exists", "2026-03-29T03:00", "Europe/Berlin", "2026-03-29T01:00:00Z", ""},
@@ -51,7 +51,7 @@ func TestStartIsRefusedWithAReason(t *testing.T) {
 		{"skipped in Berlin", "2026-03-29T02:30", "Europe/Berlin", "plan.start_at", "2026-03-29T02:30 does not exist in Europe/Berlin; next is 03:00; write a time that exists"},
 		{"skipped on Lord Howe", "2026-10-04T02:10", "Australia/Lord_Howe", "plan.start_at", "2026-10-04T02:10 does not exist in Australia/Lord_Howe; next is 02:30; write a time that exists"},
 		{"no zone", "2026-03-29T04:30", "", "plan.start_at", "2026-03-29T04:30 has neither an offset nor a zone; add Z or an offset such as +02:00, or name the zone, such as Europe/Berlin"},
-		{"past", "2026-01-10T11:58:59Z", "", "plan.start_at", "2026-01-10T11:58:59Z is in the past; now it is 2026-01-10T12:00:00Z; write a time to come, or leave it out to start now"},
+		{"past", "2026-01-10T11:58:59Z", "", "plan.start_at", "2026-01-10T11:58:59Z is in the past; it is now 2026-01-10T12:00:00Z; write a future time, or leave it out to start now"},
 		{"in 2190", "2190-01-01T00:00:00Z", "", "plan.start_at", "2190-01-01T00:00:00Z is more than 10 years away; write a time before 2036-01-10T12:00:00Z"},
 		{"no time", "tomorrow", "Europe/Berlin", "plan.start_at", `"tomorrow" is not a time; write 2026-03-29T12:30:00Z, 2026-03-29T12:30:00+02:00, or 2026-03-29T12:30 and a zone`},
 		{"no such day", "2026-02-30T10:00", "Europe/Berlin", "plan.start_at", `"2026-02-30T10:00" is not a time; write 2026-03-29T12:30:00Z, 2026-03-29T12:30:00+02:00, or 2026-03-29T12:30 and a zone`},

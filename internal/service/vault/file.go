@@ -84,7 +84,7 @@ func parseKeys(text []byte) ([]Key, error) {
 		keys = append(keys, k)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("it holds no key; draw one with: openssl rand -base64 32")
+		return nil, errors.New("it holds no key; generate one with: openssl rand -base64 32")
 	}
 	return keys, nil
 }
@@ -97,7 +97,7 @@ func writeKey(name string, k Key) error {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // the key file is another name of it
-	_, err = f.WriteString("# Keys that seal secrets, newest first. Whoever has this file can open them; without it nobody can.\n" + k.text() + "\n")
+	_, err = f.WriteString("# Keys that seal secrets, newest first. This file opens every sealed secret; without it they stay sealed.\n" + k.text() + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

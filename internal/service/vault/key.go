@@ -35,7 +35,7 @@ func ParseKey(text []byte) (Key, error) {
 		return Key{}, err
 	}
 	if [keyBytes]byte(raw) == [keyBytes]byte{} {
-		return Key{}, errors.New("the key is all zero; draw one with: openssl rand -base64 32")
+		return Key{}, errors.New("the key is all zero; generate one with: openssl rand -base64 32")
 	}
 	return keyOf(raw), nil
 }
@@ -43,7 +43,7 @@ func ParseKey(text []byte) (Key, error) {
 func decodeKey(text []byte) ([]byte, error) {
 	if len(text) == keyBytes {
 		if _, err := hex.DecodeString(string(text)); err == nil {
-			return nil, errors.New("the key has 16 bytes in hex, 32 are needed; draw one with: openssl rand -hex 32")
+			return nil, errors.New("the key has 16 bytes in hex, 32 are needed; generate one with: openssl rand -hex 32")
 		}
 		return text, nil
 	}
@@ -55,7 +55,7 @@ func decodeKey(text []byte) ([]byte, error) {
 	if raw, err := base64.RawStdEncoding.DecodeString(s); err == nil && len(raw) == keyBytes {
 		return raw, nil
 	}
-	return nil, fmt.Errorf("the key is not 32 bytes, as they are or in hex or base64; draw one with: openssl rand -base64 32")
+	return nil, fmt.Errorf("the key is not 32 bytes, as they are or in hex or base64; generate one with: openssl rand -base64 32")
 }
 
 func keyOf(raw []byte) Key {

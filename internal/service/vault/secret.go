@@ -13,7 +13,7 @@ const Shown = "[secret]"
 
 // ErrShown means that a secret was to be read from the text that stands for one.
 // Whoever sends a document back as it was shown must not overwrite what is hidden.
-var ErrShown = errors.New(Shown + " stands for a secret and is none; leave the field out to keep the secret, or write a new one")
+var ErrShown = errors.New(Shown + " is a placeholder, not a secret; leave the field out to keep the secret, or write a new one")
 
 // Secret is a text that prints as [Shown], whatever prints it. The zero value is
 // the empty text.

@@ -26,7 +26,7 @@ type MissingKeyError struct {
 
 // Error names the key that has to be brought back.
 func (e *MissingKeyError) Error() string {
-	return fmt.Sprintf("the secret was sealed with key %s, which is not there (there is %s); add that key to the vault's keys",
+	return fmt.Sprintf("the secret was sealed with key %s, which is missing (available: %s); add that key to the vault's keys",
 		e.KeyID, strings.Join(e.Have, ", "))
 }
 

@@ -9,8 +9,8 @@ import (
 func itemRows() []row {
 	long := strings.Repeat("x", 300)
 	return []row{
-		{31, "no items", asks("POST", "/v1/bulk-actions/{empty}/seal", `{}`), 422, "no_items", "items: there are none|allow_empty"},
-		{32, "more items than may be", ndjson(many(maxItems + 1)), 422, "too_many_items", "1001 are more than 1000|split"},
+		{31, "no items", asks("POST", "/v1/bulk-actions/{empty}/seal", `{}`), 422, "no_items", "items: is empty|allow_empty"},
+		{32, "more items than may be", ndjson(many(maxItems + 1)), 422, "too_many_items", "1001 items are more than the maximum of 1000|split"},
 		{33, "a large item", ndjson("{\"id\":\"a\"}\n{\"id\":\"b\",\"x\":\"" + strings.Repeat("y", 256<<10) + "\"}\n"), 422, "item_too_large", "line 2|at most 262144"},
 		{33, "a large item in the request", create(`{` + steps + `,"items":[{"id":"a","data":"` + strings.Repeat("y", 256<<10) + `"}]}`), 422, "item_too_large", "items[0].data|262144"},
 		{34, "an item without an id", ndjson("{\"id\":\"a\"}\n{\"x\":1}\n"), 422, "missing_id", "line 2|give every item an id"},

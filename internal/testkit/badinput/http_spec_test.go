@@ -33,13 +33,13 @@ func specRows() []row {
 	chain := strings.Repeat(`{"action":"award"},`, 17)
 	year := fmt.Sprint(time.Now().Year() + 1)
 	return []row{
-		{48, "an unknown action", create(`{"steps":[{"action":"send_mesage"}]}`), 422, "unknown_action", `steps[0].action: there is no action "send_mesage"|did you mean send-message?|known: award,`},
-		{49, "no steps", create(`{"steps":[]}`), 422, "no_steps", "steps: there are none"},
+		{48, "an unknown action", create(`{"steps":[{"action":"send_mesage"}]}`), 422, "unknown_action", `steps[0].action: unknown action "send_mesage"|did you mean send-message?|known: award,`},
+		{49, "no steps", create(`{"steps":[]}`), 422, "no_steps", "steps: is empty"},
 		{49, "steps left out", create(`{}`), 422, "missing_field", "steps"},
 		{50, "17 steps", create(`{"steps":[` + strings.TrimSuffix(chain, ",") + `]}`), 422, "too_many_steps", "16"},
-		{51, "a step twice", create(`{"steps":[{"action":"award"},{"action":"award"}]}`), 422, "duplicate_step", `steps[1].id: "award" is there twice|id of its own`},
-		{52, "an action that is switched off", create(`{"steps":[{"action":"off"}]}`), 422, "action_disabled", `"off" is switched off`},
-		{53, "an action of another tenant", without("theirs?", create(`{"steps":[{"action":"theirs"}]}`)), 422, "unknown_action", `there is no action "theirs"`},
+		{51, "a step twice", create(`{"steps":[{"action":"award"},{"action":"award"}]}`), 422, "duplicate_step", `steps[1].id: "award" is used twice|id of its own`},
+		{52, "an action that is switched off", create(`{"steps":[{"action":"off"}]}`), 422, "action_disabled", `"off" is disabled`},
+		{53, "an action of another tenant", without("theirs?", create(`{"steps":[{"action":"theirs"}]}`)), 422, "unknown_action", `unknown action "theirs"`},
 		{54, "no tenant", as("two", "POST", "/v1/bulk-actions", `{`+steps+`}`), 422, "missing_field", "tenant: the key has several tenants|say which"},
 		{54, "a tenant of others", create(`{` + steps + `,"tenant":"other"}`), 422, "bad_value", "tenant: the key is not for this tenant"},
 		{55, "a tenant with control characters", as("admin", "POST", "/v1/bulk-actions", `{`+steps+`,"tenant":"a\u0007b"}`), 422, "bad_text", "tenant: has a control character|byte 1"},
@@ -53,7 +53,7 @@ func specRows() []row {
 		{59, "a start without a zone", startAt(year+"-06-01T12:00", ""), 422, "bad_time", "neither an offset nor a zone|Europe/Berlin"},
 		{60, "a start in 2190", startAt("2190-01-01T00:00:00Z", ""), 422, "bad_time", "more than 10 years away"},
 		{61, "a time that the clock skips", startAt(lastSunday(time.March)+"T02:30", "Europe/Berlin"), 422, "bad_time", lastSunday(time.March) + "T02:30 does not exist in Europe/Berlin; next is 03:00"},
-		{61, "a time that comes twice", startAt(lastSunday(time.October)+"T02:30", "Europe/Berlin"), 201, good, "comes twice in Europe/Berlin; the first one is taken"},
+		{61, "a time that comes twice", startAt(lastSunday(time.October)+"T02:30", "Europe/Berlin"), 201, good, "occurs twice in Europe/Berlin; the first one is used"},
 		{62, "minute 61", scheduled("61 * * * *", "UTC"), 422, "bad_time", "cron|61"},
 		{63, "the 30th of February", scheduled("0 0 30 2 *", "UTC"), 422, "bad_time", "cron|never"},
 		{64, "an unknown zone", startAt(year+"-06-01T12:00", "Europe/Berlinn"), 422, "bad_time", "zone|Berlinn"},

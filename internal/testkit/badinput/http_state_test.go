@@ -26,9 +26,9 @@ func stateRows() []row {
 		// The promise of case 82 is a conflict: of the codes named with it, none is about something that has not ended.
 		{82, "resuming what runs", asks("POST", bulk+"/{running}/resume", `{}`), 409, "wrong_state", "is running|paused or stopped"},
 		{83, "items after the seal", asks("POST", bulk+"/{sealed}/items", "id\nc\n", "Content-Type", "text/csv"), 409, "sealed", "no items can be added"},
-		{84, "sealing twice with another count", asks("POST", bulk+"/{sealed}/seal", `{"expected_items":7}`), 409, "count_mismatch", "has 2 items, not the 7"},
+		{84, "sealing twice with another count", asks("POST", bulk+"/{sealed}/seal", `{"expected_items":7}`), 409, "count_mismatch", "has 2 items, expected 7"},
 		{84, "sealing twice with the same count", asks("POST", bulk+"/{sealed}/seal", `{"expected_items":2}`), 200, good, `"state":"sealed"`},
-		{84, "sealing a draft with another count", asks("POST", bulk+"/{empty}/seal", `{"expected_items":7}`), 409, "count_mismatch", "has 0 items, not the 7"},
+		{84, "sealing a draft with another count", asks("POST", bulk+"/{empty}/seal", `{"expected_items":7}`), 409, "count_mismatch", "has 0 items, expected 7"},
 		{85, "a forged cursor", asks("GET", bulk+"?cursor=abc", ""), 400, "bad_cursor", "begin without a cursor"},
 		{85, "a changed cursor", withCursor(func(c string) string { return "limit=1&cursor=" + changed(c) }), 400, "bad_cursor", ""},
 		{85, "a cursor of another query", withCursor(func(c string) string { return "limit=1&state=draft&cursor=" + c }), 400, "bad_cursor", "not one of this list with these filters"},
