@@ -23,28 +23,27 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// actions is the registry: what the program brings, what the configuration file
-// has, and what was made over the API. The last are records, which every node
-// reads again twice a second.
+// actions is the registry of actions: those of the program, of the configuration file, and those
+// created over the API. The last are records, which every node reads again twice a second.
 type actions struct {
 	life      context.Context // of the service
 	guard     *egress.Guard
 	transport http.RoundTripper
-	answers   *execute.Memory // of all actions
+	answers   *execute.Memory // shared by all actions
 	vault     *vault.Vault
 	table     *records.Table[storedAction]
-	program   map[string]*action // never changes; comes before all others
-	file      map[string]*action // never changes; comes after what was made over the API
+	program   map[string]*action // never changes; takes precedence over all others
+	file      map[string]*action // never changes; actions created over the API take precedence
 
 	mu     sync.Mutex
 	made   map[string]*action // over the API
 	loaded bool               // made has been read from the store
 }
 
-// storedAction is an action as its record has it: secrets are sealed.
+// storedAction is the record of an action, with sealed secrets.
 type storedAction struct {
 	api.Action
-	Deleted bool       `json:"deleted,omitempty"` // bulk actions that have it still run; new ones cannot use it
+	Deleted bool       `json:"deleted,omitempty"` // running bulk actions keep it; new ones cannot use it
 	Set     weir.Stamp `json:"set,omitzero"`
 }
 
@@ -53,7 +52,7 @@ type action struct {
 	api.Action
 	version string
 	deleted bool
-	base    weir.Step // of the program; of others: the settings
+	base    weir.Step // the program's step; for other actions, the settings
 	do      weir.Handler
 	undo    weir.Handler // nil: it cannot be undone
 	schema  *mapping.Schema
@@ -93,7 +92,7 @@ func ofProgram(st weir.Step) *action {
 	return a
 }
 
-// prepare checks an HTTP action and makes it callable. Its secrets are in the clear.
+// prepare checks an HTTP action and makes it callable. Its secrets are in plain text.
 func (r *actions) prepare(a api.Action) (*action, error) {
 	var bad weir.InputError
 	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{
@@ -135,7 +134,7 @@ func checkAction(a *api.Action, st weir.Step, bad *weir.InputError) {
 	}
 }
 
-// caller makes what calls an endpoint, through the guard.
+// caller returns a handler that calls an endpoint through the egress guard.
 func (r *actions) caller(st weir.Step, field, url string, bad *weir.InputError) weir.Handler {
 	if _, err := r.guard.CheckURL(field, url); err != nil {
 		addFault(bad, err, egress.CodeBadURL, field)
@@ -161,7 +160,7 @@ func addFault(bad *weir.InputError, err error, code, field string) {
 	}
 }
 
-// step is what the engine runs of an action.
+// step returns the step that the engine runs for an action.
 func (a *action) step(undo bool) weir.Step {
 	st := a.base
 	if undo {
@@ -184,12 +183,12 @@ func (a *action) mayUse(tenant string) bool {
 	return !a.deleted && (len(a.Tenants) == 0 || slices.Contains(a.Tenants, tenant))
 }
 
-// find returns an action, also one that was deleted: what runs goes on.
+// find returns an action, including a deleted one: running bulk actions keep it.
 func (r *actions) find(name string) (*action, error) {
 	if a := r.known(name); a != nil {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(r.life, 5*time.Second) // made a moment ago, by another node
+	ctx, cancel := context.WithTimeout(r.life, 5*time.Second) // another node may have created it a moment ago
 	defer cancel()
 	e, err := r.table.Get(ctx, name)
 	if file := r.file[name]; file != nil && (errors.Is(err, weir.ErrNotFound) || err == nil && e.Value.Deleted) {
@@ -201,8 +200,8 @@ func (r *actions) find(name string) (*action, error) {
 	return r.take(e)
 }
 
-// known returns the action that holds, as far as memory tells: that of the program,
-// else that of the API, else that of the file, else one that was deleted.
+// known returns the action in effect as far as memory tells: the program's, else the API's, else
+// the file's, else a deleted one.
 func (r *actions) known(name string) *action {
 	if a := r.program[name]; a != nil {
 		return a
@@ -219,7 +218,7 @@ func (r *actions) known(name string) *action {
 	return nil // the store may have one
 }
 
-// take makes a record of the registry callable.
+// take makes a stored action callable.
 func (r *actions) take(e records.Entry[storedAction]) (*action, error) {
 	r.mu.Lock()
 	have := r.made[e.Name]

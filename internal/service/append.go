@@ -15,17 +15,17 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Rows are items on their way in. Items yields them, or what is wrong with one;
-// Bad is how many could not be used, once Items has ended without an error.
+// Rows holds incoming items. Items yields each item, or what is wrong with it; Bad returns how
+// many were unusable, once Items has ended without an error.
 type Rows struct {
 	Items iter.Seq2[weir.RawItem, error]
 	Bad   func() int64
-	// Digest takes all that was read, for the comparison of two appends with one key; nil: there is none.
+	// Digest covers the whole body, to compare two appends with the same key; nil: no digest.
 	Digest hash.Hash
 }
 
-// Append adds items to a draft: all of them, durably, or none. A second append
-// with the same key and content changes nothing: again is true, and the answer is about the first.
+// Append adds items to a draft: all of them, durably, or none. A second append with the same key
+// and content changes nothing: again is true, and the result describes the first.
 func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out api.Appended, again bool, err error) {
 	d, err := s.getDraft(ctx, id)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out ap
 	if err != nil {
 		return out, false, err
 	}
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor) // all has arrived: whether the client waits makes no difference
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor) // the body is complete: the write does not depend on the client
 	defer end()
 	p := part{Stage: stage, BadLines: rows.Bad(), Key: key}
 	if key != "" && rows.Digest != nil {
@@ -54,7 +54,7 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out ap
 		return s.roomFor(l, stage.Items)
 	})
 	if err != nil && !maybe(err) {
-		_ = s.engine.DropStage(ctx, stage) // else the next start does it
+		_ = s.engine.DropStage(ctx, stage) // otherwise the next start removes it
 	}
 	switch {
 	case before != nil:
@@ -70,7 +70,7 @@ func (s *Service) Append(ctx context.Context, id, key string, rows Rows) (out ap
 
 var errBefore = &Refusal{Code: "idempotency_conflict"}
 
-// appended is the answer to an append.
+// appended returns the response to an append.
 func (s *Service) appended(ctx context.Context, id string, p *part) (api.Appended, error) {
 	sum, err := s.readLog(ctx, id)
 	return api.Appended{
@@ -78,7 +78,8 @@ func (s *Service) appended(ctx context.Context, id string, p *part) (api.Appende
 	}, err
 }
 
-// appendedAgain answers an append whose key was used before, by the digest of its content.
+// appendedAgain answers an append whose key was used before: the digests of the contents must
+// match.
 func (s *Service) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
 	if before.Digest != digest {
 		return api.Appended{}, &Refusal{Code: "idempotency_conflict", Detail: fmt.Sprintf("Idempotency-Key %q was already used with different items", before.Key), Fix: "use a new key for different items"}
@@ -86,8 +87,8 @@ func (s *Service) appendedAgain(ctx context.Context, id string, before *part, di
 	return s.appended(ctx, id, before)
 }
 
-// KnowsAppend reports whether an append with that key was accepted: then
-// [Service.AppendedBefore] answers, whatever became of the draft.
+// KnowsAppend reports whether an append with that key was accepted. If so,
+// [Service.AppendedBefore] answers, even if the draft is gone.
 func (s *Service) KnowsAppend(ctx context.Context, id, key string) (bool, error) {
 	if key == "" {
 		return false, nil
@@ -96,10 +97,10 @@ func (s *Service) KnowsAppend(ctx context.Context, id, key string) (bool, error)
 	return known, err
 }
 
-// AppendedBefore answers the repeat of an append that was accepted. The digest is of all its content.
+// AppendedBefore answers the repeat of an accepted append. The digest covers its whole content.
 func (s *Service) AppendedBefore(ctx context.Context, id, key string, digest []byte) (api.Appended, error) {
 	before, known, err := s.partOf(ctx, id, key)
-	if err == nil && !known { // its time was over just now
+	if err == nil && !known { // its retention ended just now
 		err = sealedAlready(id)
 	}
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Service) AppendedBefore(ctx context.Context, id, key string, digest []b
 	return s.appendedAgain(ctx, id, &before, hex.EncodeToString(digest))
 }
 
-// partOf finds the append of a key in a draft's log, which is kept for a time after the seal.
+// partOf finds the append with a key in a draft's log. The log is kept for a time after the seal.
 func (s *Service) partOf(ctx context.Context, id, key string) (p part, known bool, err error) {
 	l := s.logs.of(id)
 	l.mu.Lock()
@@ -120,7 +121,7 @@ func (s *Service) partOf(ctx context.Context, id, key string) (p part, known boo
 	return p, known, nil
 }
 
-// mayAppend refuses before a body is read what will be refused after it.
+// mayAppend refuses an append before its body is read, if it would be refused after it.
 func (s *Service) mayAppend(ctx context.Context, id string, d *draft) error {
 	switch {
 	case d.Spec.Source != nil:
@@ -142,7 +143,7 @@ func sealedAlready(id string) error {
 	return &Refusal{Code: "sealed", Detail: id + " is sealed: no items can be added", Fix: "create another bulk action"}
 }
 
-// roomFor refuses an entry that the log cannot take.
+// roomFor refuses an entry for which the log has no room.
 func (s *Service) roomFor(l *draftLog, items int64) error {
 	switch {
 	case l.sealed != nil:
@@ -161,7 +162,8 @@ func (s *Service) tooMany(items int64) error {
 	}
 }
 
-// atMost ends a stream of items that is too long, whatever was added before: nobody has to send all of it to hear that.
+// atMost ends a stream of items as soon as it is too long, so the client need not send all of it.
+// Items added before count.
 func (s *Service) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		n := int64(0)
@@ -176,7 +178,7 @@ func (s *Service) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.Ra
 	}
 }
 
-// notDraft says why there is no draft of that id: it was sealed, or there never was one.
+// notDraft explains why no draft has that id: it was sealed, or it never existed.
 func (s *Service) notDraft(ctx context.Context, id string, err error) error {
 	if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
 		return sealedAlready(id)
@@ -184,15 +186,15 @@ func (s *Service) notDraft(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// writeFor bounds how long an entry takes to be written.
+// writeFor bounds how long writing an entry takes.
 const writeFor = time.Minute
 
-// maybe reports whether a write that failed may have been made.
+// maybe reports whether a failed write may have taken effect.
 func maybe(err error) bool {
 	return errors.Is(err, store.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// touch notes now and then that a draft is in use.
+// touch records now and then that a draft is in use.
 func (s *Service) touch(ctx context.Context, id string, d *draft) {
 	if time.Since(d.Touched) < time.Hour {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// Get finds a bulk action, whether it is a draft or was submitted.
+// Get returns a bulk action, draft or submitted.
 func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
 	b, d, err := s.find(ctx, id)
 	switch {
@@ -28,7 +28,7 @@ func (s *Service) Get(ctx context.Context, id string) (api.BulkAction, error) {
 	return s.view(ctx, b)
 }
 
-// Bulk finds a bulk action that was submitted; a draft is a refusal.
+// Bulk returns a submitted bulk action; it refuses a draft.
 func (s *Service) Bulk(ctx context.Context, id string) (*engine.BulkAction, error) {
 	b, d, err := s.find(ctx, id)
 	if d != nil {
@@ -50,13 +50,13 @@ func (s *Service) find(ctx context.Context, id string) (*engine.BulkAction, *dra
 	if !errors.Is(other, weir.ErrNotFound) {
 		return nil, nil, fmt.Errorf("bulk action %s: %w", id, other)
 	}
-	if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil { // it was submitted between the two looks
+	if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil { // it was submitted between the two reads
 		return b, nil, nil
 	}
 	return nil, nil, err
 }
 
-// view is a submitted bulk action as the API shows it.
+// view returns a submitted bulk action as the API shows it.
 func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkAction, error) {
 	info := b.Info()
 	p, err := b.Found(ctx)
@@ -103,7 +103,7 @@ func (s *Service) view(ctx context.Context, b *engine.BulkAction) (api.BulkActio
 	return out, nil
 }
 
-// noteCuts tells where a rate makes calls smaller than the action's batch.
+// noteCuts notes the steps at which a rate makes calls smaller than the action's batch.
 func (s *Service) noteCuts(b *api.BulkAction) {
 	for _, st := range b.Steps {
 		a, err := s.actions.find(st.Action)
@@ -124,7 +124,7 @@ func (s *Service) noteCuts(b *api.BulkAction) {
 	}
 }
 
-// lossesOf lists the losses that concern a bulk action.
+// lossesOf lists the losses that affect a bulk action.
 func lossesOf(b *engine.BulkAction) (out []api.Loss) {
 	for _, l := range b.Losses() {
 		out = append(out, api.Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, FoundAt: l.Found, AcceptedAt: l.Accepted})
@@ -132,7 +132,7 @@ func lossesOf(b *engine.BulkAction) (out []api.Loss) {
 	return out
 }
 
-// StateOf is a state's word in the API.
+// StateOf returns the API's name of a state.
 func StateOf(s weir.BulkState) api.State { return api.State(s.String()) }
 
 func phaseOf(p *weir.Progress, canary bool) string {
@@ -152,7 +152,7 @@ func stopOn(r weir.StopRule) *api.StopOn {
 	return &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel, KeepTrying: r.KeepTrying}
 }
 
-// viewDraft is a draft as the API shows it.
+// viewDraft returns a draft as the API shows it.
 func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkAction, error) {
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Service) viewDraft(ctx context.Context, id string, d *draft) (api.BulkA
 		out.State = api.Sealed
 	case d.State == isScheduled && !d.StartAt.After(time.Now()):
 		out.State = api.Importing
-	case d.State == isCancelled && d.Unsure: // the engine may have it in a moment, and run some of it
+	case d.State == isCancelled && d.Unsure: // the engine may receive it in a moment, and run some of it
 		out.State = api.Cancelling
 	case d.State == isCancelled:
 		out.Counts.Ready, out.Counts.Cancelled = 0, sum.items
@@ -196,18 +196,18 @@ func links(id string) api.Links {
 	}
 }
 
-// Filter says which bulk actions are listed.
+// Filter selects the bulk actions to list.
 type Filter struct {
 	Sees   func(tenant string) bool // nil: all
 	State  api.State
 	Name   string
 	Label  string // "key=value"
 	Tenant string
-	// Template is the name of the one that they were made from.
+	// Template is the name of the template they were created from.
 	Template string
 }
 
-// ListNote says that lists may be incomplete; empty: they are not.
+// ListNote says why lists may be incomplete; empty: they are complete.
 func (s *Service) ListNote() string {
 	l, ok := errors.AsType[*weir.LossError](s.engine.Lost("a bulk action"))
 	if !ok {
@@ -216,7 +216,7 @@ func (s *Service) ListNote() string {
 	return fmt.Sprintf("the store lost accepted work and partition %d is stopped: this list may be incomplete", l.Partition)
 }
 
-// List returns bulk actions, the newest first, that are older than before.
+// List returns bulk actions older than before, the newest first.
 func (s *Service) List(ctx context.Context, f Filter, before string, limit int) (list []api.BulkAction, more bool, err error) {
 	ids, err := s.ids(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Service) List(ctx context.Context, f Filter, before string, limit int) 
 		b, err := s.Get(ctx, id)
 		switch {
 		case errors.Is(err, weir.ErrNotFound):
-			continue // removed meanwhile
+			continue // removed in the meantime
 		case err != nil:
 			return nil, false, err
 		case !f.match(&b):
@@ -249,7 +249,7 @@ func (f *Filter) match(b *api.BulkAction) bool {
 		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
 }
 
-// ids are those of all bulk actions and drafts, the newest first.
+// ids returns the ids of all bulk actions and drafts, the newest first.
 func (s *Service) ids(ctx context.Context) ([]string, error) {
 	all, err := s.engine.IDs(ctx)
 	if err != nil {

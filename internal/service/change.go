@@ -13,8 +13,9 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// RulesVersion is the version of what [Service.Change] can change of a bulk
-// action: another whenever one of these rules is, and the same whatever else happens to it.
+// RulesVersion returns the version of the rules that [Service.Change] can change. It differs
+// whenever one of these rules differs, and stays the same whatever else happens to the bulk
+// action.
 func RulesVersion(b *api.BulkAction) string {
 	r := &b.Rules
 	return versionOf(api.Rules{
@@ -22,7 +23,8 @@ func RulesVersion(b *api.BulkAction) string {
 	}, true)
 }
 
-// rulesOf is a change in the engine's words. The members of stop_on that it leaves out stay as they are in now.
+// rulesOf translates a change for the engine. Members of stop_on that it omits stay as they are in
+// now.
 func rulesOf(c *api.Change, now weir.StopRule) (weir.Rules, error) {
 	r := weir.Rules{Priority: c.Priority, Concurrency: c.Concurrency}
 	if c.Tier != nil {
@@ -45,7 +47,7 @@ func rulesOf(c *api.Change, now weir.StopRule) (weir.Rules, error) {
 	return r, nil
 }
 
-// changedRule is a failure rule with the members that a change names.
+// changedRule returns a failure rule with the members that a change sets.
 func changedRule(r weir.StopRule, c *api.StopOnChange) weir.StopRule {
 	if *c == (api.StopOnChange{}) {
 		return weir.StopRule{}
@@ -64,10 +66,10 @@ func set[T any](to, from *T) {
 	}
 }
 
-// Change changes the rules of a bulk action, if match agrees to the version that
-// they are of; a nil match agrees to any. The owner makes the change only to the rules that were looked
-// at here, so of any number of changes to the same rules, asked of whatever nodes, one is made. It waits a moment for
-// the change to show: without match it is made in any case.
+// Change changes the rules of a bulk action, if match accepts their version; a nil match accepts
+// any. The owner applies the change only to the rules that were read here, so of any number of
+// changes to the same rules, sent to any nodes, one is applied. It waits a moment for the change
+// to show; without match the change is applied in any case.
 func (s *Service) Change(ctx context.Context, id string, c *api.Change, match Match) (api.BulkAction, error) {
 	b, before, err := s.alive(ctx, id)
 	if err == nil && match != nil {
@@ -105,8 +107,8 @@ func (s *Service) Change(ctx context.Context, id string, c *api.Change, match Ma
 	return before, records.ErrChanged
 }
 
-// changed waits a moment until rules are not those of so many changes any more, or
-// the bulk action has ended, and returns the mark of the last change; none if there is none yet.
+// changed waits up to settleFor until the number of changes differs from was. It returns the mark
+// of the last change; empty if no change showed.
 func (s *Service) changed(ctx context.Context, id string, was uint64) (mark string, err error) {
 	wait, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-// Start starts what is sealed, or reads the source of what has one.
+// Start starts a sealed bulk action, or begins to read the source of a draft that has one.
 func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.BulkAction, error) {
 	var at time.Time
 	if want.StartAt != "" {
@@ -29,7 +29,7 @@ func (s *Service) Start(ctx context.Context, id string, want api.Start) (api.Bul
 	case err == nil && d.Spec.Source != nil:
 		if b, err := s.startSource(ctx, id, at); !errors.Is(err, weir.ErrNotFound) {
 			return b, err
-		} // else it was submitted meanwhile
+		} // else it was submitted in the meantime
 	case err == nil:
 		return api.BulkAction{}, &Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
 	case !errors.Is(err, weir.ErrNotFound):
@@ -53,7 +53,7 @@ func (s *Service) startSource(ctx context.Context, id string, at time.Time) (api
 	return s.Get(ctx, id)
 }
 
-// Resume goes on after a pause or a stop.
+// Resume resumes a paused or stopped bulk action.
 func (s *Service) Resume(ctx context.Context, id, reason string) (api.BulkAction, error) {
 	b, now, err := s.alive(ctx, id)
 	if err == nil {
@@ -65,7 +65,8 @@ func (s *Service) Resume(ctx context.Context, id, reason string) (api.BulkAction
 	return s.Do(ctx, id, func(b *engine.BulkAction) error { return b.Resume(ctx, reason) }, api.Paused, api.Stopped)
 }
 
-// Cancel ends a bulk action; a draft is thrown away. One that is being cancelled, or was, stays as it is.
+// Cancel cancels a bulk action and discards a draft. A bulk action that is being or was cancelled
+// stays as it is.
 func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction, error) {
 	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
 		switch d.State {
@@ -92,14 +93,14 @@ func (s *Service) Cancel(ctx context.Context, id, reason string) (api.BulkAction
 		return out, nil
 	}
 	if now, other := s.Get(ctx, id); other == nil && (now.State == api.Cancelling || now.State == api.Cancelled) {
-		return now, nil // somebody else was faster
+		return now, nil // another request was first
 	}
 	return out, err
 }
 
-// cancelUnsure ends the cancelling of a draft that somebody may be submitting. It
-// was noted that it is cancelled: nobody begins to submit it after that, nor before
-// its log is sealed. So one that is not sealed now, and not the engine's, will never run.
+// cancelUnsure finishes the cancellation of a draft that another process may be submitting. The
+// cancellation is recorded: no process begins to submit it after that, nor before its log is
+// sealed. So a draft that is not sealed now, and that the engine does not have, will never run.
 func (s *Service) cancelUnsure(ctx context.Context, id string) (api.BulkAction, error) {
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
@@ -115,13 +116,14 @@ func (s *Service) cancelUnsure(ctx context.Context, id string) (api.BulkAction, 
 	return s.settle(ctx, id, func(*api.BulkAction) bool { return false }) // until it has ended
 }
 
-// Delete throws a draft away, with its items. What was submitted is removed when its time is over.
+// Delete removes a draft with its items. A submitted bulk action is removed at the end of its
+// retention.
 func (s *Service) Delete(ctx context.Context, id string) error {
 	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
 		if d.State == isImporting || d.State == isSealing {
 			return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}
 		}
-		d.State = isCancelled // so that nobody adds to it
+		d.State = isCancelled // so that no request adds to it
 		return nil
 	})
 	if errors.Is(err, weir.ErrNotFound) {
@@ -135,8 +137,8 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	return s.removeDraft(context.WithoutCancel(ctx), id)
 }
 
-// Do carries a command out, and waits a moment for its effect to show. If states
-// are given, the bulk action has to be in one of them.
+// Do sends a command to a bulk action and waits a moment for its effect to show. If states are
+// given, the bulk action must be in one of them.
 func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
 	b, before, err := s.alive(ctx, id, from...)
 	if err != nil {
@@ -150,8 +152,8 @@ func (s *Service) Do(ctx context.Context, id string, command func(*engine.BulkAc
 	})
 }
 
-// alive finds a bulk action that can be told something: one that has not ended and
-// is not being cancelled. If states are given, it has to be in one of them.
+// alive returns a bulk action that still accepts commands: it has not ended and is not being
+// cancelled. If states are given, it must be in one of them.
 func (s *Service) alive(ctx context.Context, id string, from ...api.State) (*engine.BulkAction, api.BulkAction, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -170,7 +172,7 @@ func (s *Service) alive(ctx context.Context, id string, from ...api.State) (*eng
 	return b, now, err
 }
 
-// orOf lists states as people do.
+// orOf joins states with "or", for a message.
 func orOf(states []api.State) string {
 	words := make([]string, len(states))
 	for i, st := range states {
@@ -180,14 +182,15 @@ func orOf(states []api.State) string {
 }
 
 const (
-	// settleFor is how long an answer waits for a command to show: it is durable in any case.
+	// settleFor is how long a response waits for a command to show. The command is durable in any
+	// case.
 	settleFor = time.Second
-	// settleEvery is how often it is looked whether it does.
+	// settleEvery is the interval between checks.
 	settleEvery = 5 * time.Millisecond
 )
 
-// settle waits until a command shows, for a moment. What is being cancelled has
-// most often nothing in flight, and is cancelled right after: that is waited for as well.
+// settle waits a moment until a command shows. A bulk action that is being cancelled mostly has
+// nothing in flight and is cancelled right after, so settle waits for that as well.
 func (s *Service) settle(ctx context.Context, id string, shows func(*api.BulkAction) bool) (api.BulkAction, error) {
 	wait, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// storedConnection is a connection as its record has it: secrets are sealed.
+// storedConnection is the record of a connection, with sealed secrets.
 type storedConnection struct {
 	api.Connection
 	Set weir.Stamp `json:"set,omitzero"`
@@ -27,7 +27,7 @@ func (s *Service) connections() *records.Table[storedConnection] {
 	return records.New[storedConnection](s.opts.Store, "connection")
 }
 
-// connection finds connections that a tenant may use, secrets opened.
+// connection returns a function that finds the connections a tenant may use, with secrets opened.
 func (s *Service) connection(tenant string) feed.Lookup {
 	return func(name string) (feed.Connection, error) {
 		c, err := s.findConnection(name)
@@ -64,7 +64,7 @@ func (s *Service) findConnection(name string) (api.Connection, error) {
 	return c, nil
 }
 
-// feedConnection is a connection in the words of package feed.
+// feedConnection converts a connection for package feed.
 func feedConnection(c api.Connection) feed.Connection {
 	out := feed.Connection{
 		Name: c.Name, Kind: feed.Kind(c.Kind), Address: c.URL,
@@ -84,7 +84,7 @@ func feedConnection(c api.Connection) feed.Connection {
 	return out
 }
 
-// Brokers is how to reach the brokers of a connection of kind kafka.
+// Brokers returns how to reach the brokers of a Kafka connection.
 func (s *Service) Brokers(name string) ([]string, func(ctx context.Context, network, address string) (net.Conn, error), []kgo.Opt, error) {
 	c, err := s.findConnection(name)
 	if err != nil {

@@ -17,31 +17,32 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-// Made is how a bulk action comes about besides its request.
+// Made holds the options of a new bulk action that are not part of its request.
 type Made struct {
-	// ID is one that [Service.NewID] made: creating it again changes nothing. Default: a new one.
+	// ID is an id from [Service.NewID]: creating it again changes nothing. Default: a new id.
 	ID string
-	// Schedule and Slot say which schedule makes it, and for when.
+	// Schedule and Slot name the schedule that creates it, and the slot.
 	Schedule string
 	Slot     time.Time
-	// By is the id of the API key that makes it: uploads of a key without one tenant are the key's own.
+	// By is the id of the API key that creates it. Uploads by a key without a single tenant belong to
+	// the key.
 	By string
-	// From is the template of the bulk action that it is a clone of.
+	// From is the template of the bulk action it is cloned from.
 	From *api.MadeFrom
 }
 
-// NewID makes the id of a bulk action to be created.
+// NewID returns an id for a bulk action to be created.
 func (s *Service) NewID(ctx context.Context, tenant string) (string, error) {
 	id, err := s.engine.NewID(ctx, tenant)
 	return string(id), err
 }
 
-// KeysLost says why a request whose Idempotency-Key is not in the store must not be
-// done: the store has lost accepted work, and the key may be part of it.
+// KeysLost returns why a request must not run if its Idempotency-Key is not in the store: the
+// store lost accepted work, and the key may be part of it.
 func (s *Service) KeysLost() error { return s.engine.Lost("the idempotency key") }
 
-// Create makes a draft, or submits the bulk action at once if the items are in
-// the request. If it fails, nothing is left, unless the error is one of the store.
+// Create creates a draft, or submits the bulk action at once if the items are in the request. If
+// it fails, nothing is left, unless the error comes from the store.
 func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (api.BulkAction, error) {
 	tenant := cmp.Or(n.Tenant, "default")
 	n, from, err := s.resolve(ctx, n, tenant, made)
@@ -51,7 +52,7 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	now := time.Now().UTC()
 	d := draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: isDraft, Schedule: made.Schedule, Slot: made.Slot, Start: n.Start, From: from}
 	if err := s.checkDraft(&d, made.By, now); err != nil {
-		return s.orMade(ctx, made.ID, err) // its upload is gone when it was made
+		return s.orMade(ctx, made.ID, err) // its upload is removed once it was created
 	}
 	if err := s.checkNames(ctx, n.Callback); err != nil {
 		return api.BulkAction{}, err
@@ -62,7 +63,7 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	id := made.ID
 	if id == "" {
 		id, err = s.NewID(ctx, d.Tenant)
-	} else if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was made before, and is a draft no more
+	} else if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was created before, and is not a draft any more
 		return s.view(ctx, b)
 	}
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	if err := s.useUpload(ctx, id, d.Spec.Source); err != nil {
 		return s.orMade(ctx, made.ID, err)
 	}
-	if _, err = s.drafts.Insert(ctx, id, d); err != nil && !errors.Is(err, records.ErrExists) { // by an earlier try
+	if _, err = s.drafts.Insert(ctx, id, d); err != nil && !errors.Is(err, records.ErrExists) { // by an earlier attempt
 		return api.BulkAction{}, fmt.Errorf("create: %w", err)
 	}
 	if d.State == isScheduled {
@@ -90,7 +91,8 @@ func (s *Service) Create(ctx context.Context, n api.NewBulkAction, made Made) (a
 	return s.Get(ctx, id)
 }
 
-// orMade is the bulk action that a request made before it was done again, or err if there is none.
+// orMade returns the bulk action that an earlier attempt of the request created, or err if it did
+// not.
 func (s *Service) orMade(ctx context.Context, id string, err error) (api.BulkAction, error) {
 	if id == "" {
 		return api.BulkAction{}, err
@@ -102,8 +104,8 @@ func (s *Service) orMade(ctx context.Context, id string, err error) (api.BulkAct
 	return s.view(ctx, b)
 }
 
-// submitAtOnce submits a bulk action whose items are in the request. There is no
-// draft in between: it is accepted whole, or nothing of it is.
+// submitAtOnce submits a bulk action whose items are in the request, without a draft: it is
+// accepted whole or not at all.
 func (s *Service) submitAtOnce(ctx context.Context, id string, d *draft, items []api.Item) (api.BulkAction, error) {
 	how := s.howTo(d)
 	items, bad, err := how.fitting(items)
@@ -133,7 +135,7 @@ func inline(items []api.Item) iter.Seq2[weir.RawItem, error] {
 	}
 }
 
-// orObject is a document, or an empty one if there is none.
+// orObject returns a document, or an empty object if it is missing.
 func orObject(data []byte) []byte {
 	if len(data) == 0 {
 		return []byte("{}")
@@ -141,7 +143,7 @@ func orObject(data []byte) []byte {
 	return data
 }
 
-// Refused reports whether an error says that nothing was done, and nothing will be.
+// Refused reports whether an error means that nothing was done and nothing will be.
 func Refused(err error) bool {
 	var full *weir.BacklogError
 	return refusedAtAll(err) || errors.As(err, &full)
@@ -152,7 +154,7 @@ func refusedAtAll(err error) bool {
 	return refused(err) || errors.As(err, &r)
 }
 
-// checkDraft says everything that is wrong with a request of an API key.
+// checkDraft collects everything that is wrong with a request of an API key.
 func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 	n := &d.Spec
 	var bad weir.InputError
@@ -193,8 +195,8 @@ func (s *Service) checkDraft(d *draft, by string, now time.Time) error {
 	return s.checkByEngine(d)
 }
 
-// roomToCreate refuses items in a request that would be refused as soon as it is
-// sealed, before anything is written. A repeat of what was accepted finds it.
+// roomToCreate refuses inline items that the seal would refuse, before anything is written. A
+// repeat of an accepted request finds its bulk action.
 func (s *Service) roomToCreate(ctx context.Context, d *draft, made Made) error {
 	if len(d.Spec.Items) == 0 {
 		return nil
@@ -208,11 +210,11 @@ func (s *Service) roomToCreate(ctx context.Context, d *draft, made Made) error {
 	return err
 }
 
-// lookUpFor bounds how long a name may take to be resolved while somebody waits.
+// lookUpFor bounds a name lookup while a client waits.
 const lookUpFor = 2 * time.Second
 
-// checkNames refuses a callback whose name leads to where nothing may connect to.
-// Each connect looks again: names may lead elsewhere later.
+// checkNames refuses a callback whose host name resolves to a forbidden address. Each connect
+// checks again, because names may resolve differently later.
 func (s *Service) checkNames(ctx context.Context, c *api.Callback) error {
 	if c == nil {
 		return nil
@@ -226,7 +228,7 @@ func (s *Service) checkNames(ctx context.Context, c *api.Callback) error {
 	return s.opts.Guard.CheckName(ctx, "callback.url", u)
 }
 
-// checkByEngine has the engine look at what the draft will ask of it.
+// checkByEngine lets the engine check what the draft will submit to it.
 func (s *Service) checkByEngine(d *draft) error {
 	def, spec, err := s.spec(d)
 	if err != nil {
@@ -235,7 +237,7 @@ func (s *Service) checkByEngine(d *draft) error {
 	return s.engine.CheckSpec(def, spec)
 }
 
-// checkLabels checks the names and values of labels, which lists and logs show as they are.
+// checkLabels checks the names and values of labels: lists and logs show them unchanged.
 func checkLabels(bad *weir.InputError, labels map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		checkPrintable(bad, fmt.Sprintf("labels[%.64q]", name), name)
@@ -249,7 +251,8 @@ func checkText(bad *weir.InputError, field, text string) {
 	}
 }
 
-// checkPrintable refuses control characters and what is not UTF-8, and reports whether there is none.
+// checkPrintable refuses control characters and invalid UTF-8, and reports whether the text is
+// fine.
 func checkPrintable(bad *weir.InputError, field, text string) bool {
 	for i, r := range text {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
@@ -260,13 +263,13 @@ func checkPrintable(bad *weir.InputError, field, text string) bool {
 	return true
 }
 
-// once is which bulk action was made by a key.
+// once records which bulk action a key created.
 type once struct {
 	ID string `json:"id"`
 }
 
-// CreateOnce is Create for a key: called again with it, also by another node and
-// after a crash, it makes nothing and returns the same id.
+// CreateOnce is Create with a key: called again with the same key, also on another node or after a
+// crash, it creates nothing and returns the same id.
 func (s *Service) CreateOnce(ctx context.Context, key string, n api.NewBulkAction, made Made) (string, error) {
 	table := records.New[once](s.opts.Store, "once")
 	id, err := s.NewID(ctx, n.Tenant)
@@ -289,14 +292,14 @@ func (s *Service) CreateOnce(ctx context.Context, key string, n api.NewBulkActio
 	if _, err = s.Create(ctx, n, made); err == nil {
 		return made.ID, nil
 	}
-	if there, other := s.isMade(ctx, made.ID); other == nil && there { // by another node, which was faster
+	if there, other := s.isMade(ctx, made.ID); other == nil && there { // another node was first
 		return made.ID, nil
 	}
 	return made.ID, err
 }
 
-// isMade reports whether a bulk action needs nobody any more to be what was asked
-// for: it was submitted, or is a draft that reads its source by itself.
+// isMade reports whether a bulk action needs no further call to become what was requested: it was
+// submitted, or it is a draft that reads its source on its own.
 func (s *Service) isMade(ctx context.Context, id string) (bool, error) {
 	_, err := s.engine.Get(ctx, weir.BulkID(id))
 	if err == nil || errors.Is(err, weir.ErrExpired) {

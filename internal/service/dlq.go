@@ -13,8 +13,8 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// DLQ says whose failed items are meant, and which. The DLQ is all failed items
-// that were not retried or discarded, of bulk actions that were not undone.
+// DLQ selects failed items by tenant and filter. The dead-letter queue holds all failed items that
+// were not retried or discarded, of bulk actions that were not undone.
 type DLQ struct {
 	Sees   func(tenant string) bool
 	Filter api.DLQFilter
@@ -25,7 +25,7 @@ func (d *DLQ) selector() selector {
 	return selector{Step: f.Step, Action: f.Action, Code: f.Code, Message: f.Message, Filter: f.Expression}
 }
 
-// lot is a bulk action that has failed items left.
+// lot is a bulk action with failed items left.
 type lot struct {
 	id    string
 	bulk  *engine.BulkAction
@@ -35,8 +35,8 @@ type lot struct {
 	noted handled
 }
 
-// lots yields the bulk actions that may have failed items that are meant, the
-// newest first, from one on; empty: from the newest.
+// lots yields the bulk actions that may have matching failed items, the newest first, starting at
+// from; empty: at the newest.
 func (s *Service) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot, error] {
 	return func(yield func(*lot, error) bool) {
 		ids, err := s.engine.IDs(ctx)
@@ -59,11 +59,11 @@ func (s *Service) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot,
 	}
 }
 
-// lot looks at one bulk action; nil: it has nothing that is meant.
+// lot reads one bulk action; nil: no item matches.
 func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error) {
 	b, err := s.engine.Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-		return nil, nil // removed meanwhile
+		return nil, nil // removed in the meantime
 	}
 	if err != nil {
 		return nil, err
@@ -83,12 +83,12 @@ func (s *Service) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 	}
 	l.noted, err = s.finishBegun(ctx, l.id)
 	if err == nil && l.noted.UndoneBy != "" {
-		return nil, nil // its failed items are done with
+		return nil, nil // its failed items were undone
 	}
 	return l, err
 }
 
-// left are the groups of errors of a lot, less what was taken.
+// left returns the error groups of a lot, less the items that were taken.
 func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
 	groups, err := l.bulk.FoundGroups(ctx)
 	if err != nil {
@@ -102,8 +102,8 @@ func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
 	return slices.DeleteFunc(list, func(g api.ErrorGroup) bool { return g.Count <= 0 }), nil
 }
 
-// less takes the items that were retried or discarded from the groups that they are
-// in: their own, and what that does not have from the others at the step.
+// less subtracts retried or discarded items from their own error groups, and the remainder from
+// the step's group of other failures.
 func less(list []api.ErrorGroup, noted handled) {
 	if len(noted.Taken)+len(noted.Entries) == 0 {
 		return
@@ -138,7 +138,8 @@ func less(list []api.ErrorGroup, noted handled) {
 	}
 }
 
-// DLQGroups are the failed items that are left, by kind, the largest first. Expressions are not looked at.
+// DLQGroups returns the failed items that are left, by group, the largest first. It does not
+// evaluate expressions.
 func (s *Service) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) {
 	type kind struct{ tenant, step, action, code, message string }
 	sum := map[kind]*api.DLQGroup{}
@@ -181,7 +182,7 @@ func (s *Service) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) 
 	return out, nil
 }
 
-// has reports whether a group is meant.
+// has reports whether a group matches the filter.
 func (d *DLQ) has(g *api.ErrorGroup) bool {
 	f := &d.Filter
 	return (f.Step == "" || f.Step == g.Step) && (f.Action == "" || f.Action == g.Action) && (f.Code == "" || f.Code == g.Code) && (f.Message == "" || f.Message == g.Message)

@@ -11,7 +11,8 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// DLQRetry tries failed items of all bulk actions again that are meant. With the same key it makes nothing new.
+// DLQRetry retries the matching failed items of all bulk actions. With the same key it creates
+// nothing new.
 func (s *Service) DLQRetry(ctx context.Context, d DLQ, want api.DLQRetry, key string) (api.Linked, error) {
 	out := api.Linked{BulkActions: []api.BulkAction{}}
 	err := s.eachLot(ctx, d, func(l *lot) error {
@@ -34,7 +35,7 @@ func (s *Service) DLQRetry(ctx context.Context, d DLQ, want api.DLQRetry, key st
 	return out, err
 }
 
-// DLQDiscard gives failed items up.
+// DLQDiscard discards the matching failed items.
 func (s *Service) DLQDiscard(ctx context.Context, d DLQ, reason, key string) (api.Discarded, error) {
 	var out api.Discarded
 	err := s.eachLot(ctx, d, func(l *lot) error {
@@ -55,7 +56,8 @@ func (s *Service) DLQDiscard(ctx context.Context, d DLQ, reason, key string) (ap
 	return out, err
 }
 
-// eachLot does something with every bulk action that may have failed items that are meant. One that turns out to have none is passed over.
+// eachLot calls do for every bulk action that may have matching failed items, and skips those that
+// have none.
 func (s *Service) eachLot(ctx context.Context, d DLQ, do func(*lot) error) error {
 	for l, err := range s.lots(ctx, &d, "") {
 		if err != nil {

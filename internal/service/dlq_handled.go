@@ -18,14 +18,14 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// handled is which items of a bulk action were retried or discarded. An
-// entry takes the items that its selector means and that no entry before it
-// took; so the record stays small however many items there are.
+// handled records which items of a bulk action were retried or discarded. An entry takes the items
+// that match its selector and that no earlier entry took, so the record stays small for any number
+// of items.
 type handled struct {
 	Entries []handling `json:"entries"`
-	// Taken is how many items of each group of errors were taken by entries that are not pending.
+	// Taken counts the items per error group that completed entries took.
 	Taken []taken `json:"taken,omitempty"`
-	// UndoneBy is the bulk action that takes all of it back: nothing can be retried any more.
+	// UndoneBy is the bulk action that undoes this one: nothing can be retried any more.
 	UndoneBy string `json:"undone_by,omitempty"`
 }
 
@@ -36,18 +36,20 @@ type handling struct {
 	Which selector  `json:"which,omitzero"`
 	At    time.Time `json:"at"`
 	Items int64     `json:"items"`
-	// Only are the numbers of the items, packed, where the bulk action had not ended: what fails later is not meant.
+	// Only holds the numbers of the items, packed, if the bulk action had not ended: items that fail
+	// later do not match.
 	Only    []byte   `json:"only,omitempty"`
 	Rate    api.Rate `json:"rate,omitempty"`
 	NewKeys bool     `json:"new_keys,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
-	// Pending is set until the bulk actions of a retry were made; then Made has them. Groups is what it adds to Taken.
+	// Pending is set until the bulk actions of a retry were created; then Made lists them. Groups is
+	// added to Taken.
 	Pending bool     `json:"pending,omitempty"`
 	Groups  []taken  `json:"groups,omitempty"`
 	Made    []string `json:"made,omitempty"`
 }
 
-// taken is how many items of a group of errors were taken.
+// taken counts the items of an error group that were taken.
 type taken struct {
 	Step    string `json:"step"`
 	Code    string `json:"code"`
@@ -55,7 +57,7 @@ type taken struct {
 	Items   int64  `json:"items"`
 }
 
-// selector says which items are meant; what is empty does not count.
+// selector selects items; an empty field matches any.
 type selector struct {
 	State   string `json:"state,omitempty"` // cancelled; empty: failed
 	Step    string `json:"step,omitempty"`
@@ -65,7 +67,7 @@ type selector struct {
 	Filter  string `json:"filter,omitempty"`  // an expression
 }
 
-// ended is the state of the items that are meant.
+// ended returns the final state of the selected items.
 func (s *selector) ended() string { return cmp.Or(s.State, report.Failed) }
 
 const discarded = "discard"
@@ -83,7 +85,7 @@ func (h *handled) find(key string) (int, *handling) {
 	return -1, nil
 }
 
-// keys tell whether other entries are there.
+// keys identifies the set of entries, to detect changes.
 func (h *handled) keys() string {
 	var all []string
 	for i := range h.Entries {
@@ -92,7 +94,7 @@ func (h *handled) keys() string {
 	return strings.Join(all, "\x00")
 }
 
-// take adds up what an entry took.
+// take adds the items that an entry took.
 func (h *handled) take(groups []taken) {
 	known := map[taken]int{}
 	kind := func(t taken) taken { t.Items = 0; return t }
@@ -110,17 +112,17 @@ func (h *handled) take(groups []taken) {
 	}
 }
 
-// choice is which rows an entry takes.
+// choice selects the rows that an entry takes.
 type choice struct {
 	before []selection // of the entries before it
 	own    selection
 }
 
-// selection is a selector ready for use.
+// selection is a compiled selector.
 type selection struct {
 	selector
 	filter *mapping.Filter
-	only   *numbers // nil: whatever the selector means
+	only   *numbers // nil: any item the selector matches
 	extra  *Extra
 	normal []byte
 }
@@ -152,7 +154,7 @@ func newSelection(h *handling, x *Extra) (selection, error) {
 	return sel, err
 }
 
-// takes reports whether an item is meant, and was not taken before.
+// takes reports whether an item matches and was not taken before.
 func (c *choice) takes(r *report.Row) (bool, error) {
 	for i := range c.before {
 		if yes, err := c.before[i].means(r); yes || err != nil {
@@ -162,7 +164,7 @@ func (c *choice) takes(r *report.Row) (bool, error) {
 	return c.own.means(r)
 }
 
-// means reports whether the selector means an item.
+// means reports whether the selector matches an item.
 func (s *selection) means(r *report.Row) (bool, error) {
 	if r.LeftOut || r.State != s.ended() {
 		return false, nil
@@ -186,8 +188,8 @@ func (s *selection) means(r *report.Row) (bool, error) {
 	})
 }
 
-// begin notes an entry, unless there is one of its key, and returns the key. What
-// it takes is counted before; nothing to take is an error.
+// begin records an entry, unless one with its key exists, and returns the key. It counts the items
+// first; an entry that takes nothing is an error.
 func (s *Service) begin(ctx context.Context, id string, h *handling) (string, error) {
 	if _, err := s.finishBegun(ctx, id); err != nil {
 		return "", err
@@ -233,13 +235,13 @@ func (s *Service) begin(ctx context.Context, id string, h *handling) (string, er
 
 var errMoved = errors.New("the record changed during the update")
 
-// count fills in how many items an entry takes.
+// count sets how many items an entry takes.
 func (s *Service) count(ctx context.Context, id string, before []handling, h *handling) error {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
 		return err
 	}
-	now, err := b.Now(ctx) // before the items: if it has ended, no more of them fail
+	now, err := b.Now(ctx) // before the items: once it has ended, no more items fail
 	if err != nil {
 		return err
 	}
@@ -267,7 +269,7 @@ func (s *Service) count(ctx context.Context, id string, before []handling, h *ha
 		h.Items++
 		only.add(one.No)
 		if one.State != report.Failed {
-			continue // it is in no group of errors
+			continue // it is in no error group
 		}
 		normal = fault.AppendNormal(normal[:0], one.Message)
 		groups[taken{Step: one.Step, Code: one.Code, Message: string(normal)}]++
@@ -292,7 +294,8 @@ func noneLeft(id weir.BulkID, now *weir.Progress, state string, before []handlin
 	}
 }
 
-// mostTaken bounds the groups that an entry tells apart: a bulk action has hardly more, and the rest counts as one.
+// mostTaken bounds the groups of an entry. A bulk action seldom has more, and the rest counts as
+// one.
 const mostTaken = 200
 
 // grouped lists groups in a fixed order.
@@ -322,7 +325,7 @@ func (s *Service) grouped(by map[taken]int64) []taken {
 	return list
 }
 
-// settleHandling notes that a retry was carried out.
+// settleHandling records that a retry was carried out.
 func (s *Service) settleHandling(ctx context.Context, id, key string, made []string) error {
 	_, err := s.handlings().Update(ctx, id, func(v *handled) error {
 		_, h := v.find(key)
@@ -336,7 +339,7 @@ func (s *Service) settleHandling(ctx context.Context, id, key string, made []str
 	return err
 }
 
-// takeBack forgets an entry that could not be carried out.
+// takeBack removes an entry that could not be carried out.
 func (s *Service) takeBack(ctx context.Context, id, key string) error {
 	_, err := s.handlings().Update(ctx, id, func(v *handled) error {
 		v.Entries = slices.DeleteFunc(v.Entries, func(h handling) bool { return h.Key == key && h.Pending })
@@ -345,10 +348,11 @@ func (s *Service) takeBack(ctx context.Context, id, key string) error {
 	return err
 }
 
-// begunFor is how long a retry may be under way before another carries it out.
+// begunFor is how long a retry may be under way before another node carries it out.
 const begunFor = time.Minute
 
-// finishBegun carries out retries that were noted and did not end, as when a node crashed, and returns what is noted.
+// finishBegun carries out recorded retries that did not finish, for example because a node
+// crashed, and returns the current record.
 func (s *Service) finishBegun(ctx context.Context, id string) (handled, error) {
 	e, err := s.handlings().Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {

@@ -11,8 +11,9 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// DLQItems returns failed items that are left from an item on, the newest bulk
-// action first, and the item where the next page begins; empty: there is none. A page may have less than limit, and more follow.
+// DLQItems returns a page of the failed items that are left, the newest bulk action first, and the
+// item at which the next page begins; empty: this is the last page. A page may hold fewer items
+// than limit although more follow.
 func (s *Service) DLQItems(ctx context.Context, d DLQ, from string, limit int) (list []api.ItemResult, next string, err error) {
 	bulk, at := "", int64(0)
 	if from != "" {
@@ -74,7 +75,8 @@ func (s *Service) lotItems(ctx context.Context, d *DLQ, l *lot, at int64, list [
 	return list, next, full, nil
 }
 
-// DLQExport is the failed items that are left on their way out. after is the last item that whoever asks has.
+// DLQExport exports the failed items that are left. after is the last item that the caller
+// received.
 func (s *Service) DLQExport(_ context.Context, d DLQ, after string) (Export, error) {
 	if after != "" {
 		if _, _, err := ParseItemName(after); err != nil {
@@ -92,7 +94,7 @@ func (s *Service) dlqRows(ctx context.Context, d DLQ, after string) iter.Seq2[ap
 	return func(yield func(api.ItemResult, error) bool) {
 		from := ""
 		if after != "" {
-			bulk, no, _ := ParseItemName(after) // it was checked
+			bulk, no, _ := ParseItemName(after) // it was checked above
 			from = ItemName(bulk, no+1)
 		}
 		for more := true; more; more = from != "" {

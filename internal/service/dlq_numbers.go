@@ -8,13 +8,13 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// numbers is a set of items' numbers, as runs of neighbours: failures come in
-// clusters, and a cluster of any size takes a few bytes.
+// numbers is a set of item numbers, stored as runs: failures come in clusters, and a cluster of
+// any size takes a few bytes.
 type numbers struct{ runs []run }
 
-type run struct{ from, to int64 } // both are in it
+type run struct{ from, to int64 } // inclusive
 
-// add adds a number that is larger than all before.
+// add adds a number larger than all before.
 func (s *numbers) add(n int64) {
 	if last := len(s.runs) - 1; last >= 0 && s.runs[last].to == n-1 {
 		s.runs[last].to = n
@@ -28,7 +28,7 @@ func (s *numbers) has(n int64) bool {
 	return i < len(s.runs) && s.runs[i].from <= n
 }
 
-// pack writes the gap before each run and its length less one.
+// pack encodes, for each run, the gap before it and its length minus one.
 func (s *numbers) pack() []byte {
 	out := []byte{}
 	at := int64(0)
@@ -40,7 +40,7 @@ func (s *numbers) pack() []byte {
 	return out
 }
 
-// unpackNumbers is the inverse of pack.
+// unpackNumbers decodes the result of pack.
 func unpackNumbers(raw []byte) (*numbers, error) {
 	s := &numbers{}
 	for at := int64(0); len(raw) > 0; {

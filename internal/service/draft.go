@@ -19,21 +19,22 @@ type draft struct {
 	Spec    api.NewBulkAction `json:"spec"` // without items; the callback's secret is sealed
 	Tenant  string            `json:"tenant"`
 	Created time.Time         `json:"created"`
-	Touched time.Time         `json:"touched"` // by the last append; nearly, it is not written each time
+	Touched time.Time         `json:"touched"` // by the last append, approximately: it is not written each time
 	StartAt time.Time         `json:"start_at,omitzero"`
 	Note    string            `json:"note,omitempty"`
 	RetryOf string            `json:"retry_of,omitempty"`
-	// Schedule and Slot say which schedule made it, and for when.
+	// Schedule and Slot name the schedule that created it, and the slot.
 	Schedule string    `json:"schedule,omitempty"`
 	Slot     time.Time `json:"slot,omitzero"`
-	// From is the template that it was made from.
+	// From is the template it was created from.
 	From *api.MadeFrom `json:"from,omitempty"`
-	// State is where it is: draft, scheduled (its source is read later), importing, sealing, failed, cancelled, submitted.
+	// State is draft, scheduled (its source is read later), importing, sealing, failed, cancelled or
+	// submitted.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	Start  bool   `json:"start,omitempty"`  // it runs as soon as it is sealed
-	Untold bool   `json:"untold,omitempty"` // it has failed, and whoever listens may not know
-	Unsure bool   `json:"unsure,omitempty"` // it was cancelled while it was being submitted: it may have been
+	Start  bool   `json:"start,omitempty"`  // it starts as soon as it is sealed
+	Untold bool   `json:"untold,omitempty"` // it has failed, and its event may not have been sent
+	Unsure bool   `json:"unsure,omitempty"` // it was cancelled during its submit, which may have succeeded
 }
 
 // The states of a draft.
@@ -44,20 +45,19 @@ const (
 	isSealing   = "sealing"
 	isFailed    = "failed"
 	isCancelled = "cancelled"
-	isSubmitted = "submitted" // it is the engine's; what is left of the draft is being removed
+	isSubmitted = "submitted" // the engine has it; the rest of the draft is being removed
 )
 
-// part is one entry of a draft's log: items that were added, or the seal that
-// ends it. Entries are numbered without a gap, and each is written once: of two
-// who want to write the same number one has to look again. So a source's cursor,
-// which is in the same entry as the items it brought, can neither be lost nor be
-// used twice.
+// part is one entry of a draft's log: items that were added, or the seal that ends it. Entries are
+// numbered without a gap, and each is written once: of two writers of the same number, one has to
+// read again. A source's cursor is in the same entry as the items it produced, so it can neither
+// be lost nor be used twice.
 type part struct {
 	Stage    engine.Stage `json:"stage,omitzero"`
 	BadLines int64        `json:"bad_lines,omitempty"`
 	Key      string       `json:"key,omitempty"`    // idempotency key of the append
 	Digest   string       `json:"digest,omitempty"` // of its content
-	Cursor   string       `json:"cursor,omitempty"` // where the source goes on
+	Cursor   string       `json:"cursor,omitempty"` // where the source continues
 	Last     bool         `json:"last,omitempty"`   // the source has no more
 	Seal     *seal        `json:"seal,omitempty"`
 }
@@ -70,10 +70,11 @@ type seal struct {
 
 func partName(id string, no int) string { return fmt.Sprintf("%s/%08d", id, no) }
 
-// maxParts bounds what has to be read to know a draft.
+// maxParts bounds how many entries a draft's log has.
 const maxParts = 100_000
 
-// draftLog is what this process has read of a draft's log. The log itself decides.
+// draftLog caches the entries of a draft's log that this process has read. The log itself is
+// authoritative.
 type draftLog struct {
 	mu     sync.Mutex // one append of this process at a time writes an entry
 	next   int        // number of the first entry that was not read
@@ -84,11 +85,11 @@ type draftLog struct {
 	used   time.Time
 }
 
-// tally counts the rows that were added to a draft. Every row is in one of them.
+// tally counts the rows that were added to a draft. Each row is in exactly one of the counts.
 type tally struct {
-	items      int64 // set aside; ids of different entries are not compared yet
-	duplicates int64 // left out because their id came before in the same entry
-	badLines   int64 // left out because they cannot be used
+	items      int64 // staged; ids of different entries are not compared yet
+	duplicates int64 // left out because their id appeared earlier in the same entry
+	badLines   int64 // left out because they are invalid
 }
 
 func (t *tally) add(p *part) {
@@ -97,16 +98,16 @@ func (t *tally) add(p *part) {
 	t.badLines += p.BadLines
 }
 
-// rows is how many rows were sent.
+// rows returns how many rows were sent.
 func (t *tally) rows() int64 { return t.items + t.duplicates + t.badLines }
 
-// draftLogs are the logs that were looked at lately.
+// draftLogs caches the recently used logs.
 type draftLogs struct {
 	mu   sync.Mutex
 	byID map[string]*draftLog
 }
 
-// of finds the log of a draft.
+// of returns the log of a draft.
 func (l *draftLogs) of(id string) *draftLog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,9 +136,9 @@ func (l *draftLogs) forget(id string) {
 	delete(l.byID, id)
 }
 
-// catchUp reads the entries that others have written. The caller holds the log.
+// catchUp reads the entries that other processes have written. The caller holds the log.
 func (s *Service) catchUp(ctx context.Context, id string, l *draftLog) error {
-	if l.sealed != nil { // a seal may have been taken back
+	if l.sealed != nil { // a seal may have been withdrawn
 		l.next, l.tally, l.byKey, l.last, l.sealed = 0, tally{}, map[string]part{}, part{}, nil
 	}
 	for {
@@ -167,7 +168,7 @@ func (l *draftLog) add(p part) {
 	}
 }
 
-// write adds an entry, unless check, which sees all entries before it, refuses.
+// write adds an entry, unless check refuses. check sees all entries before it.
 func (s *Service) write(ctx context.Context, id string, p part, check func(*draftLog) error) error {
 	l := s.logs.of(id)
 	l.mu.Lock()
@@ -190,7 +191,7 @@ func (s *Service) write(ctx context.Context, id string, p part, check func(*draf
 	}
 }
 
-// readLog returns what the log of a draft says.
+// readLog returns the current sum of a draft's log.
 func (s *Service) readLog(ctx context.Context, id string) (sum draftSum, err error) {
 	l := s.logs.of(id)
 	l.mu.Lock()
@@ -201,7 +202,7 @@ func (s *Service) readLog(ctx context.Context, id string) (sum draftSum, err err
 	return l.sum(), nil
 }
 
-// draftSum is a draft's log at one moment.
+// draftSum is the sum of a draft's log at one moment.
 type draftSum struct {
 	parts int
 	tally
@@ -211,13 +212,13 @@ type draftSum struct {
 
 func (l *draftLog) sum() draftSum { return draftSum{l.next, l.tally, l.last, l.sealed} }
 
-// getDraft finds a draft, or returns weir.ErrNotFound.
+// getDraft returns a draft, or weir.ErrNotFound.
 func (s *Service) getDraft(ctx context.Context, id string) (draft, error) {
 	e, err := s.drafts.Get(ctx, id)
 	return e.Value, err
 }
 
-// IsDraft reports whether items that are stored under an id belong to a draft; see engine.Options.
+// IsDraft reports whether the items stored under an id belong to a draft; see engine.Options.
 func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
 	_, err := s.drafts.Get(ctx, string(id))
 	if errors.Is(err, weir.ErrNotFound) {
@@ -226,8 +227,8 @@ func (s *Service) IsDraft(ctx context.Context, id weir.BulkID) (bool, error) {
 	return err == nil, err
 }
 
-// removeDraft removes a draft with all that was set aside for it. The record goes
-// last: as long as it is there, the rest is found.
+// removeDraft removes a draft with everything staged for it. The record goes last, so that an
+// interrupted removal can be finished.
 func (s *Service) removeDraft(ctx context.Context, id string) error {
 	if err := s.dropStages(ctx, id); err != nil {
 		return err
@@ -238,9 +239,9 @@ func (s *Service) removeDraft(ctx context.Context, id string) error {
 	return ignoreGone(s.drafts.Delete(ctx, id))
 }
 
-// closeDraft removes a draft that was submitted. Its log stays until the sweep: it
-// has the keys of appends for those who repeat one, and its seal refuses an append
-// that began before the seal and ends after it. Nothing is appended to a source's.
+// closeDraft removes a draft that was submitted. Its log stays until the sweep: it holds the keys
+// of appends for repeats, and its seal refuses an append that began before the seal and ends after
+// it. The log of a source has no appends and is removed at once.
 func (s *Service) closeDraft(ctx context.Context, id string, d *draft) error {
 	if d.Spec.Source != nil {
 		return s.removeDraft(ctx, id)
@@ -251,7 +252,7 @@ func (s *Service) closeDraft(ctx context.Context, id string, d *draft) error {
 	return ignoreGone(s.drafts.Delete(ctx, id))
 }
 
-// dropStages removes the items that were set aside for a draft.
+// dropStages removes the items that were staged for a draft.
 func (s *Service) dropStages(ctx context.Context, id string) error {
 	if err := s.releaseUpload(ctx, id); err != nil {
 		return err
