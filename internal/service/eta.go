@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	// etaFor is how long an ETA is told, counted down, before it is reckoned again.
+	// etaFor is how long an ETA is reused, counted down, before it is computed again.
 	etaFor = time.Second
-	// etaShare is how many times as long as an ETA took the next has to wait: all of
-	// them take a twentieth of a core at most.
+	// etaShare spaces out computations: after an ETA that took t, the next waits etaShare × t, so all
+	// of them take a twentieth of a core at most.
 	etaShare = 19
-	// etaAhead is how long ETAs may take ahead of that for bulk actions that have none yet.
+	// etaAhead is how far ahead of that schedule ETAs may run for bulk actions that have none yet.
 	etaAhead = 10 * time.Second
-	// etaAsked is for how long a bulk action that was asked for keeps its turn.
+	// etaAsked is how long a bulk action that was requested keeps its turn.
 	etaAsked = 5 * time.Second
-	// etaOld is how old an ETA may be when there are so many that none can be reckoned.
+	// etaOld is the maximum age of an ETA when there are too many to compute.
 	etaOld = time.Minute
-	// mostETAs bounds how many are held.
+	// mostETAs bounds how many ETAs are held.
 	mostETAs = 1000
 )
 
-// etas holds when the bulk actions end that clients watch, by the model.
+// etas holds the predicted ends of the bulk actions that clients watch.
 type etas struct {
 	mu    sync.Mutex
 	told  map[weir.BulkID]eta
-	asked map[weir.BulkID]time.Time // for those whose turn has not come
-	next  time.Time                 // none is reckoned before, but for etaAhead
+	asked map[weir.BulkID]time.Time // bulk actions whose turn has not come
+	next  time.Time                 // no ETA is computed before, except for etaAhead
 	load  loaded
-	busy  bool // one is being reckoned
+	busy  bool // an ETA is being computed
 }
 
-// eta is when a bulk action ends, as of some time. A zero end is one that cannot be told.
+// eta is the predicted end of a bulk action, as of some time. A zero end is unknown.
 type eta struct{ end, at time.Time }
 
-// eta is how long a bulk action that runs still takes, by the model that makes
-// forecasts, with the present load. It costs a bounded amount: what was told
-// a moment ago is counted down. It says false if the model was not asked.
+// eta returns how long a running bulk action still takes, by the forecast model and with the
+// present load. Its cost is bounded: a recent ETA is counted down. It returns false if the model
+// was not asked.
 func (s *Service) eta(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (left time.Duration, ok bool) {
 	if p.State != weir.BulkRunning || p.Canary || p.Failing() || p.Counts.Total == p.Counts.Ended() || s.engine.TenantPaused(b.Info().Tenant) {
 		return 0, false
@@ -51,7 +51,7 @@ func (s *Service) eta(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 		began := time.Now()
 		end, err := s.reckon(ctx, b, p)
 		if err != nil {
-			end = time.Time{} // what was seen lately has to do
+			end = time.Time{} // the recent rate has to do
 		}
 		known = eta{end, time.Now()}
 		s.etas.keep(b.ID(), known, time.Since(began))
@@ -60,13 +60,13 @@ func (s *Service) eta(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 		return 0, false
 	}
 	if due := b.Info().Deadline; !due.IsZero() && known.end.After(due) {
-		known.end = due // it ends then, with what is done
+		known.end = due // it ends then, with the items done so far
 	}
 	return max(time.Until(known.end), time.Until(p.Due), time.Millisecond), true
 }
 
-// ask returns what is known of a bulk action, and whether the caller is to reckon it
-// anew. The one that was reckoned longest ago is first, in whatever order clients ask.
+// ask returns the known ETA of a bulk action, and whether the caller must compute it again. The
+// oldest ETA is first, in whatever order clients ask.
 func (e *etas) ask(id weir.BulkID, now time.Time) (known eta, mine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -92,7 +92,7 @@ func (e *etas) ask(id weir.BulkID, now time.Time) (known eta, mine bool) {
 	return known, true
 }
 
-// older reports whether the turn of another bulk action comes before that of id.
+// older reports whether another bulk action's turn comes before that of id.
 func (e *etas) older(id weir.BulkID, now time.Time) bool {
 	at := e.told[id].at
 	for other, asked := range e.asked {
@@ -129,8 +129,8 @@ func (e *etas) keep(id weir.BulkID, now eta, took time.Duration) {
 	}
 }
 
-// reckon plays what is left of a bulk action. One goroutine does so at a time. The load is looked at once a
-// second at most, and less often where that takes long.
+// reckon simulates the rest of a bulk action. One goroutine does so at a time. The load is read
+// once a second at most, and less often if reading it is slow.
 func (s *Service) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (time.Time, error) {
 	e := &s.etas
 	if time.Since(e.load.at) > etaFor {

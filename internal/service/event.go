@@ -12,16 +12,16 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// Happening is something that happened to a bulk action, for webhooks.
+// Happening is an event of a bulk action, for webhooks.
 type Happening struct {
 	Type     string // as in "bulk_action.completed"
-	Number   uint64 // tells happenings of one bulk action apart; the same whenever it is told again
+	Number   uint64 // tells events of one bulk action apart; the same each time the event is repeated
 	At       time.Time
 	Bulk     api.BulkAction
-	Callback *api.Callback // of the bulk action itself; its secret is in the clear
+	Callback *api.Callback // of the bulk action itself; its secret is in plain text
 }
 
-// Event tells whoever listens what happened to a bulk action; see engine.Options.
+// Event passes an engine event to the listener of [Service.OnEvent]; see engine.Options.
 func (s *Service) Event(ctx context.Context, ev engine.Event) error {
 	if s.notify == nil {
 		return nil
@@ -63,7 +63,7 @@ func happeningOf(ev engine.Event) string {
 	return "bulk_action." + kind
 }
 
-// tellFailed tells that a draft could not become a bulk action, and notes that it was told.
+// tellFailed reports that a draft failed, and records that it was reported.
 func (s *Service) tellFailed(ctx context.Context, id string, d *draft) error {
 	if err := s.tellOfFailure(ctx, id, d); err != nil {
 		return err
@@ -101,11 +101,11 @@ func (s *Service) openCallback(id string, c *api.Callback) (*api.Callback, error
 	return &out, nil
 }
 
-// linked is what was made of a bulk action: retries, undos.
+// linked is a bulk action created from another: a retry or an undo.
 type linked struct {
 	Of   string    `json:"of"`
 	Kind string    `json:"kind"` // retry or undo
 	At   time.Time `json:"at"`
-	// State is how the items of a retry had ended. Empty: failed.
+	// State is the final state of the retried items. Empty: failed.
 	State string `json:"state,omitempty"`
 }

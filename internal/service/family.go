@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// family returns a bulk action, its retries and theirs, the oldest first.
+// family returns a bulk action, its retries and their retries, the oldest first.
 func family(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, error) {
 	list := []*engine.BulkAction{b}
 	for i := 0; i < len(list); i++ {
@@ -24,16 +24,16 @@ func family(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, er
 	return list, nil
 }
 
-// past is an item with all that was done to it, in a bulk action and in the retries of it.
+// past is an item with its history in a bulk action and its retries.
 type past struct {
-	row    report.Row // as it stands in the newest of them
+	row    report.Row // as of the newest of them
 	of     int64      // its key number in the bulk action that is retried
 	passed []string   // the steps, the oldest first
 }
 
-// history yields the items of a bulk action with what was done to each, here and
-// in retries. A retry has its items in the order of the bulk action that it
-// retries, and each in one retry at most: so they are merged, a block at a time.
+// history yields the items of a bulk action with their history, including retries. A retry holds
+// its items in the order of the bulk action that it retries, and each item is in at most one
+// retry, so they are merged a block at a time.
 func history(ctx context.Context, b *engine.BulkAction) iter.Seq2[past, error] {
 	return func(yield func(past, error) bool) {
 		retries, err := b.Retries(ctx)
@@ -72,7 +72,7 @@ type upcoming struct {
 
 func (u *upcoming) step() { u.past, u.err, u.more = u.next() }
 
-// goOn adds what a retry has done to the item of a key number, if one has it.
+// goOn adds a retry's work on the item with a key number, if a retry has it.
 func (p *past) goOn(key int64, later []*upcoming) error {
 	for _, u := range later {
 		if u.err != nil {
@@ -86,8 +86,8 @@ func (p *past) goOn(key int64, later []*upcoming) error {
 	return nil
 }
 
-// closeFamily notes that a bulk action and all its retries are being undone: from
-// then on nothing of them is retried. A retry that was begun meanwhile refuses it.
+// closeFamily records that a bulk action and all its retries are being undone: from then on
+// nothing of them can be retried. It fails if a retry began in the meantime.
 func (s *Service) closeFamily(ctx context.Context, b *engine.BulkAction, by string) error {
 	for closed := map[weir.BulkID]bool{}; ; {
 		all, err := family(ctx, b)
@@ -122,7 +122,7 @@ func (s *Service) restsFor(ctx context.Context, b, x *engine.BulkAction) error {
 	return &Refusal{Code: "wrong_state", Detail: what, Fix: "wait until it ends, or cancel it first"}
 }
 
-// noteUndone notes by what a bulk action is undone, unless a retry of it is being made.
+// noteUndone records which bulk action undoes another. It refuses while a retry is being created.
 func (s *Service) noteUndone(ctx context.Context, id, by string) error {
 	if _, err := s.finishBegun(ctx, id); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Service) noteUndone(ctx context.Context, id, by string) error {
 	return err
 }
 
-// openFamily takes back what closeFamily noted, where the undo was refused.
+// openFamily reverts closeFamily after the undo was refused.
 func (s *Service) openFamily(ctx context.Context, b *engine.BulkAction) error {
 	all, err := family(ctx, b)
 	if err != nil {

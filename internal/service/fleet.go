@@ -75,7 +75,7 @@ func seenLane(l *api.Lane, node string, n *weir.Lane) {
 
 func partitionName(p int) string { return fmt.Sprintf("p%02d", p) }
 
-// LaneID reads the name of a lane: p03 and send-message.
+// LaneID parses the name of a lane: p03 and send-message.
 func LaneID(partition, lane string) (id weir.LaneID, err error) {
 	if err := id.UnmarshalText([]byte(partition + "/" + lane)); err != nil || checkName("lane", lane) != nil {
 		return id, fmt.Errorf("lane %.64q: %w", partition+"/"+lane, weir.ErrNotFound)
@@ -83,7 +83,7 @@ func LaneID(partition, lane string) (id weir.LaneID, err error) {
 	return id, nil
 }
 
-// Decisions reads the newest decisions about a lane, the newest first.
+// Decisions returns the latest decisions about a lane, the newest first.
 func (s *Service) Decisions(ctx context.Context, id weir.LaneID, most int) ([]api.Decision, error) {
 	list, err := s.engine.Operator().Decisions(ctx, id, most)
 	out := make([]api.Decision, 0, len(list))
@@ -93,7 +93,7 @@ func (s *Service) Decisions(ctx context.Context, id weir.LaneID, most int) ([]ap
 	return out, err
 }
 
-// BulkDecisions reads the newest decisions about the lanes that a bulk action uses, the newest first.
+// BulkDecisions returns the latest decisions about the lanes of a bulk action, the newest first.
 func (s *Service) BulkDecisions(ctx context.Context, id string, most int) ([]api.Decision, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -124,10 +124,10 @@ func decisionOf(d *weir.Decision) api.Decision {
 	}
 }
 
-// pinMost is for how long workers can be set by hand.
+// pinMost bounds how long a pin lasts.
 const pinMost = 365 * 24 * time.Hour
 
-// Pin sets the workers of a lane by hand. A lane that has no work yet can be pinned, too.
+// Pin sets the workers of a lane by hand. A lane without work can be pinned, too.
 func (s *Service) Pin(ctx context.Context, id weir.LaneID, p api.Pin) (api.Pin, error) {
 	var bad weir.InputError
 	left := time.Until(p.Until)
@@ -162,7 +162,7 @@ func (s *Service) knownPartition(ctx context.Context, p int) error {
 	return err
 }
 
-// Unpin ends what Pin began.
+// Unpin removes the pin of a lane.
 func (s *Service) Unpin(ctx context.Context, id weir.LaneID) error {
 	settings, err := s.engine.Operator().Settings(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Service) Unpin(ctx context.Context, id weir.LaneID) error {
 	return s.engine.Operator().Unpin(ctx, id)
 }
 
-// Partitions lists the partitions, who owns them and what they have to do.
+// Partitions lists the partitions, their owners and their work.
 func (s *Service) Partitions(ctx context.Context) ([]api.Partition, error) {
 	n, err := s.engine.Operator().Partitions(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Service) Nodes(ctx context.Context) ([]api.Node, error) {
 	return out, nil
 }
 
-// Scale is what an autoscaler of nodes wants to know; any node gives the same answer.
+// Scale returns the figures for an autoscaler of nodes; every node returns the same.
 func (s *Service) Scale(ctx context.Context) (api.Scale, error) {
 	plan, err := s.engine.Operator().Plan(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Service) Scale(ctx context.Context) (api.Scale, error) {
 	}, err
 }
 
-// Scaling is how workers follow the load, and its version.
+// Scaling returns the scaling settings and their version.
 func (s *Service) Scaling(ctx context.Context) (api.ScalingSettings, string, error) {
 	set, err := s.engine.Operator().Settings(ctx)
 	if err != nil {
@@ -258,10 +258,11 @@ func scalingOf(s *weir.Scaling) api.ScalingSettings {
 	}
 }
 
-// scalingVersion is the version of what can be set here: pins and circuits change beside it.
+// scalingVersion is the version of the settings that PutScaling changes; pins and circuits are not
+// part of it.
 func scalingVersion(s *weir.Scaling) string { return versionOf(scalingOf(s), true) }
 
-// PutScaling sets how workers follow the load. What is left out follows the options of the nodes.
+// PutScaling sets how workers follow the load. Omitted fields follow the options of the nodes.
 func (s *Service) PutScaling(ctx context.Context, in api.ScalingSettings, match Match) (api.ScalingSettings, string, error) {
 	var refused error
 	err := s.engine.Operator().SetScaling(ctx, func(set *weir.Scaling) {
@@ -283,7 +284,7 @@ func (s *Service) PutScaling(ctx context.Context, in api.ScalingSettings, match 
 	return s.Scaling(ctx)
 }
 
-// storeFault reports whether an error is the store's, and not about what was asked for.
+// storeFault reports whether an error comes from the store and not from the input.
 func storeFault(err error) bool {
 	for _, of := range []error{store.ErrUnavailable, store.ErrUnknown, store.ErrClosed, store.ErrCorrupt, store.ErrFull, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, of) {

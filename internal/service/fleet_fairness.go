@@ -10,8 +10,8 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// Fairness tells of each resource how the tenants with the most work share it,
-// over all nodes: by resource, those with the largest right first.
+// Fairness returns, for each resource, how the tenants with the most work share it over all nodes:
+// by resource, the tenants with the largest share first.
 func (s *Service) Fairness(ctx context.Context) ([]api.TenantShare, error) {
 	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {

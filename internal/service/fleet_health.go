@@ -8,12 +8,12 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// Health adds to h how this node is: whether its store takes what a submit needs, and
-// whether the partitions have owners that can run them.
+// Health adds this node's state to h: whether its store accepts submits, and whether the
+// partitions have owners that can run them.
 func (s *Service) Health(ctx context.Context, h *api.Health) {
 	h.Node, h.Durability = s.engine.Name(), s.opts.Store.Durability()
 	if _, err := s.engine.Operator().Partitions(ctx); err != nil {
-		h.Problems = append(h.Problems, "the store does not answer") // why is in the log: whoever asks here need not know addresses
+		h.Problems = append(h.Problems, "the store does not answer") // the cause is in the log: callers must not learn addresses
 	}
 	if problem := s.StoreProblem(); problem != "" && len(h.Problems) == 0 {
 		h.Problems = append(h.Problems, problem)

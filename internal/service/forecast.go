@@ -12,8 +12,8 @@ import (
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
-// Forecast tells how a bulk action would go if it started, by the real scheduler
-// run against the present load and what is scheduled.
+// Forecast predicts how a bulk action would run if it started, by running the real scheduler
+// against the present load and the scheduled work.
 func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastRequest) (api.Forecast, error) {
 	b, err := s.Get(ctx, id)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 	if err != nil {
 		return api.Forecast{}, err
 	}
-	if b.StartedAt.IsZero() && b.Canary == nil && len(req.Rates) == 0 { // for how long people look at a canary nobody can tell
+	if b.StartedAt.IsZero() && b.Canary == nil && len(req.Rates) == 0 { // how long a canary waits for its approval is unknown
 		told := toldBefore{b.Counts.Total, api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)}}
 		if _, err := s.toldBefore().Put(ctx, id, func(t *toldBefore, _ bool) error { *t = told; return nil }); err != nil {
 			return api.Forecast{}, err
@@ -44,7 +44,7 @@ func (s *Service) Forecast(ctx context.Context, id string, req api.ForecastReque
 	return s.viewForecast(&b, &f, start), nil
 }
 
-// over is the forecast of a bulk action that has ended.
+// over returns the forecast of a bulk action that has ended.
 func over(b *api.BulkAction) api.Forecast {
 	text := fmt.Sprintf("It has ended: %s at %s", b.State, b.FinishedAt.UTC().Format(time.RFC3339))
 	if !b.StartedAt.IsZero() {
@@ -55,8 +55,8 @@ func over(b *api.BulkAction) api.Forecast {
 	}
 }
 
-// play runs the scheduler on a bulk action that starts at some time, or now if that is over, with the present load,
-// and what is scheduled, but for what is different.
+// play runs the scheduler on a bulk action that starts at a time, or now if that has passed, with
+// the present load and the scheduled work, and the changes that what asks for.
 func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulation, start time.Time) (forecast.Forecast, error) {
 	now, err := s.load(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) play(ctx context.Context, b *api.BulkAction, what *api.Simulat
 	return forecast.Of(w, load)
 }
 
-// begun adds how far the bulk action is, if it was submitted and is not played anew.
+// begun adds the progress of a submitted bulk action, unless it is simulated from the start.
 func (s *Service) begun(ctx context.Context, b *api.BulkAction, w *forecast.Work, load *forecast.Load) error {
 	e, err := s.engine.Get(ctx, weir.BulkID(b.ID))
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Service) begun(ctx context.Context, b *api.BulkAction, w *forecast.Work
 	return ignoreRemoved(err)
 }
 
-// toldBefore is the last forecast that somebody asked for before the start, for the report.
+// toldBefore is the last forecast that was requested before the start, for the report.
 type toldBefore struct {
 	Items int64         `json:"items"`
 	Takes api.Quantiles `json:"takes"`
@@ -131,8 +131,8 @@ func (s *Service) viewForecast(b *api.BulkAction, f *forecast.Forecast, start ti
 	return out
 }
 
-// qualify says what the times do not include because it is up to people. While
-// nothing may start, there is no time of the end.
+// qualify adds what the times do not include because it depends on people. While nothing may
+// start, the end is unknown.
 func (s *Service) qualify(b *api.BulkAction, f *api.Forecast) {
 	held := ""
 	switch {

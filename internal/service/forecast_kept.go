@@ -14,21 +14,22 @@ import (
 const (
 	// freshFor is how long after its start a bulk action may still be forecast as of then.
 	freshFor = time.Minute
-	// mostForetold is how many forecasts are made at a look: each may take a tenth of a
-	// second. Of many that start at once a few tell enough.
+	// mostForetold bounds the forecasts per pass: each may take a tenth of a second. If many start at
+	// once, a few are enough.
 	mostForetold = 2
 )
 
-// standing is how a bulk action that has not ended stands to being forecast.
+// standing says whether a bulk action that has not ended can be forecast.
 type standing int
 
 const (
-	resting  standing = iota // it does not run, and how long that lasts nobody can tell
-	underWay                 // since when a forecast would have been too late
+	resting  standing = iota // it does not run, and may not for an unknown time
+	underWay                 // it runs for so long that a forecast would be too late
 	fresh                    // it has just begun to run
 )
 
-// standingOf looks at a bulk action that has not ended. One with a canary waits for people.
+// standingOf returns the standing of a bulk action that has not ended. One with a canary waits for
+// approval.
 func standingOf(b *engine.BulkAction, p *weir.Progress, now time.Time) standing {
 	if p.State != weir.BulkRunning {
 		return resting
@@ -39,21 +40,21 @@ func standingOf(b *engine.BulkAction, p *weir.Progress, now time.Time) standing 
 	return fresh
 }
 
-// foretold are forecasts of bulk actions as they were at their start, to be held
-// against what they take. They are in memory alone: what this node did not see
-// from the start to the end is not told of.
+// foretold holds forecasts of bulk actions as of their start, to compare with the actual
+// durations. They are in memory only: a bulk action that this node did not see from start to end
+// is not reported.
 type foretold struct {
 	mu    sync.Mutex
-	takes map[string]time.Duration // by bulk action; 0: there is none, and will not be
-	gone  map[string]bool          // those that had ended at the last look: who asks for them does so soon
+	takes map[string]time.Duration // by bulk action; 0: no forecast, and none will follow
+	gone  map[string]bool          // ended at the last pass: they are requested soon or not at all
 }
 
 func newForetold() foretold {
 	return foretold{takes: map[string]time.Duration{}, gone: map[string]bool{}}
 }
 
-// keep forecasts bulk actions that have just begun to run, a few at a time, and
-// forgets those that have ended.
+// keep forecasts bulk actions that have just begun to run, a few at a time, and drops those that
+// have ended.
 func (f *foretold) keep(ctx context.Context, s *Service, open map[string]standing) error {
 	made := 0
 	for id, stands := range open {
@@ -96,7 +97,7 @@ func (f *foretold) forget(open map[string]standing) {
 	}
 }
 
-// foretell is how long a bulk action takes that has just started; 0: that cannot be told.
+// foretell returns how long a bulk action that has just started will take; 0: unknown.
 func (s *Service) foretell(ctx context.Context, id string) (time.Duration, error) {
 	b, err := s.Get(ctx, id)
 	if err != nil {
@@ -116,8 +117,8 @@ func (s *Service) foretell(ctx context.Context, id string) (time.Duration, error
 	return 0, err
 }
 
-// Error is how much longer a bulk action that has completed took than was forecast
-// at its start, as a share of that: -0.1 is a tenth less. It can be asked once.
+// Error returns how much longer a completed bulk action took than was forecast at its start, as a
+// share of the forecast: -0.1 is a tenth less. It can be asked once.
 func (v *Surveyor) Error(b *api.BulkAction) (share float64, ok bool) {
 	f := &v.told
 	f.mu.Lock()

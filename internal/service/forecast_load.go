@@ -11,10 +11,11 @@ import (
 	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
-// mostOthers is how many bulk actions that run a forecast reckons with, and how many that are scheduled, the newest first.
+// mostOthers bounds the running bulk actions that a forecast includes, and the scheduled ones, the
+// newest first.
 const mostOthers = 200
 
-// loaded is the system as it was at a time, with the limits as they are stored.
+// loaded is the state of the system at a time, with the stored limits.
 type loaded struct {
 	at     time.Time
 	load   forecast.Load // without others
@@ -23,7 +24,7 @@ type loaded struct {
 	others []forecast.Other
 }
 
-// beside is the load as one of the bulk actions meets it.
+// beside returns the load as one of the bulk actions meets it.
 func (l *loaded) beside(id string) forecast.Load {
 	out := l.load
 	out.Resources = slices.Clone(out.Resources)
@@ -35,7 +36,7 @@ func (l *loaded) beside(id string) forecast.Load {
 	return out
 }
 
-// load looks at the system as it is now.
+// load reads the present state of the system.
 func (s *Service) load(ctx context.Context) (out loaded, err error) {
 	out.at = time.Now()
 	nodes, err := s.engine.Operator().Nodes(ctx)
@@ -62,14 +63,14 @@ func (s *Service) load(ctx context.Context) (out loaded, err error) {
 	return out, s.others(ctx, &out)
 }
 
-// lookedAtNodes is what all nodes have seen of resources by now.
+// lookedAtNodes returns what all nodes have measured of the resources.
 func (s *Service) lookedAtNodes(nodes []weir.Node) []forecast.Resource {
 	s.seenLock.Lock()
 	defer s.seenLock.Unlock()
 	return s.seen.Add(nodes)
 }
 
-// others adds the bulk actions that run, and those that are scheduled.
+// others adds the running and the scheduled bulk actions.
 func (s *Service) others(ctx context.Context, to *loaded) error {
 	ids, err := s.engine.IDs(ctx)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *Service) others(ctx context.Context, to *loaded) error {
 	return nil
 }
 
-// other is a bulk action as others see it.
+// other returns a bulk action as load for others.
 func (s *Service) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (forecast.Other, error) {
 	info := b.Info()
 	x, err := extraIn(info.Extra)

@@ -13,15 +13,14 @@ import (
 	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
-// mostLooked is how many items are looked at for what the conditions of a bulk action do.
+// mostLooked bounds the items that are sampled to estimate the conditions of a bulk action.
 const mostLooked = 2000
 
-// passing is what the condition of a step does to the items that come to it, of
-// those that were looked at. A step that was not looked at has none that came.
+// passing counts how a step's condition decided for the sampled items that reached it. A step that
+// was not sampled has no items that reached it.
 type passing struct{ came, skipped, left int64 }
 
-// passings are what is known of the conditions of bulk actions, which do not change
-// while no items are added.
+// passings caches the estimates by bulk action. Conditions do not change while no items are added.
 type passings struct {
 	mu  sync.Mutex
 	had map[lookedAt][]passing
@@ -32,8 +31,8 @@ type lookedAt struct {
 	items int64
 }
 
-// conditions tells the work which part of its items each condition lets be called, by
-// a look at some of them. A condition on what an earlier step answers tells nothing yet.
+// conditions estimates, from a sample, for which share of the items each condition allows the
+// call. A condition on an earlier step's output says nothing yet.
 func (s *Service) conditions(ctx context.Context, b *api.BulkAction, w *forecast.Work) error {
 	c, err := s.conditionsOf(b)
 	if c == nil || err != nil {
@@ -56,7 +55,8 @@ func (s *Service) conditions(ctx context.Context, b *api.BulkAction, w *forecast
 	return nil
 }
 
-// conditionsOf is the conditions of a bulk action alone, nil where they need answers; without any it is nil.
+// conditionsOf returns the conditions of a bulk action, nil where they need outputs; nil if it has
+// no conditions.
 func (s *Service) conditionsOf(b *api.BulkAction) (*course, error) {
 	c := &course{params: b.Params}
 	some, open := false, false
@@ -82,7 +82,7 @@ func (s *Service) conditionsOf(b *api.BulkAction) (*course, error) {
 	return c, nil
 }
 
-// lookAt takes some items past the conditions.
+// lookAt applies the conditions to a sample of items.
 func (s *Service) lookAt(ctx context.Context, id string, c *course) ([]passing, error) {
 	out := make([]passing, len(c.steps))
 	n := 0
@@ -98,7 +98,7 @@ func (s *Service) lookAt(ctx context.Context, id string, c *course) ([]passing, 
 	return out, nil
 }
 
-// count notes how one item passes the conditions.
+// count records how one item passes the conditions.
 func (c *course) count(to []passing, it mapping.Item) {
 	for i, prog := range c.progs {
 		if prog == nil {
@@ -116,7 +116,7 @@ func (c *course) count(to []passing, it mapping.Item) {
 	}
 }
 
-// someItems yields items from all over a bulk action, or the first of a draft.
+// someItems yields items from all over a bulk action, or the first items of a draft.
 func (s *Service) someItems(ctx context.Context, id string) iter.Seq2[weir.RawItem, error] {
 	b, err := s.engine.Get(ctx, weir.BulkID(id))
 	switch {

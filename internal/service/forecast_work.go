@@ -9,7 +9,8 @@ import (
 	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
-// work is the bulk action as a forecast sees it before it has begun. Resources that nobody has used yet are added to the load, with their limits.
+// work returns the bulk action as input of a forecast before it has begun. It adds resources that
+// were not used yet to the load, with their limits.
 func (s *Service) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limits, delay time.Duration) (forecast.Work, error) {
 	tier, err := weir.ParseTier(b.Tier)
 	if err != nil {

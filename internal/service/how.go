@@ -10,15 +10,16 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// HowToAppend is how the items of a body are read for a draft.
+// HowToAppend says how the items of a body are read for a draft.
 type HowToAppend struct {
-	ItemID string // member or column that is the id; empty: it is found out
-	Record bool   // rows that cannot be used are counted, and refuse nothing
-	// Check says what is wrong with an item; where is its place, as in "line 3". Nil: nothing can be.
+	ItemID string // member or column with the id; empty: detected
+	Record bool   // invalid rows are counted instead of refused
+	// Check returns what is wrong with an item; where is its position, such as "line 3". Nil: no
+	// check.
 	Check func(where, id string, doc []byte) error
 }
 
-// HowToAppend tells how to read items for a draft. It refuses what cannot take any.
+// HowToAppend returns how to read items for a draft. It refuses a draft that accepts no items.
 func (s *Service) HowToAppend(ctx context.Context, id string) (HowToAppend, error) {
 	d, err := s.getDraft(ctx, id)
 	if err != nil {
@@ -34,8 +35,8 @@ func (s *Service) howTo(d *draft) HowToAppend {
 	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.itemCheck(d)}
 }
 
-// itemCheck checks by the schema of the first action what that gets of an item.
-// Items that it does not get, and those whose expressions fail, the step answers for.
+// itemCheck checks the input of the first step against the schema of its action. The step itself
+// handles items that it skips and items whose expressions fail.
 func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	first := d.Spec.Steps[0]
 	a, err := s.actions.find(first.Action)
@@ -46,7 +47,7 @@ func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	if err != nil {
 		return nil // the draft was checked
 	}
-	// gets is what the step gets of an item; none if it gets nothing.
+	// gets returns the step's input for an item; nothing if the step skips it.
 	gets := func(it mapping.Item) (in []byte, ok bool) {
 		if yes, err := prog.When(it); err != nil || !yes {
 			return nil, false
@@ -70,7 +71,7 @@ func (s *Service) itemCheck(d *draft) func(where, id string, doc []byte) error {
 	}
 }
 
-// fitting are the items of a request that the first step can get, and how many it cannot.
+// fitting returns the items of a request that the first step accepts, and how many it does not.
 func (h *HowToAppend) fitting(items []api.Item) (_ []api.Item, bad int64, _ error) {
 	if h.Check == nil {
 		return items, 0, nil
@@ -90,7 +91,7 @@ func (h *HowToAppend) fitting(items []api.Item) (_ []api.Item, bad int64, _ erro
 	return out, bad, nil
 }
 
-// pick takes the items that the first step cannot get from a page of a source.
+// pick removes the items that the first step does not accept from a page of a source.
 func (h *HowToAppend) pick(page *feed.Page) error {
 	if h.Check == nil {
 		return nil

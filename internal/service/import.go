@@ -14,24 +14,24 @@ import (
 	"github.com/weirhq/weir/internal/edge/feed"
 )
 
-// Sources are read in entries of at most so many items, or so much time: what a
-// crash has to read again.
+// A source is read in entries of at most so many items or so much time. A crash repeats at most
+// one entry.
 const (
 	importItems = 20_000
 	importFor   = 2 * time.Second
 	lookEvery   = 2 * time.Second
-	draftFor    = 7 * 24 * time.Hour // how long a draft that nobody touches is kept
+	draftFor    = 7 * 24 * time.Hour // how long an untouched draft is kept
 )
 
-// look has the keeper look at the drafts now.
+// look wakes the keeper of the drafts.
 func (s *Service) look() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it was told
+	default: // it is awake already
 	}
 }
 
-// keepDrafts goes on with drafts that something has to happen to, until ctx ends.
+// keepDrafts advances the drafts that are due, until ctx ends.
 func (s *Service) keepDrafts(ctx context.Context) {
 	busy, later := map[string]bool{}, map[string]time.Time{}
 	done := make(chan advanced)
@@ -70,7 +70,7 @@ func (s *Service) keepDrafts(ctx context.Context) {
 		case <-tick.C:
 		case <-s.wake:
 		case <-sweep.C:
-			clear(later) // some of them are no more
+			clear(later) // some of them are gone
 			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 				s.log.LogAttrs(ctx, slog.LevelWarn, "cannot remove expired data, will retry", slog.Any("error", err))
 			}
@@ -78,13 +78,13 @@ func (s *Service) keepDrafts(ctx context.Context) {
 	}
 }
 
-// advanced says whether a draft has got on; one that has not is let rest.
+// advanced says whether a draft made progress; one that did not waits.
 type advanced struct {
 	id string
 	on bool
 }
 
-// due reports whether something has to happen to a draft.
+// due reports whether a draft needs work.
 func (s *Service) due(d *draft) bool {
 	switch d.State {
 	case isScheduled:
@@ -103,7 +103,7 @@ func (s *Service) due(d *draft) bool {
 	return time.Since(d.Touched) > draftFor
 }
 
-// advance does what a draft is due for, and reports whether it has got on.
+// advance does the work a draft is due for, and reports whether it made progress.
 func (s *Service) advance(ctx context.Context, id string, d *draft) bool {
 	var err error
 	switch {
@@ -127,13 +127,13 @@ func (s *Service) advance(ctx context.Context, id string, d *draft) bool {
 	return err == nil
 }
 
-// errNotYet is a draft that another is at, or that time has to show what became of.
+// errNotYet means that another process works on a draft, or that its outcome is not known yet.
 var errNotYet = errors.New("not yet")
 
-// unsureFor is how long a submit may go on after its draft was cancelled.
+// unsureFor is how long a submit may continue after its draft was cancelled.
 const unsureFor = 10 * time.Minute
 
-// endSeal ends a seal that a crash has interrupted, or takes it back if it was never written.
+// endSeal finishes a seal that a crash interrupted, or withdraws it if it was never written.
 func (s *Service) endSeal(ctx context.Context, id string) error {
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Service) endSeal(ctx context.Context, id string) error {
 	}
 	if sum.sealed != nil {
 		if s.finishing.has(id) || time.Since(sum.sealed.At) < lookEvery {
-			return errNotYet // whoever sealed it is at work
+			return errNotYet // the request that sealed it is still at work
 		}
 		_, err = s.finish(ctx, id)
 		return err
@@ -161,8 +161,8 @@ func (s *Service) endSeal(ctx context.Context, id string) error {
 	return err
 }
 
-// endCancel ends what may have been submitted while it was cancelled. Nobody
-// begins to submit what is cancelled; who had begun is done before long.
+// endCancel cancels a draft that may have been submitted while it was cancelled. No process begins
+// to submit a cancelled draft, and a submit that had begun ends before long.
 func (s *Service) endCancel(ctx context.Context, id string, d *draft) error {
 	_, err := s.submitted(ctx, id, nil)
 	if !errors.Is(err, weir.ErrNotFound) {
@@ -179,7 +179,7 @@ func (s *Service) endCancel(ctx context.Context, id string, d *draft) error {
 func (s *Service) readSource(ctx context.Context, id string, d *draft) error {
 	if d.State == isScheduled {
 		e, err := s.drafts.Update(ctx, id, func(d *draft) error {
-			if d.State != isScheduled { // cancelled meanwhile, say
+			if d.State != isScheduled { // for example, cancelled in the meantime
 				return errNotYet
 			}
 			d.State = isImporting
@@ -243,7 +243,7 @@ func ignoreGone(err error) error {
 
 var errOvertaken = errors.New("another node made the change first")
 
-// stillOpen refuses an entry if the log is not what it was.
+// stillOpen refuses an entry if the log has changed.
 func (s *Service) stillOpen(sum draftSum) func(*draftLog) error {
 	return func(l *draftLog) error {
 		if l.next != sum.parts {
@@ -253,8 +253,8 @@ func (s *Service) stillOpen(sum draftSum) func(*draftLog) error {
 	}
 }
 
-// readPart reads a stretch of the source, sets its items aside, and writes both
-// the items and the place to go on from as one entry.
+// readPart reads a stretch of the source, stages its items, and writes the items and the new
+// cursor as one entry.
 func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed, sum draftSum) error {
 	p := part{Cursor: sum.last.Cursor}
 	stage, err := s.engine.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.stretch(ctx, f, s.howTo(d), &p))
@@ -269,7 +269,7 @@ func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed
 		return s.roomFor(l, stage.Items)
 	})
 	if err != nil && !maybe(err) {
-		_ = s.engine.DropStage(context.WithoutCancel(ctx), stage) // else the next start does it
+		_ = s.engine.DropStage(context.WithoutCancel(ctx), stage) // otherwise the next start removes it
 	}
 	if errors.Is(err, errOvertaken) {
 		return nil
@@ -277,8 +277,8 @@ func (s *Service) readPart(ctx context.Context, id string, d *draft, f feed.Feed
 	return err
 }
 
-// stretch yields the items of some pages, and leaves in p where they end. An error
-// after the first page is left for the next stretch to meet again.
+// stretch yields the items of some pages, and leaves in p where they end. An error after the first
+// page is ignored: the next stretch meets it again.
 func (s *Service) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *part) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		began, n := time.Now(), 0
@@ -305,8 +305,8 @@ func (s *Service) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *
 	}
 }
 
-// tellSource keeps why a source cannot be read for now; empty: it can. A reason
-// that is there already is not written again.
+// tellSource records why a source cannot be read for now; empty: it can. It does not write the
+// same reason twice.
 func (s *Service) tellSource(ctx context.Context, id, why string) error {
 	d, err := s.getDraft(ctx, id)
 	if err != nil || d.State != isImporting || d.Reason == why {
@@ -321,8 +321,8 @@ func (s *Service) tellSource(ctx context.Context, id, why string) error {
 	return ignoreGone(err)
 }
 
-// readFailed ends a draft whose source is bad for good. Where it is not, it keeps
-// the reason for readers and waits before the next try.
+// readFailed fails a draft whose source is permanently bad. Otherwise it records the reason and
+// waits before the next attempt.
 func (s *Service) readFailed(ctx context.Context, id string, err error) error {
 	var forever *feed.PermanentError
 	if errors.As(err, &forever) || refusedAtAll(err) {
@@ -345,7 +345,7 @@ func (s *Service) readFailed(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// failDraft ends a draft that cannot go on.
+// failDraft ends a draft that cannot proceed.
 func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 	e, err := s.drafts.Update(ctx, id, func(d *draft) error {
 		if d.State != isCancelled && d.State != isSubmitted {
@@ -363,8 +363,8 @@ func (s *Service) failDraft(ctx context.Context, id string, why error) error {
 	return s.tellFailed(ctx, id, &e.Value)
 }
 
-// Import has an empty draft read its items from a source now, and then sealed. It is not started by that.
-// The parameter by is the id of the caller's API key.
+// Import makes an empty draft read its items from a source now; the draft is sealed then, but not
+// started. The parameter by is the id of the caller's API key.
 func (s *Service) Import(ctx context.Context, id string, from api.Source, by string) (api.BulkAction, error) {
 	sum, err := s.readLog(ctx, id)
 	if err != nil {
@@ -395,7 +395,7 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source, by str
 		d.Spec.Source, d.State = &from, isImporting
 		return nil
 	})
-	if errors.Is(err, weir.ErrNotFound) { // it was submitted meanwhile
+	if errors.Is(err, weir.ErrNotFound) { // it was submitted in the meantime
 		err = s.notDraft(ctx, id, err)
 	}
 	if err != nil {
@@ -405,7 +405,7 @@ func (s *Service) Import(ctx context.Context, id string, from api.Source, by str
 	return s.Get(ctx, id)
 }
 
-// checkSource says what is wrong with a source, without reaching out.
+// checkSource checks a source without connecting to it.
 func (s *Service) checkSource(n *api.NewBulkAction, tenant, by string) error {
 	if n.Source.Upload != "" {
 		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
@@ -439,7 +439,7 @@ func (s *Service) open(d *draft) (feed.Feed, error) {
 	return feed.Open(spec, s.connection(d.Tenant), s.world)
 }
 
-// feedSpec is the source in the words of package feed, which are the API's.
+// feedSpec converts a source for package feed, which uses the API's names.
 func feedSpec(n *api.NewBulkAction) (spec feed.Spec, err error) {
 	raw, err := json.Marshal(n.Source)
 	if err == nil {

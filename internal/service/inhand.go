@@ -2,13 +2,13 @@ package service
 
 import "sync"
 
-// inHand is what this process is at, by id.
+// inHand holds the ids that this process is working on.
 type inHand struct {
 	mu  sync.Mutex
 	ids map[string]int
 }
 
-// begin notes that something is in hand, until the function that it returns is called.
+// begin marks an id as in hand, until the returned function is called.
 func (h *inHand) begin(id string) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,7 +25,7 @@ func (h *inHand) begin(id string) (end func()) {
 	}
 }
 
-// has reports whether something is in hand.
+// has reports whether an id is in hand.
 func (h *inHand) has(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

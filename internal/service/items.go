@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// ItemName is how an item is named in URLs: its bulk action and its number there.
+// ItemName returns the name of an item in URLs: its bulk action and its number there.
 func ItemName(bulk string, no int64) string {
 	return "itm_" + strings.TrimPrefix(bulk, "ba_") + "-" + strconv.FormatInt(no, 10)
 }
@@ -27,7 +27,7 @@ func ParseItemName(name string) (bulk string, no int64, err error) {
 	return "ba_" + id, no, nil
 }
 
-// ItemFilter says which items of a bulk action are meant; what is empty does not count.
+// ItemFilter selects items of a bulk action; an empty field matches any.
 type ItemFilter struct {
 	State string
 	Step  string
@@ -38,24 +38,23 @@ func (f *ItemFilter) match(x *report.Row) bool {
 	return (f.State == "" || x.State == f.State) && (f.Step == "" || x.Step == f.Step) && (f.Code == "" || x.Code == f.Code)
 }
 
-// state is the only one in which items that are meant can be; empty: any.
+// state returns the only state that matching items can have; empty: any.
 func (f *ItemFilter) state() string {
-	if f.Code != "" { // nothing else has one
+	if f.Code != "" { // only failed items have a code
 		return report.Failed
 	}
 	return f.State
 }
 
-// scan bounds the work for one page of a list: a page that finds little ends with
-// a cursor rather than late.
+// scan bounds the work for one page of a list: a page that finds little ends early, with a cursor.
 type scan struct{ opened, looked int }
 
 const (
-	scanBlocks = 64      // that are opened
-	lookBlocks = 1 << 14 // whose state is looked at
+	scanBlocks = 64      // blocks to open
+	lookBlocks = 1 << 14 // blocks whose state is read
 )
 
-// count notes a block that a page has looked at.
+// count records that a page has read a block.
 func (c *scan) count(opened bool) {
 	if c.looked++; opened {
 		c.opened++
@@ -64,8 +63,8 @@ func (c *scan) count(opened bool) {
 
 func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBlocks }
 
-// Items returns items of a bulk action from number at on, and the number where the
-// next page begins; -1: there is none. A page may have less than limit, and more follow.
+// Items returns a page of items from number at on, and the number at which the next page begins;
+// -1: this is the last page. A page may hold fewer items than limit although more follow.
 func (s *Service) Items(ctx context.Context, id string, f ItemFilter, at int64, limit int) (list []api.ItemResult, next int64, err error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Service) Items(ctx context.Context, id string, f ItemFilter, at int64, 
 	return list, next, nil
 }
 
-// itemResult is an item as the API shows it.
+// itemResult returns an item as the API shows it.
 func itemResult(bulk string, x *report.Row) api.ItemResult {
 	return api.ItemResult{
 		Item: ItemName(bulk, x.No), ID: x.ID, BulkAction: bulk, State: x.State, Step: x.Step, Code: x.Code,
@@ -102,7 +101,7 @@ func itemResult(bulk string, x *report.Row) api.ItemResult {
 	}
 }
 
-// Item tells what happened to one item.
+// Item returns the history of one item.
 func (s *Service) Item(ctx context.Context, bulk string, no int64) (api.ItemResult, error) {
 	b, err := s.Bulk(ctx, bulk)
 	if err != nil {
@@ -115,7 +114,8 @@ func (s *Service) Item(ctx context.Context, bulk string, no int64) (api.ItemResu
 	return s.found(ctx, &f)
 }
 
-// Lookup finds the items of a user's own id in the bulk actions of the tenants, the newest first; nil: of all.
+// Lookup finds the items with a user's id in the bulk actions of the tenants, the newest first;
+// nil: of all tenants.
 func (s *Service) Lookup(ctx context.Context, l api.Lookup, tenants []string) (api.Found, error) {
 	out := api.Found{ID: l.ID, History: []api.ItemResult{}}
 	limit := l.Limit
@@ -138,7 +138,7 @@ func (s *Service) Lookup(ctx context.Context, l api.Lookup, tenants []string) (a
 	return out, nil
 }
 
-// found is an item with its history as the API shows it.
+// found returns an item with its history as the API shows it.
 func (s *Service) found(ctx context.Context, f *engine.Found) (api.ItemResult, error) {
 	out := itemResult(string(f.Bulk), &f.Row)
 	out.Name, out.Tenant = f.Name, f.Tenant

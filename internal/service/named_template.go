@@ -14,12 +14,14 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// templates are the named templates. Their names are everybody's, as those of actions are.
+// templates returns the table of named templates. Like actions, all tenants share one set of
+// names.
 func (s *Service) templates() *records.Table[api.Template] {
 	return records.New[api.Template](s.opts.Store, "template")
 }
 
-// namedPlace is where the secret of a named template is sealed for; no bulk action has such an id.
+// namedPlace is the place that the secret of a named template is sealed for; no bulk action has
+// such an id.
 func namedPlace(name string) string { return "named-template/" + name }
 
 // Templates lists the templates, by name, without secrets.
@@ -46,8 +48,8 @@ func shownTemplate(e records.Entry[api.Template]) api.Template {
 	return t
 }
 
-// PutTemplate makes or changes a template. What was made from it stays as it is.
-// May is asked whether the caller may change what is there.
+// PutTemplate creates or changes a template. Bulk actions created from it stay as they are. May
+// decides whether the caller may change the existing template.
 func (s *Service) PutTemplate(ctx context.Context, t api.Template, match Match, may func(api.Template) error) (api.Template, string, error) {
 	if err := s.checkNamed(ctx, &t); err != nil {
 		return t, "", err
@@ -68,7 +70,8 @@ func (s *Service) PutTemplate(ctx context.Context, t api.Template, match Match, 
 	return shownTemplate(e), e.Version, err
 }
 
-// nextTemplate is what takes the place of a template: one that says the same stays, and so does its version.
+// nextTemplate returns the template that replaces another. If nothing differs, the template and
+// its version stay.
 func (s *Service) nextTemplate(t api.Template, before *api.Template, found bool, now time.Time) (_ api.Template, err error) {
 	t.Version, t.CreatedAt, t.ChangedAt = "", now, now
 	if found {
@@ -85,9 +88,8 @@ func (s *Service) nextTemplate(t api.Template, before *api.Template, found bool,
 	return t, err
 }
 
-// keepSecret takes over the secret of a callback where n leaves it out, as long as
-// the URL is the same: secrets are never shown, so whoever sends back what was
-// shown to them has none.
+// keepSecret keeps the stored secret of a callback if n omits it and the URL is the same. Secrets
+// are never shown, so a client that sends back a template it read has none.
 func keepSecret(n, old *api.NewBulkAction) {
 	if c := n.Callback; c != nil && c.Secret == "" && old.Callback != nil && old.Callback.URL == c.URL {
 		kept := *c
@@ -105,7 +107,7 @@ func sameJSON(a, b any) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// DeleteTemplate removes a template. What was made from it stays as it is.
+// DeleteTemplate removes a template. Bulk actions created from it stay as they are.
 func (s *Service) DeleteTemplate(ctx context.Context, name string, match Match, may func(api.Template) error) error {
 	e, err := s.templates().Get(ctx, name)
 	if err == nil {
@@ -120,7 +122,7 @@ func (s *Service) DeleteTemplate(ctx context.Context, name string, match Match, 
 	return s.templates().DeleteIf(ctx, name, e.Version)
 }
 
-// checkNamed says everything that is wrong with a template.
+// checkNamed collects everything that is wrong with a template.
 func (s *Service) checkNamed(ctx context.Context, t *api.Template) error {
 	var bad weir.InputError
 	if err := checkName("name", t.Name); err != nil {
@@ -143,7 +145,7 @@ func (s *Service) checkNamed(ctx context.Context, t *api.Template) error {
 	return bad.OrNil()
 }
 
-// checkOnce refuses in a template what makes sense for one bulk action only.
+// checkOnce refuses fields in a template that make sense for one bulk action only.
 func checkOnce(bad *weir.InputError, n *api.NewBulkAction) {
 	for _, f := range []struct {
 		field string
@@ -164,7 +166,8 @@ func checkOnce(bad *weir.InputError, n *api.NewBulkAction) {
 	}
 }
 
-// AddUnder adds faults to others, with their fields under a prefix, and reports whether it could.
+// AddUnder adds the faults of err to bad, with their fields under a prefix, and reports whether it
+// could.
 func AddUnder(bad *weir.InputError, prefix string, err error) bool {
 	var many *weir.InputError
 	var one *weir.FieldError
@@ -181,10 +184,10 @@ func AddUnder(bad *weir.InputError, prefix string, err error) bool {
 	return true
 }
 
-// usableBy reports whether a tenant can make bulk actions from a template.
+// usableBy reports whether a tenant can create bulk actions from a template.
 func usableBy(t *api.Template, tenant string) bool { return t.Tenant == "" || t.Tenant == tenant }
 
-// unknownTemplate refuses a template that a tenant does not have, and names those that it has.
+// unknownTemplate refuses a template that a tenant cannot use, and lists those it can.
 func (s *Service) unknownTemplate(ctx context.Context, tenant, name string) error {
 	var known []string
 	for e, err := range s.templates().All(ctx, "") {

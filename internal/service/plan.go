@@ -12,12 +12,12 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// plan is the text of a chain as it is stored with a bulk action: which actions,
-// and how each gets its input. What an action is, the registry says at the time.
+// plan is the stored text of a bulk action's chain: its actions, and how each gets its input. The
+// registry resolves the actions at run time.
 type plan struct {
 	Steps  []planStep      `json:"steps"`
 	Params json.RawMessage `json:"params,omitempty"`
-	Of     []planStep      `json:"of,omitempty"` // the steps that are taken back, where it is an undo
+	Of     []planStep      `json:"of,omitempty"` // the steps to undo, if the chain is an undo
 }
 
 type planStep struct {
@@ -27,10 +27,10 @@ type planStep struct {
 	When      string            `json:"when,omitempty"`
 	Otherwise string            `json:"otherwise,omitempty"`
 	Undo      bool              `json:"undo,omitempty"` // the action's undo handler is called
-	Of        string            `json:"of,omitempty"`   // the step that is taken back
+	Of        string            `json:"of,omitempty"`   // the step to undo
 }
 
-// planText makes the stored text of a chain, and its name.
+// planText returns the stored text of a chain, and its name.
 func planText(steps []api.Step, params json.RawMessage) (text json.RawMessage, name string, err error) {
 	p := plan{Params: params}
 	var names []string
@@ -51,7 +51,7 @@ func stepID(s api.Step) string {
 	return s.Action
 }
 
-// Describe makes the steps of a stored chain; see engine.Options.
+// Describe builds the steps of a stored chain; see engine.Options.
 func (s *Service) Describe(text []byte) ([]weir.Step, error) {
 	var p plan
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -73,7 +73,7 @@ func (s *Service) Describe(text []byte) ([]weir.Step, error) {
 	return out, bad.OrNil()
 }
 
-// course is the steps of a chain as far as they are made: what a later one may ask of them.
+// course holds the steps of a chain built so far, which later steps may refer to.
 type course struct {
 	names  []string
 	steps  []*planStep
@@ -81,7 +81,7 @@ type course struct {
 	params []byte
 }
 
-// step makes one step of a plan, and adds it to the course.
+// step builds one step of a plan and adds it to the course.
 func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error) {
 	prog, err := s.programs.compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, c.names)
 	before := len(c.names)
@@ -101,8 +101,8 @@ func (s *Service) step(st *planStep, field string, c *course) (weir.Step, error)
 	return step, nil
 }
 
-// needs are the earlier steps whose answers step no looks at: those that its
-// expressions name, and those by which it is known whether a step was skipped.
+// needs returns the earlier steps whose outputs step no reads: those its expressions name, and
+// those that decide whether a step was skipped.
 func (c *course) needs(no int) []string {
 	all := slices.Clone(c.progs[no].Needs())
 	for _, name := range c.progs[no].NeedsDone() {
@@ -114,8 +114,8 @@ func (c *course) needs(no int) []string {
 	return slices.Compact(all)
 }
 
-// done reports whether an item that has come past step no was not skipped there.
-// The step's condition is asked again: it says the same whenever it is asked.
+// done reports whether an item that has passed step no was called there and not skipped. It
+// evaluates the step's condition again, which always gives the same result.
 func (c *course) done(no int, in mapping.Item) bool {
 	if c.steps[no].Otherwise != "skip" || c.steps[no].When == "" {
 		return true
@@ -124,7 +124,7 @@ func (c *course) done(no int, in mapping.Item) bool {
 	return err == nil && yes
 }
 
-// about is an item as the expressions of step no see it.
+// about returns an item as the expressions of step no see it.
 func (c *course) about(no int, in mapping.Item) mapping.Item {
 	in.Params = c.params
 	in.Done = func(name string) bool {
@@ -134,10 +134,11 @@ func (c *course) about(no int, in mapping.Item) mapping.Item {
 	return in
 }
 
-// unknownAction refuses an action that nobody has, and names those that everybody has.
+// unknownAction refuses an action that does not exist, and lists the actions that every tenant can
+// use.
 func (s *Service) unknownAction(field, name string) error { return s.unknownTo("", field, name) }
 
-// unknownTo refuses an action that a tenant does not have, and names those that it has.
+// unknownTo refuses an action that a tenant cannot use, and lists those it can.
 func (s *Service) unknownTo(tenant, field, name string) error {
 	known := s.actions.namesFor(tenant)
 	fix := knownNames(name, known, "no actions exist yet: create one first")
@@ -147,7 +148,8 @@ func (s *Service) unknownTo(tenant, field, name string) error {
 	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("unknown action %.128q", name), Fix: fix}
 }
 
-// knownNames tells somebody who wrote an unknown name which there are; none is what is told if there are none.
+// knownNames returns the fix for an unknown name: the known names and the closest match. none is
+// returned if the list is empty.
 func knownNames(name string, known []string, none string) string {
 	if len(known) == 0 {
 		return none
@@ -159,10 +161,10 @@ func knownNames(name string, known []string, none string) string {
 	return fix
 }
 
-// maxNamed is how many names an answer lists.
+// maxNamed bounds the names in a fix.
 const maxNamed = 20
 
-// namesFor lists the actions that a tenant can use. Those of others are none of its business.
+// namesFor lists the actions that a tenant can use. Actions of other tenants stay hidden.
 func (r *actions) namesFor(tenant string) []string {
 	return slices.DeleteFunc(r.names(), func(name string) bool {
 		a, err := r.find(name)
@@ -170,7 +172,7 @@ func (r *actions) namesFor(tenant string) []string {
 	})
 }
 
-// checkSteps says everything that is wrong with the steps of a request.
+// checkSteps collects everything that is wrong with the steps of a request.
 func (s *Service) checkSteps(tenant string, steps []api.Step, params json.RawMessage, bad *weir.InputError) {
 	if steps == nil {
 		bad.Add("missing_field", "steps", "is missing", "name at least one action, or a template")
@@ -200,7 +202,7 @@ func (s *Service) checkStep(tenant, field string, st api.Step, earlier []string,
 	}
 	a, err := s.actions.find(st.Action)
 	switch {
-	case err != nil || !a.mayUse(tenant): // one of another tenant is as if there were none
+	case err != nil || !a.mayUse(tenant): // another tenant's action looks like a missing one
 		addFault(bad, s.unknownTo(tenant, field+".action", st.Action), "unknown_action", field)
 	case a.Disabled:
 		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is disabled", st.Action), "ask its operator, or choose another action")

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// Preview shows the first items of a bulk action, and what its first step would be sent.
+// Preview returns the first items of a bulk action, and the input that its first step would get.
 func (s *Service) Preview(ctx context.Context, id string, most int) (api.Preview, error) {
 	steps, params, items, end, err := s.peek(ctx, id, most)
 	if err != nil {
@@ -57,7 +57,7 @@ func previewItem(a *action, prog *mapping.Program, params []byte, it weir.RawIte
 	in, err := prog.Input(mapping.Item{ID: it.ID, Data: it.Value, Params: params})
 	if err != nil {
 		f := &weir.FieldError{Code: mapping.ExpressionFailed, Field: "steps[0].input", Problem: err.Error()}
-		errors.As(err, &f) // which knows the field within
+		errors.As(err, &f) // it knows the field within
 		x.Faults = append(x.Faults, api.Fault{Code: f.Code, Field: f.Field, Message: f.Problem, Fix: f.Fix})
 		return x
 	}
@@ -70,8 +70,8 @@ func previewItem(a *action, prog *mapping.Program, params []byte, it weir.RawIte
 	return x
 }
 
-// peek finds the steps of a bulk action and its first items, wherever they are:
-// in a draft, in its source, or submitted.
+// peek returns the steps of a bulk action and its first items: from a draft, its source, or the
+// engine.
 func (s *Service) peek(ctx context.Context, id string, most int) (steps []api.Step, params []byte, items iter.Seq2[weir.RawItem, error], end func(), err error) {
 	end = func() {}
 	d, err := s.getDraft(ctx, id)
@@ -104,7 +104,7 @@ func (s *Service) peek(ctx context.Context, id string, most int) (steps []api.St
 	}, end, nil
 }
 
-// firstOf yields the first page of a source that has any items.
+// firstOf returns the first page of a source that holds items.
 func firstOf(ctx context.Context, f feed.Feed) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		at := feed.Cursor("")

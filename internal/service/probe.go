@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// probeEvery is how often the store is tried. Health tells what the last try found.
+	// probeEvery is the interval between probes of the store. Health reports the last result.
 	probeEvery = 2 * time.Second
 	probeFor   = 4 * time.Second
 )
 
-// probe is what the last try of the store found.
+// probe holds the result of the last probe.
 type probe struct{ problem atomic.Pointer[string] }
 
-// StoreProblem says why new work is not accepted now, or not as it should be; empty: nothing is wrong.
+// StoreProblem returns why new work is not accepted now, or only in part; empty: all is well.
 func (s *Service) StoreProblem() string {
 	if p := s.probed.problem.Load(); p != nil {
 		return *p
@@ -26,7 +26,8 @@ func (s *Service) StoreProblem() string {
 	return ""
 }
 
-// keepProbing tries until ctx ends whether the store takes what a submit needs, one partition after the other.
+// keepProbing probes whether the store accepts submits, one partition after the other, until ctx
+// ends.
 func (s *Service) keepProbing(ctx context.Context) {
 	p, ok := s.opts.Store.(store.Prober)
 	if !ok {
@@ -43,7 +44,7 @@ func (s *Service) keepProbing(ctx context.Context) {
 	}
 }
 
-// probe tries the store once, and tells what has changed.
+// probe probes the store once, and logs a change.
 func (s *Service) probe(ctx context.Context, p store.Prober, n int) {
 	brief, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()

@@ -7,18 +7,18 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// mostPrograms bounds the compiled steps that are kept.
+// mostPrograms bounds the cached steps.
 const mostPrograms = 1000
 
-// programs keeps compiled steps: bulk actions of one campaign, or of one template,
-// have the same. Compiling expressions takes about half a millisecond, and a node
-// that starts does it for every unfinished bulk action.
+// programs caches compiled steps: bulk actions of one campaign or template share them. Compiling
+// expressions takes about half a millisecond, and a starting node compiles those of every
+// unfinished bulk action.
 type programs struct {
 	mu   sync.Mutex
 	kept map[string]*mapping.Program
 }
 
-// compile is mapping.Compile, which it does not repeat for what is kept.
+// compile is mapping.Compile with a cache.
 func (p *programs) compile(st mapping.Step, earlier []string) (*mapping.Program, error) {
 	if st.Input == nil && st.When == "" {
 		return mapping.Compile(st, earlier)

@@ -12,17 +12,17 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Hidden stands for a secret in answers. Sent back in a change, it keeps the secret that is there.
+// Hidden stands for a secret in responses. Sent back in a change, it keeps the stored secret.
 const Hidden = "[secret]"
 
-// Match says whether what is there may be replaced: version is that of what is
-// there, empty if there is none. An error ends the change.
+// Match decides whether a record may be replaced. version is the version of the existing record,
+// empty if it does not exist. An error ends the change.
 type Match func(version string) error
 
-// maxName is how long the name of something that people make may be.
+// maxName bounds the length of user-defined names.
 const maxName = 128
 
-// checkName refuses names that could not stand in a path, a label or a lane.
+// checkName refuses names that are not valid in a path, a label or a lane.
 func checkName(field, name string) error {
 	good := name != "" && len(name) <= maxName
 	for i := 0; i < len(name) && good; i++ {
@@ -38,9 +38,9 @@ func checkName(field, name string) error {
 // there reports whether the action was not deleted.
 func (a *storedAction) there() bool { return !a.Deleted }
 
-// putRecord writes a record if match allows it to take the place of what is
-// there. A record that there tells is none counts as missing. Others who write
-// it meanwhile make it begin anew, so that match always sees what is replaced.
+// putRecord writes a record if match allows it to replace the existing one. A record for which
+// there returns false counts as missing. After a concurrent write it starts over, so match always
+// sees the record that is replaced.
 func putRecord[T any](ctx context.Context, t *records.Table[T], name string, match Match, there func(*T) bool, change func(v *T, found bool) error) (records.Entry[T], error) {
 	for {
 		e, err := t.Get(ctx, name)
@@ -74,7 +74,7 @@ func putRecord[T any](ctx context.Context, t *records.Table[T], name string, mat
 	}
 }
 
-// Actions lists the actions that there are, by name, secrets hidden.
+// Actions lists the actions by name, with secrets hidden.
 func (s *Service) Actions(ctx context.Context) ([]api.Action, error) {
 	if err := s.actions.refresh(ctx); err != nil {
 		return nil, err
@@ -88,7 +88,8 @@ func (s *Service) Actions(ctx context.Context) ([]api.Action, error) {
 	return out, nil
 }
 
-// Action returns one action, secrets hidden, and its version. Those of program and file have none.
+// Action returns one action, with secrets hidden, and its version. Actions of the program and the
+// file have no version.
 func (s *Service) Action(ctx context.Context, name string) (a api.Action, version string, err error) {
 	if fixed := s.actions.program[name]; fixed != nil {
 		return s.actions.shown(fixed), "", nil
@@ -110,7 +111,7 @@ func (s *Service) Action(ctx context.Context, name string) (a api.Action, versio
 	return s.actions.shown(made), e.Version, nil
 }
 
-// shown returns an action as answers have it, beside what the file says if that is another.
+// shown returns an action as responses show it, together with the file's settings if they differ.
 func (r *actions) shown(a *action) api.Action {
 	out := a.shown()
 	if file := r.file[a.Name]; file != nil && file != a && r.program[a.Name] == nil {
@@ -120,7 +121,7 @@ func (r *actions) shown(a *action) api.Action {
 	return out
 }
 
-// shown is the action as answers have it.
+// shown returns the action as responses show it.
 func (a *action) shown() api.Action {
 	out := a.Action
 	out.Secret = hide(out.Secret)
@@ -143,9 +144,9 @@ func hideAll(secrets map[string]string) map[string]string {
 	return out
 }
 
-// PutAction makes or changes an HTTP action. All nodes follow within a second,
-// also with bulk actions that run, and restarts keep it, whatever the configuration
-// file says. May is asked whether the caller may change the action that is there.
+// PutAction creates or changes an HTTP action. All nodes follow within a second, also for running
+// bulk actions. Restarts keep it, whatever the configuration file says. May decides whether the
+// caller may change the existing action.
 func (s *Service) PutAction(ctx context.Context, a api.Action, by string, match Match, may func(api.Action) error) (out api.Action, version string, err error) {
 	if err := checkName("name", a.Name); err != nil {
 		return out, "", err
@@ -172,7 +173,7 @@ func (s *Service) PutAction(ctx context.Context, a api.Action, by string, match 
 	return s.actions.shown(made), e.Version, nil
 }
 
-// replaceAction makes the record of an action that takes the place of another.
+// replaceAction returns the record of an action that replaces another.
 func (s *Service) replaceAction(v *storedAction, found bool, a api.Action, may func(api.Action) error) error {
 	before := api.Action{Name: a.Name}
 	switch file := s.actions.file[a.Name]; {
@@ -201,7 +202,8 @@ func (s *Service) replaceAction(v *storedAction, found bool, a api.Action, may f
 	return nil
 }
 
-// keepSecrets seals the secrets of an action, and takes over those that are only said to be there.
+// keepSecrets seals the secrets of an action, and keeps the stored ones where the request sends
+// Hidden.
 func (r *actions) keepSecrets(a, before api.Action) (api.Action, error) {
 	if a.Secret == Hidden {
 		a.Secret = before.Secret
@@ -227,7 +229,8 @@ func (r *actions) keepSecrets(a, before api.Action) (api.Action, error) {
 	return r.seal(a)
 }
 
-// noSealed refuses a value that only looks sealed: it would be stored as it is, and never open.
+// noSealed refuses a value that looks sealed: it would be stored unchanged and could never be
+// opened.
 func noSealed(value, before, field string) error {
 	if vault.IsSealed(value) && value != before {
 		return &weir.FieldError{Code: "bad_value", Field: field, Problem: "is a sealed secret", Fix: "send the plain value; the server seals it before it is stored"}
@@ -235,7 +238,7 @@ func noSealed(value, before, field string) error {
 	return nil
 }
 
-// notProgram refuses to change what the program brings.
+// notProgram refuses to change an action of the program.
 func (s *Service) notProgram(name string) error {
 	if s.actions.program[name] == nil {
 		return nil
@@ -243,9 +246,9 @@ func (s *Service) notProgram(name string) error {
 	return &Refusal{Code: "in_use", Detail: fmt.Sprintf("action %q comes from the program", name), Fix: "change the program, or choose another name"}
 }
 
-// DeleteAction removes an action that was made over the API. If the configuration
-// file has one of this name, that one holds again; else nothing new can use the
-// action, and what runs goes on with it.
+// DeleteAction removes an action that was created over the API. If the configuration file has an
+// action of this name, that one applies again. Otherwise new bulk actions cannot use it, and
+// running ones keep it.
 func (s *Service) DeleteAction(ctx context.Context, name string, match Match, may func(api.Action) error) error {
 	if err := s.notProgram(name); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Connections lists the connections that there are, by name, secrets hidden.
+// Connections lists the connections by name, with secrets hidden.
 func (s *Service) Connections(ctx context.Context) ([]api.Connection, error) {
 	var out []api.Connection
 	made := map[string]bool{}
@@ -37,7 +37,8 @@ func (s *Service) Connections(ctx context.Context) ([]api.Connection, error) {
 	return out, nil
 }
 
-// shownConnection returns a connection of the API as answers have it, beside what the file says.
+// shownConnection returns a connection of the API as responses show it, together with the file's
+// settings.
 func (s *Service) shownConnection(stored *storedConnection) api.Connection {
 	c := stored.Connection
 	c.Secret, c.Provenance = hideAll(c.Secret), provenance("api", stored.Set)
@@ -61,7 +62,8 @@ func (s *Service) fileConnection(name string) *api.Connection {
 	return &s.opts.Connections[i]
 }
 
-// Connection returns one connection, secrets hidden, and its version. Those of the file have none.
+// Connection returns one connection, with secrets hidden, and its version. Connections of the file
+// have no version.
 func (s *Service) Connection(ctx context.Context, name string) (api.Connection, string, error) {
 	e, err := s.connections().Get(ctx, name)
 	if c := s.fileConnection(name); c != nil && errors.Is(err, weir.ErrNotFound) {
@@ -73,9 +75,9 @@ func (s *Service) Connection(ctx context.Context, name string) (api.Connection, 
 	return s.shownConnection(&e.Value), e.Version, nil
 }
 
-// PutConnection makes or changes a connection. Sources that are read use it from
-// their next page on, and restarts keep it, whatever the configuration file says.
-// May is asked whether the caller may change what is there.
+// PutConnection creates or changes a connection. Sources use it from their next page on. Restarts
+// keep it, whatever the configuration file says. May decides whether the caller may change the
+// existing connection.
 func (s *Service) PutConnection(ctx context.Context, c api.Connection, by string, match Match, may func(api.Connection) error) (api.Connection, string, error) {
 	if err := s.checkConnection(&c); err != nil {
 		return c, "", err
@@ -100,7 +102,8 @@ func (s *Service) PutConnection(ctx context.Context, c api.Connection, by string
 	return s.shownConnection(&e.Value), e.Version, err
 }
 
-// sealConnection seals the secrets of a connection, and takes over those that are only said to be there.
+// sealConnection seals the secrets of a connection, and keeps the stored ones where the request
+// sends Hidden.
 func (s *Service) sealConnection(c api.Connection, before map[string]string) (api.Connection, error) {
 	c.Secret = maps.Clone(c.Secret)
 	for _, k := range slices.Sorted(maps.Keys(c.Secret)) {
@@ -124,7 +127,7 @@ func (s *Service) sealConnection(c api.Connection, before map[string]string) (ap
 	return c, nil
 }
 
-// secretNames and optionNames are what connections can have, besides secrets named header.….
+// secretNames and optionNames list the fields of connections, besides secrets named header.….
 var (
 	secretNames = []string{"password", "token", "signing", "private_key"}
 	optionNames = []string{"user", "database", "region", "sasl", "plain", "ca", "certificate"}
@@ -161,9 +164,9 @@ func (s *Service) checkConnection(c *api.Connection) error {
 	return bad.OrNil()
 }
 
-// DeleteConnection removes a connection that was made over the API. If the
-// configuration file has one of this name, that one holds again; else sources that
-// need it fail from then on.
+// DeleteConnection removes a connection that was created over the API. If the configuration file
+// has a connection of this name, that one applies again. Otherwise sources that need it fail from
+// then on.
 func (s *Service) DeleteConnection(ctx context.Context, name string, match Match, may func(api.Connection) error) error {
 	e, err := s.connections().Get(ctx, name)
 	if s.fileConnection(name) != nil && errors.Is(err, weir.ErrNotFound) {
@@ -186,7 +189,8 @@ const (
 	tryItems = 3
 )
 
-// TestConnection finds out whether a connection works. That it does not is an answer, not an error.
+// TestConnection tests whether a connection works. A connection that does not work is a result,
+// not an error.
 func (s *Service) TestConnection(ctx context.Context, name string, in api.ConnectionTest) (api.ConnectionResult, error) {
 	c, err := s.findConnection(name)
 	if err != nil {
@@ -221,7 +225,7 @@ func (s *Service) TestConnection(ctx context.Context, name string, in api.Connec
 	return out, nil
 }
 
-// tryCode is why a try failed, for programs.
+// tryCode returns a code for the reason a test failed.
 func tryCode(err error) string {
 	var forever *feed.PermanentError
 	var field *weir.FieldError
@@ -236,7 +240,7 @@ func tryCode(err error) string {
 	return "unreachable"
 }
 
-// sourceUses wants a source to use a connection.
+// sourceUses requires a source to use a connection.
 func sourceUses(src *api.Source, name string) error {
 	used := ""
 	switch {
@@ -274,7 +278,7 @@ func (s *Service) trySource(ctx context.Context, src *api.Source, c api.Connecti
 	return out, err
 }
 
-// tryHTTP asks the connection's own address.
+// tryHTTP sends a request to the connection's own address.
 func (s *Service) tryHTTP(ctx context.Context, c api.Connection) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
 	if err != nil {
@@ -300,7 +304,7 @@ func (s *Service) tryHTTP(ctx context.Context, c api.Connection) (string, error)
 	return text, nil
 }
 
-// tryDial finds out whether somebody listens.
+// tryDial tests whether the address accepts connections.
 func (s *Service) tryDial(ctx context.Context, c api.Connection) error {
 	address, _, _ := strings.Cut(c.URL, ",")
 	if u, err := url.Parse(c.URL); err == nil && u.Host != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// Report is what became of a bulk action, as of now; it is final when the bulk action has ended.
+// Report returns the results of a bulk action so far; they are final once it has ended.
 func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	if err != nil {
 		return api.Report{}, err
 	}
-	if b, err = s.Bulk(ctx, id); err != nil { // after the report: one that has ended is shown as ended
+	if b, err = s.Bulk(ctx, id); err != nil { // after the report, so that an ended bulk action is shown as ended
 		return api.Report{}, err
 	}
 	view, err := s.view(ctx, b)
@@ -46,7 +46,7 @@ func (s *Service) Report(ctx context.Context, id string) (api.Report, error) {
 	return out, ignoreGone(err)
 }
 
-// filesOf leads to the rows of a bulk action.
+// filesOf links to the rows of a bulk action.
 func filesOf(id string) api.Files {
 	to := func(state string) string { return "/v1/bulk-actions/" + id + "/results?state=" + state + "&format=csv" }
 	return api.Files{Done: to(report.Done), Failed: to(report.Failed), Cancelled: to(report.Cancelled)}
@@ -79,7 +79,8 @@ func waitedOf(list []report.Wait) []api.Waited {
 	return out
 }
 
-// accuracy holds a completed bulk action against what was forecast of it; nil: nothing was, or of other items.
+// accuracy compares a completed bulk action with its forecast; nil: no forecast, or one of other
+// items.
 func accuracy(told *toldBefore, r *api.Report) *api.Accuracy {
 	q := told.Takes
 	if q.P50 <= 0 || r.State != api.Completed || r.StartedAt.IsZero() || told.Items != r.Counts.Total {
@@ -88,8 +89,8 @@ func accuracy(told *toldBefore, r *api.Report) *api.Accuracy {
 	return &api.Accuracy{P50: q.P50, P90: q.P90, Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(q.P50) - 1}
 }
 
-// withRetries returns the retries of a bulk action, and its counts with what
-// became of the items there. Without retries there are none.
+// withRetries returns the retries of a bulk action, and its counts including the results of the
+// retried items; without retries, nothing.
 func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]string, *api.Counts, error) {
 	var made []string
 	sum := c
@@ -107,7 +108,7 @@ func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]s
 		made = append(made, again)
 		b, err := s.Get(ctx, again)
 		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-			continue // what became of them is not known any more: they count as they were
+			continue // their results are not known any more: they count as before
 		}
 		if err != nil {
 			return nil, nil, err
@@ -132,7 +133,7 @@ func (s *Service) withRetries(ctx context.Context, id string, c api.Counts) ([]s
 	return made, &sum, nil
 }
 
-// add adds what became of items to counts that have them in their total already.
+// add adds the results of items to counts whose total already includes them.
 func add(to *api.Counts, c *api.Counts) {
 	to.Ready += c.Ready
 	to.Waiting += c.Waiting

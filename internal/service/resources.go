@@ -18,7 +18,7 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// versionOf is the version of a setting that has no record of its own; empty for one that is not set.
+// versionOf returns the version of a setting without a record of its own; empty if it is not set.
 func versionOf(setting any, there bool) string {
 	if !there {
 		return ""
@@ -28,7 +28,7 @@ func versionOf(setting any, there bool) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Resources lists the resources that some node uses or somebody has set limits of, by name.
+// Resources lists by name the resources that a node uses or that have limits set.
 func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 	limits, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func newStatus(name string) *api.ResourceStatus {
 	return &api.ResourceStatus{Name: name, Circuit: "closed", Provenance: api.Provenance{Origin: "default"}}
 }
 
-// usedResources are those that actions use, with the limits that the program gives
-// them: other actions give none.
+// usedResources returns the resources that actions use, with the program's limits: other actions
+// set none.
 func (s *Service) usedResources() map[string]weir.Resource {
 	used := map[string]weir.Resource{}
 	for _, name := range s.actions.names() {
@@ -78,8 +78,8 @@ func (s *Service) usedResources() map[string]weir.Resource {
 	return used
 }
 
-// unset gives a resource the limits that hold where none are set. What nodes have
-// told of it may be from before the last change.
+// unset gives a resource the limits that apply where none are set. Limits reported by nodes may be
+// older than the last change.
 func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 	if u, ok := used[r.Name]; ok {
 		r.Rate, r.Concurrency, r.Pacing = api.Rate(u.Rate), u.Concurrency, string(u.Pacing)
@@ -89,7 +89,8 @@ func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 	}
 }
 
-// setOver puts what the file says and what was set at run time over what actions say.
+// setOver applies the limits of the file, and then those set at run time, over those of the
+// actions.
 func setOver(r *api.ResourceStatus, l *weir.Limits) {
 	set, file := l.Resources[r.Name], l.File.Resources[r.Name]
 	with := l.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})
@@ -105,7 +106,7 @@ func setOver(r *api.ResourceStatus, l *weir.Limits) {
 	}
 }
 
-// resourceOf returns limits as answers have them.
+// resourceOf returns limits as responses show them.
 func resourceOf(l weir.ResourceLimits) *api.Resource {
 	out := &api.Resource{Concurrency: l.Concurrency, Pacing: (*string)(l.Pacing)}
 	if l.Rate != nil {
@@ -115,10 +116,10 @@ func resourceOf(l weir.ResourceLimits) *api.Resource {
 	return out
 }
 
-// circuits says which state is told of a resource whose nodes do not agree.
+// circuits ranks the states of a circuit, to show one for a resource whose nodes differ.
 var circuits = map[string]int{"closed": 0, "half_open": 1, "open": 2}
 
-// addUse adds what one node knows of the resources.
+// addUse adds one node's measurements of the resources.
 func addUse(all map[string]*api.ResourceStatus, n *weir.Node) {
 	for i := range n.Resources {
 		u := &n.Resources[i]
@@ -147,7 +148,7 @@ func addUse(all map[string]*api.ResourceStatus, n *weir.Node) {
 	}
 }
 
-// Resource returns one resource and the version of what was set of it.
+// Resource returns one resource and the version of its limits.
 func (s *Service) Resource(ctx context.Context, name string) (r api.ResourceStatus, version string, err error) {
 	all, err := s.Resources(ctx)
 	if err != nil {
@@ -162,8 +163,9 @@ func (s *Service) Resource(ctx context.Context, name string) (r api.ResourceStat
 	return all[i], versionOf(set, there), err
 }
 
-// PutResource sets limits of a resource on all nodes, also for work that
-// runs, and beyond restarts. When it returns they are in force. A limit that is left out stays as it is. A resource that nothing uses yet is accepted: its action may come later.
+// PutResource sets limits of a resource on all nodes, also for running work, and across restarts.
+// When it returns they are in force. An omitted limit stays as it is. A resource that nothing uses
+// yet is accepted: its action may come later.
 func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, match Match) (out api.ResourceStatus, version string, err error) {
 	if err := checkName("name", r.Name); err != nil {
 		return out, "", err
@@ -206,10 +208,11 @@ func (s *Service) PutResource(ctx context.Context, r api.Resource, by string, ma
 	return out, version, err
 }
 
-// noteUnused tells of a resource that no action uses, and which one was probably meant; empty: one does.
+// noteUnused returns a note about a resource that no action uses, with the closest name; empty: it
+// is used.
 func (s *Service) noteUnused(ctx context.Context, name string) string {
 	used := s.usedResources()
-	if _, ok := used[name]; !ok && s.actions.refresh(ctx) == nil { // another node may have made one a moment ago
+	if _, ok := used[name]; !ok && s.actions.refresh(ctx) == nil { // another node may have created one a moment ago
 		used = s.usedResources()
 	}
 	if _, ok := used[name]; ok {
@@ -222,8 +225,8 @@ func (s *Service) noteUnused(ctx context.Context, name string) string {
 	return note
 }
 
-// DeleteResource removes the limits that were set at run time: those of the
-// configuration file or of the actions hold again.
+// DeleteResource removes the limits that were set at run time: those of the configuration file or
+// of the actions apply again.
 func (s *Service) DeleteResource(ctx context.Context, name string, match Match) error {
 	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		set, there := l.Resources[name]
@@ -241,7 +244,7 @@ func (s *Service) DeleteResource(ctx context.Context, name string, match Match) 
 	})
 }
 
-// changedResource is the answer to a change, which is in force on all nodes by now.
+// changedResource returns the response to a change, which is now in force on all nodes.
 func (s *Service) changedResource(ctx context.Context, name string, l *weir.Limits) (api.ResourceStatus, string, error) {
 	out, inForce := *newStatus(name), time.Now().UTC()
 	if all, err := s.Resources(ctx); err == nil { // it is set in any case
@@ -261,7 +264,8 @@ const (
 	circuitByHuman = "set by hand"
 )
 
-// SetCircuit opens or closes the circuit of a resource by hand, or lets it follow what happens again.
+// SetCircuit opens or closes the circuit of a resource by hand, or returns it to automatic
+// control.
 func (s *Service) SetCircuit(ctx context.Context, name string, c api.CircuitChange) (api.ResourceStatus, error) {
 	if _, _, err := s.Resource(ctx, name); err != nil {
 		return api.ResourceStatus{}, err

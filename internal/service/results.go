@@ -11,7 +11,8 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// asJSON is a stored document for an answer: nil for nothing, and text for what is no JSON, so that the answer stays readable.
+// asJSON returns a stored document for a response: nil if empty, and a string if it is not valid
+// JSON, so that the response stays readable.
 func asJSON(doc []byte) json.RawMessage {
 	switch {
 	case len(doc) == 0:
@@ -19,20 +20,20 @@ func asJSON(doc []byte) json.RawMessage {
 	case json.Valid(doc):
 		return doc
 	}
-	text, _ := json.Marshal(string(doc)) // text always becomes JSON
+	text, _ := json.Marshal(string(doc)) // a string always encodes
 	return text
 }
 
-// Export is the items of a bulk action on their way out.
+// Export holds the items of a bulk action to export.
 type Export struct {
-	// Rows yields the items that are meant from the one after a given item on, in the order of the input.
+	// Rows yields the matching items after a given item, in the order of the input.
 	Rows func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error]
-	// Name is what a file of them is called, without its ending.
+	// Name is the file name of the export, without its extension.
 	Name string
 }
 
-// Results prepares the export of a bulk action's items. after is the last item
-// that whoever asks has; empty: none.
+// Results prepares the export of a bulk action's items. after is the last item that the caller
+// received; empty: none.
 func (s *Service) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *Service) Results(ctx context.Context, id string, f ItemFilter, after st
 	}}, nil
 }
 
-// itemAfter is the number of the item that follows one.
+// itemAfter returns the number of the item that follows one.
 func itemAfter(id, after string) (int64, error) {
 	if after == "" {
 		return 0, nil

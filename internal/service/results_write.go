@@ -17,8 +17,8 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// RowWriter writes an export. For CSV it reads all rows twice: the first time to
-// find out which columns there are. Its memory does not depend on the number of rows.
+// RowWriter writes an export. For CSV it reads all rows twice: the first time to find the columns.
+// Its memory does not depend on the number of rows.
 type RowWriter struct {
 	x       Export
 	format  report.Format
@@ -27,13 +27,14 @@ type RowWriter struct {
 	index   map[string]int // place of a column among them
 }
 
-// fixedColumns are those that every CSV export begins with.
+// fixedColumns are the first columns of every CSV export.
 var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code", "message", "reason", "attempts"}
 
-// maxColumns bounds the columns that documents add; members beyond stand in the column more, as JSON.
+// maxColumns bounds the columns for members of documents; further members go into the column more,
+// as JSON.
 const maxColumns = 512
 
-// NewRowWriter prepares the writing of an export.
+// NewRowWriter prepares an export.
 func NewRowWriter(ctx context.Context, x Export, f report.Format, raw bool) (*RowWriter, error) {
 	w := &RowWriter{x: x, format: f, raw: raw, index: map[string]int{}}
 	if f != report.CSV {
@@ -64,7 +65,7 @@ func (w *RowWriter) add(name string) {
 	w.columns = append(w.columns, name)
 }
 
-// WriteTo writes the rows after an item; empty: all of them, with a header where the format has one.
+// WriteTo writes the rows after an item; empty: all rows, with a header if the format has one.
 func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) error {
 	buf := bufio.NewWriterSize(to, 32<<10)
 	if w.format == report.CSV {
@@ -141,13 +142,13 @@ func (w *RowWriter) guarded(cells []string) []string {
 	return cells
 }
 
-// members are the columns of a row's documents: members of the item under their own
-// names, unless an export uses those, and of the output as output.NAME.
+// members yields the columns of a row's documents: members of the item under their own names,
+// unless the export uses those, and members of the output as output.NAME.
 func members(r *api.ItemResult) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		for name, v := range ofObject(r.Data, "data", dataColumn) {
 			if name == "data.id" && cellText(v) == r.ID {
-				continue // the column id says it already
+				continue // the column id has it already
 			}
 			if !yield(name, v) {
 				return
@@ -170,7 +171,8 @@ func dataColumn(name string) string {
 	return name
 }
 
-// ofObject yields the members of an object in the order of their names; what is none is one member, whole.
+// ofObject yields the members of an object by name; a document that is not an object is one
+// member.
 func ofObject(doc json.RawMessage, whole string, column func(string) string) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		var m map[string]json.RawMessage
@@ -188,7 +190,8 @@ func ofObject(doc json.RawMessage, whole string, column func(string) string) ite
 	}
 }
 
-// cellText is a JSON value as people write it: text without quotes, null as nothing, all else as it is.
+// cellText returns a JSON value as text: a string without quotes, null as empty, any other value
+// unchanged.
 func cellText(v json.RawMessage) string {
 	var text string
 	switch {
@@ -216,7 +219,7 @@ func isFormula(cell string) bool {
 	return false
 }
 
-// isNumber knows digits with at most one point between them.
+// isNumber accepts digits with at most one point between them.
 func isNumber(s string) bool {
 	whole, part, point := strings.Cut(s, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -16,13 +16,13 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// The kinds of what is made of a bulk action.
+// The kinds of bulk actions created from another.
 const (
 	linkRetry = "retry"
 	linkUndo  = "undo"
 )
 
-// link notes that one bulk action was made of another. Noting it again changes nothing.
+// link records that one bulk action was created from another. Recording it again changes nothing.
 func (s *Service) link(ctx context.Context, id string, l *linked) error {
 	_, err := s.links.Insert(ctx, l.Of+"/"+id, *l)
 	if errors.Is(err, records.ErrExists) {
@@ -31,7 +31,8 @@ func (s *Service) link(ctx context.Context, id string, l *linked) error {
 	return err
 }
 
-// AddLinks tells which bulk actions retry and undo one. There can be some once it has ended or was stopped.
+// AddLinks adds the retries and undos of a bulk action. It can have some once it has ended or was
+// stopped.
 func (s *Service) AddLinks(ctx context.Context, b *api.BulkAction) error {
 	if !b.State.Final() && b.State != api.Stopped {
 		return nil
@@ -50,9 +51,9 @@ func (s *Service) AddLinks(ctx context.Context, b *api.BulkAction) error {
 	return nil
 }
 
-// Retry tries items of a bulk action again that failed or were cancelled, as new ones that are linked to
-// it. Items that were retried or discarded before are left alone. With the same
-// key it makes nothing new, whatever crashed; an empty key is one of its own.
+// Retry retries failed or cancelled items of a bulk action as new bulk actions linked to it. Items
+// that were already retried or discarded are left alone. With the same key it creates nothing new,
+// even after a crash; an empty key counts as a new one.
 func (s *Service) Retry(ctx context.Context, id string, want api.Again, key string) (api.Linked, error) {
 	b, err := s.ended(ctx, id)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 		return api.Linked{}, noSuchStep(b.Info().Steps)
 	}
 	if want.State == report.Failed {
-		want.State = "" // as those who do not name it
+		want.State = "" // the same as leaving it out
 	}
 	h := handling{
 		Key: key, Kind: linkRetry, Which: selector{State: want.State, Step: want.Step, Code: want.Code, Message: want.Message, Filter: want.Filter},
@@ -71,7 +72,7 @@ func (s *Service) Retry(ctx context.Context, id string, want api.Again, key stri
 	return s.retry(ctx, id, &h)
 }
 
-// ended finds a bulk action whose items can be tried again.
+// ended returns a bulk action whose items can be retried.
 func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *Service) ended(ctx context.Context, id string) (*engine.BulkAction, err
 	return b, err
 }
 
-// retry notes what is to be retried, and does it.
+// retry records which items to retry, and retries them.
 func (s *Service) retry(ctx context.Context, id string, h *handling) (api.Linked, error) {
 	if h.Key == "" {
 		h.Key = rand.Text()
@@ -112,8 +113,8 @@ func (s *Service) retry(ctx context.Context, id string, h *handling) (api.Linked
 	return out, nil
 }
 
-// carryOut makes the bulk actions of a retry that was noted. It may be done any
-// number of times, by any node: the engine makes them once.
+// carryOut creates the bulk actions of a recorded retry. Any node may repeat it: the engine
+// creates them once.
 func (s *Service) carryOut(ctx context.Context, id, key string) ([]string, error) {
 	e, err := s.handlings().Get(ctx, id)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Service) carryOut(ctx context.Context, id, key string) ([]string, error
 	return made, s.settleHandling(context.WithoutCancel(ctx), id, key, made)
 }
 
-// submitRetry has the engine submit the items that are meant and that nothing before took.
+// submitRetry submits the matching items that no earlier entry took.
 func (s *Service) submitRetry(ctx context.Context, id string, before []handling, h *handling) ([]string, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Service) submitRetry(ctx context.Context, id string, before []handling,
 	if err != nil {
 		return nil, err
 	}
-	extra, err := json.Marshal(Extra{ // without what is of this moment: doing it again must submit the same
+	extra, err := json.Marshal(Extra{ // nothing that depends on the time: a repeat must submit the same
 		Steps: x.Steps, Params: x.Params, Labels: x.Labels, KeepFor: x.KeepFor, UndoOf: x.UndoOf, Created: h.At,
 	})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// Seal ends the adding of items and submits the bulk action. What was expected
-// is compared with what is there; nothing is sealed if it differs.
+// Seal closes a draft to further items and submits the bulk action. If the expected number of
+// items differs from the actual one, nothing is sealed.
 func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
 	d, err := s.getDraft(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {
@@ -37,7 +37,7 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 		return nil, err
 	}
 	err = s.writeSeal(ctx, id, &d, want)
-	if errors.Is(err, weir.ErrNotFound) { // it was submitted meanwhile
+	if errors.Is(err, weir.ErrNotFound) { // it was submitted in the meantime
 		return s.sealedBefore(ctx, id, want)
 	}
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Service) Seal(ctx context.Context, id string, want api.Seal) (*engine.B
 	return s.finish(ctx, id)
 }
 
-// roomToSeal refuses a seal while the items would not be accepted: what is told
-// to come back later is not done meanwhile.
+// roomToSeal refuses a seal while the items would not be accepted: a request that is told to retry
+// later must have no effect.
 func (s *Service) roomToSeal(ctx context.Context, id, tenant string) error {
 	sum, err := s.readLog(ctx, id)
 	if err != nil || sum.sealed != nil {
@@ -56,7 +56,7 @@ func (s *Service) roomToSeal(ctx context.Context, id, tenant string) error {
 	return s.engine.Room(tenant, sum.items)
 }
 
-// sealedBefore answers a seal of what was sealed and submitted already.
+// sealedBefore answers the seal of a bulk action that was already sealed and submitted.
 func (s *Service) sealedBefore(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
 	b, err := s.engine.Get(ctx, weir.BulkID(id))
 	if err != nil {
@@ -82,13 +82,13 @@ func mismatch(id string, want int64, got tally) error {
 	return &Refusal{Code: "count_mismatch", Detail: text, Fix: "add the missing items, or seal it with the actual count"}
 }
 
-// writeSeal ends the log, unless it is ended already.
+// writeSeal ends the log, unless it has ended already.
 func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.Seal) error {
 	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
-		if d.State == isCancelled { // meanwhile
+		if d.State == isCancelled { // in the meantime
 			return &Refusal{Code: "already_ended", Detail: id + " was cancelled"}
 		}
-		d.State = isSealing // so that it is ended after a crash
+		d.State = isSealing // so that a crash does not leave it half sealed
 		return nil
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 		return s.staySealing(ctx, id)
 	}
 	if err != nil {
-		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { // else the keeper does it
+		_, _ = s.drafts.Update(ctx, id, func(d *draft) error { // otherwise the keeper does it
 			if d.State == isSealing {
 				d.State = isDraft
 			}
@@ -121,8 +121,8 @@ func (s *Service) writeSeal(ctx context.Context, id string, d *draft, want api.S
 
 var errSealed = errors.New("sealed before")
 
-// staySealing has the keeper end the seal of a log that is sealed, should nobody
-// else: the keeper may have taken the state back just before the log was.
+// staySealing makes the keeper finish the seal of a sealed log, if no other process does: the
+// keeper may have reverted the state just before the log was sealed.
 func (s *Service) staySealing(ctx context.Context, id string) error {
 	_, err := s.drafts.Update(ctx, id, func(d *draft) error {
 		if d.State == isDraft {
@@ -130,11 +130,11 @@ func (s *Service) staySealing(ctx context.Context, id string) error {
 		}
 		return nil
 	})
-	return ignoreGone(err) // gone: somebody has ended it
+	return ignoreGone(err) // gone: another process has finished it
 }
 
-// finish submits a draft whose log is sealed, and removes it. It may be done by
-// several nodes at once and after any crash: the engine accepts an id once.
+// finish submits a draft whose log is sealed, and removes the draft. Several nodes may do it at
+// once and after any crash: the engine accepts an id once.
 func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, error) {
 	defer s.finishing.begin(id)()
 	e, err := s.drafts.Get(ctx, id)
@@ -165,12 +165,12 @@ func (s *Service) finish(ctx context.Context, id string) (*engine.BulkAction, er
 	if refused(err) {
 		return nil, errors.Join(err, s.reopen(context.WithoutCancel(ctx), id, sum, err))
 	}
-	return nil, err // the keeper tries again
+	return nil, err // the keeper retries
 }
 
-// submitted removes what is left of a draft that the engine has. First it is
-// noted, so that nobody takes what a crash leaves of it for a draft; who has
-// cancelled it meanwhile meant the bulk action, too.
+// submitted removes the remains of a draft that the engine has. It records this first, so that the
+// remains of a crash are not taken for a draft. A cancel in the meantime also cancels the bulk
+// action.
 func (s *Service) submitted(ctx context.Context, id string, b *engine.BulkAction) (_ *engine.BulkAction, err error) {
 	if b == nil {
 		if b, err = s.engine.Get(ctx, weir.BulkID(id)); err != nil && !errors.Is(err, weir.ErrExpired) {
@@ -183,7 +183,7 @@ func (s *Service) submitted(ctx context.Context, id string, b *engine.BulkAction
 		return nil
 	})
 	if errors.Is(err, weir.ErrNotFound) {
-		return b, nil // somebody was faster
+		return b, nil // another process was first
 	}
 	if err == nil && b != nil && (before.State == isCancelled || before.Unsure) {
 		err = b.Cancel(ctx, before.Reason)
@@ -194,7 +194,7 @@ func (s *Service) submitted(ctx context.Context, id string, b *engine.BulkAction
 	return b, s.closeDraft(ctx, id, &before)
 }
 
-// refused reports whether submitting again would end alike.
+// refused reports whether submitting again would fail alike.
 func refused(err error) bool {
 	var input *weir.InputError
 	var field *weir.FieldError
@@ -202,7 +202,7 @@ func refused(err error) bool {
 	return errors.As(err, &input) || errors.As(err, &field) || errors.As(err, &twice)
 }
 
-// reopen takes a seal back that could not be kept; one of a source's fails for good.
+// reopen withdraws a seal that the engine refused; the draft of a source fails instead.
 func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error) error {
 	state, reason := isDraft, ""
 	d, err := s.getDraft(ctx, id)
@@ -224,7 +224,7 @@ func (s *Service) reopen(ctx context.Context, id string, sum draftSum, why error
 	return err
 }
 
-// submit hands a bulk action to the engine, with its items.
+// submit passes a bulk action to the engine, with its items.
 func (s *Service) submit(ctx context.Context, id string, d *draft, sum draftSum, items iter.Seq2[weir.RawItem, error]) (*engine.BulkAction, error) {
 	def, spec, err := s.spec(d)
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *Service) itemsOf(ctx context.Context, id string) iter.Seq2[weir.RawItem
 	}
 }
 
-// Extra is what the service keeps with a submitted bulk action.
+// Extra holds the service's own data of a submitted bulk action.
 type Extra struct {
 	Steps    []api.Step        `json:"steps"`
 	Params   json.RawMessage   `json:"params,omitempty"`
@@ -276,14 +276,14 @@ type Extra struct {
 	Canary   *api.Canary       `json:"canary,omitempty"`
 	Callback *api.Callback     `json:"callback,omitempty"` // its secret is sealed
 	BadLines int64             `json:"bad_lines,omitempty"`
-	// How its items were read, for those who want to do it again.
+	// How its items were read, to repeat it.
 	ItemID     string        `json:"item_id,omitempty"`
 	Duplicates string        `json:"duplicates,omitempty"`
 	OnBadLine  string        `json:"on_bad_line,omitempty"`
 	KeepFor    api.Duration  `json:"keep_for,omitempty"`
 	Schedule   string        `json:"schedule,omitempty"`
 	Slot       time.Time     `json:"slot,omitzero"`
-	From       *api.MadeFrom `json:"from,omitempty"` // the template that it was made from
+	From       *api.MadeFrom `json:"from,omitempty"` // the template it was created from
 	UndoOf     string        `json:"undo_of,omitempty"`
 	Note       string        `json:"note,omitempty"`
 	Created    time.Time     `json:"created"`
@@ -297,7 +297,7 @@ func extraOf(d *draft, sum draftSum) Extra {
 	}
 }
 
-// spec is what the engine is asked for.
+// spec returns the definition and the spec for the engine.
 func (s *Service) spec(d *draft) (def weir.Definition, spec weir.Spec, err error) {
 	n := &d.Spec
 	spec = weir.Spec{

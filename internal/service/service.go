@@ -19,27 +19,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options configures [New]. Store, Guard and Vault have to be set.
+// Options configures [New]. Store, Guard and Vault are required.
 type Options struct {
 	Store store.Store
-	// Guard is the way out to URLs that users give.
+	// Guard checks and makes connections to URLs that users give.
 	Guard *egress.Guard
 	// Vault seals secrets.
 	Vault *vault.Vault
 	// Steps are the actions of the program itself.
 	Steps []weir.Step
-	// Actions are those of the configuration file.
+	// Actions are the actions of the configuration file.
 	Actions []api.Action
-	// Connections are those of the configuration file, secrets included.
+	// Connections are the connections of the configuration file, secrets included.
 	Connections []api.Connection
-	// MaxItems is the most items in a bulk action. Default 100 million.
+	// MaxItems bounds the items of a bulk action. Default 100 million.
 	MaxItems int64
-	// Logger takes the log. Default [slog.Default].
+	// Logger receives the log. Default [slog.Default].
 	Logger *slog.Logger
 }
 
-// Service does the work of a server. Make it with New, give its methods
-// Describe, Event and IsDraft to the engine's options, and then Attach the engine.
+// Service implements a server. Create it with New, pass its methods Describe, Event and IsDraft to
+// the engine's options, and then Attach the engine.
 type Service struct {
 	life    context.Context // see New
 	began   time.Time
@@ -53,7 +53,7 @@ type Service struct {
 	links   *records.Table[linked]
 	world   feed.World
 	wake    chan struct{}
-	// finishing are the drafts that are being submitted by this process.
+	// finishing holds the drafts that this process is submitting.
 	finishing inHand
 	programs  programs
 	notify    func(context.Context, Happening) error
@@ -64,8 +64,8 @@ type Service struct {
 	etas      etas
 }
 
-// New makes a service on a store. The engine asks it for steps without a context:
-// ctx bounds what it reads then.
+// New returns a service on a store. The engine asks it for steps without a context: ctx bounds
+// those reads.
 func New(ctx context.Context, o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -83,18 +83,18 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	return s, err
 }
 
-// Attach gives the service its engine. Nothing but Describe, Event and IsDraft may be called before.
+// Attach sets the engine. Only Describe, Event and IsDraft may be called before.
 func (s *Service) Attach(e *engine.Engine) { s.engine = e }
 
-// Engine is the engine that the service works with.
+// Engine returns the engine that the service uses.
 func (s *Service) Engine() *engine.Engine { return s.engine }
 
-// OnEvent has what happens to bulk actions told to somebody, who has to make it
-// durable. It must be set before the engine runs. Default: nobody is told.
+// OnEvent sets the function that receives the events of bulk actions and makes them durable. It
+// must be set before the engine runs. Default: events are dropped.
 func (s *Service) OnEvent(tell func(context.Context, Happening) error) { s.notify = tell }
 
-// Run looks after drafts until ctx ends: it reads sources, ends what was begun
-// before a crash, and removes what nobody wants any more.
+// Run maintains drafts until ctx ends: it reads sources, finishes work that a crash interrupted,
+// and removes expired data.
 func (s *Service) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { s.keepDrafts(ctx); return nil })
@@ -107,16 +107,16 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// Refusal is a request that cannot be done, for a reason other than its own form.
+// Refusal is an error for a request that is well-formed but cannot be done now.
 type Refusal struct {
 	Code   string // as in "sealed"
 	Detail string
 	Fix    string
-	// RetryAfter is when asking again is worth it; 0: it is not.
+	// RetryAfter is when a repeat may succeed; 0: it will not.
 	RetryAfter time.Duration
 }
 
-// Error tells reason and way out.
+// Error returns the reason and the fix.
 func (e *Refusal) Error() string {
 	if e.Fix == "" {
 		return e.Detail

@@ -14,12 +14,12 @@ import (
 	"github.com/weirhq/weir/internal/lab/forecast"
 )
 
-// otherTenants stands in a curve for the tenants that are not named.
+// otherTenants stands in a curve for the tenants that may not be named.
 const otherTenants = "others"
 
-// Simulate tells how a bulk action would go if it started now and something were
-// different; one that has ended, if it were done anew. Sees says which tenants may
-// be named to whoever asks.
+// Simulate forecasts a bulk action as if it started now under changed conditions; one that has
+// ended is simulated again from its beginning. Sees reports which tenants the caller may see by
+// name.
 func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simulation, sees func(tenant string) bool) (api.Simulated, error) {
 	ended := b.State.Final()
 	if ended {
@@ -51,7 +51,7 @@ func (s *Service) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	return out, nil
 }
 
-// change makes of work and load what they would be.
+// change applies the requested changes to work and load.
 func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
 	var bad weir.InputError
 	for _, name := range slices.Sorted(maps.Keys(what.Rates)) {
@@ -88,7 +88,8 @@ func change(w *forecast.Work, l *forecast.Load, what *api.Simulation) error {
 	return bad.OrNil()
 }
 
-// used finds a resource of the work. Others would change nothing of it, and are none of the caller's business.
+// used finds a resource of the work. Other resources do not affect it, and the caller must not
+// learn of them.
 func used(bad *weir.InputError, field, name string, w *forecast.Work, l *forecast.Load) *forecast.Resource {
 	var known []string
 	for _, st := range w.Steps {
@@ -115,7 +116,7 @@ func reweigh(w *forecast.Work, l *forecast.Load, tenant string, weight float64) 
 	}
 }
 
-// shareCurve is a curve as the API shows it: tenants that are not to be named are one.
+// shareCurve returns a curve as the API shows it: tenants that the caller may not see are merged.
 func shareCurve(every time.Duration, tenants []string, points [][]int64, sees func(string) bool) api.ShareCurve {
 	out := api.ShareCurve{Tenants: []string{}, Points: []api.SharePoint{}}
 	column := make([]int, len(tenants))

@@ -15,10 +15,10 @@ import (
 	"github.com/weirhq/weir/internal/lab/model"
 )
 
-// What a made-up system may have, so that an answer takes seconds and little memory.
+// Limits of a described system, so that a response takes seconds and little memory.
 const (
 	simulateFor   = 2 * time.Second // of computing, for all runs
-	simulateRuns  = 10              // unless another number is asked for
+	simulateRuns  = 10              // default
 	mostEntries   = 1000            // bulk actions, and tenants
 	mostArriving  = 50_000          // bulk actions of all streams
 	mostLanes     = 1024            // resources times partitions
@@ -27,7 +27,7 @@ const (
 	longestPlayed = 24 * time.Hour
 )
 
-// SimulateWorld plays a made-up system. What takes too long is left where it is then.
+// SimulateWorld simulates a described system. A run that takes too long is cut short.
 func SimulateWorld(ctx context.Context, raw json.RawMessage, runs int) (api.Simulated, error) {
 	w, err := readWorld(raw)
 	if err != nil {
@@ -55,12 +55,13 @@ func SimulateWorld(ctx context.Context, raw json.RawMessage, runs int) (api.Simu
 	return viewWorld(&w, &f, runs), nil
 }
 
-// watchable is how long a world may be watched: every second of every resource is kept meanwhile.
+// watchable returns how long a world may be simulated: the result keeps every second of every
+// resource.
 func watchable(w *model.World) time.Duration {
 	return min(longestPlayed, mostWatched/time.Duration(max(len(w.Resources), 1))*time.Second)
 }
 
-// readWorld reads a made-up system.
+// readWorld decodes a described system.
 func readWorld(raw json.RawMessage) (w model.World, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -77,7 +78,7 @@ func readWorld(raw json.RawMessage) (w model.World, err error) {
 	return w, fault
 }
 
-// checkWorld says what is wrong with a made-up system, or too much of it.
+// checkWorld returns what is wrong with a described system, or too large in it.
 func checkWorld(w *model.World) error {
 	var bad weir.InputError
 	atMost := func(field string, n, most float64, fix string) {
@@ -136,7 +137,8 @@ func viewWorld(w *model.World, f *model.Forecast, runs int) api.Simulated {
 	return out
 }
 
-// bottleneckOf is what the bulk action that ends last waited for most; nil: nothing to speak of.
+// bottleneckOf returns what the bulk action that ends last waited for most; nil: nothing
+// significant.
 func bottleneckOf(w *model.World, r *model.Result) *api.Bottleneck {
 	var last *model.KindResult
 	for i := range r.Kinds {
@@ -154,7 +156,8 @@ func bottleneckOf(w *model.World, r *model.Result) *api.Bottleneck {
 	return nil
 }
 
-// limitOf is what limits a resource that work waits for. Waiting for one's turn is waiting for the same.
+// limitOf returns the limit of a resource that work waits for. Waiting for a fair share counts as
+// waiting for the same limit.
 func limitOf(r *model.Resource, wait model.Wait, w *model.World) *api.Bottleneck {
 	switch {
 	case wait.Own:

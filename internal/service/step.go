@@ -8,9 +8,8 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// handler runs a step of a course: it leaves out the items that the step's
-// condition is not true for, makes the input of the others, and calls the action
-// as the registry knows it by then.
+// handler runs a step of a course: it drops the items for which the step's condition is false,
+// builds the input of the others, and calls the action that the registry has at that time.
 func (s *Service) handler(c *course, no int) weir.Handler {
 	st := c.steps[no]
 	plain := st.When == "" && len(st.Input) == 0
@@ -30,7 +29,7 @@ func (s *Service) handler(c *course, no int) weir.Handler {
 	}
 }
 
-// mapped runs a task with the input that the step's expressions make.
+// mapped runs a task with the input from the step's expressions.
 func mapped(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handler) error {
 	part := *t
 	part.Items, part.Outcomes = make([]weir.TaskItem, 0, len(t.Items)), nil
@@ -63,7 +62,7 @@ func mapped(ctx context.Context, t *weir.Task, c *course, no int, call weir.Hand
 	return nil
 }
 
-// filter ends the items that the condition of step no is not true for; nil: it has none.
+// filter ends the items for which the condition of step no is false; nil: it has no condition.
 func (c *course) filter(no int) weir.Handler {
 	if c.steps[no].When == "" {
 		return nil
@@ -76,7 +75,7 @@ func (c *course) filter(no int) weir.Handler {
 	}
 }
 
-// itemOf is an item of a task as expressions see it.
+// itemOf returns an item of a task as expressions see it.
 func itemOf(t *weir.Task, i int) mapping.Item {
 	in := mapping.Item{ID: t.Items[i].ID, Data: t.Items[i].Data}
 	if t.Output != nil {
@@ -85,7 +84,8 @@ func itemOf(t *weir.Task, i int) mapping.Item {
 	return in
 }
 
-// condition says how an item ends that the step's condition is not true for; no outcome: it is.
+// condition returns how an item ends for which the step's condition is false; no outcome: it is
+// true.
 func condition(st *planStep, prog *mapping.Program, in mapping.Item) weir.Outcome {
 	yes, err := prog.When(in)
 	switch {
@@ -99,7 +99,7 @@ func condition(st *planStep, prog *mapping.Program, in mapping.Item) weir.Outcom
 	return weir.Outcome{}
 }
 
-// input makes what an action gets of an item, or says how the item ends without a call.
+// input returns an action's input for an item, or how the item ends without a call.
 func input(st *planStep, prog *mapping.Program, in mapping.Item) ([]byte, weir.Outcome) {
 	if o := condition(st, prog, in); o.Kind != weir.NoOutcome {
 		return nil, o

@@ -8,38 +8,38 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Left is how much of an action is in the DLQ: how many items, and when the first
-// of their groups failed.
+// Left counts the failed items of an action that are in the DLQ, and tells when the first of their
+// groups failed.
 type Left struct {
 	Items  int64
 	Oldest time.Time
 }
 
-// Surveyor looks at the bulk actions of this node's partitions for what metrics
-// tell of them. A look costs a few reads for each bulk action that has not ended or
-// has failed items, and none of an item; what has ended well is looked at once.
+// Surveyor collects metrics about the bulk actions of this node's partitions. A pass costs a few
+// reads for each bulk action that has not ended or has failed items, and reads no items. A bulk
+// action that ended without failures is read once.
 //
-// Look is for one goroutine; [Surveyor.Error] may be called by others meanwhile.
+// Only one goroutine may call Look; [Surveyor.Error] may be called concurrently.
 type Surveyor struct {
 	service *Service
 	ended   map[weir.BulkID]endedLot
 	told    foretold
 }
 
-// endedLot is what is left of the failed items of a bulk action that has ended. It
-// holds until something is noted about them.
+// endedLot counts the failed items left of a bulk action that has ended. It holds until a retry or
+// discard is recorded.
 type endedLot struct {
 	version string
 	left    map[string]Left
 }
 
-// Surveyor returns one that has not looked yet.
+// Surveyor returns a new surveyor.
 func (s *Service) Surveyor() *Surveyor {
 	return &Surveyor{service: s, ended: map[weir.BulkID]endedLot{}, told: newForetold()}
 }
 
-// Look tells what is in the DLQ of this node's partitions, by action, and forecasts
-// bulk actions that have started since the last look.
+// Look returns the DLQ of this node's partitions by action, and forecasts bulk actions that have
+// started since the last call.
 func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
 	ids, err := v.service.engine.IDs(ctx)
 	if err != nil {
@@ -63,13 +63,14 @@ func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
 	return sum, v.told.keep(ctx, v.service, open)
 }
 
-// untouched is the version of a record that nobody has written, and clean that of a bulk action without failures.
+// untouched is the version of a record that was never written, and clean that of a bulk action
+// without failures.
 const (
 	untouched = "none"
 	clean     = "clean"
 )
 
-// one looks at a bulk action. What it returns has a version if it can be kept.
+// one reads a bulk action. Its result has a version if it can be cached.
 func (v *Surveyor) one(ctx context.Context, id weir.BulkID, open map[string]standing) (endedLot, error) {
 	was := v.ended[id]
 	if was.version == clean {
@@ -102,7 +103,7 @@ func (v *Surveyor) one(ctx context.Context, id weir.BulkID, open map[string]stan
 	return out, err
 }
 
-// version tells whether something was noted about the failed items of a bulk action since.
+// version identifies the recorded retries and discards of a bulk action, to detect changes.
 func (v *Surveyor) version(ctx context.Context, id weir.BulkID) (string, error) {
 	e, err := v.service.handlings().Get(ctx, string(id))
 	if errors.Is(err, weir.ErrNotFound) {
@@ -111,7 +112,7 @@ func (v *Surveyor) version(ctx context.Context, id weir.BulkID) (string, error) 
 	return e.Version, err
 }
 
-// left is what nobody has retried or discarded of a bulk action's failed items, by action.
+// left returns the failed items of a bulk action that were not retried or discarded, by action.
 func (v *Surveyor) left(ctx context.Context, id weir.BulkID) (map[string]Left, error) {
 	all := DLQ{Sees: func(string) bool { return true }}
 	l, err := v.service.lot(ctx, &all, id)

@@ -10,14 +10,14 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// sweepEvery is how often records are looked for whose bulk action is gone.
+// sweepEvery is the interval between searches for records whose bulk action is gone.
 const sweepEvery = time.Hour
 
-// appendsFor is how long after the seal the repeat of an append is known.
+// appendsFor is how long after the seal a repeated append is recognised.
 const appendsFor = 7 * 24 * time.Hour
 
-// sweep removes uploads that were not touched for long and are not waited for, logs of drafts that were
-// sealed long ago, and what was noted of bulk actions that were removed when their time was over.
+// sweep removes unused uploads, logs of drafts that were sealed long ago, and records of bulk
+// actions that were removed at the end of their retention.
 func (s *Service) sweep(ctx context.Context) error {
 	return errors.Join(
 		s.files().Sweep(ctx, time.Now().Add(-uploadsFor), s.waitsFor),
@@ -51,7 +51,7 @@ func (s *Service) sweepLogs(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// sweepOf removes the records of a table, whose names begin with the id of a bulk action, if that is gone.
+// sweepOf removes the records of a table whose bulk action is gone. Their names begin with its id.
 func sweepOf[T any](ctx context.Context, s *Service, t *records.Table[T]) error {
 	for e, err := range t.All(ctx, "") {
 		if err != nil {
@@ -65,7 +65,7 @@ func sweepOf[T any](ctx context.Context, s *Service, t *records.Table[T]) error 
 	return nil
 }
 
-// sweepOnce removes what was noted of bulk actions that were made for a key.
+// sweepOnce removes the keys of bulk actions that are gone.
 func (s *Service) sweepOnce(ctx context.Context) error {
 	t := records.New[once](s.opts.Store, "once")
 	for e, err := range t.All(ctx, "") {
@@ -79,8 +79,8 @@ func (s *Service) sweepOnce(ctx context.Context) error {
 	return nil
 }
 
-// sweepOne removes a record if its bulk action is known to have been removed. One
-// that was never found stays: it may be about to be made.
+// sweepOne removes a record if its bulk action is known to have been removed. A record whose bulk
+// action was never found stays: it may be about to be created.
 func sweepOne[T any](ctx context.Context, s *Service, t *records.Table[T], name, id string) error {
 	_, err := s.engine.Get(ctx, weir.BulkID(id))
 	switch {

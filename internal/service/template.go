@@ -13,8 +13,8 @@ import (
 	"github.com/weirhq/weir/internal/edge/execute"
 )
 
-// CheckNew says everything that is wrong with a bulk action that is created for a
-// tenant again and again, by a schedule or from a template.
+// CheckNew collects everything that is wrong with a bulk action that a schedule or a template
+// creates for a tenant again and again.
 func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string) error {
 	var bad weir.InputError
 	if n.Source != nil && n.Source.Upload != "" {
@@ -28,13 +28,12 @@ func (s *Service) CheckNew(_ context.Context, n api.NewBulkAction, tenant string
 	return bad.OrNil()
 }
 
-// NewTemplate makes the text of a bulk action that a schedule of a tenant will
-// create again and again. Its secret is sealed. Where n leaves the secret out, that
-// of old is kept as long as the URL is the same: secrets are never shown, so whoever
-// sends back what was shown to them has none.
+// NewTemplate returns the stored text of a bulk action that a schedule creates again and again.
+// Its secret is sealed. If n omits the secret, that of old is kept as long as the URL is the same:
+// secrets are never shown, so a client that sends back a template it read has none.
 func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
 	var bad weir.InputError
-	full := n // a named template is looked up each time; now only to see whether it would do
+	full := n // the named template is read at each slot; here only to check it
 	if n.Template != "" {
 		var err error
 		if full, _, err = s.fromTemplate(ctx, n, tenant); err != nil {
@@ -59,7 +58,7 @@ func (s *Service) NewTemplate(ctx context.Context, n api.NewBulkAction, tenant s
 	return json.Marshal(n)
 }
 
-// checkTemplate refuses what makes sense for one bulk action only.
+// checkTemplate refuses fields that make sense for one bulk action only.
 func checkTemplate(bad *weir.InputError, n *api.NewBulkAction, tenant string) {
 	if n.Tenant != "" && n.Tenant != tenant {
 		bad.Add("bad_value", "tenant", "differs from the tenant of the schedule", "leave it out")
@@ -75,7 +74,8 @@ func checkTemplate(bad *weir.InputError, n *api.NewBulkAction, tenant string) {
 	}
 }
 
-// templatePlace is where the secret of a template is sealed for; no bulk action has such an id.
+// templatePlace is the place that the secret of a template is sealed for; no bulk action has such
+// an id.
 func templatePlace(tenant string) string { return "template/" + tenant }
 
 func readTemplate(raw json.RawMessage) (n api.NewBulkAction, err error) {
@@ -85,14 +85,14 @@ func readTemplate(raw json.RawMessage) (n api.NewBulkAction, err error) {
 	return n, nil
 }
 
-// ShowTemplate is a template for people: without its secret.
+// ShowTemplate returns a template without its secret.
 func ShowTemplate(raw json.RawMessage) (api.NewBulkAction, error) {
 	n, err := readTemplate(raw)
 	n.Callback = shownCallback(n.Callback)
 	return n, err
 }
 
-// OpenTemplate is a template as a request: its secret is in the clear.
+// OpenTemplate returns a template as a request, with its secret in plain text.
 func (s *Service) OpenTemplate(raw json.RawMessage, tenant string) (api.NewBulkAction, error) {
 	n, err := readTemplate(raw)
 	if err == nil {
@@ -101,10 +101,11 @@ func (s *Service) OpenTemplate(raw json.RawMessage, tenant string) (api.NewBulkA
 	return n, err
 }
 
-// callbackEvents are what a one-off callback may ask for, with or without "bulk_action." before it.
+// callbackEvents lists the events of a one-off callback, with or without the prefix
+// "bulk_action.".
 var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready", "late"}
 
-// shownCallback is a callback as answers have it: without its secret.
+// shownCallback returns a callback as responses show it: without its secret.
 func shownCallback(c *api.Callback) *api.Callback {
 	if c == nil {
 		return nil
@@ -114,7 +115,7 @@ func shownCallback(c *api.Callback) *api.Callback {
 	return &shown
 }
 
-// checkCallback looks at who is to be told of a bulk action's end.
+// checkCallback checks the one-off callback of a bulk action.
 func (s *Service) checkCallback(bad *weir.InputError, c *api.Callback) {
 	if _, err := s.opts.Guard.CheckURL("callback.url", c.URL); err != nil {
 		addFault(bad, err, "bad_url", "callback.url")

@@ -11,12 +11,12 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// paramName is what can stand after params. in an expression.
+// paramName matches a name that can follow params. in an expression.
 var paramName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// checkParams says what is wrong with the parameters of a template.
+// checkParams collects what is wrong with the parameters of a template.
 func checkParams(bad *weir.InputError, t *api.Template) {
-	fixed, _ := objectMembers(t.BulkAction.Params) // what is wrong with it is told elsewhere
+	fixed, _ := objectMembers(t.BulkAction.Params) // its faults are reported elsewhere
 	seen := map[string]bool{}
 	for i := range t.Params {
 		p, field := &t.Params[i], fmt.Sprintf("params[%d]", i)
@@ -34,7 +34,7 @@ func checkParams(bad *weir.InputError, t *api.Template) {
 	}
 }
 
-// checkParam says what is wrong with the type, the bounds and the values of a parameter.
+// checkParam collects what is wrong with the type, the bounds and the values of a parameter.
 func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 	if _, ok := paramTypes[p.Type]; !ok {
 		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is not a valid type", p.Type), "use string, number, integer, boolean or date")
@@ -60,7 +60,7 @@ func checkParam(bad *weir.InputError, field string, p *api.TemplateParam) {
 	}
 }
 
-// bounds reads the bounds of a parameter; one that is not there is nil.
+// bounds parses the bounds of a parameter; a missing one is nil.
 func bounds(bad *weir.InputError, field string, p *api.TemplateParam) (low, high *paramValue, ok bool) {
 	ok = true
 	read := func(name string, raw json.RawMessage) *paramValue {
@@ -84,9 +84,8 @@ func addParamFault(bad *weir.InputError, field string, f *weir.FieldError) {
 	}
 }
 
-// paramsFor is what expressions see as params: what the template has itself, and
-// its parameters as they were given or by default. What is wrong with those that
-// were given is added to bad.
+// paramsFor returns what expressions see as params: the template's own members, and its parameters
+// as given or by default. It adds faults of the given values to bad.
 func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (json.RawMessage, error) {
 	all, ok := objectMembers(t.BulkAction.Params)
 	if !ok {
@@ -123,7 +122,7 @@ func paramsFor(bad *weir.InputError, t *api.Template, given json.RawMessage) (js
 	return json.Marshal(all)
 }
 
-// objectMembers are those of a JSON object; nothing has none.
+// objectMembers returns the members of a JSON object; empty text has none.
 func objectMembers(raw json.RawMessage) (m map[string]json.RawMessage, ok bool) {
 	if len(raw) == 0 {
 		return map[string]json.RawMessage{}, true

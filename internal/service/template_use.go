@@ -12,9 +12,9 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// resolve is what a request asks for, with its template worked in, and which that
-// was. A request that is done again, after a crash, gets what its first try had
-// made of it: the template may be another by now, or gone.
+// resolve returns a request with its template applied, and which template that was. A request that
+// is repeated after a crash gets the result of its first attempt: the template may have changed or
+// be gone.
 func (s *Service) resolve(ctx context.Context, n api.NewBulkAction, tenant string, made Made) (api.NewBulkAction, *api.MadeFrom, error) {
 	if n.Template == "" {
 		return n, made.From, nil
@@ -34,7 +34,7 @@ func (s *Service) resolve(ctx context.Context, n api.NewBulkAction, tenant strin
 	return s.fromTemplate(ctx, n, tenant)
 }
 
-// fromTemplate works the template of a request in.
+// fromTemplate applies the template of a request.
 func (s *Service) fromTemplate(ctx context.Context, n api.NewBulkAction, tenant string) (api.NewBulkAction, *api.MadeFrom, error) {
 	e, err := s.templates().Get(ctx, n.Template)
 	if errors.Is(err, weir.ErrNotFound) || err == nil && !usableBy(&e.Value, tenant) {
@@ -56,8 +56,7 @@ func (s *Service) fromTemplate(ctx context.Context, n api.NewBulkAction, tenant 
 	return out, &api.MadeFrom{Name: t.Name, Version: e.Version}, bad.OrNil()
 }
 
-// checkOverride refuses in a request what its template decides: what is done, and
-// under which rules.
+// checkOverride refuses fields in a request that its template decides: the work and its rules.
 func checkOverride(bad *weir.InputError, template string, n *api.NewBulkAction) {
 	for _, f := range []struct {
 		field string
@@ -79,8 +78,8 @@ func checkOverride(bad *weir.InputError, template string, n *api.NewBulkAction) 
 	}
 }
 
-// overridden is the bulk action of a template, with what a request says itself:
-// name, owner, labels, data, urgency, and when it starts and ends.
+// overridden returns the bulk action of a template with the request's own fields: name, owner,
+// labels, data, urgency, start and deadline.
 func overridden(t *api.Template, n *api.NewBulkAction) api.NewBulkAction {
 	out := t.BulkAction
 	out.Name = cmp.Or(n.Name, out.Name, t.Title, t.Name)
@@ -92,7 +91,7 @@ func overridden(t *api.Template, n *api.NewBulkAction) api.NewBulkAction {
 		}
 		out.Labels[k] = v
 	}
-	if n.Source != nil || len(n.Items) > 0 { // data of one's own is instead of all of the template's
+	if n.Source != nil || len(n.Items) > 0 { // the request's data replaces all data of the template
 		out.Source = n.Source
 	}
 	out.Items, out.ItemID, out.AllowEmpty = slices.Clone(n.Items), cmp.Or(n.ItemID, out.ItemID), n.AllowEmpty || out.AllowEmpty

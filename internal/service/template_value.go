@@ -16,21 +16,21 @@ import (
 
 // paramValue is the value of a parameter, or a bound of one.
 type paramValue struct {
-	is   any     // what is compared with other values: a string, a float64 or a bool
-	size float64 // what is compared with bounds
+	is   any     // compared with other values: a string, a float64 or a bool
+	size float64 // compared with bounds
 }
 
-// paramType is a type that parameters can have.
+// paramType is a type of parameter.
 type paramType struct {
 	a    string // as in "give it a number"
-	fix  string // how it is written
+	fix  string // how to write it
 	read func(v any) (paramValue, bool)
 }
 
-// maxWhole is up to where all programs agree on whole numbers.
+// maxWhole bounds the whole numbers that every JSON decoder represents exactly.
 const maxWhole = 1 << 53
 
-// paramTypes are the types that there are.
+// paramTypes holds the known types.
 var paramTypes = map[string]paramType{
 	"string": {"a string", `write a string in quotes, as in "spring"`, func(v any) (paramValue, bool) {
 		s, ok := v.(string)
@@ -55,7 +55,7 @@ var paramTypes = map[string]paramType{
 	}},
 }
 
-// readParam reads a value of a type.
+// readParam parses a value of a type.
 func readParam(kind string, raw json.RawMessage) (paramValue, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -68,7 +68,7 @@ func readParam(kind string, raw json.RawMessage) (paramValue, error) {
 	return value, nil
 }
 
-// readBound reads a bound of the values of a type: that of a text is of its length.
+// readBound parses a bound for values of a type; for strings it bounds the length.
 func readBound(kind string, raw json.RawMessage) (paramValue, error) {
 	switch kind {
 	case "boolean":
@@ -93,8 +93,8 @@ func boundFix(kind string) string {
 	return paramTypes[kind].fix
 }
 
-// paramFault is what is wrong with the value of a parameter; nil: nothing. The
-// bounds of the parameter were checked when its template was made.
+// paramFault returns what is wrong with the value of a parameter; nil: nothing. The bounds of the
+// parameter were checked when its template was created.
 func paramFault(p *api.TemplateParam, raw json.RawMessage) *weir.FieldError {
 	v, err := readParam(p.Type, raw)
 	if err != nil {
@@ -116,7 +116,7 @@ func paramFault(p *api.TemplateParam, raw json.RawMessage) *weir.FieldError {
 	return nil
 }
 
-// within tells the bounds of a parameter.
+// within describes the bounds of a parameter.
 func within(p *api.TemplateParam, of string) string {
 	switch {
 	case p.Max == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// Tenants lists the tenants that have settings of their own, by name.
+// Tenants lists by name the tenants that have their own settings.
 func (s *Service) Tenants(ctx context.Context) ([]api.Tenant, error) {
 	l, err := s.engine.Operator().Limits(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Service) Tenants(ctx context.Context) ([]api.Tenant, error) {
 	return out, nil
 }
 
-// tenantIn returns what a tenant may use, and where that comes from.
+// tenantIn returns a tenant's settings, and where they come from.
 func tenantIn(l *weir.Limits, name string) api.Tenant {
 	set, changed := l.Tenants[name]
 	file, inFile := l.File.Tenants[name]
@@ -50,8 +50,8 @@ func tenantOf(name string, l weir.TenantLimits, origin string) api.Tenant {
 	}
 }
 
-// Tenant returns what a tenant may use, and the version of that. Every tenant
-// may use something: one without settings has the version of none.
+// Tenant returns the settings of a tenant, and their version. A tenant without its own settings
+// has the defaults and an empty version.
 func (s *Service) Tenant(ctx context.Context, name string) (api.Tenant, string, error) {
 	if err := checkTenant("name", name); err != nil {
 		return api.Tenant{}, "", err
@@ -64,8 +64,8 @@ func (s *Service) Tenant(ctx context.Context, name string) (api.Tenant, string, 
 	return tenantIn(&l, name), versionOf(set, there), nil
 }
 
-// PutTenant sets what a tenant may use, on all nodes and also for work that runs.
-// The change survives restarts, whatever the configuration file says.
+// PutTenant sets a tenant's settings on all nodes, also for running work. Restarts keep them,
+// whatever the configuration file says.
 func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match Match) (api.Tenant, string, error) {
 	var bad weir.InputError
 	if err := checkTenant("name", t.Name); err != nil {
@@ -97,8 +97,8 @@ func (s *Service) PutTenant(ctx context.Context, t api.Tenant, by string, match 
 	return out, versionOf(set, true), err
 }
 
-// DeleteTenant removes what was set of a tenant at run time: it may use what the
-// configuration file says, or what every tenant may.
+// DeleteTenant removes the settings that were made at run time: those of the configuration file,
+// or the defaults, apply again.
 func (s *Service) DeleteTenant(ctx context.Context, name string, match Match) error {
 	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[name]
@@ -116,7 +116,7 @@ func (s *Service) DeleteTenant(ctx context.Context, name string, match Match) er
 	})
 }
 
-// checkTenant refuses names that no tenant can have.
+// checkTenant refuses invalid tenant names.
 func checkTenant(field, name string) error {
 	fix := "use at most 128 printable characters"
 	if name == "" || len(name) > maxName {

@@ -18,20 +18,19 @@ import (
 )
 
 const (
-	// maxShown is how much of a request or an answer a trial shows.
+	// maxShown bounds the part of a request or response that a trial shows.
 	maxShown = 64 << 10
-	// maxTrialItems is how many items a trial sends at most.
+	// maxTrialItems bounds the items of a trial.
 	maxTrialItems = 20
-	// trialGrace is how long a handler may take to return after its time is over.
+	// trialGrace is how long a handler may take to return after its timeout.
 	trialGrace = time.Second
 )
 
-// Trial calls an action once with a few items as a step does, and tells what was sent, what
-// came back and what would become of each item. A dry run tells the endpoint not
-// to do anything; Go actions of the program are not asked for one, since nothing
-// says that they look at it.
-//
-// What a handler answers badly is no error of Trial: it is in the step's Error.
+// Trial calls an action once with a few items, as a step does. It returns the request, the
+// response and the resulting outcome of each item. A dry run tells the endpoint to change nothing.
+// Go actions of the program are refused a dry run, because nothing guarantees that they check for
+// it.
+// A bad response of a handler is not an error of Trial: it is in the step's Error.
 func (s *Service) Trial(ctx context.Context, step, name string, items []weir.TaskItem, dryRun bool) (api.TrialStep, error) {
 	a, err := s.actions.find(name)
 	if err != nil || a.deleted {
@@ -69,7 +68,7 @@ func (s *Service) tryAction(ctx context.Context, step string, a *action, items [
 	}
 	began := time.Now()
 	returned, err := callOnce(ctx, call, t)
-	if !returned { // it may still write into both: they are its own now
+	if !returned { // the handler may still write into both: they belong to it now
 		t = &weir.Task{Step: t.Step, Items: items, Outcomes: make([]weir.Outcome, len(items))}
 		seen = &eavesdrop{}
 	}
@@ -81,8 +80,8 @@ func (s *Service) tryAction(ctx context.Context, step string, a *action, items [
 	return out
 }
 
-// callOnce runs a handler on a goroutine of its own, which it may end. One that
-// does not return a while after its time is left alone.
+// callOnce runs a handler on its own goroutine. It abandons a handler that does not return within
+// trialGrace after its timeout.
 func callOnce(ctx context.Context, call weir.Handler, t *weir.Task) (returned bool, err error) {
 	ended := make(chan error, 1)
 	go execute.Run(ctx, call, t, func(err error) { ended <- err })
@@ -101,7 +100,7 @@ func callOnce(ctx context.Context, call weir.Handler, t *weir.Task) (returned bo
 	}
 }
 
-// trialFault says what is wrong with the answer; empty: nothing is.
+// trialFault returns what is wrong with the response; empty: nothing.
 func trialFault(t *weir.Task, err error, c *execute.Counters) string {
 	if err != nil {
 		return strings.ToValidUTF8(err.Error(), "\uFFFD")
@@ -122,7 +121,7 @@ func trialFault(t *weir.Task, err error, c *execute.Counters) string {
 	return strings.Join(faults, "; ")
 }
 
-// trialResults is what would become of each item.
+// trialResults returns the outcome of each item.
 func trialResults(t *weir.Task, err error) []api.ItemResult {
 	out := make([]api.ItemResult, len(t.Items))
 	for i := range t.Items {
@@ -151,7 +150,8 @@ func trialResults(t *weir.Task, err error) []api.ItemResult {
 	return out
 }
 
-// validJSON is a document as it is, or nothing: an answer must not break on one that is none.
+// validJSON returns a document unchanged, or nil if it is not valid JSON: a response must not
+// break on it.
 func validJSON(doc []byte) json.RawMessage {
 	if !json.Valid(doc) {
 		return nil
@@ -159,7 +159,7 @@ func validJSON(doc []byte) json.RawMessage {
 	return doc
 }
 
-// eavesdrop is a transport that remembers what was sent and what came back, both cut.
+// eavesdrop is a transport that records requests and responses, both truncated.
 type eavesdrop struct {
 	to                http.RoundTripper
 	request, response string
@@ -196,7 +196,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// shownText is the beginning of a body, as text.
+// shownText returns the beginning of a body as text.
 func shownText(raw []byte) string {
 	cut := len(raw) > maxShown
 	text := strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "\uFFFD")
@@ -206,7 +206,7 @@ func shownText(raw []byte) string {
 	return text
 }
 
-// TestAction is a trial of items that somebody made up.
+// TestAction runs a trial with items that the caller made up.
 func (s *Service) TestAction(ctx context.Context, name string, in api.ActionTest) (api.TrialStep, error) {
 	items := make([]weir.TaskItem, len(in.Items))
 	var bad weir.InputError

@@ -10,17 +10,17 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// trialItem is an item on its way through a trial.
+// trialItem is an item in a trial.
 type trialItem struct {
 	weir.RawItem
 	outputs map[string][]byte // by step
 }
 
-// trialLook is how far into the items a trial looks for those that were asked for by their ids.
+// trialLook bounds how many items a trial searches for those requested by id.
 const trialLook = 10_000
 
-// TrialBulk sends a few items of a bulk action through its steps, one call a
-// step, before anything starts.
+// TrialBulk sends a few items of a bulk action through its steps, one call per step, before it
+// starts.
 func (s *Service) TrialBulk(ctx context.Context, id string, want api.Trial) (api.TrialResult, error) {
 	most := want.First
 	if len(want.Items) > 0 {
@@ -62,7 +62,7 @@ func stepIDs(steps []api.Step) (names []string) {
 	return names
 }
 
-// noSuchStep is the refusal of a step that is not among those there are.
+// noSuchStep returns the refusal of an unknown step.
 func noSuchStep(names []string) error {
 	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "is not a known step", Fix: fmt.Sprintf("the steps are %q", names)}
 }
@@ -90,7 +90,8 @@ func (s *Service) tryChain(ctx context.Context, steps []api.Step, params []byte,
 	return out, nil
 }
 
-// tryStep calls one step with the items that its condition is true for, and returns those that go on.
+// tryStep calls one step with the items for which its condition is true, and returns those that
+// continue.
 func (s *Service) tryStep(ctx context.Context, c *course, no int, items []trialItem, dryRun bool) (res api.TrialStep, left []trialItem, err error) {
 	var sent []trialItem
 	var tasks []weir.TaskItem

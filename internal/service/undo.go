@@ -15,18 +15,17 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// undoing is by which bulk action another is undone: of two who want it, one record decides.
+// undoing records which bulk action undoes another: of two requests, one record decides.
 type undoing struct {
 	ID string    `json:"id"`
 	At time.Time `json:"at"`
 }
 
-// Undo takes back what a bulk action and all its retries have done, the newest
-// step of each item first, by a new bulk action of the id newID, which
-// [Service.NewID] made. Items that went only a part of the way are taken back for
-// that part. It is refused while a retry has not ended, and nothing of what is
-// undone can be retried. It is done once: asked for again, also after a crash, it
-// ends what was begun.
+// Undo undoes the work of a bulk action and all its retries, the newest step of each item first.
+// It creates a new bulk action with the id newID, from [Service.NewID]. Items that completed only
+// some steps are undone for those steps. Undo is refused while a retry has not ended, and nothing
+// that is undone can be retried. It happens once: a repeat, also after a crash, finishes the
+// first.
 func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Service) Undo(ctx context.Context, id, newID string) (api.Linked, error
 	return api.Linked{Items: view.Counts.Total, BulkActions: []api.BulkAction{view}}, err
 }
 
-// mayUndo says why a bulk action cannot be undone.
+// mayUndo returns why a bulk action cannot be undone.
 func (s *Service) mayUndo(ctx context.Context, b *engine.BulkAction, x *Extra) error {
 	switch {
 	case x.UndoOf != "":
@@ -113,8 +112,8 @@ func countItems(n int64) string {
 	return fmt.Sprintf("%d items", n)
 }
 
-// firstOfFamily refuses the undo of a retry as long as what it retries is kept: an
-// item is undone with all that was done to it.
+// firstOfFamily refuses the undo of a retry while the bulk action that it retries is kept: an item
+// is undone with its whole history.
 func (s *Service) firstOfFamily(ctx context.Context, b *engine.BulkAction) error {
 	of := b.Info().RetryOf
 	if of == "" {
@@ -130,9 +129,8 @@ func (s *Service) firstOfFamily(ctx context.Context, b *engine.BulkAction) error
 	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is a retry of %s", b.ID(), of), Fix: fmt.Sprintf("undo %s: that undoes the work of both", of)}
 }
 
-// doneBy is how many items each step was done to, in a bulk action and its retries.
-// An item that a step's condition let pass was not; only where there may be such
-// items are all of them looked at.
+// doneBy counts the items that completed each step, in a bulk action and its retries. Items that a
+// step's condition skipped do not count; all items are read only if there may be such items.
 func doneBy(ctx context.Context, all []*engine.BulkAction, x *Extra) ([]int64, error) {
 	did, skips := make([]int64, len(x.Steps)), false
 	for _, b := range all {
@@ -163,7 +161,7 @@ func doneBy(ctx context.Context, all []*engine.BulkAction, x *Extra) ([]int64, e
 	return did, nil
 }
 
-// submitUndo submits the bulk action that takes another's work back.
+// submitUndo submits the bulk action that undoes another.
 func (s *Service) submitUndo(ctx context.Context, b *engine.BulkAction, x *Extra, u undoing) error {
 	info := b.Info()
 	p := undoPlan(x)
@@ -194,20 +192,20 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && text[most]&0xc0 == 0x80 { // not inside a letter
+	for most > 0 && text[most]&0xc0 == 0x80 { // not inside a character
 		most--
 	}
 	return text[:most]
 }
 
-// Clone makes a draft with the same spec as another bulk action, without its items.
+// Clone creates a draft with the spec of another bulk action, without its items.
 func (s *Service) Clone(ctx context.Context, id, newID string) (api.BulkAction, error) {
 	n, err := s.specOf(ctx, id)
 	if err != nil {
 		return api.BulkAction{}, err
 	}
 	n.Items, n.Start, n.StartAt, n.Zone = nil, false, "", ""
-	if n.Source != nil && n.Source.Upload != "" { // its data is the items, and may be removed
+	if n.Source != nil && n.Source.Upload != "" { // the upload holds the items, and may be removed
 		n.Source = nil
 	}
 	if !n.Deadline.IsZero() && n.Deadline.Before(time.Now()) {
@@ -220,7 +218,7 @@ func (s *Service) Clone(ctx context.Context, id, newID string) (api.BulkAction, 
 	return s.Create(ctx, n, Made{ID: newID, From: b.Template})
 }
 
-// specOf is what a bulk action was asked to be, with the changes since.
+// specOf returns the request of a bulk action, with its later changes.
 func (s *Service) specOf(ctx context.Context, id string) (api.NewBulkAction, error) {
 	d, err := s.getDraft(ctx, id)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-// undoPlan is the chain of an undo: the steps in reverse.
+// undoPlan returns the chain of an undo: the steps in reverse.
 func undoPlan(x *Extra) plan {
 	p := plan{Params: x.Params}
 	for _, st := range x.Steps {
@@ -24,19 +24,20 @@ func undoPlan(x *Extra) plan {
 	return p
 }
 
-// undoItem is the document of an item of an undo: all that is needed to say what each step had been given and had answered.
+// undoItem is the document of an item of an undo: it holds everything needed to derive each step's
+// input and output.
 type undoItem struct {
 	Data    json.RawMessage            `json:"data"`
-	Done    []string                   `json:"done"` // the steps that are taken back
+	Done    []string                   `json:"done"` // the steps to undo
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 }
 
-// about is the item as the expressions of its steps see it.
+// about returns the item as the expressions of its steps see it.
 func (u *undoItem) about(id string) mapping.Item {
 	return mapping.Item{ID: id, Data: u.Data, Outputs: func(step string) []byte { return u.Outputs[step] }}
 }
 
-// toUndo is an item that something was done to.
+// toUndo is an item with completed steps.
 type toUndo struct {
 	id  string
 	doc undoItem
@@ -57,7 +58,7 @@ func undoItems(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[we
 	}
 }
 
-// undone yields the items that a bulk action or its retries have done something to.
+// undone yields the items with steps that a bulk action or its retries completed.
 func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUndo, error] {
 	return func(yield func(toUndo, error) bool) {
 		p := undoPlan(x)
@@ -81,7 +82,8 @@ func undone(ctx context.Context, b *engine.BulkAction, x *Extra) iter.Seq2[toUnd
 	}
 }
 
-// undoOf is the document of an item that has passed some steps of a course, less those at which it was skipped.
+// undoOf returns the document of an item that has passed some steps of a course, without the steps
+// that it skipped.
 func (c *course) undoOf(x *report.Row, passed []string) undoItem {
 	u := undoItem{Data: asJSON(x.Data), Outputs: map[string]json.RawMessage{}}
 	for i, out := range x.Outputs {

@@ -10,7 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/mapping"
 )
 
-// describeUndo makes the steps of a chain that takes another's work back.
+// describeUndo builds the steps of an undo chain.
 func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
 	c, err := courseOf(p, &s.programs)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) describeUndo(p *plan) ([]weir.Step, error) {
 	return out, bad.OrNil()
 }
 
-// courseOf is the course of the steps that are taken back.
+// courseOf returns the course of the steps to undo.
 func courseOf(p *plan, compiled *programs) (*course, error) {
 	var bad weir.InputError
 	c := &course{params: p.Params}
@@ -50,7 +50,7 @@ func courseOf(p *plan, compiled *programs) (*course, error) {
 	return c, bad.OrNil()
 }
 
-// undoHandler takes back what step no of a course did.
+// undoHandler returns a handler that undoes step no of a course.
 func (s *Service) undoHandler(c *course, no int) weir.Handler {
 	st := c.steps[no]
 	return func(ctx context.Context, t *weir.Task) error {
@@ -59,7 +59,7 @@ func (s *Service) undoHandler(c *course, no int) weir.Handler {
 			return fmt.Errorf("action %q is not known here: %w", st.Action, err)
 		}
 		return undo(ctx, t, c, no, func(ctx context.Context, given *weir.Task) error {
-			call, err := a.handler(true) // which there need not be where there is nothing to take back
+			call, err := a.handler(true) // it may be missing if there is nothing to undo
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (s *Service) undoHandler(c *course, no int) weir.Handler {
 	}
 }
 
-// undoFilter passes the items that step no was not done to.
+// undoFilter passes over the items that did not complete step no.
 func (c *course) undoFilter(no int) weir.Handler {
 	return func(_ context.Context, t *weir.Task) error {
 		for i, it := range t.Items {
@@ -78,7 +78,7 @@ func (c *course) undoFilter(no int) weir.Handler {
 	}
 }
 
-// undoable reads an item of an undo. An outcome says how it ends without a call.
+// undoable decodes an item of an undo. An outcome says how it ends without a call.
 func (c *course) undoable(no int, it weir.TaskItem) (doc undoItem, o weir.Outcome) {
 	if err := json.Unmarshal(it.Data, &doc); err != nil {
 		return doc, weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error(), Uncalled: true}
@@ -89,9 +89,9 @@ func (c *course) undoable(no int, it weir.TaskItem) (doc undoItem, o weir.Outcom
 	return doc, weir.Outcome{}
 }
 
-// undo calls a way back for the items that a step was done to. The others pass.
-// What the step had been given is made again by its expressions, which say the same
-// whenever they are asked; the call gets it as data, and what the step had answered as output.
+// undo calls an undo handler for the items that completed a step. The others pass. The step's
+// input is derived again from its expressions, which always give the same result. The call gets it
+// as data, and the step's output as output.
 func undo(ctx context.Context, t *weir.Task, c *course, no int, call weir.Handler) error {
 	part := *t
 	part.Items, part.KeyNos = nil, nil

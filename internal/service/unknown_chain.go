@@ -8,7 +8,8 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// unknownChain says why a bulk action cannot run here and what to do; empty: it can, or another node may know its chain.
+// unknownChain returns why a bulk action cannot run here and what to do; empty: it can, or another
+// node may know its chain.
 func (s *Service) unknownChain(b *engine.BulkAction) string {
 	name, known := b.Chain()
 	switch {
@@ -22,14 +23,15 @@ func (s *Service) unknownChain(b *engine.BulkAction) string {
 	return ""
 }
 
-// ofRun reports whether a chain has a name that weir run gives: only weir run has the steps of it, in the data directory.
+// ofRun reports whether weir run named a chain: only weir run has its steps, in the data
+// directory.
 func ofRun(chain string) bool {
 	id, ok := strings.CutPrefix(chain, "run-")
 	_, err := ulid.ParseStrict(strings.ToUpper(id))
 	return ok && err == nil
 }
 
-// refuseUnknown refuses to resume a bulk action that would not run.
+// refuseUnknown refuses to resume a bulk action that cannot run here.
 func (s *Service) refuseUnknown(b *engine.BulkAction) error {
 	why := s.unknownChain(b)
 	if why == "" {
@@ -39,7 +41,7 @@ func (s *Service) refuseUnknown(b *engine.BulkAction) error {
 	return &Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s cannot run on this server: %s", b.ID(), detail), Fix: fix}
 }
 
-// refuseRetry refuses to retry a bulk action whose steps only the program has that ran it.
+// refuseRetry refuses to retry a bulk action whose steps only the program that ran it has.
 func refuseRetry(b *engine.BulkAction) error {
 	name, known := b.Chain()
 	if known {

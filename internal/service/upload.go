@@ -15,17 +15,17 @@ import (
 	"github.com/weirhq/weir/internal/edge/upload"
 )
 
-// Uploads are the resumable uploads; see [upload.New] for who.
+// Uploads returns the resumable uploads; see [upload.New] for who.
 func (s *Service) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
 	return upload.New(s.opts.Store, s.engine, who)
 }
 
-// files are the uploads, for the service itself.
+// files returns the uploads, for the service itself.
 func (s *Service) files() *upload.Uploads {
 	return s.Uploads(func(context.Context) (string, string) { return "", "" })
 }
 
-// checkUpload says whether an API key can have an upload read for a tenant.
+// checkUpload checks that an API key may have an upload read for a tenant.
 func (s *Service) checkUpload(ctx context.Context, id, tenant, by string) error {
 	f, err := s.files().Get(ctx, id)
 	switch {
@@ -41,14 +41,14 @@ func unknownUpload(id string) error {
 	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload", Problem: fmt.Sprintf("unknown upload %q, or its items were already imported", id), Fix: "begin one with POST /v1/uploads"}
 }
 
-// useUpload keeps the upload that a source names, if it names one, for a draft.
+// useUpload keeps the upload that a source names, if any, for a draft.
 func (s *Service) useUpload(ctx context.Context, id string, from *api.Source) error {
 	if from == nil || from.Upload == "" {
 		return nil
 	}
 	err := s.files().Use(ctx, from.Upload, id)
 	switch {
-	case errors.Is(err, weir.ErrNotFound): // removed meanwhile
+	case errors.Is(err, weir.ErrNotFound): // removed in the meantime
 		return unknownUpload(from.Upload)
 	case errors.Is(err, upload.ErrTooManyUses):
 		return &Refusal{Code: "wrong_state", Detail: err.Error(), Fix: "start or delete one of them first"}
@@ -56,8 +56,8 @@ func (s *Service) useUpload(ctx context.Context, id string, from *api.Source) er
 	return err
 }
 
-// releaseUpload removes the upload of a draft that does not need it any more,
-// unless other drafts do.
+// releaseUpload removes the upload of a draft that does not need it any more, unless other drafts
+// do.
 func (s *Service) releaseUpload(ctx context.Context, id string) error {
 	d, err := s.getDraft(ctx, id)
 	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
@@ -75,13 +75,13 @@ func (s *Service) waitsFor(ctx context.Context, file, id string) (bool, error) {
 	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
 }
 
-// uploadFeed reads an upload as a source. Its cursor is how many items were read:
-// after a crash it reads from the beginning again, and leaves those out.
+// uploadFeed reads an upload as a source. Its cursor is the number of items read: after a crash it
+// reads from the beginning again and skips those.
 type uploadFeed struct {
 	all    *upload.Uploads
 	id     string
 	itemID string
-	// skipBad counts rows that cannot be used, and goes on.
+	// skipBad counts invalid rows and continues.
 	skipBad bool
 	at      uploadCursor
 	next    func() (source.Item, error, bool)
@@ -129,15 +129,15 @@ func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, err
 	return page, err
 }
 
-// passes reports whether a row that cannot be used is passed over.
+// passes reports whether an invalid row is skipped.
 func (f *uploadFeed) passes(err error) bool {
 	var row *source.RowError
 	return f.skipBad && errors.As(err, &row)
 }
 
-// seek begins anew and passes over what was read before.
+// seek starts over and skips the items that were read before.
 func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
-	_ = f.Close() // only read from
+	_ = f.Close() // it was only read
 	file, err := f.all.Get(ctx, f.id)
 	if err != nil {
 		return &feed.PermanentError{Code: feed.CodeNotFound, Problem: "the upload was removed", Err: err}
@@ -174,5 +174,5 @@ func (f *uploadFeed) Close() error {
 	return nil
 }
 
-// uploadsFor is how long an upload is kept that nobody touches.
+// uploadsFor is how long an untouched upload is kept.
 const uploadsFor = 7 * 24 * time.Hour

@@ -12,7 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// Progress is how far a bulk action is, whether it is a draft or was submitted.
+// Progress returns the progress of a bulk action, draft or submitted.
 func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error) {
 	b, draft, err := s.find(ctx, id)
 	switch {
@@ -32,7 +32,7 @@ func (s *Service) Progress(ctx context.Context, id string) (api.Progress, error)
 	return s.progress(ctx, b, &p, l)
 }
 
-// draftProgress is the progress of what was not submitted.
+// draftProgress returns the progress of a draft.
 func (s *Service) draftProgress(ctx context.Context, id string, of *draft) (api.Progress, error) {
 	d, err := s.viewDraft(ctx, id, of)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) draftProgress(ctx context.Context, id string, of *draft) (api.
 	return p, nil
 }
 
-// progress is the engine's progress as the API shows it.
+// progress returns the engine's progress as the API shows it.
 func (s *Service) progress(ctx context.Context, b *engine.BulkAction, p *weir.Progress, l lanes) (api.Progress, error) {
 	info := b.Info()
 	x, err := extraIn(info.Extra)
@@ -83,9 +83,8 @@ func (s *Service) progress(ctx context.Context, b *engine.BulkAction, p *weir.Pr
 	return out, nil
 }
 
-// leastLeft is how long the items that have not started take at the rates that are
-// set by now, whatever rate was seen before. Steps that some items may pass without
-// a call say nothing.
+// leastLeft returns how long the items that have not started take at the present rate limits,
+// whatever rate was measured before. Steps that some items may skip do not count.
 func (s *Service) leastLeft(x *Extra, info *engine.Info, out *api.Progress) (least time.Duration) {
 	left := -out.Counts.InFlight
 	for i, st := range out.Steps {
@@ -103,7 +102,7 @@ func (s *Service) leastLeft(x *Extra, info *engine.Info, out *api.Progress) (lea
 	return least
 }
 
-// lastError is why calls failed last, as the API shows it.
+// lastError returns why calls failed last, as the API shows it.
 func lastError(e *weir.LastError) *api.LastError {
 	if e == nil {
 		return nil
@@ -112,7 +111,8 @@ func lastError(e *weir.LastError) *api.LastError {
 	return &x
 }
 
-// extraIn reads what the service keeps with a bulk action; one that was not submitted over the API has nothing.
+// extraIn decodes the service's data of a bulk action; it is empty for one not submitted over the
+// API.
 func extraIn(raw json.RawMessage) (x Extra, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &x)
@@ -120,7 +120,7 @@ func extraIn(raw json.RawMessage) (x Extra, err error) {
 	return x, err
 }
 
-// stepAt is a step as it was asked for.
+// stepAt returns a step as it was requested.
 func stepAt(x *Extra, names []string, i int) api.Step {
 	if i < len(x.Steps) {
 		return x.Steps[i]
@@ -129,16 +129,18 @@ func stepAt(x *Extra, names []string, i int) api.Step {
 }
 
 const (
-	// followEvery is the least time between two values of Follow: four a second.
+	// followEvery is the minimum time between two values of Follow: four a second.
 	followEvery = 250 * time.Millisecond
-	// lanesEvery is how often it is asked what holds the lanes up: nodes look once a second.
+	// lanesEvery is the interval between queries for what holds up the lanes: nodes update once a
+	// second.
 	lanesEvery = time.Second
-	// restEvery is how often it is asked for what does not move by itself, as a draft or one that was stopped.
+	// restEvery is the interval for a bulk action that does not move by itself, such as a draft or a
+	// stopped one.
 	restEvery = 500 * time.Millisecond
 )
 
-// Follow tells how far a bulk action is, at most four times a second, until it
-// has ended or tell fails. What is told may be as what was told before.
+// Follow calls tell with the progress of a bulk action, at most four times a second, until it has
+// ended or tell fails. Two values in a row may be equal.
 func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress) error) error {
 	for {
 		p, err := s.Progress(ctx, id)
@@ -157,11 +159,11 @@ func (s *Service) Follow(ctx context.Context, id string, tell func(api.Progress)
 	}
 }
 
-// followLive tells what the engine shows of a bulk action while it does.
+// followLive follows a bulk action in the engine.
 func (s *Service) followLive(ctx context.Context, id string, tell func(api.Progress) error) (ended bool, err error) {
 	b, err := s.Bulk(ctx, id)
 	var draft *Refusal
-	if errors.As(err, &draft) || errors.Is(err, weir.ErrNotFound) { // the next look says what it is
+	if errors.As(err, &draft) || errors.Is(err, weir.ErrNotFound) { // the next round finds its state
 		return false, nil
 	}
 	if err != nil {
@@ -204,7 +206,7 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ErrorGroups are the failures of a bulk action by kind, the largest first.
+// ErrorGroups returns the failures of a bulk action by group, the largest first.
 func (s *Service) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup, error) {
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
@@ -235,7 +237,7 @@ func errorGroup(id string, x *Extra, g *weir.ErrorGroup) api.ErrorGroup {
 	return out
 }
 
-// otherCode and otherMessage are those of failures at a step that have no group of their own.
+// otherCode and otherMessage belong to the failures of a step that have no group of their own.
 const (
 	otherCode    = "other"
 	otherMessage = "failures that have no group of their own"

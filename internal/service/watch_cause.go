@@ -12,11 +12,11 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// lanes is what holds resources up now, by resource: the words of waiting_on, and
-// what nodes say of it.
+// lanes holds what holds up resources now, by resource: the reason in waiting_on, and the details
+// from the nodes.
 type lanes map[string]api.Cause
 
-// laneWords are the words of the API for what nodes say that a lane waits on.
+// laneWords maps a lane's cause to the reason in the API.
 var laneWords = map[string]string{
 	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
 	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "first_call": "first_call", "tenant_cap": "concurrency", "group_cap": "concurrency",
@@ -31,7 +31,7 @@ func Reasons() []string {
 	return all
 }
 
-// lanes asks all nodes what their lanes wait on.
+// lanes asks all nodes for the causes of their lanes.
 func (s *Service) lanes(ctx context.Context) (lanes, error) {
 	nodes, err := engine.NewOperator(s.opts.Store).Nodes(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) lanes(ctx context.Context) (lanes, error) {
 	return l, nil
 }
 
-// explain adds what a node knows of resources that it does not call now.
+// explain adds a node's knowledge about resources that it does not call now.
 func (l lanes) explain(uses []weir.ResourceUse) {
 	for i := range uses {
 		u := &uses[i]
@@ -62,15 +62,15 @@ func (l lanes) explain(uses []weir.ResourceUse) {
 	}
 }
 
-// causes says why a bulk action moves no faster: in the words of its owner where
-// those are known, else by what holds up the lanes that it has items for.
+// causes returns why a bulk action moves no faster: from its owner if known, else from the causes
+// of the lanes for which it has items.
 func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress, out *api.Progress, l lanes) []api.Cause {
 	switch {
 	case p.State == weir.BulkAwaiting:
 		return []api.Cause{{Reason: "approval"}}
 	case p.State.Final():
 		return []api.Cause{}
-	case p.State != weir.BulkRunning: // nothing starts, whatever lanes say; cancelling: what runs has to end
+	case p.State != weir.BulkRunning: // nothing starts, whatever the lanes wait for; cancelling: running calls have to end
 		return []api.Cause{{Reason: p.State.String()}}
 	case s.engine.TenantPaused(info.Tenant):
 		return []api.Cause{{Reason: "paused_tenant"}}
@@ -102,7 +102,7 @@ func (s *Service) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progre
 	return list
 }
 
-// failing says which calls fail, and why.
+// failing returns which calls fail, and why.
 func (s *Service) failing(e *weir.LastError, out *api.Progress) api.Cause {
 	c := api.Cause{Reason: "failing", Step: e.Step, Detail: e.String()}
 	if e.Code == "refused" {
@@ -116,7 +116,8 @@ func (s *Service) failing(e *weir.LastError, out *api.Progress) api.Cause {
 	return c
 }
 
-// held are the steps whose lanes are held up, the last step first: what is in front of them is held up by them.
+// held returns the steps whose lanes are held up, the last step first: it holds up the steps
+// before it.
 func (s *Service) held(out *api.Progress, l lanes) []api.Cause {
 	list := []api.Cause{}
 	for _, st := range slices.Backward(out.Steps) {
@@ -132,7 +133,7 @@ func (s *Service) held(out *api.Progress, l lanes) []api.Cause {
 	return list
 }
 
-// placed says where a reason holds, as far as that can be told.
+// placed adds where a reason applies, as far as that is known.
 func (s *Service) placed(word string, info *engine.Info, out *api.Progress, held []api.Cause) api.Cause {
 	for _, h := range held {
 		if h.Reason == word {
@@ -145,7 +146,7 @@ func (s *Service) placed(word string, info *engine.Info, out *api.Progress, held
 			at = append(at, st)
 		}
 	}
-	if word == "rate" { // its own, perhaps
+	if word == "rate" { // perhaps its own rate
 		for _, st := range slices.Backward(at) {
 			if info.Rates[st.Step] > 0 {
 				return api.Cause{Reason: word, Resource: s.resourceOf(st.Action), Step: st.Step}
@@ -158,7 +159,7 @@ func (s *Service) placed(word string, info *engine.Info, out *api.Progress, held
 	return api.Cause{Reason: word}
 }
 
-// resourceOf is what an action uses; empty: it is not known here.
+// resourceOf returns the resource of an action; empty: the action is unknown here.
 func (s *Service) resourceOf(name string) string {
 	a, err := s.actions.find(name)
 	if err != nil {

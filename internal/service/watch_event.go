@@ -14,19 +14,18 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// Notice is one event of a bulk action's stream.
+// Notice is one event in a bulk action's stream.
 type Notice struct {
-	// ID is where the stream goes on after it; empty: it is not a place to go on from.
+	// ID is the position from which a stream continues; empty: it cannot continue from this notice.
 	ID   string
 	Kind string // progress, state, error_group
 	Data any
 }
 
-// Stream tells what happens to a bulk action until it has ended: its state when
-// it changes, each new group of errors, and its progress at most four times a
-// second, and only what changed. With the id of the last notice that the reader
-// had, it goes on from there: what is as it was then is not told again. The last notice is
-// of the kind "end".
+// Stream sends the events of a bulk action until it has ended: each change of its state, each new
+// error group, and its progress, at most four times a second and only if it changed. Given the id
+// of the last notice that the reader received, it continues from there and repeats nothing that is
+// unchanged. The last notice has the kind "end".
 func (s *Service) Stream(ctx context.Context, id, last string, tell func(Notice) error) error {
 	st := &stream{s: s, bulk: id, tell: tell}
 	st.seen, st.known = parseMark(last)
@@ -50,28 +49,28 @@ func (s *Service) StreamEnded(ctx context.Context, id, last string) (bool, error
 	return err == nil && p.State.Final(), err
 }
 
-// stream is what one reader has been told.
+// stream holds what one reader has received.
 type stream struct {
 	s       *Service
 	bulk    string
 	tell    func(Notice) error
 	seen    mark
 	known   bool // seen is set
-	resumed bool // seen is of a stream before: nobody knows what state was told
+	resumed bool // seen comes from an earlier stream: the last state sent is unknown
 	state   api.StateChange
-	failed  int64 // as of when groups were looked at
+	failed  int64 // when the groups were read
 }
 
-// mark is a place in a stream. It is made of what the reader has seen, so that
-// any node can go on from it.
+// mark is a position in a stream. It depends only on what the reader has seen, so any node can
+// continue from it.
 type mark struct {
 	stage  int    // rises from draft to running
 	moved  int64  // rises with everything that happens to items
-	groups int    // of errors that were told
-	digest uint32 // of all that was shown
+	groups int    // error groups sent
+	digest uint32 // of everything shown
 }
 
-// String is the mark as an event's id.
+// String returns the mark as an event's id.
 func (m mark) String() string {
 	return fmt.Sprintf("%d.%d.%d.%08x", m.stage, m.moved, m.groups, m.digest)
 }
@@ -89,10 +88,10 @@ func parseMark(id string) (m mark, ok bool) {
 	return m, cmp.Or(err1, err2, err3, err4) == nil && groups >= 0
 }
 
-// stages are those before it runs; a source is read while it is importing.
+// stages orders the states before running; a source is read while importing.
 var stages = map[api.State]int{api.Draft: 0, api.Sealed: 1, api.Scheduled: 1, api.Importing: 2}
 
-// markOf is the place of a progress.
+// markOf returns the position of a progress.
 func markOf(p *api.Progress, groups int) mark {
 	m := mark{stage: 3, moved: p.Counts.Total + p.Counts.Cancelled, groups: groups}
 	if stage, early := stages[p.State]; early {
@@ -111,8 +110,8 @@ func markOf(p *api.Progress, groups int) mark {
 	return m
 }
 
-// next tells what is new in a progress. The notice that can be gone on from is the
-// last one: who has it has all that came before.
+// next sends what is new in a progress. Only the last notice has an id: a reader that has it has
+// all notices before.
 func (st *stream) next(ctx context.Context, p *api.Progress) error {
 	groups, fresh, err := st.groups(ctx, p)
 	if err != nil {
@@ -147,8 +146,8 @@ func stateOf(p *api.Progress) api.StateChange {
 	return api.StateChange{State: p.State, Phase: p.Phase, Reason: p.Reason}
 }
 
-// groups are how many groups of errors there are, and those that were not told.
-// They are in the order in which they came up.
+// groups returns the number of error groups, and those not sent yet, in the order in which they
+// appeared.
 func (st *stream) groups(ctx context.Context, p *api.Progress) (n int, fresh []api.ErrorGroup, err error) {
 	if p.Counts.Failed == st.failed {
 		return st.seen.groups, nil, nil
