@@ -30,6 +30,7 @@ const (
 // response and the resulting outcome of each item. A dry run tells the endpoint to change nothing.
 // Go actions of the program are refused a dry run, because nothing guarantees that they check for
 // it.
+//
 // A bad response of a handler is not an error of Trial: it is in the step's Error.
 func (s *Service) Trial(ctx context.Context, step, name string, items []weir.TaskItem, dryRun bool) (api.TrialStep, error) {
 	a, err := s.actions.find(name)

@@ -13,8 +13,8 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// Bounds of an entry; what is longer is cut, since a change that was made has to be
-// written down whatever was said of it.
+// Bounds of an entry. Longer text is cut, because a change that was made must be recorded in any
+// case.
 const (
 	maxAuditText  = 1000     // bytes of reason, target and the like
 	maxAuditState = 64 << 10 // bytes of before and of after
@@ -22,20 +22,20 @@ const (
 
 const auditPrefix = "aud_"
 
-// Change is something that somebody did.
+// Change describes a change that a caller made.
 type Change struct {
 	Who       Principal
 	From      string // remote address
 	Action    string // as in "bulk_action.cancel"
 	Target    string // id or name of what was changed
-	Tenant    string // whose it is; empty for what belongs to none
-	Before    any    // as JSON; nil for what was not there
-	After     any    // as JSON; nil for what is gone
-	Reason    string // in the words of who did it
+	Tenant    string // the owner; empty for a change that belongs to no tenant
+	Before    any    // as JSON; nil if it did not exist
+	After     any    // as JSON; nil if it was removed
+	Reason    string // as the caller gave it
 	RequestID string
 }
 
-// AuditEntry is a change as it was written down.
+// AuditEntry is a recorded change.
 type AuditEntry struct {
 	ID        string          `json:"id"` // aud_ and a ULID
 	At        time.Time       `json:"at"`
@@ -51,16 +51,16 @@ type AuditEntry struct {
 	RequestID string          `json:"request_id,omitempty"`
 }
 
-// Audit is the list of changes. Entries are added and read and, when they are old,
-// removed; nothing changes them. It may be used by many goroutines and nodes.
+// Audit is the audit log. Entries are added, read and, when they are old, removed; nothing changes
+// them. It may be used by many goroutines and nodes.
 type Audit struct {
 	table *records.Table[AuditEntry]
 }
 
-// NewAudit keeps the list in a store.
+// NewAudit returns the audit log in a store.
 func NewAudit(s records.Keeper) *Audit { return &Audit{records.New[AuditEntry](s, "audit")} }
 
-// Append writes a change down. Secrets in its states are replaced, see [Scrub].
+// Append records a change. Secrets in its states are replaced, see [Scrub].
 func (a *Audit) Append(ctx context.Context, c Change) (AuditEntry, error) {
 	before, err := encodeState(c.Before)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *Audit) Append(ctx context.Context, c Change) (AuditEntry, error) {
 	return e, nil
 }
 
-// encodeState is a state as scrubbed JSON of at most 64 KiB.
+// encodeState returns a state as scrubbed JSON of at most 64 KiB.
 func encodeState(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
@@ -105,8 +105,8 @@ func cut(s string) string {
 	return s
 }
 
-// nameOf turns an id round, so that the newest entry has the least name: a store
-// lists by name, and people want to see what happened last.
+// nameOf inverts an id, so that the newest entry has the smallest name: a store lists by name, and
+// readers want the newest entries first.
 func nameOf(id ulid.ULID) string {
 	for i := range id {
 		id[i] = ^id[i]
@@ -114,21 +114,21 @@ func nameOf(id ulid.ULID) string {
 	return id.String()
 }
 
-// nameAt is the greatest name of a millisecond: all entries before that follow it.
+// nameAt returns the greatest name of a millisecond: all earlier entries follow it.
 func nameAt(t time.Time) string {
 	var id ulid.ULID
-	// A time that no ULID has is before or after all of them.
+	// A time outside the range of ULIDs is before or after all of them.
 	ms := min(max(t.UnixMilli(), 0), int64(ulid.MaxTime()))
 	_ = id.SetTime(uint64(ms))
 	return nameOf(id)
 }
 
-// AuditFilter chooses entries. What is empty or zero chooses all.
+// AuditFilter selects entries. An empty or zero field matches any.
 type AuditFilter struct {
 	Tenant, Target string
 	Actor          string    // id of a key
-	Action         string    // whole, or up to a dot: "bulk_action." means all of these
-	From, To       time.Time // from one, before the other
+	Action         string    // a full name, or a prefix with a dot: "bulk_action." matches all of these
+	From, To       time.Time // inclusive, exclusive
 }
 
 func (f *AuditFilter) matches(e *AuditEntry) bool {
@@ -138,14 +138,13 @@ func (f *AuditFilter) matches(e *AuditEntry) bool {
 }
 
 const (
-	auditScan = 2000 // entries that one call looks at, however few match
-	auditPage = 256  // entries that are read at once, at most
+	auditScan = 2000 // entries that one call reads, however few match
+	auditPage = 256  // maximum entries per read
 )
 
-// List returns the entries that by sees and f chooses, newest first, at most limit.
-// cursor is empty at first, then what the call before returned as next, which is
-// empty at the end. A page may have fewer entries and not be the last, for a call
-// looks at no more than some thousands.
+// List returns the entries that by may see and that match f, newest first, at most limit. cursor
+// is empty at first, then the next of the previous call; next is empty at the end. A page may hold
+// fewer entries without being the last, because a call reads a bounded number of entries.
 func (a *Audit) List(ctx context.Context, by Principal, f AuditFilter, cursor string, limit int) (page []AuditEntry, next string, err error) {
 	after, err := f.start(cursor)
 	if err != nil {
@@ -177,13 +176,13 @@ func (a *Audit) List(ctx context.Context, by Principal, f AuditFilter, cursor st
 	return page, after, nil
 }
 
-// start is the name after which to begin.
+// start returns the name after which to begin.
 func (f *AuditFilter) start(cursor string) (string, error) {
 	if cursor == "" {
 		if f.To.IsZero() {
 			return "", nil
 		}
-		return nameAt(f.To.Add(time.Millisecond)), nil // To may lie within one
+		return nameAt(f.To.Add(time.Millisecond)), nil // To may lie within a millisecond
 	}
 	if _, err := ulid.ParseStrict(cursor); err != nil {
 		return "", &weir.FieldError{Code: "bad_cursor", Field: "cursor", Problem: "is not a cursor that a list returned", Fix: "leave it out to start from the beginning"}
@@ -191,7 +190,7 @@ func (f *AuditFilter) start(cursor string) (string, error) {
 	return strings.ToUpper(cursor), nil
 }
 
-// seesEntry hides what belongs to no tenant from those who are bound to some.
+// seesEntry hides entries without a tenant from principals that are limited to some tenants.
 func seesEntry(by Principal, e *AuditEntry) bool {
 	if e.Tenant == "" {
 		return by.SeesAll()
@@ -199,8 +198,8 @@ func seesEntry(by Principal, e *AuditEntry) bool {
 	return by.Sees(e.Tenant)
 }
 
-// Prune removes the entries from before a time and those beyond the newest keep;
-// a zero time or number removes none. It returns how many it removed.
+// Prune removes the entries before a time and those beyond the newest keep; a zero time or number
+// removes none. It returns how many it removed.
 func (a *Audit) Prune(ctx context.Context, before time.Time, keep int) (removed int, err error) {
 	if !before.IsZero() {
 		if removed, err = a.removeAfter(ctx, nameAt(before)); err != nil {
@@ -218,7 +217,7 @@ func (a *Audit) Prune(ctx context.Context, before time.Time, keep int) (removed 
 	return removed + more, err
 }
 
-// nth is the name of the n-th newest entry; it is empty if there are no more than n.
+// nth returns the name of the n-th newest entry; empty if there are not more than n.
 func (a *Audit) nth(ctx context.Context, n int) (string, error) {
 	last, seen := "", 0
 	for e, err := range a.table.All(ctx, "") {

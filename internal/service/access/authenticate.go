@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// freshFor is how long a key is trusted without looking at its record: less than
-	// the second within which a revocation has to hold everywhere.
+	// freshFor is how long a key is trusted without reading its record: less than the second within
+	// which a revocation must hold everywhere.
 	freshFor = 800 * time.Millisecond
 	// usedEvery is how often the last use of a key is written.
 	usedEvery = time.Minute
-	// usedWithin bounds what that may cost a caller.
+	// usedWithin bounds how long that write may delay a caller.
 	usedWithin = time.Second
 )
 
-// BootstrapID is the key id of whoever shows a key of the configuration.
+// BootstrapID is the key id of a caller with a key of the configuration.
 const BootstrapID = "bootstrap"
 
-// Authenticate finds who shows a key. Errors are [ErrNoCredentials],
-// [ErrBadCredentials], and those of the store, after which nothing is known.
+// Authenticate returns the principal of a key. Errors are [ErrNoCredentials], [ErrBadCredentials],
+// and those of the store, after which the result is unknown.
 func (k *Keys) Authenticate(ctx context.Context, text string) (Principal, error) {
 	return k.authenticate(ctx, text, func() error { return nil })
 }
 
-// AuthenticateFrom is [Keys.Authenticate] for callers from the network. An address
-// from which too many wrong keys came gets a *[LimitError] for keys that were not
-// valid here before; a key in use is never slowed down by others behind its address.
+// AuthenticateFrom is [Keys.Authenticate] for callers from the network. An address that sent too
+// many invalid keys gets a *[LimitError] for keys that were not valid on this node before. A key
+// in use is never slowed down by other callers behind its address.
 func (k *Keys) AuthenticateFrom(ctx context.Context, from netip.Addr, text string) (Principal, error) {
 	p, err := k.authenticate(ctx, text, func() error { return k.failures.check(from, time.Now()) })
 	if errors.Is(err, ErrBadCredentials) {
@@ -40,7 +40,7 @@ func (k *Keys) AuthenticateFrom(ctx context.Context, from netip.Addr, text strin
 	return p, err
 }
 
-// authenticate asks mayTry before it spends anything on a key it does not know.
+// authenticate calls mayTry before it spends anything on an unknown key.
 func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() error) (Principal, error) {
 	if text == "" {
 		return Principal{}, ErrNoCredentials
@@ -73,7 +73,7 @@ func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() erro
 	return Principal{KeyID: key.ID, Name: key.Name, Scopes: key.Scopes, Tenants: key.Tenants}, nil
 }
 
-// isBootstrap compares with all of them, so that time tells nothing of any.
+// isBootstrap compares with all keys, so that its duration reveals nothing.
 func (k *Keys) isBootstrap(shown hash) bool {
 	found := false
 	for _, b := range k.bootstrap {
@@ -82,8 +82,8 @@ func (k *Keys) isBootstrap(shown hash) bool {
 	return found
 }
 
-// look reads a key's record and remembers it if the text was right. What it reads
-// counts as old as the question is, since the answer may have been on its way.
+// look reads a key's record and caches it if the text was right. The record counts as old as the
+// request for it, since the response may have been delayed.
 func (k *Keys) look(ctx context.Context, id string, shown hash) (*Key, error) {
 	asked := time.Now()
 	e, err := k.table.Get(ctx, id)
@@ -101,8 +101,8 @@ func (k *Keys) look(ctx context.Context, id string, shown hash) (*Key, error) {
 	return key, nil
 }
 
-// used writes that a key was used, once a minute. That it cannot be written is no
-// reason to refuse a caller.
+// used records that a key was used, once a minute. A failure to record it does not refuse the
+// caller.
 func (k *Keys) used(ctx context.Context, id string) {
 	now := time.Now().UTC()
 	if !k.known.claimUse(id, now) {
@@ -111,7 +111,7 @@ func (k *Keys) used(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, usedWithin)
 	defer cancel()
 	_, _ = k.table.Update(ctx, id, func(s *storedKey) error {
-		if now.Sub(s.Used) >= usedEvery { // else another node has written it
+		if now.Sub(s.Used) >= usedEvery { // otherwise another node has written it
 			s.Used = now
 		}
 		return nil

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// cacheSize is how many keys a node remembers at most.
+// cacheSize bounds the keys that a node caches.
 const cacheSize = 16384
 
-// state is what the cache knows of a key.
+// state says what the cache knows about a key.
 type state int
 
 const (
 	unknown state = iota // nothing: it may never have been valid
-	stale                // its text was right, its record has to be looked at
-	fresh                // all of it
+	stale                // its text was right, its record must be read
+	fresh                // its text and its record
 )
 
-// cache remembers keys whose text was right. It never holds a wrong one, so nobody
-// can fill it with guesses.
+// cache holds keys whose text was right. It never holds an invalid key, so guesses cannot fill it.
 type cache struct {
 	mu   sync.Mutex
 	keys map[string]*remembered // by id
@@ -27,8 +26,8 @@ type cache struct {
 type remembered struct {
 	hash  hash
 	key   *Key      // never changed
-	asked time.Time // when its record was asked for
-	used  time.Time // of the record, or what is being written
+	asked time.Time // when its record was requested
+	used  time.Time // as recorded, or as being written
 }
 
 func newCache() *cache { return &cache{keys: map[string]*remembered{}} }
@@ -58,8 +57,7 @@ func (c *cache) put(id string, shown hash, key *Key, asked time.Time) {
 	c.keys[id] = &remembered{shown, key, asked, used}
 }
 
-// makeRoom drops any key: there is an order neither in time nor in worth, and one
-// that is in use is soon back.
+// makeRoom drops any key: a key that is in use is soon back.
 func (c *cache) makeRoom() {
 	for id := range c.keys {
 		delete(c.keys, id)
@@ -73,8 +71,8 @@ func (c *cache) forget(id string) {
 	delete(c.keys, id)
 }
 
-// claimUse reports whether the caller shall write that the key was used at now; no
-// other is told so for a minute.
+// claimUse reports whether the caller must record that the key was used at now; it returns true to
+// one caller a minute.
 func (c *cache) claimUse(id string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	maxTenants = 1000
 )
 
-// Key is what is known of an API key.
+// Key describes an API key.
 type Key struct {
 	ID      string    `json:"id"` // key_ and a ULID, so ids sort by time
 	Name    string    `json:"name"`
@@ -30,24 +30,24 @@ type Key struct {
 	Created time.Time `json:"created"`
 	By      string    `json:"by"`                 // id of the key that created it
 	Expires time.Time `json:"expires,omitzero"`   // zero: never
-	Used    time.Time `json:"last_used,omitzero"` // right to a minute
-	Revoked time.Time `json:"revoked,omitzero"`   // zero: it is not
+	Used    time.Time `json:"last_used,omitzero"` // accurate to a minute
+	Revoked time.Time `json:"revoked,omitzero"`   // zero: not revoked
 }
 
-// dead reports whether a key is good for nothing any more.
+// dead reports whether a key is revoked or expired.
 func (k *Key) dead(now time.Time) bool {
 	return !k.Revoked.IsZero() || !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
-// storedKey is a key as it is kept.
+// storedKey is the record of a key.
 type storedKey struct {
 	Key
 	Hash []byte `json:"sha256"`
 }
 
-// NewKey says what a key to be created is for.
+// NewKey describes a key to be created.
 type NewKey struct {
-	// ID is one that [NewID] made, for whoever may have to create it again. Default: a new one.
+	// ID is an id from [NewID], for a caller that may have to repeat the creation. Default: a new id.
 	ID      string
 	Name    string
 	Scopes  []Scope
@@ -57,14 +57,13 @@ type NewKey struct {
 
 // Options configures [NewKeys]. The zero value is ready for production.
 type Options struct {
-	// Bootstrap are keys of the configuration. Each is accepted with the scope admin
-	// and all tenants, and is stored nowhere: with one of them the first keys are
-	// made. At least 32 bytes each.
+	// Bootstrap holds keys of the configuration, at least 32 bytes each. Each is accepted with the
+	// scope admin and all tenants, and is not stored. They serve to create the first keys.
 	Bootstrap []vault.Secret
 }
 
-// Keys creates, finds, revokes and recognises API keys. It may be used by many
-// goroutines, and by many nodes on one store.
+// Keys creates, finds, revokes and authenticates API keys. It may be used by many goroutines, and
+// by many nodes on one store.
 type Keys struct {
 	table     *records.Table[storedKey]
 	bootstrap []hash
@@ -72,7 +71,7 @@ type Keys struct {
 	failures  *failures
 }
 
-// NewKeys keeps keys in a store.
+// NewKeys returns the keys in a store.
 func NewKeys(s records.Keeper, o Options) (*Keys, error) {
 	k := &Keys{table: records.New[storedKey](s, "key"), known: newCache(), failures: newFailures()}
 	for _, b := range o.Bootstrap {
@@ -87,12 +86,12 @@ func NewKeys(s records.Keeper, o Options) (*Keys, error) {
 	return k, nil
 }
 
-// Create makes a key. Its text is returned here and never again. Nobody can make a
-// key that sees more than their own.
+// Create creates a key. Its text is returned here and never again. A caller cannot create a key
+// with more access than its own.
 //
-// Creating a key again under its id, as after a crash that kept its text from
-// everybody, draws the text anew: the one before is worth nothing then. One that
-// was used or revoked stays as it is, and comes without a text.
+// Creating a key again under its id, for example after a crash lost the response, replaces its
+// text: the former text becomes invalid. A key that was used or revoked stays as it is, and is
+// returned without a text.
 func (k *Keys) Create(ctx context.Context, by Principal, spec NewKey) (Key, vault.Secret, error) {
 	now := time.Now().UTC()
 	if err := spec.check(by, now); err != nil {
@@ -115,7 +114,7 @@ func (k *Keys) Create(ctx context.Context, by Principal, spec NewKey) (Key, vaul
 		}
 		return nil
 	})
-	k.known.forget(id) // also after an error, which may have been written
+	k.known.forget(id) // also after an error: it may have been written
 	if err != nil {
 		return Key{}, vault.Secret{}, fmt.Errorf("create a key: %w", err)
 	}
@@ -125,7 +124,7 @@ func (k *Keys) Create(ctx context.Context, by Principal, spec NewKey) (Key, vaul
 	return e.Value.Key, text, nil
 }
 
-// like reports whether two keys are good for the same.
+// like reports whether two keys grant the same.
 func (k *Key) like(o *Key) bool {
 	return k.Name == o.Name && slices.Equal(k.Scopes, o.Scopes) && slices.Equal(k.Tenants, o.Tenants) && k.Expires.Equal(o.Expires)
 }
@@ -172,13 +171,13 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	}
 }
 
-// isName reports whether a text can name a tenant, or a key: as bulk actions see it.
+// isName reports whether a text is a valid name of a tenant or a key.
 func isName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
 }
 
-// Get returns a key, or [weir.ErrNotFound], also if by does not see it.
+// Get returns a key, or [weir.ErrNotFound], also if by may not see it.
 func (k *Keys) Get(ctx context.Context, by Principal, id string) (Key, error) {
 	e, err := k.table.Get(ctx, id)
 	if err == nil && !by.covers(e.Value.Tenants) {
@@ -190,9 +189,9 @@ func (k *Keys) Get(ctx context.Context, by Principal, id string) (Key, error) {
 	return e.Value.Key, nil
 }
 
-// List returns the keys that by sees and whose id comes after a given one, oldest
-// first. It looks at no more than limit keys, so a page may have fewer of them and
-// not be the last: next is the id to go on after, and empty at the end.
+// List returns the keys that by may see with an id after a given one, oldest first. It reads at
+// most limit keys, so a page may hold fewer without being the last: next is the id to continue
+// after, and empty at the end.
 func (k *Keys) List(ctx context.Context, by Principal, after string, limit int) (page []Key, next string, err error) {
 	found, err := k.table.List(ctx, "", after, limit)
 	if err != nil {
@@ -209,8 +208,8 @@ func (k *Keys) List(ctx context.Context, by Principal, after string, limit int) 
 	return page, next, nil
 }
 
-// Revoke makes a key invalid for ever, on all nodes within a second. Revoking it
-// once more changes nothing. It returns [weir.ErrNotFound] as [Keys.Get] does.
+// Revoke makes a key permanently invalid, on all nodes within a second. Revoking it again changes
+// nothing. It returns [weir.ErrNotFound] as [Keys.Get] does.
 func (k *Keys) Revoke(ctx context.Context, by Principal, id string) (Key, error) {
 	e, err := k.table.Update(ctx, id, func(s *storedKey) error {
 		if !by.covers(s.Tenants) {
@@ -221,7 +220,7 @@ func (k *Keys) Revoke(ctx context.Context, by Principal, id string) (Key, error)
 		}
 		return nil
 	})
-	k.known.forget(id) // also after an error, which may have been written
+	k.known.forget(id) // also after an error: it may have been written
 	if err != nil {
 		return Key{}, fmt.Errorf("revoke: %w", err)
 	}

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// LimitError means that somebody has asked too often, or holds too much at once.
+// LimitError means that a caller sent too many requests, or holds too much at once.
 type LimitError struct {
 	What       string        // as in "requests of this key"
 	Limit      int           // how many, per Per or at once
 	Per        time.Duration // 0: at once
-	RetryAfter time.Duration // when asking again is worth it; at least a second
+	RetryAfter time.Duration // when a retry may succeed; at least a second
 }
 
-// Error tells the limit and when to come back.
+// Error states the limit and when to retry.
 func (e *LimitError) Error() string {
 	if e.Per == 0 {
 		return fmt.Sprintf("too many %s: at most %d at once; try again in %v", e.What, e.Limit, e.RetryAfter)
@@ -31,17 +31,16 @@ func wholeSeconds(seconds float64) time.Duration {
 	return time.Duration(max(1, math.Ceil(seconds))) * time.Second
 }
 
-// Failed attempts that one address has, and how they come back.
+// Failed attempts allowed per address, and how fast they are restored.
 const (
 	failureSlots = 4096
 	failureBurst = 20
 	failureRate  = rate.Limit(1) // a second
 )
 
-// failures slows addresses down from which wrong keys come. Addresses share a fixed
-// number of slots by a hash that nobody outside can foresee, so no number of
-// addresses makes it grow; who shares a slot with an attacker is slowed down too,
-// but only with keys that are new to this node.
+// failures throttles addresses that send invalid keys. Addresses share a fixed number of slots by
+// a hash that attackers cannot predict, so no number of addresses makes it grow. A caller that
+// shares a slot with an attacker is throttled too, but only with keys that are new to this node.
 type failures struct {
 	seed  maphash.Seed
 	slots [failureSlots]*rate.Limiter
@@ -55,7 +54,7 @@ func newFailures() *failures {
 	return f
 }
 
-// slot finds what an address has left. One caller may have all of a /64 of IPv6.
+// slot returns the slot of an address. One caller may have a whole /64 of IPv6.
 func (f *failures) slot(from netip.Addr) *rate.Limiter {
 	from = from.Unmap().WithZone("")
 	if from.Is6() {
@@ -65,7 +64,7 @@ func (f *failures) slot(from netip.Addr) *rate.Limiter {
 	return f.slots[maphash.Comparable(f.seed, from)%failureSlots]
 }
 
-// check is a *[LimitError] while an address has no attempt left.
+// check returns a *[LimitError] while an address has no attempt left.
 func (f *failures) check(from netip.Addr, now time.Time) error {
 	left := f.slot(from).TokensAt(now)
 	if left >= 1 {

@@ -30,16 +30,16 @@ func (o LimitOptions) withDefaults() LimitOptions {
 	return o
 }
 
-// sweepAt is how many keys are watched before those at rest are dropped.
+// sweepAt is the number of keys at which idle ones are dropped.
 const sweepAt = 4096
 
-// Limits bounds what one key takes of a node, so that it cannot take what others
-// need. It may be used by many goroutines.
+// Limits bounds a key's use of a node, so that it leaves room for others. It may be used by many
+// goroutines.
 type Limits struct {
 	opts  LimitOptions
 	mu    sync.Mutex
 	users map[string]*user // by key id
-	sweep int              // size at which to look for those at rest
+	sweep int              // size at which to look for idle keys
 }
 
 type user struct {
@@ -47,16 +47,16 @@ type user struct {
 	uploads  int
 }
 
-// NewLimits returns limits that nobody has used yet.
+// NewLimits returns limits with full quotas.
 func NewLimits(o LimitOptions) *Limits {
 	return &Limits{opts: o.withDefaults(), users: map[string]*user{}, sweep: sweepAt}
 }
 
-// Quota is what a key has left, for the headers of an answer.
+// Quota is what a key has left, for the headers of a response.
 type Quota struct {
 	Limit     int           // requests a second
-	Remaining int           // that may be made now
-	Full      time.Duration // until all of the burst may be made again
+	Remaining int           // allowed now
+	Full      time.Duration // until the full burst is available again
 }
 
 // Request counts a request of a key, or returns a *[LimitError].
@@ -96,7 +96,7 @@ func (l *Limits) Upload(keyID string) (done func(), err error) {
 	}), nil
 }
 
-// user finds what is known of a key; l.mu is held.
+// user returns the state of a key; l.mu is held.
 func (l *Limits) user(keyID string) *user {
 	if u, ok := l.users[keyID]; ok {
 		return u
@@ -109,8 +109,8 @@ func (l *Limits) user(keyID string) *user {
 	return u
 }
 
-// dropResting forgets keys for which remembering makes no difference. The next look
-// comes after as many new keys as are left now, so it costs little for each of them.
+// dropResting drops keys with full quotas. The next sweep comes after as many new keys as are left
+// now, so it costs little per key.
 func (l *Limits) dropResting(now time.Time) {
 	for id, u := range l.users {
 		if u.uploads == 0 && u.requests.TokensAt(now) >= float64(l.opts.Burst) {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Scope is one thing that a key may be good for. Each has to be given by itself;
-// [Admin] alone includes the others.
+// Scope is a permission of a key. Each is granted separately; [Admin] alone includes the others.
 type Scope string
 
 // The scopes.
@@ -23,16 +22,16 @@ const (
 // Scopes lists all scopes.
 func Scopes() []Scope { return []Scope{Read, Submit, Control, Approve, Admin} }
 
-// Errors to branch on with [errors.Is]. Both are answered alike by 401; what is
-// wrong with a key is nobody's business but its owner's.
+// Errors to branch on with [errors.Is]. Both get the same 401 response: only the owner of a key
+// may learn what is wrong with it.
 var (
-	// ErrNoCredentials means that no key was shown.
+	// ErrNoCredentials means that the request has no key.
 	ErrNoCredentials = errors.New("no API key was sent; send the header Authorization: Bearer wk_…")
 	// ErrBadCredentials means that the key is unknown, revoked or expired.
 	ErrBadCredentials = errors.New("the API key is not valid")
 )
 
-// MissingScopeError means that a key is valid and not good for this.
+// MissingScopeError means that a key is valid but lacks a scope.
 type MissingScopeError struct{ Scope Scope }
 
 // Error names the scope.
@@ -40,16 +39,16 @@ func (e *MissingScopeError) Error() string {
 	return fmt.Sprintf("the API key lacks the scope %q; use a key that has it, or ask an administrator for one", e.Scope)
 }
 
-// Principal is who makes a request. The zero value may nothing and sees nothing.
+// Principal is the caller of a request. The zero value has no scope and sees nothing.
 type Principal struct {
 	KeyID  string
 	Name   string
 	Scopes []Scope
-	// Tenants are those it sees; none means all.
+	// Tenants are the tenants it sees; none means all.
 	Tenants []string
 }
 
-// Local is whoever calls a server that has no keys and listens on loopback only.
+// Local returns the caller of a server that has no keys and listens on loopback only.
 func Local() Principal { return Principal{KeyID: "local", Name: "local", Scopes: []Scope{Admin}} }
 
 // May reports whether the principal has a scope.
@@ -57,7 +56,7 @@ func (p Principal) May(s Scope) bool {
 	return p.KeyID != "" && (slices.Contains(p.Scopes, s) || slices.Contains(p.Scopes, Admin))
 }
 
-// Need is a *[MissingScopeError] unless the principal has a scope.
+// Need returns a *[MissingScopeError] unless the principal has a scope.
 func (p Principal) Need(s Scope) error {
 	if p.May(s) {
 		return nil
@@ -65,14 +64,14 @@ func (p Principal) Need(s Scope) error {
 	return &MissingScopeError{s}
 }
 
-// Sees reports whether a tenant exists for the principal. What belongs to another is
-// answered as if it were not there.
+// Sees reports whether the principal may see a tenant. Objects of another tenant look
+// like missing ones.
 func (p Principal) Sees(tenant string) bool {
 	return p.SeesAll() || p.KeyID != "" && slices.Contains(p.Tenants, tenant)
 }
 
-// SeesAll reports whether the principal is bound to no tenant, and so sees what
-// belongs to none as well.
+// SeesAll reports whether the principal is not limited to some tenants, and so also sees
+// objects without a tenant.
 func (p Principal) SeesAll() bool { return p.KeyID != "" && len(p.Tenants) == 0 }
 
 // covers reports whether the principal sees all that a key with these tenants sees.

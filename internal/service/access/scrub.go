@@ -11,11 +11,11 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// secretFields are parts of field names whose values are nobody's business.
+// secretFields are parts of the names of fields whose values must be hidden.
 var secretFields = []string{"secret", "password", "passwd", "token", "authorization", "api_key", "apikey", "private_key", "credential", "cookie", "dsn"}
 
-// secretTexts finds secrets by their own form: our keys, signing secrets, sealed
-// secrets, private keys, and passwords in URLs.
+// secretTexts matches secrets by their form: our keys, signing secrets, sealed secrets, private
+// keys, and passwords in URLs.
 var secretTexts = regexp.MustCompile(textPrefix + `[0-9A-Za-z]{20,}` +
 	`|whsec_[0-9A-Za-z+/=_-]{16,}|whsk_[0-9A-Za-z+/=_-]{16,}|sealed1\.[0-9a-f]+\.[0-9A-Za-z_-]+` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?|//[^/\s:@]*:[^/\s@]+@`)
@@ -29,9 +29,9 @@ func hideKeys(s string) string {
 	})
 }
 
-// Scrub replaces secrets in a JSON text: values of fields that are named like one,
-// and texts that look like one. States should come without any; this is what stands
-// between a forgotten field and a list that is kept for years.
+// Scrub replaces secrets in a JSON text: values of fields with telling names, and texts that look
+// like secrets. States should hold none; Scrub protects the audit log, which is kept for years, if
+// a field was forgotten.
 func Scrub(raw []byte) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -79,7 +79,7 @@ func namesSecret(field string) bool {
 	return false
 }
 
-// hide keeps what tells that there is nothing, or whether there is something.
+// hide keeps null, booleans and the empty string: they reveal at most whether a secret is set.
 func hide(v any) any {
 	switch v := v.(type) {
 	case nil, bool:

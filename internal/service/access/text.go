@@ -19,8 +19,8 @@ import (
 //
 //	wk_ , the ULID of its record (26), 32 random bytes in base 62 (43), CRC-32 of all before in base 62 (6)
 //
-// The prefix and the checksum let scanners for leaked keys be sure of what they have
-// found, and typing errors be noticed without a look-up.
+// The prefix and the checksum let scanners recognise leaked keys with certainty, and reveal typing
+// errors without a lookup.
 const (
 	textPrefix  = "wk_"
 	idPrefix    = "key_"
@@ -31,10 +31,10 @@ const (
 	textChars   = len(textPrefix) + ulidChars + secretChars + sumChars
 )
 
-// NewID makes the id of a key to be created.
+// NewID returns the id of a key to be created.
 func NewID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
 
-// textOf draws the text of a key, each time another.
+// textOf returns a new random text for a key.
 func textOf(id string) vault.Secret {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
@@ -51,8 +51,7 @@ func checksum(body string) string {
 	return base62(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))), sumChars)
 }
 
-// idOf is the id of the key that a text claims to be; false if it was mistyped, cut
-// or never was a key.
+// idOf returns the id in the text of a key; false if it was mistyped, cut or never was a key.
 func idOf(text string) (id string, ok bool) {
 	if len(text) != textChars || !strings.HasPrefix(text, textPrefix) {
 		return "", false
@@ -64,9 +63,9 @@ func idOf(text string) (id string, ok bool) {
 	return idPrefix + body[len(textPrefix):len(textPrefix)+ulidChars], true
 }
 
-// hash is all that is kept of a key's text. A key has 256 random bits, so nothing
-// slower is needed to keep it from being guessed. The compiler refuses == on it,
-// which would stop at the first byte that differs and tell by its time where that is.
+// hash is all that is stored of a key's text. A key has 256 random bits, so a fast hash is enough
+// against guessing. The compiler refuses == on it, which would stop at the first byte that differs
+// and reveal its position by its duration.
 type hash struct {
 	_   [0]func()
 	sum [sha256.Size]byte
@@ -74,10 +73,10 @@ type hash struct {
 
 func hashOf(text string) hash { return hash{sum: sha256.Sum256([]byte(text))} }
 
-// equal takes the same time whatever the hashes are; other is of any length.
+// equal takes the same time for all hashes; other may have any length.
 func (h hash) equal(other []byte) bool { return subtle.ConstantTimeCompare(h.sum[:], other) == 1 }
 
-// FromHeader returns the key that a request shows, or [ErrNoCredentials].
+// FromHeader returns the key in a request's header, or [ErrNoCredentials].
 func FromHeader(h http.Header) (string, error) {
 	scheme, text, _ := strings.Cut(h.Get("Authorization"), " ")
 	text = strings.TrimSpace(text)
@@ -87,7 +86,7 @@ func FromHeader(h http.Header) (string, error) {
 	return text, nil
 }
 
-// inURL finds keys, also cut or mistyped ones.
+// inURL matches keys, also cut or mistyped ones.
 var inURL = regexp.MustCompile(textPrefix + `[0-9A-Za-z]{20,}`)
 
 // InURL reports whether a URL holds a key. URLs end up in logs and histories, so

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cache remembers the registered endpoints for a moment, so that many events at
-// once do not list them once each.
+// cache holds the registered endpoints for a moment, so that many events at once do not each list
+// them.
 type cache struct {
 	mu        sync.Mutex
 	endpoints []Endpoint
@@ -48,7 +48,7 @@ func (n *Notifier) registered(ctx context.Context) ([]Endpoint, error) {
 		if err != nil && e.Name == "" {
 			return nil, err
 		}
-		if err != nil { // damage to one must not keep the others from hearing
+		if err != nil { // one damaged endpoint must not affect the others
 			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read an endpoint", slog.Any("error", err))
 			continue
 		}

@@ -15,33 +15,33 @@ import (
 	"github.com/weirhq/weir/internal/edge/execute"
 )
 
-// Code says in one word why an attempt failed. The set is closed.
+// Code is the reason why an attempt failed. The set is closed.
 type Code string
 
 // The codes of failed attempts.
 const (
-	CodeStatus      Code = "bad_status"          // the answer was not 2xx
+	CodeStatus      Code = "bad_status"          // the status was not 2xx
 	CodeRedirect    Code = "redirected"          // redirects are not followed
-	CodeGone        Code = "gone"                // 410: the endpoint wants no more
-	CodeTimeout     Code = "timeout"             // no answer in time
-	CodeTLS         Code = "tls_failed"          // its certificate is not trusted, or it speaks no TLS
+	CodeGone        Code = "gone"                // 410: the endpoint wants no more events
+	CodeTimeout     Code = "timeout"             // no response in time
+	CodeTLS         Code = "tls_failed"          // its certificate is not trusted, or it does not support TLS
 	CodeConnect     Code = "connection_failed"   // no connection, or it broke
 	CodeNotAllowed  Code = "address_not_allowed" // the operator's rules forbid the address
-	CodeSecret      Code = "bad_secret"          // it cannot be signed
-	CodeDisabled    Code = "endpoint_disabled"   // switched off or removed before it was sent
+	CodeSecret      Code = "bad_secret"          // the delivery cannot be signed
+	CodeDisabled    Code = "endpoint_disabled"   // disabled or removed before it was sent
 	CodeExpired     Code = "expired"             // the event was removed or is damaged
-	CodeTopic       Code = "topic_failed"        // Kafka did not take it
-	CodeInterrupted Code = "interrupted"         // the node was told to stop
+	CodeTopic       Code = "topic_failed"        // Kafka did not accept it
+	CodeInterrupted Code = "interrupted"         // the node was stopped
 )
 
-// final reports whether trying again is no use.
+// final reports whether a retry cannot succeed.
 func (c Code) final() bool { return c == CodeGone || c == CodeDisabled || c == CodeExpired }
 
-// keptText is how many bytes of an answer or an error are kept.
+// keptText bounds the stored bytes of a response or an error.
 const keptText = 512
 
-// failure is an attempt that got no answer. Of a refused connection it says
-// nothing but that.
+// failure returns the attempt for a call without a response. For a refused connection it gives no
+// details.
 func failure(ctx context.Context, err error) Attempt {
 	if _, ok := errors.AsType[*egress.NotAllowedError](err); ok {
 		return Attempt{Code: CodeNotAllowed}
@@ -73,7 +73,7 @@ func isTLS(err error) bool {
 	return ok || strings.HasPrefix(err.Error(), "tls: ") || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// verdict is what an answer means.
+// verdict returns the attempt for a response.
 func verdict(resp *http.Response, body []byte) Attempt {
 	a := Attempt{Status: resp.StatusCode, Answer: execute.Excerpt(body, keptText)}
 	text := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))

@@ -15,21 +15,21 @@ func (n *Notifier) Get(ctx context.Context, id string) (Delivery, error) {
 	return e.Value, err
 }
 
-// Query says which deliveries to list: those of a bulk action, or else those of an
-// endpoint or topic, or else those of URLs that came with events.
+// Query selects the deliveries to list: those of a bulk action, or else of an endpoint or topic,
+// or else of URLs that came with events.
 type Query struct {
 	BulkAction string
 	Endpoint   string
-	// After is the Next of the page before.
+	// After is the Next of the previous page.
 	After string
-	// Limit is the most to return. Default 50, at most 500.
+	// Limit is the maximum to return. Default 50, at most 500.
 	Limit int
 }
 
-// Page is a part of a list of deliveries.
+// Page is one page of a list of deliveries.
 type Page struct {
 	Deliveries []Delivery // those of the newest events first
-	Next       string     // empty when there are no more
+	Next       string     // empty on the last page
 }
 
 // List returns deliveries, a page at a time.
@@ -67,8 +67,7 @@ func (n *Notifier) List(ctx context.Context, q Query) (Page, error) {
 	return p, nil
 }
 
-// Resend begins a delivery anew, whether it failed or not. One that is pending
-// stays as it is.
+// Resend starts a delivery again, whether it failed or not. A pending delivery stays as it is.
 func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
 	d, err := n.Get(ctx, id)
 	if err != nil {
@@ -78,7 +77,7 @@ func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	// The notice comes first: a crash leaves one too many, which goes away by itself.
+	// The notice comes first: a crash leaves an extra notice, which is removed when it is found.
 	next := d
 	next.again(wall())
 	next.Due = wall()
@@ -92,7 +91,7 @@ func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
 	if err != nil {
 		return Delivery{}, err
 	}
-	if d = e.Value; d.Round != next.Round { // somebody else did the same, and more
+	if d = e.Value; d.Round != next.Round { // another caller did the same, and more
 		err = n.putNotice(ctx, pendingName(d), noticeOf(d, host))
 	}
 	if err == nil && n.opts.Owns(d.BulkAction) {
@@ -101,7 +100,7 @@ func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
 	return d, err
 }
 
-// hostNow is the host that a delivery goes to, or an error if it goes nowhere.
+// hostNow returns the host of a delivery, or an error if its endpoint is gone.
 func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 	if d.Kind == KindKafka {
 		return d.Endpoint, nil
@@ -113,8 +112,8 @@ func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 	return hostOf(e.Value.URL), err
 }
 
-// Test sends a ping to a registered endpoint or a topic, once, enabled or not, and
-// returns how that went.
+// Test sends a ping to a registered endpoint or a topic, once, enabled or not, and returns the
+// result.
 func (n *Notifier) Test(ctx context.Context, endpoint string) (Delivery, error) {
 	to := destination{kind: KindKafka, endpoint: endpoint, host: endpoint, once: true}
 	ev := Event{Type: TypePing, At: wall(), Data: []byte(`{"message":"This is a test. Nothing has happened."}`)}
@@ -125,12 +124,12 @@ func (n *Notifier) Test(ctx context.Context, endpoint string) (Delivery, error) 
 		}
 		to.kind, to.host, ev.Tenant = KindHTTP, hostOf(e.Value.URL), e.Value.Tenant
 	}
-	ev.ID = "evt_" + digest(endpoint, rand.Text()) // every test is another event
+	ev.ID = "evt_" + digest(endpoint, rand.Text()) // every test is a new event
 	kept, err := n.keepEvent(ctx, ev)
 	if err != nil {
 		return Delivery{}, err
 	}
-	// Claimed from the start, and not as Run does: it finds the notice, and must leave it alone.
+	// Claimed from the start, unlike in Run, which finds the notice and must leave it alone.
 	c := &claim{n.node + ".test", wall().Add(n.opts.Timeout + claimBeyond)}
 	d, err := n.keepDelivery(ctx, ev.ID, kept, to, c)
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// State is where a delivery is.
+// State is the state of a delivery.
 type State string
 
-// The states of a delivery. Sending again leads from all others back to the first.
+// The states of a delivery. A resend leads from all others back to the first.
 const (
 	Pending   State = "pending"
 	Delivered State = "delivered"
-	Failed    State = "failed"    // the schedule is at its end, or the endpoint answered 410
-	Cancelled State = "cancelled" // the endpoint was switched off or removed before it was sent
+	Failed    State = "failed"    // the schedule is exhausted, or the endpoint answered 410
+	Cancelled State = "cancelled" // the endpoint was disabled or removed before it was sent
 )
 
 // Kinds of endpoints.
@@ -22,10 +22,10 @@ const (
 	KindKafka = "kafka"
 )
 
-// keptAttempts is how many attempts a delivery remembers.
+// keptAttempts bounds the attempts that a delivery records.
 const keptAttempts = 20
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is one event for one endpoint.
 type Delivery struct {
 	ID         string    `json:"id"` // "dlv_…"
 	Event      string    `json:"event"`
@@ -34,11 +34,12 @@ type Delivery struct {
 	BulkAction string    `json:"bulk_action,omitempty"`
 	At         time.Time `json:"at"` // of the event
 	Kind       string    `json:"kind"`
-	// Endpoint is the id of a registered endpoint or topic, or empty for a URL that came with the event.
+	// Endpoint is the id of a registered endpoint or topic, or empty for a URL that came with the
+	// event.
 	Endpoint string `json:"endpoint,omitempty"`
 	URL      string `json:"url,omitempty"` // that came with the event
 	State    State  `json:"state"`
-	// Round is how often it was begun: more than 1 if it was sent again.
+	// Round counts the starts: more than 1 if it was resent.
 	Round    int       `json:"round"`
 	Begun    time.Time `json:"begun"`        // when this round began
 	Tries    int       `json:"tries"`        // in this round
@@ -46,25 +47,25 @@ type Delivery struct {
 	Ended    time.Time `json:"ended,omitzero"`
 	Attempts []Attempt `json:"attempts,omitempty"` // the last 20, oldest first
 
-	// Once ends it with its first attempt.
+	// Once ends the delivery with its first attempt.
 	Once   bool   `json:"once,omitempty"`
 	Sealed string `json:"sealed,omitempty"` // secret of the URL
 	Claim  *claim `json:"claim,omitempty"`
 }
 
-// Attempt is how one attempt ended.
+// Attempt records how one attempt ended.
 type Attempt struct {
 	At     time.Time     `json:"at"`
 	Took   time.Duration `json:"took"`
-	Status int           `json:"status,omitempty"` // of an HTTP answer
-	Code   Code          `json:"code,omitempty"`   // why it failed; empty if it did not
+	Status int           `json:"status,omitempty"` // of an HTTP response
+	Code   Code          `json:"code,omitempty"`   // why it failed; empty if it succeeded
 	Error  string        `json:"error,omitempty"`
 	Answer string        `json:"answer,omitempty"` // the first 512 bytes, control characters escaped
 
-	asked time.Duration // rest that the endpoint asked for
+	asked time.Duration // the delay that the endpoint asked for
 }
 
-// claim keeps a delivery for one node.
+// claim reserves a delivery for one node.
 type claim struct {
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
@@ -74,8 +75,8 @@ func (c *claim) is(other *claim) bool {
 	return c != nil && other != nil && c.By == other.By && c.Until.Equal(other.Until)
 }
 
-// take claims a delivery that is due at now, and free or c.By's own. Who is alone
-// finds only claims of processes that are no more.
+// take claims a delivery that is due at now, and free or already claimed by c.By. A process that
+// is alone finds only claims of processes that have ended.
 func (d *Delivery) take(c *claim, now time.Time, alone bool) bool {
 	if d.State != Pending || d.Due.After(now) {
 		return false
@@ -87,16 +88,16 @@ func (d *Delivery) take(c *claim, now time.Time, alone bool) bool {
 	return true
 }
 
-// settle notes how the attempt under a claim ended, at now; u is a random number
-// in [0,1). It reports whether that still mattered: a success does as long as the
-// delivery is pending, anything else only to whoever holds the claim.
+// settle records how the attempt under a claim ended, at now; u is a random number in [0,1). It
+// reports whether the result took effect: a success does while the delivery is pending, any other
+// result only for the holder of the claim.
 func (d *Delivery) settle(c *claim, a Attempt, now time.Time, u float64) bool {
 	if d.State != Pending || a.Code != "" && !d.Claim.is(c) {
 		return false
 	}
 	d.Claim = nil
 	if a.Code == CodeInterrupted {
-		return true // the next one begins where this one did
+		return true // the next attempt repeats this one
 	}
 	d.remember(a)
 	d.Tries++
@@ -114,14 +115,14 @@ func (d *Delivery) settle(c *claim, a Attempt, now time.Time, u float64) bool {
 	return true
 }
 
-// remember keeps the last attempts.
+// remember records the last attempts.
 func (d *Delivery) remember(a Attempt) {
 	d.Attempts = append(d.Attempts, a)
 	d.Attempts = slices.Clone(d.Attempts[max(0, len(d.Attempts)-keptAttempts):])
 }
 
-// cancel ends a delivery that is pending, whichever node has claimed it, and
-// reports whether it was.
+// cancel ends a pending delivery, whichever node has claimed it, and reports whether it was
+// pending.
 func (d *Delivery) cancel(now time.Time) bool {
 	if d.State != Pending {
 		return false
@@ -136,7 +137,7 @@ func (d *Delivery) end(s State, now time.Time) {
 	d.State, d.Due, d.Ended = s, time.Time{}, now
 }
 
-// again begins a new round, unless one is under way.
+// again starts a new round, unless one is under way.
 func (d *Delivery) again(now time.Time) {
 	if d.State == Pending {
 		return

@@ -1,28 +1,26 @@
-// Package callback tells users' systems what happened to their bulk actions: by
-// signed webhooks and, as an option, by a Kafka topic.
+// Package callback reports the events of bulk actions to users' systems: by signed webhooks and,
+// as an option, by a Kafka topic.
 //
-// A [Notifier] takes an [Event] with [Notifier.Note] and makes one delivery of it
-// for every endpoint that wants to hear of it. When Note has returned, all of that
-// is durable and the caller may forget the event; until then it may note the event
-// again, and however often that happens, on whichever node, there is one body and
-// one delivery for each endpoint. [Notifier.Run] sends what is due, at least once,
-// always with the same id and the same bytes, until the endpoint has taken it or
-// the schedule is at its end; the delivery then is [Failed], and can be sent again.
+// A [Notifier] takes an [Event] with [Notifier.Note] and creates one delivery for every endpoint
+// that wants it. When Note has returned, everything is durable and the caller may forget the
+// event. Until then it may note the event again: however often, and on whichever node, the event
+// has one body and one delivery for each endpoint. [Notifier.Run] sends due deliveries, at least
+// once, always with the same id and the same bytes, until the endpoint accepts it or the schedule
+// is exhausted; the delivery then is [Failed], and can be resent.
 //
 // # Records
 //
-// There is no transaction over two records, so one record decides each thing:
+// Transactions over two records do not exist, so one record decides each thing:
 //
-//	event     by event id     the body, made by whoever is first
+//	event     by event id     the body, written by the first caller
 //	delivery  by delivery id  state, schedule, claim and log: the truth
 //	notice    three lists     what is pending; the deliveries of a bulk action and of an endpoint
 //	webhook   by endpoint id  where to send, what, and the sealed secrets
 //
-// A delivery is made before its notices. A pending notice that is left over is
-// removed when it is found; one that is missing after a crash is made when the
-// event is noted again, which its caller does because Note has not returned. It
-// carries the round of its delivery, which grows when it is sent again, so that
-// whoever removes the notice of one round cannot remove that of the next.
+// A delivery is written before its notices. A leftover pending notice is removed when it is found.
+// A notice that is missing after a crash is written when the caller notes the event again, since
+// Note has not returned. A notice carries the round of its delivery, which grows with each resend,
+// so that removing the notice of one round cannot remove that of the next.
 //
 // # Who sends
 //

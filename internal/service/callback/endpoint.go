@@ -11,15 +11,15 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// maxNote is the most bytes of an endpoint's note.
+// maxNote bounds the bytes of an endpoint's note.
 const maxNote = 200
 
-// Endpoint is where events are sent, as it is registered.
+// Endpoint is a registered receiver of events.
 type Endpoint struct {
 	ID     string `json:"id"`               // "whk_…"
-	Tenant string `json:"tenant,omitempty"` // whose events it gets; empty for those of all
+	Tenant string `json:"tenant,omitempty"` // whose events it receives; empty for all tenants
 	URL    string `json:"url"`
-	// Types are those of the events that it gets; none means all.
+	// Types are the event types it receives; none means all.
 	Types   []string  `json:"types,omitempty"`
 	Note    string    `json:"note,omitempty"` // for people
 	Enabled bool      `json:"enabled"`
@@ -29,13 +29,14 @@ type Endpoint struct {
 	Disabled time.Time `json:"disabled,omitzero"`
 	// PublicKey checks the signatures, if they are not made with a shared secret.
 	PublicKey string `json:"public_key,omitempty"`
-	// Set records who changed it last at run time, and when; zero for one that is as the configuration file says.
+	// Set records who changed it last at run time, and when; zero if it is as in the configuration
+	// file.
 	Set weir.Stamp `json:"set,omitzero"`
-	// File is what the configuration file says of it; nil for one that the file does not have.
+	// File holds its settings in the configuration file; nil if the file does not have it.
 	File *FileEndpoint `json:"file,omitempty"`
 }
 
-// endpointRecord is an endpoint as it is kept.
+// endpointRecord is the record of an endpoint.
 type endpointRecord struct {
 	Endpoint
 	Sealed string `json:"sealed,omitempty"`
@@ -43,7 +44,7 @@ type endpointRecord struct {
 	SealedFile string `json:"sealed_file,omitempty"`
 }
 
-// wants reports whether the endpoint is to hear of an event.
+// wants reports whether the endpoint receives an event.
 func (e *Endpoint) wants(ev Event) bool {
 	return e.Enabled && (e.Tenant == "" || e.Tenant == ev.Tenant) &&
 		(len(e.Types) == 0 || slices.Contains(e.Types, ev.Type))
@@ -77,7 +78,7 @@ func (e *Endpoint) check(checkURL func(field, raw string) (*url.URL, error)) err
 	return bad.OrNil()
 }
 
-// hostOf is what attempts at one time are counted by.
+// hostOf returns the host by which concurrent attempts are counted.
 func hostOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Types of events of a bulk action.
 const (
-	TypeCanaryReady = "bulk_action.canary_ready" // waits to be approved
+	TypeCanaryReady = "bulk_action.canary_ready" // waits for approval
 	TypeCompleted   = "bulk_action.completed"
 	TypeStopped     = "bulk_action.stopped" // by a rule
 	TypeCancelled   = "bulk_action.cancelled"
@@ -27,33 +27,33 @@ const (
 // TypePing is the type of the event that [Notifier.Test] sends.
 const TypePing = "webhook.ping"
 
-// Types lists the types that an endpoint may ask for.
+// Types lists the event types that an endpoint can receive.
 func Types() []string {
 	return []string{TypeCanaryReady, TypeCompleted, TypeStopped, TypeCancelled, TypeFailed, TypeLate}
 }
 
-// maxData bounds what an event may carry, so that its record fits in every store.
+// maxData bounds the data of an event, so that its record fits in every store.
 const maxData = 256 << 10
 
-// Event is something that happened to a bulk action.
+// Event is an event of a bulk action.
 type Event struct {
-	// ID is the same whenever the same event is noted; see [EventID].
+	// ID is the same each time the same event is noted; see [EventID].
 	ID         string
 	Type       string
 	Tenant     string
 	BulkAction string
 	At         time.Time
-	// Data is what receivers get to know, as JSON of at most 256 KiB.
+	// Data is the payload for receivers, JSON of at most 256 KiB.
 	Data json.RawMessage
 }
 
-// EventID is the id of a bulk action's event of a type: the number tells events
-// apart that can happen more than once, and is 0 for those that cannot.
+// EventID returns the id of a bulk action's event of a type. The number distinguishes events that
+// can happen more than once, and is 0 for those that cannot.
 func EventID(bulkAction, eventType string, number int64) string {
 	return "evt_" + digest(bulkAction, eventType, strconv.FormatInt(number, 10))
 }
 
-// digest is a short name for parts that together are unique.
+// digest returns a short name for parts that together are unique.
 func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
@@ -89,7 +89,7 @@ type envelope struct {
 	Data            json.RawMessage `json:"data,omitempty"`
 }
 
-// body is made once for an event; what is sent is what was kept of it.
+// body builds the body of an event. It is built once; each attempt sends the stored bytes.
 func (e Event) body(source string) ([]byte, error) {
 	env := envelope{
 		SpecVersion: "1.0", ID: e.ID, Type: e.Type, Source: source, Subject: e.BulkAction,
@@ -110,7 +110,7 @@ func (e Event) body(source string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// eventRecord is an event as it is kept: who was first has decided it.
+// eventRecord is the record of an event: the first writer decides its content.
 type eventRecord struct {
 	Type       string    `json:"type"`
 	Tenant     string    `json:"tenant,omitempty"`

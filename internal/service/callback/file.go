@@ -9,17 +9,17 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// FileEndpoint is a webhook as the configuration file describes it.
+// FileEndpoint is a webhook in the configuration file.
 type FileEndpoint struct {
 	Name   string     `json:"name"` // its key in the file
 	Tenant string     `json:"tenant,omitempty"`
 	URL    string     `json:"url"`
 	Types  []string   `json:"types,omitempty"`
-	Secret string     `json:"-"` // empty: one is drawn
+	Secret string     `json:"-"` // empty: one is generated
 	Set    weir.Stamp `json:"set,omitzero"`
 }
 
-// same reports whether two files say the same, apart from the secret.
+// same reports whether two files have the same settings, apart from the secret.
 func (f *FileEndpoint) same(g *FileEndpoint) bool {
 	return g != nil && f.Tenant == g.Tenant && f.URL == g.URL && slices.Equal(f.Types, g.Types)
 }
@@ -27,14 +27,14 @@ func (f *FileEndpoint) same(g *FileEndpoint) bool {
 // filePrefix begins the ids of webhooks of the configuration file; their name follows.
 const filePrefix = "whk_file_"
 
-// keepOldSecret is how long the secret before signs along when the file has another.
+// keepOldSecret is how long the previous secret also signs after the file changed it.
 const keepOldSecret = 24 * time.Hour
 
-// Follow makes the webhooks of the configuration file those of files: new ones are
-// registered, changed ones changed, and those that the file no longer has removed.
-// A webhook that was changed at run time stays as it is; kept returns those.
+// Follow applies the webhooks of the configuration file: it registers new ones, changes changed
+// ones, and removes those that the file no longer has. A webhook that was changed at run time
+// stays as it is; kept returns those.
 //
-// Every node calls it at its start, so the file of the node that started last holds.
+// Every node calls it at its start, so the file of the node that started last applies.
 func (n *Notifier) Follow(ctx context.Context, node string, files []FileEndpoint) (kept []Endpoint, err error) {
 	defer n.cache.forget()
 	inFile := map[string]bool{}
@@ -70,14 +70,15 @@ func (n *Notifier) followOne(ctx context.Context, f FileEndpoint) (Endpoint, err
 	return e.Value.Endpoint, err
 }
 
-// apply makes f what the file says of an endpoint. The endpoint follows unless it was changed at run time.
+// apply sets f as the file's settings of an endpoint. The endpoint follows unless it was changed
+// at run time.
 func (n *Notifier) apply(r *endpointRecord, f FileEndpoint) error {
 	old, err := n.unseal(placeOfEndpoint(r.ID), r.SealedFile)
 	if err != nil {
 		return err
 	}
 	if f.Secret == "" && len(old) > 0 && r.File != nil {
-		f.Secret = old[0].Text // drawn before
+		f.Secret = old[0].Text // generated before
 	}
 	if f.Secret == "" {
 		f.Secret = NewSecret()
@@ -93,7 +94,7 @@ func (n *Notifier) apply(r *endpointRecord, f FileEndpoint) error {
 	return n.follow(r)
 }
 
-// follow makes an endpoint what the file says of it.
+// follow applies the file's settings to an endpoint.
 func (n *Notifier) follow(r *endpointRecord) error {
 	s, err := n.unseal(placeOfEndpoint(r.ID), r.SealedFile)
 	if err != nil {
@@ -104,7 +105,7 @@ func (n *Notifier) follow(r *endpointRecord) error {
 	return n.sign(r, s)
 }
 
-// Reset makes a webhook of the configuration file what the file says again.
+// Reset restores a webhook of the configuration file to the file's settings.
 func (n *Notifier) Reset(ctx context.Context, id string) error {
 	defer n.cache.forget()
 	_, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
@@ -116,8 +117,8 @@ func (n *Notifier) Reset(ctx context.Context, id string) error {
 	return err
 }
 
-// dropMissing removes webhooks of an earlier file that the file no longer has. One
-// that was changed at run time stays, as if it had been made over the API.
+// dropMissing removes webhooks of an earlier file that the file no longer has. One that was
+// changed at run time stays, as if it had been created over the API.
 func (n *Notifier) dropMissing(ctx context.Context, inFile map[string]bool) error {
 	for e, err := range n.webhooks.All(ctx, filePrefix) {
 		if err != nil {

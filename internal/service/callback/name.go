@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Lists of notices, by the beginning of their names.
+// Lists of notices, by name prefix.
 const (
 	pendingList  = "p/" // delivery.round
 	bulkList     = "b/" // bulk action/time/delivery
@@ -19,7 +19,7 @@ const noEndpoint = "-"
 
 func pendingName(d Delivery) string { return fmt.Sprintf("%s%s.%d", pendingList, d.ID, d.Round) }
 
-// listNames are the names by which a delivery is listed.
+// listNames returns the names under which a delivery is listed.
 func listNames(d Delivery) []string {
 	names := []string{ofEndpoint(d.Endpoint) + newestFirst(d.At) + "/" + d.ID}
 	if d.BulkAction != "" {
@@ -37,8 +37,8 @@ func ofEndpoint(id string) string {
 	return endpointList + id + "/"
 }
 
-// newestFirst writes a time so that later ones come first in the order of names.
+// newestFirst formats a time so that later ones come first in the order of names.
 func newestFirst(t time.Time) string { return fmt.Sprintf("%016x", math.MaxInt64-t.UnixNano()) }
 
-// listedID is the delivery that a name of a list stands for.
+// listedID returns the delivery of a name in a list.
 func listedID(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

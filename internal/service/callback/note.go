@@ -13,11 +13,12 @@ import (
 // Target is an endpoint that comes with an event: the callback of one bulk action.
 type Target struct {
 	URL string
-	// Secret signs, as in "whsec_…"; several are separated by spaces. Default: that of the options.
+	// Secret signs, such as "whsec_…"; several are separated by spaces. Default: the Secret of the
+	// options.
 	Secret string
 }
 
-// destination is where one delivery goes.
+// destination is the target of one delivery.
 type destination struct {
 	kind     string
 	endpoint string // id, empty for a Target
@@ -26,7 +27,7 @@ type destination struct {
 	once     bool
 }
 
-// key tells the destinations of one event apart.
+// key distinguishes the destinations of one event.
 func (d destination) key() string {
 	if d.endpoint != "" {
 		return d.endpoint
@@ -34,14 +35,14 @@ func (d destination) key() string {
 	return "url " + d.target.URL
 }
 
-// notedAtOnce is how many deliveries of one event are made at a time: a store makes
-// several writes durable in little more time than one.
+// notedAtOnce bounds the concurrent writes for one event: a store makes several writes durable in
+// little more time than one.
 const notedAtOnce = 8
 
-// Note makes a delivery of the event for each endpoint that wants it and for
-// oneOff, if there is one. It returns nil when all of them are durable. After an
-// error some may be: the caller notes the event again until it returns nil.
-// Noting an event again changes nothing about deliveries that are there.
+// Note creates a delivery of the event for each endpoint that wants it and for oneOff, if given.
+// It returns nil when all of them are durable. After an error some may be: the caller must note
+// the event again until Note returns nil. Noting an event again does not change existing
+// deliveries.
 func (n *Notifier) Note(ctx context.Context, ev Event, oneOff *Target) error {
 	if err := ev.check(); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (n *Notifier) destinations(ctx context.Context, ev Event, oneOff *Target) (
 	return to, err
 }
 
-// keepEvent returns the event as it is kept, by us or by who was faster.
+// keepEvent returns the event as it is stored, by this call or an earlier one.
 func (n *Notifier) keepEvent(ctx context.Context, ev Event) (eventRecord, error) {
 	body, err := ev.body(n.opts.Source)
 	if err != nil {
@@ -105,7 +106,7 @@ func (n *Notifier) keepEvent(ctx context.Context, ev Event) (eventRecord, error)
 	return e.Value, err
 }
 
-// keepDelivery makes a delivery and its notices, or those of them that are missing.
+// keepDelivery writes a delivery and its notices, or those of them that are missing.
 func (n *Notifier) keepDelivery(ctx context.Context, event string, ev eventRecord, to destination, by *claim) (Delivery, error) {
 	d := Delivery{
 		ID: "dlv_" + digest(event, to.key()), Event: event, Type: ev.Type, Tenant: ev.Tenant, BulkAction: ev.BulkAction,
@@ -125,7 +126,7 @@ func (n *Notifier) keepDelivery(ctx context.Context, event string, ev eventRecor
 	}
 	d = e.Value
 	if d.State != Pending {
-		return d, nil // its notices were there, or it would not have been sent
+		return d, nil // its notices exist, or it would not have been sent
 	}
 	for _, name := range listNames(d) {
 		if err := n.putNotice(ctx, name, notice{Event: d.Event, BulkAction: d.BulkAction}); err != nil {
@@ -147,8 +148,8 @@ func (n *Notifier) putNotice(ctx context.Context, name string, v notice) error {
 type notice struct {
 	Event      string `json:"event,omitempty"`
 	BulkAction string `json:"bulk_action,omitempty"`
-	// What a node has to know of a pending delivery before it claims it. Due is never
-	// later than that of the delivery.
+	// What a node needs to know of a pending delivery before it claims it. Due is never later than
+	// that of the delivery.
 	Delivery string    `json:"delivery,omitempty"`
 	Tenant   string    `json:"tenant,omitempty"`
 	Endpoint string    `json:"endpoint,omitempty"`

@@ -18,18 +18,18 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// errStopped is the cause of what ends because Run does.
+// errStopped is the cause of attempts that end because Run ends.
 var errStopped = errors.New("the notifier was told to stop")
 
-// Result is how an attempt left its delivery, for metrics.
+// Result is the effect of an attempt on its delivery, for metrics.
 type Result string
 
 // The results of attempts.
 const (
 	ResultDelivered Result = "delivered"
-	ResultRetried   Result = "retried"   // it failed and will be tried again
-	ResultFailed    Result = "failed"    // it failed for good
-	ResultCancelled Result = "cancelled" // the endpoint was switched off or removed
+	ResultRetried   Result = "retried"   // it failed and will be retried
+	ResultFailed    Result = "failed"    // it failed permanently
+	ResultCancelled Result = "cancelled" // the endpoint was disabled or removed
 )
 
 // Results lists all results.
@@ -39,41 +39,42 @@ func Results() []Result { return []Result{ResultDelivered, ResultRetried, Result
 type Options struct {
 	// Store keeps events, deliveries and endpoints.
 	Store records.Keeper
-	// Transport makes the connections to endpoints. It has to be guarded: users choose their addresses.
+	// Transport connects to endpoints. It must be guarded: users choose the addresses.
 	Transport http.RoundTripper
-	// Sealer seals secrets. Without one there can be none.
+	// Sealer seals secrets. Without one, endpoints cannot have secrets.
 	Sealer Sealer
-	// CheckURL accepts the URL of an endpoint that is registered, as that of package egress does.
+	// CheckURL checks the URL of an endpoint to register, like that of package egress.
 	CheckURL func(field, raw string) (*url.URL, error)
 	// Owns divides the pending deliveries over nodes by their bulk action. Default: a node sends all it finds.
 	Owns func(bulkAction string) bool
-	// Alone says that no other process sends from this store: what an earlier one had claimed when it died is
-	// free at once. Default: it is when the claim ends.
+	// Alone says that no other process sends from this store: claims of an earlier process that died
+	// are free at once. Default: they are free when they end.
 	Alone bool
-	// Source is where events say they come from, as a URI reference. Default "/weir".
+	// Source is the source of the events, as a URI reference. Default "/weir".
 	Source string
-	// Secret signs for a URL that comes with an event and brings none. Default: those are not signed.
+	// Secret signs for a URL that comes with an event without a secret. Default: such deliveries are
+	// not signed.
 	Secret string
-	// Topics get events besides the registered endpoints. All nodes must have the same.
+	// Topics receive events besides the registered endpoints. All nodes must have the same.
 	Topics []Topic
-	// AtOnce is how many attempts may be under way. Default 64, at least 1.
+	// AtOnce bounds the attempts under way. Default 64, at least 1.
 	AtOnce int
-	// PerEndpoint is how many of them may be of one tenant for one host, those of each registered
-	// endpoint apart. Default 2, at least 1.
+	// PerEndpoint bounds the attempts of one tenant for one host; each registered endpoint counts
+	// separately. Default 2, at least 1.
 	PerEndpoint int
-	// PerHost is how many of them may be for one host, of all tenants. Default 16, at least 1.
+	// PerHost bounds the attempts for one host, of all tenants. Default 16, at least 1.
 	PerHost int
 	// Timeout of an attempt. Default 15s.
 	Timeout time.Duration
-	// ScanEvery is how often pending deliveries of other nodes are looked for. Default 10s.
+	// ScanEvery is the interval between searches for pending deliveries of other nodes. Default 10s.
 	ScanEvery time.Duration
-	// DrainFor is how long attempts may go on when Run is told to stop. Default 5s.
+	// DrainFor is how long attempts may continue after Run was told to stop. Default 5s.
 	DrainFor time.Duration
-	// Counted hears of every attempt. It is called by many goroutines. Default: nobody hears.
+	// Counted is called for every attempt, by many goroutines. Default: not called.
 	Counted func(kind string, r Result, took time.Duration)
-	// Random gives numbers in [0,1) for the jitter of the schedule. Default: those of math/rand/v2.
+	// Random returns numbers in [0,1) for the jitter of the schedule. Default: math/rand/v2.
 	Random func() float64
-	// Logger takes what is wrong with the store, and endpoints that were disabled. Default [slog.Default].
+	// Logger receives errors of the store, and disabled endpoints. Default [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -119,10 +120,10 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Notifier makes deliveries of events and sends them. It may be used by many goroutines.
+// Notifier creates deliveries of events and sends them. It may be used by many goroutines.
 type Notifier struct {
 	opts   Options
-	node   string // whose claims are whose
+	node   string // identifies its claims
 	client *http.Client
 	topics map[string]*producer
 	cache  cache
@@ -132,7 +133,7 @@ type Notifier struct {
 	deliveries *records.Table[Delivery]
 	notices    *records.Table[notice]
 
-	mu    sync.Mutex // of queue; held for no longer than a change of it
+	mu    sync.Mutex // guards queue; held only while it changes
 	queue *queue
 	woken chan struct{}
 
@@ -151,7 +152,7 @@ func New(o Options) (*Notifier, error) {
 		node: strings.ToLower(ulid.Make().String()),
 		client: &http.Client{
 			Transport: o.Transport,
-			// A redirect is returned as it is: following it would let the endpoint choose where we call.
+			// A redirect is not followed: the endpoint would choose where we call.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		topics:     map[string]*producer{},
@@ -171,14 +172,14 @@ func New(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Close ends the connections to topics.
+// Close closes the connections to topics.
 func (n *Notifier) Close() {
 	for _, p := range n.topics {
 		p.close()
 	}
 }
 
-// push lets Run know of a job, if this node sends it.
+// push gives Run a job, if this node sends it.
 func (n *Notifier) push(jobs ...job) {
 	n.mu.Lock()
 	for _, j := range jobs {
@@ -187,9 +188,9 @@ func (n *Notifier) push(jobs ...job) {
 	n.mu.Unlock()
 	select {
 	case n.woken <- struct{}{}:
-	default: // it will look anyway
+	default: // it is awake already
 	}
 }
 
-// wall is the time as records keep it.
+// wall returns the time as records store it.
 func wall() time.Time { return time.Now().Round(0).UTC() }

@@ -12,9 +12,9 @@ import (
 
 const prunePage = 200
 
-// Prune removes deliveries of events before a time that are not pending, and those
-// events, and returns how many deliveries it removed. An event that is noted again
-// after that is new, so before has to be long ago.
+// Prune removes deliveries of events before a time that are not pending, and those events, and
+// returns how many deliveries it removed. An event that is noted again afterwards is new, so
+// before must be long ago.
 func (n *Notifier) Prune(ctx context.Context, before time.Time) (removed int, err error) {
 	for after := ""; ; {
 		next, err := n.notices.List(ctx, endpointList, after, 1)
@@ -30,7 +30,7 @@ func (n *Notifier) Prune(ctx context.Context, before time.Time) (removed int, er
 	}
 }
 
-// pruneList removes what is old of an endpoint's list, in which old ones come last.
+// pruneList removes the old deliveries of an endpoint's list, which come last in it.
 func (n *Notifier) pruneList(ctx context.Context, list string, before time.Time) (removed int, err error) {
 	for after := list + newestFirst(before) + "\xff"; ; {
 		page, err := n.notices.List(ctx, list, after, prunePage)
@@ -53,8 +53,8 @@ func (n *Notifier) pruneList(ctx context.Context, list string, before time.Time)
 	}
 }
 
-// pruneOne removes a delivery and all that is kept of it. The entry that it was
-// found by goes last, so that one that was cut short is found again.
+// pruneOne removes a delivery and everything stored for it. The list entry goes last, so that an
+// interrupted removal is found again.
 func (n *Notifier) pruneOne(ctx context.Context, timeAndID string, found records.Entry[notice]) (bool, error) {
 	d, err := n.deliveries.Get(ctx, listedID(found.Name))
 	if err == nil && d.Value.State == Pending {
@@ -64,7 +64,7 @@ func (n *Notifier) pruneOne(ctx context.Context, timeAndID string, found records
 		err = n.deliveries.DeleteIf(ctx, d.Name, d.Version)
 	}
 	if errors.Is(err, records.ErrChanged) {
-		return false, nil // it is being sent again
+		return false, nil // it is being resent
 	}
 	if err = absent(err); err == nil && found.Value.BulkAction != "" {
 		err = absent(n.notices.Delete(ctx, ofBulk(found.Value.BulkAction)+timeAndID))
@@ -78,7 +78,7 @@ func (n *Notifier) pruneOne(ctx context.Context, timeAndID string, found records
 	return err == nil, err
 }
 
-// absent takes it for good if there was nothing to remove.
+// absent ignores the error that there was nothing to remove.
 func absent(err error) error {
 	if errors.Is(err, weir.ErrNotFound) {
 		return nil

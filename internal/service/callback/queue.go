@@ -6,15 +6,15 @@ import (
 	"github.com/weirhq/weir/internal/core/heap"
 )
 
-// maxPerLane bounds how many jobs of one lane are held in memory. The others wait
-// in the store, and a receiver that hangs crowds no other one out.
+// maxPerLane bounds the jobs of one lane in memory. The others wait in the store, so a receiver
+// that hangs does not crowd out the others.
 const maxPerLane = 256
 
-// lane is what has places of its own: the deliveries of a tenant to a host, those
-// of each registered endpoint apart.
+// lane is a unit with its own concurrency limit: the deliveries of a tenant to a host; each
+// registered endpoint is its own lane.
 type lane struct{ tenant, endpoint, host string }
 
-// job is a pending delivery that this node knows of.
+// job is a pending delivery that this node knows.
 type job struct {
 	notice   string // name of its pending notice
 	delivery string
@@ -24,31 +24,31 @@ type job struct {
 	due      time.Time
 }
 
-// Before orders jobs by when they are due.
+// Before orders jobs by due time.
 func (j job) Before(o job) bool { return j.due.Before(o.due) }
 
-// queue tells which job is next: the one that has been due for longest, of those
-// whose lane and whose host have places left. It has no clock and no lock.
+// queue returns the next job: the one due for longest whose lane and host have free places. It has
+// no clock and no lock.
 type queue struct {
 	perLane, perHost int
 	due              heap.Heap[job]
 	lanes            map[lane]*places
 	hosts            map[string]*places
-	known            map[string]bool // notices that are here or under way
+	known            map[string]bool // notices that are queued or under way
 }
 
-// places are those of a lane or of a host.
+// places counts the jobs of a lane or of a host.
 type places struct {
 	jobs   int            // all of them
 	busy   int            // under way
-	parked heap.Heap[job] // were due when all places were taken
+	parked heap.Heap[job] // were due while all places were taken
 }
 
 func newQueue(perLane, perHost int) *queue {
 	return &queue{perLane: perLane, perHost: perHost, lanes: map[lane]*places{}, hosts: map[string]*places{}, known: map[string]bool{}}
 }
 
-// add takes a job, unless it is known or its lane has too many.
+// add adds a job, unless it is known or its lane is full.
 func (q *queue) add(j job) bool {
 	l := placesOf(q.lanes, j.lane)
 	if q.known[j.notice] || l.jobs >= maxPerLane {
@@ -68,7 +68,7 @@ func placesOf[K comparable](all map[K]*places, k K) *places {
 	return all[k]
 }
 
-// next takes a job out that may be begun at now; done has to follow.
+// next removes a job that may start at now; done must follow.
 func (q *queue) next(now time.Time) (job, bool) {
 	for len(q.due) > 0 && !q.due[0].due.After(now) {
 		j := q.due.Pop()
@@ -90,7 +90,7 @@ func (q *queue) next(now time.Time) (job, bool) {
 	return job{}, false
 }
 
-// done gives the places of a job back.
+// done frees the places of a job.
 func (q *queue) done(j job) {
 	delete(q.known, j.notice)
 	leave(q, q.lanes, j.lane)
@@ -115,7 +115,7 @@ func (q *queue) unpark(p *places) {
 	}
 }
 
-// wakeAt is when the next job is due, if there is one.
+// wakeAt returns when the next job is due, if any.
 func (q *queue) wakeAt() (time.Time, bool) {
 	if len(q.due) == 0 {
 		return time.Time{}, false

@@ -14,11 +14,11 @@ import (
 	"github.com/weirhq/weir/internal/edge/execute"
 )
 
-// cacheFor is how long a node may not know of an endpoint that another registered.
+// cacheFor is how long a node may miss an endpoint that another node registered.
 const cacheFor = time.Second
 
-// Register keeps a new endpoint, enabled. It signs with the secret that is given,
-// or draws one; that is the only time that it can be read.
+// Register stores a new endpoint, enabled. It signs with the given secret or generates one; the
+// secret can be read only then.
 func (n *Notifier) Register(ctx context.Context, e Endpoint, secretText string) (kept Endpoint, secretOut string, err error) {
 	if err := e.check(n.opts.CheckURL); err != nil {
 		return Endpoint{}, "", err
@@ -38,7 +38,7 @@ func (n *Notifier) Register(ctx context.Context, e Endpoint, secretText string) 
 		return Endpoint{}, "", err
 	}
 	_, err = n.webhooks.Put(ctx, e.ID, func(held *endpointRecord, _ bool) error {
-		*held = r // of one that is there nobody has heard: its answer was lost, and the secret with it
+		*held = r // no client knows the existing one: its response was lost, and the secret with it
 		return nil
 	})
 	if err != nil {
@@ -48,7 +48,7 @@ func (n *Notifier) Register(ctx context.Context, e Endpoint, secretText string) 
 	return r.Endpoint, secretText, nil
 }
 
-// NewEndpointID makes the id of an endpoint, for who has to know it before Register.
+// NewEndpointID returns an id, for a caller that must know it before Register.
 func NewEndpointID() string { return "whk_" + strings.ToLower(ulid.Make().String()) }
 
 // sign seals the secrets of an endpoint into it.
@@ -61,7 +61,7 @@ func (n *Notifier) sign(r *endpointRecord, s secrets) (err error) {
 	return err
 }
 
-// Change alters where an endpoint is, what it gets, or whether it is enabled.
+// Change changes an endpoint's address, its event types, or whether it is enabled.
 func (n *Notifier) Change(ctx context.Context, id string, change func(*Endpoint) error) (Endpoint, error) {
 	e, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
 		before := r.Endpoint
@@ -83,8 +83,8 @@ func (n *Notifier) Change(ctx context.Context, id string, change func(*Endpoint)
 	return e.Value.Endpoint, err
 }
 
-// Rotate gives an endpoint a new secret, drawn if none is given, and returns it.
-// The one before signs along for keep. By is who asks.
+// Rotate gives an endpoint a new secret, generated if none is given, and returns it. The previous
+// one also signs for keep. By is the caller.
 func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.Duration, by string) (Endpoint, string, error) {
 	if secretText == "" {
 		secretText = NewSecret()
@@ -106,8 +106,8 @@ func (n *Notifier) Rotate(ctx context.Context, id, secretText string, keep time.
 	return e.Value.Endpoint, secretText, nil
 }
 
-// Remove forgets an endpoint. What is pending for it is cancelled; if that fails
-// for some, or an event is noted at the same moment, at their next attempt.
+// Remove removes an endpoint and cancels its pending deliveries. If that fails for some, or an
+// event is noted at the same moment, they are cancelled at their next attempt.
 func (n *Notifier) Remove(ctx context.Context, id string) error {
 	defer n.cache.forget()
 	if err := n.webhooks.Delete(ctx, id); err != nil {
@@ -124,7 +124,7 @@ func (n *Notifier) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// cancel ends a pending delivery whose endpoint is no more.
+// cancel ends a pending delivery whose endpoint was removed.
 func (n *Notifier) cancel(ctx context.Context, notice, id string) error {
 	cancelled := false
 	e, err := n.deliveries.Update(ctx, id, func(d *Delivery) error {
@@ -160,8 +160,7 @@ func (n *Notifier) Endpoints(ctx context.Context, after string, limit int) ([]En
 	return out, nil
 }
 
-// gone disables an endpoint that answered that it wants no more. It is no error
-// if somebody has removed it.
+// gone disables an endpoint that answered 410 Gone. An endpoint that was removed is not an error.
 func (n *Notifier) gone(ctx context.Context, id string) error {
 	_, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
 		r.disable("it answered 410 Gone", wall())

@@ -15,15 +15,15 @@ const (
 	pause = 5 * time.Second
 	// claimBeyond is how much longer than an attempt its claim lasts.
 	claimBeyond = 15 * time.Second
-	// settleFor is how long the result of an attempt is tried to be kept.
+	// settleFor bounds the attempts to store the result of an attempt.
 	settleFor = 10 * time.Second
 	// resendFor is how long a pending notice may be ahead of its delivery.
 	resendFor = 10 * time.Minute
 )
 
-// Run sends what is due until ctx ends. It then begins nothing more, lets attempts
-// that are under way go on for up to DrainFor, gives the others back, and returns
-// nil. Every goroutine it started has ended by then.
+// Run sends due deliveries until ctx ends. It then starts nothing more, lets attempts under way
+// continue for up to DrainFor, releases the others, and returns nil. Every goroutine it started
+// has ended by then.
 func (n *Notifier) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -83,20 +83,20 @@ func (n *Notifier) wait(ctx context.Context, timer *time.Timer) (job, bool) {
 	return job{}, false
 }
 
-// work makes one attempt at a job and has it come back if it is not over.
+// work makes one attempt at a job, and queues it again if it is not over.
 func (n *Notifier) work(ctx context.Context, j job) {
 	at, again := n.attempt(ctx, j)
 	n.mu.Lock()
 	n.queue.done(j)
 	n.mu.Unlock()
 	if j.due = at; !again || time.Until(at) > n.horizon() {
-		n.push() // a place is free; what is due late is found by a scan
+		n.push() // a place is free; a scan finds jobs that are due later
 		return
 	}
 	n.push(j)
 }
 
-// attempt claims, sends and settles, and tells when to come back, if at all.
+// attempt claims, sends and settles a delivery, and returns when to come back, if at all.
 func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool) {
 	c := &claim{n.node, wall().Add(n.opts.Timeout + claimBeyond)}
 	d, err := n.claim(ctx, j, c)
@@ -106,7 +106,7 @@ func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool
 		return time.Time{}, false
 	case errors.Is(err, errAhead):
 		if time.Since(j.due) > resendFor {
-			n.drop(ctx, j.notice) // who was to send it again has died
+			n.drop(ctx, j.notice) // the process that was to resend it has died
 		}
 		return time.Time{}, false
 	case errors.Is(err, errTaken):
@@ -114,7 +114,7 @@ func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool
 	case err != nil:
 		return n.putOff(ctx, "claim a delivery", j, err)
 	case time.Until(c.Until) < n.opts.Timeout:
-		return time.Now(), true // the store was so slow that the claim could end first; claim it anew
+		return time.Now(), true // the store was so slow that the claim could end first: claim it again
 	}
 	a, err := n.send(ctx, d)
 	if err != nil {
@@ -124,14 +124,14 @@ func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool
 	return n.finish(ctx, j, c, a)
 }
 
-// putOff has a job come back after the store failed.
+// putOff queues a job again after the store failed.
 func (n *Notifier) putOff(ctx context.Context, what string, j job, err error) (time.Time, bool) {
 	n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery postponed", slog.String("while", what),
 		slog.String("delivery", j.delivery), slog.Any("error", err))
 	return time.Now().Add(pause), true
 }
 
-// Why a job is not for us now.
+// Why a job cannot be claimed now.
 var (
 	errStray = errors.New("the delivery is not pending in this round")
 	errAhead = errors.New("the delivery is not in this round yet")
@@ -156,7 +156,7 @@ func (n *Notifier) claim(ctx context.Context, j job, c *claim) (Delivery, error)
 	return seen, err
 }
 
-// free is when a delivery that could not be claimed may be.
+// free returns when a delivery that could not be claimed may be.
 func (d *Delivery) free() time.Time {
 	if d.Claim != nil && d.Claim.Until.After(d.Due) {
 		return d.Claim.Until
@@ -164,7 +164,7 @@ func (d *Delivery) free() time.Time {
 	return d.Due
 }
 
-// finish keeps how an attempt ended. It is done to the end although ctx may have ended.
+// finish stores how an attempt ended. It completes even if ctx has ended.
 func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at time.Time, again bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
 	defer cancel()
@@ -188,7 +188,7 @@ func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at t
 		return time.Now().Add(pause), true
 	}
 	if err := n.putNotice(ctx, j.notice, noticeOf(d, j.lane.host)); err != nil {
-		n.putOff(ctx, "record when it is due", j, err) // it will be looked at sooner than need be
+		n.putOff(ctx, "record when it is due", j, err) // it is checked sooner than necessary
 	}
 	return d.free(), true
 }
@@ -206,7 +206,7 @@ func (d *Delivery) result() Result {
 	return ResultRetried
 }
 
-// settle keeps the result of an attempt, for as long as ctx lets it try.
+// settle stores the result of an attempt, retrying until ctx ends.
 func (n *Notifier) settle(ctx context.Context, id string, c *claim, a Attempt) (d Delivery, mattered bool, err error) {
 	u := n.opts.Random()
 	for wait := 100 * time.Millisecond; ; wait *= 2 {
@@ -237,7 +237,7 @@ func (n *Notifier) goneOf(ctx context.Context, id string) error {
 	return n.gone(ctx, e.Value.Endpoint)
 }
 
-// drop removes a pending notice. One that stays is found by a scan and dropped again.
+// drop removes a pending notice. If that fails, a scan finds it and drops it again.
 func (n *Notifier) drop(ctx context.Context, name string) {
 	if err := n.notices.Delete(ctx, name); err != nil && !errors.Is(err, weir.ErrNotFound) {
 		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot remove a notice", slog.String("notice", name), slog.Any("error", err))

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// horizon is how far ahead jobs are held in memory: enough that the next scan
-// comes before what it left in the store is due.
+// horizon is how far ahead jobs are held in memory: enough that the next scan comes before the
+// jobs left in the store are due.
 func (n *Notifier) horizon() time.Duration {
 	return max(2*n.opts.ScanEvery, time.Duration(2*n.scanRest.Load()))
 }
 
-// scanOften looks for pending deliveries again and again: those that were pending
-// when this node started, those noted by others, and those due in a while. It rests
-// ten times as long as it took at least, so that many of them do not wear out the store.
+// scanOften scans for pending deliveries again and again: those pending when this node started,
+// those noted by other nodes, and those due later. It rests at least ten times as long as a scan
+// took, to spare the store.
 func (n *Notifier) scanOften(ctx context.Context) {
 	for {
 		began := time.Now()
@@ -29,7 +29,7 @@ func (n *Notifier) scanOften(ctx context.Context) {
 	}
 }
 
-// scan pushes the pending deliveries that this node sends and that are due soon.
+// scan queues the pending deliveries that this node sends and that are due soon.
 func (n *Notifier) scan(ctx context.Context) error {
 	until := time.Now().Add(n.horizon())
 	var oldest time.Time
@@ -56,8 +56,8 @@ func (n *Notifier) scan(ctx context.Context) error {
 	return nil
 }
 
-// Oldest returns how long the oldest delivery of this node has been pending, as of
-// the last scan; 0 if none is.
+// Oldest returns how long the oldest delivery of this node has been pending, as of the last scan;
+// 0 if none is pending.
 func (n *Notifier) Oldest() time.Duration {
 	if t := n.oldest.Load(); t != nil && !t.IsZero() {
 		return max(time.Since(*t), 0)

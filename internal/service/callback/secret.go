@@ -13,30 +13,29 @@ import (
 	"github.com/weirhq/weir/internal/edge/execute"
 )
 
-// Sealer keeps secrets unreadable in the store. What was sealed for one place can
-// be opened for that place only.
+// Sealer encrypts secrets for the store. A secret sealed for one place opens for that place only.
 type Sealer interface {
 	Seal(place string, plain []byte) (string, error)
 	Open(place, sealed string) ([]byte, error)
 }
 
-// NewSecret draws a secret of 32 bytes to share with an endpoint.
+// NewSecret returns a random secret of 32 bytes to share with an endpoint.
 func NewSecret() string {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // it never fails
 	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
 }
 
-// secret signs until its time is over; the zero time is never.
+// secret signs until it expires; the zero time is never.
 type secret struct {
 	Text  string    `json:"text"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// secrets are those of one endpoint, the newest first.
+// secrets holds the secrets of one endpoint, the newest first.
 type secrets []secret
 
-// at lists the secrets that sign at now, as a signer takes them.
+// at returns the secrets that sign at now, in the signer's format.
 func (s secrets) at(now time.Time) string {
 	var texts []string
 	for _, one := range s {
@@ -47,8 +46,8 @@ func (s secrets) at(now time.Time) string {
 	return strings.Join(texts, " ")
 }
 
-// rotate puts a new secret first. The one before signs along for keep, so that a
-// receiver may know either; those whose time is over are dropped.
+// rotate puts a new secret first. The previous one also signs for keep, so that a receiver may
+// know either; expired secrets are dropped.
 func (s secrets) rotate(text string, now time.Time, keep time.Duration) secrets {
 	out := secrets{{Text: text}}
 	for _, old := range s {
@@ -76,7 +75,7 @@ func (n *Notifier) seal(place string, s secrets) (string, error) {
 	return n.opts.Sealer.Seal(place, plain)
 }
 
-// errUnreadable means that a secret cannot be opened, which the operator can mend.
+// errUnreadable means that a secret cannot be opened, which the operator can fix.
 var errUnreadable = errors.New("the server cannot open the secret")
 
 func (n *Notifier) unseal(place, sealed string) (secrets, error) {
@@ -97,7 +96,7 @@ func (n *Notifier) unseal(place, sealed string) (secrets, error) {
 	return s, nil
 }
 
-// Where secrets are sealed for.
+// Places that secrets are sealed for.
 func placeOfEndpoint(id string) string { return "webhook/" + id }
 func placeOfDelivery(id string) string { return "delivery/" + id }
 

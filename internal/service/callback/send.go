@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// maxAnswer is how much of an answer is read.
+	// maxAnswer bounds the bytes read of a response.
 	maxAnswer = 64 << 10
-	// contentType is that of an event in the structured mode of CloudEvents.
+	// contentType is the content type of an event in the structured mode of CloudEvents.
 	contentType = "application/cloudevents+json; charset=UTF-8"
 )
 
-// send makes an attempt. An error means that none was made, for reasons of ours.
+// send makes an attempt. An error means that none was made, for an internal reason.
 func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout) // what the store takes of it, too: the claim ends soon after
+	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout) // includes reads of the store: the claim ends soon after
 	defer cancel()
 	ev, err := n.events.Get(ctx, d.Event)
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
@@ -62,11 +62,11 @@ func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt
 	return n.post(ctx, to, d.Event, body), nil
 }
 
-// errDisabled means that an endpoint wants nothing now, or is no more.
+// errDisabled means that an endpoint is disabled or removed.
 var errDisabled = errors.New("the endpoint is disabled or removed")
 
-// address returns where a delivery goes now, with the secrets that sign now: an
-// endpoint may have moved or changed its secret since the event.
+// address returns the present URL of a delivery, with the secrets that sign now: an endpoint may
+// have moved or changed its secret since the event.
 func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
 	place, url, sealed := placeOfDelivery(d.ID), d.URL, d.Sealed
 	if d.Endpoint != "" {
@@ -109,13 +109,13 @@ func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) 
 		return failure(ctx, err)
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status has said it; the rest is for people
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status decides; the body is for people
 	a := verdict(resp, answer)
-	a.asked, _ = execute.ParseWait(resp.Header.Get("Retry-After"), time.Now()) // what is not understood asks for nothing
+	a.asked, _ = execute.ParseWait(resp.Header.Get("Retry-After"), time.Now()) // an invalid value asks for no delay
 	return a
 }
 
-// sign sets the headers of Standard Webhooks, without a signature if there is no secret.
+// sign sets the headers of Standard Webhooks, without a signature if there are no secrets.
 func sign(h http.Header, secretText, id string, body []byte) error {
 	if secretText == "" {
 		h[execute.HeaderID] = []string{id}

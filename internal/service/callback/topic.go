@@ -12,21 +12,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Topic is a Kafka topic that gets events.
+// Topic is a Kafka topic that receives events.
 type Topic struct {
-	// Name is what the topic is called here; its endpoint's id is "topic_" and Name.
+	// Name identifies the topic; its endpoint's id is "topic_" and Name.
 	Name    string
 	Brokers []string
 	Topic   string
-	// Tenant is the one whose events it gets; empty for those of all tenants.
+	// Tenant is the tenant whose events it receives; empty for all tenants.
 	Tenant string
-	// Types are those of the events that it gets; none means all.
+	// Types are the event types it receives; none means all.
 	Types []string
-	// TLS is how to speak to brokers. Default: without TLS.
+	// TLS configures TLS to the brokers. Default: without TLS.
 	TLS *tls.Config
 	// Dial makes the connections. Default: without a guard, which is right for brokers that the operator chose.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Options are for what brokers ask for besides, such as SASL.
+	// Options are further client options, such as SASL.
 	Options []kgo.Opt
 }
 
@@ -43,7 +43,7 @@ func (t Topic) wants(ev Event) bool {
 	return (t.Tenant == "" || t.Tenant == ev.Tenant) && (len(t.Types) == 0 || slices.Contains(t.Types, ev.Type))
 }
 
-// addTopic makes the client of a topic. It connects when it has something to write.
+// addTopic creates the client of a topic. It connects at the first write.
 func (n *Notifier) addTopic(t Topic) error {
 	id := "topic_" + t.Name
 	if t.Name == "" || t.Topic == "" || len(t.Brokers) == 0 || n.topics[id] != nil {
@@ -54,10 +54,10 @@ func (n *Notifier) addTopic(t Topic) error {
 		kgo.DefaultProduceTopic(t.Topic),
 		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the default
 		kgo.RecordDeliveryTimeout(n.opts.Timeout),
-		// A connection on which nothing comes is given up with the attempt.
+		// A silent connection is closed with the attempt.
 		kgo.ProduceRequestTimeout(n.opts.Timeout / 2),
 		kgo.RequestTimeoutOverhead(n.opts.Timeout / 2),
-		// An attempt ends in time; whatever came of it, the event is sent again, with the same id.
+		// An attempt ends in time; if its outcome is unknown, the event is resent with the same id.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.ClientID("weir"),
 		kgo.Dialer(t.dial),
@@ -91,8 +91,8 @@ func (t Topic) dial(ctx context.Context, network, address string) (net.Conn, err
 	return secured, nil
 }
 
-// produce writes a delivery. Events of one bulk action go to one partition, in
-// which they keep their order unless one has to be tried again.
+// produce writes a delivery. Events of one bulk action go to one partition, in which they keep
+// their order unless one has to be retried.
 func (p *producer) produce(ctx context.Context, d Delivery, body []byte) Attempt {
 	done := make(chan error, 1)
 	p.client.Produce(ctx, &kgo.Record{
@@ -105,7 +105,7 @@ func (p *producer) produce(ctx context.Context, d Delivery, body []byte) Attempt
 	var err error
 	select {
 	case err = <-done:
-	case <-ctx.Done(): // the client may take longer to give up; the attempt does not
+	case <-ctx.Done(): // the client may take longer to end; the attempt does not
 		err = ctx.Err()
 	}
 	if err == nil {

@@ -15,19 +15,19 @@ import (
 //
 //	version (1 byte), number of marks (1 byte), marks (8 bytes each), JSON, CRC32C (4 bytes)
 //
-// The first mark is that of this write, the others those of the writes before it,
-// newest first, back to the one that made the record. The checksum is over the
-// name in the store and all that is before it.
+// The first mark belongs to this write, the others to the writes before it, newest first, back to
+// the one that created the record. The checksum covers the name in the store and everything before
+// the checksum.
 const (
 	envelopeVersion = 1
 	markLen         = 8
-	maxMarks        = 8 // that many writes later, it is still known whose was one of them
+	maxMarks        = 8 // how many writes later a write can still be recognised
 	sumLen          = 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// mark is drawn for every write.
+// mark identifies a write; it is random.
 type mark [markLen]byte
 
 func newMark() (m mark) {
@@ -35,10 +35,10 @@ func newMark() (m mark) {
 	return m
 }
 
-// String is the mark as a version.
+// String returns the mark as a version.
 func (m mark) String() string { return hex.EncodeToString(m[:]) }
 
-// seal makes the stored bytes of a record that takes the place of one with the marks before.
+// seal returns the stored bytes of a record that replaces one with the marks before.
 func seal(key string, before []mark, content []byte) []byte {
 	marks := append([]mark{newMark()}, before...)
 	marks = marks[:min(len(marks), maxMarks)]
@@ -55,7 +55,7 @@ func checksum(key string, b []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(key), castagnoli), castagnoli, b)
 }
 
-// open checks the stored bytes of a record and returns its marks, of which there is one at least, and its JSON.
+// open checks the stored bytes of a record and returns its marks, at least one, and its JSON.
 func open(key string, b []byte) (marks []mark, content []byte, err error) {
 	n := len(b) - sumLen
 	if n < 2 || binary.BigEndian.Uint32(b[n:]) != checksum(key, b[:n]) {

@@ -1,10 +1,10 @@
 // Package records keeps single JSON records by name, with compare-and-swap, on a
 // store's registry.
 //
-// A [Table] holds the records of one kind. There is no transaction over two
-// records: what must be decided at once belongs into one. Every write draws a
-// random mark, which is the record's [Entry].Version and lets a writer whose
-// answer was lost find out whether it has written.
+// A [Table] holds the records of one kind. Transactions over two records do not exist: data that
+// must change together belongs into one record. Every write has a random mark, which is the
+// record's [Entry].Version. If the response to a write is lost, the mark tells the writer whether
+// it took effect.
 //
 // A record is stored with a checksum of its name and its content: damage, or a
 // record in another's place, is [store.ErrCorrupt]. A Table may be used by
@@ -26,22 +26,22 @@ import (
 
 // Errors to branch on with [errors.Is], besides [weir.ErrNotFound] and those of package store.
 var (
-	// ErrExists means that there is a record of that name.
+	// ErrExists means that a record of that name exists.
 	ErrExists = errors.New("the name is already in use")
-	// ErrChanged means that the record is not of that version any more.
+	// ErrChanged means that the record has another version by now.
 	ErrChanged = errors.New("it was changed since it was read")
 	// ErrTooBig means that a record does not fit: its name or its JSON is too long. Nothing was written.
 	ErrTooBig = errors.New("it is too large to store")
 )
 
-// Keeper is what a table needs of a store; every [store.Registry] is one.
+// Keeper is the part of a store that a table needs; every [store.Registry] implements it.
 type Keeper interface {
 	Swap(ctx context.Context, name string, old, value []byte) ([]byte, error)
 	Lookup(ctx context.Context, name string) ([]byte, error)
 	List(ctx context.Context, prefix, after string, limit int) ([]store.Record, error)
 }
 
-// Table is the records of one kind, each the JSON of a T.
+// Table holds the records of one kind, each the JSON of a T.
 type Table[T any] struct {
 	keeper Keeper
 	kind   string
@@ -51,13 +51,13 @@ type Table[T any] struct {
 type Entry[T any] struct {
 	Name  string
 	Value T
-	// Version is another after every write, also after one that removed the record and made
-	// it anew. It is of letters and digits, good for an entity tag.
+	// Version differs after every write, also after the record was removed and created again. It
+	// consists of letters and digits, fit for an entity tag.
 	Version string
 }
 
-// New returns the table of a kind, which is one word without a slash: the store
-// knows its records as kind/name.
+// New returns the table of a kind. A kind is one word without a slash: the store knows its records
+// as kind/name.
 func New[T any](s Keeper, kind string) *Table[T] {
 	if kind == "" || strings.Contains(kind, "/") {
 		panic(fmt.Sprintf("records: kind %q must be one word without a slash", kind))
@@ -65,18 +65,18 @@ func New[T any](s Keeper, kind string) *Table[T] {
 	return &Table[T]{s, kind}
 }
 
-// key is the name by which the store knows a record.
+// key returns the name of a record in the store.
 func (t *Table[T]) key(name string) string { return t.kind + "/" + name }
 
-// failed says which record an error is about.
+// failed adds the record's name to an error.
 func (t *Table[T]) failed(name string, err error) error {
 	return fmt.Errorf("%s %q: %w", t.kind, name, err)
 }
 
-// lookup returns the stored bytes of a record, nil if there is none.
+// lookup returns the stored bytes of a record, nil if it does not exist.
 func (t *Table[T]) lookup(ctx context.Context, name string) ([]byte, error) {
 	if name == "" {
-		return nil, nil // no record is without a name
+		return nil, nil // every record has a name
 	}
 	raw, err := t.keeper.Lookup(ctx, t.key(name))
 	if errors.Is(err, store.ErrNotFound) {
@@ -85,7 +85,7 @@ func (t *Table[T]) lookup(ctx context.Context, name string) ([]byte, error) {
 	return raw, err
 }
 
-// entry reads the stored bytes of a record.
+// entry decodes the stored bytes of a record.
 func (t *Table[T]) entry(name string, raw []byte) (e Entry[T], err error) {
 	head, content, err := open(t.key(name), raw)
 	if err != nil {
@@ -114,10 +114,10 @@ func (t *Table[T]) Get(ctx context.Context, name string) (Entry[T], error) {
 	return e, nil
 }
 
-// List returns the records whose name begins with prefix and is greater than
-// after, in byte order of names: at most limit, which is at least 1, and fewer
-// only if there are no more. A record that is there during the whole call is
-// listed. A damaged one is an error that names it; [Table.All] gets past it.
+// List returns the records whose name begins with prefix and is greater than after, in byte order
+// of names: at most limit, which is at least 1, and fewer only at the end. A record that exists
+// during the whole call is listed. A damaged record is an error that names it; [Table.All] gets
+// past it.
 func (t *Table[T]) List(ctx context.Context, prefix, after string, limit int) ([]Entry[T], error) {
 	page, err := t.page(ctx, prefix, after, limit)
 	if err != nil {
@@ -134,7 +134,7 @@ func (t *Table[T]) List(ctx context.Context, prefix, after string, limit int) ([
 	return entries, nil
 }
 
-// page lists stored records by the names that the table gives them.
+// page lists stored records by their names in the table.
 func (t *Table[T]) page(ctx context.Context, prefix, after string, limit int) ([]store.Record, error) {
 	page, err := t.keeper.List(ctx, t.key(prefix), t.key(after), limit)
 	if err != nil {
@@ -149,9 +149,8 @@ func (t *Table[T]) page(ctx context.Context, prefix, after string, limit int) ([
 // pageSize bounds how many records [Table.All] holds at a time: 64 MiB of the biggest.
 const pageSize = 64
 
-// All goes through the records whose name begins with prefix, page by page, as
-// [Table.List] does. A damaged record comes as its name and an error, and the
-// others follow; any other error is the last.
+// All yields the records whose name begins with prefix, page by page, like [Table.List]. A damaged
+// record is yielded as its name and an error, and the others follow; any other error is the last.
 func (t *Table[T]) All(ctx context.Context, prefix string) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		for after, more := "", true; more; {

@@ -10,18 +10,17 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// tries is how often a write is made whose outcome is unknown.
+// tries is how often a write with an unknown outcome is attempted.
 const tries = 3
 
-// swap puts value in the place of old, nil for none, and returns what is there
-// afterwards, which is value if it was written.
+// swap replaces old, nil for none, by value, and returns the bytes that are stored afterwards,
+// which are value if it was written.
 //
-// If the answer is lost, the same swap is made again, which cannot write twice: no
-// other write has the mark of old. Where old is none that does not hold, value may
-// have been there and been removed, so it is only asked whether value is there.
-// Asking by a swap makes sure that the answer is durable. If others have written
-// since, the marks tell in most cases whether value was there. If nothing tells,
-// the error is [store.ErrUnknown].
+// If the response is lost, swap repeats the same swap, which cannot write twice: no other write
+// has the mark of old. If old is nil, that does not hold, since value may have been written and
+// removed, so swap only checks whether value is stored. Checking by a swap makes sure that the
+// result is durable. If other writes followed, the marks tell in most cases whether value was
+// written. If nothing tells, the error is [store.ErrUnknown].
 func (t *Table[T]) swap(ctx context.Context, name string, old, value []byte) (held []byte, err error) {
 	key := t.key(name)
 	if len(key) > store.MaxName || len(value) > store.MaxRecord {
@@ -47,13 +46,13 @@ func (t *Table[T]) swap(ctx context.Context, name string, old, value []byte) (he
 	return nil, errors.Join(lost, err)
 }
 
-// settle tells from what is there now whether value was there, after an answer was lost.
+// settle derives from the stored bytes whether value was written, after a response was lost.
 func settle(key string, old, value, held []byte, lost error) ([]byte, error) {
 	if bytes.Equal(held, value) {
 		return held, nil
 	}
 	if len(held) == 0 {
-		return nil, lost // it never was there, or has been removed
+		return nil, lost // it was never written, or was removed
 	}
 	marks, _, err := open(key, held)
 	if err != nil {
@@ -61,14 +60,15 @@ func settle(key string, old, value, held []byte, lost error) ([]byte, error) {
 	}
 	switch {
 	case len(value) > 0 && slices.Contains(marks, markOf(key, value)):
-		return value, nil // and others have written on top of it
+		return value, nil // and later writes followed
 	case len(old) > 0 && slices.Contains(marks, markOf(key, old)):
-		return held, nil // others have written on top of old: value never was there
+		return held, nil // other writes followed old: value was never written
 	}
 	return nil, lost
 }
 
-// markOf is the mark of stored bytes; the zero value, which nobody draws, if they are damaged.
+// markOf returns the mark of stored bytes; the zero value, which no write draws, if they are
+// damaged.
 func markOf(key string, b []byte) mark {
 	marks, _, err := open(key, b)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// rounds is how often a write begins anew because another was faster. Whenever
-// one loses, one has won, so this many are lost only to as many writes of others.
+// rounds is how often a write starts over after losing to another. For each lost round another
+// write has succeeded.
 const rounds = 1 << 20
 
 // errContended ends a write that has lost all its rounds.
 var errContended = errors.New("too many concurrent changes")
 
-// Insert makes a record. If there is one, it returns that one with [ErrExists].
+// Insert creates a record. If it exists, Insert returns it with [ErrExists].
 func (t *Table[T]) Insert(ctx context.Context, name string, v T) (Entry[T], error) {
 	var there Entry[T]
 	e, err := t.change(ctx, name, func(now *Entry[T], found bool) error {
@@ -34,10 +34,9 @@ func (t *Table[T]) Insert(ctx context.Context, name string, v T) (Entry[T], erro
 	return e, err
 }
 
-// Update changes a record, or returns [weir.ErrNotFound]. If others write it
-// meanwhile, change is called again with what they have written: it must depend
-// on nothing else. An error of change ends it and nothing is written; if change
-// leaves the record as it is, nothing is written either.
+// Update changes a record, or returns [weir.ErrNotFound]. After a concurrent write, change is
+// called again with the new content: it must depend on nothing else. If change returns an error or
+// leaves the record as it is, nothing is written.
 func (t *Table[T]) Update(ctx context.Context, name string, change func(*T) error) (Entry[T], error) {
 	return t.change(ctx, name, func(now *Entry[T], found bool) error {
 		if !found {
@@ -47,7 +46,8 @@ func (t *Table[T]) Update(ctx context.Context, name string, change func(*T) erro
 	})
 }
 
-// UpdateIf is [Table.Update] of a record that must still be of a version, or it returns [ErrChanged].
+// UpdateIf is [Table.Update] for a record that must still have a version; otherwise it returns
+// [ErrChanged].
 func (t *Table[T]) UpdateIf(ctx context.Context, name, version string, change func(*T) error) (Entry[T], error) {
 	return t.change(ctx, name, func(now *Entry[T], found bool) error {
 		switch {
@@ -60,12 +60,12 @@ func (t *Table[T]) UpdateIf(ctx context.Context, name, version string, change fu
 	})
 }
 
-// Put is [Table.Update], but makes a record where there is none: change then gets the zero value.
+// Put is [Table.Update], but creates a missing record: change then gets the zero value.
 func (t *Table[T]) Put(ctx context.Context, name string, change func(v *T, found bool) error) (Entry[T], error) {
 	return t.change(ctx, name, func(now *Entry[T], found bool) error { return change(&now.Value, found) })
 }
 
-// change writes what a function makes of a record, until nobody was faster.
+// change writes the result of a function on a record, and starts over after a concurrent write.
 func (t *Table[T]) change(ctx context.Context, name string, change func(now *Entry[T], found bool) error) (Entry[T], error) {
 	if name == "" {
 		return Entry[T]{}, t.failed(name, errors.New("a record needs a name"))
@@ -89,7 +89,8 @@ func (t *Table[T]) change(ctx context.Context, name string, change func(now *Ent
 	return Entry[T]{}, t.failed(name, errContended)
 }
 
-// next is what the function makes of the stored bytes, nil for none. Without new bytes there is nothing to write.
+// next applies the function to the stored bytes, nil for none. Without new bytes there is nothing
+// to write.
 func (t *Table[T]) next(name string, old []byte, change func(now *Entry[T], found bool) error) (e Entry[T], raw []byte, err error) {
 	var marks []mark
 	var before []byte
@@ -118,13 +119,14 @@ func (t *Table[T]) next(name string, old []byte, change func(now *Entry[T], foun
 	return e, raw, nil
 }
 
-// Delete removes a record, also one that is damaged, or returns
-// [weir.ErrNotFound]. Of several at once, more than one may say that it did.
+// Delete removes a record, also a damaged one, or returns [weir.ErrNotFound]. Of several
+// concurrent calls, more than one may report success.
 func (t *Table[T]) Delete(ctx context.Context, name string) error {
 	return t.remove(ctx, name, func([]byte) error { return nil })
 }
 
-// DeleteIf is [Table.Delete] of a record that must still be of a version, or it returns [ErrChanged].
+// DeleteIf is [Table.Delete] for a record that must still have a version; otherwise it returns
+// [ErrChanged].
 func (t *Table[T]) DeleteIf(ctx context.Context, name, version string) error {
 	return t.remove(ctx, name, func(raw []byte) error {
 		marks, _, err := open(t.key(name), raw)
@@ -135,7 +137,7 @@ func (t *Table[T]) DeleteIf(ctx context.Context, name, version string) error {
 	})
 }
 
-// remove removes what is there, if it may be, until nobody was faster.
+// remove removes a record if check allows it, and starts over after a concurrent write.
 func (t *Table[T]) remove(ctx context.Context, name string, may func(raw []byte) error) error {
 	old, err := t.lookup(ctx, name)
 	if err == nil && old == nil {

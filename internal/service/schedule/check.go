@@ -17,8 +17,8 @@ const (
 	MaxTemplate = 256 << 10 // bytes
 )
 
-// Check fills in defaults and looks for what is wrong with a spec that is to
-// begin now; all of it is in the [weir.InputError].
+// Check fills in defaults and checks a spec that begins now; the [weir.InputError] lists
+// everything that is wrong.
 func (s *Spec) Check(now time.Time) error {
 	var in weir.InputError
 	s.checkRest(&in)
@@ -26,7 +26,7 @@ func (s *Spec) Check(now time.Time) error {
 	return in.OrNil()
 }
 
-// checkRest looks at all but the times, which may have passed when a schedule is changed.
+// checkRest checks all but the times, which may have passed when a schedule is changed.
 func (s *Spec) checkRest(in *weir.InputError) {
 	s.checkText(in)
 	if s.Overlap == "" {
@@ -41,7 +41,7 @@ func (s *Spec) checkRest(in *weir.InputError) {
 	}
 }
 
-// checkText looks at name, tenant and template.
+// checkText checks name, tenant and template.
 func (s *Spec) checkText(in *weir.InputError) {
 	switch {
 	case s.Name == "":
@@ -64,7 +64,7 @@ func (s *Spec) checkText(in *weir.InputError) {
 	}
 }
 
-// checkTimes looks at when it fires.
+// checkTimes checks when it fires.
 func (s *Spec) checkTimes(in *weir.InputError, now time.Time) {
 	switch {
 	case s.Cron == "" && s.At.IsZero():
@@ -90,7 +90,7 @@ func (s *Spec) checkTimes(in *weir.InputError, now time.Time) {
 	}
 }
 
-// add puts a field error to the others.
+// add adds a field error to the others.
 func add(in *weir.InputError, err error) {
 	var f *weir.FieldError
 	if errors.As(err, &f) {

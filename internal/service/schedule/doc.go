@@ -12,12 +12,12 @@
 // time of day that it names: the first one of two, and at the first moment after
 // the gap if the time is left out. Times that fall into the same gap share that one slot.
 //
-// Slots that passed while nobody looked are late. Late slots within the catch-up
-// window are fired, only the newest of them or all, as the schedule says; see [CatchUp].
+// Slots that passed while no keeper ran are late. Late slots within the catch-up window are fired:
+// the newest alone, or all, as the schedule says; see [CatchUp].
 //
-// The other half is the [Keeper], which holds schedules as records, one record
-// each, and fires them. It writes down that it is going to fire a slot before it
-// creates the bulk action, and creates it under a key made of schedule and slot:
-// whoever finds such a note finishes it with the same key. So there is one bulk
-// action per slot whatever crashes, and any number of keepers may share a store.
+// The other half is the [Keeper], which stores schedules as records, one record each, and fires
+// them. It records that it is about to fire a slot before it creates the bulk action, and creates
+// it under a key made of schedule and slot: any keeper that finds such a note finishes it with the
+// same key. So there is one bulk action per slot whatever crashes, and any number of keepers may
+// share a store.
 package schedule

@@ -2,31 +2,31 @@ package schedule
 
 import "time"
 
-// Overlap is what happens to a slot while the bulk action before it still runs.
+// Overlap says what happens to a slot while the previous bulk action is still running.
 type Overlap string
 
 // The overlap policies.
 const (
 	Skip  Overlap = "skip"  // the slot is dropped; the default
-	Queue Overlap = "queue" // it waits its turn, and up to MaxWaiting with it
-	Allow Overlap = "allow" // it is fired all the same
+	Queue Overlap = "queue" // it waits for its turn, with at most MaxWaiting slots in all
+	Allow Overlap = "allow" // it is fired anyway
 )
 
 const (
-	// MaxWaiting is how many slots may wait under the policy [Queue]; what comes then is skipped.
+	// MaxWaiting bounds the slots that wait under the policy [Queue]; further slots are skipped.
 	MaxWaiting = 10
-	// OnTime is how late a slot may be without counting as late: a new owner needs its time.
+	// OnTime is how late a slot may be without counting as late: a new owner needs time.
 	OnTime = time.Minute
 	// maxDecisions bounds how many decisions are made at once.
 	maxDecisions = 100
 )
 
-// CatchUp says what becomes of slots that passed while nobody looked. The zero
-// value fires the newest of them if it is not older than an hour.
+// CatchUp says what happens to slots that passed while no keeper ran. The zero value fires the
+// newest of them if it is not older than an hour.
 type CatchUp struct {
 	// Window is how late a slot may be fired. Default 1h, from 1m to 30 days.
 	Window time.Duration `json:"window"`
-	// All fires every late slot in the window, in order, rather than the newest alone.
+	// All fires every late slot in the window, in order, instead of the newest alone.
 	All bool `json:"all"`
 }
 
@@ -37,28 +37,28 @@ const (
 	MaxWindow     = 30 * 24 * time.Hour
 )
 
-// Do is what is to be done about a slot.
+// Do is the action for a slot.
 type Do string
 
 // The kinds of decisions.
 const (
 	DoFire  Do = "fire"
-	DoQueue Do = "queue" // put it with those that wait
+	DoQueue Do = "queue" // add it to the waiting slots
 	DoSkip  Do = "skip"
-	DoMiss  Do = "miss" // as skip, but for all slots from Slot up to Until, without it
+	DoMiss  Do = "miss" // like skip, but for all slots from Slot up to Until, exclusive
 )
 
-// Origin tells where a slot comes from.
+// Origin says where a slot comes from.
 type Origin string
 
 // The origins of slots.
 const (
 	Live       Origin = "live"     // it has come due
-	Waited     Origin = "waited"   // it had come due, and waited for the one before
-	Backfilled Origin = "backfill" // somebody asked for it
+	Waited     Origin = "waited"   // it was due, and waited for the previous one
+	Backfilled Origin = "backfill" // a user requested it
 )
 
-// Decision is what is to be done about one slot, or with DoMiss about several, and why.
+// Decision is the action for one slot, or with DoMiss for several, and the reason.
 type Decision struct {
 	Do     Do
 	Slot   time.Time
@@ -67,7 +67,7 @@ type Decision struct {
 	Reason string
 }
 
-// State is what [Due] decides from.
+// State is the input of [Due].
 type State struct {
 	Times Times
 	// Decided is the moment up to which, and with which, every slot has been decided.
@@ -77,15 +77,16 @@ type State struct {
 	Paused  bool
 	Overlap Overlap
 	CatchUp CatchUp
-	// Running tells whether the bulk action fired last still runs, and Catching whether it is of a backfill.
+	// Running tells whether the last bulk action is still running, and Catching whether a backfill
+	// created it.
 	Running, Catching bool
 	// Waiting and Backfill are the slots that wait to be fired, in that order.
 	Waiting, Backfill []time.Time
 }
 
-// Due says what is to be done now, in order. At most one of the decisions is
-// to fire, and it is the last: whoever has carried them out asks again. Each slot
-// is decided once if Decided, Waiting and Backfill are kept up with the decisions.
+// Due returns what to do now, in order. At most one of the decisions is to fire, and it is the
+// last: the caller carries them out and asks again. Each slot is decided once if Decided, Waiting
+// and Backfill follow the decisions.
 func Due(s State, now time.Time) []Decision {
 	if s.Paused {
 		return nil
@@ -131,7 +132,7 @@ func live(s State, now time.Time, blocked bool) []Decision {
 	return out
 }
 
-// next is the first slot after a moment that is not beyond the end.
+// next returns the first slot after a moment that is not beyond the end.
 func (s State) next(after time.Time) time.Time {
 	slot := s.Times.Next(after)
 	if !s.End.IsZero() && slot.After(s.End) {
@@ -140,8 +141,8 @@ func (s State) next(after time.Time) time.Time {
 	return slot
 }
 
-// firstToFire is the first slot that is not too late, zero if all are; until is
-// the moment before which all slots from first on are missed, and why they are.
+// firstToFire returns the first slot that is not too late, zero if all are; until is the moment
+// before which all slots from first on are missed, and why is the reason.
 func (s State) firstToFire(first, now time.Time) (slot, until time.Time, why string) {
 	window := s.CatchUp.withDefaults().Window
 	slot, until = first, first
@@ -151,7 +152,7 @@ func (s State) firstToFire(first, now time.Time) (slot, until time.Time, why str
 	if s.CatchUp.All {
 		return slot, until, why
 	}
-	// Only the newest late one, and not even that if there is one on time.
+	// Only the newest late slot, and not even that if one is on time.
 	for !slot.IsZero() && now.Sub(slot) > OnTime {
 		after := s.next(slot)
 		if after.IsZero() || after.After(now) {
@@ -162,7 +163,7 @@ func (s State) firstToFire(first, now time.Time) (slot, until time.Time, why str
 	return slot, until, why
 }
 
-// decide applies the overlap policy to one slot that is neither missed nor to come.
+// decide applies the overlap policy to one slot that is due and not missed.
 func (s State) decide(slot, now time.Time, blocked bool, waiting int) Decision {
 	d := Decision{Do: DoFire, Slot: slot, Origin: Live, Reason: "due"}
 	if now.Sub(slot) > OnTime {
@@ -170,7 +171,7 @@ func (s State) decide(slot, now time.Time, blocked bool, waiting int) Decision {
 	}
 	switch {
 	case !blocked && waiting == 0:
-	case s.Overlap != Queue && !s.Catching: // a backfill is no reason to lose a slot
+	case s.Overlap != Queue && !s.Catching: // a backfill must not cost a slot
 		d.Do, d.Reason = DoSkip, "the previous bulk action is still running"
 	case waiting >= MaxWaiting:
 		d.Do, d.Reason = DoSkip, "too many slots wait for the previous bulk action to end"

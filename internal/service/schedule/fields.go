@@ -24,8 +24,8 @@ var cronFields = [...]cronField{
 	{"day of week", 0, 7, "sun mon tue wed thu fri sat"},
 }
 
-// checkCron looks for what people get wrong, to say it in their words; the
-// parser's own errors speak of ranges and bounds. expr is in small letters.
+// checkCron checks for common mistakes and explains them in users' terms; the parser's own errors
+// speak of ranges and bounds. expr is in lower case.
 func checkCron(expr string) error {
 	switch {
 	case expr == "":
@@ -50,7 +50,7 @@ func checkCron(expr string) error {
 	return nil
 }
 
-// check looks at one field: entries with commas between them.
+// check checks one field: entries separated by commas.
 func (f cronField) check(text string) error {
 	for entry := range strings.SplitSeq(text, ",") {
 		if entry == "" {
@@ -76,7 +76,7 @@ func (f cronField) check(text string) error {
 	return nil
 }
 
-// checkValue looks at a single number or name.
+// checkValue checks a single number or name.
 func (f cronField) checkValue(text string) error {
 	known := strings.Fields(f.names)
 	for _, name := range known {

@@ -11,17 +11,17 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// errSettled means that somebody else has written down what came of a slot.
+// errSettled means that another keeper has recorded the result of a slot.
 var errSettled = errors.New("settled by another node")
 
-// work does all that a schedule has to do now, and returns when to come back,
-// zero for never, and whether the record is as it was.
+// work does all that a schedule has to do now. It returns when to come back, zero for never, and
+// whether the record is unchanged.
 func (k *Keeper) work(ctx context.Context, id string) (at time.Time, same bool) {
 	for first := true; ctx.Err() == nil; first = false {
 		again, at, err := k.step(ctx, id)
 		switch {
 		case errors.Is(err, records.ErrChanged):
-			continue // another keeper, or a user, was faster
+			continue // another keeper, or a user, was first
 		case errors.Is(err, weir.ErrNotFound):
 			return time.Time{}, false
 		case err != nil:
@@ -34,7 +34,7 @@ func (k *Keeper) work(ctx context.Context, id string) (at time.Time, same bool) 
 	return time.Time{}, false
 }
 
-// upcoming is when a schedule has something to do, zero for never.
+// upcoming returns when a schedule has something to do, zero for never.
 func (k *Keeper) upcoming(ctx context.Context, id string) (time.Time, error) {
 	e, err := k.table.Get(ctx, id)
 	if err != nil {
@@ -42,7 +42,7 @@ func (k *Keeper) upcoming(ctx context.Context, id string) (time.Time, error) {
 	}
 	times, err := e.Value.Times()
 	if err != nil {
-		return time.Time{}, err // it was good when it was written: another database of time zones
+		return time.Time{}, err // it was valid when it was written: another time zone database
 	}
 	return e.Value.upcoming(times, k.now()), nil
 }
@@ -58,7 +58,7 @@ func (k *Keeper) step(ctx context.Context, id string) (again bool, at time.Time,
 		if at := s.Firing.tryAgainAt(now); at.After(now) {
 			return false, at, nil
 		}
-		// Take the note over, so that no two try at once.
+		// Take over the note, so that no two keepers try at once.
 		e, err = k.table.UpdateIf(ctx, id, e.Version, func(s *Schedule) error {
 			s.Firing.RetryAt = now.Add(k.opts.CreateFor)
 			return nil
@@ -87,7 +87,7 @@ func (k *Keeper) step(ctx context.Context, id string) (again bool, at time.Time,
 	return true, at, k.carryOut(ctx, e, ds, now)
 }
 
-// pollAt is when to look again at a schedule whose slots wait for a bulk action to end.
+// pollAt returns when to check a schedule whose slots wait for a bulk action to end.
 func (k *Keeper) pollAt(s *Schedule, times Times, now time.Time) time.Time {
 	poll := now.Add(pollEvery)
 	if next := s.state(times, false).next(s.Decided); !next.IsZero() && next.Before(poll) {
@@ -96,7 +96,7 @@ func (k *Keeper) pollAt(s *Schedule, times Times, now time.Time) time.Time {
 	return poll
 }
 
-// running tells whether the bulk action made last still runs, as far as it matters.
+// running reports whether the last bulk action is still running, if that matters.
 func (k *Keeper) running(ctx context.Context, s *Schedule) (bool, error) {
 	if s.LastBulk == "" || s.Overlap == Allow {
 		return false, nil
@@ -111,7 +111,8 @@ func (k *Keeper) running(ctx context.Context, s *Schedule) (bool, error) {
 	return running, nil
 }
 
-// carryOut writes decisions down, if nobody was faster, and fires the slot that they end with.
+// carryOut records decisions, unless another keeper was first, and fires the slot that they end
+// with.
 func (k *Keeper) carryOut(ctx context.Context, e records.Entry[Schedule], ds []Decision, now time.Time) error {
 	e, err := k.table.UpdateIf(ctx, e.Name, e.Version, func(s *Schedule) error {
 		s.apply(ds, now, k.opts.CreateFor)
@@ -135,14 +136,14 @@ func (k *Keeper) carryOut(ctx context.Context, e records.Entry[Schedule], ds []D
 	return k.fire(ctx, &e.Value)
 }
 
-// fire creates the bulk action of the slot that the schedule notes, and writes down what came of it.
+// fire creates the bulk action of the slot that the schedule notes, and records the result.
 func (k *Keeper) fire(ctx context.Context, s *Schedule) error {
 	slot, origin := s.Firing.Slot, s.Firing.Origin
 	within, cancel := context.WithTimeout(ctx, k.opts.CreateFor)
 	defer cancel()
 	bulkID, err := k.opts.Create(within, s, slot, Key(s.ID, slot))
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err() // told to stop: whoever runs next finds the note
+		return ctx.Err() // stopped: the next keeper finds the note
 	}
 	now := k.now()
 	after, err2 := k.table.Update(ctx, s.ID, func(s *Schedule) error {
@@ -166,7 +167,7 @@ func (k *Keeper) fire(ctx context.Context, s *Schedule) error {
 	return nil
 }
 
-// settled tells the world what came of the slot that is first in the history.
+// settled reports the result of the slot that is first in the history.
 func (k *Keeper) settled(ctx context.Context, s *Schedule, slot time.Time, origin Origin, now time.Time) {
 	f := s.History[0]
 	k.report(ctx, s.ID, f.Result, slot, f.Reason)
@@ -175,14 +176,14 @@ func (k *Keeper) settled(ctx context.Context, s *Schedule, slot time.Time, origi
 	}
 }
 
-// refused tells whether trying again is of no use.
+// refused reports whether a retry cannot succeed.
 func refused(err error) bool {
 	var field *weir.FieldError
 	var input *weir.InputError
 	return errors.Is(err, ErrRefused) || errors.As(err, &field) || errors.As(err, &input)
 }
 
-// report counts a result and logs one that somebody may have to know of.
+// report counts a result, and logs one that an operator may need to know.
 func (k *Keeper) report(ctx context.Context, id string, r Result, slot time.Time, reason string) {
 	level := slog.LevelInfo
 	switch r {

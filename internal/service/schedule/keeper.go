@@ -10,35 +10,34 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// ErrRefused marks an error of Options.Create that trying again cannot mend, as
-// bad input cannot, either.
+// ErrRefused marks an error of Options.Create that a retry cannot fix, like bad input.
 var ErrRefused = errors.New("refused")
 
 // Options configures [New]. Registry, Create and Running are required.
 type Options struct {
 	// Registry keeps the schedules.
 	Registry records.Keeper
-	// Create makes and starts the bulk action of a slot. Called again with the same
-	// key, also by another node and at the same time, it must not make a second
-	// one but return the id of the first. It may change nothing of s.
+	// Create creates and starts the bulk action of a slot. Called again with the same key, also by
+	// another node and at the same time, it must not create a second one but return the id of the
+	// first. It must not change s.
 	Create func(ctx context.Context, s *Schedule, slot time.Time, key string) (bulkID string, err error)
-	// Running tells whether a bulk action has not ended. One that is not known any more has.
+	// Running reports whether a bulk action has not ended. An unknown bulk action has ended.
 	Running func(ctx context.Context, bulkID string) (bool, error)
-	// Owns tells which schedules this node looks after. Two that own the same one
-	// do no harm. Default: all.
+	// Owns reports which schedules this node handles. Two nodes that own the same schedule do no harm.
+	// Default: all.
 	Owns func(id string) bool
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
-	// Logger takes the log. Default slog.Default.
+	// Logger receives the log. Default slog.Default.
 	Logger *slog.Logger
-	// Lag hears how late a slot was fired that did not have to wait for another.
+	// Lag is called with how late a slot was fired, if it did not have to wait for another.
 	Lag func(time.Duration)
-	// Count hears what came of each slot, once.
+	// Count is called with the result of each slot, once.
 	Count func(Result)
-	// CreateFor is how long Create may take, and how long the others leave a slot to
-	// whoever began to fire it. Default 20s, at most 1m.
+	// CreateFor bounds how long Create may take, and how long other keepers leave a slot to the one
+	// that began to fire it. Default 20s, at most 1m.
 	CreateFor time.Duration
-	// AtOnce is how many schedules fire at the same time. Default 16.
+	// AtOnce bounds the schedules that fire at the same time. Default 16.
 	AtOnce int
 }
 
@@ -72,18 +71,18 @@ func (o Options) withDefaults() Options {
 const kind = "schedule"
 
 const (
-	// lookEvery is how often all schedules are read: another node may have changed them.
+	// lookEvery is the interval between reads of all schedules: another node may have changed them.
 	lookEvery = 5 * time.Second
-	// lookShare bounds reading them to one part in so many of the time, however many there are.
+	// lookShare bounds the share of time spent on reading them to one part in lookShare.
 	lookShare = 20
-	// pollEvery is how often it is asked whether a bulk action still runs that a slot waits for.
+	// pollEvery is the interval between checks of a running bulk action that a slot waits for.
 	pollEvery = 5 * time.Second
 	// storeRetry is how long to wait after an error of the store.
 	storeRetry = time.Second
 )
 
-// Keeper holds schedules and, while [Keeper.Run] runs, fires them. Its methods
-// may be called from several goroutines.
+// Keeper holds schedules and, while [Keeper.Run] runs, fires them. Its methods may be called from
+// several goroutines.
 type Keeper struct {
 	opts  Options
 	table *records.Table[Schedule]
@@ -95,26 +94,26 @@ func New(o Options) *Keeper {
 	return &Keeper{opts: o.withDefaults(), table: records.New[Schedule](o.Registry, kind), wake: make(chan struct{}, 1)}
 }
 
-// now is the time without the zone of this machine, as it is kept.
+// now returns the time in UTC, as it is stored.
 func (k *Keeper) now() time.Time { return k.opts.Now().UTC() }
 
-// complain logs an error, unless it comes of being told to stop.
+// complain logs an error, unless the keeper was stopped.
 func (k *Keeper) complain(ctx context.Context, id string, err error) {
 	if ctx.Err() == nil {
 		k.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "schedules are late", slog.String("schedule", id), slog.Any("error", err))
 	}
 }
 
-// Wake has a running keeper look at all schedules now.
+// Wake makes a running keeper read all schedules now.
 func (k *Keeper) Wake() {
 	select {
 	case k.wake <- struct{}{}:
-	default: // it has been told
+	default: // it is awake already
 	}
 }
 
-// Run fires what is due until ctx ends. Slots that are being fired then are cut
-// short and left to whoever runs next. All its goroutines have ended when it returns.
+// Run fires due slots until ctx ends. Slots being fired then are interrupted and left to the next
+// keeper. All its goroutines have ended when it returns.
 func (k *Keeper) Run(ctx context.Context) error {
 	r := &round{k: k, known: map[string]*watched{}, done: make(chan outcome), seed: maphash.MakeSeed()}
 	defer r.wait()

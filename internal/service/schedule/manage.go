@@ -12,15 +12,15 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// ErrChanged means that a schedule is not of the version any more that was asked for.
+// ErrChanged means that a schedule has another version by now.
 var ErrChanged = records.ErrChanged
 
-// Create makes a schedule. It fires from now on. Bad input is a [weir.InputError].
+// Create creates a schedule. It fires from now on. Bad input is a [weir.InputError].
 func (k *Keeper) Create(ctx context.Context, spec Spec, by string) (*Schedule, error) {
 	return k.CreateAs(ctx, NewID(), spec, by)
 }
 
-// CreateAs is Create with an id that [NewID] made: one that is there already is returned as it is.
+// CreateAs is Create with an id from [NewID]: an existing schedule is returned as it is.
 func (k *Keeper) CreateAs(ctx context.Context, id string, spec Spec, by string) (*Schedule, error) {
 	if s, err := k.Get(ctx, id); err == nil {
 		return s, nil
@@ -33,8 +33,8 @@ func (k *Keeper) CreateAs(ctx context.Context, id string, spec Spec, by string) 
 	return k.written(k.table.Insert(ctx, s.ID, s))
 }
 
-// begin is the moment after which a schedule that is made or changed now may
-// have slots: now, or just before a single time that has only just passed.
+// begin returns the moment after which a schedule that is created or changed now may have slots:
+// now, or just before a single time that has only just passed.
 func begin(s *Spec, now time.Time) time.Time {
 	if s.Cron == "" && s.At.Before(now) {
 		return s.At.Add(-1)
@@ -51,9 +51,8 @@ func (k *Keeper) Get(ctx context.Context, id string) (*Schedule, error) {
 	return &e.Value, nil
 }
 
-// List returns up to limit schedules, at least 1, that keep wants, nil for all, in
-// the order in which they were made. It begins after the id that is the cursor; the new
-// cursor is empty if there are no more.
+// List returns up to limit schedules, at least 1, that keep accepts, nil for all, in the order of
+// creation. It begins after the id in cursor; the new cursor is empty at the end.
 func (k *Keeper) List(ctx context.Context, keep func(*Schedule) bool, cursor string, limit int) (page []*Schedule, next string, err error) {
 	const chunk = 64
 	limit = max(limit, 1)
@@ -79,9 +78,8 @@ func (k *Keeper) List(ctx context.Context, keep func(*Schedule) bool, cursor str
 	}
 }
 
-// Update changes what the user says about a schedule, if it is still of the
-// version; an empty version is any. With new times, slots that have passed are
-// done with. The tenant stays.
+// Update changes the spec of a schedule, if it still has the version; an empty version matches
+// any. With new times, slots that have passed count as decided. The tenant stays.
 func (k *Keeper) Update(ctx context.Context, id, version string, change func(*Spec) error) (*Schedule, error) {
 	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
 		old := s.Spec
@@ -94,7 +92,7 @@ func (k *Keeper) Update(ctx context.Context, id, version string, change func(*Sp
 	})
 }
 
-// changed checks a spec that has taken the place of old.
+// changed checks a spec that replaces old.
 func (s *Schedule) changed(old *Spec, now time.Time) error {
 	var in weir.InputError
 	s.checkRest(&in)
@@ -107,12 +105,13 @@ func (s *Schedule) changed(old *Spec, now time.Time) error {
 	}
 	if !sameTimes {
 		s.Decided = begin(&s.Spec, now)
-		s.Waiting = nil // they are slots of the times that were
+		s.Waiting = nil // they are slots of the former times
 	}
 	return in.OrNil()
 }
 
-// Pause stops a schedule from firing. What passes meanwhile is not caught up. It may be paused already.
+// Pause stops a schedule from firing. Slots that pass in the meantime are not caught up. It may be
+// paused already.
 func (k *Keeper) Pause(ctx context.Context, id, version string) (*Schedule, error) {
 	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
 		if !s.Paused {
@@ -123,8 +122,8 @@ func (k *Keeper) Pause(ctx context.Context, id, version string) (*Schedule, erro
 	})
 }
 
-// Resume lets a schedule fire again from now on; what had waited or was to be
-// backfilled goes on. It may be running already.
+// Resume lets a schedule fire again from now on; waiting and backfilled slots continue. It may be
+// running already.
 func (k *Keeper) Resume(ctx context.Context, id, version string) (*Schedule, error) {
 	return k.change(ctx, id, version, func(s *Schedule, now time.Time) error {
 		if !s.Paused {
@@ -139,8 +138,8 @@ func (k *Keeper) Resume(ctx context.Context, id, version string) (*Schedule, err
 	})
 }
 
-// Delete removes a schedule if it is still of the version; an empty version is any.
-// What it has created stays.
+// Delete removes a schedule if it still has the version; an empty version matches any. The bulk
+// actions it created stay.
 func (k *Keeper) Delete(ctx context.Context, id, version string) error {
 	defer k.Wake()
 	if version == "" {
@@ -155,14 +154,13 @@ func (k *Keeper) Delete(ctx context.Context, id, version string) error {
 			return fmt.Errorf("schedule %s: %w", id, ErrChanged)
 		}
 		if err := k.table.DeleteIf(ctx, id, e.Version); !errors.Is(err, ErrChanged) {
-			return err // or else it has fired meanwhile, which is no change
+			return err // otherwise it only fired in the meantime, which does not count as a change
 		}
 	}
 }
 
-// Backfill has the slots of the past from one moment to another fired, both
-// included, in order and under the overlap policy; those that were fired before
-// are not fired again. It returns the slots.
+// Backfill fires the past slots from one moment to another, both included, in order and under the
+// overlap policy; slots that were fired before are not fired again. It returns the slots.
 func (k *Keeper) Backfill(ctx context.Context, id string, from, to time.Time) (slots []time.Time, err error) {
 	_, err = k.change(ctx, id, "", func(s *Schedule, now time.Time) error {
 		if slots, err = s.backfill(from, to, now); err != nil {
@@ -178,7 +176,7 @@ func (k *Keeper) Backfill(ctx context.Context, id string, from, to time.Time) (s
 	return slots, nil
 }
 
-// backfill is the slots that a backfill adds.
+// backfill returns the slots that a backfill adds.
 func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
 	times, err := s.Times()
 	if err != nil {
@@ -207,7 +205,7 @@ func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
 	return slices.DeleteFunc(slots, func(at time.Time) bool { return slices.ContainsFunc(s.Backfill, at.Equal) }), nil
 }
 
-// NextFires is the next n slots of a schedule, as if it were not paused.
+// NextFires returns the next n slots of a schedule, as if it were not paused.
 func (k *Keeper) NextFires(ctx context.Context, id string, n int) ([]time.Time, error) {
 	s, err := k.Get(ctx, id)
 	if err != nil {
@@ -216,7 +214,7 @@ func (k *Keeper) NextFires(ctx context.Context, id string, n int) ([]time.Time, 
 	return s.NextFires(k.now(), n)
 }
 
-// NextFires is the next n slots as seen now, as if it were not paused.
+// NextFires returns the next n slots as seen now, as if it were not paused.
 func (s *Schedule) NextFires(now time.Time, n int) ([]time.Time, error) {
 	times, err := s.Times()
 	if err != nil {
@@ -232,10 +230,10 @@ func (s *Schedule) NextFires(now time.Time, n int) ([]time.Time, error) {
 	return slots, nil
 }
 
-// beyond tells whether a slot lies after the end.
+// beyond reports whether a slot lies after the end.
 func (s *Schedule) beyond(slot time.Time) bool { return !s.End.IsZero() && slot.After(s.End) }
 
-// change changes a schedule of a version, or of any if that is empty.
+// change changes a schedule with a version; an empty version matches any.
 func (k *Keeper) change(ctx context.Context, id, version string, change func(*Schedule, time.Time) error) (*Schedule, error) {
 	return k.written(k.table.Update(ctx, id, func(s *Schedule) error {
 		if version != "" && s.Version() != version {
@@ -245,8 +243,8 @@ func (k *Keeper) change(ctx context.Context, id, version string, change func(*Sc
 	}))
 }
 
-// written returns a schedule that was written, and has it looked at. What is wrong
-// with the input is said without the name of the record around it.
+// written returns a schedule that was written, and wakes the keeper. Input errors are returned
+// without the name of the record.
 func (k *Keeper) written(e records.Entry[Schedule], err error) (*Schedule, error) {
 	var input *weir.InputError
 	var field *weir.FieldError

@@ -14,26 +14,26 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// round is what a running keeper knows. It belongs to the goroutine of Run.
+// round is the state of a running keeper. It belongs to the goroutine of Run.
 type round struct {
 	k      *Keeper
 	known  map[string]*watched
-	queue  heap.Heap[outcome] // an entry counts if it is still what its schedule says
+	queue  heap.Heap[outcome] // an entry is valid if its schedule still has this time
 	busy   int
 	done   chan outcome
-	lookAt time.Time // when to read all schedules; by the clock that nobody sets
+	lookAt time.Time // when to read all schedules; by the monotonic clock
 	seed   maphash.Seed
 }
 
-// watched is one schedule of which this keeper takes care.
+// watched is one schedule that this keeper handles.
 type watched struct {
-	sum  uint64    // of the record as of which at was found, 0 for none
+	sum  uint64    // of the record from which at was derived, 0 for none
 	at   time.Time // when there is something to do, zero for never
 	busy bool
 	seen bool
 }
 
-// outcome is when a schedule wants to be worked on, and whether its record is as it was.
+// outcome says when a schedule has something to do, and whether its record is unchanged.
 type outcome struct {
 	id   string
 	at   time.Time
@@ -43,7 +43,7 @@ type outcome struct {
 // Before orders outcomes by time.
 func (o outcome) Before(p outcome) bool { return o.at.Before(p.at) }
 
-// look reads all schedules. Those that are as they were are not even decoded.
+// look reads all schedules. Unchanged ones are not decoded.
 func (r *round) look(ctx context.Context) {
 	began := time.Now()
 	err := r.lookAtAll(ctx)
@@ -54,7 +54,7 @@ func (r *round) look(ctx context.Context) {
 	r.lookAt = time.Now().Add(max(lookEvery, lookShare*time.Since(began)))
 }
 
-// lookAtAll goes through the records, page by page, as they are stored: [records.New] tells under which names.
+// lookAtAll reads the stored records, page by page; see [records.New] for their names.
 func (r *round) lookAtAll(ctx context.Context) error {
 	const prefix, pageSize = kind + "/", 64
 	for after, more := "", true; more; {
@@ -73,7 +73,7 @@ func (r *round) lookAtAll(ctx context.Context) error {
 	return nil
 }
 
-// see notes when a schedule has something to do, if its record is another than last time.
+// see records when a schedule has something to do, if its record has changed.
 func (r *round) see(ctx context.Context, id string, sum uint64) {
 	w := r.watch(id)
 	if w.busy || w.sum == sum {
@@ -82,7 +82,7 @@ func (r *round) see(ctx context.Context, id string, sum uint64) {
 	at, err := r.k.upcoming(ctx, id)
 	switch {
 	case errors.Is(err, weir.ErrNotFound): // removed just now
-	case errors.Is(err, store.ErrCorrupt), refused(err): // it is said once, for its sum is noted
+	case errors.Is(err, store.ErrCorrupt), refused(err): // logged once, because its sum is recorded
 		r.k.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read a schedule", slog.String("schedule", id), slog.Any("error", err))
 	case err != nil:
 		r.k.complain(ctx, id, err)
@@ -92,7 +92,7 @@ func (r *round) see(ctx context.Context, id string, sum uint64) {
 	r.plan(id, w, at)
 }
 
-// watch is what is known of a schedule, which was seen just now.
+// watch returns the entry of a schedule, which was seen just now.
 func (r *round) watch(id string) *watched {
 	w := r.known[id]
 	if w == nil {
@@ -103,7 +103,7 @@ func (r *round) watch(id string) *watched {
 	return w
 }
 
-// plan notes when there is something to do.
+// plan records when there is something to do.
 func (r *round) plan(id string, w *watched, at time.Time) {
 	if !at.IsZero() && !at.Equal(w.at) {
 		r.queue.Push(outcome{id: id, at: at})
@@ -111,7 +111,7 @@ func (r *round) plan(id string, w *watched, at time.Time) {
 	w.at = at
 }
 
-// forget drops what is not there any more, or not ours, unless not everything could be read.
+// forget drops schedules that are gone or not ours, unless not everything could be read.
 func (r *round) forget(complete bool) {
 	for id, w := range r.known {
 		if !w.seen && !w.busy && complete {
@@ -121,7 +121,7 @@ func (r *round) forget(complete bool) {
 	}
 }
 
-// first is the schedule that has something to do first. What is no longer true is dropped on the way.
+// first returns the schedule that has something to do first. It drops outdated entries on the way.
 func (r *round) first() (o outcome, ok bool) {
 	for len(r.queue) > 0 {
 		o = r.queue[0]
@@ -133,7 +133,7 @@ func (r *round) first() (o outcome, ok bool) {
 	return o, false
 }
 
-// start works on what is due, as many as may be at once.
+// start works on due schedules, as many at once as allowed.
 func (r *round) start(ctx context.Context) {
 	now := r.k.now()
 	for r.busy < r.k.opts.AtOnce {
@@ -152,7 +152,7 @@ func (r *round) start(ctx context.Context) {
 	}
 }
 
-// finished notes what came of a schedule. If its record may be another now, it is looked at anew.
+// finished records the outcome of a schedule. If its record may have changed, it is read again.
 func (r *round) finished(o outcome) {
 	r.busy--
 	w := r.known[o.id]
@@ -163,18 +163,18 @@ func (r *round) finished(o outcome) {
 	r.plan(o.id, w, o.at)
 }
 
-// wait hears of all that are being worked on.
+// wait waits for the schedules that are being worked on.
 func (r *round) wait() {
 	for r.busy > 0 {
 		r.finished(<-r.done)
 	}
 }
 
-// idleFor is how long nothing is to be done. It is never longer than the next
-// look, so that a clock that was set is noticed.
+// idleFor returns how long nothing is due. It is never longer than until the next look, so that a
+// change of the clock is noticed.
 func (r *round) idleFor() time.Duration {
 	idle := time.Until(r.lookAt)
-	if r.busy < r.k.opts.AtOnce { // or else nothing can be started before one of them ends
+	if r.busy < r.k.opts.AtOnce { // otherwise nothing can start before one of them ends
 		if o, ok := r.first(); ok {
 			idle = min(idle, o.at.Sub(r.k.now()))
 		}

@@ -8,24 +8,23 @@ import (
 	cron "github.com/netresearch/go-cron"
 )
 
-// searchYears is how far a rule is searched for its next time. A 29 February is
-// eight years from the last one around the turn of most centuries, and nothing that
-// five fields can say is rarer.
+// searchYears is how far ahead the next time of a rule is searched. Around the turn of most
+// centuries two 29 Februaries are eight years apart, and no five fields are rarer.
 const searchYears = 12
 
 // everyHour is the set of all hours, a bit each.
 const everyHour = 1<<24 - 1
 
-// Times is when a schedule fires: a [Rule], or [Once].
+// Times says when a schedule fires: a [Rule], or [Once].
 type Times interface {
-	// Next is the first slot after a moment, the zero time if there is none.
+	// Next returns the first slot after a moment, the zero time if none follows.
 	Next(after time.Time) time.Time
 }
 
-// Once is the one slot of a schedule that fires a single time.
+// Once is a schedule with a single slot.
 type Once time.Time
 
-// Next is the moment itself, until it has passed.
+// Next returns the moment itself, until it has passed.
 func (o Once) Next(after time.Time) time.Time {
 	if at := time.Time(o); after.Before(at) {
 		return at
@@ -35,21 +34,21 @@ func (o Once) Next(after time.Time) time.Time {
 
 // Rule is a cron expression in a time zone. It does not change and may be shared.
 type Rule struct {
-	wall *cron.SpecSchedule // in UTC: it is asked about what clocks show, not about moments
+	wall *cron.SpecSchedule // in UTC: it computes with wall-clock times, not with moments
 	loc  *time.Location
 	real bool // follows real time rather than times of day
 }
 
-// ParseRule reads five fields (minute, hour, day of month, month and day of week)
-// or one of @yearly, @monthly, @weekly, @daily and @hourly, in an IANA zone. As in
-// other crons, a rule that limits both kinds of day fires on either. An
-// expression that never fires is refused. Errors are [weir.FieldError]s about cron or zone.
+// ParseRule parses five fields (minute, hour, day of month, month and day of week) or one of
+// @yearly, @monthly, @weekly, @daily and @hourly, in an IANA zone. As in other crons, a rule that
+// limits both kinds of day fires on either. An expression that never fires is refused. Errors are
+// [weir.FieldError]s about cron or zone.
 func ParseRule(expr, zone string) (*Rule, error) {
 	loc, err := loadZone("zone", zone)
 	if err != nil {
 		return nil, err
 	}
-	expr = strings.ToLower(strings.TrimSpace(expr)) // the parser takes an H for something else
+	expr = strings.ToLower(strings.TrimSpace(expr)) // the parser gives H another meaning
 	if err := checkCron(expr); err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func ParseRule(expr, zone string) (*Rule, error) {
 	return r, nil
 }
 
-// Next is the first slot after a moment, in the rule's zone.
+// Next returns the first slot after a moment, in the rule's zone.
 func (r *Rule) Next(after time.Time) time.Time {
 	if r.real {
 		return r.nextReal(after)
@@ -89,8 +88,8 @@ func (r *Rule) Next(after time.Time) time.Time {
 	}
 }
 
-// nextReal goes through the stretches between clock changes, in each of which the
-// clocks run evenly.
+// nextReal goes through the stretches between clock changes, in each of which the clock runs
+// evenly.
 func (r *Rule) nextReal(after time.Time) time.Time {
 	for {
 		local := after.In(r.loc)
@@ -114,7 +113,7 @@ func (r *Rule) nextReal(after time.Time) time.Time {
 	}
 }
 
-// NextN is the first n slots after a moment, fewer if there are no more.
+// NextN returns the first n slots after a moment, fewer at the end.
 func NextN(t Times, after time.Time, n int) []time.Time {
 	var slots []time.Time
 	for range n {

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// MaxHistory is how many fires a schedule remembers.
+	// MaxHistory bounds the fires that a schedule records.
 	MaxHistory = 50
-	// MaxBackfill is how many slots may wait to be backfilled.
+	// MaxBackfill bounds the slots that wait to be backfilled.
 	MaxBackfill = 1000
 
 	idPrefix = "sch_"
 )
 
-// Spec is what a user says about a schedule.
+// Spec is the user's definition of a schedule.
 type Spec struct {
 	Name   string `json:"name"`
 	Tenant string `json:"tenant"`
-	// Cron and Zone say when it fires again and again; see [ParseRule].
+	// Cron and Zone say when it fires repeatedly; see [ParseRule].
 	Cron string `json:"cron,omitempty"`
 	Zone string `json:"zone,omitempty"`
-	// At is when it fires once, in place of Cron.
+	// At is when it fires once, instead of Cron.
 	At time.Time `json:"at,omitzero"`
 	// End is the last moment at which it may fire; zero for none.
 	End time.Time `json:"end,omitzero"`
-	// Overlap is the policy while the bulk action before still runs. Default Skip.
+	// Overlap is the policy while the previous bulk action is still running. Default Skip.
 	Overlap Overlap `json:"overlap"`
 	CatchUp CatchUp `json:"catch_up"`
 	// Template is the bulk action to create, opaque to this package.
 	Template json.RawMessage `json:"template"`
 }
 
-// Times is when the schedule fires.
+// Times returns when the schedule fires.
 func (s *Spec) Times() (Times, error) {
 	if s.Cron == "" {
 		return Once(s.At), nil
@@ -45,7 +45,7 @@ func (s *Spec) Times() (Times, error) {
 	return ParseRule(s.Cron, s.Zone)
 }
 
-// Schedule is a schedule as it is kept.
+// Schedule is the record of a schedule.
 type Schedule struct {
 	ID string `json:"id"`
 	Spec
@@ -55,7 +55,8 @@ type Schedule struct {
 	ChangedAt time.Time `json:"changed_at"`
 	// Decided is the moment up to which every slot has been decided.
 	Decided time.Time `json:"decided"`
-	// LastSlot is the newest slot that was fired, and LastBulk the bulk action made last; Catching says that a backfill made it.
+	// LastSlot is the newest slot that was fired, and LastBulk the last bulk action created; Catching
+	// says that a backfill created it.
 	LastSlot time.Time `json:"last_slot,omitzero"`
 	LastBulk string    `json:"last_bulk,omitempty"`
 	Catching bool      `json:"catching,omitempty"`
@@ -66,29 +67,29 @@ type Schedule struct {
 	Firing *Firing `json:"firing,omitempty"`
 	// History is the last MaxHistory fires, newest first.
 	History []Fire `json:"history,omitempty"`
-	// Revision counts what users have changed; firing does not, or nobody could
-	// change a schedule that fires each minute under If-Match.
+	// Revision counts the changes by users. Firing does not count, or a schedule that fires each
+	// minute could hardly be changed under If-Match.
 	Revision int64 `json:"revision"`
 }
 
-// Firing is the note that a slot is being fired, written before the bulk action is created.
+// Firing records that a slot is being fired. It is written before the bulk action is created.
 type Firing struct {
 	Slot   time.Time `json:"slot"`
 	Origin Origin    `json:"origin"`
-	// Until is when trying ends.
+	// Until is when retries end.
 	Until time.Time `json:"until"`
-	// RetryAt is when the next try may be made, by whoever it is.
+	// RetryAt is when the next attempt may be made, by any keeper.
 	RetryAt time.Time `json:"retry_at"`
 	Tries   int       `json:"tries"`
 }
 
-// Result is what came of a slot.
+// Result is the result of a slot.
 type Result string
 
 // The results of slots.
 const (
 	Fired    Result = "fired"
-	Retrying Result = "retrying" // creating failed and is tried again
+	Retrying Result = "retrying" // the creation failed and is retried
 	Failed   Result = "failed"
 	Skipped  Result = "skipped"
 	Missed   Result = "missed"
@@ -97,7 +98,7 @@ const (
 // Results lists all results.
 func Results() []Result { return []Result{Fired, Retrying, Failed, Skipped, Missed} }
 
-// Fire is what came of one slot, or with Missed of all from Slot up to Until.
+// Fire records the result of one slot, or with Missed of all from Slot up to Until.
 type Fire struct {
 	Slot   time.Time `json:"slot"`
 	Until  time.Time `json:"until,omitzero"`
@@ -109,24 +110,24 @@ type Fire struct {
 	Tries  int       `json:"tries,omitempty"`
 }
 
-// Key is the idempotency key of the bulk action that a schedule makes for a slot.
+// Key returns the idempotency key of the bulk action that a schedule creates for a slot.
 func Key(id string, slot time.Time) string {
 	return id + ":" + slot.UTC().Format(time.RFC3339)
 }
 
-// NewID makes the id of a schedule.
+// NewID returns a new id of a schedule.
 func NewID() string { return idPrefix + strings.ToLower(ulid.Make().String()) }
 
-// Version is the revision as text, for If-Match.
+// Version returns the revision as text, for If-Match.
 func (s *Schedule) Version() string { return strconv.FormatInt(s.Revision, 10) }
 
-// touch marks a change by a user.
+// touch records a change by a user.
 func (s *Schedule) touch(now time.Time) {
 	s.ChangedAt = now
 	s.Revision++
 }
 
-// state is the schedule as Due wants it.
+// state returns the input of Due.
 func (s *Schedule) state(t Times, running bool) State {
 	return State{
 		Times: t, Decided: s.Decided, End: s.End, Paused: s.Paused, Overlap: s.Overlap, CatchUp: s.CatchUp,
@@ -134,7 +135,7 @@ func (s *Schedule) state(t Times, running bool) State {
 	}
 }
 
-// apply writes decisions down. One to fire becomes the note of it.
+// apply records decisions. A decision to fire becomes the Firing note.
 func (s *Schedule) apply(ds []Decision, now time.Time, hold time.Duration) {
 	for _, d := range ds {
 		d.Slot, d.Until = d.Slot.UTC(), d.Until.UTC()
@@ -160,8 +161,8 @@ func (s *Schedule) apply(ds []Decision, now time.Time, hold time.Duration) {
 	}
 }
 
-// giveUpAt is when trying to fire a slot ends: with its catch-up window, which
-// for one that had to wait begins now.
+// giveUpAt returns when retries of a slot end: at the end of its catch-up window, which begins now
+// for a slot that had to wait.
 func (s *Schedule) giveUpAt(d Decision, now time.Time) time.Time {
 	begin := now
 	if d.Origin == Live {
@@ -170,7 +171,7 @@ func (s *Schedule) giveUpAt(d Decision, now time.Time) time.Time {
 	return begin.Add(s.CatchUp.withDefaults().Window)
 }
 
-// fired writes down that the slot being fired has its bulk action.
+// fired records that the slot being fired has its bulk action.
 func (s *Schedule) fired(bulkID string, now time.Time) {
 	f := s.Firing
 	s.Firing, s.LastBulk, s.Catching = nil, bulkID, f.Origin == Backfilled
@@ -180,7 +181,7 @@ func (s *Schedule) fired(bulkID string, now time.Time) {
 	s.remember(Fire{Slot: f.Slot, At: now, Result: Fired, Origin: f.Origin, BulkID: bulkID, Tries: f.Tries + 1})
 }
 
-// failed writes down that creating the bulk action failed, and whether it is tried again.
+// failed records that creating the bulk action failed, and whether it is retried.
 func (s *Schedule) failed(reason string, refused bool, now time.Time) {
 	f := s.Firing
 	f.Tries++
@@ -192,7 +193,7 @@ func (s *Schedule) failed(reason string, refused bool, now time.Time) {
 	s.remember(Fire{Slot: f.Slot, At: now, Result: result, Origin: f.Origin, Reason: shortReason(reason), Tries: f.Tries})
 }
 
-// remember puts a fire first in the history, in place of an unfinished entry of the same slot.
+// remember puts a fire first in the history, and replaces an unfinished entry of the same slot.
 func (s *Schedule) remember(f Fire) {
 	s.History = slices.DeleteFunc(s.History, func(old Fire) bool {
 		return old.Result == Retrying && old.Slot.Equal(f.Slot) && old.Origin == f.Origin
@@ -201,18 +202,18 @@ func (s *Schedule) remember(f Fire) {
 	s.History = s.History[:min(len(s.History), MaxHistory)]
 }
 
-// Bounds of the time between two tries of a slot.
+// Bounds of the delay between two attempts for a slot.
 const (
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
 )
 
-// backoff is how long to wait after so many failures.
+// backoff returns the delay after a number of failures.
 func backoff(tries int) time.Duration {
 	return min(maxBackoff, firstBackoff<<min(tries-1, 10))
 }
 
-// shortReason keeps the history small, whatever an error says.
+// shortReason cuts an error, to keep the history small.
 func shortReason(s string) string {
 	const most = 300
 	if len(s) <= most {
@@ -221,8 +222,8 @@ func shortReason(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// tryAgainAt is when the slot being fired may be tried again. A time further
-// away than anybody ever sets comes of a clock that was set back, and means now.
+// tryAgainAt returns when the slot being fired may be tried again. A time further away than any
+// backoff comes from a clock that was set back, and means now.
 func (f *Firing) tryAgainAt(now time.Time) time.Time {
 	if f.RetryAt.Sub(now) > maxBackoff {
 		return now
@@ -230,7 +231,7 @@ func (f *Firing) tryAgainAt(now time.Time) time.Time {
 	return f.RetryAt
 }
 
-// upcoming is when there is something to do, zero for never.
+// upcoming returns when there is something to do, zero for never.
 func (s *Schedule) upcoming(t Times, now time.Time) time.Time {
 	switch {
 	case s.Firing != nil:

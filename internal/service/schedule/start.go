@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// PastGrace is how far in the past a start may lie: the request took that long.
+	// PastGrace is how far in the past a start may lie, to allow for slow requests.
 	PastGrace = time.Minute
 	// FutureYears is how far in the future a start may lie.
 	FutureYears = 10
 )
 
-// How a local time is written, and how errors write it back.
+// How a local time is written, and how errors repeat it.
 const (
 	localMinutes = "2006-01-02T15:04"
 	localSeconds = "2006-01-02T15:04:05"
 )
 
-// ParseStart reads the moment at which something is to start: RFC 3339 with an
-// offset, or a local time such as 2026-03-29T02:30 in an IANA zone. A local time
-// that a clock change leaves out is refused; of one that comes twice the first is
-// taken, and note says so. Errors are [weir.FieldError]s about field, or about
-// the zone beside it.
+// ParseStart parses the time at which something is to start: RFC 3339 with an offset, or a local
+// time such as 2026-03-29T02:30 in an IANA zone. A local time that a clock change skips is
+// refused; of one that occurs twice the first is used, and note says so. Errors are
+// [weir.FieldError]s about field, or about the zone beside it.
 func ParseStart(field, text, zone string, now time.Time) (at time.Time, note string, err error) {
 	if at, err = time.Parse(time.RFC3339, text); err == nil {
-		if zone != "" { // not needed, but it must not be nonsense
+		if zone != "" { // not needed, but it must be valid
 			if _, err := loadZone(beside(field), zone); err != nil {
 				return time.Time{}, "", err
 			}
@@ -42,12 +41,12 @@ func ParseStart(field, text, zone string, now time.Time) (at time.Time, note str
 	return at, note, nil
 }
 
-// beside is the zone's field next to a field: schedule.start_at has schedule.zone.
+// beside returns the zone's field next to a field: schedule.start_at has schedule.zone.
 func beside(field string) string {
 	return field[:strings.LastIndexByte(field, '.')+1] + "zone"
 }
 
-// parseLocal reads a local time in a zone.
+// parseLocal parses a local time in a zone.
 func parseLocal(field, text, zone string) (at time.Time, note string, err error) {
 	wall, err := time.Parse(localMinutes, text)
 	if err != nil {
@@ -77,7 +76,8 @@ func parseLocal(field, text, zone string) (at time.Time, note string, err error)
 	return at, note, nil
 }
 
-// nextWall is what the clock shows after a gap, with the date if that is another than was asked for.
+// nextWall returns the wall-clock time after a gap, with the date if it differs from the requested
+// one.
 func nextWall(asked, at time.Time) string {
 	if at.Day() == asked.Day() {
 		return at.Format("15:04")

@@ -2,7 +2,7 @@ package schedule
 
 import "time"
 
-// fate is what the clock changes of a zone do to a time of day.
+// fate says how the clock changes of a zone affect a time of day.
 type fate int
 
 const (
@@ -11,16 +11,16 @@ const (
 	doubled             // the clock shows it twice
 )
 
-// wallOf is what the clocks of a zone show at a moment, written as if it were UTC:
-// calendar arithmetic on it meets no clock change.
+// wallOf returns the wall-clock time of a zone at a moment, written as if it were UTC: calendar
+// arithmetic on it meets no clock change.
 func wallOf(at time.Time, loc *time.Location) time.Time {
 	_, offset := at.In(loc).Zone()
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// momentOf is the moment at which the clocks of a zone show wall, as [wallOf]
-// writes it: the first one of two, and the first moment after the gap if they
-// never do. It never goes back as wall goes on.
+// momentOf returns the moment at which the clocks of a zone show wall, as [wallOf] writes it: the
+// first of two, or the first moment after the gap if they never do. It never decreases as wall
+// increases.
 func momentOf(wall time.Time, loc *time.Location) (time.Time, fate) {
 	guess := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), loc)
 	start, end := guess.ZoneBounds()
@@ -47,7 +47,7 @@ func momentOf(wall time.Time, loc *time.Location) (time.Time, fate) {
 	return first.In(loc), what
 }
 
-// gapEnd is which of two clock changes leaves wall out.
+// gapEnd returns which of two clock changes skips wall.
 func gapEnd(wall, a, b time.Time, loc *time.Location) time.Time {
 	if !a.IsZero() && wallOf(a.Add(-1), loc).Before(wall) && !wallOf(a, loc).Before(wall) {
 		return a.In(loc)

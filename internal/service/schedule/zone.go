@@ -21,8 +21,8 @@ const (
 //go:embed zones.txt
 var zoneNames string
 
-// loadZone returns the zone of a name from the time zone database. "Local" is
-// refused: what it means differs between nodes.
+// loadZone returns the zone of a name from the time zone database. "Local" is refused: its meaning
+// differs between nodes.
 func loadZone(field, name string) (*time.Location, error) {
 	if name == "" {
 		return nil, &weir.FieldError{Code: codeTime, Field: field, Problem: "is missing", Fix: "name a time zone such as Europe/Berlin or UTC"}
@@ -37,7 +37,7 @@ func loadZone(field, name string) (*time.Location, error) {
 	return nil, &weir.FieldError{Code: codeTime, Field: field, Problem: fmt.Sprintf("%q is not a time zone", shorten(name)), Fix: fix}
 }
 
-// maxShown is how much of a wrong value an error repeats.
+// maxShown bounds how much of a wrong value an error repeats.
 const maxShown = 64
 
 func shorten(s string) string {
@@ -47,8 +47,8 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:maxShown], "") + "..."
 }
 
-// nearZone is the zone that was probably meant, or empty when none is near: the
-// same name in other letters, the zone of a city, or one with a letter or two amiss.
+// nearZone returns the zone that was probably meant, or empty if none is close: the same name in
+// other case, the zone of a city, or a name with a letter or two wrong.
 func nearZone(name string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	if len(name) > maxShown {

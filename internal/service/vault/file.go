@@ -13,12 +13,12 @@ import (
 // FileName is the key file of a data directory.
 const FileName = "vault.key"
 
-// maxFile bounds what is read of a key file; hundreds of keys fit.
+// maxFile bounds the size of a key file; hundreds of keys fit.
 const maxFile = 64 << 10
 
-// LoadFile makes a vault of a key file: a key of 32 bytes as they are, or one key a
-// line in hex or base64, newest first; lines that begin with # are comments. Others
-// than the owner must not be able to change it, nor everybody to read it.
+// LoadFile reads a vault from a key file: a key of 32 raw bytes, or one key per line in hex or
+// base64, newest first; lines that begin with # are comments. Only the owner may be able to change
+// the file, and it must not be readable by all users.
 func LoadFile(name string) (*Vault, error) {
 	keys, err := readKeys(name)
 	if err != nil {
@@ -27,9 +27,9 @@ func LoadFile(name string) (*Vault, error) {
 	return New(keys[0], keys[1:]...)
 }
 
-// LoadOrCreate makes a vault of the key file in a data directory. If there is none,
-// it draws a key and writes one that only the owner may read. If several do that at
-// once, all get the key of one of them.
+// LoadOrCreate reads the vault from the key file in a data directory. If the file is missing, it
+// creates one with a new key that only the owner may read. Of several concurrent creators, all get
+// the key of one.
 func LoadOrCreate(dir string) (*Vault, error) {
 	name := filepath.Join(dir, FileName)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func readKeys(name string) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A group may read: that is how orchestrators hand secrets to a process. Windows has no such modes.
+	// A group may read: orchestrators pass secrets to a process that way. Windows has no such modes.
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o037 != 0 {
 		return nil, fmt.Errorf("its mode is %04o, so others can read or change it; run: chmod 600 %s", mode, name)
 	}
@@ -89,8 +89,8 @@ func parseKeys(text []byte) ([]Key, error) {
 	return keys, nil
 }
 
-// writeKey writes a key file so that it is there whole or not at all, also after a
-// crash. It does not replace one.
+// writeKey writes a key file atomically, also in case of a crash. It does not replace an existing
+// file.
 func writeKey(name string, k Key) error {
 	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // 0600
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// keyBytes is the length of a key, and of all that is derived from one.
+// keyBytes is the length of a key, and of every key derived from one.
 const keyBytes = 32
 
-// Key is what a vault seals with. It prints as a [Secret].
+// Key is a key that a vault seals with. It prints as a [Secret].
 type Key struct {
 	id     string
 	secret Secret
 }
 
-// NewKey draws a key.
+// NewKey returns a random key.
 func NewKey() Key {
 	raw := make([]byte, keyBytes)
 	_, _ = rand.Read(raw) // it never fails
 	return keyOf(raw)
 }
 
-// ParseKey reads a key: 32 bytes as they are, or in hex or base64, which may have
-// blanks around. Errors do not repeat it.
+// ParseKey parses a key: 32 raw bytes, or in hex or base64, which may have spaces around. Errors
+// do not repeat it.
 func ParseKey(text []byte) (Key, error) {
 	raw, err := decodeKey(text)
 	if err != nil {
@@ -64,17 +64,17 @@ func keyOf(raw []byte) Key {
 	return k
 }
 
-// ID tells keys apart without telling anything of them.
+// ID identifies a key without revealing anything about it.
 func (k Key) ID() string { return k.id }
 
-// text is the key as it is kept in a file.
+// text returns the key as it is written to a file.
 func (k Key) text() string { return base64.StdEncoding.EncodeToString([]byte(k.secret.Reveal())) }
 
-// derive makes a key of its own for a purpose; none tells anything of another.
+// derive returns a separate key for a purpose; none reveals anything about another.
 func (k Key) derive(purpose string) []byte {
 	out, err := hkdf.Key(sha256.New, []byte(k.secret.Reveal()), nil, "weir vault 1: "+purpose, keyBytes)
 	if err != nil {
-		panic(err) // only for lengths that HKDF does not have
+		panic(err) // only for lengths that HKDF does not support
 	}
 	return out
 }

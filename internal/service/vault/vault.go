@@ -12,7 +12,7 @@ import (
 
 // Errors to branch on with [errors.Is].
 var (
-	// ErrNotSealed means that a text is none that a vault has made.
+	// ErrNotSealed means that a text is not a sealed secret.
 	ErrNotSealed = errors.New("it is not a sealed secret")
 	// ErrBroken means that a sealed secret was changed, or was sealed for another place.
 	ErrBroken = errors.New("the sealed secret was changed, or belongs to another place")
@@ -20,11 +20,11 @@ var (
 
 // MissingKeyError means that a secret was sealed with a key that the vault does not have.
 type MissingKeyError struct {
-	KeyID string   // of the key that is needed
-	Have  []string // ids of the keys that are there
+	KeyID string   // of the missing key
+	Have  []string // ids of the available keys
 }
 
-// Error names the key that has to be brought back.
+// Error names the missing key.
 func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("the secret was sealed with key %s, which is missing (available: %s); add that key to the vault's keys",
 		e.KeyID, strings.Join(e.Have, ", "))
@@ -61,11 +61,11 @@ func SealedWith(text []byte, keyID string) bool {
 	return bytes.Contains(text, []byte(prefix+keyID+"."))
 }
 
-// prefix begins every sealed secret; another way to seal gets another.
+// prefix begins every sealed secret; another format gets another prefix.
 const prefix = "sealed1."
 
-// Seal hides plain so that it opens only with the same where, which names the
-// place it is kept at, as in "webhook/wh_01k9x/secret". The result is printable ASCII.
+// Seal encrypts plain so that it opens only with the same where, which names the place it is
+// stored at, such as "webhook/wh_01k9x/secret". The result is printable ASCII.
 func (v *Vault) Seal(where string, plain []byte) (string, error) {
 	if where == "" {
 		return "", errors.New("vault: seal: a secret needs a place it belongs to")
@@ -75,11 +75,11 @@ func (v *Vault) Seal(where string, plain []byte) (string, error) {
 	return prefix + id + "." + base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// bound is what a sealed secret is tied to besides its key. An id has no zero byte,
-// so no two pairs give the same.
+// bound returns what a sealed secret is tied to besides its key. An id has no zero byte, so no two
+// pairs give the same.
 func bound(id, where string) []byte { return []byte(prefix + id + "\x00" + where) }
 
-// Open returns what was sealed. Errors are [ErrNotSealed], a *[MissingKeyError] or [ErrBroken].
+// Open returns the plain text. Errors are [ErrNotSealed], a *[MissingKeyError] or [ErrBroken].
 func (v *Vault) Open(where, sealed string) ([]byte, error) {
 	id, box, err := split(sealed)
 	if err != nil {
@@ -91,18 +91,18 @@ func (v *Vault) Open(where, sealed string) ([]byte, error) {
 	}
 	plain, err := seal.Open(nil, nil, box, bound(id, where))
 	if err != nil {
-		return nil, fmt.Errorf("vault: %w", ErrBroken) // the cause says no more
+		return nil, fmt.Errorf("vault: %w", ErrBroken) // the cause adds nothing
 	}
 	return plain, nil
 }
 
-// strict refuses bits at the end that mean nothing, so that no two texts open alike.
+// strict refuses meaningless bits at the end, so that no two texts open alike.
 var strict = base64.RawURLEncoding.Strict()
 
 func split(sealed string) (id string, box []byte, err error) {
 	rest, ok := strings.CutPrefix(sealed, prefix)
 	id, text, dot := strings.Cut(rest, ".")
-	if !ok || !dot || id == "" || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
+	if !ok || !dot || id == "" || strings.ContainsAny(text, "\r\n") { // the decoder would skip line breaks
 		return "", nil, ErrNotSealed
 	}
 	if box, err = strict.DecodeString(text); err != nil {
@@ -111,7 +111,7 @@ func split(sealed string) (id string, box []byte, err error) {
 	return id, box, nil
 }
 
-// IsSealed reports whether a text looks like one that [Vault.Seal] returned.
+// IsSealed reports whether a text looks like a result of [Vault.Seal].
 func IsSealed(text string) bool {
 	_, _, err := split(text)
 	return err == nil
