@@ -44,7 +44,7 @@ func TestABadChangeChangesNothing(t *testing.T) {
 	version := RulesVersion(&b)
 	_, err := s.Change(t.Context(), b.ID, &api.Change{Rates: map[string]api.Rate{"nope": 5}}, only(version))
 	if bad := (*weir.InputError)(nil); !errors.As(err, &bad) {
-		t.Fatalf("Change = %v, want that there is no such step", err)
+		t.Fatalf("Change = %v, want an unknown step", err)
 	}
 	if after, err := s.Change(t.Context(), b.ID, priority(4), only(version)); err != nil || after.Priority != 4 {
 		t.Errorf("Change = priority %d, %v", after.Priority, err)
@@ -57,7 +57,7 @@ func TestADraftThatWasCancelledStaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.getDraft(t.Context(), b.ID) // as somebody reads it who is about to seal it
+	d, err := s.getDraft(t.Context(), b.ID) // as read by a request that is about to seal it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestADraftIsCancellingWhileItMayBeSubmitted(t *testing.T) {
 		sealed bool
 		want   api.State
 	}{
-		{"its log is sealed: somebody may be at it", true, api.Cancelling},
-		{"its log is not sealed: nobody will", false, api.Cancelled},
+		{"its log is sealed: a process may be submitting it", true, api.Cancelling},
+		{"its log is not sealed: no process will", false, api.Cancelled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel() // one of them waits

@@ -159,7 +159,7 @@ func farSide(ctx context.Context, p params) (url string, end func(), err error) 
 	lines.Scan()
 	return lines.Text(), func() {
 		_ = stdin.Close()
-		_ = cmd.Wait() // its figures are nobody's
+		_ = cmd.Wait() // its figures are not used
 	}, lines.Err()
 }
 

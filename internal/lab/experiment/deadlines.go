@@ -31,7 +31,7 @@ func deadlines(s Size) (lines []Line) {
 		if p.nodes > 1 {
 			met.Missed, met.Holds = "each node decides by itself which of its deadlines it gives up", 88
 			apart.Missed, apart.Holds = "when the weight of a tenant moves to another node, the tenants there feel it for a moment", 8
-			told.Missed, told.Holds = "nodes hear of each other every half second, and nobody is told before they have", 2.5
+			told.Missed, told.Holds = "nodes hear of each other every half second, and cannot report it before", 2.5
 		}
 		lines = append(lines, met, apart, told,
 			Line{Target: 20, What: "deadlines met if they did not count, " + what, Got: 100 * all.blind, Want: 50, Unit: " %"},

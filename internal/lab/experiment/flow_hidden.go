@@ -15,7 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/core/partition"
 )
 
-// hiddenLimits are limits of a downstream that nobody has told: each may refuse.
+// hiddenLimits holds limits of a downstream that are not configured: each may refuse calls.
 type hiddenLimits struct {
 	random float64       // share of calls refused whatever the load
 	rate   float64       // of a token bucket, items a second; 0: none

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Profile is how the capacity of a downstream goes, which nobody knows but the
-// downstream.
+// Profile describes the capacity of a downstream over time, which only the downstream
+// knows.
 type Profile struct {
 	// Name says the capacities in items per second.
 	Name string

@@ -10,7 +10,7 @@ func All() []Experiment {
 		{ID: "E5", Name: "an open system under high load", Run: E5},
 		{ID: "E6", Name: "busy tenants advance together", Run: fair},
 		{ID: "E7", Name: "tiers share by weight", Run: tiers},
-		{ID: "E8", Name: "nobody waits for ever", Run: aged},
+		{ID: "E8", Name: "no tenant waits for ever", Run: aged},
 		{ID: "E9", Name: "what fails for a moment is tried again", Run: retries},
 		{ID: "E10", Name: "caps hold and cost nothing", Run: capped},
 		{ID: "E11", Name: "slow tasks do not take all slots", Run: slow},

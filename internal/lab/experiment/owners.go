@@ -198,7 +198,7 @@ func (n *owner) ask() {
 			})
 		}
 	}
-	n.can.Calls(nil) // there is nobody else
+	n.can.Calls(nil) // the only node
 	if len(n.can.Stirred(nil)) > 0 {
 		n.keep()
 	}

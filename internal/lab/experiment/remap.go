@@ -23,7 +23,7 @@ const (
 
 // remap is E16: the number of partitions changes while work goes on. New bulk actions
 // go by the new map, and those that are there stay where they are, so few tenants move,
-// nothing runs twice, and nobody notices.
+// nothing runs twice, and tenants do not notice.
 func remap(size Size) (lines []Line) {
 	for i := 1; i < len(counts); i++ {
 		lines = append(lines, moved(counts[i-1], counts[i]))

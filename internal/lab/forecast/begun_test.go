@@ -105,7 +105,7 @@ func TestAFewItemsTellOfACondition(t *testing.T) {
 		c     weir.StepCounts
 		skips float64
 	}{
-		{"nobody has looked", weir.StepCounts{Done: 10, Skipped: 8}, 0},
+		{"no sample", weir.StepCounts{Done: 10, Skipped: 8}, 0},
 		{"a few dozen", weir.StepCounts{Done: 40, Skipped: 30}, 0.75},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ type Forecast struct {
 	// P50 and P90 are from the start to the end: half of all times it is done by
 	// P50, nine times of ten by P90.
 	P50, P90 time.Duration
-	// NoEnd says that nothing of it would be done as things are: there are no times then.
+	// NoEnd reports that no item would complete under current conditions: P50 and P90 mean nothing then.
 	NoEnd      bool
 	Bottleneck Bottleneck
 	// Clashes are the resources that it shares with work of others, most crowded first.

@@ -247,7 +247,7 @@ func TestAssumptionsAreSaid(t *testing.T) {
 		"Call durations of send-message come from only 12 calls.", "of its size and extrapolated linearly.",
 	} {
 		if !strings.Contains(said, want) {
-			t.Errorf("nobody says %q in:\n%s", want, said)
+			t.Errorf("no assumption says %q in:\n%s", want, said)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestARateOfItsOwnIsKeptTo(t *testing.T) {
 				}
 			}
 			if said := strings.Join(f.Assumptions, "\n"); !strings.Contains(said, "Its own rate of ") {
-				t.Errorf("nobody speaks of its rate in:\n%s", said)
+				t.Errorf("no assumption mentions its rate in:\n%s", said)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// guess is how long a call takes of which nobody knows.
+	// guess is the assumed duration of a call that was never measured.
 	guess = 100 * time.Millisecond
 	// unlucky is how much worse than expected the runs for P90 are.
 	unlucky = 1.25

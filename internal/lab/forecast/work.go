@@ -70,7 +70,7 @@ type Resource struct {
 	Concurrency int       // calls at once; 0: unlimited
 	Pacing      weir.Pacing
 	// Service is the mean time of a call and P99 what 99 of 100 stay below, as seen
-	// over Samples calls. Default: nobody knows, and something is assumed.
+	// over Samples calls. Default: unknown, and a duration is assumed.
 	Service, P99 time.Duration
 	Samples      int64
 	// Failures is the share of calls that are tried again, Retries the share of items

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Whoever asks about one bulk action need not wait for all others.
+// A question about one bulk action need not wait for all others.
 func TestTheWorldStopsAfterABulkAction(t *testing.T) {
 	w := simple(1_000, Resource{Rate: 500})
 	w.BulkActions = append(w.BulkActions,

@@ -37,7 +37,7 @@ func (w World) With(path, value string) (World, error) {
 		return w, &weir.FieldError{Code: "unknown_name", Field: path, Problem: fmt.Sprintf("unknown resource, bulk action or tenant %q", name), Fix: w.nameList()}
 	}
 	slices.Sort(known)
-	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field), Fix: "known: " +  strings.Join(known, ", ")}
+	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field), Fix: "known: " + strings.Join(known, ", ")}
 }
 
 // cutLast splits a path at its last dot.

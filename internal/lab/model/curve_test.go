@@ -56,7 +56,7 @@ func TestTenantsBeyondTheFirstAreOne(t *testing.T) {
 func TestAWorldIsLeftWhenThatIsAskedFor(t *testing.T) {
 	w, ok := ByName("flood")
 	if !ok {
-		t.Fatal("there is no flood")
+		t.Fatal("flood not found")
 	}
 	r, err := RunUntil(w, func(at Span) bool { return at > Span(3*time.Second) })
 	if err != nil || r.Finished || r.End <= Span(3*time.Second) || r.End > Span(5*time.Second) || len(r.Kinds) != len(w.BulkActions) {

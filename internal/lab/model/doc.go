@@ -1,9 +1,9 @@
 // Package model answers what-if questions: it runs the real scheduler core in
 // virtual time over a described world, and tells when everything would finish.
 //
-// A [World] says what there is (nodes, resources with their limits, tenants, bulk
-// actions) and what nobody can configure: how the downstream truly behaves,
-// incidents included. [Run] plays it: queues and fairness are those of package
+// A [World] describes what is configured (nodes, resources with their limits, tenants,
+// bulk actions) and what is not: how the downstream truly behaves, incidents included.
+// [Run] simulates it: queues and fairness are those of package
 // sched, limits those of limit and quota, worker counts are decided by scale, flow
 // control by flow, backoff by retry, and the way of a bulk action to partitions by
 // route. The model has no rules of its own for any of these; what it adds is the

@@ -106,7 +106,7 @@ func TestChainEndsWithItsSlowestStep(t *testing.T) {
 // chunk is how many items a task of the resource has, for batches of a hundred.
 func (x ResourceResult) chunk() int { return limit.Chunk(float64(x.Rate), 100) }
 
-// The slowdown tells what others cost, and is 1 for whoever is alone.
+// The slowdown measures what other tenants cost, and is 1 for a tenant that is alone.
 func TestSlowdownIsAgainstBeingAlone(t *testing.T) {
 	alone := simple(20_000, Resource{Rate: 1000})
 	if got := play(t, alone).Kinds[0].SlowdownP50; got < 0.99 || got > 1.02 {

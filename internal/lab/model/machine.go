@@ -149,10 +149,10 @@ func (m *machine) over() bool {
 	return m.w.StopAfter != "" && m.stopped()
 }
 
-// askEvery is after how many looks it is asked whether it is enough.
+// askEvery is how many looks pass between two calls of enough.
 const askEvery = 64
 
-// left reports whether nobody wants to see more.
+// left reports whether the caller has seen enough.
 func (m *machine) left() bool {
 	m.looks++
 	return m.enough != nil && m.looks%askEvery == 0 && m.enough(Span(m.now))

@@ -15,7 +15,7 @@ const (
 	causePace = causes - 1
 )
 
-// waitingOn is the word of reports for a cause; empty: that is no reason to wait.
+// waitingOn returns the name of a cause in reports; empty: not a reason to wait.
 func waitingOn(cause int) string {
 	switch cause {
 	case causeRetry:

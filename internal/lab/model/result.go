@@ -19,8 +19,8 @@ type Result struct {
 	Kinds     []KindResult     `json:"bulk_actions"`
 	Resources []ResourceResult `json:"resources"`
 	Tenants   []TenantResult   `json:"tenants"`
-	// Jain is Jain's index of what tenants got of what they were due by weight, while
-	// they competed: 1 is perfectly fair. 1 as well if nobody competed.
+	// Jain is Jain's index of the tenants' shares relative to their weights, while
+	// they competed: 1 is perfectly fair. 1 as well if no tenants competed.
 	Jain float64 `json:"jain"`
 	// Curve is what each tenant got, over time.
 	Curve Curve `json:"-"`

@@ -13,14 +13,14 @@ import (
 type World struct {
 	Name  string `yaml:"name,omitempty"  json:"name,omitempty"`
 	About string `yaml:"about,omitempty" json:"about,omitempty"`
-	// Seed picks the luck. Default 1.
+	// Seed is the random seed. Default 1.
 	Seed uint64 `yaml:"seed,omitempty" json:"seed,omitempty"`
-	// Length is how long the world is watched. Default: until all work has ended, at most a day.
+	// Length is how long the world is simulated. Default: until all work has ended, at most a day.
 	Length Span `yaml:"length,omitempty" json:"length,omitempty"`
-	// StopAfter names a bulk action: once it has ended, the world is no longer watched.
+	// StopAfter names a bulk action: the simulation stops once it has ended.
 	StopAfter string `yaml:"stop_after,omitempty" json:"stop_after,omitempty"`
-	// MaxTasks is after how many tasks it is no longer watched either, so that a
-	// question has an answer in time. Default: unlimited.
+	// MaxTasks stops the simulation after so many tasks, so that the result comes in
+	// time. Default: unlimited.
 	MaxTasks int `yaml:"max_tasks,omitempty" json:"max_tasks,omitempty"`
 	// Nodes share the partitions. Default: one with 64 slots.
 	Nodes []Node `yaml:"nodes,omitempty" json:"nodes,omitempty"`
@@ -74,7 +74,7 @@ type Resource struct {
 	Downstream Downstream `yaml:"downstream"     json:"downstream"`
 }
 
-// Downstream is what nobody configures and weir has to find out.
+// Downstream describes the behaviour that is not configured and that weir has to detect.
 type Downstream struct {
 	// Latency is the mean time of a call, and P99 what 99 of 100 calls stay below:
 	// from the mean to ten times that. Default: twice the mean.

@@ -13,7 +13,7 @@ func scenario(t *testing.T, name string, seed uint64) World {
 	t.Helper()
 	w, ok := ByName(name)
 	if !ok {
-		t.Fatalf("there is no scenario %q", name)
+		t.Fatalf("scenario %q not found", name)
 	}
 	w.Seed = seed
 	return w

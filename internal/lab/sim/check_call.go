@@ -108,7 +108,7 @@ func (w *World) checkAgain(c *call, item uint16, at int) {
 	w.must(w.now >= due, "I18", b, at, "%s item %d step %d: tried again %d ms too early after a takeover", b.spec.ID, at, t.StepNo, (due-w.now)/millis)
 }
 
-// checkKey: the key of an item at a step is always the same, and nobody else's.
+// checkKey: the key of an item at a step is always the same, and no other item has it.
 func (w *World) checkKey(b *truth, step, at int, key string) {
 	if b.keys == nil {
 		b.keys = make(map[string]int32)

@@ -47,7 +47,7 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 				continue
 			}
 			b := w.byID[weir.BulkID(r.Key[1:1+idLen])]
-			w.must(b != nil && b.worksIn(o.partition), "I1", nil, -1, "row %q is of nobody here", r.Key)
+			w.must(b != nil && b.worksIn(o.partition), "I1", nil, -1, "row %q has no owner here", r.Key)
 			if o.partition != b.partition {
 				w.appliedAway(o, b, r, batch.Number)
 				if !slices.Contains(away, b) {
@@ -131,7 +131,7 @@ func (w *World) appliedResults(b *truth, r store.Row) {
 				w.checkCrashed(b, at)
 				return nil
 			}
-			w.must(st.codes&codeBit(x.Code) != 0, "I2", b, at, "%s item %d step %d: failed as %q, which nobody answered", b.spec.ID, at, x.Step, x.Code)
+			w.must(st.codes&codeBit(x.Code) != 0, "I2", b, at, "%s item %d step %d: failed as %q, which no call returned", b.spec.ID, at, x.Step, x.Code)
 			w.must(x.Code != "poison" || at == b.poison || b.steps[x.Step].Retry.MaxAttempts == 1, "P11", b, at,
 				"%s item %d: failed because of item %d", b.spec.ID, at, b.poison)
 			if x.Code == "poison" && b.steps[x.Step].Retry.MaxAttempts > 1 && b.steps[x.Step].BatchSize > 1 {
@@ -184,7 +184,7 @@ func (w *World) appliedBlock(o *owner, b *truth, r store.Row, number uint64) {
 func (w *World) gained(b *truth, no uint32, name string, old, now *block.Set, each func(at int)) (n int64) {
 	missing := *old
 	missing.AndNot(now)
-	w.must(missing.Empty(), "I16", b, -1, "%s block %d: %d items were %s and are no more", b.spec.ID, no, missing.Len(), name)
+	w.must(missing.Empty(), "I16", b, -1, "%s block %d: %d items were %s and are not any more", b.spec.ID, no, missing.Len(), name)
 	fresh := *now
 	fresh.AndNot(old)
 	fresh.Each(func(i int) {

@@ -15,7 +15,7 @@ const rowEvent = 'e'
 type notice struct {
 	event partition.Event
 	last  int  // the owner that told of it last
-	taken bool // somebody outside has it
+	taken bool // a receiver has it
 	noted bool // and its row is gone
 }
 
@@ -39,12 +39,12 @@ func (w *World) appliedEvent(b *truth, r store.Row, number uint64) {
 	w.untold++
 }
 
-// removedEvent: an event goes when somebody has taken it, and not before.
+// removedEvent: an event is removed after a receiver has taken it, and not before.
 func (w *World) removedEvent(key []byte) {
 	b := w.byID[weir.BulkID(key[1:1+idLen])]
 	number := binary.BigEndian.Uint64(key[1+idLen:])
 	n := b.notices[number]
-	w.must(n != nil && n.taken, "I6", b, -1, "%s: event %d was removed, and nobody has taken it", b.spec.ID, number)
+	w.must(n != nil && n.taken, "I6", b, -1, "%s: event %d was removed before a receiver had taken it", b.spec.ID, number)
 	if !n.noted {
 		n.noted = true
 		w.untold--
@@ -62,8 +62,8 @@ func (w *World) checkTold(b *truth, was weir.BulkState, number uint64) {
 	w.must(n != nil && n.event.State == s, "I6", b, -1, "%s is %v by commit %d, which has no event of that", b.spec.ID, s, number)
 }
 
-// tell takes events to whoever wants them: each after its commit, with the
-// number of that, once by each owner, and no more when it was noted.
+// tell delivers events to their receiver: each after its commit, with the number of that
+// commit, once by each owner, and not again after it was noted.
 func (o *owner) tell(events []partition.Event) {
 	w := o.w
 	for _, e := range events {
@@ -109,7 +109,7 @@ func (w *World) checkForgotten(p int) {
 	w.must(err == nil, "sim", nil, -1, "%v", err)
 }
 
-// unheard reports an event that nobody noted in time.
+// unheard reports an event that was not noted in time.
 func (w *World) unheard() {
 	for _, b := range w.bulks {
 		for number, n := range b.notices {

@@ -110,5 +110,5 @@ func (w *World) checkResults(from partition.Rows, b *truth, no uint32, s *block.
 func (w *World) confirmed(o *owner, b *store.Batch) {
 	a := &w.ledger.parts[o.partition]
 	w.must(a.number >= b.Number, "P13", nil, -1, "partition %d: commit %d was taken for written, the store is at %d", o.partition, b.Number, a.number)
-	w.must(a.by[b.Number-1] == o.id, "P13", nil, -1, "partition %d: n%d took commit %d for its own, and somebody else had made it", o.partition, o.node.no, b.Number)
+	w.must(a.by[b.Number-1] == o.id, "P13", nil, -1, "partition %d: n%d took commit %d for its own, but another owner had made it", o.partition, o.node.no, b.Number)
 }

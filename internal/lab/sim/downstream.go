@@ -23,7 +23,7 @@ type call struct {
 // start runs a task: what the engine prepares, and the call.
 func (o *owner) start(t *partition.Task) {
 	w, b := o.w, o.w.byID[t.Bulk]
-	w.must(b != nil, "I1", nil, -1, "a task of %s was started, which nobody submitted", t.Bulk)
+	w.must(b != nil, "I1", nil, -1, "a task of %s was started, which was never submitted", t.Bulk)
 	if t.Filter {
 		o.filter(t)
 		return
@@ -159,7 +159,7 @@ func (o *owner) ended(c *call) {
 	})
 }
 
-// free gives back the slot of a call that nobody waits for any more.
+// free releases the slot of a call whose caller no longer waits.
 func (o *owner) free(c *call) {
 	o.forget(c)
 	o.machine.Abandon(o.w.now, c.task)
@@ -221,7 +221,7 @@ func (w *World) learned(o *owner, c *call) {
 		default:
 			w.learnedItem(it, st, t, &c.result.Outcomes[i])
 		}
-		if !valid { // nobody will hear of what a zombie learns
+		if !valid { // the result of a zombie is lost
 			it.known = before
 		}
 	}

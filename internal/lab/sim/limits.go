@@ -2,8 +2,8 @@ package sim
 
 import "github.com/weirhq/weir"
 
-// planLimits has somebody change the limits of resources while they are used. After
-// the faults they are what they were.
+// planLimits makes users change the limits of resources while they are used. After the
+// faults the limits are as before.
 func (w *World) planLimits() {
 	r := stream(w.seed, "limits", 0)
 	w.limits = map[string]weir.Resource{}

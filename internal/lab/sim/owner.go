@@ -298,7 +298,7 @@ func (o *owner) handOver() {
 	}
 }
 
-// drop forgets a partition that somebody else owns.
+// drop forgets a partition that another node owns.
 func (o *owner) drop() {
 	o.w.trace.add(event{what: evDrop, node: o.node.no, partition: o.partition})
 	o.w.outlived++

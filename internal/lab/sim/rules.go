@@ -113,7 +113,8 @@ func (p *paceTruth) take(now, window int64, cost int) int {
 type paceKey struct{ partition, step int }
 
 // checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
-// in no window more items start than its own rate has room for (I11), whoever owns it. A former owner does not know what was changed since.
+// in no window more items start than its own rate has room for (I11), whichever node owns it.
+// A former owner does not know of later changes.
 func (w *World) checkOwnLimits(c *call) {
 	t, b, p := c.task, c.bulk, c.owner.partition
 	if c.owner.token != w.ledger.parts[p].newest {
@@ -192,7 +193,7 @@ func (w *World) checkRules(b *truth, c *partition.Created) {
 	w.must(got.equal(b.version(k)), "I15", b, -1, "%s ends with the rules %+v, want %+v", b.spec.ID, got, *b.version(k))
 }
 
-// ownerOf is who holds a partition's newest token; nil: nobody who lives.
+// ownerOf returns the living holder of a partition's newest token; nil: it has none.
 func (w *World) ownerOf(p int) *owner {
 	for _, n := range w.nodes {
 		if o := n.owner(p); o != nil && o.token == w.ledger.parts[p].newest {

@@ -9,7 +9,7 @@ import (
 
 const (
 	leastRate = 10.0   // items per second: the lowest rate of its own that a bulk action can live with
-	standing  = 0.0005 // one that it cannot: somebody has to change it
+	standing  = 0.0005 // one that it cannot: a user has to change it
 )
 
 // planStart draws what a bulk action waits for before it starts, what it tries
@@ -107,7 +107,7 @@ func (b *truth) drawRules(r *rand.Rand) *weir.Rules {
 	return rules
 }
 
-// awaits has somebody decide on the rest once the canary is seen to have ended,
+// awaits makes a user decide on the rest once the canary is seen to have ended,
 // sometimes decide again, and sometimes just when the node dies.
 func (w *World) awaits(b *truth) {
 	r := b.users
@@ -125,7 +125,7 @@ func (w *World) awaits(b *truth) {
 	}
 }
 
-// decision is what somebody tells a bulk action who looks after what does not go on.
+// decision returns the command of a user for a bulk action that does not proceed.
 func (w *World) decision(b *truth) *partition.Command {
 	c := &partition.Command{}
 	switch b.state() {

@@ -9,8 +9,8 @@ import (
 // tenantLimits is what tenants may use. One that is not there may use everything.
 type tenantLimits map[string]capacity.TenantLimits
 
-// planTenants has somebody limit, pause and weigh tenants while they have work.
-// After the faults nobody is paused.
+// planTenants makes users limit, pause and weigh tenants while they have work. After the
+// faults no tenant is paused.
 func (w *World) planTenants() {
 	r := stream(w.seed, "tenants", 0)
 	w.tenants = tenantLimits{}

@@ -74,7 +74,7 @@ type stepTruth struct {
 	refused   int
 	losses    int    // calls that were lost with their owners
 	successes int    // that the downstream gave
-	codes     uint16 // set of failures that somebody saw
+	codes     uint16 // set of failures that a call returned
 	output    uint32 // number of the call whose output is committed; 0: none
 	lastOwner *owner
 	last      uint32 // number of the last call of a rightful owner

@@ -166,7 +166,7 @@ func (w *World) tellOwners(p int) {
 	}
 }
 
-// heal ends the faults. From now on somebody looks after what is held.
+// heal ends the faults. From now on users look after bulk actions that are held.
 func (w *World) heal() {
 	w.healed = true
 	w.plan.store = storeFaults{}

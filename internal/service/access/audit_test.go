@@ -239,6 +239,6 @@ func TestLongTextsAreCut(t *testing.T) {
 		t.Errorf("entry is %+v", e)
 	}
 	if _, err := a.Append(t.Context(), Change{Before: make(chan int)}); err == nil {
-		t.Error("a state that is no JSON was accepted")
+		t.Error("an invalid JSON state was accepted")
 	}
 }

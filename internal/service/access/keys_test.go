@@ -184,7 +184,7 @@ func TestWeakBootstrapKeysAreRefused(t *testing.T) {
 	}
 }
 
-// A crash after a key was written keeps its text from everybody. Who asks for the
+// A crash after a key was written loses its text. Who asks for the
 // same again has one key afterwards, and one text.
 func TestAKeyThatNobodyGotIsMadeAnew(t *testing.T) {
 	s := memstore.New(memstore.Options{})

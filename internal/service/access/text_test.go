@@ -108,7 +108,7 @@ func TestKeysInURLsAreFound(t *testing.T) {
 	}
 }
 
-// Nobody can compare hashes in a way whose time tells how much of one was right.
+// Hashes cannot be compared in a way whose duration tells how much of one was right.
 func TestHashesAreComparedWhole(t *testing.T) {
 	if reflect.TypeFor[hash]().Comparable() {
 		t.Error("hashes can be compared by ==")

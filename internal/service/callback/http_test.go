@@ -151,7 +151,7 @@ func TestTLSHasToBeRight(t *testing.T) {
 		want      Code
 	}{
 		{"a certificate that is trusted", srv.URL, trusting, ""},
-		{"a certificate of nobody", srv.URL, egress.TLSOptions{}, CodeTLS},
+		{"an untrusted certificate", srv.URL, egress.TLSOptions{}, CodeTLS},
 		{"a certificate of another name", strings.Replace(srv.URL, "127.0.0.1", "localhost", 1), trusting, CodeTLS},
 		{"a server without TLS", strings.Replace(plain.URL, "http:", "https:", 1), trusting, CodeTLS},
 	} {

@@ -37,7 +37,7 @@ func TestEndpointsGetWhatTheyWant(t *testing.T) {
 		{"completed, of growth", "growth", TypeCompleted, nil, "all growth"},
 		{"stopped, of growth", "growth", TypeStopped, nil, "all growth stopped"},
 		{"stopped, of risk", "risk", TypeStopped, nil, "all risk stopped"},
-		{"of nobody's tenant, with a callback", "x", TypeCanaryReady, &Target{URL: "https://own.example.com/"}, "all own"},
+		{"of an unregistered tenant, with a callback", "x", TypeCanaryReady, &Target{URL: "https://own.example.com/"}, "all own"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := Event{Type: tt.kind, Tenant: tt.tenant}
@@ -57,7 +57,7 @@ func TestEndpointsGetWhatTheyWant(t *testing.T) {
 	}
 }
 
-// Whoever notes an event, with whatever time of day and data: the first decides
+// However an event is noted, with any time of day and data: the first decides
 // the bytes that all endpoints get.
 func TestAllEndpointsGetTheBytesOfWhoWasFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestEventsAreChecked(t *testing.T) {
 		{"no id", func(e *Event) { e.ID = "" }, "out_of_range id"},
 		{"no type and no time", func(e *Event) { e.Type, e.At = "", time.Time{} }, "out_of_range type, bad_time at"},
 		{"too much data", func(e *Event) { e.Data = make([]byte, maxData+1) }, "out_of_range data"},
-		{"data that is no JSON", func(e *Event) { e.Data = []byte("{") }, "bad_json"},
+		{"invalid JSON data", func(e *Event) { e.Data = []byte("{") }, "bad_json"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := completed("ba_1")

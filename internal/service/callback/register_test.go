@@ -116,7 +116,7 @@ func TestEndpointsAreListedByAge(t *testing.T) {
 }
 
 // A receiver that knows only the old secret, and one that knows only the new one,
-// accept every message while both are valid; before and after, there is no gap.
+// accept every message while both are valid; without a gap before or after.
 func TestSecretsRotateWithoutAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{}

@@ -113,7 +113,7 @@ func TestTopicsByTLS(t *testing.T) {
 		name  string
 		trust bool
 		want  State
-	}{{"trusted brokers", true, Delivered}, {"brokers of nobody", false, Failed}} {
+	}{{"trusted brokers", true, Delivered}, {"untrusted brokers", false, Failed}} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := &tls.Config{MinVersion: tls.VersionTLS12}
 			if tt.trust {

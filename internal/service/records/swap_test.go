@@ -41,7 +41,7 @@ func lostCall(func() ([]byte, error)) ([]byte, error) { return nil, store.ErrUnk
 
 func down(func() ([]byte, error)) ([]byte, error) { return nil, store.ErrUnavailable }
 
-// then has somebody else write after a swap.
+// then makes another writer write after a swap.
 func then(step func(func() ([]byte, error)) ([]byte, error), other func()) func(func() ([]byte, error)) ([]byte, error) {
 	return func(swap func() ([]byte, error)) ([]byte, error) {
 		held, err := step(swap)

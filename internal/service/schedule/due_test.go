@@ -52,7 +52,7 @@ func TestDue(t *testing.T) {
 		{"what waits comes first", State{Times: hourly, Decided: at("11:00"), Overlap: Queue, Waiting: []time.Time{at("11:00")}}, "12:00", []string{"fire 11:00"}},
 		{"what waits goes on waiting", State{Times: hourly, Decided: at("11:00"), Overlap: Queue, Running: true, Waiting: []time.Time{at("11:00")}}, "11:30", nil},
 		{"a full queue", State{Times: hourly, Decided: at("11:00"), Overlap: Queue, Running: true, Waiting: slices.Repeat([]time.Time{at("10:00")}, MaxWaiting)}, "12:00", []string{"skip 12:00"}},
-		{"a backfill skips nobody", State{Times: hourly, Decided: at("11:00"), Running: true, Catching: true}, "12:00", []string{"queue 12:00"}},
+		{"a backfill skips no slot", State{Times: hourly, Decided: at("11:00"), Running: true, Catching: true}, "12:00", []string{"queue 12:00"}},
 		{"live before backfill", State{Times: hourly, Decided: at("11:00"), Backfill: []time.Time{at("03:00")}}, "12:00", []string{"fire 12:00"}},
 		{"backfill when there is nothing else", State{Times: hourly, Decided: at("12:00"), Backfill: []time.Time{at("03:00"), at("04:00")}}, "12:00", []string{"fire 03:00"}},
 		{"backfill waits as well", State{Times: hourly, Decided: at("12:00"), Running: true, Backfill: []time.Time{at("03:00")}}, "12:00", nil},

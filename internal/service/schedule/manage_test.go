@@ -122,7 +122,7 @@ func TestNewTimesDoNotReachBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, k := idle(t, "2026-01-10T11:30:00Z")
 		s := create(t, k, Spec{Cron: "0 * * * *", CatchUp: CatchUp{Window: 24 * time.Hour, All: true}})
-		hours(3) // nobody fires
+		hours(3) // no keeper runs
 		if _, err := k.Update(t.Context(), s.ID, "", func(spec *Spec) error {
 			spec.Cron = "*/20 * * * *"
 			return nil
