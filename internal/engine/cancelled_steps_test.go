@@ -72,7 +72,7 @@ func wantCancelledSteps(t *testing.T, b *engine.BulkAction, cancelled ...int64) 
 	}
 	for i, want := range cancelled {
 		says, has := p.Steps[i], rep.Steps[i]
-		if says.Cancelled != want || int64(has.Cancelled) != want || rows[has.Name] != want {
+		if says.Cancelled != want || has.Cancelled != want || rows[has.Name] != want {
 			t.Errorf("cancelled at step %s: %d in progress, %d in the report, %d rows; want %d", has.Name, says.Cancelled, has.Cancelled, rows[has.Name], want)
 		}
 		if says.Pending != 0 || has.Pending != 0 {

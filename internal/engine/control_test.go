@@ -238,7 +238,7 @@ func TestWaitReturnsAStoppedOneWhenItsRunningCallsHaveEnded(t *testing.T) {
 		sp := spec(a)
 		sp.StopOn.MaxFailures = -1
 		rep := wait(t, submit(t, start(t, memory(), engine.Options{}, action(a)), sp, numbers(1000)))
-		if got := int64(rep.Counts.Done + rep.Counts.Failed); rep.State != "stopped" || got != ended.Load() || rep.Counts.Done == 0 {
+		if got := rep.Counts.Done + rep.Counts.Failed; rep.State != "stopped" || got != ended.Load() || rep.Counts.Done == 0 {
 			t.Errorf("%s with %d items ended, want stopped with all %d of the calls that ran", rep.State, got, ended.Load())
 		}
 	})

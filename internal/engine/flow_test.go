@@ -170,7 +170,7 @@ func TestOneTenantsLimitIsNotTheOthers(t *testing.T) {
 		}
 		for _, b := range []*engine.BulkAction{first, second} {
 			rep, err := b.Wait(t.Context())
-			if err != nil || int64(rep.Counts.Done) != b.Items() {
+			if err != nil || rep.Counts.Done != b.Items() {
 				t.Errorf("%d of %d done, %v", rep.Counts.Done, b.Items(), err)
 			}
 		}

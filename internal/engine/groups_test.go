@@ -191,7 +191,7 @@ func TestCountsOfErrorGroupsAreThoseOfTheRows(t *testing.T) {
 					if g.Code == "kind" {
 						kinds++
 					}
-					if int64(rep.Errors[i].Count) != g.Count {
+					if rep.Errors[i].Count != g.Count {
 						t.Errorf("group %q has %d in the report, want %d", g.Message, rep.Errors[i].Count, g.Count)
 					}
 				}

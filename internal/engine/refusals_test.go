@@ -54,7 +54,7 @@ func (d *moody) lasts(t *testing.T) (took time.Duration) {
 		begin := time.Now()
 		b := submit(t, r, spec(a), numbers(60_000))
 		rep, err := b.Wait(t.Context())
-		if err != nil || int64(rep.Counts.Done) != b.Items() {
+		if err != nil || rep.Counts.Done != b.Items() {
 			t.Fatalf("%d of %d done, %v", rep.Counts.Done, b.Items(), err)
 		}
 		took = time.Since(begin)

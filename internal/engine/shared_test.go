@@ -150,7 +150,7 @@ func TestAHugeBulkActionIsSharedAndReportedAsOne(t *testing.T) {
 		rep := wait(t, b)
 		j.check(t, rep)
 		wantFoundInShards(t, again)
-		if got, want := rep.Steps[0].Calls, int64(j.ended.Load()); got != want {
+		if got, want := rep.Steps[0].Calls, j.ended.Load(); got != want {
 			t.Errorf("%d calls, want %d", got, want)
 		}
 		if rep.Steps[0].Latency.P50 < report.Duration(19*time.Millisecond) {

@@ -136,7 +136,7 @@ func TestDuplicateIDsAreRefusedLeftOutOrKept(t *testing.T) {
 			b := submit(t, start(t, memory(), engine.Options{}, action(a)), sp, items)
 			rep := wait(t, b)
 			wantCounts(t, rep, tt.done, 0, 0)
-			if b.Duplicates() != tt.duplicates || int64(rep.Duplicates) != tt.duplicates || b.Items() != int64(tt.done) {
+			if b.Duplicates() != tt.duplicates || rep.Duplicates != tt.duplicates || b.Items() != int64(tt.done) {
 				t.Errorf("duplicates %d, in the report %d, items %d; want %d and %d", b.Duplicates(), rep.Duplicates, b.Items(), tt.duplicates, tt.done)
 			}
 			if got := string(rowOf(t, rep, id(5)).Output); got != `"5"` {
