@@ -97,7 +97,7 @@ func TestAForecastLooksAtConditions(t *testing.T) {
 		{"a tenth is called at the slow step", `{"action":"award"},{"action":"mail","when":"item.vip","otherwise":"skip"}`, 30 * time.Second, "mail is assumed to be called for 10% of the items"},
 		{"a tenth comes to the slow step", `{"action":"award","when":"item.vip"},{"action":"mail"}`, 30 * time.Second, "award is assumed to be called for 10% of the items"},
 		{"who is not called twice counts once", `{"action":"award","when":"item.vip","otherwise":"skip"},{"action":"mail","when":"!item.vip && params.all","otherwise":"skip"}`, 3 * time.Second, "mail is assumed to be called for 0% of the items"},
-		{"it depends on an answer", `{"action":"award"},{"action":"mail","when":"steps.award.output.ok","otherwise":"skip"}`, 300 * time.Second, "All items are taken to pass mail"},
+		{"it depends on an answer", `{"action":"award"},{"action":"mail","when":"steps.award.output.ok","otherwise":"skip"}`, 300 * time.Second, "All items are assumed to meet the condition of mail"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := chained(r, 6000, tt.steps, `,"params":{"all":false}`)

@@ -37,10 +37,10 @@ func TestWhatWasSkippedNeedsNoWayBack(t *testing.T) {
 		problem     string
 		items       int64 // that are taken back
 	}{
-		{"some were sent", `{"action":"award"},` + sendVIPs, 2, "no_undo", "was done to 2 items", 0},
-		{"all were sent", `{"action":"award"},` + sendVIPs, 5, "no_undo", "was done to 5 items", 0},
+		{"some were sent", `{"action":"award"},` + sendVIPs, 2, "no_undo", "already ran for 2 items", 0},
+		{"all were sent", `{"action":"award"},` + sendVIPs, 5, "no_undo", "already ran for 5 items", 0},
 		{"none were sent", `{"action":"award"},` + sendVIPs, 0, "", "", 5},
-		{"nothing was done", sendVIPs, 0, "no_items", "nothing was done", 0},
+		{"nothing was done", sendVIPs, 0, "no_items", "completed no step", 0},
 		{"some were given", `{"action":"award","when":"item.vip","otherwise":"skip"}`, 3, "", "", 3},
 		{"what asks for a step that was skipped", `{"id":"a","action":"award","when":"item.vip","otherwise":"skip"},{"id":"b","action":"award","when":"steps.a.done","otherwise":"skip"}`, 1, "", "", 1},
 	} {

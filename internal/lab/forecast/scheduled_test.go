@@ -29,7 +29,7 @@ func TestWorkThatStartsAtTheSameTimeCounts(t *testing.T) {
 		if len(f.Clashes) != 1 || f.Clashes[0].Tenants != 2 || f.Clashes[0].Backlog != 6000 || !slices.Equal(f.Clashes[0].BulkActions, []string{"b", "c"}) {
 			t.Errorf("in %v: clashes %+v", delay, f.Clashes)
 		}
-		if says := strings.Join(f.Assumptions, "\n"); !strings.Contains(says, "start before it is done: 2.") {
+		if says := strings.Join(f.Assumptions, "\n"); !strings.Contains(says, "start before it ends: 2.") {
 			t.Errorf("in %v: %s", delay, says)
 		}
 	}
