@@ -14,7 +14,7 @@ import (
 
 const (
 	allotEvery = 250 * time.Millisecond // while a limit is in use
-	allotIdle  = time.Second            // while nobody uses it
+	allotIdle  = time.Second            // while no work uses it
 	allotAgain = time.Second            // after which targets are written again: the store may have lost them
 )
 

@@ -25,12 +25,12 @@ func (e *Engine) tell(ctx context.Context, what string, of int) {
 	if err == nil {
 		err = e.store.Append(ctx, store.Control, body, store.Claim{})
 	}
-	if err != nil && !errors.Is(err, context.Canceled) { // whoever was told to stop has nothing to say any more
+	if err != nil && !errors.Is(err, context.Canceled) { // a node that was told to stop has no news
 		e.log.LogAttrs(ctx, slog.LevelWarn, "notice not given", slog.String("what", what), slog.Any("error", err))
 	}
 }
 
-// bell wakes everybody who waits for news.
+// bell wakes all goroutines that wait for news.
 type bell struct {
 	mu   sync.Mutex
 	next chan struct{}

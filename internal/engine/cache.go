@@ -59,7 +59,7 @@ func (c *blockCache) entry(key blockKey) *cached {
 	return e
 }
 
-// open returns the block of an entry, and reads it if nobody has.
+// open returns the block of an entry, and reads it if it is not in memory.
 func (c *blockCache) open(ctx context.Context, partition int, e *cached) (*block.Items, error) {
 	e.once.Do(func() {
 		e.items, e.err = openBlock(ctx, c.store, c.codec, partition, e.key.id, e.key.no)

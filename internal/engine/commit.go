@@ -13,7 +13,7 @@ import (
 
 // commit makes a batch durable, however long the store takes, and tells the
 // loop. It runs beside the loop; there is one at a time. ctx ends only when
-// nobody waits for the answer any more.
+// the caller no longer waits for the answer.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
 	for try := 0; ; try++ {
 		err := p.timedCommit(ctx, b)

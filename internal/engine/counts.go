@@ -18,7 +18,7 @@ import (
 // a task costs a few additions.
 type counts struct {
 	since      time.Time
-	late       atomic.Int64 // results that nobody waited for any more
+	late       atomic.Int64 // results that came after their task was given up
 	leasesLost atomic.Int64
 	violations atomic.Int64 // bulk actions whose counts did not add up
 

@@ -122,7 +122,7 @@ func (e *Engine) waitOutFormer(ctx context.Context) error {
 
 func (e *Engine) waitOutFormerOf(ctx context.Context, p int) error {
 	if e.shared() {
-		return nil // the quotas' books know: nobody need read it
+		return nil // the quotas' books know: there is no need to read it
 	}
 	last, err := partition.LastStart(rows{ctx, e.store, p}, time.Now().UnixNano())
 	if err == nil {

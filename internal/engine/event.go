@@ -20,7 +20,7 @@ type Event struct {
 	Late   bool // it runs, and will not be done by its deadline
 }
 
-// tellEvents hands events to whoever wants them, and has them forgotten when that is done.
+// tellEvents hands events to Options.Events, and has them forgotten when that is done.
 func (p *part) tellEvents(ctx context.Context, events []partition.Event) {
 	if len(events) == 0 || p.engine.opts.Events == nil {
 		return

@@ -24,7 +24,7 @@ type Share struct {
 	claim float64 // its weight among the others, with tiers taken into account
 }
 
-// demander is somebody who wants a part of a resource.
+// demander wants a part of a resource.
 type demander struct {
 	weight, demand, got float64
 	full                bool
@@ -101,7 +101,7 @@ func entitle(of []*Share, rest demander, total float64) {
 	}
 }
 
-// divide gives each by weight, but no more than it demands, until all is given or everybody has enough.
+// divide gives each by weight, but no more than it demands, until all is given or every demander has enough.
 func divide(all []demander, left float64) {
 	for left > 1e-12 {
 		weights := 0.0

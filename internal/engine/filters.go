@@ -51,7 +51,7 @@ func (f *filters) add(no uint32, hashes []uint64) (whole *openSegment) {
 // filter takes note of the ids of a block that was written.
 func (w *ingest) filter(no uint32, hashes []uint64) error {
 	if w.aside {
-		return nil // nobody looks for items that are not part of a bulk action yet
+		return nil // items that are not part of a bulk action yet are not looked up
 	}
 	if s := w.filters.add(no, hashes); s != nil {
 		return w.putFilter(no/filter.SegmentBlocks, s)

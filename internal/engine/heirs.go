@@ -104,7 +104,7 @@ func (p *part) checkTaken(ctx context.Context) error {
 }
 
 // inherit finds the partitions of which this node remembers more than the store
-// has. Whoever else took one would begin with what is left, and what was
+// has. Any other node that took one would begin with what is left, and what was
 // acknowledged would be gone.
 func (o *ownership) inherit(ctx context.Context, sure bool) error {
 	e := o.engine

@@ -26,7 +26,7 @@ var (
 )
 
 // spread counts values by their size. Adding takes a few nanoseconds and any
-// weight; it belongs to one goroutine, or to whoever holds its lock.
+// weight; it belongs to one goroutine, or to the holder of its lock.
 type spread struct {
 	sum     float64
 	zero    uint64

@@ -20,7 +20,7 @@ func newBulkID(partition int) weir.BulkID {
 	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
 }
 
-// submitBegan is when an id was made, by the clock of whoever made it.
+// submitBegan returns when an id was made, by the clock of the process that made it.
 func submitBegan(id weir.BulkID) time.Time {
 	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(id), idPrefix)))
 	if err != nil {

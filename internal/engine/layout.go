@@ -103,7 +103,7 @@ func (e *Engine) openLayout(ctx context.Context) error {
 		if err := e.writeLayout(ctx, raw, &partitionMap{Generation: 1, Partitions: n, Most: n}); err != nil {
 			return err
 		}
-		if _, m, err = e.readLayout(ctx); err != nil { // somebody else may have been first
+		if _, m, err = e.readLayout(ctx); err != nil { // another node may have been first
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (e *Engine) readLayout(ctx context.Context) ([]byte, *partitionMap, error) 
 	return raw, m, nil
 }
 
-// writeLayout replaces the map, unless somebody else did: whoever must know reads it again.
+// writeLayout replaces the map, unless another node did: callers that must know read it again.
 func (e *Engine) writeLayout(ctx context.Context, old []byte, m *partitionMap) error {
 	whole := *m
 	whole.Losses = e.losses.all()

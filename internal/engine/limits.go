@@ -343,7 +343,7 @@ func (e *Engine) firstLimits(ctx context.Context) bool {
 	return false
 }
 
-// applyLimits has everybody on this node keep to the limits as they are now.
+// applyLimits hands the current limits to the capacity of this node and to every partition.
 func (e *Engine) applyLimits() {
 	now := time.Now().UnixNano()
 	e.share.do(func(n *capacity.Node) {

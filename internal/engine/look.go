@@ -23,7 +23,7 @@ func (e *Engine) Owners() map[int]string {
 	return owners
 }
 
-// Unowned lists the partitions that nobody owns, as far as this node knows: their work does not move.
+// Unowned lists the partitions without an owner, as far as this node knows: their work does not move.
 func (e *Engine) Unowned() (partitions []int) {
 	owners := e.Owners()
 	for p := range e.layout.now().Most {

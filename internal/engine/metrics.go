@@ -63,7 +63,7 @@ func newCollector(e *Engine) *collector {
 	}
 }
 
-// export makes the metrics known to whoever was given in the options, until the
+// export registers the metrics with the registerer of the options, until the
 // function that it returns is called.
 func (e *Engine) export() (end func(), err error) {
 	reg := e.opts.Metrics

@@ -99,13 +99,13 @@ func (e *Engine) look(ctx context.Context) error {
 	case m == nil:
 		return e.restoreLayout(ctx)
 	case m.Closing:
-		return e.closeClaims(ctx, old, m) // whoever began it may have died over it
+		return e.closeClaims(ctx, old, m) // the node that began it may have died
 	}
 	return e.settleLosses(ctx, m)
 }
 
 // announceAndObey announces this node, reads the limits, and says so if they
-// have changed: whoever changed them waits for that.
+// have changed: the caller that changed them waits for that.
 func (e *Engine) announceAndObey(ctx context.Context) error {
 	before := time.Now()
 	said, err := e.announceSelf(ctx)

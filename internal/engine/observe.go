@@ -18,7 +18,7 @@ const (
 )
 
 // observe looks at this node's lanes once a second and tells the leader and
-// whoever asks, until ctx ends.
+// callers, until ctx ends.
 func (e *Engine) observe(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()

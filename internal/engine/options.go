@@ -51,7 +51,7 @@ type Options struct {
 	// text must give the same steps on all nodes. Default: only registered chains are run.
 	Describe func(text []byte) ([]weir.Step, error)
 	// Events is told when a bulk action that was submitted with it set has ended, was stopped, or waits for
-	// approval: at least once each, also after a crash. It is told again until it returns nil. Default: nobody is.
+	// approval: at least once each, also after a crash. It is told again until it returns nil. Default: events are dropped.
 	Events func(context.Context, Event) error
 	// Drafts reports whether the items stored under an id belong to a bulk action that will be submitted by
 	// [Engine.SubmitAs], and must not be removed. Default: there are none.

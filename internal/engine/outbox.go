@@ -16,7 +16,7 @@ import (
 type outbox struct {
 	mu      sync.Mutex
 	waiting map[address][]byte
-	busy    bool // somebody delivers
+	busy    bool // a goroutine delivers
 }
 
 type address struct {
@@ -39,7 +39,7 @@ func (o *outbox) put(out []partition.Outgoing) bool {
 	return first
 }
 
-// take removes any message; none means that whoever delivers is done.
+// take removes any message; none means that the goroutine that delivers is done.
 func (o *outbox) take() (to address, body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -23,9 +23,9 @@ type past struct {
 	bytes       atomic.Int64 // of all windows
 	regressions atomic.Int64
 	recent      recent
-	guarded     atomic.Bool // somebody looks after what is recent
+	guarded     atomic.Bool // a goroutine looks after what is recent
 	guards      sync.WaitGroup
-	stop        chan struct{} // closed when Run ends: nobody looks any more
+	stop        chan struct{} // closed when Run ends: nothing is looked after any more
 }
 
 // end waits for those who look after what is recent.

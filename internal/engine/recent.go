@@ -80,7 +80,7 @@ func (r *recent) drop(k *keptBlocks) {
 // mostSent bounds how many submits and commands are remembered.
 const mostSent = 1 << 16
 
-// add remembers what was acknowledged. Nobody looks after it any more when Run
+// add remembers what was acknowledged. It is no longer looked after when Run
 // has ended, so what is far too old goes here as well.
 func (r *recent) add(s *sent) {
 	r.mu.Lock()

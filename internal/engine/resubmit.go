@@ -18,7 +18,7 @@ import (
 // guardEvery is how soon a store that was set back is noticed by those who have submitted to it.
 const guardEvery = time.Second
 
-// watchOver has somebody look after what this process has sent, for as long as it
+// watchOver looks after what this process has sent, for as long as it
 // is recent. An engine that does not run has to do that, too.
 func (e *Engine) watchOver(ctx context.Context, s *sent) {
 	witness, ok := e.witness()

@@ -41,7 +41,7 @@ func lookForOver(keep time.Duration) time.Duration {
 	return min(max(keep/500, time.Minute), time.Hour)
 }
 
-// removeOver removes all that is over at a time. What somebody has begun to remove goes first.
+// removeOver removes all that is over at a time. What another process has begun to remove goes first.
 func (p *part) removeOver(ctx context.Context, now time.Time) error {
 	from := rows{ctx, p.engine.store, p.no}
 	begun, err := partition.Removing(from)

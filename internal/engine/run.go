@@ -241,7 +241,7 @@ func failureOf(err error) *partition.Failure {
 	return f
 }
 
-// runContext is a task's context. It costs nothing until somebody waits on it:
+// runContext is a task's context. It costs nothing until a handler waits on it:
 // deadlines are watched by the loop, not by a timer per task.
 type runContext struct {
 	context.Context // for values alone

@@ -9,12 +9,12 @@ import (
 )
 
 // share is the capacity of this node behind a lock, since the partitions' loops and
-// the keepers of quotas are different goroutines. Whoever lets go of the lock tells
+// the keepers of quotas are different goroutines. The goroutine that releases the lock tells
 // those for whom something has changed.
 type share struct {
 	mu    sync.Mutex
 	can   *capacity.Node
-	bells map[*capacity.Resource][]chan<- struct{} // whoever watches a resource
+	bells map[*capacity.Resource][]chan<- struct{} // the watchers of a resource
 
 	calls []*capacity.Party // reused
 	stirs []*capacity.Resource

@@ -44,7 +44,7 @@ func stagedFor(name weir.BulkID) weir.BulkID {
 	return weir.BulkID(id)
 }
 
-// Stage sets items aside for the bulk action of that id. Whoever calls it keeps
+// Stage sets items aside for the bulk action of that id. The caller keeps
 // what it returns, and drops it when it is not needed any more. When it fails
 // nothing is kept. Ids are compared within the call.
 func (e *Engine) Stage(ctx context.Context, id weir.BulkID, rule weir.DuplicateRule, items iter.Seq2[weir.RawItem, error]) (Stage, error) {
@@ -125,7 +125,7 @@ func (e *Engine) DropStage(ctx context.Context, s Stage) error {
 	return e.store.DeleteBlocks(ctx, p, weir.BulkID(s.ID))
 }
 
-// kept reports whether somebody wants to keep blocks that belong to no bulk action.
+// kept reports whether blocks that belong to no bulk action must stay, because a draft has them.
 func (e *Engine) kept(ctx context.Context, name weir.BulkID) (bool, error) {
 	if e.opts.Drafts == nil {
 		return false, nil

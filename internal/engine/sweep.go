@@ -73,7 +73,7 @@ func (s *submits) underWay(id weir.BulkID) bool {
 }
 
 // submitFor is the longest that a submit may take where other processes use the store too: the blocks
-// of one that is older belong to nobody.
+// of one that is older belong to no submit.
 const submitFor = 24 * time.Hour
 
 // sweep removes the blocks of submits that never came to an end, when a

@@ -13,7 +13,7 @@ type trials struct {
 	mu      sync.Mutex
 	parts   []*part        // that this node runs
 	waiting []*part        // were refused, and are woken when the turn is free
-	turn    *part          // whose suspect runs; nil: nobody's
+	turn    *part          // whose suspect runs; nil: none
 	quiet   atomic.Bool    // no other partition may start a task; changed under mu
 	still   map[*part]bool // run nothing while it is quiet
 }

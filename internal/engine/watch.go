@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// watches hands progress to those who watch. What nobody watches is not kept:
+// watches hands progress to watchers. Progress without a watcher is not kept:
 // the store has it.
 type watches struct {
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func (w *watches) publish(p *weir.Progress) {
 	x.changed = make(chan struct{})
 }
 
-// close wakes everybody: the engine has stopped and there will be no more.
+// close wakes all watchers: the engine has stopped and there will be no more.
 func (w *watches) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

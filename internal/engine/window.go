@@ -14,7 +14,7 @@ type window struct {
 	kept  []keptCommit // base.Number+1, base.Number+2, ...
 	acked uint64       // the newest that the store has acknowledged, or held when the partition was loaded
 	bytes int64
-	// mine says that nobody else has owned the partition since, as far as is known: others may have committed, and lost that, too.
+	// mine says that no other node has owned the partition since, as far as is known: others may have committed, and lost that, too.
 	mine bool
 }
 
@@ -89,7 +89,7 @@ func (w *window) missing(last store.Last) (lost []keptCommit, ok bool) {
 	}
 	by, known := w.by(last.Number)
 	if last.Number == w.acked {
-		return nil, !known || by == last.By // else somebody has made that commit again
+		return nil, !known || by == last.By // else another node has made that commit again
 	}
 	if !known || by != last.By || !w.mine {
 		return nil, false

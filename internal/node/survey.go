@@ -44,7 +44,7 @@ func newSurvey(s *service.Service, o *Options) *survey {
 	}
 	v := &survey{
 		surveyor: s.Surveyor(), log: o.Logger, dlq: map[string]service.Left{},
-		items:  desc("weir_dlq_items", "Failed items of this node's partitions that nobody has retried or discarded, by the action at which they failed.", "action"),
+		items:  desc("weir_dlq_items", "Failed items of this node's partitions that were neither retried nor discarded, by the action at which they failed.", "action"),
 		oldest: desc("weir_dlq_oldest_seconds", "How long ago the first of them failed, or another like it that has been retried since.", "action"),
 		size:   desc("weir_store_size_bytes", "Bytes that the store takes: of the disk, or of the memory of all its servers."),
 		errors: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -20,7 +20,7 @@ type bulkRun struct {
 }
 
 // article is 100,000 items with the default policy, with 8 workers throughout, and
-// with all 64 from the first moment, which is what somebody would do who knows all.
+// with all 64 from the first moment, as with perfect knowledge.
 func article() ([]figure, error) {
 	few, err := bulkWith("8 workers throughout", vermilion, model.Workers{Start: 8, Min: 8, Max: 8})
 	if err != nil {
