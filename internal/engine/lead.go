@@ -22,7 +22,7 @@ func (e *Engine) lead(ctx context.Context) {
 		case err == nil:
 			e.log.LogAttrs(ctx, slog.LevelInfo, "this node leads", slog.String("node", e.node))
 			e.leads.Store(true)
-			e.reign(ctx, tok)
+			e.leadWith(ctx, tok)
 			e.leads.Store(false)
 			e.plan.Store(nil)
 			continue
@@ -63,8 +63,8 @@ func (l *leader) commit(ctx context.Context, b *store.Batch) error {
 	return l.engine.store.Commit(ctx, store.Control, l.tok, b)
 }
 
-// reign is the leader's time: until ctx ends or the lease is lost.
-func (e *Engine) reign(ctx context.Context, tok store.Token) {
+// leadWith does the work of the leader until ctx ends or the lease is lost.
+func (e *Engine) leadWith(ctx context.Context, tok store.Token) {
 	ctx, abdicate := context.WithCancel(ctx)
 	l := &leader{engine: e, tok: tok}
 	var work sync.WaitGroup

@@ -251,7 +251,7 @@ type ownership struct {
 	owned  map[int]context.CancelFunc
 	ended  chan release
 	doubt  doubt
-	heirs  map[int]bool // partitions of which only this node can put back what the store has lost
+	sole   map[int]bool // partitions of which only this node can put back what the store has lost
 }
 
 // release is how the owning of a partition ended.
@@ -266,12 +266,12 @@ func (o *ownership) follow() {
 	owner := e.fleet.assign(e.layout.now().Most)
 	for p, node := range owner {
 		_, owned := o.owned[p]
-		if (node == e.node && o.mayTake(p) || o.heirs[p]) && !owned && e.health.mayTry(p) && e.mayRun(p) {
+		if (node == e.node && o.mayTake(p) || o.sole[p]) && !owned && e.health.mayTry(p) && e.mayRun(p) {
 			o.begin(p)
 		}
 	}
 	for p, handOver := range o.owned {
-		if owner[p] != e.node && !o.heirs[p] {
+		if owner[p] != e.node && !o.sole[p] {
 			handOver()
 		}
 	}

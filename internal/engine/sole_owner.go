@@ -108,10 +108,10 @@ func (p *part) checkTaken(ctx context.Context) error {
 // acknowledged would be gone.
 func (o *ownership) inherit(ctx context.Context, sure bool) error {
 	e := o.engine
-	o.heirs = map[int]bool{}
+	o.sole = map[int]bool{}
 	for p := range e.layout.now().Most {
 		if _, stopped := e.losses.of(p); stopped {
-			o.heirs[p] = e.opts.AcceptLoss // whatever the shares say: others may not run it
+			o.sole[p] = e.opts.AcceptLoss // whatever the shares say: others may not run it
 			continue
 		}
 		acked, mine := e.past.mine(p)
@@ -125,7 +125,7 @@ func (o *ownership) inherit(ctx context.Context, sure bool) error {
 		_, owned := o.owned[p]
 		switch {
 		case last.Number < acked:
-			o.heirs[p] = true
+			o.sole[p] = true
 		case sure && !owned: // another node has it, with all that was acknowledged to this one
 			e.past.left(p)
 		}
