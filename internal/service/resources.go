@@ -46,11 +46,6 @@ func (s *Service) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 		addUse(all, &nodes[i])
 	}
 	used := s.usedResources()
-	for name := range used { // also those that no work has used yet
-		if all[name] == nil {
-			all[name] = newStatus(name)
-		}
-	}
 	for _, r := range all {
 		unset(r, used)
 		setOver(r, &limits)
