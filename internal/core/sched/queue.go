@@ -190,7 +190,8 @@ func (q *Queue) release(now int64, p Pick) {
 	q.countTask(e, -1)
 	q.land(p.no)
 	r.gate.Release(now)
-	if r.state == resourceWaiting && r.runnable() {
+	slept := r.state == resourceSleeping && r.cause == CauseSlots // for calls that hung; one of them may have ended now
+	if (r.state == resourceWaiting || slept) && r.runnable() {
 		q.setReady(r)
 	}
 	if g.cap > 0 && g.inFlight == g.cap-1 {
