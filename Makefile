@@ -17,10 +17,10 @@ CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # the others, too (make race RACE=./...), takes four times as long. They run with -short, which makes a test
 # smaller and never skips one. LONG names tests of theirs that play minutes of fake time, kill processes or go
 # through every operation of a file system one by one: what they use others race. The first mostly waits.
-RACE    ?= ./store/redisstore ./internal/engine ./report ./store/... ./internal/edge/execute
+RACE    ?= ./store/redisstore ./internal/engine/... ./report ./store/... ./internal/edge/execute
 LONG    := Killed|StoppedCleanly|AtEveryFileOperation|DamageIsNeverSilent|IncidentDownstream|IsCutOffIs|RefusalsAtRandom|WorkersSetByHand|RollingRestart|LeadersDeath|RateIsLearned|HoursOfBackoff|EndlessLineCosts|KeysTakeAtMost|PoisonIsContained|InForceWhenTheChange|AfterAChangeOfEither|PausedResumedAndCancelled|SharedWorkEndsOnce|SharedWorkOutlives|SameHugeSubmit|CanaryRunsFirst|LargeItemsInUneven|DownstreamThatAsksForIt|MissingFilesAreNeverSilent|ManifestIsNeverSilent|ReduceAndRetryOfAShared|HugeBulkActionIsShared|CountsOfErrorGroups|NumberOfPartitionsChanges|TiersHoldOverNodes|FailureRuleCountsAllShards|OneKeyIsOneBulkActionWhile|LanesCountAShared
 # Packages whose tests mostly wait, for servers to fail over and leases to run out: they begin first, beside others.
-WAITING := ./store/redisstore ./internal/testkit/fleet ./internal/testkit/alerttest
+WAITING := ./store/redisstore ./internal/testkit/fleettest ./internal/testkit/alerttest
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard internal/engine report internal/core/partition internal/core/capacity internal/core/sched internal/core/limit internal/core/block internal/edge/source store/pebblestore store/redisstore))
 

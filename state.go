@@ -21,7 +21,8 @@ const (
 	BulkAwaiting                    // its canary has ended; the rest waits for a decision
 )
 
-var bulkNames = [...]string{"running", "paused", "stopped", "cancelling", "completed", "cancelled", "sealed", "scheduled", "awaiting_approval"}
+var bulkNames = [...]string{"running", "paused", "stopped", "cancelling", "completed", "cancelled", "sealed",
+	"scheduled", "awaiting_approval"}
 
 // String returns the state's word in API, CLI and reports.
 func (s BulkState) String() string { return word(bulkNames[:], s, "BulkState") }

@@ -75,6 +75,7 @@ type ErrorGroup struct {
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 	Sample  string    `json:"sample,omitempty" doc:"Id of one item of the group, for URLs"`
+	Item    string    `json:"item,omitempty" doc:"Your own id of that item; in reports only"`
 }
 
 // ErrorGroups holds the failures of a bulk action.

@@ -36,6 +36,7 @@ type StepReport struct {
 	P50  Duration `json:"p50,omitempty"`
 	P95  Duration `json:"p95,omitempty"`
 	P99  Duration `json:"p99,omitempty"`
+	Max  Duration `json:"max,omitempty"`
 }
 
 // Waited is a reason for which a bulk action waited, and how long.

@@ -54,7 +54,8 @@ func (f AuditFilter) path(format string) string {
 		}
 		return t.UTC().Format(time.RFC3339Nano)
 	}
-	return with(route("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from", at(f.From), "to", at(f.To), "format", format)
+	return with(route("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from",
+		at(f.From), "to", at(f.To), "format", format)
 }
 
 // Audit yields changes, the newest first: who, what, when, from where.

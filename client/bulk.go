@@ -34,7 +34,8 @@ func (c *Client) Get(ctx context.Context, id string) (api.BulkAction, error) {
 
 // List yields bulk actions, the newest first. The error is the last it yields.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, error] {
-	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name", f.Name, "label", f.Label, "template", f.Template))
+	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name",
+		f.Name, "label", f.Label, "template", f.Template))
 }
 
 // Append adds the items of a body to a draft, all of them or none: NDJSON
@@ -108,7 +109,8 @@ func (c *Client) Change(ctx context.Context, id string, to api.Change) (api.Bulk
 // ChangeBy changes what a bulk action may use, depending on what that is: how gets
 // the bulk action as it is. If another caller changes its rules meanwhile, nothing is
 // overwritten and how is asked again.
-func (c *Client) ChangeBy(ctx context.Context, id string, how func(now *api.BulkAction) (api.Change, error)) (out api.BulkAction, err error) {
+func (c *Client) ChangeBy(ctx context.Context, id string,
+	how func(now *api.BulkAction) (api.Change, error)) (out api.BulkAction, err error) {
 	for try := 1; ; try++ {
 		var now api.BulkAction
 		tag := ""

@@ -16,9 +16,9 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -48,19 +48,12 @@ func real(t *testing.T) *client.Client {
 		t.Fatal(err)
 	}
 	log, s := slog.New(slog.DiscardHandler), memstore.New(memstore.Options{})
-	n, err := node.New(t.Context(), node.Options{
+	n, e, err := assembly.Open(t.Context(), assembly.Options{
 		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Steps: []weir.Step{picky()}, Logger: log,
-	})
+	}, engine.Options{Logger: log, Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := engine.Options{Logger: log, Partitions: 2}
-	n.Prepare(&o)
-	e, err := engine.Open(t.Context(), s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Attach(e)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- e.Run(ctx) }()

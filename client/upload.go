@@ -99,9 +99,11 @@ func (c *Client) beginUpload(ctx context.Context, u *Upload) (id string, err err
 func (c *Client) Uploaded(ctx context.Context, id string) (int64, error) {
 	resp, err := c.send(ctx, request{method: "HEAD", path: upload(id), header: http.Header{"Tus-Resumable": {tusVersion}}})
 	if err != nil {
-		if e, ok := errors.AsType[*UnreachableError](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusGone) { // a HEAD has no body to tell it
+		if e, ok := errors.AsType[*UnreachableError](err); ok &&
+			(e.Status == http.StatusNotFound || e.Status == http.StatusGone) { // a HEAD has no body to tell it
 			err = &RefusedError{Problem: &api.Problem{
-				Title: "Not found", Status: e.Status, Code: "not_found", Detail: fmt.Sprintf("upload %q does not exist, or was removed", id), Fix: "begin again",
+				Title: "Not found", Status: e.Status, Code: "not_found",
+				Detail: fmt.Sprintf("upload %q does not exist, or was removed", id), Fix: "begin again",
 			}}
 		}
 		return 0, err

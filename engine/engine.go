@@ -49,7 +49,8 @@ func (e *Engine) Run(ctx context.Context) error { return e.of.Run(ctx) }
 // without an error, spec and items are durable and will be run; until then nothing has been
 // accepted. Items are read one by one and never held all in memory; an error among them refuses
 // all. After Run has returned it fails with [weir.ErrClosed].
-func Submit[In any](ctx context.Context, e *Engine, w weir.Work[In], items iter.Seq2[weir.Item[In], error], s weir.Spec) (*BulkAction, error) {
+func Submit[In any](ctx context.Context, e *Engine, w weir.Work[In], items iter.Seq2[weir.Item[In], error],
+	s weir.Spec) (*BulkAction, error) {
 	return wrap(inner.Submit(ctx, e.of, w, items, s))
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	inner "github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/report"
 )
 
@@ -72,8 +73,8 @@ type Reducer[Out, Acc any] struct {
 // the order of the input, so that the answer does not depend on timing. Memory is bounded by the
 // blocks in hand and one Acc per block.
 func Reduce[Out, Acc any](ctx context.Context, b *BulkAction, r Reducer[Out, Acc]) (Acc, error) {
-	return inner.Reduce(ctx, b.of, inner.Reducer[Out, Acc]{
+	return readback.Reduce(ctx, b.of.Bulk, readback.Reducer[Out, Acc]{
 		New: r.New, Merge: r.Merge,
-		Add: func(acc Acc, x inner.ItemResult[Out]) Acc { return r.Add(acc, ItemResult[Out](x)) },
+		Add: func(acc Acc, x readback.ItemResult[Out]) Acc { return r.Add(acc, ItemResult[Out](x)) },
 	})
 }

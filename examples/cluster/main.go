@@ -104,7 +104,8 @@ func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "large: %d done, %d failed, in %v\n", report.Counts.Done, report.Counts.Failed, time.Duration(report.Duration).Round(100*time.Millisecond))
+	fmt.Fprintf(out, "large: %d done, %d failed, in %v\n", report.Counts.Done, report.Counts.Failed,
+		time.Duration(report.Duration).Round(100*time.Millisecond))
 	if report.Counts.Done != int64(items) {
 		return fmt.Errorf("%d of %d items are done", report.Counts.Done, items)
 	}

@@ -48,7 +48,8 @@ func startRedis(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	p := &process{name: "redis-server", address: address, dir: dir}
-	p.cmd = exec.CommandContext(ctx, path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--logfile", dir+"/log")
+	p.cmd = exec.CommandContext(ctx, path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "",
+		"--appendonly", "yes", "--logfile", dir+"/log")
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

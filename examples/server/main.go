@@ -79,7 +79,8 @@ func campaign(ctx context.Context, server, action, secret string, users int, out
 		return err
 	}
 	defer c.Close()
-	if _, err := c.PutAction(ctx, "award", api.Action{URL: action + "/award", UndoURL: action + "/award/undo", Secret: secret, Batch: 100}); err != nil {
+	if _, err := c.PutAction(ctx, "award",
+		api.Action{URL: action + "/award", UndoURL: action + "/award/undo", Secret: secret, Batch: 100}); err != nil {
 		return err
 	}
 	b, err := c.Create(ctx, api.NewBulkAction{

@@ -44,8 +44,10 @@ func commands() []command {
 	return []command{
 		runCommand(), submitCommand(), listCommand(), getCommand(), watchCommand(),
 		startCommand(), pauseCommand(), resumeCommand(), approveCommand(), cancelCommand(),
-		previewCommand(), forecastCommand(), trialCommand(), retryCommand(), undoCommand(), cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(),
-		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), templatesCommand(), schedulesCommand(), webhooksCommand(), dlqCommand(),
+		previewCommand(), forecastCommand(), trialCommand(), retryCommand(), undoCommand(), cloneCommand(), reportCommand(),
+		itemsCommand(), itemCommand(), errorsCommand(),
+		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), templatesCommand(), schedulesCommand(),
+		webhooksCommand(), dlqCommand(),
 		simulateCommand(), nodesCommand(),
 		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
 		loginCommand(), keysCommand(), auditCommand(), apiCommand(),
@@ -108,16 +110,17 @@ func newRoot(env *Env) *cobra.Command {
 		root.AddCommand(c.cobra(env))
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, like --help", RunE: func(_ *cobra.Command, args []string) error {
-		c, rest, err := root.Find(args)
-		if err == nil && len(rest) > 0 {
-			err = noSuchCommand(c, rest)
-		}
-		if err != nil {
-			return err
-		}
-		return c.Help()
-	}})
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, like --help",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err == nil && len(rest) > 0 {
+				err = noSuchCommand(c, rest)
+			}
+			if err != nil {
+				return err
+			}
+			return c.Help()
+		}})
 	return root
 }
 

@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "normal": normal, "gzip": gzipFile, "accepted": accepted, "users": users, "lines": countLines,
-			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget, "once": once, "firstid": firstID,
+			"resumecmd": resumeProposed, "service": putAddress, "called": called, "term": terminate, "forget": forget, "once": once, "firstid": firstID, "lastid": lastID,
 		},
 	})
 }
@@ -98,14 +98,15 @@ func terminate(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// forget makes the newest job look as if its process had died before it knew the bulk action's id.
+// forget makes the newest run look as if its process had died before it knew that the items were accepted.
 func forget(ts *testscript.TestScript, _ bool, args []string) {
-	j := jobs{filepath.Join(ts.MkAbs(args[0]), "runs")}
-	all, err := j.all()
+	all := runs{filepath.Join(ts.MkAbs(args[0]), "runs")}
+	ids, err := all.ids()
 	ts.Check(err)
-	newest := all[len(all)-1]
-	newest.ID = ""
-	ts.Check(j.save(newest))
+	newest, err := all.get(ids[0])
+	ts.Check(err)
+	newest.Accepted = false
+	ts.Check(all.save(newest))
 }
 
 // called waits for a call of /hang.
@@ -249,12 +250,11 @@ func accepted(ts *testscript.TestScript, _ bool, args []string) {
 	defer tick.Stop()
 	late := time.After(30 * time.Second)
 	for {
-		files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "runs", "run-*.json"))
+		all := runs{filepath.Join(ts.MkAbs(args[0]), "runs")}
+		ids, err := all.ids()
 		ts.Check(err)
-		for _, f := range files {
-			var j job
-			raw, _ := os.ReadFile(f)
-			if json.Unmarshal(raw, &j) == nil && j.ID != "" {
+		for _, id := range ids {
+			if r, err := all.get(id); err == nil && r.Accepted {
 				return
 			}
 		}
@@ -286,6 +286,15 @@ func firstID(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no id of a bulk action is on stdout")
 	}
 	ts.Setenv(args[0], id)
+}
+
+// lastID puts the last id of a bulk action on the last stdout into a variable: the oldest of a list.
+func lastID(ts *testscript.TestScript, _ bool, args []string) {
+	ids := regexp.MustCompile(`(?m)^ba_[0-9a-z]{26}`).FindAllString(ts.ReadFile("stdout"), -1)
+	if len(ids) == 0 {
+		ts.Fatalf("no id of a bulk action is on stdout")
+	}
+	ts.Setenv(args[0], ids[len(ids)-1])
 }
 
 // resumeProposed runs the command that the last stderr, or a copy of an earlier one, proposes, word for word.

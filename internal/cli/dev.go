@@ -14,13 +14,15 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/demo"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -69,17 +71,20 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 	}
 	defer d.close()
 	steps := demo.Actions(demo.Options{})
-	w := &watcher{screen: scr, started: time.Now(), session: stopper{stop: d.stop, signals: env.Signals}, left: etaOf(d.node.Service())}
+	l := &link{env: env, Client: d.client}
+	w := &watcher{link: l, screen: scr, began: time.Now(), here: &d.worker}
 	all := int64(0)
 	for _, t := range devTenants {
 		t.items /= part
 		t.after /= time.Duration(part)
 		all += int64(t.items)
-		w.tracks = append(w.tracks, &track{label: t.name, steps: steps, open: t.submit(d.node.Service()), now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
+		w.tracks = append(w.tracks,
+			&track{label: t.name, steps: steps, open: t.submit(d.node.Service()), now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
 	}
 	scr.print(fmt.Sprintf("  %s    %s   %s", scr.paint.dim("server"), d.url, scr.paint.dim("API at /v1, described at /docs")),
-		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later", scr.paint.dim("input"), number(all)),
-		chainLine(scr.paint, steps), predict(steps, all, 64).line(scr.paint))
+		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
+			scr.paint.dim("input"), number(all)),
+		chainLine(scr.paint, steps))
 	why, err := w.watch(ctx)
 	if err != nil || why == aborted {
 		return errors.Join(err, ended(exitInterrupted))
@@ -87,7 +92,7 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 	if why != allEnded {
 		return ended(exitInterrupted)
 	}
-	scr.print(devSummary(env.Program, scr.paint, w.tracks, time.Since(w.started))...)
+	scr.print(devSummary(env.Program, scr.paint, w.tracks, time.Since(w.began))...)
 	if once {
 		return d.end()
 	}
@@ -102,11 +107,13 @@ func runDev(ctx context.Context, env *Env, part int, listen string, once bool) e
 // dev is the server of the demo.
 type dev struct {
 	worker
-	node *node.Node
+	node *assembly.Node
 	web  *http.Server
 	url  string
-	rest context.CancelFunc
-	kept chan error
+	// client speaks to the server without a connection.
+	client *client.Client
+	rest   context.CancelFunc
+	kept   chan error
 }
 
 // openDev starts a server in memory, on this machine alone.
@@ -121,23 +128,19 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 		return nil, err
 	}
 	reg := prometheus.NewRegistry()
-	n, err := node.New(context.WithoutCancel(ctx), node.Options{
+	n, e, err := assembly.Open(context.WithoutCancel(ctx), assembly.Options{
 		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Steps: demo.Actions(demo.Options{}), Open: true,
 		Version: version(), Metrics: reg, Logger: log,
-	})
+	}, engine.Options{Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	o := engine.Options{Logger: log}
-	n.Prepare(&o)
-	e, err := engine.Open(ctx, s, o)
-	if err != nil {
-		return nil, err
-	}
-	n.Attach(e)
 	d := &dev{
 		worker: worker{engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
 		web: server.HTTP(context.WithoutCancel(ctx), n.Handler(), log),
+	}
+	if d.client, err = client.New(client.Options{Server: d.url, HTTP: &http.Client{Transport: localTransport{n.Handler()}}}); err != nil {
+		return nil, err
 	}
 	d.start(ctx)
 	beside, rest := context.WithCancel(context.WithoutCancel(ctx))
@@ -156,7 +159,8 @@ func listenDev(ctx context.Context, address string) (net.Listener, error) {
 			return nil, badUsage("", "--listen: %v", err)
 		}
 		if !at.Local() {
-			return nil, badUsage("listen on 127.0.0.1, or use weir serve, which supports API keys", "--listen: other machines can reach %s, and the demo requires no key", address)
+			return nil, badUsage("listen on 127.0.0.1, or use weir serve, which supports API keys",
+				"--listen: other machines can reach %s, and the demo requires no key", address)
 		}
 		l, err := conf.Listen(ctx, "tcp", address)
 		if err != nil {
@@ -189,23 +193,17 @@ func (d *dev) close() {
 	}
 }
 
-// submit waits for the tenant's turn and brings its items, as a client of the API would.
-func (t devTenant) submit(s *service.Service) func(context.Context) (*engine.BulkAction, error) {
-	return func(ctx context.Context) (*engine.BulkAction, error) {
+// submit waits for the tenant's turn and brings its items.
+func (t devTenant) submit(s *service.Service) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		if err := sleep(ctx, t.after); err != nil {
-			return nil, err
+			return "", err
 		}
-		b, err := s.Create(ctx, api.NewBulkAction{
-			Name: t.name, Tenant: t.name, Steps: []api.Step{{Action: demo.Award}, {Action: demo.Message}}, Duplicates: "keep_all", ItemID: "user_id",
-		}, service.Made{})
-		if err != nil {
-			return nil, err
-		}
-		rows := service.Rows{Items: noErrors(demo.Items(t.items, uint64(len(t.name)))), Bad: func() int64 { return 0 }}
-		if _, _, err := s.Append(ctx, b.ID, "", rows); err != nil {
-			return nil, err
-		}
-		return s.Seal(ctx, b.ID, api.Seal{Start: true})
+		b, err := s.Bulks.Create(ctx, api.NewBulkAction{
+			Name: t.name, Tenant: t.name, Steps: []api.Step{{Action: demo.Award}, {Action: demo.Message}},
+			Duplicates: "keep_all", ItemID: "user_id", Start: true,
+		}, draft.Made{Items: noErrors(demo.Items(t.items, uint64(len(t.name))))})
+		return b.ID, err
 	}
 }
 
@@ -223,9 +221,11 @@ func noErrors[T any](items iter.Seq[T]) iter.Seq2[T, error] {
 // devSummary shows how soon the small tenants were done beside the flood.
 func devSummary(program string, p paint, tracks []*track, took time.Duration) []string {
 	c := total(tracks)
-	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed permanently", p.green("✓"), span(took), plural(c.Done, "item", "items"), number(c.Failed)), ""}
+	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed permanently", p.green("✓"), span(took),
+		plural(c.Done, "item", "items"), number(c.Failed)), ""}
 	for _, t := range tracks {
-		line := fmt.Sprintf("    %s   %s items   done in %s", p.bold(pad(t.label, 5)), padLeft(number(t.now.Counts.Total), 6), padLeft(span(t.took()), 6))
+		line := fmt.Sprintf("    %s   %s items   done in %s", p.bold(pad(t.label, 5)), padLeft(number(t.now.Counts.Total), 6),
+			padLeft(span(t.took()), 6))
 		if t != tracks[0] {
 			line += p.dim(fmt.Sprintf("   behind the flood in one queue: about %s", span(tracks[0].now.Finished.Sub(t.now.Started))))
 		}

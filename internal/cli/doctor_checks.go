@@ -53,7 +53,8 @@ func filesCheck() finding {
 	case !known:
 		return found("open files", "no limit is known")
 	case most < fewFiles:
-		return trouble(warn, "open files", "raise it, as by ulimit -n 65536 or LimitNOFILE=65536", "at most %d: each client and each call takes one", most)
+		return trouble(warn, "open files", "raise it, as by ulimit -n 65536 or LimitNOFILE=65536",
+			"at most %d: each client and each call takes one", most)
 	}
 	return found("open files", "at most %d", most)
 }
@@ -69,7 +70,8 @@ func addressCheck(ctx context.Context, name string, a config.Address, flag strin
 		return found(name, "%s is free", a)
 	}
 	if errors.Is(err, errAddressInUse) {
-		return trouble(warn, name, "if that is not your server, stop it or choose another address with "+flag, "%s: another process listens there", a)
+		return trouble(warn, name, "if that is not your server, stop it or choose another address with "+flag,
+			"%s: another process listens there", a)
 	}
 	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, innermost(err))
 }
@@ -161,7 +163,8 @@ func embeddedCheck(ctx context.Context, c *config.Server) finding {
 		},
 	})
 	if errors.Is(err, errLocked) {
-		return trouble(warn, name, "if that is not your server, stop it or choose another directory with --data", "another process is using this data directory")
+		return trouble(warn, name, "if that is not your server, stop it or choose another directory with --data",
+			"another process is using this data directory")
 	}
 	if err != nil {
 		f, _ := errors.AsType[*failure](storeFailed(c, err))
@@ -215,10 +218,12 @@ func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Store) fin
 		return trouble(fail, name, "correct the servers: until then work is not accepted, or can be lost", "%v", err)
 	}
 	if got := s.Durability(); got != string(c.Durability) {
-		return trouble(warn, name, "use durability replicated, or a server without replicas", "durability is set to %s, but the servers provide %s: %s",
+		return trouble(warn, name, "use durability replicated, or a server without replicas",
+			"durability is set to %s, but the servers provide %s: %s",
 			c.Durability, got, "a promoted replica may lack acknowledged writes")
 	}
-	return found(name, "%s responds, does not evict keys, and provides durability %s", strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
+	return found(name, "%s responds, does not evict keys, and provides durability %s",
+		strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
 }
 
 // fleetCheck tells which partitions are stopped, as the nodes have noted in the store.
@@ -232,12 +237,16 @@ func fleetCheck(ctx context.Context, s store.Store) (all []finding) {
 		return []finding{trouble(fail, name, "look at the store", "%v", err)}
 	}
 	for _, l := range losses {
-		what := fmt.Sprintf("partition %d lost accepted work (commits %d to %d), found %s", l.Partition, l.Have+1, l.Acked, l.Found.Format(time.RFC3339))
+		what := fmt.Sprintf("partition %d lost accepted work (commits %d to %d), found %s", l.Partition, l.Have+1, l.Acked,
+			l.Found.Format(time.RFC3339))
 		if l.Accepted.IsZero() {
-			all = append(all, trouble(fail, name, "restore the store from a copy that has them, or start a node with --accept-loss to continue without it", "%s: it is stopped", what))
+			all = append(all,
+				trouble(fail, name,
+					"restore the store from a copy that has them, or start a node with --accept-loss to continue without it", "%s: it is stopped", what))
 			continue
 		}
-		all = append(all, trouble(warn, name, "the affected reports say so; no action is needed", "%s, accepted %s", what, l.Accepted.Format(time.RFC3339)))
+		all = append(all, trouble(warn, name, "the affected reports say so; no action is needed", "%s, accepted %s", what,
+			l.Accepted.Format(time.RFC3339)))
 	}
 	if len(all) == 0 {
 		all = append(all, found(name, "none is stopped"))

@@ -1,98 +1,61 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/config"
 )
-
-// stepList holds the steps of --action and --url in the order of the command line.
-type stepList []config.Step
-
-// String writes the steps as they were given.
-func (l *stepList) String() string {
-	var all []string
-	for _, s := range *l {
-		all = append(all, s.Action+s.URL)
-	}
-	return strings.Join(all, ",")
-}
-
-// Type is the word in help.
-func (*stepList) Type() string { return "STEP" }
-
-// actionFlag adds a step for each --action.
-type actionFlag struct{ *stepList }
-
-// Set implements [pflag.Value].
-func (f actionFlag) Set(name string) error {
-	*f.stepList = append(*f.stepList, config.Step{Action: name})
-	return nil
-}
-
-// urlFlag adds a step for each --url.
-type urlFlag struct{ *stepList }
-
-// Set implements [pflag.Value].
-func (f urlFlag) Set(url string) error {
-	if url == "" {
-		return errors.New("is empty; write it as in https://push.example.com/batch")
-	}
-	*f.stepList = append(*f.stepList, config.Step{URL: url})
-	return nil
-}
 
 // corrects reports whether flags give a run that has its items already other endpoints.
 func (o *runOptions) corrects() bool { return o.config != "" || len(o.steps) > 0 }
 
-// corrected returns the chain of an earlier run with the endpoints that flags
+// corrected returns the actions of an earlier run with the endpoints that flags
 // give: of --config by the names of actions, of --url in the order of the steps.
 // The steps and their order stay, and with them the idempotency keys of the items.
-func (o *runOptions) corrected(c catalogue, chain config.Chain) (config.Chain, error) {
-	chain.Steps = slices.Clone(chain.Steps)
-	steps := endpointsOf(chain)
+func (o *runOptions) corrected(c catalogue, actions map[string]config.Step, chain []api.Step) (map[string]config.Step, error) {
+	actions = maps.Clone(actions)
+	names := endpointsOf(actions, chain)
 	switch {
 	case o.config != "" && len(o.steps) > 0:
-		return chain, badUsage("keep one of them", "--config and --url do not go together: both give the run its URLs")
-	case len(o.steps) > 0 && len(o.steps) != len(steps):
-		return chain, badUsage(correction(chain), "--url is given %s, and the run has %s with a URL",
-			plural(int64(len(o.steps)), "time", "times"), plural(int64(len(steps)), "step", "steps"))
+		return nil, badUsage("keep one of them", "--config and --url do not go together: both give the run its URLs")
+	case len(o.steps) > 0 && len(o.steps) != len(names):
+		return nil, badUsage(correction(names), "--url is given %s, and the run has %s with a URL",
+			plural(int64(len(o.steps)), "time", "times"), plural(int64(len(names)), "step", "steps"))
 	}
 	found := o.config == ""
-	for i, s := range steps {
+	for i, name := range names {
+		a := actions[name]
 		if len(o.steps) > 0 {
-			s.URL = o.steps[i].URL
+			a.URL = o.steps[i].URL
 		}
-		if known, ok := c.file.Actions[s.Action]; ok && o.config != "" {
+		if known, ok := c.file.Actions[name]; ok && o.config != "" {
 			found = true
-			s.URL, s.Header, s.HeaderFile, s.SecretFile = known.URL, known.Header, known.HeaderFile, known.SecretFile
+			a.URL, a.Header, a.HeaderFile, a.SecretFile = known.URL, known.Header, known.HeaderFile, known.SecretFile
 		}
+		actions[name] = a
 	}
 	if !found {
-		return chain, badUsage(correction(chain), "--config: %s has no action of this run that is called by its URL", o.config)
+		return nil, badUsage(correction(names), "--config: %s has no action of this run that is called by its URL", o.config)
 	}
-	return chain, nil
+	return actions, nil
 }
 
-// endpointsOf returns the steps of a chain that are called by their URL.
-func endpointsOf(chain config.Chain) (steps []*config.Step) {
-	for i := range chain.Steps {
-		if s := &chain.Steps[i]; s.URL != "" {
-			steps = append(steps, s)
+// endpointsOf lists the actions of a chain that are called by their URL, in the order of the steps.
+func endpointsOf(actions map[string]config.Step, chain []api.Step) (names []string) {
+	for _, s := range chain {
+		if actions[s.Action].URL != "" && !slices.Contains(names, s.Action) {
+			names = append(names, s.Action)
 		}
 	}
-	return steps
+	return names
 }
 
 // correction says how a run that has its items already gets other URLs.
-func correction(chain config.Chain) string {
-	var names []string
-	for _, s := range endpointsOf(chain) {
-		names = append(names, s.Name)
-	}
+func correction(names []string) string {
 	switch len(names) {
 	case 0:
 		return "leave it out: no step of the run has a URL"

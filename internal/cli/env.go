@@ -29,7 +29,7 @@ type Env struct {
 	Signals <-chan os.Signal
 	// StdinTerminal reports that stdin is a terminal: no input is piped in.
 	StdinTerminal bool
-	// Secret reads a line from the keyboard without showing it; nil if there is no keyboard.
+	// Secret reads a line from the keyboard without showing it; nil without a keyboard.
 	Secret func() (string, error)
 	// Terminal shows messages; nil if stderr is not a terminal.
 	Terminal *Terminal

@@ -52,7 +52,7 @@ type rowLists interface {
 }
 
 // openInput opens the file, or stdin for "-".
-func openInput(env *Env, o *config.Run, lists rowLists) (*input, error) {
+func openInput(env *Env, o *inputOptions, lists rowLists) (*input, error) {
 	opts := source.Options{
 		Format: source.Format(o.Format), Encoding: o.Encoding, IDColumn: o.ID, Limit: o.Limit,
 		MaxItem: weir.MaxItemBytes, MaxID: weir.MaxIDBytes,
@@ -223,7 +223,8 @@ func (in *input) suspicion() error {
 		return nil
 	}
 	d := in.reader.Detected()
-	text := fmt.Sprintf("%s: %s of %s repeat an id in %q, so nothing was accepted\n%s", in.name, number(n), plural(rows, "row", "rows"), d.IDColumn, strings.Join(in.repeats, "\n"))
+	text := fmt.Sprintf("%s: %s of %s repeat an id in %q, so nothing was accepted\n%s", in.name, number(n),
+		plural(rows, "row", "rows"), d.IDColumn, strings.Join(in.repeats, "\n"))
 	if more := n - int64(len(in.repeats)); more > 0 {
 		text += fmt.Sprintf("\n… and %s more", number(more))
 	}
@@ -280,9 +281,11 @@ func joinAnd(words []string) string {
 // line is the first line of a run: what was read.
 func (in *input) line(p paint) string {
 	c := fmt.Sprintf("%s · %s · %s%s · %s · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"),
-		plural(in.items.Load(), "unique id", "unique ids"), in.idsFrom(), plural(in.repeated.Load(), "duplicate", "duplicates"), number(in.bad.Load()))
+		plural(in.items.Load(), "unique id", "unique ids"), in.idsFrom(), plural(in.repeated.Load(), "duplicate",
+			"duplicates"), number(in.bad.Load()))
 	if in.keys == nil {
-		c = fmt.Sprintf("%s · %s · ids%s not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"), in.idsFrom(), number(in.bad.Load()))
+		c = fmt.Sprintf("%s · %s · ids%s not compared · %s invalid", in.name, plural(in.rows.Load(), "row", "rows"),
+			in.idsFrom(), number(in.bad.Load()))
 	}
 	return "  " + p.dim("input") + "     " + c
 }

@@ -85,7 +85,8 @@ func decisionLines(p paint, d *weir.Decision) []string {
 	if d.Shadow {
 		mark = p.cyan("shadow "+d.Policy) + "  "
 	}
-	head := fmt.Sprintf("%s  %s  %s  %s%s", p.dim(d.At.UTC().Format("2006-01-02 15:04:05Z")), pad(change, 9), p.bold(pad(d.Reason, 12)), mark, d.Text)
+	head := fmt.Sprintf("%s  %s  %s  %s%s", p.dim(d.At.UTC().Format("2006-01-02 15:04:05Z")), pad(change, 9),
+		p.bold(pad(d.Reason, 12)), mark, d.Text)
 	return []string{head, "  " + p.dim(inputsOf(d))}
 }
 

@@ -88,7 +88,8 @@ func (d *desk) pin(ctx context.Context, id weir.LaneID, workers int, h *byHand) 
 		return err
 	}
 	scr := newScreen(d.env)
-	fmt.Fprintf(d.env.Stdout, "%v is pinned to %s until %s: %s\n", id, plural(int64(workers), "worker", "workers"), clockTime(h.until()), h.reason)
+	fmt.Fprintf(d.env.Stdout, "%v is pinned to %s until %s: %s\n", id, plural(int64(workers), "worker", "workers"),
+		clockTime(h.until()), h.reason)
 	nodes, err := d.engine.Nodes(ctx)
 	if err != nil {
 		return err

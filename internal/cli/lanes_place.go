@@ -33,7 +33,8 @@ func (p *place) bind(fs *pflag.FlagSet) {
 	grouped(fs, "Where", func(fs *pflag.FlagSet) {
 		fs.StringVar(&p.server, "server", "", "`URL` of a running server (default $"+serverVariable+")")
 		fs.StringVar(&p.data, "data", defaultData, "data `DIR`, while no process uses it")
-		fs.StringVar(&p.redis, "redis", "", "`URL` of the Redis or Valkey of a running fleet, as in redis://host:6379 (default $"+redisVariable+")")
+		fs.StringVar(&p.redis, "redis", "",
+			"`URL` of the Redis or Valkey of a running fleet, as in redis://host:6379 (default $"+redisVariable+")")
 		fs.StringVar(&p.stage, "stage", "prod", "`NAME` of the environment on that Redis")
 	})
 }
@@ -57,7 +58,8 @@ func errBoth() error {
 }
 
 // there does something at the server, or at the desk if no server is asked.
-func (p *place) there(ctx context.Context, env *Env, remote func(context.Context, *link) error, local func(context.Context, *desk) error) error {
+func (p *place) there(ctx context.Context, env *Env, remote func(context.Context, *link) error,
+	local func(context.Context, *desk) error) error {
 	switch {
 	case p.both():
 		return errBoth()
@@ -80,11 +82,11 @@ func (p *place) openDesk(ctx context.Context, env *Env) (*desk, error) {
 }
 
 func (p *place) openData(ctx context.Context, env *Env) (*desk, error) {
-	s, err := openSession(ctx, env, p.data, engine.Options{}, false)
+	l, err := openLocal(ctx, env, p.data, localOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return &desk{env, s.engine.Operator(), p.data, s.dataFlag(), s.close}, nil
+	return &desk{env, l.engine.Operator(), p.data, l.dataFlag(), l.close}, nil
 }
 
 func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk, error) {
@@ -105,7 +107,8 @@ func (p *place) openRedis(ctx context.Context, env *Env, address string) (*desk,
 		d.flags += " --stage " + quote(p.stage)
 	}
 	if _, err := d.engine.Partitions(ctx); errors.Is(err, store.ErrNotFound) {
-		return nil, errors.Join(badUsage("name the fleet's environment with --stage, or check the address", "no engine has ever run in %s", d.place), d.close())
+		return nil, errors.Join(badUsage("name the fleet's environment with --stage, or check the address",
+			"no engine has ever run in %s", d.place), d.close())
 	} else if err != nil {
 		return nil, errors.Join(err, d.close())
 	}

@@ -76,7 +76,8 @@ func (o *scalingOptions) bind(fs *pflag.FlagSet) {
 		fs.IntVar(&o.least, "min", 0, "minimum workers of a lane; `N` = 0 is the default")
 		fs.IntVar(&o.most, "max", 0, "maximum workers of a lane; `N` = 0 is the default")
 		fs.Var(&o.drain, "drain", "target time to work off a backlog, as in 30s, or none for the default")
-		fs.StringArrayVar(&o.timetables, "timetable", nil, "`RESOURCE=WHEN` to keep workers ready, as in 'send-message=Fri 20:00 64'; empty after the = removes the timetable")
+		fs.StringArrayVar(&o.timetables, "timetable", nil,
+			"`RESOURCE=WHEN` to keep workers ready, as in 'send-message=Fri 20:00 64'; empty after the = removes the timetable")
 	})
 	o.format.bind(fs)
 	o.place.bind(fs)
@@ -218,7 +219,8 @@ func scalingLines(p paint, s *weir.Scaling) (lines []string) {
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.Pins), compareLanes) {
 		pin := s.Pins[id]
-		name("pin", fmt.Sprintf("%s  %s until %s: %s", p.bold(id.String()), plural(int64(pin.Workers), "worker", "workers"), clockTime(pin.Until), pin.Why))
+		name("pin", fmt.Sprintf("%s  %s until %s: %s", p.bold(id.String()), plural(int64(pin.Workers), "worker", "workers"),
+			clockTime(pin.Until), pin.Why))
 	}
 	for _, r := range slices.Sorted(maps.Keys(s.Circuits)) {
 		c := s.Circuits[r]

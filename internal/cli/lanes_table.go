@@ -15,7 +15,8 @@ import (
 // unknown stands for a value that is not known or does not apply.
 const unknown = "—"
 
-var laneColumns = []string{"LANE", "READY", "PWQD", "IN/S", "OUT/S", "IN FLIGHT", "WORKERS", "NEED", "USEFUL", "WAIT P99", "OLDEST", "ERRORS", "QUOTA", "LAST DECISION"}
+var laneColumns = []string{"LANE", "READY", "PWQD", "IN/S", "OUT/S", "IN FLIGHT", "WORKERS", "NEED", "USEFUL",
+	"WAIT P99", "OLDEST", "ERRORS", "QUOTA", "LAST DECISION"}
 
 // headline is the whole board in one line.
 func (b *board) headline(p paint) string {
@@ -60,7 +61,8 @@ func (b *board) troubles(p paint) (lines []string) {
 	first, also := map[string]string{}, map[string]int{}
 	for _, n := range b.Nodes {
 		if n.CPU > fullNode || n.Memory > fullNode {
-			lines = append(lines, fmt.Sprintf("  %s  CPU %s and memory %s in use: its lanes do not grow.", p.yellow(n.Name), share(n.CPU), share(n.Memory)))
+			lines = append(lines, fmt.Sprintf("  %s  CPU %s and memory %s in use: its lanes do not grow.", p.yellow(n.Name),
+				share(n.CPU), share(n.Memory)))
 		}
 	}
 	for _, n := range b.Nodes {

@@ -9,25 +9,32 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/engine"
 )
 
 // track is one bulk action that is being watched.
 type track struct {
+	id    string // empty until open has returned it
+	open  func(context.Context) (string, error)
 	label string
 	steps []weir.Step
-	open  func(context.Context) (*engine.BulkAction, error)
-	bulk  *engine.BulkAction // nil until open has returned it
+	state api.State // empty until something was heard of it
 	now   weir.Progress
 	since time.Time // errors before it are of an earlier process
-	// deadline cancels the remaining items; zero if there is no deadline.
+	// deadline cancels the remaining items; zero without one.
 	deadline time.Time
 	speed    []partition.Lately // by step
 	told     map[string]bool    // kinds of errors
-	// paused is the last request by key.
-	paused bool
+}
+
+// find waits until the bulk action is there.
+func (t *track) find(ctx context.Context) (err error) {
+	if t.id == "" {
+		t.id, err = t.open(ctx)
+	}
+	return err
 }
 
 // note takes newer progress, received at a time.
@@ -212,7 +219,8 @@ func deadline(tracks []*track) string {
 var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
 	"first_call": "the answer to its first call, which tells whether the endpoint works",
-	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment", "refused": "the downstream, which asked for a pause",
+	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment",
+	"refused": "the downstream, which asked for a pause",
 	"failing": "the endpoint: calls fail", "paused": "you: paused", "paused_tenant": "an operator: the tenant is paused",
 	"unknown_action": "a program that has its actions",
 	"retry":          "the next attempt", "stopped": "you: it was stopped", "approval": "you: the canary waits for approval",
@@ -227,7 +235,7 @@ const tooLate = "too late for its deadline"
 
 // withLate adds it to a text, if it is among the other causes.
 func withLate(text string, others []string) string {
-	if slices.ContainsFunc(others, func(c string) bool { return c == "late" || c == causes["late"] }) {
+	if slices.ContainsFunc(others, func(c string) bool { return c == causes["late"] }) {
 		return text + "; " + tooLate
 	}
 	return text
@@ -245,36 +253,17 @@ func waitLine(p paint, wide int, tracks []*track, help string) string {
 func firstCause(tracks []*track) string {
 	for _, t := range tracks {
 		if !t.now.State.Final() && len(t.now.WaitingOn) > 0 {
-			return withLate(t.waitsOn(t.now.WaitingOn[0]), t.now.WaitingOn[1:])
+			return withLate(tame(t.now.WaitingOn[0]), t.now.WaitingOn[1:])
 		}
 	}
 	return ""
 }
 
-// waitsOn puts a cause into words, with the name of the resource where only one can be meant.
-func (t *track) waitsOn(cause string) string {
-	if cause == "rate" {
-		slowest := ""
-		lowest := weir.Rate(0)
-		for _, s := range t.steps {
-			if r := s.Resource.Rate; r > 0 && (lowest == 0 || r < lowest) {
-				slowest, lowest = s.Resource.Name, r
-			}
-		}
-		if slowest != "" {
-			return "rate of " + tame(slowest)
-		}
-	}
-	if words, ok := causes[cause]; ok {
-		return words
-	}
-	return tame(cause)
-}
-
 // plainLine is the panel without a terminal.
 func plainLine(tracks []*track, elapsed time.Duration) string {
 	c := total(tracks)
-	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · ready %s · waiting %s · in flight %s", clock(elapsed), number(c.Ended()), number(c.Total),
+	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · ready %s · waiting %s · in flight %s", clock(elapsed),
+		number(c.Ended()), number(c.Total),
 		percent(c.Ended(), c.Total), number(c.Failed), number(c.Ready), number(c.Waiting), number(c.InFlight))
 	if left := remaining(tracks); left > 0 {
 		line += " · ETA " + span(left)

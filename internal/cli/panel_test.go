@@ -8,7 +8,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/watch"
 	"github.com/weirhq/weir/report"
 )
 
@@ -23,7 +23,7 @@ func halfway() *track {
 	return &track{label: "spring", steps: twoSteps(), now: weir.Progress{
 		Counts:    weir.Counts{Total: 1000, Ready: 350, Waiting: 20, InFlight: 30, Done: 590, Failed: 10},
 		Steps:     []weir.StepCounts{{Done: 790, Failed: 10}, {Done: 590}},
-		Remaining: 35*time.Minute + 19*time.Second, WaitingOn: []string{"rate", "retry"},
+		Remaining: 35*time.Minute + 19*time.Second, WaitingOn: []string{"rate of send-message", "the next attempt"},
 	}, speed: []partition.Lately{{Rate: 499}, {Rate: 299}}}
 }
 
@@ -111,37 +111,30 @@ func TestTheFirstRatesAreMeansFromTheStart(t *testing.T) {
 }
 
 func TestCausesAreWords(t *testing.T) {
-	tr := halfway()
-	for cause, want := range map[string]string{
-		"rate": "rate of send-message", "fair_share": "its turn", "chain is not registered": "chain is not registered",
+	for cause, want := range map[api.Cause]string{
+		{Reason: "rate", Resource: "send-message"}: "rate of send-message", {Reason: "fair_share"}: "its turn", {Reason: "chain is not registered"}: "chain is not registered",
 	} {
-		if got := tr.waitsOn(cause); got != want {
-			t.Errorf("waitsOn(%q) = %q, want %q", cause, got, want)
+		if got := causeText(cause); got != want {
+			t.Errorf("causeText(%+v) = %q, want %q", cause, got, want)
 		}
 	}
 }
 
 func TestForecast(t *testing.T) {
-	steps := twoSteps()
-	f := predict(steps, 999_412, 64)
-	if got := f.line(false); got != "  forecast  55m31s (p90 58m18s) · about 106,605 calls · bottleneck send-message 300/s" {
+	f := api.Forecast{
+		Takes: api.Quantiles{P50: api.Duration(55*time.Minute + 31*time.Second), P90: api.Duration(58*time.Minute + 18*time.Second)}, Finish: api.Finish{P50: time.Unix(1, 0)},
+		Steps: []api.ForecastStep{{Calls: 39_977}, {Calls: 66_628}}, Bottleneck: &api.Bottleneck{Kind: "rate", Resource: "send-message", Value: "300/s"},
+	}
+	if got := forecastLine(false, &f); got != "  forecast  55m31s (p90 58m18s) · about 106,605 calls · bottleneck send-message 300/s" {
 		t.Errorf("forecast: %q", got)
 	}
-	took := 55*time.Minute + 48*time.Second
-	if got := f.compare(&report.Summary{State: "completed"}, took); got != " (forecast +0.5%)" {
-		t.Errorf("compare = %q", got)
+	said, took := time.Duration(f.Takes.P50), 55*time.Minute+48*time.Second
+	if got := offBy(said, &report.Summary{State: "completed"}, took); got != " (forecast +0.5%)" {
+		t.Errorf("offBy = %q", got)
 	}
 	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: weir.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
-	if got := f.compare(cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
+	if got := offBy(said, cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
 		t.Errorf("ended by its deadline: %q", got)
-	}
-	steps[0].Resource = steps[1].Resource // both steps share it: twice the items
-	if got := predict(steps, 300, 64).p50; got != 2*time.Second {
-		t.Errorf("with a shared resource = %v, want 2s", got)
-	}
-	steps[0].Resource, steps[1].Resource = weir.Resource{}, weir.Resource{}
-	if got := predict(steps, 300, 1).line(false); got != "  forecast  unlimited: as fast as the actions answer, 1 call at a time" {
-		t.Errorf("unlimited: %q", got)
 	}
 }
 
@@ -209,7 +202,7 @@ func TestACancelledOneIsHeadlinedSo(t *testing.T) {
 }
 
 func TestEveryReasonOfTheAPIHasWords(t *testing.T) {
-	for _, reason := range service.Reasons() {
+	for _, reason := range watch.Reasons() {
 		if got := causeText(api.Cause{Reason: reason}); got == reason {
 			t.Errorf("%q has no words", reason)
 		}

@@ -33,11 +33,71 @@ func (r *remote) bind(fs *pflag.FlagSet) {
 const programName = "weir"
 
 // elsewhere says when a command that works on a data directory uses a server instead.
-const elsewhere = "The command uses a\nserver if --server, $" + serverVariable + " or weir login names one. Otherwise, and with --data DIR, it uses the data directory of weir run."
+const elsewhere = "The command uses a\nserver if --server, $" + serverVariable +
+	" or weir login names one. Otherwise, and with --data DIR, it uses the data directory of weir run."
 
 // meant reports whether the command uses a server instead of a data directory.
 func (r *remote) meant(env *Env, fs *pflag.FlagSet) bool {
 	return r.server != "" || env.hasServer() && !fs.Changed("data") && !fs.Changed("redis")
+}
+
+// target says where the bulk actions of a command are: on a server, or in a data directory that no process uses.
+type target struct {
+	remote
+	flags *pflag.FlagSet
+	data  string
+}
+
+func (t *target) bind(fs *pflag.FlagSet) {
+	t.flags = fs
+	grouped(fs, "Where", func(fs *pflag.FlagSet) {
+		fs.StringVar(&t.server, "server", "", "`URL` of the server (default $"+serverVariable+", then the server of "+programName+" login)")
+		fs.StringVar(&t.data, "data", defaultData, "data `DIR` of "+programName+" run, instead of a server")
+	})
+}
+
+// atServer reports whether a server is asked.
+func (t *target) atServer(env *Env) bool { return t.meant(env, t.flags) }
+
+// ask does something on the server, or with the node of the data directory, until a signal ends it.
+func (t *target) ask(ctx context.Context, env *Env, out output, do func(context.Context, *link) error) (err error) {
+	switch {
+	case t.server != "" && t.flags.Changed("data"):
+		return badUsage("keep one of --server and --data", "--server and --data do not go together")
+	case t.atServer(env):
+		return t.remote.ask(ctx, env, out, do)
+	}
+	if !t.flags.Changed("data") && !exists(env.path(t.data)) {
+		return badUsage(fmt.Sprintf("add --server URL or --data DIR, set %s, or save a server with %s login URL", serverVariable, env.Program),
+			"no server is named, and %s is not a data directory", t.data)
+	}
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	l, err := openLocal(ctx, env, t.data, localOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	to, err := l.link()
+	if err != nil {
+		return err
+	}
+	to.out = out
+	err = do(ctx, to)
+	if client.IsCode(err, "not_found") {
+		return badUsage(env.Program+" list"+l.dataFlag()+" shows the runs there", "not found in %s", t.data)
+	}
+	return here(err)
+}
+
+// anywhere makes a runner of what asks a server or a data directory. It adds the flags that all such commands have.
+func anywhere(fs *pflag.FlagSet, do func(ctx context.Context, l *link, args []string) error) runner {
+	t, out := &target{}, output("")
+	out.bind(fs)
+	t.bind(fs)
+	return func(ctx context.Context, env *Env, args []string) error {
+		return t.ask(ctx, env, out, func(ctx context.Context, l *link) error { return do(ctx, l, args) })
+	}
 }
 
 // hasServer reports whether commands ask a server without being told: the
@@ -55,31 +115,19 @@ func (e *Env) hasServer() bool {
 func stray(fs *pflag.FlagSet, fix, where string, names ...string) error {
 	for _, n := range names {
 		if fs.Changed(n) {
-			if n == "data" || n == "server" {
-				fix = "keep one of --server and --data"
-			}
 			return badUsage(fix, "--%s is for %s", n, where)
 		}
 	}
 	return nil
 }
 
-// strayThere refuses flags that a server knows nothing of.
-func strayThere(fs *pflag.FlagSet, names ...string) error {
-	return stray(fs, "leave it out, or name a data directory with --data", "runs in a data directory", names...)
-}
-
-// strayHere refuses flags that only a server knows of.
-func strayHere(fs *pflag.FlagSet, names ...string) error {
-	return stray(fs, "leave it out, or name a server with --server", "bulk actions of a server", names...)
-}
-
-// link is a command's way to a server.
+// link is a command's way to a server, or to the node of this process.
 type link struct {
 	env *Env
 	*client.Client
-	out  output
-	flag string // that leads there again, for commands to be repeated
+	out   output
+	flag  string // that leads there again, for commands to be repeated
+	local *local // nil: a server
 }
 
 // open finds the server and the key.
@@ -90,8 +138,8 @@ func (r *remote) open(env *Env) (*link, error) {
 	}
 	at := cmp.Or(r.server, env.Getenv(serverVariable), logins.Default)
 	if at == "" {
-		return nil, badUsage(fmt.Sprintf("add --server URL, set %s, or save one with %[2]s login URL.\nRuns of %[2]s run have no server: see the files of --report, %[2]s list, %[2]s report and %[2]s retry",
-			serverVariable, env.Program), "no server is named: this command works only with a server")
+		return nil, badUsage(fmt.Sprintf("add --server URL, set %s, or save one with %s login URL", serverVariable,
+			env.Program), "no server is named: this command works only with a server")
 	}
 	key, err := apiKey(env)
 	if err != nil {

@@ -41,7 +41,8 @@ func keysCommand() command {
 		{use: "list", short: "list the API keys, without their text", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, keyView(), l.Keys(ctx), 0) })
 		}},
-		{use: "create NAME", short: "create an API key; its text is shown once", args: between(1, 1, "NAME"), example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, bind: bindKeyCreate},
+		{use: "create NAME", short: "create an API key; its text is shown once", args: between(1, 1, "NAME"),
+			example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, bind: bindKeyCreate},
 		{use: "revoke ID", short: "revoke an API key permanently", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
 			yes := yesFlag(fs)
 			return online(fs, func(ctx context.Context, l *link, args []string) error {

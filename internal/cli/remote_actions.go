@@ -50,12 +50,15 @@ func actionsCommand() command {
 				return one(l, actionView(), a)
 			})
 		}},
-		{use: "apply -f FILE", short: "create or update HTTP actions from a file", args: between(0, 0, ""), example: `  weir actions apply -f actions.yaml`, bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, checkAction, func(ctx context.Context, l *link, name string, a api.Action) (api.Action, error) {
-				return l.PutAction(ctx, name, a)
-			})
-		}},
-		removing("delete NAME", "delete an action that is not in use", "the action", func(ctx context.Context, l *link, name string) error { return l.DeleteAction(ctx, name) }),
+		{use: "apply -f FILE", short: "create or update HTTP actions from a file", args: between(0, 0, ""),
+			example: `  weir actions apply -f actions.yaml`, bind: func(fs *pflag.FlagSet) runner {
+				return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, checkAction,
+					func(ctx context.Context, l *link, name string, a api.Action) (api.Action, error) {
+						return l.PutAction(ctx, name, a)
+					})
+			}},
+		removing("delete NAME", "delete an action that is not in use", "the action",
+			func(ctx context.Context, l *link, name string) error { return l.DeleteAction(ctx, name) }),
 		{
 			use: "test NAME", short: "send a test batch to an action and show the request and the response", args: between(1, 1, "NAME"),
 			example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, bind: bindActionTest,

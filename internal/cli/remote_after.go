@@ -53,9 +53,11 @@ func (l *link) showForecast(f *api.Forecast) error {
 			return err
 		}
 		fmt.Fprintln(l.env.Stdout, forecastLine(p, f))
-		fmt.Fprintf(l.env.Stdout, "  %s     %s · %s · %s invalid\n", p.dim("items"), plural(f.Items, "item", "items"), plural(f.Duplicates, "duplicate", "duplicates"), number(f.Invalid))
+		fmt.Fprintf(l.env.Stdout, "  %s     %s · %s · %s invalid\n", p.dim("items"), plural(f.Items, "item", "items"),
+			plural(f.Duplicates, "duplicate", "duplicates"), number(f.Invalid))
 		for _, c := range f.Clashes {
-			fmt.Fprintf(l.env.Stdout, "  %s     %s: %s of other work, %.0f%% is left for this\n", p.dim("clash"), c.Resource, plural(c.Backlog, "item", "items"), c.Share*100)
+			fmt.Fprintf(l.env.Stdout, "  %s     %s: %s of other work, %.0f%% is left for this\n", p.dim("clash"), c.Resource,
+				plural(c.Backlog, "item", "items"), c.Share*100)
 		}
 		for _, a := range f.Assumptions {
 			fmt.Fprintf(l.env.Stdout, "  %s   %s\n", p.dim("assumed"), a)
@@ -77,7 +79,7 @@ func (l *link) showForecast(f *api.Forecast) error {
 
 // againOptions say which items of a server's bulk action are tried again.
 type againOptions struct {
-	remote  remote
+	target  target
 	out     output
 	again   api.Again
 	wait    bool
@@ -85,16 +87,20 @@ type againOptions struct {
 }
 
 func (o *againOptions) bind(fs *pflag.FlagSet) {
-	grouped(fs, "On a server", func(fs *pflag.FlagSet) {
+	grouped(fs, "Which items", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.again.State, "state", "", "retry items that ended in this `STATE`: failed or cancelled (default failed)")
+		fs.BoolVar(&o.again.NewKeys, "new-keys", false, newKeysHelp)
 		fs.StringVar(&o.again.Code, "code", "", "only items with this error `CODE`")
 		fs.StringVar(&o.again.Step, "step", "", "only items that ended at this `STEP`")
 		fs.StringVar(&o.again.Filter, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
 		fs.StringVar(&o.again.Reason, "reason", "", "`TEXT` for the audit log")
+	})
+	grouped(fs, "On a server", func(fs *pflag.FlagSet) {
 		fs.BoolVar(&o.wait, "wait", false, waitForEnd)
 		fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
+		o.out.bind(fs)
 	})
-	o.out.bind(fs)
-	o.remote.bind(fs)
+	o.target.bind(fs)
 }
 
 func (o *againOptions) run(ctx context.Context, l *link, id string) error {

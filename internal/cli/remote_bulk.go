@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +107,22 @@ func none(n int64) any {
 	return n
 }
 
+// bulkView shows bulk actions. Nothing runs in a data directory that no other process uses.
+func (l *link) bulkView() view[api.BulkAction] {
+	v := bulkView()
+	if l.local == nil {
+		return v
+	}
+	at := slices.IndexFunc(v.columns, func(c column[api.BulkAction]) bool { return c.head == "state" })
+	v.columns[at].value = func(x *api.BulkAction) any {
+		if x.State == api.Running || x.State == api.Cancelling {
+			return "interrupted"
+		}
+		return stateText(x)
+	}
+	return v
+}
+
 func stateText(b *api.BulkAction) string {
 	if b.State == api.Running && b.Phase == "canary" {
 		return "running (canary)"
@@ -132,7 +149,7 @@ func stepName(s api.Step) string {
 
 // listOptions are the filters of weir list at a server.
 type listOptions struct {
-	remote remote
+	target target
 	out    output
 	filter client.Filter
 	state  string
@@ -140,7 +157,7 @@ type listOptions struct {
 }
 
 func (o *listOptions) bind(fs *pflag.FlagSet) {
-	grouped(fs, "Of a server", func(fs *pflag.FlagSet) {
+	grouped(fs, "Which", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running")
 		fs.StringVar(&o.filter.Tenant, "tenant", "", "only bulk actions of this `TENANT`")
 		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions with this `TEXT` in their name")
@@ -149,24 +166,44 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 		o.limit = limitFlag(fs, 50)
 	})
 	o.out.bind(fs)
-	o.remote.bind(fs)
+	o.target.bind(fs)
 }
 
 func (o *listOptions) run(ctx context.Context, l *link) error {
 	o.filter.State = api.State(o.state)
-	return list(l, bulkView(), l.List(ctx, o.filter), *o.limit)
+	return list(l, l.bulkView(), l.List(ctx, o.filter), *o.limit)
+}
+
+func listCommand() command {
+	return command{
+		use: "list", short: "list bulk actions, the newest first",
+		long: "Lists the bulk actions of a server, or the runs in a data directory, the newest first. " + elsewhere,
+		example: `  weir list                                                  the runs in .weir
+  weir list --server https://weir.example.com --state running`,
+		args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			o := &listOptions{}
+			o.bind(fs)
+			return func(ctx context.Context, env *Env, _ []string) error { return o.target.ask(ctx, env, o.out, o.run) }
+		},
+	}
 }
 
 func getCommand() command {
 	return command{
 		use: "get ID", short: "show a bulk action", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
+			return anywhere(fs, func(ctx context.Context, l *link, args []string) error {
 				b, err := l.Get(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				v := bulkView()
+				if l.local != nil { // which rows became no items is known to the run alone
+					if r, err := l.local.runs.get(b.ID); err == nil {
+						b.Duplicates, b.BadLines = r.Duplicates, r.Invalid
+					}
+				}
+				v := l.bulkView()
 				if l.out == outTable {
 					v.more = append(l.pace(ctx, &b), v.more...)
 				}
@@ -218,7 +255,8 @@ func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
 }
 
 // verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
-func verbCommand(name, short, wait string, danger bool, do func(context.Context, *link, string, *verbOptions) (api.BulkAction, error), until func(context.Context, *link, string) error) command {
+func verbCommand(name, short, wait string, danger bool,
+	do func(context.Context, *link, string, *verbOptions) (api.BulkAction, error), until func(context.Context, *link, string) error) command {
 	return command{
 		use: name + " ID", short: short, args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
@@ -314,11 +352,6 @@ func atRest(ctx context.Context, l *link, id string) error {
 		return err
 	}
 	return one(l, bulkView(), b)
-}
-
-// watchToEnd shows the panel until the end.
-func watchToEnd(ctx context.Context, l *link, id string) error {
-	return (&follower{link: l, id: id}).run(ctx)
 }
 
 func watchCommand() command {

@@ -66,8 +66,10 @@ func dlqCommand() command {
 	return command{use: "dlq", short: "manage failed items that were not retried or discarded: groups, list, retry, discard", subs: []command{
 		{use: "groups", short: "group failed items by error, the largest group first", args: between(0, 0, ""), bind: bindDLQGroups},
 		{use: "list", short: "list failed items, the newest bulk action first", args: between(0, 0, ""), bind: bindDLQList},
-		{use: "retry", short: "retry failed items, as new bulk actions", args: between(0, 0, ""), example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, bind: bindDLQRetry},
-		{use: "discard", short: "discard failed items; reports keep them", args: between(0, 0, ""), example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, bind: bindDLQDiscard},
+		{use: "retry", short: "retry failed items, as new bulk actions", args: between(0, 0, ""),
+			example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, bind: bindDLQRetry},
+		{use: "discard", short: "discard failed items; reports keep them", args: between(0, 0, ""),
+			example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, bind: bindDLQDiscard},
 	}}
 }
 

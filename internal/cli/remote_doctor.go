@@ -34,7 +34,8 @@ func askServer(ctx context.Context, env *Env, address string) (all []finding) {
 	case err != nil:
 		all = append(all, trouble(fail, "server", "look into its log", "%v", err))
 	case ready.Status != "ok":
-		all = append(all, trouble(fail, "server", "look into its log", "%s answers /readyz with %s: %s", l.Server(), ready.status, strings.Join(ready.Problems, "; ")))
+		all = append(all, trouble(fail, "server", "look into its log", "%s answers /readyz with %s: %s", l.Server(),
+			ready.status, strings.Join(ready.Problems, "; ")))
 	default:
 		all = append(all, found("server", "accepts work; version %s, durability %s", alive.Version, ready.Durability))
 	}
@@ -67,7 +68,8 @@ func (l *link) look(ctx context.Context, path string) (h health, err error) {
 	}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if kind != "application/json" || json.Unmarshal(raw, &h.Health) != nil || h.Status == "" {
-		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode, Err: errors.New("the response to " + path + " (" + a.Status + ") is not from a weir server")}
+		return h, &client.UnreachableError{Server: l.Server(), Status: a.StatusCode,
+			Err: errors.New("the response to " + path + " (" + a.Status + ") is not from a weir server")}
 	}
 	h.status = a.Status
 	h.at, _ = http.ParseTime(a.Header.Get("Date")) // zero: not told
@@ -99,7 +101,8 @@ func skewCheck(theirs time.Time) finding {
 	case theirs.IsZero():
 		return found(name, "the server sent no Date header")
 	case apart > maxSkew:
-		return trouble(warn, name, "synchronise both with chrony, ntpd or systemd-timesyncd", "it differs from the clock of this machine by %s", span(apart))
+		return trouble(warn, name, "synchronise both with chrony, ntpd or systemd-timesyncd",
+			"it differs from the clock of this machine by %s", span(apart))
 	}
 	return found(name, "agrees with the clock of this machine")
 }

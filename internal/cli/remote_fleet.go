@@ -12,19 +12,20 @@ import (
 )
 
 func nodesCommand() command {
-	return command{use: "nodes", short: "list the nodes: the processes that run tasks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-		type n = api.Node
-		v := view[n]{plural: "nodes", id: func(x *n) string { return x.Node }, columns: []column[n]{
-			{"node", func(x *n) any { return x.Node }},
-			{"slots", func(x *n) any { return x.Slots }},
-			{"in flight", func(x *n) any { return x.InFlight }},
-			{"partitions", func(x *n) any { return x.Partitions }},
-			{"cpu", func(x *n) any { return share(x.CPU) }},
-			{"memory", func(x *n) any { return share(x.Memory) }},
-			{"leader", func(x *n) any { return x.Leader }},
+	return command{use: "nodes", short: "list the nodes: the processes that run tasks", args: between(0, 0, ""),
+		bind: func(fs *pflag.FlagSet) runner {
+			type n = api.Node
+			v := view[n]{plural: "nodes", id: func(x *n) string { return x.Node }, columns: []column[n]{
+				{"node", func(x *n) any { return x.Node }},
+				{"slots", func(x *n) any { return x.Slots }},
+				{"in flight", func(x *n) any { return x.InFlight }},
+				{"partitions", func(x *n) any { return x.Partitions }},
+				{"cpu", func(x *n) any { return share(x.CPU) }},
+				{"memory", func(x *n) any { return share(x.Memory) }},
+				{"leader", func(x *n) any { return x.Leader }},
+			}}
+			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, v, l.Nodes(ctx), 0) })
 		}}
-		return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, v, l.Nodes(ctx), 0) })
-	}}
 }
 
 func laneView() view[api.Lane] {
@@ -116,7 +117,8 @@ func (l *link) pin(ctx context.Context, id weir.LaneID, workers int, h *byHand) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(l.env.Stdout, "%v is pinned to %s until %s: %s\n", id, plural(int64(pin.Workers), "worker", "workers"), clockTime(pin.Until), pin.Reason)
+	fmt.Fprintf(l.env.Stdout, "%v is pinned to %s until %s: %s\n", id, plural(int64(pin.Workers), "worker", "workers"),
+		clockTime(pin.Until), pin.Reason)
 	l.say("end it early: %s unpin %v%s", l.env.Program, id, l.flag)
 	return nil
 }
@@ -150,7 +152,8 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link) error {
 	if err == nil && o.changes() {
 		s, err = l.ChangeScaling(ctx, func(now *api.ScalingSettings) error {
 			all := weir.Scaling{
-				Policy: now.Policy, Shadow: now.Shadow, Min: now.Min, Max: now.Max, Drain: time.Duration(now.Drain), Paused: now.Paused, Timetables: now.Timetables,
+				Policy: now.Policy, Shadow: now.Shadow, Min: now.Min, Max: now.Max, Drain: time.Duration(now.Drain),
+				Paused: now.Paused, Timetables: now.Timetables,
 			}
 			o.change(&all)
 			now.Policy, now.Shadow, now.Min, now.Max, now.Paused, now.Timetables = all.Policy, all.Shadow, all.Min, all.Max, all.Paused, all.Timetables

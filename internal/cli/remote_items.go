@@ -37,7 +37,7 @@ func itemsCommand() command {
 			fs.StringVar(&f.Step, "step", "", "only items that ended or are at this `STEP`")
 			fs.StringVar(&f.Code, "code", "", "only items with this error `CODE`")
 			limit := limitFlag(fs, 100)
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
+			return anywhere(fs, func(ctx context.Context, l *link, args []string) error {
 				return list(l, itemView(), l.Items(ctx, args[0], f), *limit)
 			})
 		},
@@ -54,7 +54,7 @@ or the id that weir gave it in one bulk action (itm_…).`,
 		args: between(1, 1, "ITEM-ID"),
 		bind: func(fs *pflag.FlagSet) runner {
 			tenant := fs.String("tenant", "", "only bulk actions of this `TENANT`")
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
+			return anywhere(fs, func(ctx context.Context, l *link, args []string) error {
 				found := api.Found{ID: args[0]}
 				var err error
 				if strings.HasPrefix(args[0], "itm_") {
@@ -81,7 +81,8 @@ func (l *link) timeline(f *api.Found) error {
 	case l.out != outTable:
 		return list(l, itemView(), seq(f.History), 0)
 	case len(f.History) == 0:
-		return &failure{exitOther, fmt.Sprintf("no bulk action has an item %q", f.ID), "check the id; items of deleted bulk actions are not found"}
+		return &failure{exitOther, fmt.Sprintf("no bulk action has an item %q", f.ID),
+			"check the id; items of deleted bulk actions are not found"}
 	}
 	p, _ := outward(l.env)
 	for _, x := range f.History {
@@ -124,7 +125,7 @@ func errorsCommand() command {
 	return command{
 		use: "errors ID", short: "group the failed items of a bulk action by error, the largest group first", args: bulkID,
 		bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
+			return anywhere(fs, func(ctx context.Context, l *link, args []string) error {
 				groups, err := l.ErrorGroups(ctx, args[0])
 				if err != nil {
 					return err

@@ -18,10 +18,10 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/demo"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -51,7 +51,7 @@ func picky() weir.Step {
 }
 
 // startNode runs a server in memory until the returned function is called.
-func startNode(ctx context.Context, o node.Options) (url string, stop func() error, err error) {
+func startNode(ctx context.Context, o assembly.Options) (url string, stop func() error, err error) {
 	s := memstore.New(memstore.Options{})
 	log := slog.New(slog.DiscardHandler)
 	if o.Vault, err = vault.New(vault.NewKey()); err != nil {
@@ -59,17 +59,10 @@ func startNode(ctx context.Context, o node.Options) (url string, stop func() err
 	}
 	o.Store, o.Guard, o.Logger = s, egress.New(egress.Policy{Allow: egress.Loopback()}), log
 	o.Steps = append(demo.Actions(demo.Options{NoLatency: true, NoFaults: true}), picky())
-	n, err := node.New(ctx, o)
+	n, e, err := assembly.Open(ctx, o, engine.Options{Logger: log, Partitions: 2})
 	if err != nil {
 		return "", nil, err
 	}
-	eo := engine.Options{Logger: log, Partitions: 2}
-	n.Prepare(&eo)
-	e, err := engine.Open(ctx, s, eo)
-	if err != nil {
-		return "", nil, err
-	}
-	n.Attach(e)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 2)
 	go func() { ended <- e.Run(ctx) }()
@@ -91,7 +84,7 @@ func TestRemoteScripts(t *testing.T) {
 			if err := setup(env); err != nil {
 				return err
 			}
-			url, stop, err := startNode(env.T().(testing.TB).Context(), node.Options{Open: true})
+			url, stop, err := startNode(env.T().(testing.TB).Context(), assembly.Options{Open: true})
 			if err != nil {
 				return err
 			}
@@ -190,7 +183,7 @@ func seenLane(ts *testscript.TestScript, _ bool, args []string) {
 // locked starts a server at $LOCKED that wants a key, which is in key.txt.
 func locked(ts *testscript.TestScript, _ bool, _ []string) {
 	key := vault.NewSecret(rand.Text() + rand.Text())
-	url, stop, err := startNode(ts.Value("ctx").(context.Context), node.Options{AdminKeys: []vault.Secret{key}})
+	url, stop, err := startNode(ts.Value("ctx").(context.Context), assembly.Options{AdminKeys: []vault.Secret{key}})
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(stop()) })
 	ts.Setenv("LOCKED", url)

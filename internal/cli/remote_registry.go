@@ -30,17 +30,20 @@ func connectionsCommand() command {
 			})
 		}},
 		{use: "apply -f FILE", short: "create or update connections from a file", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, connectionView(), func(c *api.Connection) string { return c.Name }, nil, func(ctx context.Context, l *link, name string, c api.Connection) (api.Connection, error) {
-				return l.PutConnection(ctx, name, c)
-			})
+			return applied(fs, connectionView(), func(c *api.Connection) string { return c.Name }, nil,
+				func(ctx context.Context, l *link, name string, c api.Connection) (api.Connection, error) {
+					return l.PutConnection(ctx, name, c)
+				})
 		}},
-		removing("delete NAME", "delete a connection", "the connection", func(ctx context.Context, l *link, name string) error { return l.DeleteConnection(ctx, name) }),
+		removing("delete NAME", "delete a connection", "the connection",
+			func(ctx context.Context, l *link, name string) error { return l.DeleteConnection(ctx, name) }),
 	}}
 }
 
 // applied makes the runner of apply: one thing of a file, or a list of them. All
 // are checked as far as a client can before the first is sent.
-func applied[T any](fs *pflag.FlagSet, v view[T], name func(*T) string, check func(*T) error, put func(context.Context, *link, string, T) (T, error)) runner {
+func applied[T any](fs *pflag.FlagSet, v view[T], name func(*T) string, check func(*T) error,
+	put func(context.Context, *link, string, T) (T, error)) runner {
 	file := fileFlag(fs)
 	return online(fs, func(ctx context.Context, l *link, _ []string) error {
 		all, err := readAll[T](l.env, *file)

@@ -94,11 +94,12 @@ const resourcesLong = `Lists the resources, their limits, and how they are used.
 
 func resourcesCommand() command {
 	return command{use: "resources", short: "manage downstream systems and their limits: list, get, set, reset", subs: []command{
-		{use: "list", short: "list the resources, their limits and their use", long: resourcesLong, args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, _ []string) error {
-				return list(l, resourceView(), l.Resources(ctx), 0)
-			})
-		}},
+		{use: "list", short: "list the resources, their limits and their use", long: resourcesLong, args: between(0, 0, ""),
+			bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, _ []string) error {
+					return list(l, resourceView(), l.Resources(ctx), 0)
+				})
+			}},
 		{use: "get NAME", short: "show a resource", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, args []string) error {
 				r, err := l.Resource(ctx, args[0])
@@ -108,23 +109,25 @@ func resourcesCommand() command {
 				return one(l, resourceView(), r)
 			})
 		}},
-		{use: "set NAME", short: "change the limits of a resource without a restart", args: between(1, 1, "NAME"), example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
-		{use: "reset NAME", short: "restore the limits of the configuration file or of the actions", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				if err := l.ResetResource(ctx, args[0]); err != nil {
-					return err
-				}
-				r, err := l.Resource(ctx, args[0])
-				if client.IsCode(err, "not_found") {
-					l.say("the limits of %s are deleted; no action uses it", args[0])
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				return one(l, resourceView(), r)
-			})
-		}},
+		{use: "set NAME", short: "change the limits of a resource without a restart", args: between(1, 1, "NAME"),
+			example: `  weir resources set send-message --rate 450/s --concurrency 8`, bind: bindResourceSet},
+		{use: "reset NAME", short: "restore the limits of the configuration file or of the actions",
+			args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, args []string) error {
+					if err := l.ResetResource(ctx, args[0]); err != nil {
+						return err
+					}
+					r, err := l.Resource(ctx, args[0])
+					if client.IsCode(err, "not_found") {
+						l.say("the limits of %s are deleted; no action uses it", args[0])
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					return one(l, resourceView(), r)
+				})
+			}},
 	}}
 }
 
@@ -196,19 +199,21 @@ func tenantsCommand() command {
 		{use: "list", short: "list the tenants", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
 			return online(fs, func(ctx context.Context, l *link, _ []string) error { return list(l, tenantView(), l.Tenants(ctx), 0) })
 		}},
-		{use: "set NAME", short: "change the weight and the limits of a tenant", args: between(1, 1, "NAME"), example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
-		{use: "reset NAME", short: "restore the settings of the configuration file, or the defaults", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				if err := l.DeleteTenant(ctx, args[0]); err != nil {
-					return err
-				}
-				t, err := l.Tenant(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return one(l, tenantView(), t)
-			})
-		}},
+		{use: "set NAME", short: "change the weight and the limits of a tenant", args: between(1, 1, "NAME"),
+			example: `  weir tenants set growth --weight 3 --max-tasks 50`, bind: bindTenantSet},
+		{use: "reset NAME", short: "restore the settings of the configuration file, or the defaults",
+			args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, args []string) error {
+					if err := l.DeleteTenant(ctx, args[0]); err != nil {
+						return err
+					}
+					t, err := l.Tenant(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					return one(l, tenantView(), t)
+				})
+			}},
 	}}
 }
 

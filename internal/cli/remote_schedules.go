@@ -55,32 +55,37 @@ func lastFire(all []api.ScheduledFire) string {
 }
 
 func schedulesCommand() command {
-	return command{use: "schedules", short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete", subs: []command{
-		{use: "list", short: "list the schedules", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, _ []string) error {
-				return list(l, scheduleView(), l.Schedules(ctx), 0)
-			})
-		}},
-		scheduleVerb("get ID", "show a schedule, its next time and its last result", func(ctx context.Context, l *link, id, _ string) (api.Schedule, error) {
-			return l.Schedule(ctx, id)
-		}),
-		{use: "create -f FILE", short: "create a schedule", args: between(0, 0, ""), example: `  weir schedules create -f monday.yaml`, bind: bindScheduleCreate},
-		scheduleVerb("pause ID", "pause a schedule", func(ctx context.Context, l *link, id, reason string) (api.Schedule, error) {
-			return l.PauseSchedule(ctx, id, reason)
-		}),
-		scheduleVerb("resume ID", "resume a schedule from now on", func(ctx context.Context, l *link, id, reason string) (api.Schedule, error) {
-			return l.ResumeSchedule(ctx, id, reason)
-		}),
-		{use: "next ID", short: "list the next times of a schedule", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
-			n := fs.Int("count", 5, "number of times, `N`")
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				times, err := l.NextTimes(ctx, args[0], *n)
-				return l.times(times, err)
-			})
-		}},
-		{use: "backfill ID", short: "create the bulk actions of past times", args: between(1, 1, "ID"), example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, bind: bindBackfill},
-		removing("delete ID", "delete a schedule; its bulk actions stay", "the schedule", func(ctx context.Context, l *link, id string) error { return l.DeleteSchedule(ctx, id) }),
-	}}
+	return command{use: "schedules",
+		short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete", subs: []command{
+			{use: "list", short: "list the schedules", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, _ []string) error {
+					return list(l, scheduleView(), l.Schedules(ctx), 0)
+				})
+			}},
+			scheduleVerb("get ID", "show a schedule, its next time and its last result",
+				func(ctx context.Context, l *link, id, _ string) (api.Schedule, error) {
+					return l.Schedule(ctx, id)
+				}),
+			{use: "create -f FILE", short: "create a schedule", args: between(0, 0, ""),
+				example: `  weir schedules create -f monday.yaml`, bind: bindScheduleCreate},
+			scheduleVerb("pause ID", "pause a schedule", func(ctx context.Context, l *link, id, reason string) (api.Schedule, error) {
+				return l.PauseSchedule(ctx, id, reason)
+			}),
+			scheduleVerb("resume ID", "resume a schedule from now on", func(ctx context.Context, l *link, id, reason string) (api.Schedule, error) {
+				return l.ResumeSchedule(ctx, id, reason)
+			}),
+			{use: "next ID", short: "list the next times of a schedule", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
+				n := fs.Int("count", 5, "number of times, `N`")
+				return online(fs, func(ctx context.Context, l *link, args []string) error {
+					times, err := l.NextTimes(ctx, args[0], *n)
+					return l.times(times, err)
+				})
+			}},
+			{use: "backfill ID", short: "create the bulk actions of past times", args: between(1, 1, "ID"),
+				example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, bind: bindBackfill},
+			removing("delete ID", "delete a schedule; its bulk actions stay", "the schedule",
+				func(ctx context.Context, l *link, id string) error { return l.DeleteSchedule(ctx, id) }),
+		}}
 }
 
 func scheduleVerb(use, short string, do func(ctx context.Context, l *link, id, reason string) (api.Schedule, error)) command {

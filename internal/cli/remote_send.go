@@ -50,7 +50,8 @@ func (s *sender) all(ctx context.Context) error {
 		return err
 	}
 	if s.sent < s.skip {
-		return badUsage("use the same file as before", "the server already has %s, and %s has only %s", plural(s.skip, "item", "items"), s.in.name, number(s.sent))
+		return badUsage("use the same file as before", "the server already has %s, and %s has only %s",
+			plural(s.skip, "item", "items"), s.in.name, number(s.sent))
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func (s *sender) flush(ctx context.Context) error {
 	s.sent += s.held
 	if s.sent > s.skip {
 		if first < s.skip {
-			return badUsage("use the same file and the same flags as before", "%s differs from the file that %s was started with: the server already has %s items", s.in.name, s.id, number(s.skip))
+			return badUsage("use the same file and the same flags as before",
+				"%s differs from the file that %s was started with: the server already has %s items", s.in.name, s.id, number(s.skip))
 		}
 		body := bytes.NewReader(s.part.Bytes())
 		a, err := s.Append(ctx, s.id, "application/x-ndjson", body, fmt.Sprintf("submit-%d", first))

@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/config"
-	"github.com/weirhq/weir/internal/service/schedule"
 )
 
 const submitLong = `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), sends them to a server, and seals
@@ -43,51 +43,34 @@ func submitCommand() command {
 
 // submitOptions are the flags of weir submit.
 type submitOptions struct {
-	config.Run
-	flags         *pflag.FlagSet
-	chainFile     string
+	bulkOptions
+	actions       []string
 	template      string
 	params        []string
-	maps, labels  []string
-	canary        string
 	rate          config.Rate
 	startAt, zone string
 	start, watch  bool
 	wait          bool
 	timeout       config.Span
 	resume        string
-	unasked       bool // no rule for duplicates was given
-	spec          api.NewBulkAction
 }
 
 func (o *submitOptions) bind(fs *pflag.FlagSet) {
 	o.flags = fs
 	grouped(fs, "What to do (--action, --chain or --template)", func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&o.Actions, "action", nil, "`NAME` of an action of the server; repeat the flag for a chain")
-		fs.StringVar(&o.chainFile, "chain", "", "YAML or JSON `FILE` with a bulk action in the format of the API: its steps and all options without a flag")
-		fs.StringArrayVar(&o.maps, "map", nil, "`[STEP.]TO=EXPRESSION` for a field of a step's input, as in to=item.email")
+		fs.StringArrayVar(&o.actions, "action", nil, "`NAME` of an action of the server; repeat the flag for a chain")
+		o.bindChain(fs)
 		fs.StringVar(&o.template, "template", "", "`NAME` of a template of the server, with its steps and rules")
 		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a template parameter, as in amount=500; repeatable")
 	})
-	grouped(fs, "What to read", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.ID, "id", "", idHelp)
-		fs.StringVar(&o.Format, "format", "", "`FORMAT` of the file: csv, ndjson or json (default: detected)")
-		fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: detected)")
-		fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: detected)")
-		fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
-		fs.Var(&o.Duplicates, "duplicates", duplicatesHelp)
-		fs.Var(&o.Invalid, "invalid", "invalid rows: refuse the file, or skip them (default refuse)")
-	})
+	grouped(fs, "What to read", o.bindInput)
 	grouped(fs, "How", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.Name, "name", "", "`NAME` of the bulk action (default: the name of the file)")
-		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` that owns the bulk action (default: the tenant of the API key)")
-		fs.Var(&o.Tier, "tier", "urgency: critical, high, default or low")
+		fs.StringVar(&o.name, "name", "", "`NAME` of the bulk action (default: the name of the file)")
+		fs.StringVar(&o.tenant, "tenant", "", "`TENANT` that owns the bulk action (default: the tenant of the API key)")
 		fs.Var(&o.rate, "rate", rateHelp)
-		fs.StringVar(&o.canary, "canary", "", "run this `PART` first, as in 1% or 500, and wait for approval")
-		fs.Var(&o.StopFailures, "stop-failures", "stop when more items fail than this, as in 5% or 100")
-		fs.BoolVar(&o.KeepTrying, "keep-trying", false, keepTryingHelp)
-		fs.Var(&o.Deadline, "deadline", "cancel the remaining items at this time: 2h counts from now, or from --start-at; or a time, as in 2030-01-31T18:00:00Z")
-		fs.StringArrayVar(&o.labels, "label", nil, "label `KEY=VALUE`; repeatable")
+		o.bindRules(fs)
+		fs.Var(&o.deadline, "deadline",
+			"cancel the remaining items at this time: 2h counts from now, or from --start-at; or a time, as in 2030-01-31T18:00:00Z")
 	})
 	grouped(fs, "When", func(fs *pflag.FlagSet) {
 		fs.BoolVar(&o.start, "start", false, "start it as soon as it is sealed")
@@ -110,7 +93,7 @@ func (o *submitOptions) run(ctx context.Context, l *link, file string) error {
 		return err
 	}
 	var in *input
-	err := orEnd(ctx, func() (err error) { in, err = openInput(l.env, &o.Run, discard{}); return err })
+	err := orEnd(ctx, func() (err error) { in, err = openInput(l.env, &o.inputOptions, discard{}); return err })
 	if err != nil {
 		return err
 	}
@@ -146,18 +129,16 @@ func orEnd(ctx context.Context, do func() error) error {
 // complete makes the request of flags and file.
 func (o *submitOptions) complete(env *Env) error {
 	n := &o.spec
-	if o.chainFile != "" {
-		if err := readSpecFile(env, o.chainFile, n); err != nil {
-			return err
-		}
+	if err := o.readChain(env); err != nil {
+		return err
 	}
 	if err := o.chooseTemplate(); err != nil {
 		return err
 	}
-	if len(o.Actions) > 0 && len(n.Steps) > 0 {
+	if len(o.actions) > 0 && len(n.Steps) > 0 {
 		return badUsage("keep one of --action and --chain", "the steps are given in two ways")
 	}
-	for _, a := range o.Actions {
+	for _, a := range o.actions {
 		n.Steps = append(n.Steps, api.Step{Action: a})
 	}
 	switch {
@@ -167,92 +148,28 @@ func (o *submitOptions) complete(env *Env) error {
 		return badUsage("send all of it anew", "--resume reads the file again, and stdin cannot be read again")
 	case o.start && o.startAt != "":
 		return badUsage("keep one of --start and --start-at", "it cannot start at once and at %s", o.startAt)
-	case o.flags.Changed("limit") && o.Limit < 1:
-		return badUsage("write 1 or more, or leave it out for all", "--limit: %d takes no item", o.Limit)
 	case o.wait && !o.start && o.startAt == "" && !n.Start:
 		return badUsage("add --start", "--wait waits for an end that comes only after a start")
 	case o.watch && !o.start && o.startAt == "" && !n.Start:
 		return badUsage("add --start", "--watch watches what has been started")
-	case o.Deadline.FromStart() && !o.start && o.startAt == "" && !n.Start && n.StartAt == "" && o.resume == "":
-		return badUsage("add --start or --start-at, or write a time, as in 2030-01-31T18:00:00Z", "--deadline: %s counts from the start, and nothing says when that is", o.Deadline.String())
+	case o.deadline.FromStart() && !o.start && o.startAt == "" && !n.Start && n.StartAt == "" && o.resume == "":
+		return badUsage("add --start or --start-at, or write a time, as in 2030-01-31T18:00:00Z",
+			"--deadline: %s counts from the start, and nothing says when that is", o.deadline.String())
 	case len(n.Steps) == 0 && n.Template == "" && o.resume == "":
-		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions", "no action is given")
+		return badUsage("add --action NAME, --chain FILE or --template NAME; "+env.Program+" actions list shows the actions",
+			"no action is given")
 	}
-	o.overrule(env)
-	for _, set := range []func() error{o.setMaps, o.setCanary, o.setLabels} {
-		if err := set(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// overrule puts the flags over the file.
-func (o *submitOptions) overrule(env *Env) {
-	n := &o.spec
-	set := func(where *string, value string) {
-		if value != "" {
-			*where = value
-		}
-	}
-	set(&n.Name, o.Name)
-	if n.Name == "" && n.Template == "" {
-		n.Name = inputName(o.Input)
-	}
-	set(&n.Tenant, o.Tenant)
 	set(&n.StartAt, o.startAt)
 	set(&n.Zone, o.zone)
-	if o.flags.Changed("tier") {
-		n.Tier = o.Tier.String()
-	}
-	if o.flags.Changed("stop-failures") {
-		r := o.StopFailures.Rule
-		n.StopOn = &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel}
-	}
-	if o.KeepTrying {
-		rule := api.StopOn{}
-		if n.StopOn != nil {
-			rule = *n.StopOn
-		}
-		rule.KeepTrying = true
-		n.StopOn = &rule
-	}
-	start := time.Now()
-	if at, _, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, start); err == nil { // else the server says what is wrong
-		start = at
-	}
-	if at := o.Deadline.From(start); !at.IsZero() {
-		n.Deadline = at
-	}
 	if o.rate > 0 {
 		n.Rates = map[string]api.Rate{}
 		for _, s := range n.Steps {
 			n.Rates[stepName(s)] = api.Rate(o.rate)
 		}
 	}
-	o.setDuplicates()
 	o.start = o.start || n.Start
 	n.Start = false // only after all items are there, and the forecast was shown
-	if o.ID == "" {
-		o.ID = n.ItemID
-	}
-}
-
-// setDuplicates says what happens to rows whose id came before. With a template, that does: all rows are sent.
-func (o *submitOptions) setDuplicates() {
-	n := &o.spec
-	o.unasked = n.Duplicates == "" && n.Template == "" && !o.flags.Changed("duplicates")
-	if n.Duplicates == "" || o.flags.Changed("duplicates") {
-		n.Duplicates = strings.ReplaceAll(string(o.Duplicates), "-", "_")
-	}
-	if n.Template != "" && !o.flags.Changed("duplicates") {
-		n.Duplicates, o.Duplicates = "", config.KeepAll
-		return
-	}
-	if n.Duplicates == "" {
-		n.Duplicates = "keep_first"
-	}
-	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
+	return cmp.Or(o.checkLimit(), o.fill())
 }
 
 // begin creates the draft, or finds the one to resume.
@@ -331,65 +248,6 @@ func (o *submitOptions) sealed(ctx context.Context, l *link, b api.BulkAction) e
 	return tooLong(ctx, watchToEnd(ctx, l, b.ID))
 }
 
-func (o *submitOptions) setLabels() error {
-	for _, text := range o.labels {
-		k, v, ok := strings.Cut(text, "=")
-		if !ok || k == "" {
-			return badUsage("write it as in team=growth", "--label: %q has no key", text)
-		}
-		if o.spec.Labels == nil {
-			o.spec.Labels = map[string]string{}
-		}
-		o.spec.Labels[k] = v
-	}
-	return nil
-}
-
-// setCanary reads the part that runs first.
-func (o *submitOptions) setCanary() error {
-	if o.canary == "" {
-		return nil
-	}
-	var s config.Stop // the same two forms
-	if err := s.Set(o.canary); err != nil {
-		return badUsage("write a part or a number of items, as in 1% or 500", "--canary: %v", err)
-	}
-	if s.Rule.MaxFailures < 0 {
-		return badUsage("write 1 or more, or leave it out", "--canary: a canary needs at least 1 item")
-	}
-	c := api.Canary{Percent: s.Rule.FailureRate * 100, Items: s.Rule.MaxFailures}
-	if before := o.spec.Canary; before != nil {
-		c.Approve, c.SuccessRate, c.P95 = before.Approve, before.SuccessRate, before.P95
-	}
-	o.spec.Canary = &c
-	return nil
-}
-
-// setMaps reads what steps get.
-func (o *submitOptions) setMaps() error {
-	for _, text := range o.maps {
-		to, expression, ok := strings.Cut(text, "=")
-		if !ok || to == "" || expression == "" {
-			return badUsage("write it as in to=item.email", "--map: %q has no expression", text)
-		}
-		at := -1
-		for i, s := range o.spec.Steps {
-			if rest, found := strings.CutPrefix(to, stepName(s)+"."); found {
-				at, to = i, rest
-			}
-		}
-		if at < 0 && len(o.spec.Steps) != 1 {
-			return badUsage("write the step before it, as in "+stepName(o.spec.Steps[0])+"."+text, "--map: %q does not say which step", text)
-		}
-		s := &o.spec.Steps[max(at, 0)]
-		if s.Input == nil {
-			s.Input = map[string]string{}
-		}
-		s.Input[to] = expression
-	}
-	return nil
-}
-
 // forecastLine returns the forecast as a line, in the format of weir run.
 func forecastLine(p paint, f *api.Forecast) string {
 	head := "  " + p.dim("forecast") + "  "
@@ -405,10 +263,14 @@ func forecastLine(p paint, f *api.Forecast) string {
 		calls += s.Calls
 	}
 	if calls > 0 {
-		text += " · " + aboutCalls(calls)
+		text += " · " + "about " + plural(calls, "call", "calls")
 	}
-	if f.Bottleneck != nil {
+	if f.Bottleneck != nil && time.Duration(f.Takes.P90) >= time.Second {
 		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
+	}
+	if guessed := slices.IndexFunc(f.Assumptions, func(a string) bool { return strings.Contains(a, "was not called yet") }); guessed >= 0 &&
+		f.Bottleneck != nil && f.Bottleneck.Kind != "rate" && time.Duration(f.Takes.P90) >= time.Second {
+		text += " · " + strings.TrimSuffix(f.Assumptions[guessed], ".")
 	}
 	if f.Deadline != nil && !*f.Deadline {
 		text += " · " + p.yellow("the deadline will be missed")
@@ -417,13 +279,4 @@ func forecastLine(p paint, f *api.Forecast) string {
 		text += " · " + p.yellow("counted from its start: it, or its tenant, is paused or stopped")
 	}
 	return text
-}
-
-// readSpecFile reads something in the API's shape, as YAML or JSON.
-func readSpecFile(env *Env, path string, into any) error {
-	raw, err := os.ReadFile(env.path(path))
-	if err != nil {
-		return badUsage("check the spelling; the path is taken from the working directory", "%v", err)
-	}
-	return decodeSpec(path, raw, into)
 }

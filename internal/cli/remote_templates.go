@@ -62,32 +62,36 @@ func whatFor(n *api.NewBulkAction) string {
 }
 
 func templatesCommand() command {
-	return command{use: "templates", short: "manage templates, reusable bulk actions with parameters: list, get, apply, delete", subs: []command{
-		{use: "list", short: "list the templates", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, _ []string) error {
-				return list(l, templateView(), l.Templates(ctx), 0)
-			})
-		}},
-		{use: "get NAME", short: "show a template and its parameters", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				t, err := l.Template(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				v := templateView()
-				for _, p := range t.Params {
-					v.more = append(v.more, column[api.Template]{"param " + p.Name, func(*api.Template) any { return paramText(&p) }})
-				}
-				return one(l, v, t)
-			})
-		}},
-		{use: "apply -f FILE", short: "create or update templates from a file", args: between(0, 0, ""), example: `  weir templates apply -f spring.yaml`, bind: func(fs *pflag.FlagSet) runner {
-			return applied(fs, templateView(), func(t *api.Template) string { return t.Name }, nil, func(ctx context.Context, l *link, name string, t api.Template) (api.Template, error) {
-				return l.PutTemplate(ctx, name, t)
-			})
-		}},
-		removing("delete NAME", "delete a template; its bulk actions stay", "the template", func(ctx context.Context, l *link, name string) error { return l.DeleteTemplate(ctx, name) }),
-	}}
+	return command{use: "templates",
+		short: "manage templates, reusable bulk actions with parameters: list, get, apply, delete", subs: []command{
+			{use: "list", short: "list the templates", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, _ []string) error {
+					return list(l, templateView(), l.Templates(ctx), 0)
+				})
+			}},
+			{use: "get NAME", short: "show a template and its parameters", args: between(1, 1, "NAME"), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, args []string) error {
+					t, err := l.Template(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					v := templateView()
+					for _, p := range t.Params {
+						v.more = append(v.more, column[api.Template]{"param " + p.Name, func(*api.Template) any { return paramText(&p) }})
+					}
+					return one(l, v, t)
+				})
+			}},
+			{use: "apply -f FILE", short: "create or update templates from a file", args: between(0, 0, ""),
+				example: `  weir templates apply -f spring.yaml`, bind: func(fs *pflag.FlagSet) runner {
+					return applied(fs, templateView(), func(t *api.Template) string { return t.Name }, nil,
+						func(ctx context.Context, l *link, name string, t api.Template) (api.Template, error) {
+							return l.PutTemplate(ctx, name, t)
+						})
+				}},
+			removing("delete NAME", "delete a template; its bulk actions stay", "the template",
+				func(ctx context.Context, l *link, name string) error { return l.DeleteTemplate(ctx, name) }),
+		}}
 }
 
 // paramText tells what a parameter may be.

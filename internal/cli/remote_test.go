@@ -22,13 +22,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/assembly"
 )
 
 // nodeFor runs a server until the test ends.
 func nodeFor(t *testing.T) (string, *client.Client) {
 	t.Helper()
-	at, stop, err := startNode(t.Context(), node.Options{Open: true})
+	at, stop, err := startNode(t.Context(), assembly.Options{Open: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,36 +60,41 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 }
 
 func webhooksCommand() command {
-	return command{use: "webhooks", short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend", subs: []command{
-		{use: "list", short: "list the webhooks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, _ []string) error {
-				return list(l, webhookView(), l.Webhooks(ctx), 0)
-			})
-		}},
-		{use: "create URL", short: "create a webhook; its secret is shown once", args: between(1, 1, "URL"), bind: bindWebhookCreate},
-		removing("delete ID", "delete a webhook; its pending deliveries are cancelled", "the webhook", func(ctx context.Context, l *link, id string) error { return l.DeleteWebhook(ctx, id) }),
-		{use: "test ID", short: "send a test event to a webhook and show the result", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				d, err := l.TestWebhook(ctx, args[0])
-				return l.delivered(d, err)
-			})
-		}},
-		{use: "deliveries ID", short: "list the deliveries of a webhook or of a bulk action", args: between(1, 1, "ID"), bind: func(fs *pflag.FlagSet) runner {
-			limit := limitFlag(fs, 50)
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				if strings.HasPrefix(args[0], "ba_") {
-					return list(l, deliveryView(), l.BulkDeliveries(ctx, args[0]), *limit)
-				}
-				return list(l, deliveryView(), l.Deliveries(ctx, args[0]), *limit)
-			})
-		}},
-		{use: "resend DELIVERY-ID", short: "send a delivery again, with the same id and bytes", args: between(1, 1, "DELIVERY-ID"), bind: func(fs *pflag.FlagSet) runner {
-			return online(fs, func(ctx context.Context, l *link, args []string) error {
-				d, err := l.Resend(ctx, args[0])
-				return l.delivered(d, err)
-			})
-		}},
-	}}
+	return command{use: "webhooks",
+		short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend", subs: []command{
+			{use: "list", short: "list the webhooks", args: between(0, 0, ""), bind: func(fs *pflag.FlagSet) runner {
+				return online(fs, func(ctx context.Context, l *link, _ []string) error {
+					return list(l, webhookView(), l.Webhooks(ctx), 0)
+				})
+			}},
+			{use: "create URL", short: "create a webhook; its secret is shown once", args: between(1, 1, "URL"), bind: bindWebhookCreate},
+			removing("delete ID", "delete a webhook; its pending deliveries are cancelled", "the webhook",
+				func(ctx context.Context, l *link, id string) error { return l.DeleteWebhook(ctx, id) }),
+			{use: "test ID", short: "send a test event to a webhook and show the result", args: between(1, 1, "ID"),
+				bind: func(fs *pflag.FlagSet) runner {
+					return online(fs, func(ctx context.Context, l *link, args []string) error {
+						d, err := l.TestWebhook(ctx, args[0])
+						return l.delivered(d, err)
+					})
+				}},
+			{use: "deliveries ID", short: "list the deliveries of a webhook or of a bulk action", args: between(1, 1, "ID"),
+				bind: func(fs *pflag.FlagSet) runner {
+					limit := limitFlag(fs, 50)
+					return online(fs, func(ctx context.Context, l *link, args []string) error {
+						if strings.HasPrefix(args[0], "ba_") {
+							return list(l, deliveryView(), l.BulkDeliveries(ctx, args[0]), *limit)
+						}
+						return list(l, deliveryView(), l.Deliveries(ctx, args[0]), *limit)
+					})
+				}},
+			{use: "resend DELIVERY-ID", short: "send a delivery again, with the same id and bytes",
+				args: between(1, 1, "DELIVERY-ID"), bind: func(fs *pflag.FlagSet) runner {
+					return online(fs, func(ctx context.Context, l *link, args []string) error {
+						d, err := l.Resend(ctx, args[0])
+						return l.delivered(d, err)
+					})
+				}},
+		}}
 }
 
 // delivered shows a delivery. One that failed is the command's failure, too.

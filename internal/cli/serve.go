@@ -11,9 +11,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/store"
 )
 
@@ -58,7 +58,8 @@ func serveCommand() command {
 // newHandler makes what answers requests, and the keepers: work beside requests that goes on until its context
 // ends. ctx ends when the server begins to drain: from then on new work is refused, and streams end. A handler
 // that is also an [operated] has routes of its own for operators, one that is [keyed] knows of keys in the store.
-type newHandler func(ctx context.Context, c *config.Server, e *engine.Engine, s store.Store, log *slog.Logger) (h http.Handler, keepers func(ctx context.Context) error, err error)
+type newHandler func(ctx context.Context, c *config.Server, e *engine.Engine, s store.Store,
+	log *slog.Logger) (h http.Handler, keepers func(ctx context.Context) error, err error)
 
 // operated is a handler whose routes for operators are on the second address.
 type operated interface{ Operators() http.Handler }
@@ -73,7 +74,7 @@ type parts struct {
 	metrics *prometheus.Registry
 	handler newHandler
 	// node makes the server itself; nil: handler is all there is.
-	node func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*node.Node, error)
+	node func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*assembly.Prepared, error)
 }
 
 // serving is a server that runs, or begins to.
@@ -95,7 +96,8 @@ type serving struct {
 
 // serve runs a server until it is told to stop.
 func serve(ctx context.Context, env *Env, conf *config.Server, p parts, acceptLoss bool) (err error) {
-	s := &serving{env: env, conf: conf, log: newLog(env, conf), broken: make(chan error, 1), keepers: make(chan error, 1), failed: make(chan error, 2)}
+	s := &serving{env: env, conf: conf, log: newLog(env, conf), broken: make(chan error, 1), keepers: make(chan error, 1),
+		failed: make(chan error, 2)}
 	if s.doors, err = openDoors(ctx, conf, s.log); err != nil {
 		return err
 	}
@@ -121,7 +123,7 @@ func (s *serving) begin(ctx context.Context, p parts, acceptLoss bool) error {
 		if err != nil {
 			return err
 		}
-		n.Prepare(&o)
+		n.Configure(&o)
 		handler = s.answering(n)
 	}
 	if s.engine, err = engine.Open(ctx, s.store, o); err != nil {
@@ -160,7 +162,8 @@ func (s *serving) engineOptions(acceptLoss bool) engine.Options {
 	c := s.conf
 	return engine.Options{
 		Partitions: c.Partitions, Slots: c.Slots, Workers: min(c.Workers, c.Slots), MaxPending: int64(c.Limits.PendingItems),
-		LeaseFor: time.Duration(c.Lease), DrainFor: time.Duration(c.Drain), KeepFor: time.Duration(c.Retention), AcceptLoss: acceptLoss, Logger: s.log,
+		LeaseFor: time.Duration(c.Lease), DrainFor: time.Duration(c.Drain), KeepFor: time.Duration(c.Retention),
+		AcceptLoss: acceptLoss, Logger: s.log,
 	}
 }
 
@@ -185,12 +188,13 @@ func (s *serving) until(ctx context.Context) error {
 	case <-s.env.Signals:
 	case <-ctx.Done():
 	case err := <-s.broken:
-		return other(fmt.Errorf("the store cannot be trusted any more: %w", err), "check the disk, then start again: accepted work is read from it")
+		return other(fmt.Errorf("the store cannot be trusted any more: %w", err),
+			"check the disk, then start again: accepted work is read from it")
 	case why = <-s.failed:
-	case why = <-s.over:
+	case <-s.over:
 		s.stop()
-		s.stop = nil // or drain would wait for it
-		why = errors.Join(why, errors.New("the engine has stopped unexpectedly"))
+		s.stop = nil // or drain would tell its error again
+		why = errors.Join(s.err, errors.New("the engine has stopped unexpectedly"))
 	case why = <-s.keepers:
 		s.keepers <- nil
 		why = errors.Join(why, errors.New("the background work has stopped unexpectedly"))

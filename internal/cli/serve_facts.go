@@ -41,7 +41,8 @@ func (s *serving) facts(ctx context.Context) []fact {
 	} else {
 		all = append(all, fact{"data", s.conf.Data})
 	}
-	all = append(all, fact{"durability", durabilityWords(s.store.Durability())}, fact{"role", string(s.conf.Role)}, fact{"node", s.engine.Name()})
+	all = append(all, fact{"durability", durabilityWords(s.store.Durability())}, fact{"role", string(s.conf.Role)},
+		fact{"node", s.engine.Name()})
 	if nodes, err := s.engine.Operator().Nodes(ctx); err == nil && len(s.conf.Redis) > 0 { // one that cannot be asked now may be asked later
 		all = append(all, fact{"others", plural(int64(len(nodes)), "node", "nodes")})
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/demo"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/callback"
@@ -24,8 +24,9 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// newNode makes the server of the settings, without its engine.
-func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger, acceptLoss bool) (*node.Node, error) {
+// newNode prepares the server of the settings, without its engine.
+func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger,
+	acceptLoss bool) (*assembly.Prepared, error) {
 	allow, err := egress.ParseAllow("egress.allow", c.Egress.Allow)
 	if err != nil {
 		return nil, badUsage("", "%v", err)
@@ -41,15 +42,16 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	if err != nil {
 		return nil, err
 	}
-	o := node.Options{
+	o := assembly.Options{
 		Store: s, Guard: guard, Vault: v, Steps: steps, Open: !c.Reachable() && c.AdminKey.IsZero(),
 		Alone: len(c.Redis) == 0, Version: version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
-			Hosts: c.AllowedHosts, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory), MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
+			Hosts: c.AllowedHosts, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory),
+			MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
 			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),
 		},
 	}
-	file := &node.File{Tenants: map[string]weir.TenantLimits{}}
+	file := &assembly.File{Tenants: map[string]weir.TenantLimits{}}
 	if c.HasFile() {
 		o.File = file
 	}
@@ -68,12 +70,13 @@ func newNode(ctx context.Context, env *Env, c *config.Server, s store.Store, reg
 	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
 		w := c.Webhooks[name]
 		if w.Topic != "" {
-			o.Topics = append(o.Topics, node.Topic{Topic: w.Topic, Connection: w.Connection, Tenant: w.Tenant, Events: w.Events})
+			o.Topics = append(o.Topics, assembly.Topic{Topic: w.Topic, Connection: w.Connection, Tenant: w.Tenant, Events: w.Events})
 			continue
 		}
-		file.Webhooks = append(file.Webhooks, callback.FileEndpoint{Name: name, URL: w.URL, Tenant: w.Tenant, Types: w.Events, Secret: w.Secret.Reveal()})
+		file.Webhooks = append(file.Webhooks, callback.FileEndpoint{Name: name, URL: w.URL, Tenant: w.Tenant, Types: w.Events,
+			Secret: w.Secret.Reveal()})
 	}
-	n, err := node.New(ctx, o)
+	n, err := assembly.Prepare(ctx, o)
 	if err != nil {
 		return nil, badUsage("", "%v", err)
 	}
@@ -111,13 +114,15 @@ func fileActions(c *config.Server) (actions []api.Action, resources []weir.Resou
 			a.Retry = &api.Retry{MaxAttempts: n}
 		}
 		if s.Resource == "" && (s.Rate != 0 || s.Concurrency != 0 || s.Pacing != "") {
-			resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(s.Rate), Concurrency: int(s.Concurrency), Pacing: weir.Pacing(s.Pacing)})
+			resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(s.Rate), Concurrency: int(s.Concurrency),
+				Pacing: weir.Pacing(s.Pacing)})
 		}
 		actions = append(actions, a)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Resources)) {
 		r := c.Resources[name]
-		resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(r.Rate), Concurrency: int(r.Concurrency), Pacing: weir.Pacing(r.Pacing)})
+		resources = append(resources, weir.Resource{Name: name, Rate: weir.Rate(r.Rate), Concurrency: int(r.Concurrency),
+			Pacing: weir.Pacing(r.Pacing)})
 	}
 	return actions, resources, nil
 }
@@ -157,7 +162,7 @@ func fileConnections(c *config.Server) (out []api.Connection, err error) {
 
 // answering is a node as the doors use it.
 type answering struct {
-	*node.Node
+	*assembly.Node
 	apart bool // routes of operators have a door of their own
 }
 
@@ -176,16 +181,20 @@ func (a answering) Operators() http.Handler { return a.Handler() }
 // nodeParts are the parts of a whole server.
 func nodeParts(acceptLoss bool) parts {
 	p := parts{metrics: prometheus.NewRegistry()}
-	p.node = func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*node.Node, error) {
+	p.node = func(ctx context.Context, env *Env, c *config.Server, s store.Store, log *slog.Logger) (*assembly.Prepared, error) {
 		return newNode(ctx, env, c, s, p.metrics, log, acceptLoss)
 	}
 	return p
 }
 
 // answering has a node answer requests, once the engine is there.
-func (s *serving) answering(n *node.Node) newHandler {
-	return func(ctx context.Context, _ *config.Server, e *engine.Engine, _ store.Store, _ *slog.Logger) (http.Handler, func(context.Context) error, error) {
-		n.Attach(e)
+func (s *serving) answering(p *assembly.Prepared) newHandler {
+	return func(ctx context.Context, _ *config.Server, e *engine.Engine, _ store.Store, _ *slog.Logger) (http.Handler,
+		func(context.Context) error, error) {
+		n, err := p.New(e)
+		if err != nil {
+			return nil, nil, badUsage("", "%v", err)
+		}
 		brief, cancel := context.WithTimeout(ctx, configureFor)
 		defer cancel()
 		if err := n.Configure(brief); err != nil {

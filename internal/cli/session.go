@@ -5,232 +5,304 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/store/pebblestore"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/report"
 )
 
-// defaultData is the data directory in the working directory.
-const defaultData = ".weir"
-
-// minFree is the free disk space that a run needs to begin.
-const minFree = 256 << 20
-
-// session is an engine on the store of a data directory, and the jobs beside it.
+// session is a node in this process that works on runs until they have ended.
 type session struct {
-	env   *Env
-	data  string // as the user wrote it
-	store *pebblestore.Store
-	jobs  jobs
-	began time.Time
-	worker
-	broken chan error // the store can no longer be trusted
+	env *Env
+	*local
+	*link
+	screen *screen
+	steps  []weir.Step // the actions of the runs
 }
 
-// worker is an engine and its Run in the background.
-type worker struct {
-	engine *engine.Engine
-	stop   context.CancelFunc
-	over   chan error // how Run ended
+// running is a run under way, with what is known about it.
+type running struct {
+	run      *run
+	bulk     api.BulkAction
+	forecast time.Duration // how long it was said to take; 0: unknown
+	over     bool          // it had ended before this process began
+	resumed  *resumption
 }
 
-// openSession opens a data directory. With make unset it must be there already.
-func openSession(ctx context.Context, env *Env, data string, o engine.Options, create bool) (*session, error) {
-	dir := env.path(data)
-	if _, err := os.Stat(dir); !create && errors.Is(err, os.ErrNotExist) {
-		return nil, badUsage("name the data directory of the run with --data", "%s is not a data directory", data)
-	}
-	s := &session{env: env, data: data, began: time.Now(), jobs: jobs{filepath.Join(dir, "runs")}, broken: make(chan error, 1)}
-	if err := os.MkdirAll(s.jobs.dir, 0o700); err != nil {
-		return nil, badUsage("choose another place with --data", "data directory: %v", err)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	st, err := pebblestore.Open(filepath.Join(dir, "store"), pebblestore.Options{
-		Logger: o.Logger, MinFree: minFree, Ballast: -1,
-		OnFatal: func(err error) {
-			select {
-			case s.broken <- err:
-			default: // the first tells enough
-			}
-		},
-	})
-	if errors.Is(err, errLocked) {
-		return nil, &failure{exitOther, data + ": another process is using this data directory", "wait for it to end, or choose another directory with --data"}
-	}
-	if err != nil {
-		return nil, other(err, "choose another data directory with --data, or repair this one")
-	}
-	s.store = st
-	if s.engine, err = engine.Open(ctx, st, o); err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
-	return s, nil
+// resumption records the state of a bulk action when this process resumed it.
+type resumption struct {
+	at    time.Time
+	steps []api.StepProgress
 }
 
-// register makes a job's chain known to the engine, and no other: stored bulk
-// actions of other jobs stay as they are.
-func (s *session) register(c catalogue, j *job) ([]weir.Step, error) {
-	steps, err := c.steps(j.Chain)
+// only makes the rates of a summary those since the resumption, and returns how long ago that is.
+func (r *resumption) only(sum *report.Summary) time.Duration {
+	end := time.Now()
+	if sum.FinishedAt != nil {
+		end = *sum.FinishedAt
+	}
+	took := end.Sub(r.at)
+	for i := range min(len(sum.Steps), len(r.steps)) {
+		sum.Steps[i].Rate = 0
+		if took > 0 {
+			sum.Steps[i].Rate = float64(sum.Steps[i].Done-r.steps[i].Done) / took.Seconds()
+		}
+	}
+	return took
+}
+
+func openSession(ctx context.Context, env *Env, o *runOptions, scr *screen, steps []weir.Step, create bool) (*session, error) {
+	log := slog.New(shownElsewhere{slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})})
+	l, err := openLocal(ctx, env, o.data, localOptions{create: create, steps: steps, slots: o.slots, log: log})
 	if err != nil {
 		return nil, err
 	}
-	return steps, s.engine.Handle(weir.Raw(j.ChainKey, steps...))
+	to, err := l.link()
+	return &session{env: env, local: l, link: to, screen: scr, steps: steps}, err
 }
 
-// start lets the engine work until it is told to stop.
-func (w *worker) start(ctx context.Context) {
-	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
-	w.over = make(chan error, 1)
-	go func() { w.over <- w.engine.Run(ctx) }()
-}
-
-// end lets running tasks finish. It can be called twice.
-func (w *worker) end() error {
-	if w.stop == nil {
-		return nil
+// cloneWith returns the actions of a run with the flags for every step over them.
+func cloneWith(r *run, o *runOptions) map[string]config.Step {
+	all := maps.Clone(r.Actions)
+	for name, a := range all {
+		override(&a, &o.each)
+		all[name] = a
 	}
-	w.stop()
-	w.stop = nil
-	return <-w.over
+	return all
 }
 
-// close ends engine and store.
-func (s *session) close() error { return errors.Join(s.end(), s.store.Close()) }
-
-// patience limits how long a bulk action may take to appear after a restart: its
-// partition has to read it first.
-const patience = 3 * time.Second
-
-// find returns a bulk action that an earlier process submitted.
-func (s *session) find(ctx context.Context, id weir.BulkID) (*engine.BulkAction, error) {
-	for until := time.Now().Add(patience); ; {
-		ba, err := s.engine.Get(ctx, id)
-		if err == nil || !errors.Is(err, weir.ErrNotFound) || time.Now().After(until) {
-			return ba, err
-		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return nil, err
-		}
+// describe prints the chain of a run and its forecast.
+func (s *session) describe(x *running, f *api.Forecast, err error) {
+	s.screen.print(chainLine(s.screen.paint, inChain(s.steps, x.bulk.Steps)))
+	switch {
+	case err != nil:
+		s.say("no forecast: %v", err)
+	case f.EndedAt.IsZero(): // else it has ended meanwhile
+		x.forecast = time.Duration(f.Takes.P50)
+		s.screen.print(forecastLine(s.screen.paint, f))
 	}
 }
 
-// job finds the job of a bulk action.
-func (s *session) job(id weir.BulkID) (*job, error) {
-	all, err := s.jobs.all()
+// finish watches runs to their end, writes their reports, prints the
+// summaries, and closes the session. What it returns carries the exit code.
+func (s *session) finish(ctx context.Context, limit time.Duration, all []*running) error {
+	w := &watcher{link: s.link, screen: s.screen, began: time.Now(), limit: limit, here: &s.worker, broken: s.broken}
+	for _, r := range all {
+		w.tracks = append(w.tracks, &track{id: r.bulk.ID, label: r.bulk.Name, steps: inChain(s.steps, r.bulk.Steps),
+			since: w.began, deadline: r.bulk.Deadline, now: panelCounts(&r.bulk)})
+	}
+	why, err := w.watch(ctx)
 	if err != nil {
-		return nil, other(err, "")
+		return err
 	}
-	for _, j := range all {
-		if j.ID == id && id != "" {
-			return j, nil
-		}
+	switch why {
+	case allEnded:
+	case aborted:
+		s.sayResume(all, "aborted; tasks in flight run again")
+		return ended(exitInterrupted)
+	case drained, timedOut:
+		return s.interrupted(all, why)
+	case detached: // only from a server
 	}
-	return nil, badUsage(s.env.Program+" list"+s.dataFlag()+" shows the runs there", "run %q not found in %s", id, s.data)
+	if err := s.end(); err != nil { // running calls have ended: the report is complete
+		return errors.Join(err, s.close())
+	}
+	return s.conclusion(ctx, all, time.Since(w.began))
 }
 
-// unfinished returns the newest job that can be resumed: one that was being submitted
-// when its process died, or one whose bulk action has not ended. Without any it
-// is the newest of all, whose report is then written again.
-func (s *session) unfinished(ctx context.Context) (*job, error) {
-	all, err := s.jobs.all()
-	if err != nil {
-		return nil, other(err, "")
-	}
-	if len(all) == 0 {
-		return nil, badUsage("start one with "+s.env.Program+" run FILE", "no run found in %s", s.data)
-	}
-	for i := len(all) - 1; i >= 0; i-- {
-		j := all[i]
-		if j.ID == "" {
-			return j, nil
-		}
-		ba, err := s.engine.Get(ctx, j.ID)
-		if errors.Is(err, weir.ErrNotFound) {
-			return j, nil // accepted, and not read yet
-		}
+// conclusion writes reports, prints summaries, and closes the session.
+func (s *session) conclusion(ctx context.Context, all []*running, took time.Duration) error {
+	ctx, cancel := s.env.untilSignal(ctx)
+	defer cancel()
+	code := exitOK
+	for _, r := range all {
+		c, err := s.conclude(ctx, s.screen, r)
 		if err != nil {
-			return nil, err
+			return errors.Join(err, s.close())
 		}
-		if p, err := ba.Now(ctx); err != nil || !p.State.Final() {
-			return j, err
-		}
+		code = max(code, c)
 	}
-	return all[len(all)-1], nil
+	if all[0].over {
+		code = exitOK
+	}
+	return errors.Join(ended(code), s.close())
 }
 
-// lost is the job whose process died while it was being submitted, or nil. The
-// store allows one process at a time, so there is at most one.
-func (s *session) lost() (*job, error) {
-	all, err := s.jobs.all()
-	for _, j := range all {
-		if j.ID == "" {
-			return j, err
-		}
+// interrupted ends a session that was told to stop. The bulk actions may have ended all the same.
+func (s *session) interrupted(all []*running, why end) error {
+	if err := s.close(); err != nil {
+		return err
 	}
-	return nil, err
+	s.sayResume(all, "stopped; all results are saved")
+	code := exitInterrupted
+	if why == timedOut {
+		code = exitTimeout
+	}
+	return ended(code)
 }
 
-// adopt settles a lost job: either its bulk action was accepted, and is found by
-// having no job yet, or it never came to be and is forgotten, with an empty ID.
-func (s *session) adopt(ctx context.Context, lost *job) error {
-	for until := time.Now().Add(patience / 3); time.Now().Before(until); {
-		id, err := s.orphan(ctx, lost.Name)
+func (s *session) sayResume(all []*running, what string) {
+	s.screen.print("", "  "+s.screen.paint.yellow("‖")+" "+what)
+	for _, r := range all {
+		s.screen.print(fmt.Sprintf("    resume         %s run --resume %s%s", s.env.Program, r.bulk.ID, s.flag))
+	}
+}
+
+func retryCommand() command {
+	return command{
+		use: "retry ID", short: "retry the failed or cancelled items of a bulk action",
+		long: `Submits items again as a new bulk action that is linked to the first. Each item continues at the step at which
+it ended; the outputs of its earlier steps are kept. By default failed items are retried; with --state cancelled, items
+that a deadline, a user or a rule cancelled. In a data directory the command runs them to their end. ` + elsewhere,
+		example: `  weir retry ba_01k9x…                                          a run in .weir
+  weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s
+  weir retry ba_01k9x… --state cancelled                        what its deadline cancelled`,
+		args: bulkID,
+		bind: func(fs *pflag.FlagSet) runner {
+			o, there := &runOptions{}, &againOptions{}
+			o.flags = fs
+			fs.Var(&o.each.Rate, "rate", rateHelp)
+			there.bind(fs)
+			grouped(fs, "In a data directory", func(fs *pflag.FlagSet) {
+				o.bindReport(fs)
+				o.bindSlots(fs)
+			})
+			return func(ctx context.Context, env *Env, args []string) error {
+				if s := there.again.State; s != "" && s != report.Failed && s != report.Cancelled {
+					return badUsage("write failed or cancelled", "--state: items in state %q cannot be retried", s)
+				}
+				if there.target.atServer(env) {
+					if err := stray(fs, "leave it out, or name a data directory with --data", "runs in a data directory", "report",
+						"report-format", "summary-json", "retries", "slots"); err != nil {
+						return err
+					}
+					there.again.Rate = api.Rate(o.each.Rate)
+					return there.target.ask(ctx, env, there.out, func(ctx context.Context, l *link) error { return there.run(ctx, l, args[0]) })
+				}
+				if err := stray(fs, "leave it out, or name a server with --server", "bulk actions of a server", "wait", "timeout",
+					"output"); err != nil {
+					return err
+				}
+				c, err := openCatalogue(env, "")
+				if err != nil {
+					return err
+				}
+				if err := o.checkPlaces(env, ""); err != nil {
+					return err
+				}
+				o.data = there.target.data
+				return retryRun(ctx, env, o, c, args[0], there.again)
+			}
+		},
+	}
+}
+
+// retryRun runs items of a run again.
+func retryRun(ctx context.Context, env *Env, o *runOptions, c catalogue, id string, again api.Again) error {
+	scr := newScreen(env)
+	r, b, err := pickUp(ctx, env, o.data, id)
+	if err != nil {
+		return err
+	}
+	s, err := reopen(ctx, env, o, c, scr, r, &b)
+	if err != nil {
+		return err
+	}
+	made, err := s.Retry(client.WithKey(ctx, retryKey(&b, &again)), id, again)
+	if err == nil {
+		err = s.retriedBefore(ctx, id, &made)
+	}
+	if err != nil {
+		return errors.Join(here(err), s.close())
+	}
+	scr.print(fmt.Sprintf("  %s     %s of %s, from the step at which they ended", scr.paint.dim("retry"),
+		plural(made.Items, "item", "items"), id),
+		chainLine(scr.paint, inChain(s.steps, b.Steps)))
+	var all []*running
+	for i, child := range made.BulkActions {
+		x := &run{ID: child.ID, Input: r.Input, Actions: r.Actions, Accepted: true, Rows: child.Counts.Total,
+			results: o.results} // never over those of the first
+		if len(made.BulkActions) > 1 {
+			if x.Report != "" {
+				x.Report = filepath.Join(x.Report, fmt.Sprint(i+1))
+			}
+			x.SummaryJSON = numbered(x.SummaryJSON, i+1)
+		}
+		if err := s.runs.save(x); err != nil {
+			return errors.Join(err, s.close())
+		}
+		all = append(all, &running{run: x, bulk: child})
+	}
+	return s.finish(ctx, time.Duration(o.runTimeout), all)
+}
+
+// retryKey identifies the retry of the same items: a retry whose process was killed is completed by repeating the
+// command. Items that have failed since then make it another retry.
+func retryKey(b *api.BulkAction, again *api.Again) string {
+	raw, err := json.Marshal(again)
+	if err != nil {
+		return "" // it cannot fail: every member is plain
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", b.ID, b.Counts.Failed, b.Counts.Cancelled, raw))
+	return "retry-" + hex.EncodeToString(sum[:16])
+}
+
+// retriedBefore refuses a retry that an earlier command has made and listed, if all of it has ended. What was
+// interrupted goes on.
+func (s *session) retriedBefore(ctx context.Context, id string, made *api.Linked) error {
+	over := true
+	var names []string
+	for i := range made.BulkActions {
+		child := &made.BulkActions[i]
+		_, unlisted := s.runs.get(child.ID)
+		now, err := s.Get(ctx, child.ID) // the response may be that of the first time
 		if err != nil {
 			return err
 		}
-		if id != "" {
-			lost.ID = id
-			return s.jobs.save(lost)
+		if *child = now; now.State == api.Paused || now.State == api.Stopped {
+			if *child, err = s.Resume(ctx, now.ID, "resumed from the command line"); err != nil {
+				return err
+			}
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
+		over = over && unlisted == nil && now.State.Final()
+		names = append(names, now.ID)
 	}
-	return s.jobs.remove(lost.Key)
+	if over {
+		return badUsage("retry what failed in each of them", "these items of %s were already retried, by %s", id, strings.Join(names, ", "))
+	}
+	return nil
 }
 
-// orphan is a bulk action of that name that no job knows.
-func (s *session) orphan(ctx context.Context, name string) (weir.BulkID, error) {
-	for ba, err := range s.engine.List(ctx) {
-		if err != nil {
-			return "", err
-		}
-		if _, err := s.job(ba.ID()); err == nil {
-			continue
-		}
-		rep, err := ba.Report(ctx)
-		if err != nil {
-			return "", err
-		}
-		if rep.Name == name && rep.RetryOf == "" {
-			return ba.ID(), nil
-		}
-	}
-	return "", nil
-}
-
-// dataFlag is the flag that names the data directory in a command to be repeated.
-func (s *session) dataFlag() string {
-	if s.data == defaultData && !s.env.hasServer() {
-		return ""
-	}
-	return fmt.Sprintf(" --data %s", quote(s.data))
-}
-
-// sleep waits, or returns early with ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
+// here makes what a node in this process refuses an error in what the user asked for.
+func here(err error) error {
+	if err == nil {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	if f, said := errors.AsType[*failure](err); said {
+		return f
+	}
+	f := explain(err)
+	if f.code == exitRefused {
+		f.code = exitUsage
+	}
+	return f
+}
+
+// numbered puts a number before the extension of a file's name, as in sum-2.json. Stdout stays stdout.
+func numbered(file string, n int) string {
+	if file == "" || file == "-" {
+		return file
+	}
+	ext := filepath.Ext(file)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), n, ext)
 }

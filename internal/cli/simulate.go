@@ -184,7 +184,8 @@ func parseWorkers(text string, w model.Workers) (model.Workers, error) {
 		most, err2 = strconv.Atoi(high)
 	}
 	if err1 != nil || err2 != nil || start < 1 || most < start {
-		return w, badUsage("write 8..64 for 8 at first and at most 64, or 8 for always 8", "--workers: %q is neither a number nor a range of workers", text)
+		return w, badUsage("write 8..64 for 8 at first and at most 64, or 8 for always 8",
+			"--workers: %q is neither a number nor a range of workers", text)
 	}
 	w.Start, w.Max, w.Min = start, most, min(max(w.Min, 1), start)
 	if !ranged {

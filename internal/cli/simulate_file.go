@@ -35,7 +35,8 @@ func loadWorld(env *Env, name string) (model.World, error) {
 		return model.World{}, badUsage(fix, "%q is neither a scenario nor a file", name)
 	}
 	if err != nil {
-		return model.World{}, &config.Error{File: name, Problem: "cannot be read", Fix: "check the path and its permissions", Err: errors.Unwrap(err)}
+		return model.World{}, &config.Error{File: name, Problem: "cannot be read", Fix: "check the path and its permissions",
+			Err: errors.Unwrap(err)}
 	}
 	w, err := readWorld(name, raw)
 	if err != nil {

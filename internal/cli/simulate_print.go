@@ -67,7 +67,8 @@ func (o *simulateOptions) foresee(ctx context.Context, env *Env, w model.World, 
 		return writeJSON(env.Stdout, f)
 	}
 	printHead(env.Stdout, w, what)
-	fmt.Fprintf(env.Stdout, "\n  of %s, half are done after %s and 90%% after %s\n", plural(int64(f.Runs), "run", "runs"), spanOf(f.P50), spanOf(f.P90))
+	fmt.Fprintf(env.Stdout, "\n  of %s, half are done after %s and 90%% after %s\n", plural(int64(f.Runs), "run", "runs"),
+		spanOf(f.P50), spanOf(f.P90))
 	if f.Unfinished > 0 {
 		fmt.Fprintf(env.Stdout, "  %s did not finish within the simulated time\n", plural(int64(f.Unfinished), "run", "runs"))
 	}
@@ -135,7 +136,8 @@ func ending(r model.Result) string {
 func printBulkActions(w io.Writer, r model.Result) {
 	t := newTable("  BULK ACTION\tITEMS\tFAILED\tDONE\tAGAINST ALONE\tWAITED FOR")
 	for _, k := range r.Kinds {
-		t.row("  %s\t%s\t%s\t%s\t%s\t%s", kindName(k), number(k.Items), number(k.Failed), doneText(k), slowText(k), waitWords(k.Waited, len(r.Resources)))
+		t.row("  %s\t%s\t%s\t%s\t%s\t%s", kindName(k), number(k.Items), number(k.Failed), doneText(k), slowText(k),
+			waitWords(k.Waited, len(r.Resources)))
 	}
 	t.print(w)
 }

@@ -75,7 +75,8 @@ func setAtServer(what *api.Simulation, text string) error {
 		w, err = strconv.ParseFloat(value, 64)
 		what.Weights = with(what.Weights, name, w)
 	default:
-		return badUsage("for a bulk action of a server, set rate, concurrency or pacing of a resource, or weight of a tenant", "--set %s: %q cannot be set", path, field)
+		return badUsage("for a bulk action of a server, set rate, concurrency or pacing of a resource, or weight of a tenant",
+			"--set %s: %q cannot be set", path, field)
 	}
 	if err != nil {
 		return badUsage("write it as in 450/s, 8, full or 2.5", "--set %s: %q is not a %s", path, value, field)

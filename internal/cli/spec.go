@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/core/near"
 )
 
@@ -115,7 +116,11 @@ func unknownFix(field string, into any) string {
 	if a, ok := into.(*api.Action); ok && slices.Contains(limits, field) {
 		return fmt.Sprintf("set limits with weir resources set %s --rate 450/s --concurrency 8", quote(cmp.Or(a.Resource, a.Name, "NAME")))
 	}
-	if meant := near.Word(field, settable(reflect.TypeOf(into).Elem())); meant != "" {
+	if _, ok := into.(*api.NewBulkAction); ok &&
+		(field == "url" || field == "batch" || field == "retries" || field == "timeout" || slices.Contains(limits, field)) {
+		return fmt.Sprintf("set %s of the action under actions in %s", field, config.FileName)
+	}
+	if meant := near.Word(field, settable(reflect.TypeOf(into).Elem())); meant != "" && meant != field { // else it is known elsewhere
 		return fmt.Sprintf("did you mean %s? %s", meant, seeFields)
 	}
 	return seeFields
@@ -137,7 +142,8 @@ func settable(t reflect.Type) (names []string) {
 // wantedName names the JSON that a Go type is read from.
 func wantedName(k reflect.Kind) string {
 	names := map[reflect.Kind]string{
-		reflect.Bool: "true or false", reflect.String: "a string", reflect.Float64: "a number", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+		reflect.Bool: "true or false", reflect.String: "a string", reflect.Float64: "a number", reflect.Slice: "a list",
+		reflect.Struct: "an object", reflect.Map: "an object",
 	}
 	return cmp.Or(names[k], "an integer")
 }

@@ -2,29 +2,126 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/report"
 )
 
 // Most errors and reasons that the summary names; the report has them all.
 const shownGroups = 5
 
-// summaryLines returns the lines to print at the end of a run.
-func summaryLines(p paint, s *session, r *running, sum *report.Summary, files []string, took time.Duration) []string {
-	note := ""
-	if r.resumed != nil {
+// conclude writes the report of a bulk action that has settled, prints its summary, and returns the exit code.
+func (l *link) conclude(ctx context.Context, scr *screen, r *running) (code int, err error) {
+	id := r.bulk.ID
+	rep, err := l.Report(ctx, id)
+	if err != nil {
+		return 0, l.unwritten(ctx, err, r)
+	}
+	switch {
+	case rep.State == api.Awaiting:
+		l.say("the canary has ended; the remaining items wait for approval: %s", l.approval(id))
+		return exitStopped, nil
+	case rep.State == api.Failed:
+		return 0, &failure{exitOther, fmt.Sprintf("%s cannot continue: %s", id, rep.Reason), "fix the cause, then create it again"}
+	}
+	sum := summaryOf(&rep)
+	var files []string
+	if r.run != nil {
+		sum.Duplicates, sum.Invalid = r.run.Duplicates, r.run.Invalid
+		if files, err = l.write(ctx, sum, r.run.results); err != nil {
+			return 0, l.unwritten(ctx, err, r)
+		}
+	}
+	scr.print(l.summary(scr.paint, r, &rep, sum, files)...)
+	switch {
+	case rep.State == api.Stopped:
+		return exitStopped, nil
+	case rep.Counts.Done != rep.Counts.Total:
+		return exitSomeFailed, nil
+	}
+	return exitOK, nil
+}
+
+// approval is the command that approves the canary of a bulk action.
+func (l *link) approval(id string) string {
+	if l.local != nil {
+		return fmt.Sprintf("%s run --resume %s --approve%s", l.env.Program, id, l.flag)
+	}
+	return fmt.Sprintf("%s approve %s%s", l.env.Program, id, l.flag)
+}
+
+// unwritten says that a run has not suffered from a report that could not be written.
+func (l *link) unwritten(ctx context.Context, err error, r *running) error {
+	if r.run == nil {
+		return err
+	}
+	f := &failure{exitOther, err.Error(), "the run is safe: write its report with " + l.env.Program + " report " +
+		r.bulk.ID + " -d DIR" + l.flag}
+	if ctx.Err() != nil {
+		f.code, f.what = exitInterrupted, "interrupted while the report was being written"
+	}
+	return f
+}
+
+// summary returns the lines to print at the end.
+func (l *link) summary(p paint, r *running, rep *api.Report, sum *report.Summary, files []string) []string {
+	took, note, said := time.Duration(rep.Duration), "", r.forecast
+	if rep.Forecast != nil {
+		said = time.Duration(rep.Forecast.P50)
+	}
+	if r.resumed != nil && !r.over {
 		took, note = r.resumed.only(sum), " since the resume"
 	}
-	head := headline(p, sum, span(took)+note+r.forecast.compare(sum, took))
+	head := headline(p, sum, span(took)+note+offBy(said, sum, took))
 	if r.over {
 		mark, words := verdict(p, sum.Counts)
 		head = fmt.Sprintf("%s nothing to resume: %s is %s, %s", mark, sum.ID, sum.State, words)
 	}
-	return (*summary)(sum).lines(p, head, note, files, s.nextSteps(sum, r.job))
+	return (*summary)(sum).lines(p, head, note, files, l.nextSteps(sum, r))
+}
+
+// offBy says how far off the forecast was of what has run to its end.
+func offBy(said time.Duration, sum *report.Summary, took time.Duration) string {
+	if said < time.Second || took <= 0 || sum.State != weir.BulkCompleted.String() || sum.Reason != "" {
+		return ""
+	}
+	return fmt.Sprintf(" (forecast %+.1f%%)", (took.Seconds()/said.Seconds()-1)*100)
+}
+
+// summaryOf is a report of the API as report.json has it.
+func summaryOf(r *api.Report) *report.Summary {
+	s := &report.Summary{
+		ID: r.ID, Name: r.Name, Tenant: r.Tenant, State: string(r.State), Reason: r.Reason, Outcome: r.Outcome,
+		RetryOf: r.RetryOf, Retries: r.Retries,
+		StartedAt: r.StartedAt, Duration: report.Duration(r.Duration), Durability: r.Durability, Duplicates: r.Duplicates,
+		Losses: lossesOf(r.Losses),
+		Counts: weir.Counts(r.Counts),
+	}
+	if !r.FinishedAt.IsZero() {
+		s.FinishedAt = &r.FinishedAt
+	}
+	for _, x := range r.Steps {
+		s.Steps = append(s.Steps, report.Step{
+			Name: x.Step, Action: x.Action, Done: x.Done, Failed: x.Failed, LeftOut: x.LeftOut, Attempts: x.Attempts,
+			Calls: x.Calls, Retries: x.Retries,
+			Refused: x.Refused, Pending: x.Pending, Cancelled: x.Cancelled, Skipped: x.Skipped, Rate: x.Rate,
+			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99),
+				Max: report.Duration(x.Max)},
+		})
+	}
+	for _, w := range r.Waited {
+		s.Waited = append(s.Waited, report.Wait{Reason: w.Reason, Duration: report.Duration(w.Duration), Share: w.Share})
+	}
+	for _, g := range r.Errors {
+		s.Errors = append(s.Errors, report.Group{Step: g.Step, Code: g.Code, Message: g.Message, Count: g.Count,
+			Sample: report.Sample{ID: g.Item, Message: g.Example}})
+	}
+	return s
 }
 
 // summary is the result of a bulk action, for people.
@@ -64,13 +161,16 @@ func headline(p paint, sum *report.Summary, duration string) string {
 	c := sum.Counts
 	switch sum.State {
 	case weir.BulkStopped.String():
-		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(c.Failed, "item", "items"), cmp.Or(tame(sum.Reason), "failure rule"))
+		return p.red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, plural(c.Failed, "item", "items"),
+			cmp.Or(tame(sum.Reason), "failure rule"))
 	case weir.BulkCancelled.String():
-		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration, plural(c.Cancelled, "item", "items"), number(c.Failed))
+		return p.yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration,
+			plural(c.Cancelled, "item", "items"), number(c.Failed))
 	}
 	if sum.Reason == "deadline" {
 		cut := cutAtDeadline((*summary)(sum))
-		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration, plural(cut, "item", "items"), number(c.Failed))
+		return p.yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration,
+			plural(cut, "item", "items"), number(c.Failed))
 	}
 	mark, words := verdict(p, c)
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
@@ -106,7 +206,8 @@ func itemsText(p paint, sum *report.Summary) string {
 	if c.Failed > 0 {
 		failed = p.red(failed)
 	}
-	parts := []string{number(c.Total), fmt.Sprintf("done %s (%s)", number(c.Done), exactPercent(c.Done, c.Total)), failed, "cancelled " + number(c.Cancelled)}
+	parts := []string{number(c.Total), fmt.Sprintf("done %s (%s)", number(c.Done), exactPercent(c.Done, c.Total)), failed,
+		"cancelled " + number(c.Cancelled)}
 	if n := c.Pending(); n > 0 {
 		parts = append(parts, "pending "+number(n))
 	}
@@ -176,23 +277,31 @@ func errorText(gs []report.Group) string {
 }
 
 // nextSteps are the commands that make sense now.
-func (s *session) nextSteps(sum *report.Summary, j *job) (next []string) {
-	program, data := s.env.Program, s.dataFlag()
-	if sum.State == weir.BulkStopped.String() {
-		next = append(next, fmt.Sprintf("%s run --resume %s%s   (continues with the %s left)", program, j.ID, data, number(sum.Counts.Pending())))
-		if len(endpointsOf(j.Chain)) > 0 {
-			next = append(next, "if a URL is wrong: "+correction(j.Chain))
+func (l *link) nextSteps(sum *report.Summary, r *running) (next []string) {
+	program, data, id := l.env.Program, l.flag, sum.ID
+	resume := "resume "
+	if r.run != nil {
+		resume = "run --resume "
+	}
+	switch {
+	case sum.State == weir.BulkStopped.String():
+		next = append(next, fmt.Sprintf("%s %s%s%s   (continues with the %s left)", program, resume, id, data, number(sum.Counts.Pending())))
+		if r.run != nil {
+			if names := endpointsOf(r.run.Actions, r.bulk.Steps); len(names) > 0 {
+				next = append(next, "if a URL is wrong: "+correction(names))
+			}
 		}
-	} else if len(sum.Retries) > 0 {
+	case len(sum.Retries) > 0:
 		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
-	} else if sum.Counts.Failed > 0 {
-		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, j.ID, data, number(sum.Counts.Failed)))
+	case sum.Counts.Failed > 0:
+		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, id, data, number(sum.Counts.Failed)))
 	}
 	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 {
-		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)", program, j.ID, data, number(cut)))
+		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)",
+			program, id, data, number(cut)))
 	}
-	if j.Report == "" {
-		next = append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, j.ID, data))
+	if r.run == nil || r.run.Report == "" {
+		next = append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, id, data))
 	}
 	return next
 }

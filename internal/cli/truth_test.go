@@ -28,55 +28,21 @@ func TestOnlyASuccessIsTicked(t *testing.T) {
 	}
 }
 
-func TestCallsAtATimeFollowTheConcurrencyOfResources(t *testing.T) {
-	two, other := weir.Step{Resource: weir.Resource{Name: "a", Concurrency: 2}}, weir.Step{Resource: weir.Resource{Name: "b", Concurrency: 3}}
-	for _, tt := range []struct {
-		name  string
-		steps []weir.Step
-		want  int
-	}{
-		{"a bound below the slots", []weir.Step{two}, 2},
-		{"two resources", []weir.Step{two, other}, 5},
-		{"one resource at two steps", []weir.Step{two, two}, 2},
-		{"no bound", []weir.Step{two, {}}, 64},
-	} {
-		if got := predict(tt.steps, 100, 64).slots; got != tt.want {
-			t.Errorf("%s: %d calls at a time, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
-// halfResumed is a run that went on with 600 items at its second step, a minute before its end.
-func halfResumed() (*running, *report.Summary) {
-	end := time.Unix(1000, 0)
-	p := weir.Progress{
-		Counts: weir.Counts{Total: 1000, Done: 400, Ready: 600},
-		Steps:  []weir.StepCounts{{Done: 1000}, {Done: 400, Pending: 600}},
-	}
-	r := &running{resumed: &resumption{end.Add(-time.Minute), p.Steps}, forecast: predictEach(twoSteps(), leftAt(&p), 64)}
-	return r, &report.Summary{
-		State: weir.BulkCompleted.String(), FinishedAt: &end, Duration: report.Duration(time.Hour), Counts: weir.Counts{Total: 1000, Done: 1000},
-		Steps: []report.Step{{Name: "award", Done: 1000, Attempts: 1000, Rate: 0.3}, {Name: "send-message", Done: 1000, Attempts: 1000, Rate: 0.3}},
-	}
-}
-
-func TestTheForecastOfAResumeGoesByWhatEachStepHasLeft(t *testing.T) {
-	steps := twoSteps()
-	steps[0].Resource.Rate = 1 // the bottleneck, if it had anything left to do
-	p := weir.Progress{Counts: weir.Counts{Total: 1000, Done: 400, Ready: 600}, Steps: []weir.StepCounts{{Done: 1000}, {Done: 400, Pending: 600}}}
-	if f := predictEach(steps, leftAt(&p), 64); f.p50 != 2*time.Second || f.bottleneck != "send-message 300/s" {
-		t.Errorf("600 items left at the second step: %v, bottleneck %s; want 2s, send-message 300/s", f.p50, f.bottleneck)
-	}
-	p = weir.Progress{Counts: weir.Counts{Total: 1000, Ready: 1000}, Steps: make([]weir.StepCounts, 2)} // accepted, and not read yet
-	if f := predictEach(steps, leftAt(&p), 64); f.p50 != 1000*time.Second {
-		t.Errorf("nothing was done yet: %v, want 1000s", f.p50)
-	}
-}
-
+// TestAResumedRunTellsOfTheTimeSinceTheResume: it went on with 600 items at its second step, a minute before its end.
 func TestAResumedRunTellsOfTheTimeSinceTheResume(t *testing.T) {
-	r, sum := halfResumed()
-	r.job = &job{Report: "out"}
-	text := strings.Join(summaryLines(paint(false), &session{env: &Env{}}, r, sum, nil, time.Hour), "\n")
+	end := time.Unix(1000, 0)
+	r := &running{
+		run: &run{results: results{Report: "out"}}, forecast: 2 * time.Second,
+		resumed: &resumption{end.Add(-time.Minute), []api.StepProgress{{Done: 1000}, {Done: 400, Pending: 600}}},
+	}
+	rep := &api.Report{
+		State: api.Completed, FinishedAt: end, Duration: api.Duration(time.Hour), Counts: api.Counts{Total: 1000, Done: 1000},
+		Steps: []api.StepReport{
+			{StepProgress: api.StepProgress{Step: "award", Done: 1000, Attempts: 1000}, Rate: 0.3},
+			{StepProgress: api.StepProgress{Step: "send-message", Done: 1000, Attempts: 1000}, Rate: 0.3},
+		},
+	}
+	text := strings.Join((&link{env: &Env{}}).summary(paint(false), r, rep, summaryOf(rep), nil), "\n")
 	for _, want := range []string{"finished in 1m0s since the resume (forecast +2900.0%), all items done", "10/s since the resume"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)

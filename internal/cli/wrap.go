@@ -50,3 +50,13 @@ func headOf(line string) string {
 	}
 	return line[:lead]
 }
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=-]+$`)
+
+// quote makes a word that a shell takes as it is.
+func quote(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

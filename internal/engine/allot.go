@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/quota"
@@ -53,14 +51,15 @@ func (e *Engine) allotOne(ctx context.Context, epoch uint64, l sharedLimit) erro
 }
 
 // allotOnce reads what the nodes say of a limit, and writes the targets if they have changed.
-func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, plan *quota.Planner, wrote *time.Time) (inUse bool, err error) {
+func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, plan *quota.Planner,
+	wrote *time.Time) (inUse bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, allotAgain)
 	defer cancel()
 	said, err := e.store.Holdings(ctx, l)
 	if err != nil {
 		return true, err
 	}
-	members, silent := e.members()
+	members, silent := e.fleet.Members()
 	targets, changed := plan.Plan(time.Now().UnixNano(), members, said, silent)
 	inUse = len(said) > 0
 	if !changed && !(inUse && time.Since(*wrote) >= allotAgain) {
@@ -71,11 +70,4 @@ func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, pla
 	}
 	*wrote = time.Now()
 	return inUse, nil
-}
-
-// members lists the nodes that are announced, and those that may be dead nevertheless.
-func (e *Engine) members() (names []string, silent map[string]bool) {
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	return slices.Sorted(maps.Keys(e.fleet.nodes)), e.fleet.heard.silent()
 }

@@ -11,106 +11,53 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/readback"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
 
-// BulkAction is a bulk action that was accepted.
+// BulkAction is a bulk action that was accepted: what can be read of it, and commands to it.
 type BulkAction struct {
-	engine    *Engine
-	id        weir.BulkID
-	partition int
-	spec      *partition.Created
-	status    *partition.Status // as of when the handle was made; nil: its owner had not read of it
-	resumed   atomic.Int64      // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
+	*readback.Bulk
+	engine  *Engine
+	resumed atomic.Int64 // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
 }
 
-// ID identifies the bulk action, also after a restart.
-func (b *BulkAction) ID() weir.BulkID { return b.id }
-
-// Duplicates is how many rows were left out because their id came before.
-func (b *BulkAction) Duplicates() int64 { return b.spec.Duplicates }
-
-// Items is how many items were accepted.
-func (b *BulkAction) Items() int64 { return b.spec.Items }
+type (
+	// Report is what became of a bulk action: the summary, and every item.
+	Report = readback.Report
+	// RowOptions says which items [BulkAction.Rows] yields.
+	RowOptions = readback.RowOptions
+	// LookupOptions narrows a [Engine.Lookup].
+	LookupOptions = readback.LookupOptions
+	// Found is one item and what became of it.
+	Found = readback.Found
+	// Info is what a bulk action was asked to be, with the changes since.
+	Info = readback.Info
+)
 
 // Get finds a bulk action that was accepted earlier, by this process or one before.
 func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
-	p, err := e.partitionOf(id)
+	b, err := e.reader.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	spec, status, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
-	if errors.Is(err, store.ErrNotFound) {
-		spec, err = e.findSpec(ctx, p, id)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, e.missing(p, id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &BulkAction{engine: e, id: id, partition: p, spec: spec, status: status}, nil
+	return &BulkAction{Bulk: b, engine: e}, nil
 }
 
-// findSpec looks in the state, and in the inbox for one that its owner has not
-// read yet. It may have been read between the two looks: hence the third.
-func (e *Engine) findSpec(ctx context.Context, p int, id weir.BulkID) (*partition.Created, error) {
-	spec, _, err := partition.ReadStatus(rows{ctx, e.store, p}, id)
-	if !errors.Is(err, store.ErrNotFound) {
-		return spec, err
-	}
-	if err := e.gone(ctx, p, id); err != nil {
-		return nil, err
-	}
-	if _, err := e.store.GetBlock(ctx, p, id, 0); err != nil {
-		return nil, err // without items it was never accepted, or has none: then it is found when its owner has read it
-	}
-	err = e.eachMessage(ctx, p, e.store.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil && c.ID == id {
-			spec = c
-		}
-		return spec == nil
-	})
-	if spec != nil || err != nil {
-		return spec, err
-	}
-	spec, _, err = partition.ReadStatus(rows{ctx, e.store, p}, id)
-	return spec, err
-}
+// IDs lists all bulk actions, the newest first.
+func (e *Engine) IDs(ctx context.Context) ([]weir.BulkID, error) { return e.reader.IDs(ctx) }
 
-// idsIn lists the bulk actions of a partition, also those that its owner has not
-// read: that may take as long as a lease if the owner died. The inbox is looked at
-// first, since what is read meanwhile is found in the rows.
-func (e *Engine) idsIn(ctx context.Context, p int) (ids []weir.BulkID, err error) {
-	add := func(id weir.BulkID) {
-		if home, err := e.partitionOf(id); err == nil && home == p { // else it is a shard of one that is listed with its home
-			ids = append(ids, id)
-		}
-	}
-	err = e.eachMessage(ctx, p, e.store.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil {
-			add(c.ID)
-		}
-		return true
-	})
-	if err == nil {
-		err = partition.EachBulk(rows{ctx, e.store, p}, func(id weir.BulkID) error {
-			add(id)
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list partition %d: %w", p, err)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+// Lookup yields the items with that id in all bulk actions, newest first.
+func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
+	return e.reader.Lookup(ctx, id, o)
 }
 
 // List yields every bulk action that was accepted, oldest first within each partition.
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
-		for p := range e.layout.now().Most {
-			ids, err := e.idsIn(ctx, p)
+		for p := range e.layout.Now().Most {
+			ids, err := stored.IDs(ctx, e.store, p, e.layout.Now().Most)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -169,18 +116,18 @@ func (b *BulkAction) Change(ctx context.Context, r weir.Rules, reason string) er
 	return b.change(ctx, r, partition.Command{Reason: reason})
 }
 
-// ChangeIf is [BulkAction.Change] if the rules are still those that b was got with
-// when the owner reads of it. If they are, the mark is that of the last change then.
+// ChangeIf changes the rules only if they are still those that b was got with when the
+// owner reads the command. The change is then known by its mark.
 func (b *BulkAction) ChangeIf(ctx context.Context, r weir.Rules, reason, mark string) error {
-	return b.change(ctx, r, partition.Command{Reason: reason, Of: &b.spec.Rules, Mark: mark})
+	return b.change(ctx, r, partition.Command{Reason: reason, Of: &b.Spec.Rules, Mark: mark})
 }
 
 // Changes is how often the rules had been changed when b was got, and the mark of the last change.
-func (b *BulkAction) Changes() (n uint64, mark string) { return b.spec.Rules, b.spec.RulesBy }
+func (b *BulkAction) Changes() (n uint64, mark string) { return b.Spec.Rules, b.Spec.RulesBy }
 
 func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Command) error {
 	var bad weir.InputError
-	c := *b.spec
+	c := *b.Spec
 	if r.Tier != nil {
 		c.Tier = *r.Tier
 	}
@@ -202,7 +149,7 @@ func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Com
 	}
 	checkRates(&c, set, &bad)
 	if err := bad.OrNil(); err != nil {
-		return fmt.Errorf("change %s: %w", b.id, err)
+		return fmt.Errorf("change %s: %w", b.ID(), err)
 	}
 	how.Verb, how.Rules = partition.Change, &r
 	return b.command(ctx, how)
@@ -210,7 +157,7 @@ func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Com
 
 // command is durable when it returns, and takes effect as soon as the owner reads it.
 func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
-	c.ID = b.id
+	c.ID = b.ID()
 	verb := c.Verb
 	if problem := badText(c.Reason, 256); problem != "" {
 		return &weir.FieldError{Code: "bad_text", Field: "reason", Problem: problem, Fix: "use at most 256 printable characters"}
@@ -219,21 +166,18 @@ func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
 	if err != nil {
 		return err
 	}
-	_, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
+	_, status, err := partition.ReadStatus(stored.At(ctx, b.engine.store, b.Home), b.ID())
 	if err == nil && status.State.Final() {
-		return fmt.Errorf("%s %s: %w as %v", verb, b.id, weir.ErrEnded, status.State)
+		return fmt.Errorf("%s %s: %w as %v", verb, b.ID(), weir.ErrEnded, status.State)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if err := b.engine.gone(ctx, b.partition, b.id); err != nil {
-			return fmt.Errorf("%s %s: %w", verb, b.id, err)
+		if err := stored.Gone(ctx, b.engine.store, b.Home, b.ID()); err != nil {
+			return fmt.Errorf("%s %s: %w", verb, b.ID(), err)
 		}
 	}
-	s := &sent{partition: b.partition, command: body, life: b.engine.past.recent.life(b.partition)}
-	if err := b.engine.store.Append(ctx, b.partition, body, store.Claim{}); err != nil {
-		return fmt.Errorf("%s %s: %w", verb, b.id, err)
+	if err := b.engine.past.Command(ctx, b.Home, body); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, b.ID(), err)
 	}
-	s.at = time.Now()
-	b.engine.watchOver(ctx, s)
 	if verb == partition.Resume && status != nil {
 		b.resumed.Store(status.Resumes + 1)
 	}
@@ -248,13 +192,14 @@ func (b *BulkAction) Now(ctx context.Context) (weir.Progress, error) {
 
 // now also tells whether a resume by this handle is still on its way to the owner.
 func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, err error) {
-	spec, status, err := partition.ReadStatus(rows{ctx, b.engine.store, b.partition}, b.id)
+	spec, status, err := partition.ReadStatus(stored.At(ctx, b.engine.store, b.Home), b.ID())
 	if errors.Is(err, store.ErrNotFound) { // accepted, and not yet read by its owner
-		if err := b.engine.gone(ctx, b.partition, b.id); err != nil {
+		if err := stored.Gone(ctx, b.engine.store, b.Home, b.ID()); err != nil {
 			return p, false, err
 		}
-		c := weir.Counts{Total: b.spec.Items, Ready: b.spec.Items}
-		return weir.Progress{ID: b.id, State: b.firstState(), Canary: b.spec.Canary != nil, Counts: c, Steps: make([]weir.StepCounts, len(b.spec.Steps)), Started: time.Unix(0, b.spec.Submitted)}, false, nil
+		c := weir.Counts{Total: b.Spec.Items, Ready: b.Spec.Items}
+		return weir.Progress{ID: b.ID(), State: b.firstState(), Canary: b.Spec.Canary != nil, Counts: c,
+			Steps: make([]weir.StepCounts, len(b.Spec.Steps)), Started: time.Unix(0, b.Spec.Submitted)}, false, nil
 	}
 	if err != nil {
 		return p, false, err
@@ -264,15 +209,16 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 
 // Found is how it was when [Engine.Get] found it: [BulkAction.Now] without another read.
 func (b *BulkAction) Found(ctx context.Context) (weir.Progress, error) {
-	if b.status == nil {
+	if b.Status == nil {
 		return b.Now(ctx)
 	}
-	return b.progress(b.spec, b.status), nil
+	return b.progress(b.Spec, b.Status), nil
 }
 
 func (b *BulkAction) progress(spec *partition.Created, status *partition.Status) weir.Progress {
 	p := weir.Progress{
-		ID: b.id, State: status.State, Canary: status.InCanary(), Reason: status.Reason, Counts: status.Standing(spec.Items), Steps: status.Steps,
+		ID: b.ID(), State: status.State, Canary: status.InCanary(), Reason: status.Reason,
+		Counts: status.Standing(spec.Items), Steps: status.Steps,
 		Started: status.Began(), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
 	}
 	if status.State == weir.BulkRunning && !b.engine.TenantPaused(spec.Tenant) {
@@ -282,7 +228,7 @@ func (b *BulkAction) progress(spec *partition.Created, status *partition.Status)
 	if status.State == weir.BulkRunning && status.Behind {
 		p.WaitingOn = []string{partition.WordLate}
 	}
-	if status.State == weir.BulkRunning && status.Lately.At != 0 && b.engine.parts[b.partition].Load() == nil {
+	if status.State == weir.BulkRunning && status.Lately.At != 0 && b.engine.member.Running(b.Home) == nil {
 		p.At = time.Unix(0, status.Lately.At)
 	}
 	if status.State.Final() {
@@ -294,9 +240,9 @@ func (b *BulkAction) progress(spec *partition.Created, status *partition.Status)
 // firstState is what a bulk action is in until its owner has read of it.
 func (b *BulkAction) firstState() weir.BulkState {
 	switch {
-	case b.spec.Hold:
+	case b.Spec.Hold:
 		return weir.BulkSealed
-	case b.spec.StartAt > time.Now().UnixNano():
+	case b.Spec.StartAt > time.Now().UnixNano():
 		return weir.BulkScheduled
 	}
 	return weir.BulkRunning
@@ -321,12 +267,12 @@ func (b *BulkAction) Progress(ctx context.Context) iter.Seq[weir.Progress] {
 
 // follow is Progress, and says why it ended before the bulk action did.
 func (b *BulkAction) follow(ctx context.Context, yield func(weir.Progress) bool) error {
-	w := b.engine.watches.join(b.id) // before the first look: what changes after it is not missed
-	defer b.engine.watches.leave(b.id, w)
+	w := b.engine.watches.join(b.ID()) // before the first look: what changes after it is not missed
+	defer b.engine.watches.leave(b.ID(), w)
 	var pace pace
 	p, resuming, err := b.now(ctx)
 	for err == nil {
-		pace.fill(&p, b.engine.TenantPaused(b.spec.Tenant))
+		pace.fill(&p, b.engine.TenantPaused(b.Spec.Tenant))
 		if !yield(p) || p.State.Final() || settled(&p) && !resuming {
 			return nil
 		}
@@ -338,7 +284,7 @@ func (b *BulkAction) follow(ctx context.Context, yield func(weir.Progress) bool)
 
 // next waits for newer progress, and at least progressEvery unless it is the last.
 func (b *BulkAction) next(ctx context.Context, w *watch, p *weir.Progress) error {
-	elsewhere := b.engine.parts[b.partition].Load() == nil
+	elsewhere := b.engine.member.Running(b.Home) == nil
 	every := lookEvery
 	if elsewhere {
 		every = lookElsewhereEvery
@@ -401,7 +347,7 @@ func settled(p *weir.Progress) bool {
 // running calls have ended.
 func (b *BulkAction) Wait(ctx context.Context) (*Report, error) {
 	if err := b.follow(ctx, func(weir.Progress) bool { return true }); err != nil {
-		return nil, fmt.Errorf("wait for %s: %w", b.id, err)
+		return nil, fmt.Errorf("wait for %s: %w", b.ID(), err)
 	}
 	return b.Report(ctx)
 }

@@ -17,7 +17,7 @@ func TestWhatIsNilIsRefusedByName(t *testing.T) {
 	_, noStore := engine.Open(t.Context(), nil, engine.Options{})
 	_, noItems := attempt(t.Context(), r.Engine, spec(noop("step")), nil)
 	_, noRaw := r.SubmitAs(t.Context(), engine.Ticket{}, weir.Definition{Name: "step"}, nil, weir.Spec{})
-	_, noStage := r.Stage(t.Context(), "ba_1", weir.KeepAll, nil)
+	_, noStage := r.Intake().Stage(t.Context(), "ba_1", weir.KeepAll, nil)
 	for field, errs := range map[string][]error{"store": {noStore}, "items": {noItems, noRaw, noStage}} {
 		for _, err := range errs {
 			var missing *weir.FieldError

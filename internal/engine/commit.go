@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
@@ -16,7 +17,9 @@ import (
 // the caller no longer waits for the answer.
 func (p *part) commit(ctx context.Context, b *store.Batch) {
 	for try := 0; ; try++ {
-		err := p.timedCommit(ctx, b)
+		began := time.Now()
+		err := p.complain(ctx, b, p.engine.past.Commit(ctx, p, b))
+		p.engine.counts.Committed(time.Since(began))
 		if lost := p.lost(err); lost != nil {
 			p.mail.put(input{err: lost})
 			return
@@ -39,32 +42,36 @@ func (p *part) commit(ctx context.Context, b *store.Batch) {
 	}
 }
 
-// tryCommit asks the store once. A store that lacks earlier commits, because it
-// was set back, gets them again first.
-func (p *part) tryCommit(ctx context.Context, b *store.Batch) error {
-	e := p.engine
-	if !e.remembers() {
-		return p.complain(ctx, b, e.store.Commit(ctx, p.no, p.token, b))
-	}
-	past := &e.past.parts[p.no]
-	past.writing.Lock()
-	defer past.writing.Unlock()
-	now := time.Now()
-	e.past.remember(now, p.no, b, p.token)
-	err := e.store.Commit(ctx, p.no, p.token, b)
-	if behind(err) {
-		_, err = p.mend(ctx) // b is among what is put back
-	}
-	if partition.AfterCommit(err) == partition.Written {
-		e.past.confirm(now, p.no, b.Number)
-	}
-	return p.complain(ctx, b, err)
-}
-
 func (p *part) complain(ctx context.Context, b *store.Batch, err error) error {
 	if err != nil && !errors.Is(err, store.ErrFenced) {
 		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "commit failed, will ask again",
 			slog.Int("partition", p.no), slog.Uint64("number", b.Number), slog.Any("error", err))
 	}
 	return err
+}
+
+// lost is what a loss means for a partition that runs: it stops, or begins again
+// with what is left. nil for all other errors.
+func (p *part) lost(err error) error {
+	var lost *weir.LossError
+	switch {
+	case !errors.As(err, &lost):
+		return nil
+	case p.engine.opts.AcceptLoss:
+		return fmt.Errorf("%w: beginning again with what is left: %w", store.ErrFenced, errors.New(lost.Error()))
+	}
+	return lost
+}
+
+// keepPast looks from time to time whether the store still has what it acknowledged.
+func (p *part) keepPast(ctx context.Context) {
+	if p.engine.past.Witness() == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		sleep(ctx, p.engine.opts.LeaseFor/3)
+		if lost := p.lost(p.engine.past.LookBack(ctx, p)); lost != nil {
+			p.mail.put(input{err: lost})
+		}
+	}
 }

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/coord"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 )
 
@@ -25,7 +25,7 @@ const (
 // decides how many workers each lane should have, stores the decisions and sends
 // them to the partitions, until ctx ends or another node leads. Without a leader
 // everything goes on with the workers that it has.
-func (e *Engine) coordinate(ctx context.Context, l *leader) {
+func (e *Engine) coordinate(ctx context.Context, l *own.Leader) {
 	c := coord.New()
 	book := &decisionBook{leader: l}
 	tick := time.NewTicker(decideEvery)
@@ -65,9 +65,9 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 		return err
 	}
 	now := time.Now()
-	all := c.Cycle(now.UnixNano(), coord.Fleet{Nodes: nodes, Limits: e.resourceLimits(), Partitions: e.layout.now().Partitions}, &settings)
+	all := c.Cycle(now.UnixNano(), coord.Fleet{Nodes: nodes, Limits: e.resourceLimits(), Partitions: e.layout.Now().Partitions}, &settings)
 	for i := range all {
-		all[i].Epoch = book.leader.tok.Epoch
+		all[i].Epoch = book.leader.Epoch()
 	}
 	if err := book.write(ctx, now, c, all, c.Changes(now.UnixNano(), nodes)); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (e *Engine) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	}
 	plan := c.Plan(now.UnixNano(), nodes)
 	plan.Leader = e.node
-	e.plan.Store(&plan)
+	e.counts.Plan.Store(&plan)
 	return errors.Join(failed, e.tellPlan(ctx, &plan))
 }
 
@@ -93,9 +93,10 @@ func (e *Engine) tellPlan(ctx context.Context, p *weir.Plan) error {
 
 // carryOut logs a decision, and sends it to its lane if it changes something.
 func (e *Engine) carryOut(ctx context.Context, d *weir.Decision) error {
-	e.log.LogAttrs(ctx, slog.LevelInfo, "decided on workers", slog.String("lane", d.Lane.String()), slog.Int("from", d.From), slog.Int("to", d.To),
+	e.log.LogAttrs(ctx, slog.LevelInfo, "decided on workers", slog.String("lane", d.Lane.String()),
+		slog.Int("from", d.From), slog.Int("to", d.To),
 		slog.String("reason", d.Reason), slog.String("text", d.Text), slog.Bool("shadow", d.Shadow))
-	e.decided.count(d)
+	e.counts.Decided(d)
 	if d.Shadow || d.From == d.To {
 		return nil
 	}
@@ -111,27 +112,6 @@ func (e *Engine) carryOut(ctx context.Context, d *weir.Decision) error {
 		return fmt.Errorf("tell %v to have %d workers: %w", d.Lane, d.To, err)
 	}
 	return nil
-}
-
-// decisionCounts counts the decisions that this node made as the leader.
-type decisionCounts struct {
-	mu sync.Mutex
-	by map[decisionKind]int64
-}
-
-// decisionKind is what decisions are counted by.
-type decisionKind struct{ direction, reason string }
-
-func (c *decisionCounts) count(d *weir.Decision) {
-	if d.Shadow {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.by == nil {
-		c.by = map[decisionKind]int64{}
-	}
-	c.by[decisionKind{d.Direction(), d.Reason}]++
 }
 
 // ScalingInForce returns how workers follow the load: what operators set, and the engine's

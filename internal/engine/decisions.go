@@ -10,6 +10,8 @@ import (
 	"github.com/weirhq/weir/internal/core/coord"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
 
@@ -40,7 +42,7 @@ func changesOf(resource string) []byte {
 
 // decisionBook is where a leader stores its decisions. It belongs to one goroutine.
 type decisionBook struct {
-	leader  *leader
+	leader  *own.Leader
 	keys    map[string][][]byte // stored, oldest first, by prefix; nil: not known
 	learned bool                // the histories are read
 	number  uint32
@@ -49,7 +51,7 @@ type decisionBook struct {
 
 // open reads what earlier leaders stored.
 func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
-	at := rows{ctx, b.leader.engine.store, store.Control}
+	at := b.leader.Rows(ctx)
 	if err := b.readKeys(at, c); err != nil || b.learned {
 		return err
 	}
@@ -65,7 +67,7 @@ func (b *decisionBook) open(ctx context.Context, c *coord.Coordinator) error {
 }
 
 // readKeys finds out what is stored, unless that is known.
-func (b *decisionBook) readKeys(at rows, c *coord.Coordinator) error {
+func (b *decisionBook) readKeys(at stored.Rows, c *coord.Coordinator) error {
 	if b.keys != nil {
 		return nil
 	}
@@ -86,7 +88,7 @@ func (b *decisionBook) readKeys(at rows, c *coord.Coordinator) error {
 }
 
 // eachDecision yields all stored decisions, those of a lane in the order of their making.
-func eachDecision(from rows, yield func(key []byte, d *weir.Decision)) error {
+func eachDecision(from stored.Rows, yield func(key []byte, d *weir.Decision)) error {
 	return from.Scan([]byte{kindDecision}, func(key, row []byte) error {
 		d := &weir.Decision{}
 		if err := partition.UnsealJSON(key, row, d); err != nil {
@@ -99,7 +101,8 @@ func eachDecision(from rows, yield func(key []byte, d *weir.Decision)) error {
 
 // write stores decisions and changes, and now and then what the hours needed. Of
 // each lane and resource the newest are kept.
-func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordinator, all []weir.Decision, changes []weir.ResourceChange) error {
+func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordinator, all []weir.Decision,
+	changes []weir.ResourceChange) error {
 	batch := &store.Batch{}
 	for i := range all {
 		b.add(batch, decisionsOf(all[i].Lane), all[i].At, &all[i])
@@ -116,7 +119,7 @@ func (b *decisionBook) write(ctx context.Context, now time.Time, c *coord.Coordi
 	if len(batch.Set) == 0 {
 		return nil
 	}
-	err := b.leader.commit(ctx, batch)
+	err := b.leader.Commit(ctx, batch)
 	if err != nil {
 		b.keys = nil // what of it is stored is not known
 	}

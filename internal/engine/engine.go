@@ -25,6 +25,13 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/loss"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/readback"
+	"github.com/weirhq/weir/internal/engine/recall"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -36,31 +43,24 @@ type Engine struct {
 	opts    Options
 	log     *slog.Logger
 	codec   *block.Codec
-	cache   *blockCache
+	cache   *stored.Cache
+	reader  *readback.Reader
+	intake  *ingest.Intake
 	share   *share
 	limits  limitSet
 	watches watches
-	submits submits
-	past    past
+	past    *recall.Past
 	trials  trials
-	node    string                              // this engine's name as an owner
-	parts   [maxPartitions]atomic.Pointer[part] // that this node owns now
-	taking  [maxPartitions]atomic.Bool          // that this node has the lease of, and is loading
-	loading loading
-	layout  layout
-	placed  placed
-	fleet   fleet
-	health  health
-	losses  lossBook
-	counts  counts
+	node    string                                     // this engine's name as an owner
+	parts   [stored.MaxPartitions]atomic.Pointer[part] // that this node owns now
+	loading own.Loading
+	layout  *own.Layout
+	fleet   *own.Fleet
+	member  *own.Member
+	router  *own.Router
+	losses  loss.Book
+	counts  *telemetry.Recorder
 	told    complaints
-	quotas  quotas
-	pending atomic.Int64 // items accepted and not ended, of partitions owned here and submits under way
-	speed   speedometer
-	seen    atomic.Pointer[weir.Node] // what this node observed of its lanes last
-	decided decisionCounts
-	leads   atomic.Bool               // this node decides for all
-	plan    atomic.Pointer[weir.Plan] // what this node thinks of all lanes if it leads
 
 	closeIdle func()          // connections of HTTP actions
 	answers   *execute.Memory // what HTTP actions answer takes of it
@@ -74,7 +74,8 @@ type Engine struct {
 // Open makes an engine on a store. The store stays the caller's: close it after Run has returned.
 func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if s == nil {
-		return nil, &weir.FieldError{Code: "missing_field", Field: "store", Problem: "is nil", Fix: "open one, as with pebblestore.Open or memstore.New"}
+		return nil, &weir.FieldError{Code: "missing_field", Field: "store", Problem: "is nil",
+			Fix: "open one, as with pebblestore.Open or memstore.New"}
 	}
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -86,45 +87,64 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
-		closeIdle: func() {}, answers: execute.NewMemory(), past: past{stop: make(chan struct{})},
-		node: "node_" + ulid.Make().String(), counts: newCounts(),
+		closeIdle: func() {}, answers: execute.NewMemory(),
+		node: "node_" + ulid.Make().String(),
 	}
+	e.counts = telemetry.New(o.Slots, e.weightOf)
+	e.past = recall.New(s, o.LeaseFor, o.Logger)
 	e.ops = &Operator{store: s, obey: e.obeyLimits}
-	e.quotas.limits, e.quotas.speed = e.tenantLimits, e.speed.timeFor
 	if e.opts.Transport == nil {
 		own := execute.NewTransport()
 		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
 	}
-	e.cache = newBlockCache(s, codec, o.CacheBytes)
+	e.cache = stored.NewCache(s, codec, o.CacheBytes)
+	e.reader = readback.New(s, codec, &e.losses)
+	partitions := func() int { return e.layout.Now().Most }
+	e.reader.Partitions, e.reader.Steps = partitions, e.stepsOf
+	e.intake = ingest.NewIntake(s, codec, ingest.NewBacklog(o.MaxPending, e.tenantLimits), e.past, o.Logger)
+	e.intake.Partitions, e.intake.Place = partitions, func(ctx context.Context, tenant string) (int, error) {
+		at, err := e.router.Place(ctx, tenant, "")
+		return at.Partition, err
+	}
 	e.share = newShare(o.Slots, e.shared())
-	if err := e.openLayout(ctx); err != nil {
+	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
-	if err := e.noteStoreLosses(ctx); err != nil {
-		return nil, fmt.Errorf("open engine: %w", err)
-	}
-	if err := e.waitOutFormer(ctx); err != nil {
+	e.join()
+	if err := e.waitForFormer(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	return e, nil
 }
 
-// waitOutFormer has the rates wait for what a former process has started, before
-// any partition starts a task: they share the rates.
-func (e *Engine) waitOutFormer(ctx context.Context) error {
-	for p := range e.layout.now().Most {
-		if err := e.waitOutFormerOf(ctx, p); err != nil {
+// join makes this engine a member of the fleet on its store.
+func (e *Engine) join() {
+	e.fleet = own.NewFleet(e.store, e.node, e.opts.LeaseFor, e.log)
+	e.fleet.Left = e.intake.Left
+	e.member = own.NewMember(own.Config{
+		Store: e.store, Shared: e.shared(), Node: e.node, Slots: e.opts.Slots, LeaseFor: e.opts.LeaseFor, AcceptLoss: e.opts.AcceptLoss,
+		Log: e.log, Past: e.past, Losses: &e.losses, Obey: e.obey, Version: e.limits.version,
+		Run: func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
+	}, e.layout, e.fleet)
+	e.router = e.member.Router()
+}
+
+// waitForFormer counts what a former process has started against the rates, before
+// any partition starts a task: the partitions share the rates.
+func (e *Engine) waitForFormer(ctx context.Context) error {
+	for p := range e.layout.Now().Most {
+		if err := e.waitForFormerOf(ctx, p); err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
 		}
 	}
 	return nil
 }
 
-func (e *Engine) waitOutFormerOf(ctx context.Context, p int) error {
+func (e *Engine) waitForFormerOf(ctx context.Context, p int) error {
 	if e.shared() {
-		return nil // the quotas' books know: there is no need to read it
+		return nil // the books of the quotas have it
 	}
-	last, err := partition.LastStart(rows{ctx, e.store, p}, time.Now().UnixNano())
+	last, err := partition.LastStart(stored.At(ctx, e.store, p), time.Now().UnixNano())
 	if err == nil {
 		e.share.do(func(n *capacity.Node) { n.Former(last) })
 	}
@@ -138,7 +158,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.mu.Lock()
 	if e.running {
 		e.mu.Unlock()
-		return errors.New("run engine: it runs already, or has run before")
+		return errors.New("run engine: it was already started")
 	}
 	e.running = true
 	e.mu.Unlock()
@@ -147,7 +167,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if !e.firstLimits(ctx) {
 		return nil // told to stop
 	}
-	unexport, err := e.export()
+	unexport, err := e.counts.Export(e.opts.Metrics, func() (int, bool) { return e.fleet.Size(), e.fleet.Leads() }, e.held, e.past.Regressions)
 	if err != nil {
 		return fmt.Errorf("run engine: %w", err)
 	}
@@ -156,14 +176,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
 	e.knowResources()                                                // before any partition starts a task
 	g.Go(func() error { e.keepQuotas(beside); return nil })
-	g.Go(func() error { e.readBoard(beside); return nil })
+	g.Go(func() error { e.fleet.ReadBoard(beside); return nil })
 	g.Go(func() error { e.meetOthers(beside); return nil })
 	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })
-	g.Go(func() error { e.lead(gctx); return nil })
-	g.Go(func() error { defer cancel(); return e.stay(gctx) })
+	g.Go(func() error { e.fleet.Lead(gctx, e.lead); return nil })
+	g.Go(func() error { defer cancel(); return e.member.Stay(gctx) })
 	err = g.Wait()
-	e.past.end()
+	e.past.End()
 	e.closeIdle()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure
@@ -173,6 +193,9 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // Operator returns the operator of the engine's store. Limits that it sets hold on this node when the call returns.
 func (e *Engine) Operator() *Operator { return e.ops }
+
+// Intake returns the way in for items that are not part of a bulk action yet.
+func (e *Engine) Intake() *ingest.Intake { return e.intake }
 
 // Name is what this node is called among all nodes.
 func (e *Engine) Name() string { return e.node }

@@ -10,8 +10,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Event is that a bulk action has ended, was stopped by its failure rule, that its
-// canary has ended, or that it will be late for its deadline. Each is told at least once, always with the same number.
+// Event reports that a bulk action has ended, was stopped by its failure rule, that its
+// canary has ended, or that it will miss its deadline. Each is delivered at least once, always with the same number.
 type Event struct {
 	Bulk   weir.BulkID
 	Number uint64 // tells events of one bulk action apart
@@ -19,6 +19,9 @@ type Event struct {
 	At     time.Time
 	Late   bool // it runs, and will not be done by its deadline
 }
+
+// Listen sets Options.Events, for a listener that needs the engine itself. Call it before Run.
+func (e *Engine) Listen(tell func(context.Context, Event) error) { e.opts.Events = tell }
 
 // tellEvents hands events to Options.Events, and has them forgotten when that is done.
 func (p *part) tellEvents(ctx context.Context, events []partition.Event) {

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/internal/engine/own"
 )
 
 // A changed limit must hold on all nodes by the time that the change is
@@ -27,7 +25,7 @@ import (
 const LimitsWithin = limitsFor
 
 const (
-	limitsFor    = rateQuotaFor
+	limitsFor    = own.SilentAfter // a node that was silent for so long starts nothing
 	confirmEvery = 20 * time.Millisecond
 )
 
@@ -48,7 +46,7 @@ func (o *Operator) awaitLimits(ctx context.Context, version uint64, written time
 func (o *Operator) obeyed(ctx context.Context, version uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, limitsFor/4)
 	defer cancel()
-	nodes, err := announcedNodes(ctx, o.store)
+	nodes, err := own.Announced(ctx, o.store)
 	if err != nil {
 		return false
 	}
@@ -58,23 +56,6 @@ func (o *Operator) obeyed(ctx context.Context, version uint64) bool {
 		}
 	}
 	return true
-}
-
-// announcedNodes reads what the nodes have announced of themselves.
-func announcedNodes(ctx context.Context, s store.Registry) (map[string]nodeRecord, error) {
-	records, err := s.Announced(ctx, nodesTopic)
-	if err != nil {
-		return nil, err
-	}
-	nodes := make(map[string]nodeRecord, len(records))
-	for _, r := range records {
-		var n nodeRecord
-		if err := json.Unmarshal(r.Value, &n); err != nil {
-			return nil, fmt.Errorf("record of node %q: %w: %w", r.Name, store.ErrCorrupt, err)
-		}
-		nodes[r.Name] = n
-	}
-	return nodes, nil
 }
 
 // obey reads what operators have set of limits, circuits and rules, and has it
@@ -102,13 +83,7 @@ func (e *Engine) current(now time.Time) bool {
 		return true
 	}
 	end := e.limits.until.Load()
-	return end != nil && certainlyBefore(now, *end)
-}
-
-// certainlyBefore compares times by both clocks: a machine that was put to sleep
-// may stop one of them.
-func certainlyBefore(now, end time.Time) bool {
-	return now.Before(end) && now.UnixNano() < end.UnixNano()
+	return end != nil && own.CertainlyBefore(now, *end)
 }
 
 // wakeParts has the partitions of this node look whether they may start something.

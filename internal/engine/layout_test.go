@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/memstore"
 )
 
 // partitionIn is the partition that a bulk action's id carries.
@@ -167,5 +168,16 @@ func TestANumberOfPartitionsOutOfRangeIsRefused(t *testing.T) {
 		if err := r.SetPartitions(t.Context(), n); !errors.As(err, &bad) || bad.Field != "partitions" {
 			t.Errorf("SetPartitions(%d) = %v, want an error of the field", n, err)
 		}
+	}
+}
+
+func TestDataOfAnotherFormatIsRefused(t *testing.T) {
+	s := memstore.New(memstore.Options{})
+	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":2,"generation":1,"partitions":8,"most":8}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := engine.Open(t.Context(), s, engine.Options{})
+	if err == nil || !strings.Contains(err.Error(), "format 2") || errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("Open() = %v, want an error about format 2", err)
 	}
 }

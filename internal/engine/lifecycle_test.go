@@ -42,7 +42,7 @@ func TestAnIDThatNobodyGaveOutIsNotFound(t *testing.T) {
 func TestAnEngineRunsOnceAndTakesNoChainsThen(t *testing.T) {
 	r := start(t, memory(), engine.Options{}, action(noop("step")))
 	wait(t, submit(t, r, spec(noop("step")), numbers(1))) // it runs
-	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "runs already") {
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "already started") {
 		t.Errorf("second Run: %v, want a refusal", err)
 	}
 	if err := r.Engine.Handle(noop("late")); err == nil || !strings.Contains(err.Error(), "before Run") {

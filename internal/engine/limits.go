@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 )
 
@@ -92,10 +93,7 @@ func (o *Operator) writeLimits(ctx context.Context, change func(*weir.Limits) er
 		if !bytes.Equal(now, raw) {
 			continue // another change was faster
 		}
-		notice, err := json.Marshal(notice{What: "limits"})
-		if err == nil { // else they find out by themselves
-			_ = o.store.Append(ctx, store.Control, notice, store.Claim{})
-		}
+		_ = own.TellLimits(ctx, o.store) // else they find out by themselves
 		return l.Version, nil
 	}
 }
@@ -133,7 +131,8 @@ func checkLimitsSet(l *weir.Limits) error {
 		checkLayer(&set, &bad)
 	}
 	if n := len(l.TenantNames()); n > maxLimited {
-		bad.Add("out_of_range", "tenants", fmt.Sprintf("%d have settings of their own, more than %d", n, maxLimited), "let tenants that need nothing special have none")
+		bad.Add("out_of_range", "tenants", fmt.Sprintf("%d have settings of their own, more than %d", n, maxLimited),
+			"let tenants that need nothing special have none")
 	}
 	return bad.OrNil()
 }
@@ -144,7 +143,8 @@ func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 			bad.Add("out_of_range", "resources."+name+".rate", fmt.Sprintf("%v is not between 0 and 1e9 a second", *r.Rate), "0 is unlimited")
 		}
 		if r.Concurrency != nil && (*r.Concurrency < 0 || *r.Concurrency > 1_000_000) {
-			bad.Add("out_of_range", "resources."+name+".concurrency", fmt.Sprintf("%d is not between 0 and 1000000", *r.Concurrency), "0 is unlimited")
+			bad.Add("out_of_range", "resources."+name+".concurrency",
+				fmt.Sprintf("%d is not between 0 and 1000000", *r.Concurrency), "0 is unlimited")
 		}
 		if r.Pacing != nil {
 			if _, err := weir.ParsePacing(string(*r.Pacing)); err != nil {
@@ -154,10 +154,11 @@ func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 	}
 	for name, t := range l.Tenants {
 		if math.IsNaN(t.Weight) || t.Weight != 0 && (t.Weight < 0.001 || t.Weight > 1000) {
-			bad.Add("out_of_range", "tenants."+name+".weight", fmt.Sprintf("%v is not between 0.001 and 1000", t.Weight), "1 is what every tenant has")
+			bad.Add("out_of_range", "tenants."+name+".weight", fmt.Sprintf("%v is not between 0.001 and 1000", t.Weight), "1 is the default")
 		}
 		if t.MaxTasks < 0 || t.MaxTasks > 1_000_000 || t.MaxPending < 0 {
-			bad.Add("out_of_range", "tenants."+name, fmt.Sprintf("%d tasks and %d pending items are not bounds", t.MaxTasks, t.MaxPending), "0 means no limit")
+			bad.Add("out_of_range", "tenants."+name, fmt.Sprintf("%d tasks, %d pending items", t.MaxTasks, t.MaxPending),
+				"want at most 1000000 tasks, and no negative number; 0 means no limit")
 		}
 	}
 }
@@ -172,7 +173,7 @@ type limitSet struct {
 	bounded map[string]bool       // tenants that have a bound on their pending items; never changed
 	known   map[string]*knownStep // by resource: what the steps that use it say
 	foreign map[string]*knownStep // by resource: what other nodes use, as far as this one has to know
-	changed bell                  // rung when a resource is new or has other limits
+	changed own.Bell              // rung when a resource is new or has other limits
 
 	until atomic.Pointer[time.Time] // until when what was read certainly holds
 }
@@ -195,8 +196,8 @@ func (e *Engine) learn(s *weir.Step) {
 	if k == nil {
 		k = &knownStep{resource: s.Resource}
 		l.known[s.Resource.Name] = k
-		l.changed.ring()
-		e.counts.knowResource(s.Resource.Name)
+		l.changed.Ring()
+		e.counts.KnowResource(s.Resource.Name)
 	}
 	k.batch = max(k.batch, s.BatchSize)
 }
@@ -265,7 +266,8 @@ func (e *Engine) learnOthers(nodes []weir.Node) {
 		n := &nodes[i]
 		for j := range n.Resources {
 			u := &n.Resources[j]
-			others[u.Name] = &knownStep{resource: weir.Resource{Name: u.Name, Rate: weir.Rate(u.Rate), Concurrency: u.Concurrency, Pacing: u.Pacing}, batch: 1}
+			others[u.Name] = &knownStep{resource: weir.Resource{Name: u.Name, Rate: weir.Rate(u.Rate),
+				Concurrency: u.Concurrency, Pacing: u.Pacing}, batch: 1}
 		}
 		for j := range n.Lanes {
 			if k := others[n.Lanes[j].ID.Resource]; k != nil {
@@ -278,7 +280,7 @@ func (e *Engine) learnOthers(nodes []weir.Node) {
 	defer l.mu.Unlock()
 	same := maps.EqualFunc(l.foreign, others, func(a, b *knownStep) bool { return *a == *b })
 	if l.foreign = others; !same {
-		l.changed.ring()
+		l.changed.Ring()
 	}
 }
 
@@ -356,7 +358,7 @@ func (e *Engine) applyLimits() {
 			p.mail.put(input{limits: true})
 		}
 	}
-	e.limits.changed.ring()
+	e.limits.changed.Ring()
 }
 
 // relimit has the machine work with the limits that hold now.

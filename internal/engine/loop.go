@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
 )
 
@@ -18,36 +21,32 @@ import (
 // lease keeper, at most one committer, and one goroutine per running task. All
 // of them talk to the loop through its mailbox.
 type part struct {
-	engine   *Engine
-	no       int
-	mail     *mailbox
-	readOn   chan struct{} // the loop has taken what the inbox reader brought
-	removed  chan struct{} // the removal that the loop was given is durable
-	machine  *partition.Machine
-	token    store.Token
-	restored int64    // of the map by which this node took the partition
-	running  []*run   // tasks in flight, in no order, for their deadlines
-	recent   blockKey // the block that was asked for last
-	opened   *cached
+	*own.Tenure
+	engine  *Engine
+	no      int
+	mail    *mailbox
+	readOn  chan struct{} // the loop has taken what the inbox reader brought
+	removed chan struct{} // the removal that the loop was given is durable
+	machine *partition.Machine
+	running []*run     // tasks in flight, in no order, for their deadlines
+	recent  stored.Key // the block that was asked for last
+	opened  *stored.Entry
 
-	leaseEnd  atomic.Pointer[time.Time] // until when the lease is certainly ours
-	pending   atomic.Int64              // items that have not ended
-	stalled   bool                      // the store did not take a commit
-	writing   int64                     // since when a commit is under way; 0: none is
-	doubting  bool                      // the lease may be lost, or limits may have changed: nothing starts
-	stopping  bool                      // told to hand the partition over
-	abandoned bool                      // the drain time is over
-	closing   bool                      // nothing is left but to record the end of the tenure
+	stalled   bool  // the store did not take a commit
+	writing   int64 // since when a commit is under way; 0: none is
+	doubting  bool  // the lease may be lost, or limits may have changed: nothing starts
+	stopping  bool  // told to hand the partition over
+	abandoned bool  // the drain time is over
+	closing   bool  // nothing is left but to record the end of the tenure
 	commits   sync.WaitGroup
 	out       outbox
-	loads     []partition.LaneLoad   // reused
-	totals    map[string]*laneTotals // by resource
-	tally     tally                  // for metrics
-	held      atomic.Pointer[census] // as of the last look
+	lanes     telemetry.Lanes
+	tally     telemetry.Tally                  // for metrics
+	held      atomic.Pointer[telemetry.Census] // as of the last look
 }
 
-func newPart(e *Engine, no int) *part {
-	return &part{engine: e, no: no, restored: e.layout.now().Restored, mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
+func newPart(e *Engine, t *own.Tenure) *part {
+	return &part{Tenure: t, engine: e, no: t.Partition(), mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
 }
 
 const (
@@ -55,7 +54,6 @@ const (
 	groupFor   = time.Millisecond       // looks at a commit that ends everything
 	quickly    = 50 * time.Microsecond  // turns that follow each other so soon had little to do each
 	retryEvery = 200 * time.Millisecond // a store that does not answer
-	inboxRead  = 256                    // the most messages taken at once
 	stallAfter = 500 * time.Millisecond // a commit that takes longer may never be taken
 )
 
@@ -84,7 +82,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			}
 		}
 		clear(inputs)
-		p.doubt(!p.sure(at) || !p.engine.current(at) || p.stuck(now) || p.hushed())
+		p.doubt(!p.Sure(at) || !p.engine.current(at) || p.stuck(now) || p.hushed())
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
@@ -185,12 +183,9 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
 		if added != nil {
-			p.tally.created(now, p.machine, added)
-			p.engine.quotas.read(added.ID)
-			p.pending.Add(added.Items)
-			if !p.engine.submits.end(added.ID) { // another process accepted it
-				p.engine.pending.Add(added.Items)
-			}
+			p.tally.Created(now, p.machine, added)
+			p.Pending.Add(added.Items)
+			p.engine.intake.Read(added.ID, added.Items)
 		}
 	}
 	p.readOn <- struct{}{}
@@ -201,9 +196,9 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 // further before the loop has taken them.
 func (p *part) readInbox(ctx context.Context) {
 	for after := uint64(0); ctx.Err() == nil; {
-		msgs, err := p.engine.store.Read(ctx, p.no, after, inboxRead)
+		msgs, err := p.engine.store.Read(ctx, p.no, after, stored.InboxRead)
 		if err == nil {
-			err = p.siftAgain(ctx, msgs)
+			err = p.engine.past.SiftAgain(ctx, p.no, msgs)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -225,23 +220,16 @@ func (p *part) readInbox(ctx context.Context) {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
+func sleep(ctx context.Context, d time.Duration) { own.Pause(ctx, d, nil) }
 
 // show publishes what has become durable.
 func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
-	if wrong := p.tally.shown(now, do.Views); wrong > 0 {
-		p.engine.counts.violations.Add(wrong)
+	if wrong := p.tally.Shown(now, do.Views); wrong > 0 {
+		p.engine.counts.Violations.Add(wrong)
 	}
 	if do.Ended != 0 {
 		p.count(-do.Ended)
-		p.engine.speed.add(do.Ended)
+		p.engine.intake.Ended(do.Ended)
 	}
 	for i := range do.Views {
 		p.engine.watches.publish(&do.Views[i])

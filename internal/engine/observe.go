@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
 )
 
@@ -22,7 +23,7 @@ const (
 func (e *Engine) observe(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
-	m := newLoadMeter()
+	m := telemetry.NewLoadMeter()
 	for failing := false; ; {
 		select {
 		case <-ctx.Done():
@@ -32,9 +33,9 @@ func (e *Engine) observe(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		read := e.quotas.looking()
+		read := e.intake.Looking()
 		node := e.lookAtLanes(ctx, m)
-		e.countSeen(e.seen.Swap(node), node)
+		e.counts.Look(node)
 		err := e.publish(ctx, node)
 		if err == nil {
 			err = e.lookAtPending(ctx, node, read)
@@ -68,16 +69,16 @@ func (e *Engine) obeySettings(ctx context.Context) error {
 }
 
 // lookAtLanes asks the loops of all partitions what their lanes did.
-func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
+func (e *Engine) lookAtLanes(ctx context.Context, m *telemetry.LoadMeter) *weir.Node {
 	var asked int
-	answers := make(chan []weir.Lane, maxPartitions)
+	answers := make(chan []weir.Lane, stored.MaxPartitions)
 	for i := range e.parts {
 		if p := e.parts[i].Load(); p != nil {
 			p.mail.put(input{observe: answers})
 			asked++
 		}
 	}
-	n := &weir.Node{Name: e.node, Leads: e.leads.Load(), Slots: e.opts.Slots}
+	n := &weir.Node{Name: e.node, Leads: e.fleet.Leads(), Slots: e.opts.Slots}
 	late := time.NewTimer(observeFor)
 	defer late.Stop()
 	for ; asked > 0; asked-- {
@@ -92,69 +93,37 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *loadMeter) *weir.Node {
 	}
 	n.Pending = e.heldPending()
 	n.At = time.Now().UTC()
-	n.CPU, n.Memory = m.read(n.At)
+	n.CPU, n.Memory = m.Read(n.At)
 	e.share.describe(n.At.UnixNano(), n)
 	return n
 }
 
-// laneTotals is what the loop of a partition has counted of a lane since it owns it.
-type laneTotals struct {
-	weir.Lane
-	idleSince int64
-	looked    int64            // when the lane was looked at last
-	taken     map[string]int64 // items of its tenants by then
-	rates     map[string]float64
-}
-
-// idleFor is how long a lane without work is still told of.
-const idleFor = int64(time.Minute)
-
-// look adds what the lanes did to what they did before, and answers with it. A
-// lane that has long been idle, with no more workers than it started with, is left out.
-func (p *part) look(now int64) (lanes []weir.Lane) {
-	p.takeCensus(now)
-	p.engine.counts.add(&p.tally)
-	p.loads = p.machine.Observe(now, p.loads[:0])
-	if p.totals == nil {
-		p.totals = map[string]*laneTotals{}
-	}
-	for i := range p.loads {
-		x := &p.loads[i]
-		t := p.totals[x.Resource]
-		if t == nil {
-			t = &laneTotals{Lane: weir.Lane{ID: weir.LaneID{Partition: p.no, Resource: x.Resource}}}
-			p.totals[x.Resource] = t
+// look takes stock of the partition for the node's metrics, and returns what its lanes did.
+func (p *part) look(now int64) []weir.Lane {
+	running := func(yield func(string) bool) {
+		for _, r := range p.running {
+			if !r.cut.Filter && !yield(r.cut.Step.Action) {
+				return
+			}
 		}
-		t.add(x)
-		t.addTenants(now, x)
-		switch {
-		case !t.Idle() || x.Ended > 0:
-			t.idleSince = 0
-		case t.idleSince == 0:
-			t.idleSince = now
-		case now-t.idleSince > idleFor && t.Workers <= p.engine.opts.Workers:
-			continue
-		}
-		lanes = append(lanes, t.Lane)
 	}
-	return lanes
+	if c := p.tally.TakeCensus(now, p.machine, p.engine.bounded(), running); c != nil {
+		p.held.Store(c)
+	}
+	p.engine.counts.Add(&p.tally)
+	return p.lanes.Look(now, p.no, p.machine, p.engine.opts.Workers)
 }
 
-func (t *laneTotals) add(x *partition.LaneLoad) {
-	t.Workers, t.Chunk = x.Workers, x.Chunk
-	t.Ready, t.Eligible, t.Waiting = x.Ready, x.Backlog, x.Waiting
-	t.InFlight, t.Busy, t.Weight = x.InFlight, x.Busy, x.Weight
-	t.Wait50, t.Wait99, t.Oldest = time.Duration(x.Wait50), time.Duration(x.Wait99), time.Duration(x.Oldest)
-	t.Cause = ""
-	if t.Eligible > 0 {
-		t.Cause = x.Cause.String()
+// held yields what the partitions of this node held when they were last looked at.
+func (e *Engine) held(yield func(*telemetry.Census) bool) {
+	for i := range e.parts {
+		if p := e.parts[i].Load(); p != nil {
+			if c := p.held.Load(); c != nil && !yield(c) {
+				return
+			}
+		}
 	}
-	t.Arrived += x.Arrived
-	t.Started += int64(x.Started)
-	t.Sent += x.Sent
-	t.Ended += int64(x.Ended)
-	t.Failed += int64(x.Failed)
-	t.Refused += int64(x.Refused)
-	t.Took += time.Duration(x.Took)
-	t.Items, t.Again, t.Gone = t.Items+x.Items, t.Again+x.Again, t.Gone+x.Gone
 }
+
+// KnowActions has the counters of actions begin at 0 before they are used first.
+func (e *Engine) KnowActions(names ...string) { e.counts.KnowActions(names...) }

@@ -13,6 +13,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/coord"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
 
@@ -32,11 +34,7 @@ func NewOperator(s store.Store) *Operator { return &Operator{store: s} }
 // Partitions is how many partitions new work is spread over; [store.ErrNotFound]
 // if no engine has ever used the store.
 func (o *Operator) Partitions(ctx context.Context) (int, error) {
-	raw, err := o.store.Lookup(ctx, layoutName)
-	if err != nil {
-		return 0, err
-	}
-	m, err := parseMap(raw)
+	m, err := own.ReadMap(ctx, o.store)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +67,7 @@ func (o *Operator) Plan(ctx context.Context) (p weir.Plan, err error) {
 		return p, nil
 	}
 	c := coord.New()
-	err = eachDecision(rows{ctx, o.store, store.Control}, func(_ []byte, d *weir.Decision) { c.Remember(d) })
+	err = eachDecision(stored.At(ctx, o.store, store.Control), func(_ []byte, d *weir.Decision) { c.Remember(d) })
 	return c.Plan(0, nil), err
 }
 
@@ -163,9 +161,13 @@ func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circu
 	case err != nil:
 		return err
 	case !slices.Contains(known, resource):
-		return fmt.Errorf("circuit of %q: %w", resource, &weir.FieldError{Code: "unknown_resource", Field: "resource", Problem: "no such resource", Fix: "there are: " + strings.Join(known, ", ")})
+		return fmt.Errorf("circuit of %q: %w", resource,
+			&weir.FieldError{Code: "unknown_resource", Field: "resource", Problem: "no such resource", Fix: "there are: " +
+				strings.Join(known, ", ")})
 	case !c.Until.After(time.Now()) || c.Why == "":
-		return fmt.Errorf("circuit of %q: %w", resource, &weir.FieldError{Code: "out_of_range", Field: "for", Problem: fmt.Sprintf("until %v because of %q", c.Until, c.Why), Fix: "want a time above 0 and a reason"})
+		return fmt.Errorf("circuit of %q: %w", resource,
+			&weir.FieldError{Code: "out_of_range", Field: "for", Problem: fmt.Sprintf("until %v because of %q", c.Until, c.Why),
+				Fix: "want a time above 0 and a reason"})
 	}
 	return o.SetScaling(ctx, func(s *weir.Scaling) {
 		if s.Circuits == nil {
@@ -198,17 +200,17 @@ func (o *Operator) Resources(ctx context.Context) (names []string, err error) {
 // Decisions reads the newest decisions about a lane, the newest first. Those of
 // a shadow policy are among them.
 func (o *Operator) Decisions(ctx context.Context, lane weir.LaneID, most int) ([]weir.Decision, error) {
-	return newest[weir.Decision](rows{ctx, o.store, store.Control}, decisionsOf(lane), most)
+	return newest[weir.Decision](stored.At(ctx, o.store, store.Control), decisionsOf(lane), most)
 }
 
 // Changes reads when flow control began or ceased to hold a resource down, at
 // which node and why, the newest first.
 func (o *Operator) Changes(ctx context.Context, resource string, most int) ([]weir.ResourceChange, error) {
-	return newest[weir.ResourceChange](rows{ctx, o.store, store.Control}, changesOf(resource), most)
+	return newest[weir.ResourceChange](stored.At(ctx, o.store, store.Control), changesOf(resource), most)
 }
 
 // newest reads the last rows of a prefix, the last one first.
-func newest[T any](from rows, prefix []byte, most int) (all []T, err error) {
+func newest[T any](from stored.Rows, prefix []byte, most int) (all []T, err error) {
 	err = from.Scan(prefix, func(key, row []byte) error {
 		var v T
 		err := partition.UnsealJSON(key, row, &v)
@@ -234,4 +236,18 @@ func (o *Operator) announcedLanes(ctx context.Context) ([]weir.Node, error) {
 		nodes = append(nodes, n)
 	}
 	return nodes, nil
+}
+
+// Losses lists the losses of all partitions that the store remembers, oldest first.
+func (o *Operator) Losses(ctx context.Context) (out []weir.Loss, err error) {
+	m, err := own.ReadMap(ctx, o.store)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range m.Losses {
+		if l.Restored == 0 {
+			out = append(out, l.Public())
+		}
+	}
+	return out, nil
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/coord"
+	"github.com/weirhq/weir/internal/engine/stored"
 )
 
 // Options configures [Open]. The zero value is ready for production.
@@ -66,10 +66,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-const maxPartitions = 256
-
-func defaultPartitions() int { return min(4*runtime.GOMAXPROCS(0), maxPartitions) }
-
 func (o Options) withDefaults() Options {
 	o.Slots = cmp.Or(o.Slots, 64)
 	o.Workers = min(cmp.Or(o.Workers, 16), max(o.Slots, 1))
@@ -90,7 +86,7 @@ func (o Options) validate() error {
 			bad.Add("out_of_range", field, fmt.Sprintf("%d is not between %d and %d", v, low, high), "leave it 0 for the default")
 		}
 	}
-	within("Partitions", int64(o.Partitions), 0, maxPartitions)
+	within("Partitions", int64(o.Partitions), 0, stored.MaxPartitions)
 	within("Slots", int64(o.Slots), 1, 1_000_000)
 	within("Workers", int64(o.Workers), 1, 1_000_000)
 	if err := coord.Validate(&o.Scaling); err != nil {
@@ -108,7 +104,8 @@ func (o Options) validate() error {
 		}
 	}
 	if o.KeepFor > mostKept || o.KeepFor >= 0 && o.KeepFor < leastKept {
-		bad.Add("out_of_range", "KeepFor", fmt.Sprintf("%v is not between %v and 100 years", o.KeepFor, leastKept), "leave it 0 for the default, or set -1 to keep bulk actions for ever")
+		bad.Add("out_of_range", "KeepFor", fmt.Sprintf("%v is not between %v and 100 years", o.KeepFor, leastKept),
+			"leave it 0 for the default, or set -1 to keep bulk actions for ever")
 	}
 	return bad.OrNil()
 }

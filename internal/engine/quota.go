@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/quota"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 )
 
@@ -57,11 +58,11 @@ func (e *Engine) keepQuotas(ctx context.Context) {
 func eachLimit(ctx context.Context, e *Engine, of func() map[weir.Resource]int, do func(context.Context, sharedLimit)) {
 	runs := limitRuns{}
 	for ctx.Err() == nil {
-		changed := e.limits.changed.rung()
+		changed := e.limits.changed.Rung()
 		limits := e.sharedLimits(of())
 		runs.end(limits)
 		runs.begin(ctx, limits, do)
-		pause(ctx, time.Hour, changed)
+		own.Pause(ctx, time.Hour, changed)
 	}
 	runs.end(nil)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store/storetest"
 )
@@ -106,7 +107,7 @@ type summary struct {
 	IDs               []string
 }
 
-func add(acc summary, r engine.ItemResult[string]) summary {
+func add(acc summary, r readback.ItemResult[string]) summary {
 	acc.IDs = append(acc.IDs, r.ID)
 	if r.State != "done" {
 		acc.Failed++
@@ -134,10 +135,10 @@ func TestReduceIsAFoldInTheOrderOfTheInput(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want = add(want, engine.ItemResult[string]{ID: row.ID, State: row.State, Output: out})
+		want = add(want, readback.ItemResult[string]{ID: row.ID, State: row.State, Output: out})
 	}
 	for range 5 {
-		got, err := engine.Reduce(t.Context(), b, engine.Reducer[string, summary]{New: func() summary { return summary{} }, Add: add, Merge: merge})
+		got, err := readback.Reduce(t.Context(), b.Bulk, readback.Reducer[string, summary]{New: func() summary { return summary{} }, Add: add, Merge: merge})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func TestReduceIsAFoldInTheOrderOfTheInput(t *testing.T) {
 			t.Fatalf("reduced to %d, %d, %d, %d ids; a fold gives %d, %d, %d", got.Done, got.Failed, got.Sum, len(got.IDs), want.Done, want.Failed, want.Sum)
 		}
 	}
-	if _, err := engine.Reduce(t.Context(), b, engine.Reducer[int, int]{New: func() int { return 0 }, Add: func(a int, _ engine.ItemResult[int]) int { return a }, Merge: func(a, _ int) int { return a }}); err == nil {
+	if _, err := readback.Reduce(t.Context(), b.Bulk, readback.Reducer[int, int]{New: func() int { return 0 }, Add: func(a int, _ readback.ItemResult[int]) int { return a }, Merge: func(a, _ int) int { return a }}); err == nil {
 		t.Error("outputs that do not fit the reducer's type must be an error")
 	}
 }
@@ -239,8 +240,8 @@ func TestRowsOfAReportEndWithTheStoresError(t *testing.T) {
 	if !errors.Is(last, errStore) {
 		t.Errorf("rows ended with %v, want the store's error", last)
 	}
-	_, err := engine.Reduce(t.Context(), b, engine.Reducer[string, int]{
-		New: func() int { return 0 }, Add: func(n int, _ engine.ItemResult[string]) int { return n + 1 }, Merge: func(a, b int) int { return a + b },
+	_, err := readback.Reduce(t.Context(), b.Bulk, readback.Reducer[string, int]{
+		New: func() int { return 0 }, Add: func(n int, _ readback.ItemResult[string]) int { return n + 1 }, Merge: func(a, b int) int { return a + b },
 	})
 	if !errors.Is(err, errStore) {
 		t.Errorf("Reduce = %v, want the store's error", err)

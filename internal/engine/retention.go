@@ -2,14 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/internal/engine/stored"
 )
 
 const (
@@ -43,7 +41,7 @@ func lookForOver(keep time.Duration) time.Duration {
 
 // removeOver removes all that is over at a time. What another process has begun to remove goes first.
 func (p *part) removeOver(ctx context.Context, now time.Time) error {
-	from := rows{ctx, p.engine.store, p.no}
+	from := stored.At(ctx, p.engine.store, p.no)
 	begun, err := partition.Removing(from)
 	if err != nil {
 		return err
@@ -71,7 +69,7 @@ func (p *part) removeOver(ctx context.Context, now time.Time) error {
 }
 
 // expired lists what ended longer ago than it is kept. None of it has an id that was made since.
-func (p *part) expired(from rows, now time.Time) ([]weir.BulkID, error) {
+func (p *part) expired(from stored.Rows, now time.Time) ([]weir.BulkID, error) {
 	keep := int64(p.engine.opts.KeepFor)
 	return partition.Expired(from, youngerThan(now.Add(-leastKept)), func(c *partition.Created, s *partition.Status) bool {
 		kept := keep
@@ -85,13 +83,13 @@ func (p *part) expired(from rows, now time.Time) ([]weir.BulkID, error) {
 // youngerThan knows ids that were made after a time. Submitters' clocks may be
 // ahead of this one: then it takes as much longer.
 func youngerThan(at time.Time) func(weir.BulkID) bool {
-	return func(id weir.BulkID) bool { return submitBegan(id).After(at) }
+	return func(id weir.BulkID) bool { return stored.Began(id).After(at) }
 }
 
 // remove removes a bulk action, or goes on with that.
 func (p *part) remove(ctx context.Context, id weir.BulkID) error {
 	for {
-		r, err := partition.NextRemoval(time.Now().UnixNano(), rows{ctx, p.engine.store, p.no}, id)
+		r, err := partition.NextRemoval(time.Now().UnixNano(), stored.At(ctx, p.engine.store, p.no), id)
 		if err != nil {
 			return err
 		}
@@ -120,31 +118,4 @@ func (p *part) carryOut(ctx context.Context, r *partition.Removal) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// orGone is err. If something of the bulk action was not found, it is why: the
-// bulk action was removed meanwhile, or the store is damaged.
-func (b *BulkAction) orGone(ctx context.Context, err error) error {
-	if !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	if gone := b.engine.gone(ctx, b.partition, b.id); gone != nil {
-		return gone
-	}
-	if _, there := partition.ReadSpec(rows{ctx, b.engine.store, b.partition}, b.id); there == nil {
-		return fmt.Errorf("%w: %v", store.ErrCorrupt, err) //nolint:errorlint // it is there, and parts of it are not
-	}
-	return err
-}
-
-// gone is why there is nothing of a bulk action: nil unless it is known that it was removed.
-func (e *Engine) gone(ctx context.Context, p int, id weir.BulkID) error {
-	t, err := partition.ReadTombstone(rows{ctx, e.store, p}, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return &weir.ExpiredError{ID: id, Ended: moment(t.Ended), Removed: moment(t.Removed)}
 }

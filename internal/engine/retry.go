@@ -6,54 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
-	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/readback"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/report"
-	"github.com/weirhq/weir/store"
 )
-
-// carriedBlocks is where a retry keeps what the step before its first one
-// answered: block no of the items has its answers in block no + carriedBlocks.
-const carriedBlocks = 1 << 31
-
-// keys fills in the numbers that the items' idempotency keys are made of, where
-// they are those of another bulk action.
-func (e *Engine) keys(ctx context.Context, part int, t *partition.Task) ([]int64, error) {
-	old, err := e.cache.open(ctx, t.Home(part), e.cache.entry(blockKey{t.Bulk, t.Block + carriedBlocks}))
-	if err != nil {
-		return nil, fmt.Errorf("idempotency keys carried over: %w", err)
-	}
-	nos := make([]int64, len(t.Items))
-	for i, at := range t.Items {
-		if nos[i], err = strconv.ParseInt(old.ID(int(at)), 10, 64); err != nil {
-			return nil, fmt.Errorf("idempotency keys carried over: %w: %w", store.ErrCorrupt, err)
-		}
-	}
-	return nos, nil
-}
-
-// carried fills in what a retried bulk action's earlier steps had answered.
-func (e *Engine) carried(ctx context.Context, part int, t *partition.Task, items []weir.TaskItem) error {
-	if t.FirstStep == 0 || t.StepNo != t.FirstStep {
-		return nil
-	}
-	key := blockKey{t.Bulk, t.Block + carriedBlocks}
-	answers, err := e.cache.open(ctx, t.Home(part), e.cache.entry(key))
-	if err != nil {
-		return fmt.Errorf("answers carried over: %w", err)
-	}
-	for i := range items {
-		if a := block.CarriedAnswer(answers.Data(int(t.Items[i])), t.FirstStep-1, t.FirstStep); len(a) > 0 {
-			items[i].Previous = a
-		}
-	}
-	return nil
-}
 
 // RetryFailed submits the failed items again, as new bulk actions linked to this
 // one: one for each step at which items failed, which starts at that step. Steps
@@ -90,12 +53,13 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 	if err != nil {
 		return nil, err
 	}
-	if !r.status.State.Final() && r.status.State != weir.BulkStopped {
-		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.id, weir.ErrRunning, r.status.State)
+	if !r.Bulk().Status.State.Final() && r.Bulk().Status.State != weir.BulkStopped {
+		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.ID(), weir.ErrRunning, r.Bulk().Status.State)
 	}
-	var made, before []*BulkAction
-	for step, counts := range r.status.Steps {
-		if o.ended(&counts) == 0 || o.Step != "" && o.Step != r.bulk.spec.Steps[step] {
+	var made []*BulkAction
+	var before []*readback.Bulk
+	for step, counts := range r.Bulk().Status.Steps {
+		if o.ended(&counts) == 0 || o.Step != "" && o.Step != r.Bulk().Spec.Steps[step] {
 			continue
 		}
 		again, earlier, err := b.retryStep(ctx, r, step, &o)
@@ -104,14 +68,31 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 			continue
 		}
 		if err != nil {
-			return made, fmt.Errorf("retry %s at step %q: %w", b.id, r.bulk.spec.Steps[step], err)
+			return made, fmt.Errorf("retry %s at step %q: %w", b.ID(), r.Bulk().Spec.Steps[step], err)
 		}
 		made = append(made, again)
 	}
 	if made == nil {
-		return nil, b.nothingToRetry(before, r.status.Steps, o.State)
+		return nil, b.nothingToRetry(before, r.Bulk().Status.Steps, o.State)
 	}
 	return made, nil
+}
+
+// Retries returns the bulk actions that retry items of this one, by step and then
+// in the order in which they were accepted. One whose results are no longer kept
+// is an error: what it has done is not known.
+func (b *BulkAction) Retries(ctx context.Context) ([]*BulkAction, error) {
+	var all []*BulkAction
+	for step := range b.Spec.Steps {
+		made, err := b.RetriesAt(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range made {
+			all = append(all, &BulkAction{Bulk: x, engine: b.engine})
+		}
+	}
+	return all, nil
 }
 
 // ended is how many items ended at a step in the state that is meant.
@@ -123,20 +104,21 @@ func (o *RetryOptions) ended(c *weir.StepCounts) int64 {
 }
 
 // nothingToRetry says why no item is left.
-func (b *BulkAction) nothingToRetry(before []*BulkAction, steps []weir.StepCounts, state string) error {
+func (b *BulkAction) nothingToRetry(before []*readback.Bulk, steps []weir.StepCounts, state string) error {
 	if len(before) == 0 {
-		return NoItemsToRetry(b.id, steps, state)
+		return NoItemsToRetry(b.ID(), steps, state)
 	}
 	ids := make([]string, len(before))
 	for i, x := range before {
-		ids[i] = string(x.id)
+		ids[i] = string(x.ID())
 	}
 	fix := fmt.Sprintf("when %s has ended, retry what failed there", ids[0])
 	if len(ids) > 1 {
 		fix = "when those have ended, retry what failed in each of them"
 	}
 	return &weir.FieldError{
-		Code: "no_items", Problem: fmt.Sprintf("the %s items of %s that are meant were retried before, by %s", cmp.Or(state, report.Failed), b.id, strings.Join(ids, ", ")), Fix: fix,
+		Code: "no_items", Problem: fmt.Sprintf("the selected %s items of %s were already retried, by %s",
+			cmp.Or(state, report.Failed), b.ID(), strings.Join(ids, ", ")), Fix: fix,
 	}
 }
 
@@ -146,20 +128,21 @@ var errNoneMatch = errors.New("no item matches")
 // and a claim of the number is part of accepting one: of several at the same time
 // one gets it, and the others look again at what is left. If nothing is, it returns
 // the retries before.
-func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *RetryOptions) (again *BulkAction, before []*BulkAction, err error) {
+func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *RetryOptions) (again *BulkAction,
+	before []*readback.Bulk, err error) {
 	for seen := -1; ; {
-		if before, err = b.retriesAt(ctx, step); err != nil {
+		if before, err = b.RetriesAt(ctx, step); err != nil {
 			return nil, nil, err
 		}
 		for _, x := range before {
-			if o.IdempotencyKey != "" && x.spec.RetryKey == o.IdempotencyKey {
-				return x, nil, nil
+			if o.IdempotencyKey != "" && x.Spec.RetryKey == o.IdempotencyKey {
+				return &BulkAction{Bulk: x, engine: b.engine}, nil, nil
 			}
 		}
 		if len(before) == seen { // the number is claimed by something that is not a retry
 			return nil, nil, fmt.Errorf("%w: another retry is being accepted; ask again", weir.ErrConflict)
 		}
-		taken, err := takenBy(ctx, before)
+		taken, err := readback.TakenBy(ctx, before)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -172,15 +155,16 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 }
 
 // submitRetry submits the items of a step that are meant and not taken, as retry number no.
-func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, taken numbers, o *RetryOptions) (*BulkAction, error) {
-	c := *r.bulk.spec
-	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.id, step, true, o.IdempotencyKey, time.Now().UnixNano()
+func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, taken readback.Numbers,
+	o *RetryOptions) (*BulkAction, error) {
+	c := *r.Bulk().Spec
+	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.ID(), step, true, o.IdempotencyKey, time.Now().UnixNano()
 	c.Deadline, c.Sizes, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, 0, nil, false, 0, 0
 	c.Notify, c.Extra = o.Ticket.Notify, o.Ticket.Extra
 	if o.Ticket.KeepFor != 0 { // else as long as what it was made of
 		c.KeepFor = int64(o.Ticket.KeepFor)
 	}
-	if c.KeysOf = cmp.Or(r.bulk.spec.KeysOf, b.id); o.NewKeys {
+	if c.KeysOf = cmp.Or(r.Bulk().Spec.KeysOf, b.ID()); o.NewKeys {
 		c.KeysOf = ""
 	}
 	if _, err := b.engine.chainOf(&c); err != nil {
@@ -189,21 +173,22 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	if o.Rate > 0 {
 		c.Rates = map[string]float64{c.Steps[step]: float64(o.Rate)}
 	}
-	c.ID = newBulkID(b.partition)
+	c.ID = stored.NewID(b.Home)
 	name, none := c.Steps[step], true
-	items := func(yield func(entry, error) bool) {
+	items := func(yield func(ingest.Entry, error) bool) {
 		for row, err := range b.Rows(ctx, RowOptions{State: cmp.Or(o.State, report.Failed)}) {
-			if err == nil && (row.Step != name || row.LeftOut || taken.has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
+			if err == nil && (row.Step != name || row.LeftOut || taken.Has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
 				continue
 			}
 			none = false
-			if !yield(entry{id: row.ID, data: row.Data, previous: block.PackAnswers(row.Outputs, step), keyNo: row.KeyNo}, err) {
+			if !yield(ingest.Entry{ID: row.ID, Data: row.Data, Previous: block.PackAnswers(row.Outputs, step), KeyNo: row.KeyNo}, err) {
 				return
 			}
 		}
 	}
-	at := place{partition: b.partition, generation: math.MaxUint64} // where the claims are does not depend on the map
-	again, err := b.engine.accept(ctx, at, &c, Ticket{}, retryName(b.id, step, no), weir.KeepAll, items)
+	at := own.Place{Partition: b.Home, Generation: math.MaxUint64} // where the claims are does not depend on the map
+	s := &submission{engine: b.engine, at: at, spec: &c, key: readback.RetryName(b.ID(), step, no), rule: weir.KeepAll}
+	again, err := s.accept(ctx, items)
 	if err != nil && none {
 		return nil, errNoneMatch
 	}

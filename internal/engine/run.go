@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
 
@@ -21,7 +22,7 @@ import (
 type run struct {
 	part     *part
 	cut      *partition.Task // not to be touched once reported: the machine reuses it
-	block    *cached         // where its items are
+	block    *stored.Entry   // where its items are
 	task     weir.Task
 	result   partition.Result
 	ctx      runContext
@@ -40,7 +41,7 @@ type run struct {
 func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
 	now = t.Start(now)
 	r := &run{part: p, cut: t, started: now, at: len(p.running)}
-	r.block = p.block(blockKey{t.Bulk, t.Block})
+	r.block = p.block(stored.Key{ID: t.Bulk, No: t.Block})
 	r.ctx.Context = ctx // one level per task, not nested
 	r.ctx.timeout = t.Step.Timeout
 	r.ctx.deadline.Store(now + int64(t.Step.Timeout))
@@ -73,7 +74,7 @@ var (
 // mayCall reports what the task was started on that may not hold any more.
 func (r *run) mayCall(now time.Time) error {
 	switch {
-	case !r.part.sure(now):
+	case !r.part.Sure(now):
 		return errUnsure
 	case !r.part.engine.current(now):
 		return errOutdated
@@ -88,7 +89,7 @@ func (r *run) finish(err error) {
 		if r.orphan.Swap(false) {
 			r.part.machine.Abandon(time.Now().UnixNano(), r.cut)
 		} else {
-			r.part.engine.counts.late.Add(1)
+			r.part.engine.counts.Late.Add(1)
 		}
 		return
 	}
@@ -109,7 +110,7 @@ func (r *run) finish(err error) {
 // answer is no fault of the items; data that is damaged or gone stops the
 // partition, openly.
 func (r *run) unprepared(err error) {
-	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) && !r.part.engine.mayReturn(r.cut.Bulk) {
+	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound) && !r.part.engine.past.MayReturn(r.cut.Bulk) {
 		r.part.mail.put(input{err: fmt.Errorf("partition %d: read items: %w", r.part.no, err)})
 	}
 	r.uncalled = true
@@ -119,7 +120,7 @@ func (r *run) unprepared(err error) {
 // prepare fills in the task: its items and what the step before answered.
 func (r *run) prepare() error {
 	t, p := r.cut, r.part
-	items, err := p.engine.cache.open(&r.ctx, t.Home(p.no), r.block)
+	items, err := p.engine.cache.Open(&r.ctx, t.Home(p.no), r.block)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (r *run) prepare() error {
 		k.Items = append(k.Items, it)
 	}
 	if missing && t.Reload {
-		if err := p.engine.loadPrevious(&r.ctx, p.no, t, k.Items); err != nil {
+		if err := r.loadPrevious(k.Items); err != nil {
 			return err
 		}
 	}
@@ -151,15 +152,15 @@ func (r *run) prepare() error {
 // prepareMore fills in what few tasks have: idempotency keys of another bulk
 // action, and what steps before the last one answered.
 func (r *run) prepareMore() (err error) {
-	t, p, k := r.cut, r.part, &r.task
+	t, k := r.cut, &r.task
 	if t.KeysOf != "" && !t.Filter {
 		k.KeysOf = t.KeysOf
-		if k.KeyNos, err = p.engine.keys(&r.ctx, p.no, t); err != nil {
+		if k.KeyNos, err = r.keys(); err != nil {
 			return err
 		}
 	}
 	if len(t.Step.Needs) > 0 {
-		k.Output, err = p.engine.outputs(&r.ctx, p.no, t)
+		k.Output, err = r.outputs()
 	}
 	return err
 }
@@ -168,7 +169,7 @@ func (r *run) prepareMore() (err error) {
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
 	if !r.cut.Filter {
-		p.tally.task(r)
+		p.tally.Task(r.cut, r.started, r.result.Service)
 	}
 	p.machine.Result(now, &r.result)
 }
@@ -184,9 +185,9 @@ func (p *part) forget(r *run) {
 
 // block finds the place of a block in the cache. Tasks mostly come from the same
 // block as the one before.
-func (p *part) block(key blockKey) *cached {
-	if p.opened == nil || p.recent != key || p.opened.broken.Load() {
-		p.recent, p.opened = key, p.engine.cache.entry(key)
+func (p *part) block(key stored.Key) *stored.Entry {
+	if p.opened == nil || p.recent != key || p.opened.Broken() {
+		p.recent, p.opened = key, p.engine.cache.Entry(key)
 	}
 	return p.opened
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/storetest"
@@ -231,9 +232,9 @@ func TestReduceAndRetryOfASharedBulkAction(t *testing.T) {
 		for i := 0; i < sharedItems; i += 97 {
 			want = append(want, id(i))
 		}
-		got, err := engine.Reduce(t.Context(), b, engine.Reducer[string, []string]{
+		got, err := readback.Reduce(t.Context(), b.Bulk, readback.Reducer[string, []string]{
 			New: func() []string { return nil },
-			Add: func(acc []string, x engine.ItemResult[string]) []string {
+			Add: func(acc []string, x readback.ItemResult[string]) []string {
 				if x.State == report.Failed {
 					acc = append(acc, x.ID)
 				}

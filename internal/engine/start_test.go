@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/ingest"
 )
 
 // now reads a bulk action's progress.
@@ -287,11 +288,11 @@ func TestADraftIsSubmittedOnceHoweverOftenItIsTried(t *testing.T) {
 		}})
 		c := weir.Raw("c", one)
 		r := start(t, s, engine.Options{Drafts: drafts}, chain(c))
-		bulk, err := r.NewID(t.Context(), "t")
+		bulk, err := r.Intake().NewID(t.Context(), "t")
 		must(t, err)
-		var parts []engine.Stage
+		var parts []ingest.Stage
 		for i := range 3 {
-			st, err := r.Stage(t.Context(), bulk, weir.KeepFirst, engine.Items(raw(1000*(i+1))))
+			st, err := r.Intake().Stage(t.Context(), bulk, weir.KeepFirst, engine.Items(raw(1000*(i+1))))
 			must(t, err)
 			parts = append(parts, st)
 		}
@@ -299,7 +300,7 @@ func TestADraftIsSubmittedOnceHoweverOftenItIsTried(t *testing.T) {
 		r = start(t, s, engine.Options{Drafts: drafts}, chain(c)) // what was set aside survives the sweep of a start
 		items := func(yield func(weir.RawItem, error) bool) {
 			for _, p := range parts {
-				for it, err := range r.Staged(t.Context(), p) {
+				for it, err := range r.Intake().Staged(t.Context(), p) {
 					if !yield(it, err) {
 						return
 					}
@@ -324,7 +325,7 @@ func TestADraftIsSubmittedOnceHoweverOftenItIsTried(t *testing.T) {
 			t.Errorf("duplicates = %d, want 3000", b.Duplicates())
 		}
 		for _, p := range parts {
-			must(t, r.DropStage(t.Context(), p))
+			must(t, r.Intake().DropStage(t.Context(), p))
 		}
 	})
 }

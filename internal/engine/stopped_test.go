@@ -20,7 +20,7 @@ func stopPartitions(t *testing.T, s store.Registry, partitions int, stopped ...i
 	for _, p := range stopped {
 		losses = append(losses, map[string]any{"partition": p, "have": 3, "acked": 9, "found": time.Now().UnixNano()})
 	}
-	raw, err := json.Marshal(map[string]any{"generation": 1, "partitions": partitions, "most": partitions, "losses": losses})
+	raw, err := json.Marshal(map[string]any{"format": 1, "generation": 1, "partitions": partitions, "most": partitions, "losses": losses})
 	if err == nil {
 		_, err = s.Swap(t.Context(), "map", nil, raw)
 	}
@@ -67,7 +67,7 @@ func TestAStoppedPartitionTakesNoWork(t *testing.T) {
 		wantLoss(t, r)
 		plain, known := spec(paced(&l.calls)), spec(paced(&l.calls))
 		wantStopped(t, r, plain)
-		if _, err := r.NewID(t.Context(), "acme"); !errors.As(err, new(*weir.LossError)) {
+		if _, err := r.Intake().NewID(t.Context(), "acme"); !errors.As(err, new(*weir.LossError)) {
 			t.Errorf("NewID() = %v, want a *LossError", err)
 		}
 		plain.IdempotencyKey, known.IdempotencyKey = "another", underKey

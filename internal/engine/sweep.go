@@ -6,71 +6,14 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
-
-// submits knows the submits under way, whose blocks look like garbage, and those
-// accepted here that their partition's owner, if it is this node, has not read yet.
-type submits struct {
-	mu    sync.Mutex
-	under map[weir.BulkID]*submitting
-}
-
-type submitting struct {
-	partition int
-	accepted  int64 // items counted as pending until the owner has read of them; 0 while it is under way
-}
-
-func (s *submits) begin(id weir.BulkID, partition int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.under == nil {
-		s.under = map[weir.BulkID]*submitting{}
-	}
-	s.under[id] = &submitting{partition: partition}
-}
-
-// accept notes that a submit's items wait for their owner.
-func (s *submits) accept(id weir.BulkID, items int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.under[id]; u != nil { // else its owner has read it
-		u.accepted = items
-	}
-}
-
-// end forgets a submit and reports whether it was known.
-func (s *submits) end(id weir.BulkID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.under[id]
-	delete(s.under, id)
-	return known != nil
-}
-
-// drop forgets what waits for an owner that is this node no more, and returns how many items that is.
-func (s *submits) drop(partition int) (items int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, u := range s.under {
-		if u.partition == partition && u.accepted > 0 {
-			items += u.accepted
-			delete(s.under, id)
-		}
-	}
-	return items
-}
-
-func (s *submits) underWay(id weir.BulkID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.under[id] != nil
-}
 
 // submitFor is the longest that a submit may take where other processes use the store too: the blocks
 // of one that is older belong to no submit.
@@ -108,9 +51,10 @@ func (p *part) sweep(ctx context.Context) error {
 func (p *part) suspects(ctx context.Context, owners []weir.BulkID) (ids []weir.BulkID, err error) {
 	owners = slices.DeleteFunc(owners, func(id weir.BulkID) bool {
 		return p.machine.Has(id) || // it was loaded
-			p.engine.submits.underWay(id) || p.engine.submits.underWay(stagedFor(id)) || p.engine.shared() && time.Since(submitBegan(id)) < submitFor
+			p.engine.intake.UnderWay(id) || p.engine.intake.UnderWay(ingest.StagedFor(id)) || p.engine.shared() &&
+			time.Since(stored.Began(id)) < submitFor
 	})
-	from := rows{ctx, p.engine.store, p.no}
+	from := stored.At(ctx, p.engine.store, p.no)
 	if owners, err = partition.Unknown(from, owners); err != nil {
 		return nil, err
 	}
@@ -144,7 +88,7 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 		return nil, err
 	}
 	ids := map[weir.BulkID]bool{}
-	err = p.engine.eachUnread(ctx, p.no, func(c *partition.Created, mark string) bool {
+	err = stored.EachMessage(ctx, p.no, p.engine.store.Read, func(c *partition.Created, mark string) bool {
 		if c != nil {
 			ids[c.ID] = true
 		}
@@ -153,28 +97,14 @@ func (p *part) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 	return ids, err
 }
 
-// eachUnread shows the messages in the inbox until yield returns false. At the
-// end of the inbox it waits for more, until ctx ends.
-func (e *Engine) eachUnread(ctx context.Context, part int, yield func(c *partition.Created, mark string) bool) error {
-	return e.eachMessage(ctx, part, e.store.Read, yield)
-}
-
-// eachMessage shows the messages of an inbox until yield returns false or read, which is a store's Read or Peek, has no more.
-func (e *Engine) eachMessage(ctx context.Context, part int, read func(context.Context, int, uint64, int) ([]store.Message, error), yield func(c *partition.Created, mark string) bool) error {
-	for after := uint64(0); ; {
-		msgs, err := read(ctx, part, after, inboxRead)
-		if err != nil || len(msgs) == 0 {
-			return err
-		}
-		for _, m := range msgs {
-			c, mark, err := partition.DecodeMessage(m)
-			if err != nil {
-				return err
-			}
-			if !yield(c, mark) {
-				return nil
-			}
-			after = m.Seq
-		}
+// kept reports whether blocks that belong to no bulk action must stay, because a draft has them.
+func (e *Engine) kept(ctx context.Context, name weir.BulkID) (bool, error) {
+	if e.opts.Drafts == nil {
+		return false, nil
 	}
+	id := name
+	if staged := ingest.StagedFor(name); staged != "" {
+		id = staged
+	}
+	return e.opts.Drafts(ctx, id)
 }

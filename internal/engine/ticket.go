@@ -11,11 +11,14 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/stored"
 )
 
-// Ticket is what a service that submits for others adds to a submit.
+// Ticket holds the options of a submit that only the server uses.
 type Ticket struct {
-	// ID is one that [Engine.NewID] made: submitting it again, from whichever node, changes nothing. The
+	// ID is one that [ingest.Intake.NewID] made: submitting it again, from whichever node, changes nothing. The
 	// idempotency key of the spec is not used then. Default: a new one is made.
 	ID weir.BulkID
 	// Expected is how many items there are before duplicates are left out, where that is known.
@@ -36,14 +39,16 @@ type Ticket struct {
 }
 
 // SubmitAs submits items as they are, with a ticket.
-func (e *Engine) SubmitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[weir.RawItem, error], s weir.Spec) (*BulkAction, error) {
+func (e *Engine) SubmitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[weir.RawItem, error],
+	s weir.Spec) (*BulkAction, error) {
 	if items == nil {
-		return nil, fmt.Errorf("submit: %w", errNoIterator())
+		return nil, fmt.Errorf("submit: %w", ingest.NoIterator())
 	}
-	return e.submitAs(ctx, t, d, entries(items), s)
+	return e.submitAs(ctx, t, d, ingest.Entries(items), s)
 }
 
-func (e *Engine) submitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[entry, error], s weir.Spec) (*BulkAction, error) {
+func (e *Engine) submitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[ingest.Entry, error],
+	s weir.Spec) (*BulkAction, error) {
 	c, err := e.checkSpec(d, s)
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
@@ -56,50 +61,42 @@ func (e *Engine) submitAs(ctx context.Context, t Ticket, d weir.Definition, item
 	return b, nil
 }
 
-func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, canary *weir.Canary, key string, rule weir.DuplicateRule, items iter.Seq2[entry, error]) (*BulkAction, error) {
+func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, canary *weir.Canary, key string,
+	rule weir.DuplicateRule, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
 	at, err := e.placeOf(ctx, t, c, key)
 	if err != nil {
 		return nil, err
 	}
-	if canary != nil && canary.Items == 0 && (t.Expected == 0 || rule == weir.KeepFirst) { // how many a percentage is shows when all are there, without duplicates
-		e.submits.begin(c.ID, at.partition) // the sweep of a start must not take what is set aside for it
-		aside, err := e.Stage(ctx, c.ID, rule, rawItems(items))
+	if canary != nil && canary.Items == 0 &&
+		(t.Expected == 0 || rule == weir.KeepFirst) { // how many a percentage is shows when all are there, without duplicates
+		e.intake.Begin(c.ID, at.Partition) // the sweep of a start must not take what is set aside for it
+		aside, err := e.intake.Stage(ctx, c.ID, rule, ingest.RawItems(items))
 		if err != nil {
-			e.submits.end(c.ID)
+			e.intake.Forget(c.ID, 0)
 			return nil, err
 		}
-		defer func() { _ = e.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
-		t.Expected, items, rule = aside.Items, entries(e.Staged(ctx, aside)), weir.KeepAll
+		defer func() { _ = e.intake.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
+		t.Expected, items, rule = aside.Items, ingest.Entries(e.intake.Staged(ctx, aside)), weir.KeepAll
 		t.Duplicates += aside.Duplicates
 	}
 	if c.Canary = canaryOf(canary, t.Expected); t.ID != "" {
 		key = ""
 	}
-	return e.accept(ctx, at, c, t, key, rule, items)
+	return (&submission{engine: e, at: at, spec: c, ticket: t, key: key, rule: rule}).accept(ctx, items)
 }
 
 // placeOf says where a bulk action goes, and gives it its id.
-func (e *Engine) placeOf(ctx context.Context, t Ticket, c *partition.Created, key string) (place, error) {
+func (e *Engine) placeOf(ctx context.Context, t Ticket, c *partition.Created, key string) (own.Place, error) {
 	if t.ID != "" {
-		p, err := e.partitionOf(t.ID)
+		p, err := stored.Home(t.ID, e.layout.Now().Most)
 		c.ID = t.ID
-		return place{partition: p}, err
+		return own.Place{Partition: p}, err
 	}
-	at, err := e.place(ctx, c.Tenant, key)
+	at, err := e.router.Place(ctx, c.Tenant, key)
 	if err == nil {
-		c.ID = newBulkID(at.partition)
+		c.ID = stored.NewID(at.Partition)
 	}
 	return at, err
-}
-
-func rawItems(items iter.Seq2[entry, error]) iter.Seq2[weir.RawItem, error] {
-	return func(yield func(weir.RawItem, error) bool) {
-		for it, err := range items {
-			if !yield(weir.RawItem{ID: it.id, Value: it.data}, err) {
-				return
-			}
-		}
-	}
 }
 
 // canaryOf is the stored form of a canary of so many items.
@@ -142,7 +139,8 @@ func checkDeadline(c *partition.Created, at, now time.Time, bad *weir.InputError
 	case at.Before(now):
 		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", at), "choose a later time")
 	case at.After(now.AddDate(10, 0, 0)): // also what does not fit into UnixNano
-		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at), "choose an earlier time, or leave it out to have no deadline")
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at),
+			"choose an earlier time, or leave it out to have no deadline")
 	}
 }
 
@@ -154,7 +152,8 @@ func checkStart(c *partition.Created, at time.Time, hold bool, now time.Time, ba
 		bad.Add("bad_time", "start_at", "is set together with hold", "leave one of them out")
 	}
 	if at.Before(now.Add(-time.Minute)) {
-		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is in the past", at.UTC().Format(time.RFC3339)), "choose a later time, or leave it out to start at once")
+		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is in the past", at.UTC().Format(time.RFC3339)),
+			"choose a later time, or leave it out to start at once")
 	}
 	if at.After(now.AddDate(10, 0, 0)) {
 		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is more than ten years ahead", at.UTC().Format(time.RFC3339)), "choose an earlier time")
@@ -167,12 +166,15 @@ func checkStart(c *partition.Created, at time.Time, hold bool, now time.Time, ba
 func checkCanary(canary *weir.Canary, bad *weir.InputError) {
 	switch {
 	case canary == nil:
-	case !(canary.Percent >= 0 && canary.Percent <= 100) || canary.Items < 0 || canary.Percent > 0 && canary.Items > 0 || canary.Percent == 0 && canary.Items == 0:
-		bad.Add("out_of_range", "canary", fmt.Sprintf("%v percent and %d items", canary.Percent, canary.Items), "set percent, above 0 and at most 100, or items, at least 1")
+	case !(canary.Percent >= 0 && canary.Percent <= 100) || canary.Items < 0 || canary.Percent > 0 && canary.Items > 0 ||
+		canary.Percent == 0 && canary.Items == 0:
+		bad.Add("out_of_range", "canary", fmt.Sprintf("%v percent and %d items", canary.Percent, canary.Items),
+			"set percent, above 0 and at most 100, or items, at least 1")
 	case !(canary.SuccessRate >= 0 && canary.SuccessRate <= 1) || canary.P95 < 0:
-		bad.Add("out_of_range", "canary", fmt.Sprintf("success rate %v, p95 %v", canary.SuccessRate, canary.P95), "want a success rate between 0 and 1, and a p95 of at least 0")
+		bad.Add("out_of_range", "canary", fmt.Sprintf("success rate %v, p95 %v", canary.SuccessRate, canary.P95),
+			"want a success rate between 0 and 1, and a p95 of at least 0")
 	case !canary.Auto && (canary.SuccessRate > 0 || canary.P95 > 0):
-		bad.Add("bad_value", "canary.approve", "success_rate and p95 decide nothing while a person approves", "write auto, or leave them out")
+		bad.Add("bad_value", "canary.approve", "success_rate and p95 have no effect without auto", "set auto, or leave them out")
 	}
 }
 
@@ -180,9 +182,10 @@ func checkRates(c *partition.Created, rates map[string]weir.Rate, bad *weir.Inpu
 	for step, rate := range rates {
 		switch {
 		case !slices.Contains(c.Steps, step):
-			bad.Add("unknown_step", "rates."+step, "there is no such step", fmt.Sprintf("the steps are %q", c.Steps))
+			bad.Add("unknown_step", "rates."+step, "no such step", fmt.Sprintf("use one of %q", c.Steps))
 		case !(rate > 0 && rate <= 1e9):
-			bad.Add("out_of_range", "rates."+step, fmt.Sprintf("%v is not above 0 and at most 1e9 a second", float64(rate)), "leave it out for no rate of its own")
+			bad.Add("out_of_range", "rates."+step, fmt.Sprintf("%v is not above 0 and at most 1e9 a second", float64(rate)),
+				"leave it out for no rate of its own")
 		default:
 			if c.Rates == nil {
 				c.Rates = map[string]float64{}
@@ -190,29 +193,4 @@ func checkRates(c *partition.Created, rates map[string]weir.Rate, bad *weir.Inpu
 			c.Rates[step] = float64(rate)
 		}
 	}
-}
-
-// CheckItems says what is wrong with items that are all at hand, as a submit would, and writes nothing.
-func CheckItems(rule weir.DuplicateRule, items iter.Seq2[weir.RawItem, error]) error {
-	first, no := map[string]int64{}, int64(0)
-	for it, err := range items {
-		if err == nil {
-			err = checkItem(no, it.ID, it.Value)
-		}
-		if err == nil {
-			err = checkJSON(no, []byte(it.ID), it.Value)
-		}
-		if err != nil {
-			return err
-		}
-		no++
-		if rule != weir.RefuseDuplicates {
-			continue
-		}
-		if before := first[it.ID]; before > 0 {
-			return &weir.DuplicateError{ID: it.ID, Item: no, First: before}
-		}
-		first[it.ID] = no
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"sync"
-	"time"
 
 	"github.com/weirhq/weir"
 )
@@ -76,37 +75,4 @@ func (w *watches) close() {
 	for _, x := range w.byID {
 		close(x.changed)
 	}
-}
-
-// speedometer is how many items a second have ended lately, over all partitions.
-type speedometer struct {
-	mu    sync.Mutex
-	from  time.Time
-	items int64
-	rate  float64
-}
-
-func (s *speedometer) add(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.items += n
-	now := time.Now()
-	if s.from.IsZero() {
-		s.from = now
-	}
-	if took := now.Sub(s.from); took >= time.Second {
-		s.rate = float64(s.items) / took.Seconds()
-		s.from, s.items = now, 0
-	}
-}
-
-// timeFor is how long n items take at that speed, between a second and an hour.
-func (s *speedometer) timeFor(n int64) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rate == 0 {
-		return 10 * time.Second
-	}
-	d := time.Duration(float64(n) / s.rate * float64(time.Second)).Round(time.Second)
-	return min(max(d, time.Second), time.Hour)
 }

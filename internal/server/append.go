@@ -16,14 +16,15 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/source"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/draft"
 )
 
 func (s *Server) appendRoutes() {
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.append", Method: http.MethodPost, Path: bulkPath + "/{id}/items", Summary: "Add items to a draft", Tags: []string{"items"},
+		OperationID: "bulk_action.append", Method: http.MethodPost, Path: bulkPath + "/{id}/items",
+		Summary: "Add items to a draft", Tags: []string{"items"},
 		DefaultStatus: http.StatusAccepted,
 		Description:   "Accepts all items of the body, or none. The body may have any size and may be compressed with gzip or zstd.",
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
@@ -32,7 +33,8 @@ func (s *Server) appendRoutes() {
 		}},
 	}, route{scope: access.Submit, change: true, stream: true}}, s.appendItems)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.import", Method: http.MethodPost, Path: bulkPath + "/{id}/import", Summary: "Read the items of an empty draft from an upload or a source", Tags: []string{"items"},
+		OperationID: "bulk_action.import", Method: http.MethodPost, Path: bulkPath + "/{id}/import",
+		Summary: "Read the items of an empty draft from an upload or a source", Tags: []string{"items"},
 		Description: "The source is read at once, and the bulk action is sealed when all items are read. Then start it.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.importItems)
 }
@@ -46,7 +48,11 @@ func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.Bu
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	b, err := s.svc.Import(ctx, in.ID, in.Body, caller(ctx).KeyID)
+	var b api.BulkAction
+	err := s.svc.Drafts.Import(ctx, in.ID, in.Body, caller(ctx).KeyID)
+	if err == nil {
+		b, err = s.svc.Bulks.Get(ctx, in.ID)
+	}
 	return s.orDone(ctx, in.ID, b, err)
 }
 
@@ -76,14 +82,14 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, e
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.svc.KnowsAppend(ctx, in.ID, in.Key)
+	known, err := s.svc.Drafts.KnowsAppend(ctx, in.ID, in.Key)
 	if err != nil {
 		return nil, err
 	}
 	if known {
 		return s.appendAgain(ctx, in, b.Tenant)
 	}
-	how, err := s.svc.HowToAppend(ctx, in.ID)
+	how, err := s.svc.Drafts.HowToAppend(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +99,7 @@ func (s *Server) appendItems(ctx context.Context, in *appendInput) (*appended, e
 		return nil, err
 	}
 	defer end()
-	out, again, err := s.svc.Append(ctx, in.ID, in.Key, rows)
+	out, again, err := s.svc.Drafts.Append(ctx, in.ID, in.Key, rows)
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
 		return nil, ofTwiceAt(twice, &at)
 	}
@@ -118,7 +124,7 @@ func (s *Server) appendAgain(ctx context.Context, in *appendInput, tenant string
 	if err != nil {
 		return nil, causeOf(err)
 	}
-	out, err := s.svc.AppendedBefore(ctx, in.ID, in.Key, digest.Sum(nil))
+	out, err := s.svc.Drafts.AppendedBefore(ctx, in.ID, in.Key, digest.Sum(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +154,15 @@ type appended struct {
 }
 
 // rows reads the items of a body.
-func (s *Server) rows(in *appendInput, how service.HowToAppend, at *places) (service.Rows, func(), error) {
+func (s *Server) rows(in *appendInput, how draft.HowToAppend, at *places) (draft.Rows, func(), error) {
 	digest := sha256.New()
 	plain, err := s.plain(in.request, digest)
 	if err != nil {
-		return service.Rows{}, nil, err
+		return draft.Rows{}, nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(in.request.Header.Get("Content-Type")) // it was checked
-	o := source.Options{IDColumn: how.ItemID, Format: map[string]source.Format{"text/csv": source.CSV, "application/x-ndjson": source.NDJSON}[kind]}
+	o := source.Options{IDColumn: how.ItemID,
+		Format: map[string]source.Format{"text/csv": source.CSV, "application/x-ndjson": source.NDJSON}[kind]}
 	if kind == "application/json" {
 		o.Format = source.JSON
 	}
@@ -170,10 +177,10 @@ func (s *Server) rows(in *appendInput, how service.HowToAppend, at *places) (ser
 	}
 	r, err := openUTF8(plain, o)
 	if err != nil {
-		return service.Rows{}, nil, causeOf(err)
+		return draft.Rows{}, nil, causeOf(err)
 	}
 	var bad int64
-	return service.Rows{Items: good(r, how, at, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
+	return draft.Rows{Items: good(r, how, at, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
 }
 
 // openUTF8 reads a body that has to be UTF-8: nothing says what else it could be.
@@ -200,7 +207,7 @@ func causeOf(err error) error {
 }
 
 // good yields the items of a body. An invalid row ends it, or is counted.
-func good(r *source.Reader, how service.HowToAppend, at *places, bad *int64) iter.Seq2[weir.RawItem, error] {
+func good(r *source.Reader, how draft.HowToAppend, at *places, bad *int64) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range r.Items() {
 			if err == nil && how.Check != nil {

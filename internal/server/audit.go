@@ -16,7 +16,8 @@ import (
 func (s *Server) auditRoutes() {
 	schemas := s.api.OpenAPI().Components.Schemas
 	add(s, endpoint{huma.Operation{
-		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit", Summary: "List the audit log, the newest change first", Tags: []string{"access"},
+		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit",
+		Summary: "List the audit log, the newest change first", Tags: []string{"access"},
 		Description: "Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching entries, not one page.",
 		Responses: map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},

@@ -47,7 +47,8 @@ func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) 
 // cut breaks off a response whose end cannot be sent: the client must not take it for complete.
 func (s *Server) cut(ctx context.Context, what string, err error) {
 	if !errors.Is(err, context.Canceled) {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "answer cut off", slog.String("what", what), slog.Any("error", err), slog.String("request_id", requestID(ctx)))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "answer cut off", slog.String("what", what), slog.Any("error", err),
+			slog.String("request_id", requestID(ctx)))
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -66,7 +67,8 @@ func newAuditWriter(format string, h huma.Context) *auditWriter {
 	}
 	h.SetHeader("Content-Type", "text/csv; charset=utf-8")
 	w.rows = csv.NewWriter(w.raw)
-	_ = w.rows.Write([]string{"at", "actor", "key", "from", "action", "target", "tenant", "reason", "request_id", "before", "after", "id"}) // Flush tells
+	_ = w.rows.Write([]string{"at", "actor", "key", "from", "action", "target", "tenant", "reason", "request_id", "before",
+		"after", "id"}) // Flush tells
 	return w
 }
 
@@ -90,7 +92,8 @@ func (w *auditWriter) write(page []access.AuditEntry) error {
 
 func auditRow(e *api.AuditEntry) []string {
 	row := []string{
-		e.At.Format(time.RFC3339Nano), e.Actor, e.Key, e.From, e.Action, e.Target, e.Tenant, e.Reason, e.RequestID, string(e.Before), string(e.After), e.ID,
+		e.At.Format(time.RFC3339Nano), e.Actor, e.Key, e.From, e.Action, e.Target, e.Tenant, e.Reason, e.RequestID,
+		string(e.Before), string(e.After), e.ID,
 	}
 	for i, cell := range row {
 		row[i] = harmless(cell)

@@ -49,8 +49,8 @@ func TestAFieldInTheWrongPlaceOrOfTheWrongTypeSaysWhatToWrite(t *testing.T) {
 		{"POST", at + "/trial", `{"dry_run":"no"}`, 422, "write true or false"},
 		{"POST", at + "/trial", `{"first":"2"}`, 400, "write a whole number"},
 		{"POST", "/v1/schedules", `{"name":"late","at":"2001-01-01T00:00:00Z","bulk_action":{"steps":[{"action":"award"}],"items":[{"id":"a"}]}}`, 422, "write a future time"},
-		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"success_rate":0.9}}`, 422, "write auto"},
-		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"p95":"2s","approve":"manual"}}`, 422, "write auto"},
+		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"success_rate":0.9}}`, 422, "set auto"},
+		{"POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"canary":{"percent":1,"p95":"2s","approve":"manual"}}`, 422, "set auto"},
 	} {
 		var p api.Problem
 		n.Call(tt.method, tt.path, tt.body, tt.status, &p)

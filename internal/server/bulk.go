@@ -11,8 +11,11 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 const bulkPath = "/v1/bulk-actions"
@@ -25,7 +28,8 @@ type BulkID struct {
 func (s *Server) bulkRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action",
+		Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "Creates a draft to which items can be added. If the request has items or a source, the bulk action is complete without further items. " +
 			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.createBulk)
@@ -37,19 +41,22 @@ func (s *Server) bulkRoutes() {
 		Description: "The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change.",
 	}, route{scope: access.Read}}, s.getBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}", Summary: "Change the rules of a bulk action, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
+		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}",
+		Summary: "Change the rules of a bulk action, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
 		Description: "With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag one succeeds, and the others get 412. " +
 			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: read the bulk action again to see whether the change was made. " +
 			"Without If-Match the last change wins.",
 	}, route{scope: access.Control, change: true}}, s.changeBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Delete a draft", Tags: tag, DefaultStatus: http.StatusNoContent,
+		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Delete a draft",
+		Tags: tag, DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Submit, change: true}}, s.deleteBulk)
 	add(s, endpoint{huma.Operation{
 		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "Seal a draft", Tags: tag,
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.sealBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start", Summary: "Start a bulk action, now or later", Tags: tag,
+		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start",
+		Summary: "Start a bulk action, now or later", Tags: tag,
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.startBulk)
 	for _, v := range verbs {
 		add(s, endpoint{huma.Operation{
@@ -69,16 +76,16 @@ func (s *Server) createBulk(ctx context.Context, in *createInput) (*made[api.Bul
 		return nil, err
 	}
 	n.Tenant = tenant
-	id, err := s.reserve(ctx, func() (string, error) { return s.svc.NewID(ctx, tenant) })
+	id, err := s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, tenant) })
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.svc.Create(ctx, n, service.Made{ID: id, By: caller(ctx).KeyID})
+	b, err := s.svc.Bulks.Create(ctx, n, draft.Made{ID: id, By: caller(ctx).KeyID})
 	if err != nil {
 		return nil, err
 	}
 	changed(ctx, b.ID, b.Tenant)
-	return &made[api.BulkAction]{bulkPath + "/" + b.ID, b}, nil
+	return &made[api.BulkAction]{bulkPath + "/" + b.ID, WithLinks(b)}, nil
 }
 
 // reserve makes the id of what a request creates. With an Idempotency-Key it is
@@ -93,7 +100,7 @@ func (s *Server) reserve(ctx context.Context, newID func() (string, error)) (str
 	var lost error
 	e, err := s.answers.Update(ctx, name, func(m *remembered) error {
 		if lost = nil; m.ID == "" {
-			m.ID, lost = id, s.svc.KeysLost()
+			m.ID, lost = id, s.svc.Drafts.KeysLost()
 		}
 		return lost
 	})
@@ -111,7 +118,8 @@ func tenantFor(ctx context.Context, field, tenant string) (string, error) {
 	case tenant == "":
 		return "default", nil
 	case !who.Sees(tenant):
-		return "", &weir.FieldError{Code: "bad_value", Field: field, Problem: "the key is not for this tenant", Fix: "leave it out, or use another key"}
+		return "", &weir.FieldError{Code: "bad_value", Field: field, Problem: "the key is not for this tenant",
+			Fix: "leave it out, or use another key"}
 	}
 	return tenant, nil
 }
@@ -124,7 +132,7 @@ func changed(ctx context.Context, target, tenant string) {
 
 // mine finds a bulk action that the caller sees. Another's is as if there were none.
 func (s *Server) mine(ctx context.Context, id string) (api.BulkAction, error) {
-	b, err := s.svc.Get(ctx, id)
+	b, err := s.svc.Bulks.Get(ctx, id)
 	if err == nil && !caller(ctx).Sees(b.Tenant) {
 		return api.BulkAction{}, weir.ErrNotFound
 	}
@@ -154,12 +162,13 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
-	f := service.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label, Template: in.Template}
-	list, more, err := s.svc.List(ctx, f, before, in.Limit)
+	f := bulk.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
+		Template: in.Template}
+	list, more, err := s.svc.Bulks.List(ctx, f, before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	page := api.Page[api.BulkAction]{Data: orEmpty(list), HasMore: more, Note: s.svc.ListNote()}
+	page := api.Page[api.BulkAction]{Data: orEmpty(linkAll(list)), HasMore: more, Note: s.svc.Bulks.ListNote()}
 	if more {
 		page.NextCursor = sealCursor(list[len(list)-1].ID, in.filters()...)
 	}
@@ -169,21 +178,21 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkAction], error) {
 	b, err := s.mine(ctx, in.ID)
 	if err == nil {
-		err = s.svc.AddLinks(ctx, &b)
+		err = s.svc.Results.AddLinks(ctx, &b)
 	}
 	return taggedBulk(b, err)
 }
 
 // taggedBulk is an answer with the version of the rules.
 func taggedBulk(b api.BulkAction, err error) (*tagged[api.BulkAction], error) {
-	return answerTagged(b, service.RulesVersion(&b), err)
+	return answerTagged(WithLinks(b), bulk.RulesVersion(&b), err)
 }
 
 func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) {
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return nil, s.svc.Delete(ctx, in.ID)
+	return nil, s.svc.Drafts.Delete(ctx, in.ID)
 }
 
 type changeInput struct {
@@ -197,11 +206,11 @@ func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*tagged[api.B
 	if err != nil {
 		return nil, err
 	}
-	var match service.Match
+	var match records.Match
 	if in.IfMatch.IfMatch != "" {
 		match = Conditions{IfMatch: in.IfMatch.IfMatch}.match
 	}
-	after, err := s.svc.Change(ctx, in.ID, &in.Body, match)
+	after, err := s.svc.Bulks.Change(ctx, in.ID, &in.Body, match)
 	visitOf(ctx).before, visitOf(ctx).after = before.Rules, after.Rules
 	return taggedBulk(after, err)
 }
@@ -219,14 +228,14 @@ func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAct
 	if in.Body != nil {
 		want = *in.Body
 	}
-	_, err := s.svc.Seal(ctx, in.ID, want)
+	_, err := s.svc.Drafts.Seal(ctx, in.ID, want)
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
 		return nil, ofTwice(twice, newDraft)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Get(ctx, in.ID))
+	return answerBulk(s.svc.Bulks.Get(ctx, in.ID))
 }
 
 type startInput struct {
@@ -242,18 +251,18 @@ func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkA
 	if in.Body != nil {
 		want = *in.Body
 	}
-	b, err := s.svc.Start(ctx, in.ID, want)
+	b, err := s.svc.Bulks.Start(ctx, in.ID, want)
 	return s.orDone(ctx, in.ID, b, err)
 }
 
 // orDone is the answer to a command. One that is repeated because its first try
 // was cut off may find that it was carried out: that is not a refusal.
 func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
-	var r *service.Refusal
+	var r *check.Refusal
 	if visitOf(ctx).again && errors.As(err, &r) && slices.Contains([]string{"wrong_state", "already_ended", "sealed"}, r.Code) {
-		return answer(s.svc.Get(ctx, id))
+		return answerBulk(s.svc.Bulks.Get(ctx, id))
 	}
-	return answer(b, err)
+	return answerBulk(b, err)
 }
 
 // verb is a command without anything but a reason.
@@ -265,11 +274,14 @@ type verb struct {
 }
 
 var verbs = []verb{
-	{"pause", "Pause a bulk action; running tasks finish", access.Control, []api.State{api.Running, api.Paused}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
+	{"pause", "Pause a bulk action; running tasks finish", access.Control, []api.State{api.Running, api.Paused},
+		func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
 	{"resume", "Resume a paused or stopped bulk action", access.Control, nil, nil},
 	{"cancel", "Cancel a bulk action; it is `cancelling` until running tasks have finished", access.Control, nil, nil},
-	{"approve", "Approve the canary and run the remaining items", access.Approve, []api.State{api.Awaiting}, func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
-	{"unschedule", "Cancel the scheduled start", access.Submit, []api.State{api.Scheduled}, func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
+	{"approve", "Approve the canary and run the remaining items", access.Approve, []api.State{api.Awaiting},
+		func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
+	{"unschedule", "Cancel the scheduled start", access.Submit, []api.State{api.Scheduled},
+		func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
 }
 
 type verbInput struct {
@@ -288,12 +300,12 @@ func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkA
 		}
 		switch v.name {
 		case "cancel":
-			return answer(s.svc.Cancel(ctx, in.ID, reason))
+			return answerBulk(s.svc.Bulks.Cancel(ctx, in.ID, reason))
 		case "resume":
-			b, err := s.svc.Resume(ctx, in.ID, reason)
+			b, err := s.svc.Bulks.Resume(ctx, in.ID, reason)
 			return s.orDone(ctx, in.ID, b, err)
 		}
-		b, err := s.svc.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...)
+		b, err := s.svc.Bulks.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...)
 		return s.orDone(ctx, in.ID, b, err)
 	}
 }

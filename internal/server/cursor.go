@@ -22,7 +22,8 @@ func openCursor(cursor string, list ...string) (place string, err error) {
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < markLen || string(raw[:markLen]) != cursorMark(string(raw[markLen:]), list) {
-		return "", newProblem("bad_cursor", "the cursor is not one of this list with these filters", "begin without a cursor, and use next_cursor as it is")
+		return "", newProblem("bad_cursor", "the cursor is not one of this list with these filters",
+			"begin without a cursor, and use next_cursor as it is")
 	}
 	return string(raw[markLen:]), nil
 }

@@ -8,30 +8,35 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/result"
 )
 
 func (s *Server) dlqRoutes() {
 	tag := []string{"failed items"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups", Summary: "Group failed items that were not retried or discarded", Tags: tag,
+		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups",
+		Summary: "Group failed items that were not retried or discarded", Tags: tag,
 		Description: "Covers all bulk actions, the largest group first.",
 	}, route{scope: access.Read}}, s.dlqGroups)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq", Summary: "List failed items that were not retried or discarded", Tags: tag,
+		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq",
+		Summary: "List failed items that were not retried or discarded", Tags: tag,
 		Description: "The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is true.",
 	}, route{scope: access.Read}}, s.dlqList)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results", Summary: "Download failed items that were not retried or discarded", Tags: tag,
+		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results",
+		Summary: "Download failed items that were not retried or discarded", Tags: tag,
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.dlqResults)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry", Summary: "Retry failed items of several bulk actions", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry",
+		Summary: "Retry failed items of several bulk actions", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are counted as skipped.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqRetry)
 	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard", Summary: "Discard failed items", Tags: tag,
+		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard",
+		Summary: "Discard failed items", Tags: tag,
 		Description: "Discarded items stay in the reports of their bulk actions, but are no longer listed here.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqDiscard)
 }
@@ -48,15 +53,16 @@ type Failures struct {
 }
 
 func (f *Failures) filter() api.DLQFilter {
-	return api.DLQFilter{BulkAction: f.BulkAction, Tenant: f.Tenant, Action: f.Action, Step: f.Step, Code: f.Code, Message: f.Message, Since: f.Since}
+	return api.DLQFilter{BulkAction: f.BulkAction, Tenant: f.Tenant, Action: f.Action, Step: f.Step, Code: f.Code,
+		Message: f.Message, Since: f.Since}
 }
 
 func (f *Failures) words() []string {
 	return []string{"dlq", f.BulkAction, f.Tenant, f.Action, f.Step, f.Code, f.Message, f.Since.Format(time.RFC3339Nano)}
 }
 
-func dlqOf(ctx context.Context, f api.DLQFilter) service.DLQ {
-	return service.DLQ{Sees: caller(ctx).Sees, Filter: f}
+func dlqOf(ctx context.Context, f api.DLQFilter) result.DLQ {
+	return result.DLQ{Sees: caller(ctx).Sees, Filter: f}
 }
 
 type dlqGroupsInput struct {
@@ -64,7 +70,7 @@ type dlqGroupsInput struct {
 }
 
 func (s *Server) dlqGroups(ctx context.Context, in *dlqGroupsInput) (*body[api.DLQGroups], error) {
-	list, err := s.svc.DLQGroups(ctx, dlqOf(ctx, in.filter()))
+	list, err := s.svc.Results.DLQGroups(ctx, dlqOf(ctx, in.filter()))
 	return answer(api.DLQGroups{Data: orEmpty(list)}, err)
 }
 
@@ -78,7 +84,7 @@ func (s *Server) dlqList(ctx context.Context, in *dlqListInput) (*body[api.Page[
 	if err != nil {
 		return nil, err
 	}
-	list, next, err := s.svc.DLQItems(ctx, dlqOf(ctx, in.filter()), from, in.Limit)
+	list, next, err := s.svc.Results.DLQItems(ctx, dlqOf(ctx, in.filter()), from, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +101,7 @@ type dlqResultsInput struct {
 }
 
 func (s *Server) dlqResults(ctx context.Context, in *dlqResultsInput) (*huma.StreamResponse, error) {
-	x, err := s.svc.DLQExport(ctx, dlqOf(ctx, in.filter()), in.After)
+	x, err := s.svc.Results.DLQExport(ctx, dlqOf(ctx, in.filter()), in.After)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +121,8 @@ func wantChoice(f api.DLQFilter, all bool) error {
 	if all || f != (api.DLQFilter{}) {
 		return nil
 	}
-	return &weir.FieldError{Code: "missing_field", Field: "filter", Problem: "is empty, which means every failed item", Fix: "say which items are meant, or set all to true"}
+	return &weir.FieldError{Code: "missing_field", Field: "filter", Problem: "is empty, which means every failed item",
+		Fix: "say which items are meant, or set all to true"}
 }
 
 type dlqRetryInput struct {
@@ -128,7 +135,7 @@ func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Lin
 	}
 	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	visitOf(ctx).before = in.Body.Filter
-	out, err := s.svc.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
+	out, err := s.svc.Results.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
 	return newLinked(ctx, out, err)
 }
 
@@ -141,7 +148,7 @@ func (s *Server) dlqDiscard(ctx context.Context, in *dlqDiscardInput) (*body[api
 		return nil, err
 	}
 	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
-	out, err := s.svc.DLQDiscard(ctx, dlqOf(ctx, in.Body.Filter), in.Body.Reason, visitOf(ctx).idempotent)
+	out, err := s.svc.Results.DLQDiscard(ctx, dlqOf(ctx, in.Body.Filter), in.Body.Reason, visitOf(ctx).idempotent)
 	visitOf(ctx).before, visitOf(ctx).after = in.Body.Filter, out
 	return answer(out, err)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/fleet"
 	"github.com/weirhq/weir/internal/testkit/docstest"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -22,7 +24,7 @@ func described(t *testing.T) *Server {
 	t.Helper()
 	m := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = m.Close() })
-	return New(Options{Service: &service.Service{}, Store: m, Metrics: prometheus.NewRegistry()})
+	return New(Options{Service: &service.Service{Base: &service.Base{}, Drafts: &draft.Drafts{}, Fleet: &fleet.Fleet{}}, Store: m, Metrics: prometheus.NewRegistry()})
 }
 
 func TestThePageListsEveryRoute(t *testing.T) {

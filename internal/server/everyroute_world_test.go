@@ -17,9 +17,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
@@ -30,7 +30,7 @@ import (
 // one of everything.
 type world struct {
 	t     *testing.T
-	node  *node.Node
+	node  *assembly.Node
 	url   string
 	admin string           // a key of the configuration
 	sink  *httptest.Server // takes every webhook, and is a segment of three users
@@ -100,7 +100,7 @@ func award(_ context.Context, b *plainBatch) error {
 // opening says how a world differs from the usual one.
 type opening struct {
 	store   store.Store
-	options func(*node.Options)
+	options func(*assembly.Options)
 }
 
 // start makes a server without anything in it.
@@ -128,32 +128,25 @@ func start(t *testing.T, o opening) *world {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	options := node.Options{
+	options := assembly.Options{
 		Store: w.tape, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, AdminKeys: []vault.Secret{vault.NewSecret(w.admin)},
 		Steps: []weir.Step{raw("award", award), raw("hold", hold)}, Logger: log, Server: server.Options{LogRequests: true},
 	}
 	if o.options != nil {
 		o.options(&options)
 	}
-	n, err := node.New(context.Background(), options)
+	n, e, err := assembly.Open(context.Background(), options, engine.Options{Logger: log, Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.node = n
-	w.run(log)
+	w.run(e)
 	return w
 }
 
 // run starts the engine and the node until the test ends.
-func (w *world) run(log *slog.Logger) {
+func (w *world) run(e *engine.Engine) {
 	w.t.Helper()
-	o := engine.Options{Logger: log, Partitions: 2}
-	w.node.Prepare(&o)
-	e, err := engine.Open(w.t.Context(), w.tape, o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.node.Attach(e)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- e.Run(ctx) }()

@@ -11,7 +11,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/source"
-	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/draft"
 )
 
 // FuzzCheckJSON wants that what is let through is what a strict decoder takes, and the other way round.
@@ -81,7 +81,7 @@ func FuzzAppendBody(f *testing.F) {
 		defer rows.Close()
 		var at places
 		var bad, n int64
-		for it, err := range good(rows, service.HowToAppend{Record: true}, &at, &bad) {
+		for it, err := range good(rows, draft.HowToAppend{Record: true}, &at, &bad) {
 			if err != nil {
 				return
 			}

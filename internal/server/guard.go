@@ -131,7 +131,8 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 		return p
 	}
 	if access.InURL(r.URL) {
-		return newProblem("key_in_url", "the URL holds an API key: URLs end up in logs", "send it in the header Authorization, and revoke this one")
+		return newProblem("key_in_url", "the URL holds an API key: URLs end up in logs",
+			"send it in the header Authorization, and revoke this one")
 	}
 	if unknown != nil {
 		return unknown

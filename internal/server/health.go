@@ -75,7 +75,7 @@ func (s *Server) ready(ctx context.Context, _ *struct{}) (*healthAnswer, error) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, healthFor, errors.New("the store took too long"))
 	defer cancel()
-	s.svc.Health(ctx, &h)
+	s.svc.Fleet.Health(ctx, &h)
 	if h.Status != "ok" {
 		return &healthAnswer{http.StatusServiceUnavailable, h}, nil
 	}

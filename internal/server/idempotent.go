@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
@@ -106,13 +106,13 @@ func (s *Server) tried(w *watched, r *http.Request, v *visit, c *attempt, next h
 // undecided reports whether a request that failed may have done something, or may
 // still do it. After an id was reserved only a refusal rules that out.
 func undecided(err error, begun bool) bool {
-	var refusal *service.Refusal
+	var refusal *check.Refusal
 	if errors.As(err, &refusal) && refusal.Code == "in_progress" || errors.Is(err, context.Canceled) {
 		return true
 	}
 	var p *problem
 	var scope *access.MissingScopeError
-	return begun && !service.Refused(err) && !errors.As(err, &p) && !errors.As(err, &scope)
+	return begun && !check.NothingDone(err) && !errors.As(err, &p) && !errors.As(err, &scope)
 }
 
 // without is an answer as it may be kept: what is shown once is in no store, and is

@@ -8,14 +8,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/result"
 )
 
 func (s *Server) itemRoutes() {
 	tag := []string{"items"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.items", Method: http.MethodGet, Path: bulkPath + "/{id}/items", Summary: "List the items of a bulk action and their results", Tags: tag,
+		OperationID: "bulk_action.items", Method: http.MethodGet, Path: bulkPath + "/{id}/items",
+		Summary: "List the items of a bulk action and their results", Tags: tag,
 		Description: "Items come in the order of the input. A page may have fewer entries than limit, or none, even if has_more is true: " +
 			"a page covers a bounded part of the bulk action. Items in flight are shown as ready.",
 	}, route{scope: access.Read}}, s.listItems)
@@ -24,7 +26,8 @@ func (s *Server) itemRoutes() {
 		Description: "The id of an item is `itm_`, the id of its bulk action without `ba_`, a hyphen, and its number there, from 0.",
 	}, route{scope: access.Read}}, s.getItem)
 	add(s, endpoint{huma.Operation{
-		OperationID: "item.lookup", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/items/lookup", Summary: "Look up the history of one of your own ids in all bulk actions", Tags: tag,
+		OperationID: "item.lookup", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/items/lookup",
+		Summary: "Look up the history of one of your own ids in all bulk actions", Tags: tag,
 		Description: "This is a POST because your ids may be personal data, which must not be in URLs. It changes nothing.",
 	}, route{scope: access.Read}}, s.lookup)
 }
@@ -49,7 +52,7 @@ func (s *Server) listItems(ctx context.Context, in *itemsInput) (*body[api.Page[
 	if place != "" {
 		at, _ = strconv.ParseInt(place, 10, 64) // it is our own
 	}
-	list, next, err := s.svc.Items(ctx, in.ID, service.ItemFilter{State: in.State, Step: in.Step, Code: in.Code}, at, in.Limit)
+	list, next, err := s.svc.Results.Items(ctx, in.ID, result.ItemFilter{State: in.State, Step: in.Step, Code: in.Code}, at, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +68,14 @@ type itemInput struct {
 }
 
 func (s *Server) getItem(ctx context.Context, in *itemInput) (*body[api.ItemResult], error) {
-	bulk, no, err := service.ParseItemName(in.Item)
+	bulk, no, err := bulk.ParseItemName(in.Item)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := s.mine(ctx, bulk); err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Item(ctx, bulk, no))
+	return answer(s.svc.Results.Item(ctx, bulk, no))
 }
 
 type lookupInput struct {
@@ -84,7 +87,7 @@ func (s *Server) lookup(ctx context.Context, in *lookupInput) (*body[api.Found],
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Lookup(ctx, in.Body, tenants))
+	return answer(s.svc.Results.Lookup(ctx, in.Body, tenants))
 }
 
 // tenantsFor returns the tenants to search for the caller; nil means all. A tenant that the caller cannot see has no results.
@@ -92,7 +95,8 @@ func tenantsFor(ctx context.Context, tenant string) ([]string, error) {
 	who := caller(ctx)
 	switch {
 	case tenant != "" && !who.Sees(tenant):
-		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "the key is not for this tenant", Fix: "leave it out, or use another key"}
+		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "the key is not for this tenant",
+			Fix: "leave it out, or use another key"}
 	case tenant != "":
 		return []string{tenant}, nil
 	case who.SeesAll():

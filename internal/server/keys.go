@@ -22,8 +22,9 @@ type KeyID struct {
 func (s *Server) keyRoutes() {
 	tag := []string{"access"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "key.create", Method: http.MethodPost, Path: keyPath, Summary: "Create an API key", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it.",
+		OperationID: "key.create", Method: http.MethodPost, Path: keyPath, Summary: "Create an API key", Tags: tag,
+		DefaultStatus: http.StatusCreated,
+		Description:   "Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it.",
 	}, route{scope: access.Admin, change: true, keyed: true, once: "key"}}, s.createKey)
 	add(s, endpoint{huma.Operation{
 		OperationID: "key.list", Method: http.MethodGet, Path: keyPath, Summary: "List API keys, the oldest first", Tags: tag,
@@ -90,7 +91,8 @@ func renamed(err error, old, now string) error {
 
 func viewKey(k *access.Key) api.Key {
 	out := api.Key{
-		ID: k.ID, Name: k.Name, Tenants: k.Tenants, ExpiresAt: k.Expires, LastUsed: k.Used, CreatedAt: k.Created, CreatedBy: k.By, RevokedAt: k.Revoked,
+		ID: k.ID, Name: k.Name, Tenants: k.Tenants, ExpiresAt: k.Expires, LastUsed: k.Used, CreatedAt: k.Created,
+		CreatedBy: k.By, RevokedAt: k.Revoked,
 	}
 	for _, scope := range k.Scopes {
 		out.Scopes = append(out.Scopes, string(scope))

@@ -109,7 +109,8 @@ func (c *claim) grow(buf []byte) ([]byte, error) {
 func (c *claim) build(ctx context.Context, raw []byte) *problem {
 	parts := jsonsize.Parts(raw, maxParts)
 	if parts > maxParts {
-		return newProblem("too_many_values", fmt.Sprintf("the body has more than %d values", maxParts), "append items with POST …/items, which takes any number")
+		return newProblem("too_many_values", fmt.Sprintf("the body has more than %d values", maxParts),
+			"append items with POST …/items, which takes any number")
 	}
 	cost, s := int64(len(raw))*byteCost+int64(parts)*partCost, &c.of.build
 	by, most := s.large, s.largeSize
@@ -127,5 +128,6 @@ func (c *claim) build(ctx context.Context, raw []byte) *problem {
 }
 
 func overloaded() *problem {
-	return newProblem("overloaded", "requests that are being read or decoded take all the memory that they may", "wait as Retry-After says, and send less at once").after(time.Second)
+	return newProblem("overloaded", "requests that are being read or decoded take all the memory that they may",
+		"wait as Retry-After says, and send less at once").after(time.Second)
 }

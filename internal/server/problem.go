@@ -19,8 +19,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/source"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/store"
 )
@@ -164,7 +164,8 @@ func textFault(d *huma.ErrorDetail) (api.Fault, bool) {
 		}
 		where := dec.StackPointer()
 		if tok.Kind() == '0' && !isUsers(where) && strings.Contains(d.Message, "cannot unmarshal number "+tok.String()+" into") {
-			return api.Fault{Code: "bad_number", Field: fieldOf(where), Value: shorten(tok.String()), Message: "is not a whole number", Fix: "write it in digits alone, as in 1000"}, true
+			return api.Fault{Code: "bad_number", Field: fieldOf(where), Value: shorten(tok.String()),
+				Message: "is not a whole number", Fix: "write it in digits alone, as in 1000"}, true
 		}
 		if tok.Kind() == '"' && !isUsers(where) {
 			for _, v := range []encoding.TextUnmarshaler{new(api.Rate), new(api.Duration)} {
@@ -194,7 +195,7 @@ const oneOf = "expected value to be one of"
 
 // bounds says in our words what the validation of a request says in its own; {} is the bound.
 var bounds = []struct{ found, code, problem, fix string }{
-	{oneOf, "", "is not one of its values", "choose one of {}"},
+	{oneOf, "", "is not an allowed value", "choose one of {}"},
 	{"expected number >=", "", "is less than {}", "write {} or more"},
 	{"expected number <=", "", "is more than {}", "write {} or less"},
 	{"expected length >=", "", "has fewer than {} characters", "write at least {}"},
@@ -271,7 +272,8 @@ func newProblem(code, detail, fix string) *problem {
 			c.title, _, _ = strings.Cut(m.what, ".")
 		}
 	}
-	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code, Detail: clip(detail), Fix: clip(fix)}}
+	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code,
+		Detail: clip(detail), Fix: clip(fix)}}
 }
 
 // maxSaid limits the length of a text in a response: it may quote the request.
@@ -309,7 +311,7 @@ func problemOf(err error) *problem {
 		ready   *problem
 		many    *weir.InputError
 		field   *weir.FieldError
-		refusal *service.Refusal
+		refusal *check.Refusal
 		full    *weir.BacklogError
 		twice   *weir.DuplicateError
 		row     *source.RowError
@@ -329,7 +331,8 @@ func problemOf(err error) *problem {
 	case errors.As(err, &refusal):
 		return newProblem(refusal.Code, refusal.Detail, refusal.Fix).after(refusal.RetryAfter)
 	case errors.As(err, &full) && full.Tenant != "":
-		return newProblem("tenant_quota", full.Error(), "wait for work of the tenant to end, or ask for a larger max_pending").after(full.RetryAfter)
+		return newProblem("tenant_quota", full.Error(),
+			"wait for work of the tenant to end, or ask for a larger max_pending").after(full.RetryAfter)
 	case errors.As(err, &full):
 		return newProblem("backlog_full", full.Error(), "wait for work to end").after(full.RetryAfter)
 	case errors.As(err, &lost) && lost.Loss.Accepted.IsZero():
@@ -347,7 +350,8 @@ func problemOf(err error) *problem {
 	case errors.As(err, &row):
 		p := newProblem(row.Code, row.Problem, row.Fix)
 		p.Detail = fmt.Sprintf("line %d: %s", row.Line, row.Problem)
-		p.Errors = []api.Fault{{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column), Value: shorten(row.Value), Message: row.Problem, Fix: row.Fix}}
+		p.Errors = []api.Fault{{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column),
+			Value: shorten(row.Value), Message: row.Problem, Fix: row.Fix}}
 		return p
 	case errors.As(err, &file):
 		return ofFile(file)
@@ -382,7 +386,8 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
 		return newProblem("not_found", "it does not exist, or the API key has no access to it", "check the id and the key")
 	case errors.Is(err, store.ErrCorrupt):
-		return newProblem("damaged", "parts of it are missing from the store or cannot be read", "ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
+		return newProblem("damaged", "parts of it are missing from the store or cannot be read",
+			"ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
 	case errors.Is(err, weir.ErrConflict):
 		return newProblem("idempotency_conflict", err.Error(), "use another key for other content")
 	case errors.Is(err, weir.ErrEnded):
@@ -400,11 +405,13 @@ func ofKind(err error) *problem {
 	case errors.Is(err, access.ErrBadCredentials):
 		return newProblem("bad_credentials", "the API key is not valid", "check it, or request a new one")
 	case errors.Is(err, store.ErrFull):
-		return newProblem("storage_low", "the store is low on space: new work is refused; accepted work continues", "free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
+		return newProblem("storage_low", "the store is low on space: new work is refused; accepted work continues",
+			"free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
 	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
 		return newProblem("draining", "this server is stopping", "retry: another server takes over").after(5 * time.Second)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		return newProblem("store_unavailable", "the store does not respond; the request may have taken effect", "repeat it with the same Idempotency-Key").after(2 * time.Second)
+		return newProblem("store_unavailable", "the store does not respond; the request may have taken effect",
+			"repeat it with the same Idempotency-Key").after(2 * time.Second)
 	case errors.Is(err, context.Canceled):
 		return newProblem("cut_body", "the request ended before it was complete", "send it again")
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestBoundsAreToldInOurWords(t *testing.T) {
 	for message, want := range map[string]api.Fault{
-		`expected value to be one of "smooth, full"`: {Code: "out_of_range", Message: "is not one of its values", Fix: "choose one of smooth, full"},
+		`expected value to be one of "smooth, full"`: {Code: "out_of_range", Message: "is not an allowed value", Fix: "choose one of smooth, full"},
 		"expected number <= 100":                     {Code: "out_of_range", Message: "is more than 100", Fix: "write 100 or less"},
 		"expected length <= 128":                     {Code: "out_of_range", Message: "has more than 128 characters", Fix: "shorten it to 128"},
 		"expected array length >= 1":                 {Code: "out_of_range", Message: "has fewer than 1 entries", Fix: "write at least 1"},

@@ -27,7 +27,7 @@ func TestEveryCodeHasAPage(t *testing.T) {
 			t.Errorf("code %s has no page", code)
 		}
 	}
-	for _, dir := range []string{".", "../service", "../service/schedule", "../edge/egress", "../edge/execute", "../edge/mapping", "../edge/source", "../service/access", "../service/callback", "../edge/upload", "../../engine"} {
+	for _, dir := range []string{".", "../service", "../service/check", "../service/registry", "../service/chain", "../service/draft", "../service/bulk", "../service/outlook", "../service/watch", "../service/result", "../service/fleet", "../service/schedule", "../edge/egress", "../edge/execute", "../edge/mapping", "../edge/source", "../service/access", "../service/callback", "../service/upload", "../../engine"} {
 		for code, where := range codesIn(t, dir) {
 			if _, ok := meanings[code]; !ok && !strings.Contains(" "+strings.Join(notAnswered, " ")+" ", " "+code+" ") {
 				t.Errorf("code %s, of %s, has no page", code, where)

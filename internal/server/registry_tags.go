@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
@@ -17,10 +17,10 @@ type Conditions struct {
 	IfNoneMatch string `header:"If-None-Match" maxLength:"256" doc:"With *: create it only if it does not exist"`
 }
 
-// match says whether what is there, of a version, may be replaced.
+// match reports whether a record of a version may be replaced; an empty version means that none exists.
 func (c Conditions) match(version string) error {
 	if c.IfNoneMatch != "" && (version != "" && strings.TrimSpace(c.IfNoneMatch) == "*" || listsTag(c.IfNoneMatch, version)) {
-		return fmt.Errorf("there is one: %w", records.ErrChanged)
+		return fmt.Errorf("it already exists: %w", records.ErrChanged)
 	}
 	switch {
 	case c.IfMatch == "" || version != "" && strings.TrimSpace(c.IfMatch) == "*" || listsTag(c.IfMatch, version):
@@ -81,7 +81,8 @@ func overall(ctx context.Context) error {
 	if caller(ctx).SeesAll() {
 		return nil
 	}
-	return &service.Refusal{Code: "missing_scope", Detail: "this concerns all tenants, and the API key is for some", Fix: "use a key that is not bound to tenants"}
+	return &check.Refusal{Code: "missing_scope", Detail: "this concerns all tenants, and the API key is for some",
+		Fix: "use a key that is not bound to tenants"}
 }
 
 // operators refuses keys that are bound to tenants, unless they may control what

@@ -11,7 +11,8 @@ import (
 
 func (s *Server) reportRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.report", Method: http.MethodGet, Path: bulkPath + "/{id}/report", Summary: "Get the report of a bulk action", Tags: []string{"reports"},
+		OperationID: "bulk_action.report", Method: http.MethodGet, Path: bulkPath + "/{id}/report",
+		Summary: "Get the report of a bulk action", Tags: []string{"reports"},
 		Description: "The report shows the current state; it is final when the bulk action has ended. If failed items were retried, combined has the counts that include the retries.",
 	}, route{scope: access.Read}}, s.getReport)
 }
@@ -20,5 +21,7 @@ func (s *Server) getReport(ctx context.Context, in *BulkID) (*body[api.Report], 
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Report(ctx, in.ID))
+	out, err := s.svc.Results.Report(ctx, in.ID)
+	out.Files = filesOf(in.ID)
+	return answer(out, err)
 }

@@ -19,43 +19,26 @@ const forAll = " Only for keys that are not bound to tenants."
 
 func (s *Server) resourceRoutes() {
 	tags := []string{"resources"}
+	r := &resource[api.ResourceStatus]{
+		named: named{"resource", access.Control}, all: s.svc.Fleet.Resources, get: s.svc.Fleet.Resource, remove: s.svc.Fleet.DeleteResource,
+		name: func(r *api.ResourceStatus) *string { return &r.Name }, reads: operators, changes: overall,
+	}
+	r.serve(s, text{"List resources and their use, by name", forOperators}, text{"Get a resource and its use", forOperators}, text{},
+		text{"Reset the limits of a resource",
+			"When the response arrives, the limits of the configuration file, or else of the actions, apply again on all nodes." + forAll})
 	add(s, endpoint{huma.Operation{
-		OperationID: "resource.list", Method: http.MethodGet, Path: resourcePath, Summary: "List resources and their use, by name", Tags: tags, Description: forOperators,
-	}, route{scope: access.Read}}, s.listResources)
-	add(s, endpoint{huma.Operation{
-		OperationID: "resource.get", Method: http.MethodGet, Path: resourcePath + "/{name}", Summary: "Get a resource and its use", Tags: tags, Description: forOperators,
-	}, route{scope: access.Read}}, s.getResource)
-	add(s, endpoint{huma.Operation{
-		OperationID: "resource.put", Method: http.MethodPut, Path: resourcePath + "/{name}", Summary: "Set the limits of a resource", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
+		OperationID: "resource.put", Method: http.MethodPut, Path: resourcePath + "/{name}",
+		Summary: "Set the limits of a resource", Tags: tags, Errors: []int{http.StatusPreconditionFailed},
 		Description: "When the response arrives, the limits apply on all nodes, also to running work, and they survive restarts. The response takes a few round trips to the store, and at most 1.2 s if a node does not respond: by then that node starts no tasks. An omitted limit does not change; `unlimited` and 0 mean no limit; DELETE restores the limits of the configuration file or the actions. A resource that no action uses yet is accepted." + forAll,
 	}, route{
 		scope: access.Control, change: true,
 		instead: "omit it to keep it unchanged; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir resources reset) restores the configured limits",
 	}}, s.putResource)
-	add(s, named{"resource", access.Control}.delete("Reset the limits of a resource",
-		"When the response arrives, the limits of the configuration file, or else of the actions, apply again on all nodes."+forAll), s.deleteResource)
 	add(s, endpoint{huma.Operation{
-		OperationID: "resource.circuit", Method: http.MethodPost, Path: resourcePath + "/{name}/circuit", Summary: "Open or close a circuit by hand", Tags: tags,
+		OperationID: "resource.circuit", Method: http.MethodPost, Path: resourcePath + "/{name}/circuit",
+		Summary: "Open or close a circuit by hand", Tags: tags,
 		Description: "open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows failures again." + forAll,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.setCircuit)
-}
-
-func (s *Server) listResources(ctx context.Context, in *struct{ Paging }) (*body[api.Page[api.ResourceStatus]], error) {
-	if err := operators(ctx); err != nil {
-		return nil, err
-	}
-	all, err := s.svc.Resources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return paged(all, func(r *api.ResourceStatus) string { return r.Name }, in.Paging, "resource")
-}
-
-func (s *Server) getResource(ctx context.Context, in *Name) (*tagged[api.ResourceStatus], error) {
-	if err := operators(ctx); err != nil {
-		return nil, err
-	}
-	return answerTagged(s.svc.Resource(ctx, in.Name))
 }
 
 type putResourceInput struct {
@@ -74,20 +57,11 @@ func (s *Server) putResource(ctx context.Context, in *putResourceInput) (*tagged
 	}
 	r.Name = in.Name.Name
 	changed(ctx, r.Name, "")
-	if before, _, err := s.svc.Resource(ctx, r.Name); err == nil {
+	if before, _, err := s.svc.Fleet.Resource(ctx, r.Name); err == nil {
 		visitOf(ctx).before = api.Resource{Name: r.Name, Rate: &before.Rate, Concurrency: &before.Concurrency, Pacing: &before.Pacing}
 	}
 	visitOf(ctx).after = r
-	return answerTagged(s.svc.PutResource(ctx, r, caller(ctx).KeyID, in.match))
-}
-
-func (s *Server) deleteResource(ctx context.Context, in *deleteNamed) (*struct{}, error) {
-	if err := overall(ctx); err != nil {
-		return nil, err
-	}
-	changed(ctx, in.Name.Name, "")
-	noteBefore(ctx, in.Name.Name, s.svc.Resource)
-	return nil, s.svc.DeleteResource(ctx, in.Name.Name, in.match)
+	return answerTagged(s.svc.Fleet.PutResource(ctx, r, caller(ctx).KeyID, in.match))
 }
 
 type circuitInput struct {
@@ -101,5 +75,5 @@ func (s *Server) setCircuit(ctx context.Context, in *circuitInput) (*body[api.Re
 	}
 	changed(ctx, in.Name.Name, "")
 	visitOf(ctx).after = in.Body
-	return answer(s.svc.SetCircuit(ctx, in.Name.Name, in.Body))
+	return answer(s.svc.Fleet.SetCircuit(ctx, in.Name.Name, in.Body))
 }

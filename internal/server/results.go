@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/result"
 	"github.com/weirhq/weir/report"
 )
 
@@ -20,7 +20,8 @@ const aboutExports = "The rows are streamed in the order of the input. The colum
 
 func (s *Server) resultRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results", Summary: "Download the results of items: of failed items, unless `state` selects others", Tags: []string{"reports"},
+		OperationID: "bulk_action.results", Method: http.MethodGet, Path: bulkPath + "/{id}/results",
+		Summary: "Download the results of items: of failed items, unless `state` selects others", Tags: []string{"reports"},
 		Description: aboutExports, Responses: exportResponses(),
 	}, route{scope: access.Read}}, s.results)
 }
@@ -30,8 +31,9 @@ func exportResponses() map[string]*huma.Response {
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	return map[string]*huma.Response{"200": {
 		Description: "The rows",
-		Headers:     map[string]*huma.Param{"Content-Disposition": {Description: "attachment, with a file name", Schema: &huma.Schema{Type: huma.TypeString}}},
-		Content:     map[string]*huma.MediaType{"text/csv": text, "application/x-ndjson": text},
+		Headers: map[string]*huma.Param{"Content-Disposition": {Description: "attachment, with a file name",
+			Schema: &huma.Schema{Type: huma.TypeString}}},
+		Content: map[string]*huma.MediaType{"text/csv": text, "application/x-ndjson": text},
 	}}
 }
 
@@ -52,11 +54,11 @@ func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamRes
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	f := service.ItemFilter{State: in.State}
+	f := result.ItemFilter{State: in.State}
 	if in.State == "all" {
 		f.State = ""
 	}
-	x, err := s.svc.Results(ctx, in.ID, f, in.After)
+	x, err := s.svc.Results.Results(ctx, in.ID, f, in.After)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +67,8 @@ func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamRes
 
 // export sends rows. What can go wrong before the first byte is a problem; after
 // it the connection is cut, so that a client does not take a part for the whole.
-func (s *Server) export(ctx context.Context, x service.Export, how Exporting) (*huma.StreamResponse, error) {
-	w, err := service.NewRowWriter(ctx, x, report.Format(how.Format), how.Raw)
+func (s *Server) export(ctx context.Context, x result.Export, how Exporting) (*huma.StreamResponse, error) {
+	w, err := result.NewRowWriter(ctx, x, report.Format(how.Format), how.Raw)
 	if err != nil {
 		return nil, err
 	}

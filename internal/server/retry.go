@@ -11,7 +11,8 @@ import (
 
 func (s *Server) retryRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/retry", Summary: "Retry failed or cancelled items", Tags: []string{"bulk actions"},
+		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
+			"/{id}/retry", Summary: "Retry failed or cancelled items", Tags: []string{"bulk actions"},
 		DefaultStatus: http.StatusCreated,
 		Description: "Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it begins at that step. " +
 			"Items that were already retried or discarded are not retried: retry items that failed again in the bulk action in which they failed. The bulk action must have ended or be stopped.",
@@ -31,7 +32,7 @@ func (s *Server) retry(ctx context.Context, in *retryInput) (*made[api.Linked], 
 	if in.Body != nil {
 		want = *in.Body
 	}
-	out, err := s.svc.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
+	out, err := s.svc.Results.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
 	return newLinked(ctx, out, err)
 }
 
@@ -41,7 +42,7 @@ func newLinked(ctx context.Context, l api.Linked, err error) (*made[api.Linked],
 		return nil, err
 	}
 	var ids []string
-	for i := range l.BulkActions {
+	for i := range linkAll(l.BulkActions) {
 		ids = append(ids, l.BulkActions[i].ID)
 	}
 	visitOf(ctx).after = ids

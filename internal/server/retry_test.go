@@ -148,11 +148,11 @@ func TestARetryIsMadeOnceForAKey(t *testing.T) {
 		t.Errorf("problem %+v", p)
 	}
 	// After a crash of the server before it could note its answer, the service is asked again with the same key.
-	one, err := n.Service().Retry(t.Context(), b.ID, api.Again{Code: "closed"}, "k")
+	one, err := n.Service().Results.Retry(t.Context(), b.ID, api.Again{Code: "closed"}, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := n.Service().Retry(t.Context(), b.ID, api.Again{Code: "closed"}, "k")
+	two, err := n.Service().Results.Retry(t.Context(), b.ID, api.Again{Code: "closed"}, "k")
 	if err != nil || two.BulkActions[0].ID != one.BulkActions[0].ID {
 		t.Errorf("retries %+v and %+v, %v; want the same", one, two, err)
 	}

@@ -22,20 +22,23 @@ func (s *Server) scheduleRoutes() {
 	tag := []string{"schedules"}
 	one := schedulePath + "/{id}"
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Create a schedule", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile.",
+		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Create a schedule", Tags: tag,
+		DefaultStatus: http.StatusCreated,
+		Description:   "A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.createSchedule)
 	add(s, endpoint{huma.Operation{
 		OperationID: "schedule.list", Method: http.MethodGet, Path: schedulePath, Summary: "List schedules, the oldest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listSchedules)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.get", Method: http.MethodGet, Path: one, Summary: "Get a schedule, with its next times and its last results", Tags: tag,
+		OperationID: "schedule.get", Method: http.MethodGet, Path: one,
+		Summary: "Get a schedule, with its next times and its last results", Tags: tag,
 	}, route{scope: access.Read}}, s.getSchedule)
 	add(s, endpoint{huma.Operation{
 		OperationID: "schedule.change", Method: http.MethodPut, Path: one, Summary: "Change a schedule", Tags: tag,
 	}, route{scope: access.Submit, change: true}}, s.changeSchedule)
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one, Summary: "Delete a schedule; its bulk actions stay", Tags: tag, DefaultStatus: http.StatusNoContent,
+		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one,
+		Summary: "Delete a schedule; its bulk actions stay", Tags: tag, DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Submit, change: true}}, s.deleteSchedule)
 	add(s, endpoint{huma.Operation{
 		OperationID: "schedule.pause", Method: http.MethodPost, Path: one + "/pause", Summary: "Pause a schedule", Tags: tag,
@@ -45,7 +48,8 @@ func (s *Server) scheduleRoutes() {
 		OperationID: "schedule.resume", Method: http.MethodPost, Path: one + "/resume", Summary: "Resume a schedule from now on", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Resume))
 	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill", Summary: "Create the bulk actions of past times", Tags: tag,
+		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill",
+		Summary: "Create the bulk actions of past times", Tags: tag,
 		Description: "Creates them one after the other, except those that exist already.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.backfill)
 	add(s, endpoint{huma.Operation{
@@ -149,7 +153,7 @@ func (s *Server) changeSchedule(ctx context.Context, in *changeScheduleInput) (*
 		return nil, err
 	}
 	if t := in.Body.Tenant; t != "" && t != before.Tenant {
-		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "cannot be changed", Fix: "make another schedule"}
+		return nil, &weir.FieldError{Code: "bad_value", Field: "tenant", Problem: "cannot be changed", Fix: "create another schedule"}
 	}
 	spec, note, err := s.scheduleSpec(ctx, &in.Body, before.Tenant, before)
 	if err != nil {
@@ -190,7 +194,8 @@ type scheduleVerbInput struct {
 }
 
 // pauseSchedule is pause or resume.
-func (s *Server) pauseSchedule(do func(k *schedule.Keeper, ctx context.Context, id, version string) (*schedule.Schedule, error)) func(context.Context, *scheduleVerbInput) (*tagged[api.Schedule], error) {
+func (s *Server) pauseSchedule(do func(k *schedule.Keeper, ctx context.Context, id, version string) (*schedule.Schedule,
+	error)) func(context.Context, *scheduleVerbInput) (*tagged[api.Schedule], error) {
 	return func(ctx context.Context, in *scheduleVerbInput) (*tagged[api.Schedule], error) {
 		if _, err := s.mySchedule(ctx, in.ID); err != nil {
 			return nil, err

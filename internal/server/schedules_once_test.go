@@ -12,10 +12,13 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
@@ -46,33 +49,26 @@ func newBeside(t *testing.T, s store.Store, v *vault.Vault) *beside {
 		return storetest.Fault{Before: store.ErrUnavailable}
 	}}
 	log := slog.New(slog.DiscardHandler)
-	n, err := node.New(context.Background(), node.Options{
+	n, _, err := assembly.Open(context.Background(), assembly.Options{
 		Store: flaky, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Steps: []weir.Step{raw("award", award)}, Logger: log,
-	})
+	}, engine.Options{Logger: log, Partitions: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := engine.Options{Logger: log, Partitions: 2}
-	n.Prepare(&o)
-	e, err := engine.Open(t.Context(), flaky, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Attach(e)
 	b.Service = n.Service()
 	return b
 }
 
-func slotSpec(w *world, source bool) api.NewBulkAction {
+func slotSpec(w *world, source bool) stored.Spec {
 	n := api.NewBulkAction{Name: "slot", Tenant: "acme", Steps: []api.Step{{Action: "award"}}, Start: true}
 	if source {
 		n.Source = &api.Source{Segment: &api.SegmentSource{URL: w.sink.URL}}
-		return n
+		return stored.Of(&n)
 	}
 	for i := range 3 {
 		n.Items = append(n.Items, api.Item{ID: fmt.Sprint("u", i), Data: json.RawMessage(`{"n":1}`)})
 	}
-	return n
+	return stored.Of(&n)
 }
 
 // TestASlotHasOneBulkActionWhateverCrashes: the process that makes the bulk action of
@@ -84,7 +80,7 @@ func TestASlotHasOneBulkActionWhateverCrashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, opening{store: s, options: func(o *node.Options) { o.Vault = v }})
+	w := start(t, opening{store: s, options: func(o *assembly.Options) { o.Vault = v }})
 	for _, source := range []bool{false, true} {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprintf("source %v, answers lost %v", source, lost), func(t *testing.T) {
@@ -105,7 +101,7 @@ func TestASlotHasOneBulkActionWhateverCrashes(t *testing.T) {
 }
 
 // crashAt has a process die after so many calls, and does its work again. It reports whether there was anything left to do.
-func (w *world) crashAt(t *testing.T, s store.Store, v *vault.Vault, n api.NewBulkAction, cut int64, lost bool) (died bool) {
+func (w *world) crashAt(t *testing.T, s store.Store, v *vault.Vault, n stored.Spec, cut int64, lost bool) (died bool) {
 	t.Helper()
 	key := fmt.Sprintf("%s cut %d", t.Name(), cut)
 	b := newBeside(t, s, v)
@@ -114,8 +110,8 @@ func (w *world) crashAt(t *testing.T, s store.Store, v *vault.Vault, n api.NewBu
 	ctx, die := context.WithCancel(t.Context())
 	defer die()
 	b.die = die
-	first, err := b.CreateOnce(ctx, key, n, service.Made{Schedule: key})
-	id, again := w.node.Service().CreateOnce(t.Context(), key, n, service.Made{Schedule: key})
+	first, err := b.Drafts.CreateOnce(ctx, key, n, draft.Made{Schedule: key})
+	id, again := w.node.Service().Drafts.CreateOnce(t.Context(), key, n, draft.Made{Schedule: key})
 	if again != nil || err == nil && first != id {
 		t.Fatalf("cut %d: first %q, %v; again %q, %v", cut, first, err, id, again)
 	}
@@ -135,7 +131,7 @@ func (w *world) crashAt(t *testing.T, s store.Store, v *vault.Vault, n api.NewBu
 
 // madeBy are the bulk actions of a schedule.
 func (w *world) madeBy(schedule string) (ids []string) {
-	all, _, err := w.node.Service().List(w.t.Context(), service.Filter{}, "", 10_000)
+	all, _, err := w.node.Service().Bulks.List(w.t.Context(), bulk.Filter{}, "", 10_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -153,7 +149,7 @@ func TestASlotHasOneBulkActionHoweverManyMakeIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, opening{store: s, options: func(o *node.Options) { o.Vault = v }})
+	w := start(t, opening{store: s, options: func(o *assembly.Options) { o.Vault = v }})
 	for round := range 5 {
 		key := fmt.Sprint("round ", round)
 		var ids sync.Map
@@ -161,7 +157,7 @@ func TestASlotHasOneBulkActionHoweverManyMakeIt(t *testing.T) {
 		for range 4 {
 			other := newBeside(t, s, v).Service
 			wg.Go(func() {
-				id, err := other.CreateOnce(t.Context(), key, slotSpec(w, false), service.Made{Schedule: key})
+				id, err := other.Drafts.CreateOnce(t.Context(), key, slotSpec(w, false), draft.Made{Schedule: key})
 				if err != nil && !strings.Contains(err.Error(), "ask again") {
 					t.Errorf("%s: %v", key, err)
 				}

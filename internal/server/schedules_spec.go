@@ -10,7 +10,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
@@ -19,14 +20,15 @@ const nextShown = 5
 
 // viewSchedule is a schedule as the API shows it.
 func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
-	template, err := service.ShowTemplate(sch.Template)
+	template, err := draft.ShowTemplate(sch.Template)
 	if err != nil {
 		return api.Schedule{}, err
 	}
 	out := api.Schedule{
 		ID: sch.ID, Name: sch.Name, Tenant: sch.Tenant, Cron: sch.Cron, Zone: sch.Zone, BulkAction: template, Overlap: string(sch.Overlap),
 		CatchUp: api.Duration(sch.CatchUp.Window), CatchUpAll: sch.CatchUp.All, Paused: sch.Paused, Until: sch.End,
-		Waiting: append(append([]time.Time(nil), sch.Waiting...), sch.Backfill...), CreatedAt: sch.CreatedAt.UTC(), ChangedAt: sch.ChangedAt.UTC(),
+		Waiting: append(append([]time.Time(nil), sch.Waiting...), sch.Backfill...), CreatedAt: sch.CreatedAt.UTC(),
+		ChangedAt: sch.ChangedAt.UTC(),
 	}
 	if !sch.At.IsZero() {
 		out.At = sch.At.Format(time.RFC3339)
@@ -38,7 +40,8 @@ func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
 	}
 	for _, f := range sch.History {
 		out.History = append(out.History, api.ScheduledFire{
-			Slot: f.Slot, Until: f.Until, At: f.At, Result: string(f.Result), Origin: string(f.Origin), BulkAction: f.BulkID, Reason: f.Reason, Tries: f.Tries,
+			Slot: f.Slot, Until: f.Until, At: f.At, Result: string(f.Result), Origin: string(f.Origin), BulkAction: f.BulkID,
+			Reason: f.Reason, Tries: f.Tries,
 		})
 	}
 	return out, nil
@@ -55,7 +58,8 @@ func nextOf(sch *schedule.Schedule, n int) ([]time.Time, error) {
 
 // scheduleSpec returns the schedule that a request describes; all its faults are reported at
 // once. was is the schedule as it is, nil for a new one.
-func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant string, was *schedule.Schedule) (spec *schedule.Spec, note string, err error) {
+func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant string,
+	was *schedule.Schedule) (spec *schedule.Spec, note string, err error) {
 	var bad weir.InputError
 	spec = &schedule.Spec{
 		Name: n.Name, Tenant: tenant, Cron: n.Cron, Zone: n.Zone, Overlap: schedule.Overlap(n.Overlap),
@@ -71,7 +75,7 @@ func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant strin
 	if was != nil {
 		old = was.Template
 	}
-	if spec.Template, err = s.svc.NewTemplate(ctx, n.BulkAction, tenant, old); err != nil && !gather(&bad, "bulk_action.", err) {
+	if spec.Template, err = s.svc.Drafts.NewTemplate(ctx, n.BulkAction, tenant, old); err != nil && !gather(&bad, "bulk_action.", err) {
 		return nil, "", err
 	}
 	at, note, err := onceAt(n, was)
@@ -112,7 +116,7 @@ func onceAt(n *api.Schedule, was *schedule.Schedule) (time.Time, string, error) 
 // gather adds faults to others, once each, and reports whether it could.
 func gather(bad *weir.InputError, prefix string, err error) bool {
 	var more weir.InputError
-	if !service.AddUnder(&more, prefix, err) {
+	if !check.AddUnder(&more, prefix, err) {
 		return false
 	}
 	for _, f := range more.Fields {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/node"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/service/callback"
 )
 
@@ -80,7 +80,7 @@ func TestFormsFindSecretsHoweverTheyAreWritten(t *testing.T) {
 // ever written to the store.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	p := planted{}
-	w := start(t, opening{options: func(o *node.Options) {
+	w := start(t, opening{options: func(o *assembly.Options) {
 		o.Connections = []api.Connection{{Name: "db", Kind: "postgres", URL: "127.0.0.1:1", Secret: map[string]string{"password": p.word("password of a connection of the file")}}}
 		o.Actions = []api.Action{{Name: "filed", URL: "http://127.0.0.1:1/x", Secret: p.whsec("secret of an action of the file"), Header: map[string]string{"X-Key": p.word("header of an action of the file")}}}
 	}})

@@ -102,7 +102,8 @@ func New(o Options) *Server {
 	useProblems()
 	s := &Server{
 		opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{}),
-		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, sites: http.NewCrossOriginProtection(),
+		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams},
+		sites: http.NewCrossOriginProtection(),
 	}
 	s.heads = newMetrics(o.Metrics, o.Version)
 	s.answers = records.New[remembered](o.Store, "answer")

@@ -7,13 +7,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/outlook"
 )
 
 func (s *Server) simulationRoutes() {
 	add(s, endpoint{huma.Operation{
-		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations", Summary: "Simulate a bulk action or a described system", Tags: []string{"before the start"},
+		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations",
+		Summary: "Simulate a bulk action or a described system", Tags: []string{"before the start"},
 		Description: "Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a described system. Both run in virtual time with the real scheduler. Changes nothing. " +
 			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the result covers the simulated part, with `finished` false.",
 	}, route{scope: access.Read}}, s.simulate)
@@ -29,13 +30,13 @@ func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Sim
 		return nil, err
 	}
 	if len(what.World) > 0 {
-		return answer(service.SimulateWorld(ctx, what.World, what.Runs))
+		return answer(outlook.SimulateWorld(ctx, what.World, what.Runs))
 	}
 	b, err := s.mine(ctx, what.BulkAction)
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Simulate(ctx, b, what, caller(ctx).Sees))
+	return answer(s.svc.Outlook.Simulate(ctx, b, what, caller(ctx).Sees))
 }
 
 // checkSimulation wants one of the two kinds, and of each only what belongs to it.
@@ -45,11 +46,12 @@ func checkSimulation(what *api.Simulation) error {
 	case what.BulkAction == "" && len(what.World) == 0:
 		bad.Add("missing_field", "bulk_action", "is missing, and so is world", "name a bulk action, or describe a system in world")
 	case what.BulkAction != "" && len(what.World) > 0:
-		bad.Add("bad_value", "world", "is there together with a bulk action", "leave one of them out")
+		bad.Add("bad_value", "world", "cannot be combined with bulk_action", "leave one of them out")
 	case what.BulkAction != "" && what.Runs != 0:
 		bad.Add("bad_value", "runs", "is for described systems", "leave it out")
 	case len(what.World) > 0 && (len(what.Rates)+len(what.Concurrency)+len(what.Pacing)+len(what.Weights) > 0 || what.Workers != 0):
-		bad.Add("bad_value", "world", "says all of it itself", "change it there; rates, concurrency, pacing, workers and weights are for bulk actions")
+		bad.Add("bad_value", "world", "says all of it itself",
+			"change it there; rates, concurrency, pacing, workers and weights are for bulk actions")
 	}
 	return bad.OrNil()
 }

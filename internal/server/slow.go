@@ -41,5 +41,6 @@ func checkHeaders(h http.Header) *problem {
 	if size <= maxHeaders {
 		return nil
 	}
-	return newProblem("headers_too_large", fmt.Sprintf("the headers have %d bytes, more than %d", size, maxHeaders), "send fewer or shorter headers")
+	return newProblem("headers_too_large", fmt.Sprintf("the headers have %d bytes, more than %d", size, maxHeaders),
+		"send fewer or shorter headers")
 }

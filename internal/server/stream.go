@@ -101,7 +101,8 @@ func (b *slowBody) read(p []byte) (int, error) {
 	}
 	b.count(n, time.Since(from))
 	if timedOut(err) || b.slow >= b.patience {
-		return 0, newProblem("too_slow", fmt.Sprintf("the body brings less than 1 kB a second for %v", b.patience), "send it faster, or as a resumable upload")
+		return 0, newProblem("too_slow", fmt.Sprintf("the body brings less than 1 kB a second for %v", b.patience),
+			"send it faster, or as a resumable upload")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return n, newProblem("cut_body", "the body ended before its length was reached", "send it again, with the right Content-Length")
@@ -223,13 +224,15 @@ func (b *bounded) Read(p []byte) (int, error) {
 	b.n += int64(n)
 	switch {
 	case b.packed != nil && b.n > ratioAfter && b.n > mostRatio*max(b.packed.n, 1):
-		return 0, newProblem("expands_too_far", fmt.Sprintf("%s became more than %d times as much", size(b.packed.n), mostRatio), "send it unpacked")
+		return 0, newProblem("expands_too_far",
+			fmt.Sprintf("%s became more than %d times as much", size(b.packed.n), mostRatio), "send it unpacked")
 	case b.n > b.most && b.packed != nil:
 		return 0, newProblem("expands_too_far", "unpacked it has more than "+size(b.most), "send it in parts")
 	case b.n > b.most:
 		return 0, newProblem("body_too_large", "the body has more than "+size(b.most), "send it in parts")
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return n, newProblem("window_too_large", "the zstd body needs a window of more than "+size(zstdWindow), "compress it without --long and --ultra, send it as gzip, or use an upload, which takes 128 MiB")
+		return n, newProblem("window_too_large", "the zstd body needs a window of more than "+size(zstdWindow),
+			"compress it without --long and --ultra, send it as gzip, or use an upload, which takes 128 MiB")
 	case err != nil && !errors.Is(err, io.EOF) && b.packed != nil && !isProblem(err):
 		return n, newProblem("bad_gzip", "the packed body is cut or damaged", "pack and send it again")
 	}

@@ -53,7 +53,8 @@ func checkJSON(raw []byte) ([]byte, *problem) {
 			return nil, p
 		}
 		if dec.StackDepth() == 0 && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
-			return nil, newProblem("bad_json", fmt.Sprintf("there is more after the JSON object, at byte %d", dec.InputOffset()), "send one JSON object")
+			return nil, newProblem("bad_json", fmt.Sprintf("there is more after the JSON object, at byte %d", dec.InputOffset()),
+				"send one JSON object")
 		}
 	}
 }
@@ -77,7 +78,8 @@ func checkText(raw []byte) *problem {
 }
 
 func kindName(k jsontext.Kind) string {
-	name, ok := map[jsontext.Kind]string{jsontext.KindBeginArray: "an array", jsontext.KindString: "a text", jsontext.KindNumber: "a number"}[k]
+	name, ok := map[jsontext.Kind]string{jsontext.KindBeginArray: "an array", jsontext.KindString: "a text",
+		jsontext.KindNumber: "a number"}[k]
 	if !ok {
 		return k.String()
 	}
@@ -94,10 +96,12 @@ func checkToken(dec *jsontext.Decoder, tok jsontext.Token, nul bool) *problem {
 		}
 		return checkNumber(dec, text)
 	case nul && tok.Kind() == '"' && strings.IndexByte(tok.String(), 0) >= 0 && !isUsers(dec.StackPointer()):
-		p := newProblem("bad_encoding", fmt.Sprintf("%s has a NUL before byte %d", fieldOf(dec.StackPointer()), dec.InputOffset()), "leave it out")
+		p := newProblem("bad_encoding", fmt.Sprintf("%s has a NUL before byte %d", fieldOf(dec.StackPointer()),
+			dec.InputOffset()), "leave it out")
 		return p.at(dec.StackPointer(), tok.String())
 	case tok.Kind() == '"' && isEarly(tok.String()) && isTime(dec.StackPointer()):
-		p := newProblem("bad_time", fmt.Sprintf("%s: %s is before 1970", fieldOf(dec.StackPointer()), shorten(tok.String())), "name a later time, or leave the field out")
+		p := newProblem("bad_time", fmt.Sprintf("%s: %s is before 1970", fieldOf(dec.StackPointer()), shorten(tok.String())),
+			"name a later time, or leave the field out")
 		return p.at(dec.StackPointer(), tok.String())
 	}
 	return nil
@@ -130,7 +134,9 @@ func checkNumber(dec *jsontext.Decoder, text string) *problem {
 		p := newProblem("bad_number", fmt.Sprintf("%s: %s is beyond all numbers", fieldOf(where), shorten(text)), "write a number below 1e308")
 		return p.at(where, text)
 	case math.Abs(v) >= maxWhole && v == math.Trunc(v) && !isUsers(where):
-		p := newProblem("bad_number", fmt.Sprintf("%s: %s is 2^53 or more, from where on programs do not agree on whole numbers", fieldOf(where), shorten(text)), "write a smaller one")
+		p := newProblem("bad_number",
+			fmt.Sprintf("%s: %s is 2^53 or more, from where on programs do not agree on whole numbers", fieldOf(where),
+				shorten(text)), "write a smaller one")
 		return p.at(where, text)
 	}
 	return nil
@@ -156,7 +162,8 @@ func jsonProblem(dec *jsontext.Decoder, raw []byte, err error) *problem {
 	}
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return newProblem("duplicate_field", fmt.Sprintf("%s is there twice, at byte %d", fieldOf(where), at), "leave one of them out").at(where, "")
+		return newProblem("duplicate_field", fmt.Sprintf("%s appears twice, at byte %d", fieldOf(where), at),
+			"leave one of them out").at(where, "")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return newProblem("bad_json", fmt.Sprintf("it ends at byte %d inside %s", len(raw), fieldOf(where)), "send all of it")
 	case dec.StackDepth() >= 10_000 || bad == nil:

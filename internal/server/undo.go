@@ -12,13 +12,15 @@ import (
 func (s *Server) undoRoutes() {
 	tag := []string{"bulk actions"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/undo", Summary: "Undo the done steps of a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
+			"/{id}/undo", Summary: "Undo the done steps of a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, for all items with a done step: also " +
 			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the document of each item, " +
 			"`{\"data\": …, \"output\": …}`: the input and the output of the action.",
 	}, route{scope: access.Control, change: true, keyed: true}}, s.undo)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath + "/{id}/clone", Summary: "Copy a bulk action to a new draft", Tags: tag, DefaultStatus: http.StatusCreated,
+		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
+			"/{id}/clone", Summary: "Copy a bulk action to a new draft", Tags: tag, DefaultStatus: http.StatusCreated,
 		Description: "The draft has the same steps and rules. It has no items, unless they come from a source.",
 	}, route{scope: access.Submit, change: true, keyed: true}}, s.clone)
 }
@@ -28,11 +30,11 @@ func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], er
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.reserve(ctx, func() (string, error) { return s.svc.NewID(ctx, b.Tenant) })
+	id, err := s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, b.Tenant) })
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.svc.Undo(ctx, in.ID, id)
+	out, err := s.svc.Results.Undo(ctx, in.ID, id)
 	return newLinked(ctx, out, err)
 }
 
@@ -41,14 +43,14 @@ func (s *Server) clone(ctx context.Context, in *verbInput) (*made[api.BulkAction
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.reserve(ctx, func() (string, error) { return s.svc.NewID(ctx, b.Tenant) })
+	id, err := s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, b.Tenant) })
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.svc.Clone(ctx, in.ID, id)
+	out, err := s.svc.Bulks.Clone(ctx, in.ID, id)
 	if err != nil {
 		return nil, err
 	}
 	visitOf(ctx).after = out.ID
-	return &made[api.BulkAction]{bulkPath + "/" + out.ID, out}, nil
+	return &made[api.BulkAction]{bulkPath + "/" + out.ID, WithLinks(out)}, nil
 }

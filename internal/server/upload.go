@@ -16,7 +16,7 @@ const uploadPath = "/v1/uploads"
 
 // uploadRoutes are those of the tus protocol, which package tusd speaks.
 func (s *Server) uploadRoutes() error {
-	uploads := s.svc.Uploads(func(ctx context.Context) (tenant, key string) {
+	uploads := s.svc.Drafts.Uploads(func(ctx context.Context) (tenant, key string) {
 		who := caller(ctx)
 		if len(who.Tenants) == 1 {
 			tenant = who.Tenants[0]
@@ -29,7 +29,8 @@ func (s *Server) uploadRoutes() error {
 	composer.UseLengthDeferrer(uploads)
 	tus, err := handler.NewUnroutedHandler(handler.Config{
 		StoreComposer: composer, BasePath: uploadPath + "/", MaxSize: s.opts.MaxUpload, DisableDownload: true, DisableConcatenation: true,
-		NetworkTimeout: s.opts.SlowBody, GracefulRequestCompletionTimeout: time.Second, Cors: &handler.CorsConfig{Disable: true}, Logger: xslog.New(xslog.NewTextHandler(io.Discard, nil)),
+		NetworkTimeout: s.opts.SlowBody, GracefulRequestCompletionTimeout: time.Second,
+		Cors: &handler.CorsConfig{Disable: true}, Logger: xslog.New(xslog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		return err

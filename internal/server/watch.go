@@ -14,18 +14,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/watch"
 )
 
 func (s *Server) watchRoutes() {
 	tag := []string{"watching"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress", Summary: "Get the progress of a bulk action, and why it does not run faster", Tags: tag,
+		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress",
+		Summary: "Get the progress of a bulk action, and why it does not run faster", Tags: tag,
 		Description: "The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored limits. It is computed at most once a second and counted down in between; a server with very many bulk actions derives some from the recent rate. `eta` is never less than the configured rates allow.",
 	}, route{scope: access.Read}}, s.getProgress)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events", Summary: "Stream the progress of a bulk action", Tags: tag,
+		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events",
+		Summary: "Stream the progress of a bulk action", Tags: tag,
 		Description: "Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), " +
 			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the connection open) and `end` (a StateChange, the last event). " +
 			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as Last-Event-ID, as browsers do, it " +
@@ -34,7 +36,8 @@ func (s *Server) watchRoutes() {
 		Responses: eventResponses(s.api),
 	}, route{scope: access.Read}}, s.events)
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups", Summary: "Group the failed items of a bulk action, the largest group first", Tags: tag,
+		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups",
+		Summary: "Group the failed items of a bulk action, the largest group first", Tags: tag,
 		Description: "Failures with the same step, code and message form one group; numbers and ids in the message are ignored. Counts are exact. There are at most 100 groups, and " +
 			"one with the code `other` for each step with more.",
 	}, route{scope: access.Read}}, s.errorGroups)
@@ -54,11 +57,12 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		{"ping", &huma.Schema{Type: huma.TypeObject}},
 		{"end", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
 	} {
-		kinds = append(kinds, &huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
-			"event": {Type: huma.TypeString, Enum: []any{k.name}},
-			"id":    {Type: huma.TypeString, Description: "Position to resume from; only progress and end have one"},
-			"data":  k.data,
-		}})
+		kinds = append(kinds,
+			&huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
+				"event": {Type: huma.TypeString, Enum: []any{k.name}},
+				"id":    {Type: huma.TypeString, Description: "Position to resume from; only progress and end have one"},
+				"data":  k.data,
+			}})
 	}
 	return map[string]*huma.Response{"200": {
 		Description: "The events",
@@ -72,14 +76,14 @@ func (s *Server) getProgress(ctx context.Context, in *BulkID) (*body[api.Progres
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return answer(s.svc.Progress(ctx, in.ID))
+	return answer(s.svc.Watch.Progress(ctx, in.ID))
 }
 
 func (s *Server) errorGroups(ctx context.Context, in *BulkID) (*body[api.ErrorGroups], error) {
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	list, err := s.svc.ErrorGroups(ctx, in.ID)
+	list, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
 	return answer(api.ErrorGroups{Data: orEmpty(list)}, err)
 }
 
@@ -92,7 +96,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	ended, err := s.svc.StreamEnded(ctx, in.ID, in.Last)
+	ended, err := s.svc.Watch.StreamEnded(ctx, in.ID, in.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +118,9 @@ func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
 	s.heads.streams.Inc()
 	defer s.heads.streams.Dec()
 	live, cancel := context.WithCancel(ctx)
-	notices, ended := make(chan service.Notice), make(chan error, 1)
+	notices, ended := make(chan watch.Notice), make(chan error, 1)
 	go func() {
-		ended <- s.svc.Stream(live, in.ID, in.Last, func(n service.Notice) error {
+		ended <- s.svc.Watch.Stream(live, in.ID, in.Last, func(n watch.Notice) error {
 			select {
 			case notices <- n:
 				return nil
@@ -140,17 +144,18 @@ func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
 const pingEvery = 15 * time.Second
 
 // pass writes what comes; over says that nothing more can.
-func (s *Server) pass(out *events, notices <-chan service.Notice, ended <-chan error) (err error, over bool) { //nolint:revive // whether it is over is not about the error
+func (s *Server) pass(out *events, notices <-chan watch.Notice, ended <-chan error) (err error,
+	over bool) { //nolint:revive // whether it is over is not about the error
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
-	err = out.send(service.Notice{Kind: "ping", Data: struct{}{}}) // headers go out with it
+	err = out.send(watch.Notice{Kind: "ping", Data: struct{}{}}) // headers go out with it
 	for err == nil {
 		select {
 		case n := <-notices:
 			err = out.send(n)
 			ping.Reset(pingEvery)
 		case <-ping.C:
-			err = out.send(service.Notice{Kind: "ping", Data: struct{}{}})
+			err = out.send(watch.Notice{Kind: "ping", Data: struct{}{}})
 		case err := <-ended:
 			return err, true
 		case <-s.stop:
@@ -163,7 +168,7 @@ func (s *Server) pass(out *events, notices <-chan service.Notice, ended <-chan e
 // events writes server-sent events.
 type events struct{ out *patient }
 
-func (e *events) send(n service.Notice) error {
+func (e *events) send(n watch.Notice) error {
 	data, err := json.Marshal(n.Data)
 	if err != nil {
 		return err

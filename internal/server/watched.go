@@ -48,7 +48,8 @@ func (s *Server) caught(r *http.Request, v *visit, w *watched) {
 	if err, ok := broken.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(broken)
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "endpoint panicked", slog.String("request_id", v.id), slog.String("route", v.route.id), slog.Any("panic", broken), slog.String("stack", string(debug.Stack())))
+	s.log.LogAttrs(r.Context(), slog.LevelError, "endpoint panicked", slog.String("request_id", v.id),
+		slog.String("route", v.route.id), slog.Any("panic", broken), slog.String("stack", string(debug.Stack())))
 	if w.status == 0 {
 		s.refuse(w, v, newProblem("internal", "something went wrong that should not have", "try again"))
 	}
@@ -62,7 +63,9 @@ func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
 	took := time.Since(began)
 	s.heads.request(v.route.id, r.Method, w.status, took)
 	if s.opts.LogRequests {
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id), slog.String("method", r.Method), slog.String("route", v.route.id), slog.Int("status", w.status), slog.String("took", took.String()), slog.String("key", v.who.KeyID))
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request_id", v.id),
+			slog.String("method", r.Method), slog.String("route", v.route.id), slog.Int("status", w.status), slog.String("took",
+				took.String()), slog.String("key", v.who.KeyID))
 	}
 	if v.route.change && w.status < 300 && !v.replayed && s.opts.Audit != nil {
 		s.audit(r, v, w)
@@ -82,9 +85,11 @@ func (s *Server) audit(r *http.Request, v *visit, w *watched) {
 		tenant = v.who.Tenants[0] // it can have changed only this tenant's objects
 	}
 	_, err := s.opts.Audit.Append(contextWithout(r), access.Change{
-		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: tenant, Before: v.before, After: v.after, Reason: v.reason, RequestID: v.id,
+		Who: v.who, From: v.from, Action: v.route.id, Target: target, Tenant: tenant, Before: v.before, After: v.after,
+		Reason: v.reason, RequestID: v.id,
 	})
 	if err != nil {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "change not audited", slog.String("request_id", v.id), slog.String("action", v.route.id), slog.String("target", target), slog.Any("error", err))
+		s.log.LogAttrs(r.Context(), slog.LevelError, "change not audited", slog.String("request_id", v.id),
+			slog.String("action", v.route.id), slog.String("target", target), slog.Any("error", err))
 	}
 }

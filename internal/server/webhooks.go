@@ -12,9 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/callback"
+	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
@@ -43,8 +43,9 @@ func (s *Server) webhookRoutes() {
 	tag := []string{"webhooks"}
 	one := webhookPath + "/{id}"
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Create a webhook", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it.",
+		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Create a webhook", Tags: tag,
+		DefaultStatus: http.StatusCreated,
+		Description:   "Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it.",
 	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.createWebhook)
 	add(s, endpoint{huma.Operation{
 		OperationID: "webhook.list", Method: http.MethodGet, Path: webhookPath, Summary: "List webhooks, the oldest first", Tags: tag,
@@ -56,12 +57,14 @@ func (s *Server) webhookRoutes() {
 		OperationID: "webhook.change", Method: http.MethodPut, Path: one, Summary: "Change a webhook, or enable it again", Tags: tag,
 	}, route{scope: access.Control, change: true}}, s.changeWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one, Summary: "Delete a webhook; its pending deliveries are cancelled", Tags: tag,
+		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one,
+		Summary: "Delete a webhook; its pending deliveries are cancelled", Tags: tag,
 		Description:   "A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again.",
 		DefaultStatus: http.StatusNoContent,
 	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
 	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test", Summary: "Send a test event to a webhook and show the result", Tags: tag,
+		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test",
+		Summary: "Send a test event to a webhook and show the result", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.testWebhook)
 	add(s, endpoint{huma.Operation{
 		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Rotate the secret of a webhook", Tags: tag,
@@ -94,11 +97,13 @@ func sees(ctx context.Context, tenant string) bool {
 
 func viewWebhook(e *callback.Endpoint) api.Webhook {
 	out := api.Webhook{
-		ID: e.ID, Tenant: e.Tenant, URL: e.URL, Events: e.Types, Note: e.Note, PublicKey: e.PublicKey, Disabled: !e.Enabled, Reason: e.Reason, Created: e.Created,
+		ID: e.ID, Tenant: e.Tenant, URL: e.URL, Events: e.Types, Note: e.Note, PublicKey: e.PublicKey, Disabled: !e.Enabled,
+		Reason: e.Reason, Created: e.Created,
 		Provenance: api.Provenance{Origin: "api", ChangedAt: e.Set.At, ChangedBy: e.Set.By},
 	}
 	if f := e.File; f != nil {
-		said := api.Webhook{Tenant: f.Tenant, URL: f.URL, Events: f.Types, Provenance: api.Provenance{Origin: "file", ChangedAt: f.Set.At, ChangedBy: f.Set.By}}
+		said := api.Webhook{Tenant: f.Tenant, URL: f.URL, Events: f.Types,
+			Provenance: api.Provenance{Origin: "file", ChangedAt: f.Set.At, ChangedBy: f.Set.By}}
 		if e.Set.At.IsZero() {
 			out.Provenance = said.Provenance
 		} else {
@@ -138,7 +143,8 @@ func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api
 	if err != nil {
 		return nil, err
 	}
-	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events, Note: n.Note, Set: stamp(ctx)}, n.Secret)
+	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events,
+		Note: n.Note, Set: stamp(ctx)}, n.Secret)
 	if err == nil && n.Disabled {
 		e, err = s.opts.Webhooks.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
 	}
@@ -191,7 +197,7 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*ta
 		bad.Add("bad_value", "secret", "cannot be changed here", "use rotate, which leaves the receiver time to learn of it")
 	}
 	if n.Tenant != "" && n.Tenant != before.Tenant {
-		bad.Add("bad_value", "tenant", "cannot be changed", "make another webhook")
+		bad.Add("bad_value", "tenant", "cannot be changed", "create another webhook")
 	}
 	if err := bad.OrNil(); err != nil {
 		return nil, err
@@ -228,7 +234,8 @@ func (s *Server) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*no
 	case e.File == nil:
 		err = s.opts.Webhooks.Remove(ctx, in.ID)
 	case e.Set.At.IsZero():
-		err = &service.Refusal{Code: "in_use", Detail: "the webhook comes from the configuration file", Fix: "disable it, or remove it from the file and restart a node"}
+		err = &check.Refusal{Code: "in_use", Detail: "the webhook comes from the configuration file",
+			Fix: "disable it, or remove it from the file and restart a node"}
 	default:
 		err = s.opts.Webhooks.Reset(ctx, in.ID)
 	}
@@ -275,7 +282,8 @@ func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.
 	case keep == 0:
 		keep = keepSecret
 	case keep < 0, keep > mostKeepSecret:
-		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() + " is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
+		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() +
+			" is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
 	}
 	e, secret, err := s.opts.Webhooks.Rotate(ctx, in.ID, want.Secret, keep, caller(ctx).KeyID)
 	if err != nil {

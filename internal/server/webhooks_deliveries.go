@@ -23,23 +23,27 @@ type DeliveryID struct {
 func (s *Server) deliveryRoutes() {
 	tag := []string{"webhooks"}
 	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.deliveries", Method: http.MethodGet, Path: bulkPath + "/{id}/deliveries", Summary: "List the deliveries of a bulk action, the newest first", Tags: tag,
+		OperationID: "bulk_action.deliveries", Method: http.MethodGet, Path: bulkPath + "/{id}/deliveries",
+		Summary: "List the deliveries of a bulk action, the newest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listOfBulk)
 	add(s, endpoint{huma.Operation{
-		OperationID: "delivery.list", Method: http.MethodGet, Path: deliveryPath, Summary: "List the deliveries of a webhook, the newest first", Tags: tag,
+		OperationID: "delivery.list", Method: http.MethodGet, Path: deliveryPath,
+		Summary: "List the deliveries of a webhook, the newest first", Tags: tag,
 	}, route{scope: access.Read}}, s.listDeliveries)
 	add(s, endpoint{huma.Operation{
 		OperationID: "delivery.get", Method: http.MethodGet, Path: deliveryPath + "/{id}", Summary: "Get a delivery with its attempts", Tags: tag,
 	}, route{scope: access.Read}}, s.getDelivery)
 	add(s, endpoint{huma.Operation{
-		OperationID: "delivery.resend", Method: http.MethodPost, Path: deliveryPath + "/{id}/resend", Summary: "Send a delivery again, with the same id and bytes", Tags: tag,
+		OperationID: "delivery.resend", Method: http.MethodPost, Path: deliveryPath + "/{id}/resend",
+		Summary: "Send a delivery again, with the same id and bytes", Tags: tag,
 	}, route{scope: access.Control, change: true, keyed: true}}, s.resend)
 }
 
 // viewDelivery is a delivery as the API shows it; url is that of its webhook.
 func viewDelivery(d *callback.Delivery, url string) api.Delivery {
 	out := api.Delivery{
-		ID: d.ID, Event: d.Event, Type: d.Type, Webhook: d.Endpoint, BulkAction: d.BulkAction, Tenant: d.Tenant, URL: cmp.Or(d.URL, url), Kind: d.Kind,
+		ID: d.ID, Event: d.Event, Type: d.Type, Webhook: d.Endpoint, BulkAction: d.BulkAction, Tenant: d.Tenant,
+		URL: cmp.Or(d.URL, url), Kind: d.Kind,
 		State: string(d.State), Next: d.Due, CreatedAt: d.At, Attempts: []api.DeliveryAttempt{},
 	}
 	if d.State == callback.Pending {

@@ -7,13 +7,15 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
 func priority(n int) *api.Change { return &api.Change{Priority: &n} }
 
 // only agrees to one version.
-func only(version string) Match {
+func only(version string) records.Match {
 	return func(v string) error {
 		if v != version {
 			return records.ErrChanged
@@ -25,14 +27,14 @@ func only(version string) Match {
 func TestAChangeThatWasOvertakenIsRefused(t *testing.T) {
 	s := crashed(t)
 	b := sealedBulk(t, s)
-	version := RulesVersion(&b)
-	_, err := s.Change(t.Context(), b.ID, priority(4), func(v string) error { // it agrees, and is overtaken then
-		if _, err := s.Change(t.Context(), b.ID, priority(5), nil); err != nil {
+	version := bulk.RulesVersion(&b)
+	_, err := s.Bulks.Change(t.Context(), b.ID, priority(4), func(v string) error { // it agrees, and is overtaken then
+		if _, err := s.Bulks.Change(t.Context(), b.ID, priority(5), nil); err != nil {
 			t.Error(err)
 		}
 		return only(version)(v)
 	})
-	now, again := s.Get(t.Context(), b.ID)
+	now, again := s.Bulks.Get(t.Context(), b.ID)
 	if !errors.Is(err, records.ErrChanged) || again != nil || now.Priority != 5 {
 		t.Errorf("Change = %v, and the priority is %d, %v; want it refused", err, now.Priority, again)
 	}
@@ -41,33 +43,37 @@ func TestAChangeThatWasOvertakenIsRefused(t *testing.T) {
 func TestABadChangeChangesNothing(t *testing.T) {
 	s := crashed(t)
 	b := sealedBulk(t, s)
-	version := RulesVersion(&b)
-	_, err := s.Change(t.Context(), b.ID, &api.Change{Rates: map[string]api.Rate{"nope": 5}}, only(version))
+	version := bulk.RulesVersion(&b)
+	_, err := s.Bulks.Change(t.Context(), b.ID, &api.Change{Rates: map[string]api.Rate{"nope": 5}}, only(version))
 	if bad := (*weir.InputError)(nil); !errors.As(err, &bad) {
 		t.Fatalf("Change = %v, want an unknown step", err)
 	}
-	if after, err := s.Change(t.Context(), b.ID, priority(4), only(version)); err != nil || after.Priority != 4 {
+	if after, err := s.Bulks.Change(t.Context(), b.ID, priority(4), only(version)); err != nil || after.Priority != 4 {
 		t.Errorf("Change = priority %d, %v", after.Priority, err)
 	}
 }
 
 func TestADraftThatWasCancelledStaysSo(t *testing.T) {
 	s := crashed(t)
-	b, err := s.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, Made{})
+	b, err := s.Bulks.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, draft.Made{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := s.getDraft(t.Context(), b.ID) // as read by a request that is about to seal it
-	if err != nil {
-		t.Fatal(err)
+	w := storeOf(s)
+	w.looks = func() error { // by a request that is about to seal it
+		w.looks = func() error {
+			now, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind")
+			if now.State != api.Cancelled {
+				t.Errorf("Cancel = %s, %v", now.State, err)
+			}
+			return err
+		}
+		return nil
 	}
-	if now, err := s.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != api.Cancelled {
-		t.Fatalf("Cancel = %s, %v", now.State, err)
-	}
-	if err := s.writeSeal(t.Context(), b.ID, &d, api.Seal{Start: true}); !isCode(err, "already_ended") {
+	if _, err := s.Drafts.Seal(t.Context(), b.ID, api.Seal{Start: true}); !isCode(err, "already_ended") {
 		t.Errorf("the seal that came too late = %v", err)
 	}
-	if now, err := s.Get(t.Context(), b.ID); err != nil || now.State != api.Cancelled {
+	if now, err := s.Bulks.Get(t.Context(), b.ID); err != nil || now.State != api.Cancelled {
 		t.Errorf("Get = %s, %v; want it cancelled for good", now.State, err)
 	}
 }
@@ -84,17 +90,17 @@ func TestADraftIsCancellingWhileItMayBeSubmitted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel() // one of them waits
 			s := crashed(t)
-			b, err := s.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, Made{})
+			b, err := s.Bulks.Create(t.Context(), api.NewBulkAction{Steps: []api.Step{{Action: "award"}}, AllowEmpty: true}, draft.Made{})
 			if err == nil {
-				_, err = s.drafts.Update(t.Context(), b.ID, func(d *draft) error { d.State = isSealing; return nil })
+				_, err = drafts(s).Update(t.Context(), b.ID, func(d *draft.Draft) error { d.State = draft.Sealing; return nil })
 			}
 			if err == nil && tt.sealed {
-				err = s.write(t.Context(), b.ID, part{Seal: &seal{At: time.Now()}}, func(*draftLog) error { return nil })
+				_, err = records.New[map[string]any](s.opts.Store, "part").Insert(t.Context(), b.ID+"/00000000", map[string]any{"seal": map[string]any{"at": time.Now()}})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if now, err := s.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != tt.want {
+			if now, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != tt.want {
 				t.Errorf("Cancel = %s, %v; want %s", now.State, err, tt.want)
 			}
 		})

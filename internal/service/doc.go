@@ -1,7 +1,17 @@
-// Package service implements a weir server without HTTP: drafts and their items, the registry of
-// actions, commands, lookups and reports. The API and the other user interfaces call it.
+// Package service brings the nouns of a server together, without HTTP: each has a package below.
 //
-// It keeps its own data as single records (package records): a draft is a record and a log of
-// parts, and one compare-and-swap decides each question. Submitted bulk actions belong to the
-// engine.
+//	registry  actions, connections and templates
+//	chain     the steps of bulk actions, made from actions
+//	draft     bulk actions that are not submitted yet
+//	bulk      all bulk actions, and commands for them
+//	outlook   forecasts, times left and simulations
+//	watch     progress and streams of events
+//	result    items, reports, failed items, retries and undo
+//	fleet     nodes, resources, tenants and scaling
+//	schedule  bulk actions by the clock
+//	callback  events to users' systems
+//	access    API keys and the audit log
+//
+// All keep their data as single records (package records), and one compare-and-swap decides each
+// question. Submitted bulk actions belong to the engine.
 package service

@@ -2,14 +2,14 @@ package service
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/stored"
 )
 
 // Happening is an event of a bulk action, for webhooks.
@@ -18,33 +18,44 @@ type Happening struct {
 	Number   uint64 // tells events of one bulk action apart; the same each time the event is repeated
 	At       time.Time
 	Bulk     api.BulkAction
-	Callback *api.Callback // of the bulk action itself; its secret is in plain text
+	Callback *stored.Callback // of the bulk action itself; its secret is in plain text
 }
 
-// Event passes an engine event to the listener of [Service.OnEvent]; see engine.Options.
-func (s *Service) Event(ctx context.Context, ev engine.Event) error {
+// event passes an engine event on.
+func (s *Service) event(ctx context.Context, ev engine.Event) error {
 	if s.notify == nil {
 		return nil
 	}
 	b, err := s.engine.Get(ctx, ev.Bulk)
-	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-		return nil // it was removed long ago
+	if err != nil {
+		return check.IgnoreRemoved(err) // it was removed long ago
 	}
+	view, err := s.Bulks.View(ctx, b)
 	if err != nil {
 		return err
 	}
-	view, err := s.view(ctx, b)
+	x, err := stored.ParseExtra(b.Info().Extra)
 	if err != nil {
 		return err
 	}
-	var x Extra
-	if raw := b.Info().Extra; len(raw) > 0 {
-		if err := json.Unmarshal(raw, &x); err != nil {
-			return err
-		}
+	return s.tell(ctx, Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, Bulk: view}, x.Callback)
+}
+
+// failed reports that a draft failed.
+func (s *Service) failed(ctx context.Context, id string, d *draft.Draft) error {
+	if s.notify == nil {
+		return nil
 	}
-	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, Bulk: view}
-	if h.Callback, err = s.openCallback(view.ID, x.Callback); err != nil {
+	view, err := s.Bulks.ViewDraft(ctx, id, d)
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, Happening{Type: "bulk_action.failed", At: time.Now().UTC(), Bulk: view}, d.Spec.Callback)
+}
+
+// tell passes an event on, with the bulk action's own callback.
+func (s *Service) tell(ctx context.Context, h Happening, c *stored.Callback) (err error) {
+	if h.Callback, err = c.Open(s.opts.Vault, h.Bulk.ID); err != nil {
 		return err
 	}
 	return s.notify(ctx, h)
@@ -61,51 +72,4 @@ func happeningOf(ev engine.Event) string {
 		kind = "completed"
 	}
 	return "bulk_action." + kind
-}
-
-// tellFailed reports that a draft failed, and records that it was reported.
-func (s *Service) tellFailed(ctx context.Context, id string, d *draft) error {
-	if err := s.tellOfFailure(ctx, id, d); err != nil {
-		return err
-	}
-	_, err := s.drafts.Update(ctx, id, func(d *draft) error { d.Untold = false; return nil })
-	return ignoreGone(err)
-}
-
-func (s *Service) tellOfFailure(ctx context.Context, id string, d *draft) error {
-	if s.notify == nil {
-		return nil
-	}
-	view, err := s.viewDraft(ctx, id, d)
-	if err != nil {
-		return err
-	}
-	h := Happening{Type: "bulk_action.failed", At: time.Now().UTC(), Bulk: view}
-	if h.Callback, err = s.openCallback(id, d.Spec.Callback); err != nil {
-		return err
-	}
-	return s.notify(ctx, h)
-}
-
-// openCallback unseals the secret of a one-off callback.
-func (s *Service) openCallback(id string, c *api.Callback) (*api.Callback, error) {
-	if c == nil || c.Secret == "" {
-		return c, nil
-	}
-	plain, err := s.opts.Vault.Open("callback/"+id, c.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("secret of the callback of %s: %w", id, err)
-	}
-	out := *c
-	out.Secret = string(plain)
-	return &out, nil
-}
-
-// linked is a bulk action created from another: a retry or an undo.
-type linked struct {
-	Of   string    `json:"of"`
-	Kind string    `json:"kind"` // retry or undo
-	At   time.Time `json:"at"`
-	// State is the final state of the retried items. Empty: failed.
-	State string `json:"state,omitempty"`
 }

@@ -1,25 +1,31 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/egress"
-	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/lab/forecast"
-	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/fleet"
+	"github.com/weirhq/weir/internal/service/outlook"
+	"github.com/weirhq/weir/internal/service/registry"
+	"github.com/weirhq/weir/internal/service/result"
 	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/internal/service/watch"
 	"github.com/weirhq/weir/store"
-	"golang.org/x/sync/errgroup"
 )
 
-// Options configures [New]. Store, Guard and Vault are required.
+// Options configures [Prepare]. Store, Guard and Vault are required.
 type Options struct {
 	Store store.Store
 	// Guard checks and makes connections to URLs that users give.
@@ -32,94 +38,115 @@ type Options struct {
 	Actions []api.Action
 	// Connections are the connections of the configuration file, secrets included.
 	Connections []api.Connection
+	// Runs reports that this process is weir run, which decides by itself which runs it continues. Others
+	// continue none: only weir run has the endpoints of its steps.
+	Runs bool
 	// MaxItems bounds the items of a bulk action. Default 100 million.
 	MaxItems int64
 	// Logger receives the log. Default [slog.Default].
 	Logger *slog.Logger
 }
 
-// Service implements a server. Create it with New, pass its methods Describe, Event and IsDraft to
-// the engine's options, and then Attach the engine.
+// Base holds the parts of a service that need no engine. An engine needs them when it opens.
+type Base struct {
+	Actions     *registry.Actions
+	Connections *registry.Connections
+	Templates   *registry.Templates
+	Chains      *chain.Chains
+
+	life context.Context // see Prepare
+	opts Options
+}
+
+// Prepare returns the parts of a service on a store that need no engine. Some calls have no context,
+// such as the engine's question for steps: ctx bounds those.
+func Prepare(ctx context.Context, o Options) (*Base, error) {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	from := registry.Options{Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections}
+	actions, err := registry.NewActions(ctx, from)
+	return &Base{
+		Actions: actions, Connections: registry.NewConnections(ctx, from), Templates: registry.NewTemplates(o.Store, o.Vault),
+		Chains: chain.New(actions),
+		life:   ctx, opts: o,
+	}, err
+}
+
+// Configure sets the engine's options: how the steps of stored chains are built, and which stored
+// items belong to drafts.
+func (b *Base) Configure(o *engine.Options) {
+	o.Describe, o.Drafts = b.Chains.Describe, draft.Has(b.opts.Store)
+	if !b.opts.Runs {
+		o.Describe = b.Chains.DescribeUnlessRun
+	}
+}
+
+// Service implements a server. Each field is one noun of the API.
 type Service struct {
-	life    context.Context // see New
-	began   time.Time
-	opts    Options
-	log     *slog.Logger
-	engine  *engine.Engine
-	drafts  *records.Table[draft]
-	parts   *records.Table[part]
-	logs    draftLogs
-	actions *actions
-	links   *records.Table[linked]
-	world   feed.World
-	wake    chan struct{}
-	// finishing holds the drafts that this process is submitting.
-	finishing inHand
-	programs  programs
-	notify    func(context.Context, Happening) error
-	probed    probe
-	seenLock  sync.Mutex
-	seen      forecast.Seen // of resources
-	passings  passings
-	etas      etas
+	*Base
+	Drafts  *draft.Drafts
+	Bulks   *bulk.Bulks
+	Outlook *outlook.Outlook
+	Watch   *watch.Watch
+	Results *result.Results
+	Fleet   *fleet.Fleet
+
+	engine *engine.Engine
+	notify func(context.Context, Happening) error
 }
 
-// New returns a service on a store. The engine asks it for steps without a context: ctx bounds
-// those reads.
-func New(ctx context.Context, o Options) (*Service, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.MaxItems == 0 {
-		o.MaxItems = 100_000_000
-	}
-	s := &Service{
-		life: ctx, began: time.Now().UTC(), opts: o, log: o.Logger, drafts: records.New[draft](o.Store, "draft"), parts: records.New[part](o.Store, "part"),
-		links: records.New[linked](o.Store, "link"), wake: make(chan struct{}, 1),
-	}
-	s.world = feed.World{Client: o.Guard.Client(30 * time.Second), Dial: o.Guard.DialContext, Now: time.Now}
-	var err error
-	s.actions, err = newActions(ctx, o)
-	return s, err
+// New returns a service around an engine that does not run yet. Notify receives the events of bulk
+// actions and makes them durable; nil: they are dropped.
+func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) error) *Service {
+	s := &Service{Base: b, engine: e, notify: notify}
+	st := b.opts.Store
+	s.Drafts = draft.New(b.life, draft.Options{
+		Store: st, Engine: e, Actions: b.Actions, Connections: b.Connections, Templates: b.Templates, Chains: b.Chains,
+		Guard: b.opts.Guard, Vault: b.opts.Vault,
+		MaxItems: b.opts.MaxItems, Failed: s.failed, Logger: b.opts.Logger,
+	})
+	s.Bulks = bulk.New(e, s.Drafts, b.Actions, b.Chains, st, b.opts.Vault)
+	s.Outlook = outlook.New(e, s.Bulks, s.Drafts, b.Actions, b.Chains, st)
+	s.Watch = watch.New(e, s.Bulks, b.Actions, s.Outlook)
+	s.Results = result.New(e, s.Bulks, b.Actions, s.Outlook, st)
+	s.Fleet = fleet.New(e, b.Actions, st, b.opts.Logger)
+	e.Listen(s.event)
+	return s
 }
-
-// Attach sets the engine. Only Describe, Event and IsDraft may be called before.
-func (s *Service) Attach(e *engine.Engine) { s.engine = e }
 
 // Engine returns the engine that the service uses.
 func (s *Service) Engine() *engine.Engine { return s.engine }
 
-// OnEvent sets the function that receives the events of bulk actions and makes them durable. It
-// must be set before the engine runs. Default: events are dropped.
-func (s *Service) OnEvent(tell func(context.Context, Happening) error) { s.notify = tell }
-
-// Run maintains drafts until ctx ends: it reads sources, finishes work that a crash interrupted,
-// and removes expired data.
+// Run does the background work until ctx ends: it reads sources, finishes what a crash interrupted,
+// removes expired data, follows changed actions and probes the store.
 func (s *Service) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { s.keepDrafts(ctx); return nil })
-	g.Go(func() error { s.keepProbing(ctx); return nil })
-	g.Go(func() error { s.actions.keep(ctx, s.log); return nil })
-	err := g.Wait()
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
+	var all sync.WaitGroup
+	all.Go(func() { s.Drafts.Run(ctx, s.sweep) })
+	all.Go(func() { s.Fleet.Run(ctx) })
+	all.Go(func() { s.Actions.Run(ctx, s.opts.Logger) })
+	all.Wait()
+	return nil
 }
 
-// Refusal is an error for a request that is well-formed but cannot be done now.
-type Refusal struct {
-	Code   string // as in "sealed"
-	Detail string
-	Fix    string
-	// RetryAfter is when a repeat may succeed; 0: it will not.
-	RetryAfter time.Duration
+// sweep removes the records of bulk actions that were removed at the end of their retention.
+func (s *Service) sweep(ctx context.Context) error {
+	return errors.Join(s.Drafts.Sweep(ctx, s.gone), s.Outlook.Sweep(ctx, s.gone), s.Results.Sweep(ctx, s.gone))
 }
 
-// Error returns the reason and the fix.
-func (e *Refusal) Error() string {
-	if e.Fix == "" {
-		return e.Detail
+// gone reports whether a bulk action is known to have been removed. One that was never found is not
+// gone: it may be about to be created.
+func (s *Service) gone(ctx context.Context, id string) (bool, error) {
+	_, err := s.engine.Get(ctx, weir.BulkID(id))
+	return errors.Is(err, weir.ErrExpired), check.IgnoreRemoved(err)
+}
+
+// Overridden returns the actions and connections of the configuration file that were changed over
+// the API.
+func (s *Service) Overridden(ctx context.Context) ([]api.Action, []api.Connection, error) {
+	actions, err := s.Actions.All(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	return e.Detail + "; " + e.Fix
+	connections, err := s.Connections.All(ctx)
+	return slices.DeleteFunc(actions, func(a api.Action) bool { return a.File == nil }),
+		slices.DeleteFunc(connections, func(c api.Connection) bool { return c.File == nil }), err
 }

@@ -1,17 +1,16 @@
 package service
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
 )
 
 // beside opens a second engine on the store of a service, once the service's engine
@@ -22,7 +21,7 @@ func beside(t *testing.T, s *Service) *engine.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := other.NewID(t.Context(), "default")
+	id, err := other.Intake().NewID(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,36 +33,47 @@ func beside(t *testing.T, s *Service) *engine.Engine {
 	return other
 }
 
+// weirRun is a process of weir run on the store of a service.
+func weirRun(t *testing.T, s *Service) *Service {
+	t.Helper()
+	o := s.opts
+	o.Runs = true
+	base, err := Prepare(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eo := engine.Options{Partitions: 1}
+	base.Configure(&eo)
+	e, err := engine.Open(t.Context(), o.Store, eo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(base, e, nil)
+}
+
 func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {
 	const hint = "weir run --resume"
 	s := crashed(t)
-	other := beside(t, s)
-	name := "run-" + strings.ToLower(ulid.Make().String())
-	nothing := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{
-		Name: "award", Handle: func(context.Context, *weir.Batch[json.RawMessage, json.RawMessage]) error { return nil },
-	})
-	chain := weir.Raw(name, nothing)
-	if err := other.Handle(chain); err != nil {
-		t.Fatal(err)
-	}
-	b, err := engine.Submit(t.Context(), other, chain, engine.Items([]weir.Item[json.RawMessage]{{ID: "a", Value: json.RawMessage("{}")}}), weir.Spec{})
+	b, err := weirRun(t, s).Bulks.Create(t.Context(), api.NewBulkAction{
+		Steps: []api.Step{{Action: "award"}}, Params: json.RawMessage(`{"weir_run":"ba_1"}`), Items: []api.Item{{ID: "a"}}, Start: true,
+	}, draft.Made{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Progress(t.Context(), string(b.ID()))
+	p, err := s.Watch.Progress(t.Context(), b.ID)
 	if err != nil || len(p.WaitingOn) != 1 || p.WaitingOn[0].Reason != "unknown_action" || !strings.Contains(p.WaitingOn[0].Detail, hint) {
 		t.Errorf("Progress = waits on %+v, %v; want that it goes on with %s", p.WaitingOn, err, hint)
 	}
-	_, err = s.Resume(t.Context(), string(b.ID()), "")
-	if r := (*Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, hint) {
+	_, err = s.Bulks.Resume(t.Context(), b.ID, "")
+	if r := (*check.Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, hint) {
 		t.Errorf("Resume = %v, want that it goes on with %s", err, hint)
 	}
-	_, err = s.Cancel(t.Context(), string(b.ID()), "")
+	_, err = s.Bulks.Cancel(t.Context(), b.ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Retry(t.Context(), string(b.ID()), api.Again{}, "")
-	if r := (*Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, "weir retry "+string(b.ID())) {
+	_, err = s.Results.Retry(t.Context(), b.ID, api.Again{}, "")
+	if r := (*check.Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, "weir retry "+b.ID) {
 		t.Errorf("Retry = %v, want that it is retried with weir retry", err)
 	}
 }

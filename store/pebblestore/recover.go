@@ -139,8 +139,7 @@ func (s *Store) missFiles() error {
 
 // checkManifest compares the current manifest with the watermark. Pebble takes a damaged end
 // for the end, continues with an older list of tables and removes the others. A longer manifest
-// than recorded is valid, and so is one of a store that was last used by a version that
-// recorded none.
+// than recorded is valid, and so is one that was not recorded.
 func (s *Store) checkManifest(name string) error {
 	was, noted := s.note.files[name]
 	if !noted {

@@ -53,7 +53,6 @@ var markFiles = [2]string{"WATERMARK-0", "WATERMARK-1"}
 const (
 	markName  = "weirmk"
 	markMagic = markName + "03"
-	markOlder = markName + "02"        // the same without extents
 	markHead  = len(markMagic) + 8 + 4 // magic, generation, number of files: each has one byte for the length of its name
 	markFile  = 8 + 4                  // extent, after the name
 	markEntry = 4 + 8 + 8              // partition, number, sequence number
@@ -90,12 +89,11 @@ func decodeNote(b []byte) (note, error) {
 	if binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
 		return note{}, fmt.Errorf("%w: watermark has a wrong checksum", store.ErrCorrupt)
 	}
-	magic := string(b[:len(markMagic)])
-	if magic != markMagic && magic != markOlder {
+	if string(b[:len(markMagic)]) != markMagic {
 		return note{}, errNewer
 	}
 	n := note{generation: binary.BigEndian.Uint64(b[len(markMagic):]), marks: marks{}}
-	e, err := n.decodeFiles(b[markHead:sum], binary.BigEndian.Uint32(b[markHead-4:]), magic == markMagic)
+	e, err := n.decodeFiles(b[markHead:sum], binary.BigEndian.Uint32(b[markHead-4:]))
 	if err != nil {
 		return note{}, err
 	}
@@ -109,7 +107,7 @@ func decodeNote(b []byte) (note, error) {
 }
 
 // decodeFiles reads count files from the front of b and returns the rest.
-func (n *note) decodeFiles(b []byte, count uint32, extents bool) ([]byte, error) {
+func (n *note) decodeFiles(b []byte, count uint32) ([]byte, error) {
 	n.files = map[string]extent{}
 	for ; count > 0; count-- {
 		if len(b) == 0 || int(b[0]) > len(b)-1 {
@@ -117,10 +115,6 @@ func (n *note) decodeFiles(b []byte, count uint32, extents bool) ([]byte, error)
 		}
 		name := string(b[1 : 1+int(b[0])])
 		b = b[1+len(name):]
-		n.files[name] = extent{}
-		if !extents {
-			continue
-		}
 		if len(b) < markFile {
 			return nil, errLength
 		}

@@ -77,7 +77,8 @@ const (
 )
 
 func newGuard(o Options, look func(context.Context) []sight) *guard {
-	return &guard{promised: o.Replicas, strict: o.Strict, log: o.Logger, look: look, woken: make(chan struct{}, 1), judged: map[string]judgement{}}
+	return &guard{promised: o.Replicas, strict: o.Strict, log: o.Logger, look: look, woken: make(chan struct{}, 1),
+		judged: map[string]judgement{}}
 }
 
 // wake makes the guard check soon.

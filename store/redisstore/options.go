@@ -105,7 +105,8 @@ func (o Options) validate() error {
 		bad.Add("out_of_range", "Mode", fmt.Sprintf("%d is not a mode", o.Mode), "use redisstore.Disk, Memory or Replicated")
 	}
 	if (o.Mode == Replicated) != (o.Replicas > 0) {
-		bad.Add("out_of_range", "Replicas", fmt.Sprintf("%d in mode %s", o.Replicas, o.Mode), "give the number of replicas of each primary in mode replicated, and 0 in others")
+		bad.Add("out_of_range", "Replicas", fmt.Sprintf("%d in mode %s", o.Replicas, o.Mode),
+			"give the number of replicas of each primary in mode replicated, and 0 in others")
 	}
 	if o.Strict && o.Mode != Replicated {
 		bad.Add("out_of_range", "Strict", "is set in mode "+o.Mode.String(), "use it in mode replicated alone")

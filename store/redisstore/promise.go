@@ -45,7 +45,8 @@ func (f facts) check(want Mode, replicas int) error {
 		return fmt.Errorf("mode %s needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", want, f.log())
 	}
 	if want == Replicated && f.primary && f.replicas > replicas {
-		return fmt.Errorf("%d replicas are connected, %d were promised: any of them may be promoted, so all must be counted", f.replicas, replicas)
+		return fmt.Errorf("%d replicas are connected, %d were promised: any of them may be promoted, so all must be counted",
+			f.replicas, replicas)
 	}
 	return nil
 }
@@ -77,7 +78,8 @@ func ask(ctx context.Context, c rueidis.Client) (facts, error) {
 		return facts{}, refusal(err)
 	}
 	info := fields(text)
-	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1", primary: info["role"] == "master"}
+	f := facts{version: info["redis_version"], policy: info["maxmemory_policy"], appends: info["aof_enabled"] == "1",
+		primary: info["role"] == "master"}
 	f.replicas, _ = strconv.Atoi(info["connected_slaves"]) // 0 if missing
 	f.at = replicaAddresses(info)
 	conf, err := c.Do(ctx, c.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()

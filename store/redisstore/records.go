@@ -20,7 +20,8 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 		return nil, err
 	}
 	k := s.keysOf(store.Control)
-	reply, lag := s.writeScript(ctx, k, s.scripts.swap, []string{k.record(name), k.records()}, sealedRecord(name, old), sealedRecord(name, value), name)
+	reply, lag := s.writeScript(ctx, k, s.scripts.swap, []string{k.record(name), k.records()}, sealedRecord(name, old),
+		sealedRecord(name, value), name)
 	held, err := reply.AsBytes()
 	none := rueidis.IsRedisNil(err)
 	switch {

@@ -69,7 +69,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	if o.Mode == Disk && s.mayFailOver() {
-		o.Logger.LogAttrs(ctx, slog.LevelWarn, "mode disk gives no more than memory here: a replica may be promoted that lacks what was acknowledged; use mode replicated")
+		o.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"mode disk gives no more than memory here: a replica may be promoted that lacks what was acknowledged; use mode replicated")
 	}
 	s.done.Go(s.watch)
 	if o.Mode == Replicated {

@@ -60,7 +60,8 @@ func (s *Store) writeScript(ctx context.Context, k *keys, sc script, names []str
 const afterWrite = 4
 
 // writeAll does the same as write for one or more commands.
-func (s *Store) writeAll(ctx context.Context, k *keys, build func(rueidis.Builder) []rueidis.Completed) (answers []rueidis.RedisResult, lag error) {
+func (s *Store) writeAll(ctx context.Context, k *keys,
+	build func(rueidis.Builder) []rueidis.Completed) (answers []rueidis.RedisResult, lag error) {
 	if s.opts.Mode != Replicated {
 		return s.client.DoMulti(ctx, build(s.client.B())...), nil
 	}

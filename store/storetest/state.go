@@ -42,7 +42,8 @@ var stateCases = []testCase{
 		stale := acquire(t, s, part, "a")
 		appendMessage(t, s, part, "stays")
 		tok := acquire(t, s, part, "a")
-		for _, bad := range []store.Token{stale, {}, {Epoch: tok.Epoch}, {Epoch: tok.Epoch, Nonce: tok.Nonce + 1}, {Epoch: tok.Epoch + 1, Nonce: tok.Nonce}} {
+		for _, bad := range []store.Token{stale, {}, {Epoch: tok.Epoch}, {Epoch: tok.Epoch, Nonce: tok.Nonce + 1},
+			{Epoch: tok.Epoch + 1, Nonce: tok.Nonce}} {
 			b := set(1, "k", "v")
 			b.Ack = 1 << 62
 			wantErr(t, s.Commit(t.Context(), part, bad, b), store.ErrFenced)

@@ -35,7 +35,7 @@ func TestFiguresOfALane(t *testing.T) {
 }
 
 func TestGuestsShareByWeightAndLeaveTheRestToOthers(t *testing.T) {
-	got := serve(1000, 30, []guest{{"A", 3, 2, 0, 30}, {"B", 1, 2, 0, 20}})
+	got := experiment.ShareSeries(1000, 30, []experiment.Guest{{Name: "A", Weight: 3, Tier: 2, To: 30}, {Name: "B", Weight: 1, Tier: 2, To: 20}})
 	for _, tt := range []struct {
 		name     string
 		guest    int

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weirhq/weir/internal/lab/experiment"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 )
 
 const shared = 10_000.0 // items per second
@@ -16,18 +18,19 @@ func shares() ([]figure, error) { return []figure{tiers(), tenants()}, nil }
 func tiers() figure {
 	const each, from, to, end = 25, 60, 120, 180
 	names, weights, hues := []string{"critical", "high", "default", "low"}, []float64{6, 3, 2, 1}, []hue{vermilion, purple, blue, green}
-	var guests []guest
+	var guests []experiment.Guest
 	for tier := range names {
 		for i := range each {
 			name := fmt.Sprint(names[tier], i)
 			if tier == 0 {
-				guests = append(guests, guest{name, 1, tier, 0, from}, guest{name, 1, tier, to, end})
+				guests = append(guests,
+					experiment.Guest{Name: name, Weight: 1, Tier: tier, To: from}, experiment.Guest{Name: name, Weight: 1, Tier: tier, From: to, To: end})
 				continue
 			}
-			guests = append(guests, guest{name, 1, tier, 0, end})
+			guests = append(guests, experiment.Guest{Name: name, Weight: 1, Tier: tier, To: end})
 		}
 	}
-	got := serve(shared, end, guests)
+	got := experiment.ShareSeries(shared, end, guests)
 	f := figure{
 		name: "tiers", title: "Tiers share 6:3:2:1, and what one leaves the others share in the same way",
 		note: "25 tenants in each tier, all with endless work; the critical ones have none in the second minute.",
@@ -38,7 +41,7 @@ func tiers() figure {
 		sum, due := make([]float64, end), make([]float64, end)
 		for i, g := range guests {
 			for s := range sum {
-				if g.tier == tier {
+				if g.Tier == tier {
 					sum[s] += got[i][s]
 				}
 			}
@@ -68,10 +71,16 @@ func tiers() figure {
 // tenants come and go; one of them has twice the weight.
 func tenants() figure {
 	const end = 120
-	guests := []guest{{"A", 1, 2, 0, 120}, {"B", 1, 2, 15, 90}, {"C, weight 2", 2, 2, 30, 75}, {"D", 1, 2, 45, 60}, {"E", 1, 2, 90, 120}}
+	guests := []experiment.Guest{
+		{Name: "A", Weight: 1, Tier: 2, To: 120},
+		{Name: "B", Weight: 1, Tier: 2, From: 15, To: 90},
+		{Name: "C, weight 2", Weight: 2, Tier: 2, From: 30, To: 75},
+		{Name: "D", Weight: 1, Tier: 2, From: 45, To: 60},
+		{Name: "E", Weight: 1, Tier: 2, From: 90, To: 120},
+	}
 	hues := []hue{blue, orange, green, purple, sky}
 	words := []hue{white, ink, white, white, ink}
-	got := serve(shared, end, guests)
+	got := experiment.ShareSeries(shared, end, guests)
 	f := figure{
 		name: "tenants", title: "Tenants come and go: at each moment the rate is shared by weight and used whole",
 		note: "All with endless work while they are there. Stacked: what each tenant gets of 10,000 items/s.",
@@ -83,25 +92,25 @@ func tenants() figure {
 		for s := range sum {
 			sum[s] += got[i][s]
 		}
-		middle := (g.from + g.to) / 2
+		middle := (g.From + g.To) / 2
 		area := area{over(sum, 0.001), hues[i].color()}
 		p.layers = append([]plot.Plotter{area}, p.layers...)
-		p.layers = append(p.layers, label{x: float64(middle), y: (sum[middle] - got[i][middle]/2) / 1000, text: g.name, hue: words[i], center: true})
+		p.layers = append(p.layers, label{x: float64(middle), y: (sum[middle] - got[i][middle]/2) / 1000, text: g.Name, hue: words[i], center: true})
 	}
 	for s := range end {
 		weight := int64(0)
 		for _, g := range guests {
-			if g.from <= s && s < g.to {
-				weight += g.weight
+			if g.From <= s && s < g.To {
+				weight += g.Weight
 			}
 		}
 		for i, g := range guests {
 			due := 0.0
-			if g.from <= s && s < g.to {
-				due = shared * float64(g.weight) / float64(weight)
+			if g.From <= s && s < g.To {
+				due = shared * float64(g.Weight) / float64(weight)
 			}
 			if s > 0 {
-				f.claims = append(f.claims, claim{fmt.Sprintf("%s has its part in second %d", g.name, s), math.Abs(got[i][s]-due) <= shared/50})
+				f.claims = append(f.claims, claim{fmt.Sprintf("%s has its part in second %d", g.Name, s), math.Abs(got[i][s]-due) <= shared/50})
 			}
 		}
 		f.claims = append(f.claims, claim{fmt.Sprintf("the rate is used in second %d", s), sum[s] >= 0.98*shared && sum[s] <= shared})
@@ -116,4 +125,11 @@ func mean(values []float64) float64 {
 		sum += v
 	}
 	return sum / float64(len(values))
+}
+
+// over makes points of values by second, each of which lasts to the end of its second.
+func over(values []float64, scale float64) plotter.XYs {
+	return series(len(values)+1, func(i int) (float64, float64) {
+		return float64(i), values[min(i, len(values)-1)] * scale
+	})
 }

@@ -61,7 +61,8 @@ func draw(w io.Writer, input string) error {
 	}
 	out := bufio.NewWriter(w)
 	width, height := float64(wide)*charWidth+2*margin, float64(high)*lineHeight+2*margin
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14">`+"\n",
+	fmt.Fprintf(out,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14">`+"\n",
 		width, height, width)
 	out.WriteString(film(len(frames)))
 	fmt.Fprintf(out, `<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
@@ -117,7 +118,8 @@ func drawLine(w io.Writer, runs []run, y float64) {
 			if strings.HasPrefix(r.text, "░") {
 				opacity = 0.25
 			}
-			fmt.Fprintf(w, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" opacity="%.2f"/>`+"\n", x, y+3, width, lineHeight-6, r.fill, opacity)
+			fmt.Fprintf(w, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" opacity="%.2f"/>`+"\n", x, y+3, width,
+				lineHeight-6, r.fill, opacity)
 		default:
 			fmt.Fprintf(w, `<text x="%.1f" y="%.1f" textLength="%.1f" xml:space="preserve" fill="%s"%s>%s</text>`+"\n",
 				x, y+14, width, r.fill, r.attributes(), html.EscapeString(r.text))

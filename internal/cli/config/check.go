@@ -96,7 +96,8 @@ func checkReach(s *Server, fault faultAt) {
 	if s.TLS.ClientCA != "" && s.TLS.Cert == "" {
 		fault("tls.client_ca", "client certificates need TLS", "set tls.cert and tls.key, too")
 	}
-	for _, f := range []struct{ key, path string }{{"tls.cert", s.TLS.Cert}, {"tls.client_ca", s.TLS.ClientCA}, {"redis_tls.ca", s.RedisTLS.CA}, {"redis_tls.cert", s.RedisTLS.Cert}} {
+	for _, f := range []struct{ key, path string }{{"tls.cert", s.TLS.Cert}, {"tls.client_ca", s.TLS.ClientCA},
+		{"redis_tls.ca", s.RedisTLS.CA}, {"redis_tls.cert", s.RedisTLS.Cert}} {
 		if f.path == "" {
 			continue
 		}
@@ -124,7 +125,8 @@ func checkHosts(s *Server, fault faultAt) {
 		if host == "*" || err == nil || name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" {
 			continue
 		}
-		fault(fmt.Sprintf("allowed_hosts[%d]", i), fmt.Sprintf("%q is not a host name", host), "write it as in weir.example.com or *.example.com, without scheme and port")
+		fault(fmt.Sprintf("allowed_hosts[%d]", i), fmt.Sprintf("%q is not a host name", host),
+			"write it as in weir.example.com or *.example.com, without scheme and port")
 	}
 }
 
@@ -173,7 +175,7 @@ func checkActions(s *Server, fault faultAt) {
 			fault(key, "has a name twice", "remove the keys name and action: the name of the action is "+name)
 		}
 		if _, ok := s.Resources[a.Resource]; a.Resource != "" && !ok {
-			fault(key+".resource", fmt.Sprintf("there is no resource %q", a.Resource), "add it under resources, or leave the key out")
+			fault(key+".resource", fmt.Sprintf("unknown resource %q", a.Resource), "add it under resources, or leave the key out")
 		}
 	}
 }
@@ -215,7 +217,8 @@ func checkConnections(s *Server, fault faultAt) {
 		}
 		if w.Topic != "" {
 			if s.Connections[w.Connection].Kind != "kafka" || w.URL != "" {
-				fault("webhooks."+name, "has a topic, and needs a connection of kind kafka and no url", "write connection: and the name of one under connections")
+				fault("webhooks."+name, "has a topic, and needs a connection of kind kafka and no url",
+					"write connection: and the name of one under connections")
 			}
 			if w.SecretFile != "" {
 				fault("webhooks."+name+".secret_file", "events in a topic are not signed", "leave the key out; the connection signs in to the brokers")
@@ -223,7 +226,8 @@ func checkConnections(s *Server, fault faultAt) {
 			continue
 		}
 		if u, err := url.Parse(w.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			fault("webhooks."+name, "has no url that begins with https://", "write the URL of its endpoint, as in url: https://you.example.com/events")
+			fault("webhooks."+name, "has no url that begins with https://",
+				"write the URL of its endpoint, as in url: https://you.example.com/events")
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package config reads what a person wrote into options: the settings of a
 // server from flags, environment and the file weir.yaml, which also holds actions
-// and resources; chain files, and spec files of a run.
+// and resources.
 //
 // Reading is strict. An unknown or repeated key, a number without its unit and a
 // value out of bounds are errors that name file, line, what was found and what
@@ -53,35 +53,6 @@ type Resource struct {
 	Pacing      Pacing      `yaml:"pacing"`
 }
 
-// Chain lists the steps for each item, in order.
-type Chain struct {
-	Name  string `yaml:"name"  json:"name,omitempty"`
-	Steps []Step `yaml:"steps" json:"steps,omitempty"`
-}
-
-// Run is a spec file: the options of weir run.
-type Run struct {
-	Input        string        `yaml:"input" path:"yes"`
-	ID           string        `yaml:"id"`
-	Format       string        `yaml:"format"`
-	Delimiter    string        `yaml:"delimiter"`
-	Encoding     string        `yaml:"encoding"`
-	Limit        int           `yaml:"limit"`
-	Duplicates   DuplicateRule `yaml:"duplicates"`
-	Invalid      InvalidRule   `yaml:"invalid"`
-	Actions      []string      `yaml:"actions"`
-	Chain        Chain         `yaml:"chain"`
-	Name         string        `yaml:"name"`
-	Tenant       string        `yaml:"tenant"`
-	Tier         Tier          `yaml:"tier"`
-	StopFailures Stop          `yaml:"stop_failures"`
-	KeepTrying   bool          `yaml:"keep_trying"`
-	Deadline     Deadline      `yaml:"deadline"`
-	Report       string        `yaml:"report" path:"yes"`
-	ReportFormat ReportFormat  `yaml:"report_format"`
-	SummaryJSON  string        `yaml:"summary_json" path:"yes"`
-}
-
 // LoadFile reads the actions and resources of a weir.yaml. The settings of a
 // server that may be there, too, are left alone, but for their names.
 func LoadFile(path string) (*File, error) {
@@ -91,21 +62,6 @@ func LoadFile(path string) (*File, error) {
 	checkActions(s, l.fault)
 	return &File{Actions: s.Actions, Resources: s.Resources}, l.err()
 }
-
-// LoadChain reads a chain file.
-func LoadChain(path string) (*Chain, error) {
-	c := &Chain{}
-	if err := load(path, c); err != nil {
-		return nil, err
-	}
-	if len(c.Steps) == 0 {
-		return nil, &Error{File: path, Problem: "has no steps", Fix: "write at least one, as in steps: [{action: demo.award}]"}
-	}
-	return c, nil
-}
-
-// LoadRun reads a spec file over r: keys that are not in the file keep their value.
-func LoadRun(path string, r *Run) error { return load(path, r) }
 
 // Headers are the headers of an action's calls, those in files included.
 func (s *Step) Headers() (map[string]string, error) {

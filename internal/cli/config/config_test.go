@@ -73,7 +73,7 @@ func TestMistakesAreNamedWithLineAndFix(t *testing.T) {
 		{"a tab", "actions:\n\ta:\n", ":2: is indented with a tab; YAML wants spaces"},
 		{"an empty file", "", ": is empty; write its content, or do not name it"},
 		{"an action without a url", "actions:\n  a:\n    batch: 5\n", ":2: actions.a: has no url"},
-		{"an unknown resource", start + "    resource: r\n", `:4: actions.a.resource: there is no resource "r"`},
+		{"an unknown resource", start + "    resource: r\n", `:4: actions.a.resource: unknown resource "r"`},
 		{"a list of actions", "actions: [a]\n", ":1: actions: is a list where keys with values are expected"},
 		{"a file that is one word", "hello\n", ":1: is a single value where keys with values are expected"},
 		{"no value", start + "    timeout:\n", ":4: timeout: has no value; write one, or remove the key"},
@@ -101,33 +101,6 @@ func TestMissingFileSaysSo(t *testing.T) {
 	_, err := LoadFile(filepath.Join(t.TempDir(), "none.yaml"))
 	if !errors.Is(err, os.ErrNotExist) && (err == nil || !strings.Contains(err.Error(), "cannot be read")) {
 		t.Errorf("err = %v", err)
-	}
-}
-
-func TestChainNeedsSteps(t *testing.T) {
-	if _, err := LoadChain(write(t, "name: x\n")); err == nil || !strings.Contains(err.Error(), "has no steps") {
-		t.Errorf("err = %v", err)
-	}
-	c, err := LoadChain(write(t, "steps: [{action: a, batch: 7}, {url: http://h/, secret_file: /s}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Steps) != 2 || c.Steps[0].Batch != 7 || c.Steps[1].SecretFile != "/s" {
-		t.Errorf("chain = %+v", c)
-	}
-}
-
-func TestSpecKeepsWhatItDoesNotSay(t *testing.T) {
-	path := write(t, "input: in.csv\nstop_failures: 5%\ndeadline: 2h\ntier: high\nduplicates: keep_all\ninvalid: skip\nreport_format: ndjson\n")
-	r := Run{Tenant: "growth"}
-	if err := LoadRun(path, &r); err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	if r.Tenant != "growth" || r.Input != filepath.Join(filepath.Dir(path), "in.csv") || r.StopFailures.Rule.FailureRate != 0.05 ||
-		weir.Tier(r.Tier) != weir.TierHigh || r.Duplicates != KeepAll || r.Invalid != SkipInvalid || r.ReportFormat != "ndjson" ||
-		!r.Deadline.From(now).Equal(now.Add(2*time.Hour)) {
-		t.Errorf("spec = %+v", r)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Source holds the sources of a server's settings: a flag overrides a
 // variable, and that more than the file.
 type Source struct {
-	// Path is the path of the file; empty if there is no file.
+	// Path is where the file is; empty without a file.
 	Path string
 	// Name is the file's in messages. Default: Path.
 	Name string

@@ -29,13 +29,6 @@ type reader struct {
 	anchors map[string]ast.Node
 }
 
-// load reads a YAML file strictly into v.
-func load(path string, v any) error {
-	r := &reader{path: path, name: path}
-	r.read(v)
-	return r.err()
-}
-
 // read reads the file into v, which points to a struct.
 func (r *reader) read(v any) {
 	r.lines, r.anchors = map[string]int{}, map[string]ast.Node{}
@@ -55,7 +48,8 @@ func (r *reader) read(v any) {
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
 		r.add(&Error{File: r.name, Problem: "is empty", Fix: "write its content, or do not name it"})
 	case len(file.Docs) > 1:
-		r.add(&Error{File: r.name, Line: file.Docs[1].Body.GetToken().Position.Line, Problem: "begins a second document", Fix: "write one file for each"})
+		r.add(&Error{File: r.name, Line: file.Docs[1].Body.GetToken().Position.Line, Problem: "begins a second document",
+			Fix: "write one file for each"})
 	default:
 		r.value(file.Docs[0].Body, reflect.ValueOf(v).Elem(), "", "")
 	}
@@ -198,7 +192,8 @@ func (r *reader) keys(n ast.Node, into reflect.Value, path string, tag reflect.S
 func (r *reader) entry(k, n ast.Node, into reflect.Value, path string, tag reflect.StructTag) {
 	key := k.GetToken().Value
 	if instead := tag.Get(plainTag); instead != "" && looksSecret.MatchString(key) {
-		r.at(k, key+" is a secret and must not be in this file", fmt.Sprintf("put it into a file that only you can read, and name that under %s: {%s: PATH}", instead, key))
+		r.at(k, key+" is a secret and must not be in this file",
+			fmt.Sprintf("put it into a file that only you can read, and name that under %s: {%s: PATH}", instead, key))
 		return
 	}
 	if into.IsNil() {
@@ -232,7 +227,8 @@ func (r *reader) field(k, n ast.Node, into reflect.Value, path string) {
 // unknown tells what to write instead of a key.
 func (r *reader) unknown(k ast.Node, key string, known []string) {
 	if slices.Contains(known, key+fileSuffix) {
-		r.at(k, fmt.Sprintf("%s is a secret and must not be in this file", key), fmt.Sprintf("put it into a file that only you can read, and name that with %s: PATH", key+fileSuffix))
+		r.at(k, fmt.Sprintf("%s is a secret and must not be in this file", key),
+			fmt.Sprintf("put it into a file that only you can read, and name that with %s: PATH", key+fileSuffix))
 		return
 	}
 	fix := "remove it; known here: " + strings.Join(known, ", ")

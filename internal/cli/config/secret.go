@@ -94,7 +94,8 @@ func (s *Server) OpenVault() (*vault.Vault, error) {
 		}
 		return vault.New(key)
 	case len(s.Redis) > 0:
-		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key", Fix: "generate one with openssl rand -base64 32, and give the file to all of them"}
+		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key",
+			Fix: "generate one with openssl rand -base64 32, and give the file to all of them"}
 	}
 	return vault.LoadOrCreate(s.Data)
 }

@@ -1,15 +1,9 @@
 package block
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
-// A retry carries over, for each item, the answers of the steps that it need not pass again.
-// Answers of several steps start with packedAnswers; anything else is JSON, the answer of the
-// step before the first one.
-const packedAnswers = 1
-
-// PackAnswers packs the answers of the first steps, in order; nil for none at all.
+// PackAnswers packs, for an item of a retry, the answers of the first steps, which it need not
+// pass again: each with its length before it, in order; nil for none at all.
 func PackAnswers(outputs [][]byte, steps int) []byte {
 	none := true
 	for _, o := range outputs[:min(steps, len(outputs))] {
@@ -18,7 +12,7 @@ func PackAnswers(outputs [][]byte, steps int) []byte {
 	if none {
 		return nil
 	}
-	raw := []byte{packedAnswers}
+	var raw []byte
 	for i := range steps {
 		var o []byte
 		if i < len(outputs) {
@@ -30,19 +24,8 @@ func PackAnswers(outputs [][]byte, steps int) []byte {
 	return raw
 }
 
-// CarriedAnswer returns the answer of a step, from the answers that were carried over to step
-// first.
-func CarriedAnswer(raw []byte, step, first int) []byte {
-	if len(raw) == 0 {
-		return nil
-	}
-	if raw[0] != packedAnswers {
-		if step == first-1 {
-			return raw
-		}
-		return nil
-	}
-	raw = raw[1:]
+// CarriedAnswer returns the answer of a step, from what PackAnswers returned.
+func CarriedAnswer(raw []byte, step int) []byte {
 	for at := 0; len(raw) > 0; at++ {
 		n, used := binary.Uvarint(raw)
 		if used <= 0 || n > uint64(len(raw)-used) {

@@ -65,7 +65,7 @@ func TestHugeClaimsAreRefusedBeforeMemoryIsReserved(t *testing.T) {
 			mustBeCorrupt(t, "Open", err)
 		})
 	}
-	raw := forged(magicUntimed, append(append([]byte{bodyZstd}, claim...), 1, 2, 3)...)
+	raw := forged(magicResults, append(append([]byte{0, bodyZstd}, claim...), 1, 2, 3)...)
 	var err error
 	if n := allocated(func() { err = c.EachResult(raw, nil) }); n > 1<<20 {
 		t.Errorf("EachResult reserved %d bytes for %d", n, len(raw))

@@ -25,7 +25,7 @@ type Result struct {
 	Code     string
 	Message  string
 	Output   []byte
-	At       int64 // of the commit that has it, unix nanoseconds, to the millisecond; 0: not known
+	At       int64 // of the commit that has it, unix nanoseconds, to the millisecond
 }
 
 // compressAbove is the size in bytes from which on results are compressed: below it zstd's own
@@ -93,19 +93,12 @@ func appendResults(dst []byte, rs []Result) []byte {
 // and returns yield's first error. Output aliases raw or memory of its own: it
 // may be kept as long as raw does not change. Other errors wrap ErrCorrupt.
 func (c *Codec) EachResult(raw []byte, yield func(Result) error) error {
-	magic := byte(magicResults)
-	if len(raw) > 0 && raw[0] == magicUntimed {
-		magic = magicUntimed
-	}
-	body, err := unseal(raw, magic, "results")
+	body, err := unseal(raw, magicResults, "results")
 	if err != nil {
 		return err
 	}
 	r := reader{rest: body}
-	at := int64(0)
-	if magic == magicResults {
-		at = r.varint() * millisecond
-	}
+	at := r.varint() * millisecond
 	switch how := r.byte(); {
 	case how == bodyZstd:
 		size := r.upTo(maxPlain)

@@ -43,15 +43,6 @@ const (
 	timeBytes = 6
 )
 
-func TestResultsOfAnOlderVersionHaveNoTime(t *testing.T) {
-	c := newTestCodec(t)
-	body := append([]byte{bodyPlain}, appendResults(nil, []Result{{Item: 7, Kind: Failure, Code: "late"}})...)
-	got, err := read(c, forged(magicUntimed, body...))
-	if err != nil || len(got) != 1 || got[0].Item != 7 || got[0].Code != "late" || got[0].At != 0 {
-		t.Errorf("read %+v, %v; want item 7 that failed as late, at no time", got, err)
-	}
-}
-
 func TestResultsComeBackInOrder(t *testing.T) {
 	c := newTestCodec(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,9 +108,7 @@ func TestForgedResultsAreCorrupt(t *testing.T) {
 		{"bytes left over", []byte{bodyPlain, 1, 0, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := read(c, forged(magicUntimed, tt.body...))
-			mustBeCorrupt(t, "EachResult of results without a time", err)
-			_, err = read(c, forged(magicResults, append([]byte{0}, tt.body...)...))
+			_, err := read(c, forged(magicResults, append([]byte{0}, tt.body...)...))
 			mustBeCorrupt(t, "EachResult", err)
 		})
 	}

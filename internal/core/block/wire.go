@@ -13,7 +13,6 @@ var ErrCorrupt = errors.New("corrupt")
 // The first byte of packed data: its type and the version of its layout.
 const (
 	magicItems   = 0xB1
-	magicUntimed = 0xC1 // results as they were written before they had a time
 	magicResults = 0xC2
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
@@ -14,10 +15,7 @@ const (
 	aloneFresh = int64(10 * time.Second)
 	// aloneFor bounds how long the calls of one tenant may fail at no cost to its items. An
 	// outage of one tenant looks like items that no downstream would take, so it has to end.
-	aloneFor     = int64(3 * time.Minute)
-	aloneFirst   = time.Second
-	aloneLongest = 10 * time.Second
-	aloneJitter  = 0.2
+	aloneFor = int64(3 * time.Minute)
 )
 
 // circuits finds the tenants whose calls fail while those of others succeed. Their failures say
@@ -135,7 +133,7 @@ func (c *circuits) text() string {
 	case 1:
 		return fmt.Sprintf("calls of tenant %s fail while those of others succeed: only they wait, 1 to 10 s each time.", c.newest.tenant)
 	}
-	return fmt.Sprintf("calls of %d tenants, of %s last, fail while those of others succeed: only they wait, 1 to 10 s each time.", c.apart, c.newest.tenant)
+	return fmt.Sprintf("calls of several tenants or steps fail, last of tenant %s, while those of others succeed: only they wait, 1 to 10 s each time.", c.newest.tenant)
 }
 
 // sideline evaluates the end of a task for its tenant alone. If only this tenant's calls fail,
@@ -164,14 +162,13 @@ func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free 
 		return true, false
 	}
 	if pick.At >= f.closed { // failures of tasks sent before are already accounted for
-		wait := float64(min(aloneFirst<<min(f.times, 10), aloneLongest))
-		wait *= 1 + aloneJitter*(2*r.node.random.Float64()-1)
+		until := now + flow.OpenFor(f.times, r.node.random.Float64())
 		if !f.apart {
 			f.apart, c.apart, c.newest = true, c.apart+1, by
 		}
 		f.closed = now
 		f.times++
-		r.node.queue.CloseTenant(now, tenant, r.entry, now+int64(wait), sched.CauseCircuit)
+		r.node.queue.CloseTenant(now, tenant, r.entry, until, sched.CauseCircuit)
 	}
 	return true, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
@@ -106,22 +107,36 @@ func TestEachStepOfATenantIsLookedAtByItself(t *testing.T) {
 	other := openParty(x.node, hour)
 	e := work(other, hour, "b", weir.Resource{Name: "api"}, 1000)
 	var got Broken
-	for i := range int64(10) {
-		now := hour + i*ms
-		got = x.fail(now, "a, step 2")
-		if got.Tenant {
-			break
+	last := int64(0) // success, in the other partition
+	for now := hour; now < hour+10*ms && !got.Tenant; now += ms {
+		if got = x.fail(now, "a, step 2"); got.Well != last {
+			t.Errorf("well = %d, want %d, when the newest call started that succeeded", got.Well, last)
 		}
-		x.succeed(now, "a")
+		if !got.Tenant {
+			x.succeed(now, "a")
+		}
 		pick, _, _ := other.Take(now+ms/2, e, 1)
 		other.Done(now+ms/2, pick, &Ending{Service: 1})
-		if pick.At <= got.Well && i > 0 {
-			t.Errorf("well = %d, a call of another partition succeeded that started at %d", got.Well, pick.At)
-		}
+		last = pick.At
 	}
-	if !got.Tenant || got.Well <= hour {
+	if !got.Tenant {
 		t.Errorf("broken = %+v after ten failures at the second step", got)
 	}
+}
+
+// A call that was sent before the circuit opened says nothing against its tenant when it succeeds.
+func TestALateSuccessDoesNotCloseItsTenant(t *testing.T) {
+	x := newPair(t)
+	late := x.take(hour, "b")
+	for !x.fail(hour, "a").Downstream {
+	}
+	x.p.Done(hour+1, late, &Ending{Service: 1})
+	for now := hour + 1; now < hour+flow.OpenFor(0, 1)+int64(time.Millisecond); now += int64(time.Millisecond) {
+		if pick, ok := x.p.Next(now); ok && pick.Entry == x.of["b"] {
+			return
+		}
+	}
+	t.Error("the tenant whose call succeeded had no call when the circuit was half-open")
 }
 
 // When a downstream fails from its first call on, the next one is another tenant's.

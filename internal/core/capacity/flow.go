@@ -100,10 +100,13 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 	before := c.freely()
 	if x.Refused < items && !silent {
 		failed := x.Failed || c.breaker.Unproven() && x.Rejected
+		open := c.breaker.State().Phase == flow.Open
 		c.breaker.Ended(now, sent, failed)
-		r.letOthersTry(now, pick)
 		if c.failing, c.wrong = "", x.Misconfigured; failed {
 			c.failing = x.Code
+			if b := c.breaker.State(); b.Phase == flow.Open && !open {
+				r.letOthersTry(now, pick, b.Until)
+			}
 		}
 	}
 	if !before || !c.freely() {
@@ -112,12 +115,12 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 	return Broken{Downstream: !c.freely(), Tenant: free, Well: c.circuits.well}
 }
 
-// letOthersTry has the next call of a downstream that fails be one of another tenant, where there is one. If
-// only this tenant's calls fail, others wait no longer than until then.
-func (r *Resource) letOthersTry(now int64, pick sched.Pick) {
-	b, tenant := r.control.breaker.State(), pick.Entry.Group().Tenant()
-	if b.Phase == flow.Open && b.Reason != flow.ByHand && r.entry.Rivals(tenant) {
-		r.node.queue.CloseTenant(now, tenant, r.entry, b.Until+othersFirst, sched.CauseCircuit)
+// letOthersTry pauses the tenant whose call opened the circuit for a little longer than the circuit is
+// open, if other tenants wait. So the next call is another tenant's: if only this tenant's calls fail,
+// the others wait no longer than until then.
+func (r *Resource) letOthersTry(now int64, pick sched.Pick, opens int64) {
+	if tenant := pick.Entry.Group().Tenant(); r.entry.Rivals(tenant) {
+		r.node.queue.CloseTenant(now, tenant, r.entry, opens+othersFirst, sched.CauseCircuit)
 	}
 }
 
@@ -341,7 +344,8 @@ func (r *Resource) State(now int64) State {
 	}
 	phase := c.circuit()
 	return State{
-		Circuit: phase, Closed: phase == flow.Open || c.blocked > now || c.closure.Closed(), Strained: c.rate.Limited || c.bearable != 0 || phase != flow.Closed,
+		Circuit: phase, Closed: phase == flow.Open || c.blocked > now || c.closure.Closed(), Strained: c.rate.Limited ||
+			c.bearable != 0 || phase != flow.Closed,
 		Limited: c.rate.Limited, Rate: c.rate.Rate, Bearable: c.bearable,
 	}
 }

@@ -8,7 +8,7 @@
 //
 // The package is pure: times are Unix nanoseconds passed in by callers, and random numbers come
 // from a seed. Where several goroutines use a node, the methods of a Party take its lock; all
-// other methods are called with the lock held.
+// other methods are called with the lock held. DESIGN.md has the invariants that cross files.
 package capacity
 
 import (
@@ -91,7 +91,8 @@ func (n *Node) Resource(r weir.Resource) *Resource {
 	if have := n.byName[r.Name]; have != nil {
 		return have
 	}
-	made := &Resource{node: n, limits: r, seen: map[string]int64{}, gate: limit.NewGate(limit.GateConfig{Rate: float64(r.Rate), Concurrency: r.Concurrency})}
+	made := &Resource{node: n, limits: r, seen: map[string]int64{},
+		gate: limit.NewGate(limit.GateConfig{Rate: float64(r.Rate), Concurrency: r.Concurrency})}
 	if !n.cfg.NoFlow {
 		made.control = newControl(r.Concurrency, n.random.Uint64(), n.random.Uint64())
 	}

@@ -33,7 +33,8 @@ func (r *Resource) Rate() float64 { return r.gate.Rate() }
 
 // size returns what determines how many items a task should have.
 func (r *Resource) size() limit.Size {
-	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound(), Full: r.limits.Pacing == weir.Full}
+	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound(),
+		Full: r.limits.Pacing == weir.Full}
 	if room := r.node.queue.Room(r.entry); room > 0 && (s.InFlight == 0 || room < s.InFlight) {
 		s.InFlight = room
 	}

@@ -160,7 +160,8 @@ func grown(now, before *weir.Lane) weir.Lane {
 		before = &weir.Lane{}
 	}
 	return weir.Lane{
-		Arrived: now.Arrived - before.Arrived, Started: now.Started - before.Started, Sent: now.Sent - before.Sent, Ended: now.Ended - before.Ended,
+		Arrived: now.Arrived - before.Arrived, Started: now.Started - before.Started, Sent: now.Sent - before.Sent,
+		Ended:  now.Ended - before.Ended,
 		Failed: now.Failed - before.Failed, Refused: now.Refused - before.Refused, Took: now.Took - before.Took,
 	}
 }
@@ -219,7 +220,8 @@ func (n *news) waiting() int { return int(math.Ceil(n.track.perTask.Tasks(float6
 const obeyFor = int64(3 * time.Second)
 
 // decide asks the policies for one lane.
-func (c *Coordinator) decide(now int64, out []weir.Decision, n *news, sig scale.Signals, s *weir.Scaling, cfg scale.Config) []weir.Decision {
+func (c *Coordinator) decide(now int64, out []weir.Decision, n *news, sig scale.Signals, s *weir.Scaling,
+	cfg scale.Config) []weir.Decision {
 	t := n.track
 	t.workers = n.lane.Workers
 	switch {

@@ -236,13 +236,19 @@ func (b *Breaker) recent(s, span int64) (calls, fail int) {
 }
 
 func (b *Breaker) open(now int64, why Reason, what string) {
-	span := float64(min(firstOpen<<min(b.opened, 10), longestOpen))
-	span *= 1 + openJitter*(2*draw(&b.chance)-1)
+	span := OpenFor(b.opened, draw(&b.chance))
 	b.opened++
 	b.state = BreakerState{
-		Phase: Open, Reason: why, Until: now + int64(span),
-		Text: fmt.Sprintf("open for %s: %s.", seconds(int64(span)), what),
+		Phase: Open, Reason: why, Until: now + span,
+		Text: fmt.Sprintf("open for %s: %s.", seconds(span), what),
 	}
+}
+
+// OpenFor returns how long a circuit stays open, in nanoseconds, that has opened so many times in a row
+// before. chance, from 0 to under 1, spreads the openings of several nodes.
+func OpenFor(before int, chance float64) int64 {
+	span := float64(min(firstOpen<<min(before, 10), longestOpen))
+	return int64(span * (1 + openJitter*(2*chance-1)))
 }
 
 func (b *Breaker) halfOpen(now int64, inFlight int) {

@@ -57,7 +57,8 @@ func (c *Closure) Text() string {
 	if c.closed == 0 {
 		return ""
 	}
-	return "the downstream refuses everything since " + time.Unix(0, c.closed).UTC().Format(time.TimeOnly) + "; single calls find out when it opens again."
+	return "the downstream refuses everything since " + time.Unix(0, c.closed).UTC().Format(time.TimeOnly) +
+		"; single calls find out when it opens again."
 }
 
 // Ready returns when one more task may start while so many are in flight, or [Never] if the end

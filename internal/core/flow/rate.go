@@ -162,7 +162,8 @@ func (st RateState) collect(s Seen, c RateConfig) (RateState, sample, bool) {
 		return st, sample{}, false
 	}
 	p := st.Part
-	out := sample{no: p.No, tasks: p.Tasks, alike: p.alike(), span: st.PartSpan, sent: float64(p.Sent), passed: float64(p.Sent - p.Refused), closed: p.closed()}
+	out := sample{no: p.No, tasks: p.Tasks, alike: p.alike(), span: st.PartSpan, sent: float64(p.Sent),
+		passed: float64(p.Sent - p.Refused), closed: p.closed()}
 	st.Part, st.PartSpan = Seen{}, 0
 	return st, out, true
 }

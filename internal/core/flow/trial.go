@@ -79,7 +79,8 @@ func (l *Latency) lower(now int64, m reading) {
 		t.cut = usualCut
 	}
 	t.target = math.Floor(max(t.cut*m.mean, 1))
-	l.hold(t.target, Trying, "%.0f in flight on trial, %.0f before: run times are %s, usual are %s.", t.target, m.mean, brief(m.median), brief(l.usual))
+	l.hold(t.target, Trying, "%.0f in flight on trial, %.0f before: run times are %s, usual are %s.", t.target, m.mean,
+		brief(m.median), brief(l.usual))
 }
 
 // drained starts to measure once the tasks in flight are within the trial's bound.

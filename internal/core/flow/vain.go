@@ -143,7 +143,8 @@ func (st RateState) unchanged() bool {
 // before the first may have been burst capacity. It is certain only once less is sent than
 // passed before, pauses included: as long as a rate is above the limit, cuts change little.
 func (st RateState) vain(x sample) bool {
-	return st.Doubted && x.rate() <= st.Row.Rate && st.unchanged() && st.After.Tasks >= judgedBy && st.After.share() <= mostBase && !st.Before.lessThan(st.After)
+	return st.Doubted && x.rate() <= st.Row.Rate && st.unchanged() && st.After.Tasks >= judgedBy &&
+		st.After.share() <= mostBase && !st.Before.lessThan(st.After)
 }
 
 // pending reports whether the effect of the last cut is not known yet.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/retry"
@@ -80,16 +81,15 @@ type step struct {
 	bulk    *bulk
 	no      int
 	def     weir.Step
-	lane    *resource
+	lane    *lane
 	entry   *sched.Entry
 	chunk   int                   // most items in a task
-	ready   queue                 // blocks with items to cut now
-	linger  queue                 // blocks with too few items to be worth a task yet
+	blocks  chain.Queue[*live]    // with items to cut now, or too few of them to be worth a task yet
 	retries heap.Heap[*retryTask] // that are due
-	queued  int64                 // items in ready, linger and retries
+	queued  int64                 // items in blocks and retries
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 	offered int64                 // items last offered to the queue
-	pace    pace                  // the bulk action's own rate here
+	pace    chain.Pace            // the bulk action's own rate here
 	held    int64                 // no call before this time: the endpoint is wrong; 0: not held
 	wants   bool                  // its next task waits to be marked
 	marking *retryTask            // its mark is being written; nil: none
@@ -148,7 +148,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 			s.filter = &filter{}
 		}
 		s.setPace(now, b)
-		s.entry = m.queue.AddEntry(b.group, lane.lane, i, s)
+		s.entry = m.queue.AddEntry(b.group, lane.resource, i, s)
 		s.setChunk()
 		lane.batch = max(lane.batch, def.BatchSize)
 		lane.setSize(lane.size)

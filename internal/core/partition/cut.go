@@ -4,13 +4,10 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/sched"
 )
-
-// lingerFor is how long a block waits at a later step for more of its items, so that a fast
-// earlier step does not feed it one by one.
-const lingerFor = int64(time.Second)
 
 // Task is up to a chunk of items of one block at one step. One slot runs it.
 type Task struct {
@@ -59,17 +56,17 @@ func (m *Machine) resize(now int64) {
 	}
 	m.resized = now
 	for _, r := range m.lanes.all {
-		r.setSize(m.queue.Size(r.lane))
+		r.setSize(m.queue.Size(r.resource))
 	}
 	m.widen()
 }
 
-func (lane *resource) setSize(s limit.Size) { lane.size, lane.chunk = s, s.Items(lane.batch) }
+func (on *lane) setSize(s limit.Size) { on.size, on.chunk = s, s.Items(on.batch) }
 
 // setChunk sets the largest number of items in a task of the step: as many as keep the slower
 // of the resource's rate and the step's own.
 func (s *step) setChunk() {
-	s.chunk = s.lane.size.Under(s.pace.rate(), s.def.BatchSize)
+	s.chunk = s.lane.size.Under(s.pace.Rate(), s.def.BatchSize)
 }
 
 // cut cuts the task that the queue picked. If the offered size has grown since, the task has as
@@ -151,12 +148,11 @@ func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
 
 // readyBlock returns the block from which the step is cut next.
 func (m *Machine) readyBlock(s *step) *live {
-	if s.ready.len() == 0 {
+	if s.blocks.Len() == 0 {
 		l := m.openNext(s)
-		l.steps[s.no].queued = inReady
-		s.ready.push(queued{l: l})
+		s.blocks.Push(l, &l.steps[s.no].queued)
 	}
-	return s.ready.first().l
+	return s.blocks.First()
 }
 
 // openNext opens the next block at the first step.
@@ -174,14 +170,8 @@ func (m *Machine) openNext(s *step) *live {
 func (m *Machine) takeReady(now int64, s *step, l *live, dst []uint16, n int) []uint16 {
 	at := &l.steps[s.no]
 	dst = at.ready.Take(dst, n)
-	switch left := at.ready.Len(); {
-	case left == 0:
-		at.queued = nowhere
-		s.ready.pop()
-	case left < s.chunk && l.upstream(s.no):
-		s.ready.pop()
-		m.lingerAt(now, s, l)
-	}
+	left := at.ready.Len()
+	m.awaitLinger(s, s.blocks.Took(now, &at.queued, left == 0, left < s.chunk && l.upstream(s.no)))
 	return dst
 }
 
@@ -254,8 +244,8 @@ func (s *step) size() int {
 		return min(s.most(), len(s.marked.items))
 	case s.retryNext():
 		return min(s.most(), len(s.retries[0].items))
-	case s.ready.len() > 0:
-		return min(s.most(), s.ready.first().l.steps[s.no].ready.Len())
+	case s.blocks.Len() > 0:
+		return min(s.most(), s.blocks.First().steps[s.no].ready.Len())
 	case s.opens():
 		return min(s.most(), s.bulk.spec.BlockSize(s.bulk.cursor))
 	}
@@ -275,8 +265,7 @@ func (s *step) opens() bool { return s.first() && s.filter == nil && s.bulk.unop
 // first reports whether the bulk action's items start at this step.
 func (s *step) first() bool { return s.no == s.bulk.spec.FirstStep }
 
-// crowded reports whether the next step has so much to do that more would only fill memory: two
-// seconds of its rate, or 64 batches without a rate; see bound.
+// crowded reports whether the next step has so much to do that more would only fill memory.
 func (s *step) crowded() bool {
 	if s.no+1 >= len(s.bulk.steps) {
 		return false
@@ -287,10 +276,7 @@ func (s *step) crowded() bool {
 
 // bound returns how many items the step should have ready at most.
 func (s *step) bound() int64 {
-	if r := s.lane.limits.Rate; r > 0 {
-		return max(int64(4*s.chunk), int64(2*r))
-	}
-	return int64(64 * s.def.BatchSize)
+	return chain.Room(float64(s.lane.limits.Rate), s.chunk, s.def.BatchSize)
 }
 
 // arrive makes items of a block ready at a step, once the result before is durable.
@@ -310,37 +296,22 @@ func (m *Machine) arrive(now int64, s *step, l *live, n int) {
 // place puts a block with ready items into the right queue of a step.
 func (m *Machine) place(now int64, s *step, l *live) {
 	at := &l.steps[s.no]
-	if at.queued == inReady || at.ready.Empty() {
+	if at.queued == chain.Ready || at.ready.Empty() {
 		return
 	}
-	if at.ready.Len() >= s.chunk || !l.upstream(s.no) {
-		at.queued = inReady
-		s.ready.push(queued{l: l})
-	} else if at.queued == nowhere {
-		m.lingerAt(now, s, l)
-	}
+	m.awaitLinger(s, s.blocks.Place(now, l, &at.queued, at.ready.Len() < s.chunk && l.upstream(s.no)))
 }
 
-func (m *Machine) lingerAt(now int64, s *step, l *live) {
-	l.steps[s.no].queued = inLinger
-	if s.linger.len() == 0 {
-		m.waits.push(wait{due: now + lingerFor, step: s})
+// awaitLinger lets lingerDue be called at a time; 0: no time has to be set.
+func (m *Machine) awaitLinger(s *step, at int64) {
+	if at != 0 {
+		m.waits.push(wait{due: at, step: s})
 	}
-	s.linger.push(queued{l, now + lingerFor})
 }
 
 // lingerDue releases blocks that have waited long enough.
 func (m *Machine) lingerDue(now int64, s *step) {
-	for s.linger.len() > 0 && s.linger.first().due <= now {
-		l := s.linger.pop().l
-		if at := &l.steps[s.no]; at.queued == inLinger {
-			at.queued = inReady
-			s.ready.push(queued{l: l})
-		}
-	}
-	if s.linger.len() > 0 {
-		m.waits.push(wait{due: s.linger.first().due, step: s})
-	}
+	m.awaitLinger(s, s.blocks.Due(now, func(l *live) *chain.Where { return &l.steps[s.no].queued }))
 	m.offer(now, s)
 }
 

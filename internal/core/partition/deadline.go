@@ -58,7 +58,7 @@ func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 	}
 	for i, s := range b.steps {
 		r.Pending = append(r.Pending, b.status.Steps[i].Pending/parts)
-		rate := s.pace.rate()
+		rate := s.pace.Rate()
 		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseGroupCap {
 			rate = l.Now(now)
 		}

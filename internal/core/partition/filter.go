@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/chain"
 )
 
 // A step with a filter checks its items before they are cut into calls. Items that need no call
@@ -20,10 +21,10 @@ const filterAgain = int64(time.Second)
 
 // filter holds the items that a step's filter has yet to check.
 type filter struct {
-	blocks queue // with items to check
-	items  int64 // of them, and in flight; also counted in the step's queued
-	after  int64 // not before this time; 0: now
-	wants  bool  // is in the machine's list
+	blocks chain.FIFO[*live] // with items to check
+	items  int64             // of them, and in flight; also counted in the step's queued
+	after  int64             // not before this time; 0: now
+	wants  bool              // is in the machine's list
 }
 
 // unseen holds the items of a block that a step's filter has not checked.
@@ -64,7 +65,7 @@ func (s *step) queueFilter(l *live, n int) {
 	s.filter.items += int64(n)
 	if u := l.steps[s.no].unseen; !u.queued {
 		u.queued = true
-		s.filter.blocks.push(queued{l: l})
+		s.filter.blocks.Push(l)
 	}
 }
 
@@ -72,7 +73,7 @@ func (s *step) queueFilter(l *live, n int) {
 // those left for calls, and for those that go on.
 func (s *step) mayFilter() bool {
 	f := s.filter
-	return f != nil && f.after == 0 && s.bulk.state == weir.BulkRunning && (f.blocks.len() > 0 || s.first() && s.bulk.unopened() > 0) &&
+	return f != nil && f.after == 0 && s.bulk.state == weir.BulkRunning && (f.blocks.Len() > 0 || s.first() && s.bulk.unopened() > 0) &&
 		s.queued-f.items <= s.bound() && !s.crowded()
 }
 
@@ -106,12 +107,12 @@ func (m *Machine) startFilter(now int64, tasks []*Task) []*Task {
 
 // cutFilter cuts a filter task of all items that the next block has at the step.
 func (m *Machine) cutFilter(now int64, s *step) *Task {
-	if s.filter.blocks.len() == 0 {
+	if s.filter.blocks.Len() == 0 {
 		l := m.openNext(s)
 		l.lookFirst(s.no)
 		s.queueFilter(l, l.left)
 	}
-	l := s.filter.blocks.pop().l
+	l := s.filter.blocks.Pop()
 	u := l.steps[s.no].unseen
 	t := m.newTask()
 	t.at, t.l, t.started, t.Attempt, t.Filter = s, l, now, 1, true

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/chain"
 	"pgregory.net/rapid"
 )
 
@@ -28,15 +29,15 @@ func TestSmallRestOfABlockWaitsASecondForCompany(t *testing.T) {
 		t.Fatalf("three items of a block were sent on while four more were on their way")
 	}
 	arrived := b.now // at the earliest, in one of the turns that settle took
-	for do := b.advance(); b.now < arrived+lingerFor-10*groupFor; do = b.advance() {
-		if do.Wake > arrived+lingerFor {
+	for do := b.advance(); b.now < arrived+chain.LingerFor-10*groupFor; do = b.advance() {
+		if do.Wake > arrived+chain.LingerFor {
 			t.Fatalf("wake in %d ns, want a second", do.Wake-b.now)
 		}
-		if b.now = min(do.Wake, arrived+lingerFor-10*groupFor); len(b.settle()) != 0 {
+		if b.now = min(do.Wake, arrived+chain.LingerFor-10*groupFor); len(b.settle()) != 0 {
 			t.Fatal("it did not wait for a second")
 		}
 	}
-	b.now = arrived + lingerFor
+	b.now = arrived + chain.LingerFor
 	if got := b.settle(); len(got) != 1 || len(got[0].Items) != 3 {
 		t.Fatalf("after a second: %d tasks, want one of three items", len(got))
 	}

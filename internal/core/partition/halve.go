@@ -3,13 +3,9 @@ package partition
 import (
 	"slices"
 	"time"
+
+	"github.com/weirhq/weir/internal/core/chain"
 )
-
-// halveFrom is the number of failures from which on a task is halved.
-const halveFrom = 2
-
-// hasten is the factor by which a halving comes sooner if the resource is known to work.
-const hasten = 8
 
 // halve schedules both halves of a task that failed as a whole. If another task of the resource
 // has ended well since the failure before, the cause is the items and not the resource: the
@@ -17,7 +13,7 @@ const hasten = 8
 func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration) {
 	s, n := t.at, len(t.Items)
 	slow := max(after, m.delay(s, max(next.fails, t.Attempt)))
-	next.soon = max(after, m.delay(s, 1)/hasten)
+	next.soon = max(after, m.delay(s, 1)/chain.Hasten)
 	healthy := s.lane.healthy > t.failed()
 	first, second := next, next
 	first.items, second.items = slices.Clone(t.Items[:n/2]), slices.Clone(t.Items[n/2:])
@@ -34,11 +30,11 @@ func (m *Machine) halve(now int64, t *Task, next retryTask, after time.Duration)
 
 // await registers a half to be tried as soon as the resource is known to work. When the list is
 // long, it drops halves that have already been tried.
-func (lane *resource) await(h *retryTask) {
-	if len(lane.halves) == cap(lane.halves) {
-		lane.halves = slices.DeleteFunc(lane.halves, func(h *retryTask) bool { return !h.counted })
+func (on *lane) await(h *retryTask) {
+	if len(on.halves) == cap(on.halves) {
+		on.halves = slices.DeleteFunc(on.halves, func(h *retryTask) bool { return !h.counted })
 	}
-	lane.halves = append(lane.halves, h)
+	on.halves = append(on.halves, h)
 }
 
 // failed returns when the task failed before, or when it was first started.
@@ -64,18 +60,18 @@ func (t *Task) blamed() bool { return t.retry != nil && t.retry.blamed }
 
 // proveHealthy records that a task of the lane has ended with answers for its items: halves
 // that wait for the resource to recover wait no longer.
-func (m *Machine) proveHealthy(now int64, lane *resource) {
-	lane.healthy = now
-	for _, h := range lane.halves {
+func (m *Machine) proveHealthy(now int64, on *lane) {
+	on.healthy = now
+	for _, h := range on.halves {
 		h.at.bulk.lastDue = now // the rest of them is hastened, too
 	}
-	for _, h := range lane.halves {
+	for _, h := range on.halves {
 		if soon := now + int64(h.soon); h.counted && soon < h.due {
 			h.due = soon
 			m.waits.push(wait{due: soon, retry: h})
 			h.at.bulk.lastDue = max(h.at.bulk.lastDue, h.due)
 		}
 	}
-	clear(lane.halves)
-	lane.halves = lane.halves[:0]
+	clear(on.halves)
+	on.halves = on.halves[:0]
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/sched"
 	"github.com/weirhq/weir/store"
 )
@@ -26,10 +27,49 @@ type Scale struct {
 	At      int64  `json:"at"`    // when it was decided
 }
 
+// lane is one resource inside this partition.
+type lane struct {
+	resource *capacity.Resource
+	limits   weir.Resource
+	turns    turns
+	size     limit.Size // determines the size of tasks
+	batch    int        // the largest batch of its steps
+	chunk    int        // the most items of a task for that batch
+	ready    int64      // items
+	waiting  int64      // items with a due time
+	counts   laneCounts
+	healthy  int64        // when a task last ended with answers for its items
+	well     int64        // when the newest task started that the downstream completed
+	halves   []*retryTask // that wait for the resource to recover
+}
+
 // lanes holds the lane state that the queue does not have.
 type lanes struct {
+	by   map[string]*lane  // by resource
 	told map[string]*Scale // the last command that each lane applied, as stored
-	all  []*resource       // in order of creation
+	all  []*lane           // in order of creation
+}
+
+// laneOf returns the lane of a step, and adds it if it is missing.
+func (m *Machine) laneOf(now int64, def *weir.Step) *lane {
+	l := m.lane(now, def.Resource)
+	if def.Remote && !m.answered[def.Action] {
+		m.queue.Probe(l.resource)
+	}
+	return l
+}
+
+// lane returns the lane of a resource, and adds it if it is missing.
+func (m *Machine) lane(now int64, r weir.Resource) *lane {
+	if have := m.lanes.by[r.Name]; have != nil {
+		return have
+	}
+	made := &lane{resource: m.queue.Resource(r), limits: r}
+	made.setSize(m.queue.Size(made.resource))
+	m.lanes.by[r.Name] = made
+	m.lanes.all = append(m.lanes.all, made)
+	m.queue.SetWorkers(now, made.resource, m.workers(r.Name))
+	return made
 }
 
 // laneCounts counts the work of a lane since the last Observe.
@@ -69,8 +109,8 @@ func (m *Machine) scale(now int64, s *Scale) {
 	}
 	m.lanes.told[s.Lane] = s
 	m.gen.scaled = append(m.gen.scaled, s.Lane)
-	if r := m.resources[s.Lane]; r != nil {
-		m.queue.SetWorkers(now, r.lane, s.Workers)
+	if r := m.lanes.by[s.Lane]; r != nil {
+		m.queue.SetWorkers(now, r.resource, s.Workers)
 		m.widen()
 	}
 }
@@ -148,7 +188,7 @@ func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 		c := r.counts
 		r.counts = laneCounts{}
 		dst = append(dst, LaneLoad{
-			Load: m.queue.Observe(now, r.lane), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
+			Load: m.queue.Observe(now, r.resource), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
 			Ready: r.ready, Waiting: r.waiting,
 			Arrived: c.arrived, Started: c.started, Sent: c.sent, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
 			Items: c.answers.items, Again: c.answers.again, Gone: c.answers.gone,
@@ -156,10 +196,6 @@ func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
 	}
 	return dst
 }
-
-// largeTasks is the number of tasks from which on a bulk action counts as a backlog of its lane
-// and not as part of the stream of arrivals.
-const largeTasks = 10
 
 // arrived counts n items that became ready at a step.
 func (s *step) arrived(n int64) {

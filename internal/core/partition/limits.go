@@ -12,12 +12,12 @@ import (
 // SetLimits changes the limits that the lane of a resource plans with. The caller sets the
 // node's limits separately.
 func (m *Machine) SetLimits(now int64, r weir.Resource) {
-	have := m.resources[r.Name]
+	have := m.lanes.by[r.Name]
 	if have == nil || have.limits == r {
 		return
 	}
 	have.limits = r
-	have.setSize(m.queue.Size(have.lane))
+	have.setSize(m.queue.Size(have.resource))
 	for _, b := range m.ordered() {
 		for _, s := range b.steps {
 			if s.lane == have {

@@ -1,6 +1,9 @@
 package partition
 
-import "github.com/weirhq/weir/internal/core/block"
+import (
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/chain"
+)
 
 // live is an opened block with items that have not ended. It leaves memory when its last item
 // has ended and the commit is confirmed.
@@ -23,21 +26,13 @@ type live struct {
 
 // stepSets holds the items of a block at one step, by state.
 type stepSets struct {
-	ready  block.Set // may be cut
-	coming block.Set // succeeded at the step before, in a commit not yet cut
-	sealed block.Set // succeeded at the step before, in the commit under way
-	flying int       // items in flight
-	queued place     // which queue of the step holds the block
-	unseen *unseen   // by the step's filter; nil: none, or it has no filter
+	ready  block.Set   // may be cut
+	coming block.Set   // succeeded at the step before, in a commit not yet cut
+	sealed block.Set   // succeeded at the step before, in the commit under way
+	flying int         // items in flight
+	queued chain.Where // which queue of the step holds the block
+	unseen *unseen     // by the step's filter; nil: none, or it has no filter
 }
-
-type place uint8
-
-const (
-	nowhere place = iota
-	inLinger
-	inReady
-)
 
 // open takes the next block under the cursor.
 func (m *Machine) open(b *bulk) *live {
@@ -107,35 +102,4 @@ func (l *live) upstream(no int) bool {
 	}
 	at := &l.steps[no]
 	return !at.coming.Empty() || !at.sealed.Empty() || at.unseen.pending()
-}
-
-// queue is a first-in, first-out list of blocks.
-type queue struct {
-	items []queued
-	head  int
-}
-
-type queued struct {
-	l   *live
-	due int64 // linger: when it is cut even if it is small
-}
-
-func (q *queue) len() int { return len(q.items) - q.head }
-
-func (q *queue) push(e queued) {
-	if q.head > 32 && q.head*2 > len(q.items) {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
-	}
-	q.items = append(q.items, e)
-}
-
-func (q *queue) first() *queued { return &q.items[q.head] }
-
-func (q *queue) pop() queued {
-	e := q.items[q.head]
-	q.items[q.head] = queued{}
-	q.head++
-	return e
 }

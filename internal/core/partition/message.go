@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/store"
 )
 
@@ -167,7 +168,7 @@ func (m *Machine) create(now int64, c *Created) {
 	if b.atHome() {
 		m.topUp(b)
 	} else if b.steps != nil {
-		if s := b.steps[c.FirstStep]; c.Items <= int64(largeTasks*s.chunk) {
+		if s := b.steps[c.FirstStep]; !chain.Large(c.Items, s.chunk) {
 			s.arrived(c.Items)
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/capacity"
-	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/store"
 )
 
@@ -58,24 +57,23 @@ type Config struct {
 
 // Machine is one partition in memory.
 type Machine struct {
-	cfg       Config
-	queue     *capacity.Party
-	offers    bool // its offers may start
-	resources map[string]*resource
-	bulks     map[weir.BulkID]*bulk
-	shared    []*bulk              // those of them that other partitions work on too
-	over      map[weir.BulkID]bool // shards that have ended: late orders do not start them again
-	tenants   map[string]tenant    // with bulk actions here
-	lanes     lanes
-	answered  map[string]bool // actions with a successful call
-	waits     waits
-	random    *rand.Rand
-	gen       *generation // collects what the next commit writes
-	flying    *generation // is being committed; nil: none
-	number    uint64      // of the last commit handed out
-	lastCut   int64       // when that was
-	resized   int64       // when the sizes of tasks were last updated
-	inFlight  int         // tasks
+	cfg      Config
+	queue    *capacity.Party
+	offers   bool // its offers may start
+	bulks    map[weir.BulkID]*bulk
+	shared   []*bulk              // those of them that other partitions work on too
+	over     map[weir.BulkID]bool // shards that have ended: late orders do not start them again
+	tenants  map[string]tenant    // with bulk actions here
+	lanes    lanes
+	answered map[string]bool // actions with a successful call
+	waits    waits
+	random   *rand.Rand
+	gen      *generation // collects what the next commit writes
+	flying   *generation // is being committed; nil: none
+	number   uint64      // of the last commit handed out
+	lastCut  int64       // when that was
+	resized  int64       // when the sizes of tasks were last updated
+	inFlight int         // tasks
 
 	uncommitted int  // items whose results no confirmed commit carries
 	window      int  // the most of them
@@ -96,22 +94,6 @@ type Machine struct {
 	removals    int             // durable, not yet returned
 	freeTasks   []*Task
 	freeOuts    [][][]byte
-}
-
-// resource is a lane: one resource inside this partition.
-type resource struct {
-	lane    *capacity.Resource
-	limits  weir.Resource
-	turns   turns
-	size    limit.Size // determines the size of tasks
-	batch   int        // the largest batch of its steps
-	chunk   int        // the most items of a task for that batch
-	ready   int64      // items
-	waiting int64      // items with a due time
-	counts  laneCounts
-	healthy int64        // when a task last ended with answers for its items
-	well    int64        // when the newest task started that the downstream completed
-	halves  []*retryTask // that wait for the resource to recover
 }
 
 // Effects lists what the owner has to do. It is valid until the next call of Advance.
@@ -138,18 +120,17 @@ type Effects struct {
 // New returns an empty machine whose last commit had the given number.
 func New(cfg Config, number uint64) *Machine {
 	return &Machine{
-		cfg:       cfg,
-		queue:     cfg.Capacity,
-		resources: map[string]*resource{},
-		bulks:     map[weir.BulkID]*bulk{},
-		over:      map[weir.BulkID]bool{},
-		tenants:   map[string]tenant{},
-		answered:  map[string]bool{},
-		lanes:     lanes{told: map[string]*Scale{}},
-		random:    rand.New(rand.NewPCG(cfg.Seed, number)),
-		gen:       &generation{},
-		number:    number,
-		window:    leastWindow,
+		cfg:      cfg,
+		queue:    cfg.Capacity,
+		bulks:    map[weir.BulkID]*bulk{},
+		over:     map[weir.BulkID]bool{},
+		tenants:  map[string]tenant{},
+		answered: map[string]bool{},
+		lanes:    lanes{by: map[string]*lane{}, told: map[string]*Scale{}},
+		random:   rand.New(rand.NewPCG(cfg.Seed, number)),
+		gen:      &generation{},
+		number:   number,
+		window:   leastWindow,
 	}
 }
 
@@ -241,28 +222,6 @@ func (m *Machine) Abandon(now int64, t *Task) {
 		return
 	}
 	m.queue.Done(now, t.pick, &capacity.Ending{Silent: true, Service: now - t.pick.At})
-}
-
-// laneOf returns the lane of a step, and adds it if it is missing.
-func (m *Machine) laneOf(now int64, def *weir.Step) *resource {
-	l := m.lane(now, def.Resource)
-	if def.Remote && !m.answered[def.Action] {
-		m.queue.Probe(l.lane)
-	}
-	return l
-}
-
-// lane returns the lane of a resource, and adds it if it is missing.
-func (m *Machine) lane(now int64, r weir.Resource) *resource {
-	if have := m.resources[r.Name]; have != nil {
-		return have
-	}
-	made := &resource{lane: m.queue.Resource(r), limits: r}
-	made.setSize(m.queue.Size(made.lane))
-	m.resources[r.Name] = made
-	m.lanes.all = append(m.lanes.all, made)
-	m.queue.SetWorkers(now, made.lane, m.workers(r.Name))
-	return made
 }
 
 // must panics on a broken invariant.

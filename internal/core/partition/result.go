@@ -8,6 +8,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/retry"
 )
 
@@ -59,7 +60,7 @@ func (m *Machine) Result(now int64, r *Result) {
 	if t.unlike() && ending.Failed {
 		ending.Silent = true // that it fails again says nothing about the downstream
 	}
-	ending.OfItems = t.blamed() || n > 1 && t.fails() >= halveFrom
+	ending.OfItems = t.blamed() || n > 1 && t.fails() >= chain.HalveFrom
 	broken := m.queue.Done(now, t.pick, &ending)
 	s.lane.well = max(s.lane.well, broken.Well) // in other partitions, too
 	m.inFlight--
@@ -242,11 +243,9 @@ func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
 	m.waits.push(wait{due: r.due, retry: r})
 }
 
-// taskFailed applies the failure of a whole task. From the second failure on the task is halved
-// each time, so that one poisonous item ends up alone and the others get through; until then
-// such failures cost no attempt. Nor do they while the downstream is broken, except for items
-// that failed while it was not: however long an outage takes, no item fails because of it. If
-// it is broken for the tenant alone, failures cost no attempt for a few minutes.
+// taskFailed applies the failure of a whole task. While the downstream is broken failures cost
+// no attempt, except for items that failed while it was not. If it is broken for the tenant
+// alone, failures cost no attempt for a few minutes.
 func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Broken) {
 	s := t.at
 	if f.Refused || f.Misconfigured {
@@ -256,24 +255,20 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Bro
 	n := len(t.Items)
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
-	most := s.def.Retry.MaxAttempts
-	free := (broken.Downstream && !t.unlike() || broken.Tenant && !t.blamed()) && !f.Ours && !f.BadAnswer && most > 1
-	if t.Attempt >= most && (n == 1 || most == 1) && !free {
+	free := (broken.Downstream && !t.unlike() || broken.Tenant && !t.blamed()) && !f.Ours && !f.BadAnswer
+	after := chain.AfterFailure(n, t.Attempt, s.def.Retry.MaxAttempts, t.fails(), free)
+	if after.Over {
 		for _, item := range t.Items {
 			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
 		}
 		return
 	}
 	counts.Retries += int64(n)
-	fails := t.fails() + 1
-	next := retryTask{at: s, l: t.l, attempt: min(t.Attempt+1, most), fails: fails, failing: true, failed: now}
+	next := retryTask{at: s, l: t.l, attempt: after.Attempt, fails: after.Fails, failing: true, failed: now}
 	if t.retry != nil {
 		next.unlike, next.blamed = t.retry.isUnlike(), t.retry.isBlamed()
 	}
-	if free || n > 1 && fails > 2 {
-		next.attempt = t.Attempt
-	}
-	if n == 1 || fails < halveFrom {
+	if !after.Halves {
 		next.items = slices.Clone(t.Items)
 		m.schedule(now, &next, max(f.After, m.delay(s, t.Attempt)))
 		return
@@ -334,7 +329,7 @@ func attempts(t *Task, uncalled bool) uint8 {
 // flush releases partial batches at later steps that can no longer fill up.
 func (m *Machine) flush(now int64, l *live, from int) {
 	for no := from; no < len(l.steps); no++ {
-		if l.steps[no].queued == inLinger && !l.upstream(no) {
+		if l.steps[no].queued == chain.Lingering && !l.upstream(no) {
 			m.place(now, l.bulk.steps[no], l)
 			m.offer(now, l.bulk.steps[no])
 		}

@@ -104,8 +104,8 @@ func (s *step) endangered() bool {
 	case s.retryNext():
 		r := s.retries[0]
 		return r.l.risk != nil && slices.ContainsFunc(r.items, func(i uint16) bool { return r.l.risk.Has(int(i)) })
-	case s.ready.len() > 0:
-		l := s.ready.first().l
+	case s.blocks.Len() > 0:
+		l := s.blocks.First()
 		return l.risk != nil && l.risk.Meets(&l.steps[s.no].ready)
 	}
 	return s.first() && s.bulk.risk > 0 && s.bulk.unopened() > 0

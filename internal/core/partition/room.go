@@ -48,7 +48,7 @@ func (r *room) passed(now int64, n, chunk int) {
 // most returns the largest number of items in a task of the step.
 func (s *step) most() int {
 	most := s.chunk
-	for _, n := range [...]int{s.room.most, s.pace.part} {
+	for _, n := range [...]int{s.room.most, s.pace.Part} {
 		if n > 0 {
 			most = min(most, n)
 		}

@@ -68,9 +68,9 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	}
 	m.queue.SetGroup(now, b.group, sched.GroupConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
 	for _, s := range b.steps {
-		was := s.pace.rate()
+		was := s.pace.Rate()
 		s.setPace(now, b)
-		if s.pace.rate() != was {
+		if s.pace.Rate() != was {
 			b.status.Lately = Lately{}
 		}
 	}

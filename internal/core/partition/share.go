@@ -9,7 +9,7 @@ type turns struct {
 }
 
 // fresh reports whether the step has first attempts to make.
-func (s *step) fresh() bool { return s.ready.len() > 0 || s.opens() }
+func (s *step) fresh() bool { return s.blocks.Len() > 0 || s.opens() }
 
 // grant requests a turn for the step's next retry.
 func (m *Machine) grant(now int64, s *step) {
@@ -30,17 +30,17 @@ func (m *Machine) noteFresh(now int64, s *step, fresh bool) {
 }
 
 // shareDue gives the next retry its turn.
-func (m *Machine) shareDue(now int64, lane *resource) {
-	lane.turns.alarm = false
-	for s, ok := lane.turns.Due(now); ok; s, ok = lane.turns.Due(now) {
+func (m *Machine) shareDue(now int64, on *lane) {
+	on.turns.alarm = false
+	for s, ok := on.turns.Due(now); ok; s, ok = on.turns.Due(now) {
 		m.offer(now, s)
 	}
-	m.awaitShare(lane)
+	m.awaitShare(on)
 }
 
-func (m *Machine) awaitShare(lane *resource) {
-	if at, any := lane.turns.Next(); any && !lane.turns.alarm {
-		lane.turns.alarm = true
-		m.waits.push(wait{due: at, lane: lane})
+func (m *Machine) awaitShare(on *lane) {
+	if at, any := on.turns.Next(); any && !on.turns.alarm {
+		on.turns.alarm = true
+		m.waits.push(wait{due: at, lane: on})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/sched"
 )
 
 var (
@@ -135,16 +137,33 @@ func TestWhatGoesOnAlthoughCallsFail(t *testing.T) {
 	}
 }
 
-func TestAnActionThatAnsweredOthersHasTwoMinutes(t *testing.T) {
-	b := dead(t, weir.StopRule{})
-	b.m.answered["award"] = true
-	b.call(refusesConnections, 110*time.Second)
-	if s := b.status(); s.State != weir.BulkRunning {
-		t.Fatalf("it is %v after 110 s", s.State)
-	}
-	b.call(refusesConnections, 30*time.Second)
-	if s := b.status(); s.State != weir.BulkStopped {
-		t.Errorf("it is %v after 140 s", s.State)
+func TestAnEndpointThatAnsweredOthersHasTwoMinutes(t *testing.T) {
+	for name, answers := range map[string]func(b *bench){
+		"a bulk action of this partition": func(b *bench) { b.m.answered["award"] = true },
+		"a bulk action of another of this node": func(b *bench) {
+			b.flow = true
+			b.reload()
+			other := b.has.Join(nil)
+			other.SetOpen(b.now, true)
+			e := other.AddEntry(other.AddGroup("u", sched.GroupConfig{Submit: b.now}), other.Resource(weir.Resource{Name: "r"}), 0, nil)
+			other.Update(b.now, e, 1, 0)
+			pick, _, _ := other.Take(b.now, e, 1)
+			other.Done(b.now, pick, &capacity.Ending{Service: 1})
+			other.Update(b.now, e, 0, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := dead(t, weir.StopRule{})
+			answers(b)
+			b.call(refusesConnections, 110*time.Second)
+			if s := b.status(); s.State != weir.BulkRunning {
+				t.Fatalf("it is %v after 110 s", s.State)
+			}
+			b.call(refusesConnections, 30*time.Second)
+			if s := b.status(); s.State != weir.BulkStopped {
+				t.Errorf("it is %v after 140 s", s.State)
+			}
+		})
 	}
 }
 

@@ -150,7 +150,7 @@ func (m *Machine) causes(b *bulk) (words []string) {
 		if w := s.calls.word(); w != "" && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
-		if s.pace.waits && s.offered > 0 && !slices.Contains(words, "rate") {
+		if s.pace.Waits && s.offered > 0 && !slices.Contains(words, "rate") {
 			words = append(words, "rate")
 		}
 		if s.head() == 0 {

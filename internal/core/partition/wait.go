@@ -43,7 +43,7 @@ type wait struct {
 	seq   uint64 // breaks ties
 	retry *retryTask
 	step  *step       // its oldest lingering block is due
-	lane  *resource   // its retries have their share
+	lane  *lane       // its retries have their share
 	paced *step       // its own rate, or a wrong endpoint, lets it go on
 	bulk  weir.BulkID // its deadline or alarm; an id, so that one that ended long before is not kept in memory
 }

@@ -22,13 +22,3 @@ func Delay(b weir.Backoff, attempt int, u float64) time.Duration {
 	}
 	return time.Duration(float64(min(d, b.Cap)) * (0.5 + u/2))
 }
-
-// Decide tells whether an item whose given attempt, counted from 1, failed is
-// tried again, and after what delay. The delay is never shorter than after,
-// which is what the resource asked for (Retry-After), or 0.
-func Decide(b weir.Backoff, attempt int, after time.Duration, u float64) (delay time.Duration, again bool) {
-	if attempt >= b.WithDefaults().MaxAttempts {
-		return 0, false
-	}
-	return max(after, Delay(b, attempt, u)), true
-}

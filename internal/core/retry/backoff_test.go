@@ -57,27 +57,3 @@ func TestJitterStaysBetweenHalfAndWhole(t *testing.T) {
 		}
 	})
 }
-
-func TestDecide(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b, attempt, u := drawBackoff(t)
-		after := time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "after"))
-		delay, again := Decide(b, attempt, after, u)
-		if again != (attempt < b.MaxAttempts) {
-			t.Fatalf("again = %t after attempt %d of %d", again, attempt, b.MaxAttempts)
-		}
-		want := max(after, Delay(b, attempt, u)) // Retry-After wins when it is longer
-		if again && delay != want {
-			t.Fatalf("delay = %v, want %v", delay, want)
-		}
-	})
-}
-
-func TestDecideAllowsFiveAttemptsUnlessTold(t *testing.T) {
-	if _, again := Decide(weir.Backoff{}, 4, 0, 0); !again {
-		t.Error("no retry after attempt 4, want one")
-	}
-	if _, again := Decide(weir.Backoff{}, 5, 0, 0); again {
-		t.Error("a retry after attempt 5, want none")
-	}
-}

@@ -1,9 +1,8 @@
-// Package retry decides whether a failed attempt is made again, and when.
+// Package retry decides when a failed attempt is made again.
 //
-// [Decide] answers for one task: exponential backoff with jitter, or longer if
-// the resource asked for longer. While first attempts wait for the resource as well,
-// a [Share] holds retries to a fifth of its rate: however many tasks fail at once, four
-// fifths are left to first attempts. [Turns] keeps that for all steps on a resource, in
+// [Delay] answers for one task: exponential backoff with jitter. While first attempts wait
+// for the resource as well, a [Share] holds retries to a fifth of its rate: however many
+// tasks fail at once, four fifths are left to first attempts. [Turns] keeps that for all steps on a resource, in
 // the engine and in the model alike.
 //
 // The package is pure: time and random numbers are arguments. Share and Turns

@@ -99,7 +99,8 @@ func grow(s Signals, st State, c Config, w wanted) (Decision, bool) {
 	case w.why == Cold:
 		return decided(m, Cold, "grew from %d to %d: %.1f tasks wait per worker and no run time is known yet.", n, m, s.depth()), true
 	case w.why == Trimmed:
-		return decided(m, Trimmed, "grew from %d to %d: tasks wait %v for workers that are %.0f %% busy.", n, m, s.SlotWait.Round(time.Millisecond), 100*s.Busy), true
+		return decided(m, Trimmed, "grew from %d to %d: tasks wait %v for workers that are %.0f %% busy.", n, m,
+			s.SlotWait.Round(time.Millisecond), 100*s.Busy), true
 	}
 	return decided(m, Grew, "grew from %d to %d: %s, %d tasks wait.", n, m, w.words(c), s.backlog()), true
 }

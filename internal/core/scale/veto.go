@@ -51,7 +51,8 @@ func doubt(s Signals, st State, w wanted) (Decision, bool) {
 	}
 	for _, t := range st.Tracks {
 		if t.unproven() && (w.why != Cold || t.Evidence > 0) {
-			return decided(n, VetoSlow, "held at %d: %.1f wanted, but the tasks of %s, %.2f s each, have yet to show that they do not fail.", n, w.desired, t.Resource, t.Service), true
+			return decided(n, VetoSlow,
+				"held at %d: %.1f wanted, but the tasks of %s, %.2f s each, have yet to show that they do not fail.", n, w.desired, t.Resource, t.Service), true
 		}
 	}
 	return Decision{}, false

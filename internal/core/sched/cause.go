@@ -27,7 +27,8 @@ const (
 )
 
 var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused", "circuit", "first_call", "empty",
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused",
+	"circuit", "first_call", "empty",
 }
 
 // String returns the cause's name in logs and metrics.
@@ -36,7 +37,8 @@ func (c Cause) String() string { return causeNames[c] }
 // waitingOn holds the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
 	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
-	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open", CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
+	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open",
+	CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
 
 // WaitingOn returns the text shown for what an entry waits on. It is empty for a cause that

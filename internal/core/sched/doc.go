@@ -4,7 +4,7 @@
 // its steps an [Entry] that holds the size of its next task. Each level below the resource
 // shares by start-time fair queuing: [Queue.Next] serves the lowest virtual start tag and
 // charges it cost/weight, so busy tenants share by weight, however much each has waiting. Two
-// lanes with a bounded budget go ahead of the tiers: express for small work that fair sharing
+// paths with a bounded budget go ahead of the tiers: express for small work that fair sharing
 // already owes its service, and aged for tenants that have waited too long.
 //
 // A task is picked only if it may run: rate, concurrency and caps are reserved in the same

@@ -36,7 +36,7 @@ func (c *newcomers) serve(stays ...*job) *job {
 }
 
 // Ever new tenants in the tier of a flood, some with more to do than others: the flood
-// gets a quarter of its fair share of what the lanes leave.
+// gets a quarter of its fair share of what the paths leave.
 func TestSmallestFirstDoesNotStarveAFlood(t *testing.T) {
 	const at = 4
 	for _, tt := range []struct {
@@ -84,8 +84,8 @@ func TestLargerExpressFlowGetsTurnsOfItsOwn(t *testing.T) {
 		c.serve(large)
 	}
 	// Its 90 tasks share every fourth turn with five others. Another third goes to the
-	// smaller ones by the lane, and at first what the lane has saved.
-	if most := 90*ownTurn*6*3/2 + int(r.depths[LaneExpress])/10; picks > most {
+	// smaller ones by the path, and at first what the path has saved.
+	if most := 90*ownTurn*6*3/2 + int(r.depths[PathExpress])/10; picks > most {
 		t.Errorf("90 tasks beside smaller ones took %d picks, want <= %d", picks, most)
 	}
 }
@@ -136,7 +136,7 @@ func TestAFewAreServedToTheirEnd(t *testing.T) {
 }
 
 // However much small work there is in the low tier, a critical flood keeps what the
-// lanes and the tiers' weights leave it, less what the lanes had saved up.
+// paths and the tiers' weights leave it, less what the paths had saved up.
 func TestExpressLaneSavesUpNoMoreThanItMay(t *testing.T) {
 	const rate, seconds = 1000, 60
 	s := newSim(t, Options{})
@@ -147,7 +147,7 @@ func TestExpressLaneSavesUpNoMoreThanItMay(t *testing.T) {
 	for range 50 {
 		c.come()
 	}
-	saved := r.depths[LaneExpress] + r.depths[LaneAged]
+	saved := r.depths[PathExpress] + r.depths[PathAged]
 	for end := s.now + seconds*sec; s.now < end; s.now = max(s.now, s.q.Wake()) {
 		for s.q.Wake() <= s.now {
 			if j, ok := s.tryServe(); ok && j != flood && j.left == 0 {
@@ -158,7 +158,7 @@ func TestExpressLaneSavesUpNoMoreThanItMay(t *testing.T) {
 	}
 	least := 0.65*6/7*rate*seconds - saved - 20
 	if float64(flood.served) < least || saved > 5*float64(r.small) {
-		t.Errorf("flood got %d items in %d s, want >= %.0f; the lanes save up %.0f", flood.served, seconds, least, saved)
+		t.Errorf("flood got %d items in %d s, want >= %.0f; the paths save up %.0f", flood.served, seconds, least, saved)
 	}
 }
 

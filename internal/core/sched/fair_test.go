@@ -12,7 +12,7 @@ import (
 // differs by no more than one task of each.
 func TestBusyTenantsStayWithinOneTaskOfEachOther(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const never = 1000 * time.Hour // the aged lane is not part of the bound
+		const never = 1000 * time.Hour // the aged path is not part of the bound
 		s := newSim(t, Options{AgedAfter: [Tiers]time.Duration{never, never, never, never}})
 		rate := rapid.SampledFrom([]float64{0, 50, 5000}).Draw(rt, "rate")
 		r := s.q.AddResource(ResourceConfig{Name: "r", Rate: rate})
@@ -125,7 +125,7 @@ func TestExpressKeepsItsShareWithoutARate(t *testing.T) {
 			fresh()
 		}
 	}
-	// The low tier's own share is 1/7 at most; the lanes add 30% and 5%.
+	// The low tier's own share is 1/7 at most; the paths add 30% and 5%.
 	if share := 1 - float64(flood.served)/float64(total); share > 0.35+0.65/7+0.02 || share < 0.25 {
 		t.Errorf("share of the small ones = %.2f, want about a third", share)
 	}

@@ -148,7 +148,7 @@ func (m *model) ask(party int) bool {
 	if p.Cost > e.head || p.Cost == 0 || len(m.parties) == 1 && p.Cost < limit.LeastPart(e.head) {
 		m.fail("cost of the pick = %d, want its head %d or a good part of it", p.Cost, e.head)
 	}
-	m.log = append(m.log, fmt.Sprint(e.g.t.name, e.r.r.name, p.Cost, p.Lane))
+	m.log = append(m.log, fmt.Sprint(e.g.t.name, e.r.r.name, p.Cost, p.Path))
 	e.queue -= p.Cost
 	e.g.inFlight++
 	e.g.t.inFlight++

@@ -20,7 +20,7 @@ type Options struct {
 	// only scales what counts as small. Default 100.
 	Batch int
 	// ExpressShare and AgedShare are the parts of a resource's rate that these
-	// lanes may take ahead of the tiers. Default 0.30 and 0.05.
+	// paths may take ahead of the tiers. Default 0.30 and 0.05.
 	ExpressShare, AgedShare float64
 	// TierWeights are the shares of the tiers. Default 6, 3, 2, 1.
 	TierWeights [Tiers]int64

@@ -22,12 +22,12 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 	}
 	r.refill(now)
 	for {
-		f, lane := q.choose(now, r)
+		f, path := q.choose(now, r)
 		if f == nil {
 			q.setEmpty(r) // its last flows turned out to be paused or at their caps
 			return false
 		}
-		e := q.entryOf(now, f, lane)
+		e := q.entryOf(now, f, path)
 		if e == nil {
 			continue
 		}
@@ -42,7 +42,7 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 		if !q.itsTurn(r, f) {
 			return false
 		}
-		if lane == LaneTier && r.rate > 0 {
+		if path == PathTier && r.rate > 0 {
 			if until := f.awaited(now, int(e.head)); until > now {
 				q.block(now, r, until, CauseFairShare)
 				return false
@@ -54,8 +54,8 @@ func (q *Queue) pick(now int64, r *Resource, out *Pick) bool {
 			r.blocker, r.blockedAs = e, e.head
 			return false
 		}
-		q.commit(now, e, int64(cost), lane)
-		*out = Pick{Entry: e, Cost: cost, Lane: lane, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}
+		q.commit(now, e, int64(cost), path)
+		*out = Pick{Entry: e, Cost: cost, Path: path, At: now, Start: now, until: at, no: q.depart(now, e), Level: int32(r.inFlight)}
 		return true
 	}
 }
@@ -91,23 +91,23 @@ func (q *Queue) itsTurn(r *Resource, f *flow) bool {
 	return q.ready.min().r == r && !q.tight()
 }
 
-// choose returns the flow that is served next. The express lane is for flows that overtake
+// choose returns the flow that is served next. The express path is for flows that overtake
 // other tiers: if the tier that is next has a flow as small, that one goes by its tier, and the
-// lane's budget is saved.
-func (q *Queue) choose(now int64, r *Resource) (*flow, Lane) {
+// path's budget is saved.
+func (q *Queue) choose(now int64, r *Resource) (*flow, Path) {
 	f := r.leader(false)
-	if x := r.smallest(); x != nil && r.budgets[LaneExpress] > 0 && (f.class == noClass || f.class > x.class) {
-		return x, LaneExpress
+	if x := r.smallest(); x != nil && r.budgets[PathExpress] > 0 && (f.class == noClass || f.class > x.class) {
+		return x, PathExpress
 	}
-	if r.budgets[LaneAged] > 0 {
+	if r.budgets[PathAged] > 0 {
 		if x := r.oldest(now); x != nil {
-			return x, LaneAged
+			return x, PathAged
 		}
 	}
 	if f != nil {
-		return f, LaneTier
+		return f, PathTier
 	}
-	return r.leader(true), LaneTier
+	return r.leader(true), PathTier
 }
 
 // smallest returns the express flow with the least to do, of all tiers.
@@ -160,13 +160,13 @@ func (r *Resource) oldest(now int64) *flow {
 
 // entryOf returns the entry of f that is served next. It returns nil if f may not be served
 // after all; then f or the entry that blocked it has been moved.
-func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
+func (q *Queue) entryOf(now int64, f *flow, path Path) *Entry {
 	t := f.tenant
 	if t.blocked() || f.shut(now) {
 		q.takeOut(now, f, flowParked)
 		return nil
 	}
-	if f.state == flowActive && q.exceeds(now, f, lane) {
+	if f.state == flowActive && q.exceeds(now, f, path) {
 		q.hold(f)
 		return nil
 	}
@@ -193,8 +193,8 @@ func (q *Queue) entryOf(now int64, f *flow, lane Lane) *Entry {
 
 // exceeds reports whether f has its whole share of what is scarce, and has to wait for flows
 // that have less. Small work is owed more than it is about to use.
-func (q *Queue) exceeds(now int64, f *flow, lane Lane) bool {
-	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && lane != LaneAged && f.class == noClass) && q.atShare(f.tenant) {
+func (q *Queue) exceeds(now int64, f *flow, path Path) bool {
+	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && path != PathAged && f.class == noClass) && q.atShare(f.tenant) {
 		return true
 	}
 	return f.class == noClass && f.atDue()
@@ -223,21 +223,21 @@ func (e *Entry) latest(by int) *Entry {
 }
 
 // commit counts the pick and charges flow, tier and resource for it.
-func (q *Queue) commit(now int64, e *Entry, cost int64, lane Lane) {
+func (q *Queue) commit(now int64, e *Entry, cost int64, path Path) {
 	f := e.flow
 	r := f.tier.r
-	if lane == LaneTier {
+	if path == PathTier {
 		r.earn(float64(cost))
 	} else {
-		r.budgets[lane] -= float64(cost)
+		r.budgets[path] -= float64(cost)
 	}
-	if lane != LaneExpress {
-		f.tier.charge(cost) // the aged lane changes the order, not the shares
+	if path != PathExpress {
+		f.tier.charge(cost) // the aged path changes the order, not the shares
 	}
 	r.waitForWorker(now, false)
 	e.side.countBusy(now)
 	e.side.served(now, f, cost)
-	f.tier.serve(now, f, cost, lane)
+	f.tier.serve(now, f, cost, path)
 	f.picked(e, q.opt.SmallestEvery)
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)

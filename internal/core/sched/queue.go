@@ -6,25 +6,25 @@ import (
 	"github.com/weirhq/weir/internal/core/heap"
 )
 
-// Lane is the path by which a task was picked.
-type Lane uint8
+// Path tells how a task was picked.
+type Path uint8
 
-// The lanes, in the order in which they are tried.
+// The paths, in the order in which they are tried.
 const (
-	LaneExpress Lane = iota // small work that fair sharing already owes its service
-	LaneAged                // a tenant that waited too long
-	LaneTier                // fair sharing
+	PathExpress Path = iota // small work that fair sharing already owes its service
+	PathAged                // a tenant that waited too long
+	PathTier                // fair sharing
 )
 
-// String returns the lane's name in logs and metrics.
-func (l Lane) String() string { return [...]string{"express", "aged", "tier"}[l] }
+// String returns the path's name in logs and metrics.
+func (p Path) String() string { return [...]string{"express", "aged", "tier"}[p] }
 
 // Pick is a task that may run now; all it needs has been reserved. It ends with
 // exactly one call of [Queue.Done], or of [Queue.Return] if it is not run.
 type Pick struct {
 	Entry *Entry
 	Cost  int
-	Lane  Lane
+	Path  Path
 	At    int64 // when it was picked
 	Start int64 // when limits count it from: At, or when it was taken up
 	until int64 // by when it has to start

@@ -130,7 +130,7 @@ func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 	}
 }
 
-// A flow that is served by its tier is not charged to the express lane.
+// A flow that is served by its tier is not charged to the express path.
 func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Gate: &fakeGate{}})
@@ -138,13 +138,13 @@ func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
 		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(items)), GroupConfig{}), r, 0)
 		q.Update(0, e, 1, items-1)
 	}
-	before := r.budgets[LaneExpress]
+	before := r.budgets[PathExpress]
 	p, ok := q.Next(0)
-	if !ok || p.Lane != LaneTier || p.Entry.Group().Tenant().Name() != "1" {
-		t.Errorf("pick = %v by lane %v; want the small one by its tier", ok, p.Lane)
+	if !ok || p.Path != PathTier || p.Entry.Group().Tenant().Name() != "1" {
+		t.Errorf("pick = %v by path %v; want the small one by its tier", ok, p.Path)
 	}
-	if r.budgets[LaneExpress] < before {
-		t.Errorf("budget of the lane fell from %v to %v", before, r.budgets[LaneExpress])
+	if r.budgets[PathExpress] < before {
+		t.Errorf("budget of the path fell from %v to %v", before, r.budgets[PathExpress])
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 type ResourceConfig struct {
 	Name string
 	// Rate is in items per second, 0 for unlimited. It decides what counts as
-	// small and the budgets of the lanes; without a Gate it is enforced as well.
+	// small and the budgets of the paths; without a Gate it is enforced as well.
 	Rate float64
 	// Concurrency bounds the tasks in flight if Gate is nil; 0 means unbounded.
 	Concurrency int
@@ -34,7 +34,7 @@ const (
 	smallUnlimited = 1000
 	// smallMost bounds the size that counts as small on a fast resource.
 	smallMost = 10_000
-	// expressSaved and agedSaved are how much the lanes' budgets can save up, in shares of the
+	// expressSaved and agedSaved are how much the paths' budgets can save up, in shares of the
 	// largest work that counts as small; see DESIGN.md.
 	expressSaved, agedSaved = 15, 1
 )
@@ -52,7 +52,7 @@ type Resource struct {
 	chunk      int64 // items of one task
 	small      int64 // items up to which work is small
 	speed      speed
-	budgets    [2]float64 // items that LaneExpress and LaneAged may take now
+	budgets    [2]float64 // items that PathExpress and PathAged may take now
 	depths     [2]float64 // the most that they can save up
 	earns      [2]float64
 	shares     [2]float64
@@ -259,12 +259,12 @@ func (r *Resource) observe(service int64) {
 	}
 }
 
-// setBudgets sets how much each lane's budget can save up: its share of a second, or of a
-// number of the largest small bulk actions if that is more. It also sets what a lane earns per
-// item that goes by the tiers where no rate applies, so that the lane's part of the whole is
+// setBudgets sets how much each path's budget can save up: its share of a second, or of a
+// number of the largest small bulk actions if that is more. It also sets what a path earns per
+// item that goes by the tiers where no rate applies, so that the path's part of the whole is
 // its share.
 func (r *Resource) setBudgets() {
-	saved := [2]float64{LaneExpress: expressSaved, LaneAged: agedSaved}
+	saved := [2]float64{PathExpress: expressSaved, PathAged: agedSaved}
 	for i, share := range r.shares {
 		r.depths[i] = share * max(r.rate, saved[i]*float64(r.small))
 		r.earns[i] = share / (1 - share)

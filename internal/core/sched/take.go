@@ -16,7 +16,7 @@ func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) 
 	}
 	e.side.countBusy(now)
 	q.countTask(e, 1)
-	return Pick{Entry: e, Cost: cost, Lane: LaneTier, At: now, Start: now, no: q.depart(now, e), Level: int32(r.inFlight)}, now, true
+	return Pick{Entry: e, Cost: cost, Path: PathTier, At: now, Start: now, no: q.depart(now, e), Level: int32(r.inFlight)}, now, true
 }
 
 // Open reports whether a task of e could be taken now, apart from rates and concurrency. If

@@ -127,8 +127,8 @@ func (t *tier) smallest() *flow {
 // serve charges cost to f, which has been picked. Virtual time follows the flows that are
 // served. Flows with credit are behind it; virtual time still advances for them, or a stream of
 // new ones would keep all others waiting.
-func (t *tier) serve(now int64, f *flow, cost int64, lane Lane) {
-	if lane == LaneTier && f.tag < t.v {
+func (t *tier) serve(now int64, f *flow, cost int64, path Path) {
+	if path == PathTier && f.tag < t.v {
 		t.owed++
 		t.v += perWeight(cost, t.weight) / creditPace
 	}

@@ -104,7 +104,8 @@ func withoutServer(err error) error {
 	if !ok {
 		return err
 	}
-	told := &net.DNSError{Err: "name server does not answer", Name: dns.Name, IsTimeout: dns.IsTimeout, IsTemporary: dns.IsTemporary, IsNotFound: dns.IsNotFound}
+	told := &net.DNSError{Err: "name server does not answer", Name: dns.Name, IsTimeout: dns.IsTimeout,
+		IsTemporary: dns.IsTemporary, IsNotFound: dns.IsNotFound}
 	if dns.IsNotFound {
 		told.Err = "no such host"
 	}

@@ -14,7 +14,8 @@ import (
 
 // names maps host names as browsers do, which turns full-width and circled digits
 // into digits. Underscores and odd hyphens are common in names that work.
-var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false), idna.BidiRule(), idna.VerifyDNSLength(true))
+var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false), idna.BidiRule(),
+	idna.VerifyDNSLength(true))
 
 // nameChars lists the characters of a host name in its ASCII form.
 const nameChars = "abcdefghijklmnopqrstuvwxyz0123456789-_."

@@ -135,7 +135,8 @@ func (g *Guard) checkNumber(name string, port uint16) *weir.FieldError {
 	}
 	if what := g.rules.special(addr); what != "" {
 		return &weir.FieldError{
-			Code: CodeNotAllowed, Problem: fmt.Sprintf("%s means %v, and %s", quote(name), addr, what), Fix: "write the address in full; " + operator,
+			Code: CodeNotAllowed, Problem: fmt.Sprintf("%s means %v, and %s", quote(name), addr, what),
+			Fix: "write the address in full; " + operator,
 		}
 	}
 	return badURL(fmt.Sprintf("%s is an unusual way to write an address", quote(name)), fmt.Sprintf("write %v", addr))

@@ -59,10 +59,12 @@ func (s *Spec) sources() int {
 
 func (s *Spec) checkCommon(in *weir.InputError) {
 	if s.PageSize < 0 || s.PageSize > MaxPageSize {
-		in.Add("out_of_range", "page_size", fmt.Sprintf("%d is out of range", s.PageSize), fmt.Sprintf("use 1 to %d, or leave it out for %d", MaxPageSize, DefaultPageSize))
+		in.Add("out_of_range", "page_size", fmt.Sprintf("%d is out of range", s.PageSize),
+			fmt.Sprintf("use 1 to %d, or leave it out for %d", MaxPageSize, DefaultPageSize))
 	}
 	if s.Timeout < 0 || s.Timeout > maxTimeout {
-		in.Add("out_of_range", "timeout", fmt.Sprintf("%v is out of range", s.Timeout), fmt.Sprintf("use up to %v, or leave it out for %v", maxTimeout, defaultTimeout))
+		in.Add("out_of_range", "timeout", fmt.Sprintf("%v is out of range", s.Timeout),
+			fmt.Sprintf("use up to %v, or leave it out for %v", maxTimeout, defaultTimeout))
 	}
 	checkText(in, "id", s.ID, maxName, false)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/egress"
-	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // Kind is the type of server that a connection leads to.
@@ -26,6 +25,18 @@ const (
 	KindKafka    Kind = "kafka"
 )
 
+// Secret is a text that must not be printed. Nil is the empty text.
+type Secret interface {
+	Reveal() string
+}
+
+func reveal(s Secret) string {
+	if s == nil {
+		return ""
+	}
+	return s.Reveal()
+}
+
 // Connection is a server with its credentials. Everything except kind and address is optional.
 type Connection struct {
 	Name string
@@ -34,11 +45,11 @@ type Connection struct {
 	// host:port,host:port for kafka.
 	Address string
 
-	User     string       // postgres, kafka; for s3 the access key
-	Password vault.Secret // postgres, kafka; for s3 the secret key
-	Token    vault.Secret // s3: session token; http: bearer token
-	Signing  vault.Secret // http: Standard Webhooks secret, whsec_...
-	Headers  map[string]vault.Secret
+	User     string // postgres, kafka; for s3 the access key
+	Password Secret // postgres, kafka; for s3 the secret key
+	Token    Secret // s3: session token; http: bearer token
+	Signing  Secret // http: Standard Webhooks secret, whsec_...
+	Headers  map[string]Secret
 
 	Database string // postgres
 	Region   string // s3; looked up if empty
@@ -51,7 +62,7 @@ type Connection struct {
 	CA string
 	// Certificate and PrivateKey, in PEM, authenticate this client.
 	Certificate string
-	PrivateKey  vault.Secret
+	PrivateKey  Secret
 }
 
 // connection returns the connection that a spec names and checks its kind.
@@ -72,7 +83,8 @@ func (find Lookup) connection(name, field string, kind Kind) (Connection, error)
 		in.Add("bad_connection", field, fmt.Sprintf("connection %q: %v", name, err), "use certificates and key in PEM")
 	}
 	if kind == KindKafka && !slices.Contains([]string{"", "plain", "scram-sha-256", "scram-sha-512"}, c.SASL) {
-		in.Add("bad_connection", field, fmt.Sprintf("connection %q has the unknown SASL mechanism %q", name, c.SASL), "use plain, scram-sha-256 or scram-sha-512")
+		in.Add("bad_connection", field, fmt.Sprintf("connection %q has the unknown SASL mechanism %q", name, c.SASL),
+			"use plain, scram-sha-256 or scram-sha-512")
 	}
 	return c, in.OrNil()
 }
@@ -82,7 +94,7 @@ func (c Connection) ownTLS() bool { return c.CA != "" || c.Certificate != "" }
 
 // tls returns the TLS configuration for host.
 func (c Connection) tls(host string) (*tls.Config, error) {
-	o, err := egress.ParseTLS([]byte(c.CA), []byte(c.Certificate), []byte(c.PrivateKey.Reveal()), false)
+	o, err := egress.ParseTLS([]byte(c.CA), []byte(c.Certificate), []byte(reveal(c.PrivateKey)), false)
 	if err != nil {
 		return nil, err
 	}

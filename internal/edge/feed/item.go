@@ -45,7 +45,7 @@ func checkDocument(doc []byte) *PermanentError {
 func diagnose(doc []byte) *PermanentError {
 	_, err := jsontext.NewDecoder(bytes.NewReader(doc)).ReadValue()
 	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		return permanent(CodeDuplicateKey, fmt.Sprintf("the member %q is there twice", syn.JSONPointer.LastToken()), "keep one of the two", nil)
+		return permanent(CodeDuplicateKey, fmt.Sprintf("the member %q appears twice", syn.JSONPointer.LastToken()), "keep one of the two", nil)
 	}
 	return permanent(CodeBadItem, "the item is not valid JSON: "+excerpt(doc), "send one JSON object per item", nil)
 }
@@ -68,7 +68,8 @@ func idOf(doc []byte, name string) (string, *PermanentError) {
 		return "", missingID(name)
 	default:
 	}
-	return "", permanent(CodeBadID, fmt.Sprintf("the id %q is neither text nor a whole number: %s", name, excerpt(value)), "send the id as a string", nil)
+	return "", permanent(CodeBadID, fmt.Sprintf("the id %q is neither text nor a whole number: %s", name, excerpt(value)),
+		"send the id as a string", nil)
 }
 
 // memberOf returns a member of a valid object by name; the value has length 0 if it is missing.
@@ -89,7 +90,8 @@ func checkID(id, name string) *PermanentError {
 	case strings.TrimSpace(id) == "":
 		return missingID(name)
 	case len(id) > weir.MaxIDBytes:
-		return permanent(CodeIDTooLong, fmt.Sprintf("the id %q has %d bytes, at most %d are allowed", name, len(id), weir.MaxIDBytes), "use a shorter id", nil)
+		return permanent(CodeIDTooLong, fmt.Sprintf("the id %q has %d bytes, at most %d are allowed", name, len(id),
+			weir.MaxIDBytes), "use a shorter id", nil)
 	case !utf8.ValidString(id) || strings.ContainsRune(id, 0):
 		return permanent(CodeBadID, fmt.Sprintf("the id %q is not text: %s", name, excerpt([]byte(id))), "use UTF-8 without zero bytes", nil)
 	}

@@ -69,17 +69,18 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 
 // Brokers returns how to reach the brokers of a connection of kind kafka: their addresses, how
 // to dial them, and the authentication.
-func (c Connection) Brokers(w World) (brokers []string, dial func(ctx context.Context, network, address string) (net.Conn, error), sign []kgo.Opt) {
+func (c Connection) Brokers(w World) (brokers []string,
+	dial func(ctx context.Context, network, address string) (net.Conn, error), sign []kgo.Opt) {
 	dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return w.dialTLS(ctx, c, network, address)
 	}
 	switch c.SASL {
 	case "plain":
-		sign = append(sign, kgo.SASL(plain.Auth{User: c.User, Pass: c.Password.Reveal()}.AsMechanism()))
+		sign = append(sign, kgo.SASL(plain.Auth{User: c.User, Pass: reveal(c.Password)}.AsMechanism()))
 	case "scram-sha-256":
-		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: c.Password.Reveal()}.AsSha256Mechanism()))
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: reveal(c.Password)}.AsSha256Mechanism()))
 	case "scram-sha-512":
-		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: c.Password.Reveal()}.AsSha512Mechanism()))
+		sign = append(sign, kgo.SASL(scram.Auth{User: c.User, Pass: reveal(c.Password)}.AsSha512Mechanism()))
 	}
 	return strings.Split(c.Address, ","), dial, sign
 }

@@ -16,7 +16,8 @@ func (f *kafka) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil || known(err) || !errors.As(err, &e) && !errors.As(err, &lost):
 		return unreachable(ctx, "read from Kafka", err)
 	case lost != nil, e == kerr.OffsetOutOfRange:
-		return permanent(CodeRemoved, "the topic lost records before they were read", "keep records for longer, or start at an offset that is there", err)
+		return permanent(CodeRemoved, "the topic lost records before they were read",
+			"keep records for longer, or start at an offset that is there", err)
 	case e == kerr.UnknownTopicOrPartition, e == kerr.UnknownTopicID:
 		return permanent(CodeNotFound, "no such topic or partition", "check topic and offsets", err)
 	case e.Retriable:

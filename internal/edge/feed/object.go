@@ -55,7 +55,7 @@ func openObject(s Spec, find Lookup, w World) (Feed, error) {
 	u, err := url.Parse(c.Address)
 	if err == nil {
 		f.store.Client, err = minio.New(u.Host, &minio.Options{
-			Creds:  credentials.NewStaticV4(c.User, c.Password.Reveal(), c.Token.Reveal()),
+			Creds:  credentials.NewStaticV4(c.User, reveal(c.Password), reveal(c.Token)),
 			Secure: u.Scheme != "http", Region: c.Region, Transport: f.transport,
 			MaxRetries: 1, // the caller retries, and knows how often
 		})

@@ -62,7 +62,7 @@ func (c Connection) postgres(w World) (*pgconn.Config, error) {
 		return nil, err
 	}
 	config.Host, config.Port = host, uint16(number)
-	config.User, config.Password, config.Database = c.User, c.Password.Reveal(), c.Database
+	config.User, config.Password, config.Database = c.User, reveal(c.Password), c.Database
 	config.RuntimeParams = map[string]string{"application_name": "weir"}
 	config.Fallbacks, config.ValidateConnect = nil, nil
 	config.DialFunc = w.Dial
@@ -196,7 +196,9 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 			continue
 		}
 		if bad == nil && (len(p.Items) >= f.spec.PageSize+MaxPageSize || size > 4*PageBytes) {
-			bad = permanent(CodePageTooLarge, fmt.Sprintf("more rows have the same key %q than fit into a page", f.spec.Postgres.Key), "use a key with fewer rows for each value", nil)
+			bad = permanent(CodePageTooLarge,
+				fmt.Sprintf("more rows have the same key %q than fit into a page",
+					f.spec.Postgres.Key), "use a key with fewer rows for each value", nil)
 		}
 		if bad != nil {
 			bad.Where = fmt.Sprintf("row %d, key %s", at.Rows+int64(len(p.Items))+p.Bad+1, excerpt(row[colKey]))

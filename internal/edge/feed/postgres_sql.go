@@ -64,7 +64,8 @@ func (f *postgres) checkColumns(desc *pgconn.StatementDescription) *PermanentErr
 	case len(names) == 0:
 		return bad("use a SELECT", "the query gives no columns")
 	case !slices.Contains(names, f.spec.Postgres.Key):
-		return bad("have the query give it; there are: "+strings.Join(names, ", "), "the key %q is not a column of the query", f.spec.Postgres.Key)
+		return bad("have the query give it; there are: "+strings.Join(names, ", "), "the key %q is not a column of the query",
+			f.spec.Postgres.Key)
 	case !slices.Contains(names, f.spec.ID):
 		return bad("have the query give it; there are: "+strings.Join(names, ", "), "the id %q is not a column of the query", f.spec.ID)
 	}

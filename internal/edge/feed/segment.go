@@ -54,8 +54,8 @@ func openSegment(s Spec, find Lookup, w World) (Feed, error) {
 	if g.base, err = g.conn.locate(s.Segment.URL); err != nil {
 		in.Add("bad_url", "segment.url", err.Error(), "use a URL on the connection's server")
 	}
-	if !g.conn.Signing.IsZero() {
-		if g.signer, err = execute.NewSigner(g.conn.Signing.Reveal()); err != nil {
+	if reveal(g.conn.Signing) != "" {
+		if g.signer, err = execute.NewSigner(reveal(g.conn.Signing)); err != nil {
 			in.Add("bad_connection", "segment.connection", "its signing secret cannot be used", "write whsec_ and 24 to 64 bytes in base64")
 		}
 	}
@@ -121,7 +121,8 @@ func (g *segment) Read(ctx context.Context, from Cursor) (Page, error) {
 	if _, large := errors.AsType[*egress.TooLargeError](err); err != nil && !large {
 		return Page{}, transient(ctx, "read the page of "+g.base.Host, err)
 	} else if large || len(body) > PageBytes {
-		return Page{}, at.where(permanent(CodePageTooLarge, fmt.Sprintf("the answer has more than %d bytes", PageBytes), "ask for smaller pages with page_size", nil))
+		return Page{}, at.where(permanent(CodePageTooLarge, fmt.Sprintf("the answer has more than %d bytes", PageBytes),
+			"ask for smaller pages with page_size", nil))
 	}
 	return g.page(at, req.URL, resp.Header, body)
 }
@@ -172,7 +173,8 @@ func (at segmentPlace) follow(next nextPage, from *url.URL, items int) (segmentP
 	if next.link != "" {
 		u, err := from.Parse(next.link)
 		if err != nil || !sameServer(u, from) {
-			return to, permanent(CodeBadAnswer, "the next page is on another server: "+excerpt([]byte(next.link)), "answer with a URL of the same server", nil)
+			return to, permanent(CodeBadAnswer, "the next page is on another server: "+excerpt([]byte(next.link)),
+				"answer with a URL of the same server", nil)
 		}
 		to.URL = u.RequestURI()
 	}
@@ -180,11 +182,13 @@ func (at segmentPlace) follow(next nextPage, from *url.URL, items int) (segmentP
 		return to, nil
 	}
 	if to.Empty >= maxEmpty {
-		return to, permanent(CodeLoop, fmt.Sprintf("%d pages without an item came one after the other", maxEmpty), "answer without a next page at the end", nil)
+		return to, permanent(CodeLoop, fmt.Sprintf("%d pages without an item came one after the other", maxEmpty),
+			"answer without a next page at the end", nil)
 	}
 	same := to.Cursor == at.Cursor && to.URL == at.URL
 	if circle := to.Trail.step(to.Cursor + "\x00" + to.URL); circle || same {
-		return to, permanent(CodeLoop, "the next page is one that was read before", "answer with a new cursor on each page, and with none on the last", nil)
+		return to, permanent(CodeLoop, "the next page is one that was read before",
+			"answer with a new cursor on each page, and with none on the last", nil)
 	}
 	return to, nil
 }

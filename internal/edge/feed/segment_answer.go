@@ -50,7 +50,8 @@ func parseAnswer(h http.Header, body []byte) (docs []json.RawMessage, next nextP
 		list = array.Data
 	}
 	if list == nil {
-		return nil, next, permanent(CodeBadAnswer, `the answer has neither "items" nor "data"`, `answer {"items": [...], "next_cursor": "..."}`, nil)
+		return nil, next, permanent(CodeBadAnswer, `the answer has neither "items" nor "data"`,
+			`answer {"items": [...], "next_cursor": "..."}`, nil)
 	}
 	if err := json.Unmarshal(list, &docs); err != nil {
 		return nil, next, notJSON(list, media)
@@ -67,7 +68,8 @@ func tooMuch(bound string) *PermanentError {
 }
 
 func notJSON(body []byte, media string) *PermanentError {
-	return permanent(CodeBadAnswer, fmt.Sprintf("the answer (%s) is not the JSON of a page: %s", cmp.Or(media, "of no content type"), excerpt(body)),
+	return permanent(CodeBadAnswer,
+		fmt.Sprintf("the answer (%s) is not the JSON of a page: %s", cmp.Or(media, "of no content type"), excerpt(body)),
 		`answer {"items": [...], "next_cursor": "..."}, or NDJSON as application/x-ndjson`, nil)
 }
 

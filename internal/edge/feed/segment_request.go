@@ -64,8 +64,8 @@ func (g *segment) head(req *http.Request, body []byte) {
 	for name, v := range g.conn.Headers {
 		req.Header.Set(name, v.Reveal())
 	}
-	if !g.conn.Token.IsZero() {
-		req.Header.Set("Authorization", "Bearer "+g.conn.Token.Reveal())
+	if reveal(g.conn.Token) != "" {
+		req.Header.Set("Authorization", "Bearer "+reveal(g.conn.Token))
 	}
 	if g.signer != nil { // a new id each time: reading a page again does not repeat a message
 		g.signer.Sign(req.Header, "page_"+rand.Text(), g.now(), body)

@@ -130,7 +130,7 @@ func TestASegmentIsAskedWithTheSecretsOfItsConnection(t *testing.T) {
 	})
 	r.conn = feed.Connection{
 		Kind: feed.KindHTTP, Address: strings.TrimSuffix(r.spec.Segment.URL, "/users") + "/v1",
-		Token: vault.NewSecret("token"), Signing: vault.NewSecret(secret), Headers: map[string]vault.Secret{"X-Team": vault.NewSecret("blue")},
+		Token: vault.NewSecret("token"), Signing: vault.NewSecret(secret), Headers: map[string]feed.Secret{"X-Team": vault.NewSecret("blue")},
 	}
 	r.spec.PageSize = 7
 	r.spec.Segment = &feed.Segment{Connection: "there", URL: "users?active=1", LimitParam: "size"}

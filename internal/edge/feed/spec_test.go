@@ -123,7 +123,7 @@ func TestOpenRefusesWhatCannotBeReached(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	c := feed.Connection{Kind: feed.KindHTTP, Password: vault.NewSecret("hush1"), Token: vault.NewSecret("hush2"), Headers: map[string]vault.Secret{"A": vault.NewSecret("hush3")}}
+	c := feed.Connection{Kind: feed.KindHTTP, Password: vault.NewSecret("hush1"), Token: vault.NewSecret("hush2"), Headers: map[string]feed.Secret{"A": vault.NewSecret("hush3")}}
 	raw, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 		return nil, wrong(plainly(err), "")
 	}
 	if n := turns(s, map[*jsonschema.Schema]int{}); n > mostTurns {
-		return nil, wrong("would check the same value too many times", fmt.Sprintf("%d times are the most, over allOf, anyOf, oneOf and $ref", mostTurns))
+		return nil, wrong("would check the same value too many times",
+			fmt.Sprintf("%d times are the most, over allOf, anyOf, oneOf and $ref", mostTurns))
 	}
 	switch again, known := multiplies(s); {
 	case !known:

@@ -99,7 +99,8 @@ func checkID(id, field string, most int) *RowError {
 	}
 	if strings.IndexByte(id, 0) >= 0 {
 		return &RowError{
-			Code: CodeBadEncoding, Field: field, Value: shorten(id), Problem: fmt.Sprintf("the id %q has a NUL character in it", field), Fix: "leave it out",
+			Code: CodeBadEncoding, Field: field, Value: shorten(id),
+			Problem: fmt.Sprintf("the id %q has a NUL character in it", field), Fix: "leave it out",
 		}
 	}
 	return nil
@@ -156,7 +157,7 @@ func (d *docs) diagnose(doc []byte, line, col int) *RowError {
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		e.Code, e.Field = CodeDuplicateKey, syn.JSONPointer.LastToken()
-		e.Problem, e.Fix = fmt.Sprintf("the member %q is there twice", e.Field), "keep one of the two"
+		e.Problem, e.Fix = fmt.Sprintf("the member %q appears twice", e.Field), "keep one of the two"
 	}
 	return e
 }

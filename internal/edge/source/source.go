@@ -177,7 +177,8 @@ func (r *Reader) named(err error) error {
 	}
 	e.Code, e.Problem, e.Fix = CodeCorrupt, "the "+r.found.Compression+" data is damaged", "make the file again"
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		e.Code, e.Problem, e.Fix = CodeWindow, fmt.Sprintf("the zstd data needs a window of more than %d MiB", maxWindow>>20), "compress it again without --long, or with --long=27 at most"
+		e.Code, e.Problem, e.Fix = CodeWindow, fmt.Sprintf("the zstd data needs a window of more than %d MiB",
+			maxWindow>>20), "compress it again without --long, or with --long=27 at most"
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Code, e.Problem, e.Fix = CodeCutShort, "the "+r.found.Compression+" data ends too early", "the file is not whole: copy it again"

@@ -46,7 +46,8 @@ func measureBody(ctx context.Context, dir string, p params) (figures, error) {
 func measureClient(ctx context.Context, _ string, p params) (figures, error) {
 	begin := time.Now()
 	var b api.BulkAction
-	if err := send(ctx, p.URL+"/v1/bulk-actions", "application/json", bytes.NewReader([]byte(`{"steps":[{"action":"first"},{"action":"second"}]}`)), &b); err != nil {
+	if err := send(ctx, p.URL+"/v1/bulk-actions", "application/json",
+		bytes.NewReader([]byte(`{"steps":[{"action":"first"},{"action":"second"}]}`)), &b); err != nil {
 		return nil, err
 	}
 	read, write := io.Pipe()
@@ -56,7 +57,8 @@ func measureClient(ctx context.Context, _ string, p params) (figures, error) {
 		return nil, err
 	}
 	added := time.Now()
-	if err := send(ctx, p.URL+b.Links.Self+"/seal", "application/json", bytes.NewReader(fmt.Appendf(nil, `{"expected_items":%d}`, p.Items)), &b); err != nil {
+	if err := send(ctx, p.URL+b.Links.Self+"/seal", "application/json",
+		bytes.NewReader(fmt.Appendf(nil, `{"expected_items":%d}`, p.Items)), &b); err != nil {
 		return nil, err
 	}
 	took := time.Since(begin)

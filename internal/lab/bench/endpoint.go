@@ -51,7 +51,8 @@ func measureEndpoint(ctx context.Context, dir string, p params) (figures, error)
 		return nil, err
 	}
 	var b api.BulkAction
-	if err := send(ctx, r.url+"/v1/bulk-actions", "application/json", strings.NewReader(`{"steps":[{"action":"first"},{"action":"second"}]}`), &b); err != nil {
+	if err := send(ctx, r.url+"/v1/bulk-actions", "application/json",
+		strings.NewReader(`{"steps":[{"action":"first"},{"action":"second"}]}`), &b); err != nil {
 		return nil, err
 	}
 	read, write := io.Pipe()
@@ -93,7 +94,7 @@ func measureSegment(ctx context.Context, dir string, p params) (figures, error) 
 		return nil, err
 	}
 	for b.State != api.Running && b.State != api.Completed {
-		if b, err = r.Service().Get(ctx, b.ID); err != nil || b.State == api.Failed {
+		if b, err = r.Service().Bulks.Get(ctx, b.ID); err != nil || b.State == api.Failed {
 			return nil, fmt.Errorf("segment: %s %w", b.Reason, err)
 		}
 		<-time.After(5 * time.Millisecond)

@@ -117,7 +117,8 @@ func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) (fig
 		return nil, fmt.Errorf("%v, %s: %d items were not done at once", c, p, sentBack)
 	}
 	rate, gap := got.steady(warm)
-	return figures{"rate": rate, "gap": gap.Seconds(), "calls": float64(len(got.seen)), "window": float64(most1s), "workers": float64(peak)}, nil
+	return figures{"rate": rate, "gap": gap.Seconds(), "calls": float64(len(got.seen)), "window": float64(most1s),
+		"workers": float64(peak)}, nil
 }
 
 // mostWorkers is the most workers of all lanes after a while, until stop is closed.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/pebblestore"
 	"golang.org/x/sync/errgroup"
@@ -23,7 +23,7 @@ import (
 
 // serverRig is a whole server on a store on disk, behind a socket on loopback.
 type serverRig struct {
-	*node.Node
+	*assembly.Node
 	url  string
 	stop func() error
 }
@@ -39,21 +39,15 @@ func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := node.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: true, Logger: log}
+	o := assembly.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true,
+		Alone: true, Logger: log}
 	for _, name := range []string{"first", "second"} {
 		o.Actions = append(o.Actions, api.Action{Name: name, URL: endpoint + "/" + name, Batch: 100})
 	}
-	n, err := node.New(ctx, o)
+	n, e, err := assembly.Open(ctx, o, engine.Options{Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	eo := engine.Options{Logger: log}
-	n.Prepare(&eo)
-	e, err := engine.Open(ctx, st, eo)
-	if err != nil {
-		return nil, err
-	}
-	n.Attach(e)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -95,7 +89,7 @@ func other(ctx context.Context, name string, p params) (figures, error) {
 // until polls a bulk action until it has completed.
 func (r *serverRig) until(ctx context.Context, id string) (api.BulkAction, error) {
 	for {
-		b, err := r.Service().Get(ctx, id)
+		b, err := r.Service().Bulks.Get(ctx, id)
 		if err != nil || b.State == api.Completed {
 			return b, err
 		}

@@ -33,8 +33,10 @@ func shares(b *bench) error {
 	}{
 		{"tiers", params{}, claim{what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
 		{"weights", params{}, claim{what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
-		{"refusing", params{Items: 5}, claim{what: "5 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
-		{"refusing", params{Items: 20}, claim{what: "20 % of calls refused at random, 1,000/s: of what could pass", unit: "%", atLeast: 95}, "kept"},
+		{"refusing", params{Items: 5}, claim{what: "5 % of calls refused at random, 1,000/s: of what could pass", unit: "%",
+			atLeast: 95}, "kept"},
+		{"refusing", params{Items: 20}, claim{what: "20 % of calls refused at random, 1,000/s: of what could pass", unit: "%",
+			atLeast: 95}, "kept"},
 		{"own", params{}, claim{what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}, "use"},
 	} {
 		all, err := b.times(1, c.name, c.p) // half a minute
@@ -56,7 +58,8 @@ func besideHung(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.judge(claim{what: "20 items of 50 ms beside 5,000 calls that hang, against alone", unit: "times", atMost: 2}, beside["ms"][0]/alone["ms"][0])
+	b.judge(claim{what: "20 items of 50 ms beside 5,000 calls that hang, against alone", unit: "times", atMost: 2},
+		beside["ms"][0]/alone["ms"][0])
 	return nil
 }
 
@@ -175,18 +178,19 @@ func measureRefusing(ctx context.Context, dir string, p params) (figures, error)
 	n := newNotes()
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(11, 6))
-	chain := on("refusing", weir.Resource{Name: "api", Rate: 1000}, 10, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-		mu.Lock()
-		bad := rng.IntN(100) < p.Items
-		mu.Unlock()
-		time.Sleep(20 * time.Millisecond)
-		if bad {
-			return &weir.RefusedError{Err: errors.New("try again later")}
-		}
-		n.add("", b.Len())
-		b.DoneRest()
-		return nil
-	})
+	chain := on("refusing", weir.Resource{Name: "api", Rate: 1000}, 10,
+		func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+			mu.Lock()
+			bad := rng.IntN(100) < p.Items
+			mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			if bad {
+				return &weir.RefusedError{Err: errors.New("try again later")}
+			}
+			n.add("", b.Len())
+			b.DoneRest()
+			return nil
+		})
 	err := flood(ctx, dir, chain, nil, weir.Spec{Tenant: "t"})
 	return figures{"kept": n.use(1000 * float64(100-p.Items) / 100)}, err
 }
@@ -210,7 +214,8 @@ func measureHung(ctx context.Context, dir string, p params) (figures, error) {
 			return nil
 		}
 	}
-	quick, hung := on("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), on("hung", weir.Resource{Name: "hung"}, 1, sleep(time.Hour))
+	quick, hung := on("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), on("hung",
+		weir.Resource{Name: "hung"}, 1, sleep(time.Hour))
 	r, err := open(ctx, dir, engine.Options{}, quick, hung)
 	if err != nil {
 		return nil, err

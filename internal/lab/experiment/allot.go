@@ -30,16 +30,16 @@ func (l *leader) cycle() {
 		return
 	}
 	w.call(func() func() {
-		hs := w.table.Holdings(w.now)
+		hs := w.table.Holdings(w.Now())
 		return func() {
-			targets, changed := l.plan.Plan(w.now, w.members(), hs, nil)
-			if !l.dead && (changed || w.now-l.wrote > sec) {
-				l.wrote = w.now
+			targets, changed := l.plan.Plan(w.Now(), w.members(), hs, nil)
+			if !l.dead && (changed || w.Now()-l.wrote > sec) {
+				l.wrote = w.Now()
 				w.call(func() func() { _ = w.table.SetTargets(l.epoch, targets); return func() {} })
 			}
 		}
 	})
-	w.at(w.now+250*ms, l.cycle)
+	w.At(w.Now()+250*ms, l.cycle)
 }
 
 func (w *owners) members() (names []string) {
@@ -54,7 +54,7 @@ func (w *owners) members() (names []string) {
 // failOver replaces the books by empty ones that learn.
 func (w *owners) failOver() {
 	w.table = quota.New(w.limit)
-	w.table.Learn(w.now + int64(w.ttl+w.limit.Window))
+	w.table.Learn(w.Now() + int64(w.ttl+w.limit.Window))
 }
 
 // peak is the most that started in any window.

@@ -10,7 +10,7 @@ import (
 func capped(Size) []Line {
 	d := newDrive(sched.Options{})
 	r := d.resource(sched.ResourceConfig{Name: "r", Rate: 1000})
-	d.q.SetTenant(d.now, d.q.Tenant("t0"), sched.Unit, 2)
+	d.q.SetTenant(d.Now(), d.q.Tenant("t0"), sched.Unit, 2)
 	for i := range 10 {
 		d.add(job{tenant: fmt.Sprint("t", i), tier: 2, r: r, items: 1e9, chunk: 10, service: 200 * ms})
 	}

@@ -38,7 +38,8 @@ func chains(size Size) []Line {
 	for next := 1; next < len(rates); next++ {
 		// Two seconds of the next step, and what is in flight when that is reached.
 		most := 2*rates[next] + rates[next-1]*float64(service)/1e9 + 100
-		lines = append(lines, Line{Target: 19, What: fmt.Sprintf("items waiting before step %d", next+1), Got: float64(waiting[next]), Want: most})
+		lines = append(lines, Line{Target: 19, What: fmt.Sprintf("items waiting before step %d", next+1),
+			Got: float64(waiting[next]), Want: most})
 	}
 	return append(lines, n.peaks(what))
 }

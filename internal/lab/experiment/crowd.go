@@ -80,8 +80,10 @@ func cost(size Size) (lines []Line) {
 	q, _ := Crowd(n)
 	r := testing.Benchmark(func(b *testing.B) { Picks(b, q, 64) })
 	return []Line{
-		{Target: 16, What: fmt.Sprintf("Next, Update and Done at %d tenants", n), Got: float64(r.T.Nanoseconds()) / float64(r.N) / 1e3, Want: 1.5, Unit: " us", Timed: true},
+		{Target: 16, What: fmt.Sprintf("Next, Update and Done at %d tenants", n),
+			Got: float64(r.T.Nanoseconds()) / float64(r.N) / 1e3, Want: 1.5, Unit: " us", Timed: true},
 		{Target: 16, What: "allocations of these", Got: float64(r.AllocsPerOp()), Want: 0},
-		{Target: 16, What: fmt.Sprintf("bytes of a tenant, its flow and its group, of %d", n), Got: CrowdBytes(n), Want: 450, Unit: " B", Timed: true},
+		{Target: 16, What: fmt.Sprintf("bytes of a tenant, its flow and its group, of %d", n), Got: CrowdBytes(n), Want: 450,
+			Unit: " B", Timed: true},
 	}
 }

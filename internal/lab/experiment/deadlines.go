@@ -3,11 +3,11 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/lab/model"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // deadlines is E20: one of four tenants has floods, and bulk actions with deadlines that come after
@@ -25,7 +25,8 @@ func deadlines(s Size) (lines []Line) {
 			all.apart, all.told = max(all.apart, d.apart), max(all.told, d.told)
 		}
 		what := fmt.Sprintf("%v, %d draws", p, draws)
-		met := Line{Target: 20, What: "deadlines met, of what knowing all would meet, " + what, Got: 100 * all.met, Want: 95, AtLeast: true, Unit: " %"}
+		met := Line{Target: 20, What: "deadlines met, of what knowing all would meet, " + what, Got: 100 * all.met, Want: 95,
+			AtLeast: true, Unit: " %"}
 		apart := Line{Target: 20, What: "end of another tenant with and without the deadlines, in tasks, worst, " + what, Got: all.apart, Want: 1}
 		told := Line{Target: 20, What: "until one that cannot be met says so, worst, " + what, Got: all.told, Want: 1, Unit: " s"}
 		if p.nodes > 1 {
@@ -58,7 +59,7 @@ const (
 )
 
 func drawDeadlines(seed uint64, p place) timely {
-	rng := rand.New(rand.NewPCG(seed, 20))
+	rng := virtual.Chance(seed, 20)
 	r := api(dueRate, 50*time.Millisecond)
 	r.Downstream.P99 = r.Downstream.Latency
 	w := p.world(seed, r)
@@ -91,7 +92,8 @@ func drawDeadlines(seed uint64, p place) timely {
 	share := dueRate * weights[0] / all
 	var jobs []dueJob
 	for range dueMany { // more than can be met: about 12 x 9 s of work in 100 s
-		jobs = append(jobs, dueJob{items: int64(share * (3 + 12*rng.Float64())), within: time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
+		jobs = append(jobs,
+			dueJob{items: int64(share * (3 + 12*rng.Float64())), within: time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
 	}
 	for i, j := range append(jobs, dueJob{int64(share * 100), 60 * time.Second}) {
 		add(fmt.Sprint("due-", i), one, j.items, dueFrom).Deadline = model.Span(j.within)

@@ -1,20 +1,17 @@
 package experiment
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"time"
 
-	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 const (
 	ms  = int64(time.Millisecond)
 	sec = int64(time.Second)
 	// never is a time that does not come.
-	never = int64(math.MaxInt64)
+	never = virtual.Never
 	// epoch is when virtual time begins.
 	epoch = int64(1e18)
 )
@@ -22,12 +19,9 @@ const (
 // drive runs a queue in virtual time: tasks start when Next says so and end after
 // their service time.
 type drive struct {
+	*virtual.Clock
 	q      *sched.Queue
 	start  int64
-	now    int64
-	ends   heap.Heap[ending]
-	coming []*job // by arrival, once it runs
-	seq    int64
 	meters map[*sched.Resource]*meter
 	spins  int                     // Next gave nothing although Wake said now
 	onPick func(sched.Pick, *job)  // sees every task that starts
@@ -35,40 +29,27 @@ type drive struct {
 	late   func() (lateness int64) // how much later than it wanted the loop wakes up
 }
 
-// ending is a task that runs.
-type ending struct {
-	at, seq int64
-	p       sched.Pick
-	j       *job
-}
-
-// Before implements heap.Ordered.
-func (e ending) Before(o ending) bool {
-	return e.at < o.at || e.at == o.at && e.seq < o.seq
-}
-
 // job is the work of one entry.
 type job struct {
-	tenant   string
-	tier     int
-	r        *sched.Resource
-	items    int64
-	chunk    int64
-	service  int64
-	arrive   int64 // after the start
-	priority int
+	tenant  string
+	tier    int
+	r       *sched.Resource
+	items   int64
+	chunk   int64
+	service int64
+	arrive  int64 // after the start
 
-	e           *sched.Entry
-	left        int64
-	inFlight    int
-	served      int64
-	first, done int64 // when the first task started and the last one ended, 0 if not yet
-	longest     int64 // longest wait between starts
-	last        int64
+	e        *sched.Entry
+	left     int64
+	inFlight int
+	served   int64
+	done     int64 // when the last task ended, 0 if not yet
+	longest  int64 // longest wait between starts
+	last     int64
 }
 
 func newDrive(o sched.Options) *drive {
-	return &drive{q: sched.New(o), start: epoch, now: epoch, meters: make(map[*sched.Resource]*meter)}
+	return &drive{Clock: virtual.NewClock(epoch), q: sched.New(o), start: epoch, meters: make(map[*sched.Resource]*meter)}
 }
 
 // resource adds a resource, and a meter for its rate if it has one.
@@ -82,43 +63,40 @@ func (d *drive) resource(c sched.ResourceConfig) *sched.Resource {
 func (d *drive) add(j job) *job {
 	p := &j
 	p.chunk = max(p.chunk, 1)
-	if d.start+p.arrive > d.now {
-		d.coming = append(d.coming, p)
-		return p
+	if at := d.start + p.arrive; at > d.Now() {
+		d.At(at, func() { d.submit(p) })
+	} else {
+		d.submit(p)
 	}
-	d.submit(p)
 	return p
 }
 
 func (d *drive) submit(j *job) {
-	g := d.q.AddGroup(d.q.Tenant(j.tenant), sched.GroupConfig{Submit: d.now, Tier: j.tier, Priority: j.priority})
+	g := d.q.AddGroup(d.q.Tenant(j.tenant), sched.GroupConfig{Submit: d.Now(), Tier: j.tier})
 	j.e = d.q.AddEntry(g, j.r, 0)
 	j.e.Data = j
-	j.left, j.last = j.items, d.now
+	j.left, j.last = j.items, d.Now()
 	d.update(j)
 }
 
 func (d *drive) update(j *job) {
 	head := min(j.chunk, j.left)
-	d.q.Update(d.now, j.e, int(head), j.left-head)
+	d.q.Update(d.Now(), j.e, int(head), j.left-head)
 }
 
 // pick starts one task, if one may start now.
 func (d *drive) pick() (sched.Pick, *job, bool) {
-	p, ok := d.q.Next(d.now)
+	p, ok := d.q.Next(d.Now())
 	if !ok {
 		return p, nil, false
 	}
 	j := p.Entry.Data.(*job)
-	if j.left == j.items {
-		j.first = d.now
-	}
 	cost := int64(p.Cost)
 	j.left -= cost
 	j.served += cost
-	j.longest = max(j.longest, d.now-j.last)
-	j.last = d.now
-	d.meters[j.r].count(d.now, cost)
+	j.longest = max(j.longest, d.Now()-j.last)
+	j.last = d.Now()
+	d.meters[j.r].count(d.Now(), cost)
 	d.update(j)
 	return p, j, true
 }
@@ -128,14 +106,13 @@ func (d *drive) dispatch() {
 	for {
 		p, j, ok := d.pick()
 		if !ok {
-			if d.q.Wake() <= d.now {
+			if d.q.Wake() <= d.Now() {
 				d.spins++
 			}
 			return
 		}
 		j.inFlight++
-		d.seq++
-		d.ends.Push(ending{d.now + j.service, d.seq, p, j})
+		d.After(j.service, func() { d.finish(p, j) })
 		if d.onPick != nil {
 			d.onPick(p, j)
 		}
@@ -148,60 +125,45 @@ func (d *drive) serve() *job {
 	if !ok {
 		panic("experiment: nothing to run")
 	}
-	d.q.Done(d.now, p, ms)
+	d.q.Done(d.Now(), p, ms)
 	return j
 }
 
 // run goes on until the given time after the start, or until nothing is left.
 func (d *drive) run(until int64) {
-	slices.SortStableFunc(d.coming, func(a, b *job) int { return cmp.Compare(a.arrive, b.arrive) })
 	for d.dispatch(); ; d.dispatch() {
 		next := d.next()
-		if next == never || next > d.start+until {
-			d.now = min(max(d.now, next), d.start+until)
+		if d.Advance(min(next, d.start+until)); next == never || next > d.start+until {
 			return
 		}
-		d.now = max(d.now, next)
-		for len(d.ends) > 0 && d.ends[0].at <= d.now {
-			d.finish(d.ends.Pop())
-		}
-		for len(d.coming) > 0 && d.start+d.coming[0].arrive <= d.now {
-			d.submit(d.coming[0])
-			d.coming = d.coming[1:]
-		}
+		d.Due()
 	}
 }
 
 // next is when something happens next.
 func (d *drive) next() int64 {
-	next := d.q.Wake()
-	if len(d.ends) > 0 {
-		next = min(next, d.ends[0].at)
-	}
-	if len(d.coming) > 0 {
-		next = min(next, d.start+d.coming[0].arrive)
-	}
+	next := min(d.q.Wake(), d.Next())
 	if d.late != nil && next != never {
-		next = max(next, d.now) + d.late()
+		next = max(next, d.Now()) + d.late()
 	}
 	return next
 }
 
-func (d *drive) finish(x ending) {
-	d.q.Done(d.now, x.p, x.j.service)
-	x.j.inFlight--
-	if x.j.left > 0 || x.j.inFlight > 0 {
+func (d *drive) finish(p sched.Pick, j *job) {
+	d.q.Done(d.Now(), p, j.service)
+	j.inFlight--
+	if j.left > 0 || j.inFlight > 0 {
 		return
 	}
-	x.j.done = d.now
-	d.q.RemoveGroup(d.now, x.j.e.Group())
+	j.done = d.Now()
+	d.q.RemoveGroup(d.Now(), j.e.Group())
 	if d.onEnd != nil {
-		d.onEnd(x.j)
+		d.onEnd(j)
 	}
 }
 
 // use is the part of the rate of r that was used until now.
-func (d *drive) use(r *sched.Resource) float64 { return d.meters[r].use(d.now) }
+func (d *drive) use(r *sched.Resource) float64 { return d.meters[r].use(d.Now()) }
 
 // peak is the line that every experiment with a rate has.
 func (d *drive) peak(what string, rs ...*sched.Resource) Line {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // fair is E6: tenants that are busy at the same time advance together, within a task
@@ -17,7 +18,7 @@ func fair(size Size) []Line {
 	}
 	worst := 0.0
 	for seed := range worlds {
-		worst = max(worst, apart(rand.New(rand.NewPCG(61, uint64(seed)))))
+		worst = max(worst, apart(virtual.Chance(61, uint64(seed))))
 	}
 	lines := []Line{{
 		Target: 7, What: fmt.Sprintf("service apart, of the bound, worst of %d mixes of weights", worlds),
@@ -30,14 +31,14 @@ func fair(size Size) []Line {
 // of them moved apart at most, over all intervals, in terms of what is allowed: one
 // task of each.
 func apart(rng *rand.Rand) (worst float64) {
-	const far = 1000 * time.Hour // the aged lane is not part of the bound
+	const far = 1000 * time.Hour // the aged path is not part of the bound
 	d := newDrive(sched.Options{AgedAfter: [sched.Tiers]time.Duration{far, far, far, far}})
 	r := d.resource(sched.ResourceConfig{Name: "r"})
 	n := 2 + rng.IntN(10)
 	jobs, weights, bounds := make([]*job, n), make([]float64, n), make([]float64, n)
 	for i := range jobs {
 		w, c := 50+rng.Int64N(10_000), 1+rng.Int64N(100)
-		d.q.SetTenant(d.now, d.q.Tenant(fmt.Sprint(i)), w, 0)
+		d.q.SetTenant(d.Now(), d.q.Tenant(fmt.Sprint(i)), w, 0)
 		jobs[i] = d.add(job{tenant: fmt.Sprint(i), tier: 1, r: r, items: 1e12, chunk: c})
 		weights[i], bounds[i] = float64(w), float64(c)/float64(w)
 	}
@@ -61,11 +62,11 @@ func apart(rng *rand.Rand) (worst float64) {
 func even(tenants int) (lines []Line) {
 	d := newDrive(sched.Options{})
 	r := d.resource(sched.ResourceConfig{Name: "r"})
-	rng := rand.New(rand.NewPCG(62, 1))
+	rng := virtual.Chance(62, 1)
 	jobs, weights := make([]*job, tenants), make([]float64, tenants)
 	for i := range jobs {
 		name, w := fmt.Sprint(i), int64(sched.Unit/2+rng.IntN(sched.Unit))
-		d.q.SetTenant(d.now, d.q.Tenant(name), w, 0)
+		d.q.SetTenant(d.Now(), d.q.Tenant(name), w, 0)
 		jobs[i] = d.add(job{tenant: name, tier: 2, r: r, items: 1e6, chunk: 50 + rng.Int64N(50)})
 		weights[i] = float64(w)
 	}
@@ -79,7 +80,7 @@ func even(tenants int) (lines []Line) {
 		}
 		lines = append(lines, Line{
 			Target: 7, What: fmt.Sprintf("Jain index of %d tenants after %d tasks each", tenants, n),
-			Got: jain(got), Want: 1 - 0.3/float64(n*n), AtLeast: true,
+			Got: virtual.Jain(got), Want: 1 - 0.3/float64(n*n), AtLeast: true,
 		})
 	}
 	return lines

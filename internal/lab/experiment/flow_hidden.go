@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // hiddenLimits holds limits of a downstream that are not configured: each may refuse calls.
@@ -49,7 +50,6 @@ type stranger struct {
 	passed   int // items, from when counting begins on
 	sent     int
 	provoked int // refused by a limit, not at random
-	chance   int // refused at random
 }
 
 // visit is items of a call that passed.
@@ -73,7 +73,7 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, setup: u, span: 2 * time.Minute, rng: rand.New(rand.NewPCG(seed, 17)), tokens: h.burst,
+		hiddenLimits: h, setup: u, span: 2 * time.Minute, rng: virtual.Chance(seed, 17), tokens: h.burst,
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
@@ -83,7 +83,7 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	for i := range u.nodes {
 		n := newNodeOf(capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
 		n.call = func(t *partition.Task, end func(partition.Result)) { w.send(n, len(t.Items), end) }
-		n.at(n.now+w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
+		n.At(n.Now()+w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
 		w.each = append(w.each, n)
 		for p := range u.partitions {
 			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p), Items: endless / int64(u.partitions)})
@@ -103,9 +103,9 @@ func (w *stranger) run() {
 }
 
 func (w *stranger) steer(n *node) {
-	n.can.Steer(n.now)
+	n.can.Steer(n.Now())
 	n.settle()
-	n.at(n.now+int64(flow.Window), func() { w.steer(n) })
+	n.At(n.Now()+int64(flow.Window), func() { w.steer(n) })
 }
 
 func (w *stranger) way() int64 { return int64(wayMean)/2 + w.rng.Int64N(int64(wayMean)) }
@@ -113,24 +113,23 @@ func (w *stranger) way() int64 { return int64(wayMean)/2 + w.rng.Int64N(int64(wa
 // send is one call of some items from its beginning to its end.
 func (w *stranger) send(n *node, items int, end func(partition.Result)) {
 	w.count(&w.sent, items)
-	n.at(n.now+w.way(), func() {
+	n.At(n.Now()+w.way(), func() {
 		switch {
 		case w.rng.Float64() < w.random:
-			w.count(&w.chance, items)
 		case !w.admits(items):
 			w.count(&w.provoked, items)
 		default:
 			w.inside++
-			n.at(n.now+int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
+			n.At(n.Now()+int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
 				w.inside--
-				n.at(n.now+w.way(), func() {
+				n.At(n.Now()+w.way(), func() {
 					w.count(&w.passed, items)
 					end(partition.Result{})
 				})
 			})
 			return
 		}
-		n.at(n.now+w.way(), func() {
+		n.At(n.Now()+w.way(), func() {
 			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true, After: w.after}})
 		})
 	})
@@ -322,7 +321,9 @@ func firstMinute(seeds uint64) (lines []Line) {
 				sum += used
 			}
 			lines = append(lines, Line{
-				Target: 15, What: fmt.Sprintf("%g %% refused at random, first minute, %g/s in batches of %d, nodes: %d, mean of %d: kept", 100*share, u.rate, u.batch, u.nodes, seeds),
+				Target: 15,
+				What: fmt.Sprintf("%g %% refused at random, first minute, %g/s in batches of %d, nodes: %d, mean of %d: kept",
+					100*share, u.rate, u.batch, u.nodes, seeds),
 				Got: sum / float64(seeds), Want: 95, AtLeast: true, Unit: " %",
 				Missed: "refusals have to show that they do not fall with the rate", Holds: 90,
 			})

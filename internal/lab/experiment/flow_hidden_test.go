@@ -29,7 +29,7 @@ func TestRefusalsAtRandomKeepWhatCanPass(t *testing.T) {
 func TestAHiddenNumberAtOnceIsFound(t *testing.T) {
 	w := found(t, hiddenLimits{atOnce: 8, takes: 30 * time.Millisecond}, 2)
 	used, refused := w.shares()
-	if b := w.each[0].can.Resources()[0].State(w.each[0].now).Bearable; used < 95 || refused > 0.5 || b < 7 || b > 9 {
+	if b := w.each[0].can.Resources()[0].State(w.each[0].Now()).Bearable; used < 95 || refused > 0.5 || b < 7 || b > 9 {
 		t.Errorf("8 at once: bound %d, %.1f %% used and %.2f %% refused; want about 8, 95 at least and 0.5 at most", b, used, refused)
 	}
 }

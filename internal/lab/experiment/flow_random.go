@@ -2,35 +2,10 @@ package experiment
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
-	"github.com/weirhq/weir/internal/core/flow"
-	"github.com/weirhq/weir/internal/core/heap"
-	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/lab/model"
 )
-
-// unprovoked is a downstream that bears everything and refuses some tasks by
-// chance, and a few workers that send it as much as they can.
-type unprovoked struct {
-	rule    flow.RateRule // nil: no flow control
-	config  flow.RateConfig
-	refuses float64       // share of the tasks
-	workers int           // tasks in flight
-	takes   time.Duration // of a task, on average
-	span    time.Duration
-
-	rng     *rand.Rand
-	lim     *limit.Limiter
-	windows flow.Windows
-	state   flow.RateState
-	now     time.Duration
-	events  heap.Heap[call]
-	number  int
-	free    int
-	waits   bool
-	ended   int
-}
 
 // crew is workers, named by how many tasks a window has while nothing holds them back.
 type crew struct {
@@ -49,93 +24,30 @@ func crews() []crew {
 	}
 }
 
-// perSecond is the rate at which it would be sent, in tasks of one item.
-func (x crew) perSecond() float64 { return float64(x.workers) / x.takes.Seconds() }
-
-func newUnprovoked(x crew, rule flow.RateRule, refuses float64, configured bool, seed uint64) *unprovoked {
-	w := &unprovoked{rule: rule, refuses: refuses, workers: x.workers, takes: x.takes, span: x.span, rng: rand.New(rand.NewPCG(seed, 16))}
+// sent is how many calls the crew makes of a downstream that bears everything and refuses some calls by chance.
+func (x crew) sent(how string, refuses float64, configured bool, n int) (calls float64) {
+	r := api(0, x.takes)
 	if configured { // less than they can send: it is in force
-		w.config.Rate = 0.8 * x.perSecond()
+		r.Rate = model.Rate(0.8 * float64(x.workers) / x.takes.Seconds())
 	}
-	w.lim = limit.New(limit.Config{Rate: w.config.Rate})
-	return w
-}
-
-func (w *unprovoked) unix() int64 { return flowStart + int64(w.now) }
-
-func (w *unprovoked) after(d time.Duration, do func()) {
-	w.number++
-	w.events.Push(call{w.now + d, w.number, do})
-}
-
-func (w *unprovoked) run() {
-	w.free = w.workers
-	w.lim.Busy(w.unix())
-	w.after(time.Duration(w.rng.Int64N(int64(flow.Window))), w.control)
-	w.dispatch()
-	for w.events[0].at < w.span {
-		e := w.events.Pop()
-		w.now = e.at
-		e.do()
+	r.Flow, r.Downstream.Refusals, r.Downstream.RetryAfter = how, model.Share(refuses), 1 // it says nothing about the time
+	work := onAPI("endless", 10_000_000)
+	work.Batch = 1
+	for _, seed := range seeds(1401, n) {
+		w := place{1, 1}.world(seed, r)
+		w.Nodes[0].Slots, w.Workers = x.workers, model.Workers{Min: x.workers, Max: x.workers}
+		w.Length, w.BulkActions = model.Span(x.span), []model.BulkAction{work}
+		calls += float64(run(w).Resources[0].Calls)
 	}
-}
-
-func (w *unprovoked) dispatch() {
-	for w.free > 0 {
-		if at := w.lim.Ready(w.unix(), 1); at > w.unix() {
-			if !w.waits {
-				w.waits = true
-				w.after(min(time.Duration(at-w.unix()), flow.Window), func() { w.waits = false; w.dispatch() })
-			}
-			return
-		}
-		w.lim.Take(w.unix(), 1)
-		w.windows.Sent(w.unix(), 1)
-		w.free--
-		sent := w.unix()
-		w.after(w.takes/2+time.Duration(w.rng.Int64N(int64(w.takes))), func() { w.end(sent) })
-	}
-}
-
-func (w *unprovoked) end(sent int64) {
-	refused := 0
-	if w.rng.Float64() < w.refuses {
-		refused = 1
-	}
-	w.windows.Ended(w.unix(), sent, 1, refused, 0)
-	w.ended++
-	w.free++
-	w.dispatch()
-}
-
-func (w *unprovoked) control() {
-	seen := w.windows.Settled(w.unix(), nil)
-	if w.rule != nil {
-		w.state = w.rule(w.unix(), seen, w.state, w.config)
-		pace := 0.0
-		if w.state.Limited {
-			pace = w.state.Rate
-		}
-		w.lim.SetPace(w.unix(), pace)
-	}
-	w.after(flow.Window, w.control)
-}
-
-// kept is the share, in per cent, of what is sent without flow control.
-func kept(x crew, rule flow.RateRule, refuses float64, configured bool, seeds uint64) float64 {
-	with, without := 0, 0
-	for seed := range seeds {
-		w, alone := newUnprovoked(x, rule, refuses, configured, 1401+seed), newUnprovoked(x, nil, refuses, configured, 1401+seed)
-		w.run()
-		alone.run()
-		with, without = with+w.ended, without+alone.ended
-	}
-	return 100 * float64(with) / float64(without)
+	return calls
 }
 
 // atRandom is about refusals that have nothing to do with the rate: it stays what it was.
-func atRandom(seeds uint64) (lines []Line) {
-	worst := 100.0
+func atRandom(size Size) (lines []Line) {
+	n, part, worst := 20, time.Duration(1), 100.0
+	if size == Small {
+		n, part = 1, 2
+	}
 	for _, configured := range []bool{false, true} {
 		how := "no rate configured"
 		if configured {
@@ -143,14 +55,17 @@ func atRandom(seeds uint64) (lines []Line) {
 		}
 		for _, refuses := range []float64{0.003, 0.015, 0.05} {
 			for _, x := range crews() {
+				x.span /= part
+				free := x.sent(model.FlowOff, refuses, configured, n)
 				lines = append(lines, Line{
 					Target: 15, What: fmt.Sprintf("%v %% refused at random, %s, %s: kept", 100*refuses, x.name, how),
-					Got: kept(x, flow.Estimate, refuses, configured, seeds), Want: 90, AtLeast: true, Unit: " %",
+					Got: 100 * x.sent(model.FlowOn, refuses, configured, n) / free, Want: 90, AtLeast: true, Unit: " %",
 					Missed: "few refusals take long to show that they are not about the rate", Holds: 80,
 				})
-				worst = min(worst, kept(x, flow.AIMD, refuses, configured, seeds))
+				worst = min(worst, 100*x.sent(model.FlowAIMD, refuses, configured, n)/free)
 			}
 		}
 	}
-	return append(lines, Line{Target: 15, What: "AIMD instead, worst of the refusals at random: kept", Got: worst, Want: 90, AtLeast: true, Unit: " %"})
+	return append(lines, Line{Target: 15, What: "AIMD instead, worst of the refusals at random: kept", Got: worst,
+		Want: 90, AtLeast: true, Unit: " %"})
 }

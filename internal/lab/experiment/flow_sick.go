@@ -2,234 +2,108 @@ package experiment
 
 import (
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/flow"
-	"github.com/weirhq/weir/internal/core/heap"
-	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
-// The sickness of a downstream lasts from sickFrom to sickTo.
+// A downstream is not well from second sickFrom to sickTo.
 const (
-	sickFrom, sickTo, sickEnd = time.Minute, 3 * time.Minute, 5 * time.Minute
+	sickFrom, sickTo, sickEnd = 60, 180, 300
 
-	sickRate    = 1000.0 // tasks a second, of one item each
+	sickRate    = 1000 // tasks a second, of one item each
 	sickWorkers = 256
-	sickTimeout = 5 * time.Second
 	fewServers  = 4 // of forty that would be busy
 )
 
-// answer is what became of a task and how long it took; beyond the timeout it
-// is a failure at the timeout.
-type answer struct {
-	after  time.Duration
-	failed bool
-}
-
 // sickness is what a downstream does to tasks while it is not well. Well, it takes
-// about 40 ms, 50 ms at most.
+// about 40 ms.
 type sickness struct {
 	name string
-	// fate is the answer to a task that starts at a time.
-	fate func(w *patient) answer
+	is   model.Incident
 	// breaks tells that the breaker has to open.
 	breaks bool
 }
 
 func sicknesses() []sickness {
-	hung := answer{after: time.Hour}
+	span := func(d time.Duration) model.Span { return model.Span(d) }
 	return []sickness{
-		{name: "50 ms become 5 s, 60 % fail", breaks: true, fate: func(w *patient) answer {
-			return answer{time.Duration(w.rng.Float64() * float64(sickTimeout)), w.rng.Float64() < 0.6}
-		}},
-		{name: "nine of ten fail at once", breaks: true, fate: func(w *patient) answer {
-			return answer{5 * time.Millisecond, w.rng.Float64() < 0.9}
-		}},
-		{name: "all hang", breaks: true, fate: func(*patient) answer { return hung }},
-		{name: "a tenth of the servers is left", fate: func(w *patient) answer { return w.queue(fewServers) }},
+		{"50 ms become 5 s, 60 % fail", model.Incident{Latency: span(2500 * time.Millisecond), P99: span(5 * time.Second), Failures: 0.6}, true},
+		{"nine of ten fail at once", model.Incident{Latency: span(5 * time.Millisecond), Failures: 0.9}, true},
+		{"all hang", model.Incident{Latency: span(time.Hour)}, true},
+		{"a tenth of the servers is left", model.Incident{Capacity: fewServers / 0.04}, false},
 	}
 }
 
-// patient is a node with endless work before a downstream that falls sick: the
-// real limiter, breaker, bound by run times and rate rule.
-type patient struct {
-	ill     sickness
-	rng     *rand.Rand
-	now     time.Duration
-	lim     *limit.Limiter
-	breaker *flow.Breaker
-	latency *flow.Latency
-	state   flow.RateState
-	events  heap.Heap[call]
-	number  int
-	free    []time.Duration // servers of the downstream, when they are free
-
-	inFlight int
-	waits    bool // dispatch will be called
-	done     []int
-	flights  []int // most in flight, by second
-	opened   time.Duration
-	calls    int // while it was sick, after the breaker first opened
+// world is a node with endless work before a downstream that falls sick.
+func (s sickness) world(seed uint64) model.World {
+	s.is.From, s.is.For = model.Span(sickFrom*time.Second), model.Span((sickTo-sickFrom)*time.Second)
+	r := api(sickRate, 40*time.Millisecond)
+	r.Timeout, r.Attempts = model.Span(5*time.Second), 1
+	r.Downstream.P99, r.Downstream.Overload = model.Span(50*time.Millisecond), model.Slow
+	r.Downstream.Incidents = []model.Incident{s.is}
+	work := onAPI("endless", 2*sickRate*sickEnd)
+	work.Batch = 1
+	w := place{1, 1}.world(seed, r)
+	w.Nodes[0].Slots, w.Workers = sickWorkers, model.Workers{Min: sickWorkers, Max: sickWorkers}
+	w.Length, w.BulkActions = model.Span(sickEnd*time.Second), []model.BulkAction{work}
+	return w
 }
 
-func newPatient(ill sickness, seed uint64) *patient {
-	return &patient{
-		ill: ill, rng: rand.New(rand.NewPCG(seed, 15)),
-		lim: limit.New(limit.Config{Rate: sickRate}), breaker: flow.NewBreaker(seed), latency: flow.NewLatency(0, seed),
-		done: make([]int, int(sickEnd.Seconds())+1), flights: make([]int, int(sickEnd.Seconds())+1),
-	}
-}
+// patient is how one run went: seconds until the breaker opened and from the end of the
+// sickness to the full rate, the tasks in flight after half a minute of it on average, and, while it
+// lasts, the tasks that succeeded and the calls that were made once the breaker had opened.
+type patient struct{ opened, back, inFlight, done, calls float64 }
 
-func (w *patient) unix() int64 { return flowStart + int64(w.now) }
-
-func (w *patient) at(t time.Duration, do func()) {
-	w.number++
-	w.events.Push(call{t, w.number, do})
-}
-
-func (w *patient) run() {
-	w.lim.Busy(w.unix())
-	w.at(0, w.control)
-	w.wake(0)
-	for len(w.events) > 0 && w.events[0].at < sickEnd {
-		e := w.events.Pop()
-		w.now = e.at
-		e.do()
-	}
-}
-
-func (w *patient) sick() bool { return w.now >= sickFrom && w.now < sickTo }
-
-// queue is the answer of n servers that take 40 ms each, first come, first served.
-func (w *patient) queue(n int) answer {
-	for len(w.free) < n {
-		w.free = append(w.free, 0)
-	}
-	first := 0
-	for i, at := range w.free {
-		if at < w.free[first] {
-			first = i
-		}
-	}
-	w.free[first] = max(w.free[first], w.now) + w.well()
-	return answer{after: w.free[first] - w.now}
-}
-
-func (w *patient) well() time.Duration {
-	return 30*time.Millisecond + time.Duration(w.rng.Int64N(int64(20*time.Millisecond)))
-}
-
-// wake lets dispatch be called at a time, once.
-func (w *patient) wake(t time.Duration) {
-	if !w.waits {
-		w.waits = true
-		w.at(max(t, w.now), func() { w.waits = false; w.dispatch() })
-	}
-}
-
-// dispatch starts what limiter, breaker and bound allow.
-func (w *patient) dispatch() {
-	for {
-		room := sickWorkers
-		if b := w.latency.Bound(w.unix()); b > 0 {
-			room = min(room, b)
-		}
-		if w.inFlight >= room {
-			return // an end will tell
-		}
-		if at := w.lim.Ready(w.unix(), 1); at > w.unix() {
-			w.wake(time.Duration(at - flowStart))
-			return
-		}
-		if ok, at := w.breaker.Allow(w.unix(), w.inFlight); !ok {
-			if at != flow.Never {
-				w.wake(time.Duration(at - flowStart))
+func (s sickness) run(seed uint64) patient {
+	p := patient{opened: math.Inf(1), back: math.Inf(1)}
+	for _, x := range run(s.world(seed)).Resources[0].Seconds {
+		after := float64(x.At - sickFrom)
+		if sick := x.At > sickFrom && x.At <= sickTo; sick {
+			p.done += float64(x.Done)
+			if after > p.opened {
+				p.calls += float64(x.Started)
 			}
-			return
+			if after > 30 {
+				p.inFlight += float64(x.InFlight) / (sickTo - sickFrom - 30)
+			}
 		}
-		w.start()
-	}
-}
-
-func (w *patient) start() {
-	w.lim.Take(w.unix(), 1)
-	w.inFlight++
-	w.note()
-	a := answer{after: w.well()}
-	if w.sick() {
-		a = w.ill.fate(w)
-		if w.opened > 0 {
-			w.calls++
+		if after > 0 && x.Breaker != string(flow.Closed) { // half open is what it becomes
+			p.opened = min(p.opened, after)
+		}
+		if x.At > sickTo && x.Done >= 0.95*sickRate {
+			p.back = min(p.back, float64(x.At-sickTo))
 		}
 	}
-	if a.after >= sickTimeout {
-		a = answer{sickTimeout, true}
-	}
-	sentAt := w.now
-	w.at(w.now+a.after, func() { w.end(sentAt, a) })
+	return p
 }
 
-// note remembers how many are in flight.
-func (w *patient) note() {
-	now := int(w.now.Seconds())
-	w.flights[now] = max(w.flights[now], w.inFlight)
-}
-
-func (w *patient) end(sentAt time.Duration, a answer) {
-	w.latency.Ended(w.unix(), int64(a.after), w.inFlight)
-	w.inFlight--
-	if !a.failed {
-		w.done[int(w.now.Seconds())]++
+// fallsSick is the worst of several runs with a downstream that is not well for
+// two minutes. That it is left alone is taken to mean a tenth of the workers and a
+// hundredth of the calls: a breaker that finds out by 15 tasks is now and then
+// deceived for a few seconds by one that fails six times in ten.
+func fallsSick(ill sickness, seeds uint64) []Line {
+	all := patient{done: math.Inf(1)}
+	for seed := range seeds {
+		p := ill.run(1401 + seed)
+		all.opened, all.back, all.inFlight = max(all.opened, p.opened), max(all.back, p.back), max(all.inFlight, p.inFlight)
+		all.done, all.calls = min(all.done, p.done), max(all.calls, p.calls)
 	}
-	w.breaker.Ended(w.unix(), flowStart+int64(sentAt), a.failed)
-	if w.breaker.State().Phase == flow.Open && w.opened == 0 && w.now > sickFrom {
-		w.opened = w.now
+	lines := []Line{{Target: 15, What: ill.name + ": full rate after recovery", Got: all.back, Want: 30, Unit: " s"}}
+	if !ill.breaks {
+		bears := float64(ill.is.Capacity) * (sickTo - sickFrom)
+		return append(
+			lines,
+			Line{Target: 15, What: ill.name + ": in flight after 30 s, mean", Got: all.inFlight, Want: 4 * fewServers},
+			Line{Target: 15, What: ill.name + ": done of what it bears", Got: 100 * all.done / bears, Want: 95, AtLeast: true, Unit: " %"},
+		)
 	}
-	w.wake(w.now)
-}
-
-// control is called every window, as the rule wants.
-func (w *patient) control() {
-	w.note()
-	c := flow.RateConfig{Rate: sickRate}
-	w.state = flow.Estimate(w.unix(), nil, w.state, c)
-	if w.breaker.Reopened() {
-		w.state = flow.Restart(w.unix(), w.state, c)
-	}
-	pace := 0.0
-	if w.state.Limited {
-		pace = w.state.Rate
-	}
-	w.lim.SetPace(w.unix(), pace)
-	w.wake(w.now)
-	w.at(w.now+flow.Window, w.control)
-}
-
-// recovery is the time from the end of the sickness to the first second at full rate.
-func (w *patient) recovery() time.Duration {
-	for i := int(sickTo.Seconds()); i < len(w.done); i++ {
-		if float64(w.done[i]) >= 0.95*sickRate {
-			return time.Duration(i+1)*time.Second - sickTo
-		}
-	}
-	return math.MaxInt64
-}
-
-// between returns how many tasks succeeded from one time to another.
-func (w *patient) between(from, to time.Duration) (n int) {
-	for _, done := range w.done[int(from.Seconds()):int(to.Seconds())] {
-		n += done
-	}
-	return n
-}
-
-// mean returns the tasks in flight from one time to another: the most of each
-// second, on average.
-func (w *patient) mean(from, to time.Duration) (n float64) {
-	seconds := w.flights[int(from.Seconds()):int(to.Seconds())]
-	for _, most := range seconds {
-		n += float64(most) / float64(len(seconds))
-	}
-	return n
+	return append(
+		lines,
+		Line{Target: 15, What: ill.name + ": breaker open after", Got: all.opened, Want: 10, Unit: " s"},
+		Line{Target: 15, What: ill.name + ": in flight after 30 s, mean", Got: all.inFlight, Want: sickWorkers / 10},
+		Line{Target: 15, What: ill.name + ": calls of the usual ones once it has opened",
+			Got: 100 * all.calls / (sickRate * (sickTo - sickFrom)), Want: 1, Unit: " %"},
+	)
 }

@@ -73,7 +73,8 @@ func tell(all []told, what, why string) (lines []Line) {
 			continue
 		}
 		if best, ok := nearly(all, c.best); ok {
-			lines = append(lines, Line{Target: 20, What: "the same by the system itself with other luck, " + what, Got: best, AtLeast: true, Unit: " %"})
+			lines = append(lines, Line{Target: 20, What: "the same by the system itself with other luck, " + what, Got: best,
+				AtLeast: true, Unit: " %"})
 		}
 	}
 	within, inTime, wide := 0, 0, make([]float64, 0, len(all))
@@ -89,9 +90,11 @@ func tell(all []told, what, why string) (lines []Line) {
 	slices.Sort(wide)
 	part := func(n int) float64 { return 100 * float64(n) / float64(len(all)) }
 	return append(lines,
-		Line{Target: 20, What: "ended from p50, less 10 %, to p90, " + what, Got: part(within), Want: eightOf, AtLeast: true, Unit: " %", Missed: why, Holds: 65},
+		Line{Target: 20, What: "ended from p50, less 10 %, to p90, " + what, Got: part(within), Want: eightOf, AtLeast: true,
+			Unit: " %", Missed: why, Holds: 65},
 		Line{Target: 20, What: "ended by p90, " + what, Got: part(inTime), Want: eightOf, AtLeast: true, Unit: " %", Missed: why, Holds: 65},
-		Line{Target: 20, What: "p90 above p50, median, " + what, Got: 100 * wide[len(wide)/2], Want: 25, Unit: " %", Missed: "the middle of so few systems may be one of the short ones that luck decides", Holds: 40})
+		Line{Target: 20, What: "p90 above p50, median, " + what, Got: 100 * wide[len(wide)/2], Want: 25, Unit: " %",
+			Missed: "the middle of so few systems may be one of the short ones that luck decides", Holds: 40})
 }
 
 // nearly is the part of those that were asked that is off by no more than a tenth.

@@ -3,12 +3,12 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/lab/forecast"
 	"github.com/weirhq/weir/internal/lab/model"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // foreseenOnNodes draws a system of three nodes that share their limits through a store,
@@ -31,7 +31,7 @@ func foreseenOnNodes(seed uint64) (t told) {
 }
 
 func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {
-	rng := rand.New(rand.NewPCG(seed, 3))
+	rng := virtual.Chance(seed, 3)
 	w := model.World{Seed: seed, Partitions: 8, Nodes: []model.Node{{Slots: 64}, {Slots: 64}, {Slots: 64}}, StopAfter: "x"}
 	x := model.BulkAction{Name: "x"}
 	work, load := forecast.Work{Tenant: "x"}, forecast.Load{Nodes: 3, Slots: 64, Partitions: 8}
@@ -68,7 +68,8 @@ func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {
 	work.Items = x.Items
 	w.BulkActions = []model.BulkAction{x}
 	for i := range rng.IntN(3) {
-		o := model.BulkAction{Name: fmt.Sprint("flood", i), Items: max(100, int64(float64(x.Items)*between(rng, 0.1, 3))), Steps: x.Steps, Batches: x.Batches, Skips: x.Skips}
+		o := model.BulkAction{Name: fmt.Sprint("flood", i), Items: max(100, int64(float64(x.Items)*between(rng, 0.1, 3))),
+			Steps: x.Steps, Batches: x.Batches, Skips: x.Skips}
 		w.BulkActions = append(w.BulkActions, o)
 		other := forecast.Other{Name: o.Name, Tenant: o.Name, Items: o.Items, Steps: o.Steps, Batches: o.Batches}
 		for _, s := range o.Skips {

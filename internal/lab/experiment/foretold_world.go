@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/lab/forecast"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // foretellSlots is how many tasks a node runs at once here, as it ships.
@@ -49,7 +50,7 @@ func between(rng *rand.Rand, low, high float64) float64 {
 
 // drawWorld draws a system whose bulk action takes from seconds to minutes.
 func drawWorld(seed uint64, partitions int, luck uint64) *foretoldWorld {
-	rng := rand.New(rand.NewPCG(seed, uint64(partitions)))
+	rng := virtual.Chance(seed, uint64(partitions))
 	source := rand.NewPCG(seed, luck)
 	w := &foretoldWorld{rng: rand.New(source), luck: source, seen: map[string]*partition.LaneLoad{}}
 	var chain []weir.Step
@@ -122,8 +123,8 @@ func (w *foretoldWorld) outcomes(t *partition.Task, r *partition.Result) {
 }
 
 func (w *foretoldWorld) steer() {
-	w.can.Steer(w.now)
-	w.at(w.now+int64(flow.Window), w.steer)
+	w.can.Steer(w.Now())
+	w.After(int64(flow.Window), w.steer)
 }
 
 // until goes on until a bulk action has ended, and looks once a second.
@@ -132,9 +133,9 @@ func (w *foretoldWorld) until(id weir.BulkID, look func()) weir.Progress {
 		if v, ok := w.ended[id]; ok {
 			return v
 		}
-		next := w.now + sec
+		next := w.Now() + sec
 		w.run(next)
-		w.now = max(w.now, next)
+		w.Advance(next)
 		if look != nil {
 			look()
 		}
@@ -145,7 +146,7 @@ func (w *foretoldWorld) until(id weir.BulkID, look func()) weir.Progress {
 func (w *foretoldWorld) load() (l forecast.Load) {
 	l = forecast.Load{Slots: foretellSlots, Partitions: len(w.parts), Workers: foretellSlots, MaxWorkers: foretellSlots}
 	for _, p := range w.parts {
-		for _, x := range p.m.Observe(w.now, nil) {
+		for _, x := range p.m.Observe(w.Now(), nil) {
 			sum := w.seen[x.Resource]
 			if sum == nil {
 				sum = &partition.LaneLoad{}
@@ -187,7 +188,7 @@ func floodID(i int) weir.BulkID { return weir.BulkID(fmt.Sprintf("ba_flood%d", i
 // at a few hundred items tells.
 func (w *foretoldWorld) work() forecast.Work {
 	out := forecast.Work{Tenant: "t", Items: w.items}
-	rng := rand.New(rand.NewPCG(uint64(w.items), 5)) // what happens to items does not depend on who looks
+	rng := virtual.Chance(uint64(w.items), 5) // what happens to items does not depend on who looks
 	for k, st := range w.chain {
 		s := forecast.Step{Resource: st.Resource.Name, Batch: st.BatchSize, Conditional: st.Filter != nil}
 		for range 500 {
@@ -215,7 +216,7 @@ func (w *foretoldWorld) begin() (cold, warm forecast.Load) {
 	for i, f := range w.floods {
 		w.submit(w.home(string(floodID(i))), partition.Created{ID: floodID(i), Tenant: string(floodID(i)), Tier: f.tier, Items: f.items})
 	}
-	w.run(w.now + 2*sec)
+	w.run(w.Now() + 2*sec)
 	warm = w.load()
 	cold.Others = warm.Others
 	return cold, warm
@@ -226,7 +227,7 @@ func (w *foretoldWorld) home(name string) int { return len(name) * 5 % len(w.par
 
 // takes submits the bulk action and returns how long it took.
 func (w *foretoldWorld) takes(look func()) (began, ends int64) {
-	began = w.now
+	began = w.Now()
 	w.submit(w.home("x"), partition.Created{ID: "ba_x", Tenant: "t", Items: w.items})
 	return began, w.until("ba_x", look).Finished.UnixNano()
 }
@@ -240,7 +241,7 @@ func foreseen(seed uint64, partitions int, known bool) (t told) {
 	work := w.work()
 	before := sure(forecast.Of(work, warm))
 	var looks []snapshot
-	began, ends := w.takes(func() { looks = append(looks, snapshot{w.now, w.load(), w.shown["ba_x"]}) })
+	began, ends := w.takes(func() { looks = append(looks, snapshot{w.Now(), w.load(), w.shown["ba_x"]}) })
 	took := float64(ends-began) / 1e9
 	p50, p90 := before.P50.Seconds(), before.P90.Seconds()
 	t.warm, t.wide = p50/took-1, p90/p50-1
@@ -277,7 +278,7 @@ func bestKnown(seed uint64, partitions int, from, ends int64) float64 {
 	for luck := range uint64(5) {
 		w := drawWorld(seed, partitions, 1)
 		w.begin()
-		w.at(from, func() { w.luck.Seed(seed, 2+luck) })
+		w.At(from, func() { w.luck.Seed(seed, 2+luck) })
 		_, other := w.takes(nil)
 		rests = append(rests, float64(other-from))
 	}

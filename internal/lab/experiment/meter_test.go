@@ -1,42 +1,10 @@
 package experiment
 
 import (
-	"math"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/weirhq/weir/internal/core/sched"
 )
-
-// The meter forgets as it goes; the slow way keeps everything.
-func TestMeterSeesTheFullestSecond(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := newMeter(100, 0)
-		var all []start
-		at := int64(0)
-		for range rapid.IntRange(1, 100).Draw(t, "starts") {
-			at += rapid.SampledFrom([]int64{0, 1, 100 * ms, sec - 1, sec}).Draw(t, "later")
-			cost := rapid.Int64Range(1, 9).Draw(t, "cost")
-			all = append(all, start{at, cost})
-			m.count(at, cost)
-		}
-		var most, total int64
-		for _, end := range all {
-			sum := int64(0)
-			for _, s := range all {
-				if s.at > end.at-sec && s.at <= end.at {
-					sum += s.cost
-				}
-			}
-			most = max(most, sum)
-			total += end.cost
-		}
-		if m.most != most || m.total != total {
-			t.Fatalf("fullest second %d, total %d; want %d, %d", m.most, m.total, most, total)
-		}
-	})
-}
 
 func TestMeterCountsWhatADownstreamWouldRefuse(t *testing.T) {
 	m := newMeter(10, 0)
@@ -53,23 +21,6 @@ func TestUseIsOfTheTimeSinceTheBeginning(t *testing.T) {
 	m.count(6*sec, 30)
 	if got := m.use(9 * sec); got != 0.75 {
 		t.Errorf("use of 30 items in 4 s at 10/s = %v, want 0.75", got)
-	}
-}
-
-func TestJain(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		xs   []float64
-		want float64
-	}{
-		{"all equal", []float64{3, 3, 3, 3}, 1},
-		{"one has everything", []float64{8, 0, 0, 0}, 0.25},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := jain(tt.xs); math.Abs(got-tt.want) > 1e-12 {
-				t.Errorf("jain(%v) = %v, want %v", tt.xs, got, tt.want)
-			}
-		})
 	}
 }
 

@@ -3,11 +3,11 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/sched"
 	"github.com/weirhq/weir/internal/lab/model"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // mixes is E19: twenty tenants of drawn tiers and weights flood one rate, in the
@@ -50,7 +50,7 @@ const (
 )
 
 func drawMix(seed uint64, p place) mix {
-	rng := rand.New(rand.NewPCG(seed, 19))
+	rng := virtual.Chance(seed, 19)
 	w := p.world(seed, api(mixRate, time.Duration(5+rng.IntN(200))*time.Millisecond))
 	w.Length = model.Span(10 * time.Minute)
 	var kinds []kind
@@ -100,14 +100,13 @@ func ideal(kinds []kind) []float64 {
 
 func judgeMix(r model.Result, kinds []kind) mix {
 	got, all := gotAfter(r, mixWarm*time.Second)
-	m, sum, squares := mix{use: r.Resources[0].Use, peak: r.Resources[0].Peak / mixRate}, 0.0, 0.0
+	m, shares := mix{use: r.Resources[0].Use, peak: r.Resources[0].Peak / mixRate}, make([]float64, 0, len(kinds))
 	for i, share := range ideal(kinds) {
 		due := all * share
 		x := (got[i] - min(max(got[i]-due, -mixTask), mixTask)) / due
 		m.off = max(m.off, math.Abs(x-1))
-		sum += x
-		squares += x * x
+		shares = append(shares, x)
 	}
-	m.jain = sum * sum / squares / float64(len(kinds))
+	m.jain = virtual.Jain(shares)
 	return m
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/capacity"
-	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -22,11 +22,9 @@ const (
 // node is a process in virtual time: its capacity, and the real machines of its
 // partitions. Commits and tasks take time; nothing else does.
 type node struct {
-	now    int64
+	*virtual.Clock
 	can    *capacity.Node
 	parts  []*part
-	events heap.Heap[event]
-	seq    int64
 	codec  *block.Codec
 	chain  []weir.Step
 	meters map[string]*meter // by resource
@@ -49,15 +47,6 @@ type part struct {
 	sent uint64 // messages
 }
 
-// event is something that happens at a time.
-type event struct {
-	at, seq int64
-	do      func()
-}
-
-// Before implements heap.Ordered.
-func (e event) Before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
-
 // newNode makes a node without flow control whose bulk actions all run the given chain.
 func newNode(partitions int, chain ...weir.Step) *node {
 	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
@@ -69,12 +58,12 @@ func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
 		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
 	}
 	n := &node{
-		now: epoch, can: capacity.New(c), codec: codec, chain: chain,
+		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: codec, chain: chain,
 		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
 		r := s.Resource
-		n.meters[r.Name] = newMeter(float64(r.Rate), n.now)
+		n.meters[r.Name] = newMeter(float64(r.Rate), n.Now())
 		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, max(len(n.good), s.BatchSize))
 	}
 	n.grow(partitions)
@@ -99,17 +88,12 @@ func step(name string, rate float64) weir.Step {
 	}
 }
 
-func (n *node) at(t int64, do func()) {
-	n.seq++
-	n.events.Push(event{max(t, n.now), n.seq, do})
-}
-
 // submit gives a bulk action to a partition.
 func (n *node) submit(part int, c partition.Created) {
 	for i := range n.chain {
 		c.Steps = append(c.Steps, n.chain[i].Name)
 	}
-	c.Chain, c.Submitted = "c", n.now
+	c.Chain, c.Submitted = "c", n.Now()
 	n.message(part)(partition.EncodeCreated(c))
 }
 
@@ -124,7 +108,7 @@ func (n *node) message(part int) func(body []byte, err error) {
 		p := n.parts[part]
 		p.sent++
 		if err == nil {
-			_, err = p.m.Message(n.now, store.Message{Seq: p.sent, Body: body})
+			_, err = p.m.Message(n.Now(), store.Message{Seq: p.sent, Body: body})
 		}
 		if err != nil {
 			panic(fmt.Sprintf("experiment: %v", err))
@@ -150,7 +134,7 @@ func (n *node) settle() {
 
 func (n *node) turn(i int) {
 	p := n.parts[i]
-	do := p.m.Advance(n.now)
+	do := p.m.Advance(n.Now())
 	for _, t := range do.Start {
 		n.start(i, t)
 	}
@@ -161,8 +145,8 @@ func (n *node) turn(i int) {
 		}
 	}
 	if do.Commit != nil {
-		n.at(n.now+commitFor, func() {
-			p.m.Committed(n.now)
+		n.At(n.Now()+commitFor, func() {
+			p.m.Committed(n.Now())
 			n.advance(i)
 		})
 	}
@@ -171,19 +155,19 @@ func (n *node) turn(i int) {
 
 func (n *node) start(i int, t *partition.Task) {
 	if t.Filter { // it takes no limit, and hardly any time
-		n.at(n.now+ms, func() {
-			n.parts[i].m.Result(n.now, &partition.Result{Task: t, Outcomes: n.filter(t)})
+		n.At(n.Now()+ms, func() {
+			n.parts[i].m.Result(n.Now(), &partition.Result{Task: t, Outcomes: n.filter(t)})
 			n.advance(i)
 		})
 		return
 	}
-	n.meters[t.Step.Resource.Name].count(n.now, int64(len(t.Items)))
+	n.meters[t.Step.Resource.Name].count(n.Now(), int64(len(t.Items)))
 	if n.onStart != nil {
 		n.onStart(i, t)
 	}
-	sent := n.now
+	sent := n.Now()
 	end := func(r partition.Result) {
-		r.Task, r.Service = t, n.now-sent
+		r.Task, r.Service = t, n.Now()-sent
 		if r.Failure == nil {
 			r.Outcomes = n.good[:len(t.Items)]
 		}
@@ -193,14 +177,14 @@ func (n *node) start(i int, t *partition.Task) {
 		if n.onEnd != nil {
 			n.onEnd(t)
 		}
-		n.parts[i].m.Result(n.now, &r)
+		n.parts[i].m.Result(n.Now(), &r)
 		n.advance(i)
 	}
 	if n.call != nil {
 		n.call(t, end)
 		return
 	}
-	n.at(n.now+n.service(t), func() { end(partition.Result{}) })
+	n.At(n.Now()+n.service(t), func() { end(partition.Result{}) })
 }
 
 // run goes on until a time, or until nothing is left to happen.
@@ -212,24 +196,21 @@ func (n *node) run(until int64) {
 
 // next is when something happens.
 func (n *node) next() int64 {
-	next := never
+	next := n.Next()
 	for _, p := range n.parts {
 		next = min(next, p.wake)
 	}
-	if len(n.events) > 0 {
-		next = min(next, n.events[0].at)
-	}
-	return max(next, n.now)
+	return max(next, n.Now())
 }
 
 // step lets the next thing happen.
 func (n *node) step() {
-	n.now = n.next()
-	if len(n.events) > 0 && n.events[0].at <= n.now {
-		n.events.Pop().do()
+	n.Advance(n.next())
+	if n.Next() <= n.Now() {
+		n.Step()
 		return
 	}
-	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.now }))
+	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.Now() }))
 }
 
 // peaks is the line that every experiment with a rate has.

@@ -22,7 +22,7 @@ func TestNodeRunsAChainToItsEnd(t *testing.T) {
 		t.Errorf("%d bulk actions ended, the first with %d done; want 2 and 2000", len(n.ended), n.ended["ba_1"].Counts.Done)
 	}
 	// The rest of a block waits up to a second for company at the second step.
-	if took := n.now - epoch; took < 29*sec/10 || took > 41*sec/10 {
+	if took := n.Now() - epoch; took < 29*sec/10 || took > 41*sec/10 {
 		t.Errorf("3000 items at 1000/s took %d ms, want 3 s and up to one more", took/ms)
 	}
 	if l := n.peaks("x"); !l.OK() {

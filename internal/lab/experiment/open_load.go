@@ -2,7 +2,8 @@ package experiment
 
 import (
 	"math"
-	"math/rand/v2"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 
 // openArrivals draws a number of hours.
 func openArrivals(seed uint64, hours float64, place placement) (all []arrival, rate float64) {
-	rng := rand.New(rand.NewPCG(seed, 5))
+	rng := virtual.Chance(seed, 5)
 	dist := heavyTail(floodItems)
 	n := int(openPerHour * hours)
 	floods := max(1, int(math.Round(openFloods*hours)))
@@ -89,13 +90,14 @@ func openLines(seed uint64, hours float64, place placement) []Line {
 	a := newAlone(rate, bulkService)
 	got, fair := runOpen(arrivals, rate, a, asIs), runOpen(arrivals, rate, a, plain)
 	return []Line{
-		{Target: 6, What: "load 0.9, slowdown p99 to 1,000 items, " + place.name, Got: quantileOf(got.small, 0.99), Want: 2, Unit: "x"},
+		{Target: 6, What: "load 0.9, slowdown p99 to 1,000 items, " + place.name, Got: virtual.Quantile(got.small, 0.99), Want: 2, Unit: "x"},
 		{
-			Target: 6, What: "load 0.9, slowdown max to 1,000 items, " + place.name, Got: quantileOf(got.small, 1), Want: 50, Unit: "x",
+			Target: 6, What: "load 0.9, slowdown max to 1,000 items, " + place.name, Got: virtual.Quantile(got.small, 1), Want: 50, Unit: "x",
 			Missed: "one in ten thousand comes while a large one of its own tenant is under way, and in the low tier waits for that tenant's turn",
 			Holds:  500,
 		},
-		{Target: 6, What: "the same, tenants with nothing else under way, " + place.name, Got: quantileOf(got.only, 1), Want: 50, Unit: "x"},
+		{Target: 6, What: "the same, tenants with nothing else under way, " + place.name, Got: virtual.Quantile(got.only, 1),
+			Want: 50, Unit: "x"},
 		{
 			Target: 6, What: "load 0.9, time over 10,000 items above fair sharing's, mean, " + place.name,
 			Got: 100 * (got.large/fair.large - 1), Want: 10, Unit: " %",

@@ -7,19 +7,17 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/capacity"
-	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
 // owners are nodes that share a limit through a store, on a clock of its own. The
 // queues, keepers, books and plans are the real ones; messages take 1 to 5 ms each way.
 type owners struct {
-	rnd   *rand.Rand
-	now   int64
-	queue heap.Heap[event]
-	seq   int64
+	*virtual.Clock
+	rnd *rand.Rand
 
 	limit store.Limit
 	chunk int64
@@ -30,14 +28,14 @@ type owners struct {
 
 	log      []start
 	served   []float64 // by tenant
-	holds    int
-	draws    int
-	permits  int
-	waits    []int64 // of tasks that were queued, in order of their start
+	waits    []int64   // of tasks that were queued, in order of their start
 	inFlight int
 	most     int   // tasks in flight at once
 	busy     int64 // time of tasks that have ended
 }
+
+// start is cost that began at a time.
+type start struct{ at, cost int64 }
 
 // owner is one process.
 type owner struct {
@@ -67,7 +65,7 @@ type tenant struct {
 // newOwners makes nodes, and tenants of mixed weights among them.
 func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *owners {
 	w := &owners{
-		rnd: rand.New(rand.NewPCG(seed, 1)), now: 1e18, limit: l, chunk: chunk,
+		Clock: virtual.NewClock(epoch), rnd: virtual.Chance(seed, 1), limit: l, chunk: chunk,
 		ttl: 1200 * time.Millisecond, table: quota.New(l), served: make([]float64, tenants),
 	}
 	for i := range nodes {
@@ -84,7 +82,8 @@ func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *own
 }
 
 func newOwner(w *owners, no int) *owner {
-	n := &owner{w: w, no: no, name: fmt.Sprintf("n%02d", no), can: capacity.New(capacity.Config{Shared: true, NoFlow: true}), askAt: never, wakeAt: never}
+	n := &owner{w: w, no: no, name: fmt.Sprintf("n%02d", no),
+		can: capacity.New(capacity.Config{Shared: true, NoFlow: true}), askAt: never, wakeAt: never}
 	r := weir.Resource{Name: "r"}
 	if w.limit.Window > 0 {
 		r.Rate = weir.Rate(float64(w.limit.Units) / w.limit.Window.Seconds())
@@ -92,7 +91,7 @@ func newOwner(w *owners, no int) *owner {
 		r.Concurrency = int(w.limit.Units)
 	}
 	n.res, n.party = n.can.Resource(r), n.can.Join(nil)
-	n.party.SetOpen(w.now, true)
+	n.party.SetOpen(w.Now(), true)
 	n.keeper = quota.NewKeeper(w.limit, n.name, w.ttl, w.chunk)
 	return n
 }
@@ -100,8 +99,8 @@ func newOwner(w *owners, no int) *owner {
 // add gives a node a tenant.
 func (n *owner) add(t *tenant) {
 	name := fmt.Sprint(t.no)
-	n.party.SetTenant(n.w.now, name, capacity.TenantLimits{Weight: float64(t.weight)})
-	g := n.party.AddGroup(name, sched.GroupConfig{Tier: 2, Submit: n.w.now})
+	n.party.SetTenant(n.w.Now(), name, capacity.TenantLimits{Weight: float64(t.weight)})
+	g := n.party.AddGroup(name, sched.GroupConfig{Tier: 2, Submit: n.w.Now()})
 	t.entry = n.party.AddEntry(g, n.res, 0, t)
 	n.tenants = append(n.tenants, t)
 }
@@ -116,33 +115,19 @@ func (n *owner) offer(t *tenant) {
 		tasks = endless
 	}
 	if tasks == 0 {
-		n.party.Update(n.w.now, t.entry, 0, 0)
+		n.party.Update(n.w.Now(), t.entry, 0, 0)
 		return
 	}
-	n.party.Update(n.w.now, t.entry, int(n.w.chunk), (tasks-1)*n.w.chunk)
-}
-
-func (w *owners) at(t int64, do func()) {
-	w.seq++
-	w.queue.Push(event{max(t, w.now), w.seq, do})
-}
-
-func (w *owners) run(until int64) {
-	for len(w.queue) > 0 && w.queue[0].at <= until {
-		e := w.queue.Pop()
-		w.now = e.at
-		e.do()
-	}
-	w.now = until
+	n.party.Update(n.w.Now(), t.entry, int(n.w.chunk), (tasks-1)*n.w.chunk)
 }
 
 func (w *owners) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
 
 // call makes a call of the store, and takes its answer.
 func (w *owners) call(do func() (answer func())) {
-	w.at(w.now+w.delay(), func() {
+	w.At(w.Now()+w.delay(), func() {
 		answer := do()
-		w.at(w.now+w.delay(), answer)
+		w.At(w.Now()+w.delay(), answer)
 	})
 }
 
@@ -157,20 +142,9 @@ func (n *owner) set(on bool) {
 
 // flap turns the node's work on and off, for so long on average.
 func (n *owner) flap(mean int64, on bool) {
-	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(mean)), func() {
+	n.w.At(n.w.Now()+int64(n.w.rnd.ExpFloat64()*float64(mean)), func() {
 		n.set(on)
 		n.flap(mean, !on)
-	})
-}
-
-// sparse lets single tasks come to a node at random times, every so often on average.
-func (n *owner) sparse(every int64) {
-	n.w.at(n.w.now+int64(n.w.rnd.ExpFloat64()*float64(every)), func() {
-		t := n.tenants[n.w.rnd.IntN(len(n.tenants))]
-		t.queued = append(t.queued, n.w.now)
-		n.offer(t)
-		n.ask()
-		n.sparse(every)
 	})
 }
 
@@ -181,7 +155,7 @@ func (n *owner) ask() {
 		return
 	}
 	for {
-		pick, ok := n.party.Next(w.now)
+		pick, ok := n.party.Next(w.Now())
 		if !ok {
 			break
 		}
@@ -190,7 +164,7 @@ func (n *owner) ask() {
 	if at := n.party.Wake(); at != n.askAt {
 		n.askAt = at
 		if at != never {
-			w.at(at, func() {
+			w.At(at, func() {
 				if n.askAt == at {
 					n.askAt = never
 					n.ask()
@@ -206,25 +180,25 @@ func (n *owner) ask() {
 
 func (n *owner) start(pick sched.Pick) {
 	w, t := n.w, pick.Entry.Data.(*tenant)
-	w.log = append(w.log, start{w.now, int64(pick.Cost)})
+	w.log = append(w.log, start{w.Now(), int64(pick.Cost)})
 	w.served[t.no] += float64(pick.Cost)
 	if !t.on && int64(pick.Cost) == w.chunk { // what is left of one that was cut is a task of its own
-		w.waits = append(w.waits, w.now-t.queued[0])
+		w.waits = append(w.waits, w.Now()-t.queued[0])
 		t.queued = t.queued[1:]
 	}
 	n.offer(t)
 	if n.service == nil {
-		n.party.Done(w.now, pick, &capacity.Ending{})
+		n.party.Done(w.Now(), pick, &capacity.Ending{})
 		return
 	}
 	w.inFlight++
 	w.most = max(w.most, w.inFlight)
 	takes := n.service()
-	w.at(w.now+takes, func() {
+	w.At(w.Now()+takes, func() {
 		w.inFlight--
 		w.busy += takes
 		if !n.dead {
-			n.party.Done(w.now, pick, &capacity.Ending{Service: takes})
+			n.party.Done(w.Now(), pick, &capacity.Ending{Service: takes})
 			n.ask()
 		}
 	})
@@ -236,25 +210,23 @@ func (n *owner) keep() {
 	if n.dead {
 		return
 	}
-	a := n.keeper.Next(w.now, n.res.Observe(w.now, w.limit.Window == 0))
+	a := n.keeper.Next(w.Now(), n.res.Observe(w.Now(), w.limit.Window == 0))
 	n.apply()
 	if a.Hold {
-		w.holds++
 		w.call(func() func() {
-			q := w.table.Hold(w.now, a.Holding, a.TTL)
+			q := w.table.Hold(w.Now(), a.Holding, a.TTL)
 			return func() { n.held(q) }
 		})
 	}
 	if a.Draw > 0 {
-		w.draws++
 		w.call(func() func() {
-			after, ok := w.table.Draw(w.now, a.Draw)
+			after, ok := w.table.Draw(w.Now(), a.Draw)
 			return func() { n.drew(after, ok) }
 		})
 	}
 	if a.Wake != never && a.Wake != n.wakeAt {
 		at := a.Wake
-		w.at(at, func() {
+		w.At(at, func() {
 			if n.wakeAt == at {
 				n.wakeAt = never
 				n.keep()
@@ -265,7 +237,7 @@ func (n *owner) keep() {
 }
 
 func (n *owner) held(q int64) {
-	n.keeper.Held(n.w.now, q, nil)
+	n.keeper.Held(n.w.Now(), q, nil)
 	n.apply()
 	n.ask()
 	n.keep()
@@ -274,16 +246,15 @@ func (n *owner) held(q int64) {
 func (n *owner) apply() {
 	units, until := n.keeper.Quota()
 	if n.w.limit.Window == 0 {
-		n.res.SetSlotQuota(n.w.now, units, until)
+		n.res.SetSlotQuota(n.w.Now(), units, until)
 	} else {
-		n.res.SetQuota(n.w.now, units, until)
+		n.res.SetQuota(n.w.Now(), units, until)
 	}
 }
 
 func (n *owner) drew(after time.Duration, ok bool) {
-	units, from, until, ok := n.keeper.Drew(n.w.now, after, ok, nil)
+	units, from, until, ok := n.keeper.Drew(n.w.Now(), after, ok, nil)
 	if ok {
-		n.w.permits++
 		n.res.Permit(units, from, until)
 	}
 	n.ask()

@@ -24,7 +24,7 @@ func paused(size Size) []Line {
 	d.run(5 * sec)
 	pausing := timed(n, func() {
 		for _, j := range jobs {
-			d.q.PauseGroup(d.now, j.e.Group())
+			d.q.PauseGroup(d.Now(), j.e.Group())
 		}
 	})
 	stray := 0
@@ -36,7 +36,7 @@ func paused(size Size) []Line {
 	lines = append(lines, d.peak(fmt.Sprintf("%d groups paused and resumed", n), r))
 	cancelling := timed(n, func() {
 		for _, j := range jobs {
-			d.q.RemoveGroup(d.now, j.e.Group())
+			d.q.RemoveGroup(d.Now(), j.e.Group())
 		}
 	})
 	if size == Small {
@@ -55,13 +55,14 @@ func (d *drive) resume(jobs []*job) (lines []Line) {
 		what string
 		jobs []*job
 	}{{"one group", jobs[:1]}, {"all groups", jobs}} {
-		from, first := d.now, never
-		d.onPick = func(sched.Pick, *job) { first = min(first, d.now) }
+		from, first := d.Now(), never
+		d.onPick = func(sched.Pick, *job) { first = min(first, d.Now()) }
 		for _, j := range c.jobs {
-			d.q.ResumeGroup(d.now, j.e.Group())
+			d.q.ResumeGroup(d.Now(), j.e.Group())
 		}
-		d.run(d.now - d.start + 2*sec)
-		lines = append(lines, Line{Target: 17, What: "first task after the resume of " + c.what, Got: float64(first-from) / 1e6, Want: 50, Unit: " ms"})
+		d.run(d.Now() - d.start + 2*sec)
+		lines = append(lines,
+			Line{Target: 17, What: "first task after the resume of " + c.what, Got: float64(first-from) / 1e6, Want: 50, Unit: " ms"})
 	}
 	return lines
 }
@@ -83,7 +84,7 @@ func resumeByCommand() Line {
 	resumed, first := map[weir.BulkID]int64{}, map[weir.BulkID]int64{}
 	n.onStart = func(_ int, t *partition.Task) {
 		if _, ok := first[t.Bulk]; !ok && resumed[t.Bulk] > 0 {
-			first[t.Bulk] = n.now
+			first[t.Bulk] = n.Now()
 		}
 	}
 	n.submit(0, partition.Created{ID: "ba_flood", Tenant: "flood", Items: 300_000})
@@ -91,8 +92,8 @@ func resumeByCommand() Line {
 		c := partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", i)), Tenant: fmt.Sprint("t", i), Items: 500}
 		n.submit(0, c)
 		n.command(0, partition.Command{ID: c.ID, Verb: partition.Pause})
-		n.at(epoch+5*sec+int64(i)*each, func() {
-			resumed[c.ID] = n.now
+		n.At(epoch+5*sec+int64(i)*each, func() {
+			resumed[c.ID] = n.Now()
 			n.command(0, partition.Command{ID: c.ID, Verb: partition.Resume})
 		})
 	}

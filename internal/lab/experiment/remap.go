@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/core/route"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // counts are the numbers of partitions that E16 goes through.
@@ -64,7 +65,8 @@ func (x *traffic) gaps(every int64) (lines []Line) {
 			}
 		}
 		lines = append(lines,
-			Line{Target: 18, What: fmt.Sprintf("longest gap of bulk actions under way, %d partitions", to), Got: float64(gap) / 1e6, Want: 500, Unit: " ms"},
+			Line{Target: 18, What: fmt.Sprintf("longest gap of bulk actions under way, %d partitions", to),
+				Got: float64(gap) / 1e6, Want: 500, Unit: " ms"},
 			Line{Target: 18, What: "bulk actions that this was seen of", Got: float64(n), Want: floods / 2, AtLeast: true})
 	}
 	return lines
@@ -90,7 +92,8 @@ func moved(from, to int) Line {
 	}
 	least := math.Abs(float64(to-from)) / float64(max(from, to))
 	return Line{
-		Target: 18, What: fmt.Sprintf("tenants moved by %d -> %d, of the least possible", from, to), Got: float64(n) / Tenants / least, Want: 1.1, Unit: "x",
+		Target: 18, What: fmt.Sprintf("tenants moved by %d -> %d, of the least possible", from, to),
+		Got: float64(n) / Tenants / least, Want: 1.1, Unit: "x",
 	}
 }
 
@@ -125,7 +128,7 @@ type traced struct {
 // the waits of floods by a second either way: a gap of half a second could not be seen.
 func newTraffic(every int64, changes int) *traffic {
 	x := &traffic{
-		node: newNode(counts[0], step("a", trafficRate)), rng: rand.New(rand.NewPCG(161, 1)), bulks: map[weir.BulkID]*traced{},
+		node: newNode(counts[0], step("a", trafficRate)), rng: virtual.Chance(161, 1), bulks: map[weir.BulkID]*traced{},
 	}
 	x.node.service = func(*partition.Task) int64 { return 50 * ms }
 	x.node.onStart = x.started
@@ -133,7 +136,7 @@ func newTraffic(every int64, changes int) *traffic {
 	for i, partitions := range counts {
 		tables[i] = route.NewTable(partitions)
 		if i <= changes {
-			x.node.at(epoch+int64(i)*every, func() { x.node.grow(partitions) })
+			x.node.At(epoch+int64(i)*every, func() { x.node.grow(partitions) })
 		}
 	}
 	for range floods {
@@ -158,7 +161,7 @@ func (x *traffic) arrive(at, items int64, table *route.Table) {
 	c := partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", len(x.bulks))), Tenant: tenantName(x.rng.IntN(Tenants)), Items: items}
 	x.items += items
 	x.bulks[c.ID] = &traced{at: epoch + at, part: -1, seen: make([]uint64, items/64+1)}
-	n.at(epoch+at, func() {
+	n.At(epoch+at, func() {
 		a, b := table.Candidates(c.Tenant)
 		n.submit(route.Choose(a, b, func(p int) float64 { return float64(n.parts[p].m.Pending()) }), c)
 	})
@@ -167,7 +170,7 @@ func (x *traffic) arrive(at, items int64, table *route.Table) {
 // started looks at every item that is sent.
 func (x *traffic) started(part int, t *partition.Task) {
 	b := x.bulks[t.Bulk]
-	b.starts = append(b.starts, x.node.now)
+	b.starts = append(b.starts, x.node.Now())
 	if b.part >= 0 && b.part != part && !b.left {
 		b.left = true
 		x.astray++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // retries is E9: one in twenty fails for a moment. What is tried again takes its share
@@ -52,7 +53,7 @@ func failItems(rng *rand.Rand, r *partition.Result) {
 // that all attempts take at the full rate.
 func failing(seed uint64, what string, fail func(*rand.Rand, *partition.Result)) []Line {
 	const rate, groups, items = 10_000, 50, 20_000
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := virtual.Chance(seed, 1)
 	n := newNode(1, step("a", rate))
 	n.service = func(*partition.Task) int64 { return 50 * ms }
 	n.answer = func(_ *partition.Task, r *partition.Result) { fail(rng, r) }
@@ -66,7 +67,7 @@ func failing(seed uint64, what string, fail func(*rand.Rand, *partition.Result))
 		end = max(end, v.Finished.UnixNano()-epoch)
 		lost += items - v.Counts.Done - v.Counts.Failed
 	}
-	work := float64(n.meters["a"].total) / rate
+	work := float64(n.meters["a"].Total) / rate
 	what = fmt.Sprintf("5 %% of %s fail", what)
 	return []Line{
 		{Target: 10, What: "end over the work done, " + what, Got: 100 * (float64(end)/1e9/work - 1), Want: 1.5, Unit: " %"},

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // rush is E18: every tenant submits a thousand items at the same moment.
@@ -79,7 +80,7 @@ func (d *drive) evenAfter(jobs []*job, items int64) *[sched.Tiers]float64 {
 		for i, j := range byTier[k] {
 			served[i] = float64(j.served)
 		}
-		even[k] = jain(served)
+		even[k] = virtual.Jain(served)
 	}
 	return &even
 }

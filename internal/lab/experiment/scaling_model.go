@@ -1,13 +1,11 @@
 package experiment
 
 import (
-	"container/heap"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // scalingEpoch is the midnight that begins a Friday; the clock of a lane starts there.
@@ -47,45 +45,18 @@ type laneTrace struct {
 	slotWait []float64 // 99th percentile of each second
 	waits    []float64 // of every task that started
 	waitedAt []float64 // when it started
-	reasons  map[scale.Reason]int
-	idleAt   float64 // when all work was done
-}
-
-type laneEvent struct {
-	at   float64
-	kind int
-	took float64
-	bad  bool
-}
-
-const (
-	taskEnded = iota
-	workerStarted
-	tokenDue
-)
-
-type laneEvents []laneEvent
-
-func (e *laneEvents) Len() int           { return len(*e) }
-func (e *laneEvents) Less(i, j int) bool { return (*e)[i].at < (*e)[j].at }
-func (e *laneEvents) Swap(i, j int)      { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
-func (e *laneEvents) Push(x any)         { *e = append(*e, x.(laneEvent)) }
-func (e *laneEvents) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+	idleAt   float64   // when all work was done
 }
 
 // playedLane is the model while it runs.
 type playedLane struct {
+	virtual.Clock // from second 0
 	laneModel
 	rng                    *rand.Rand
-	now                    float64
-	queue                  []float64 // when each task became ready
-	events                 laneEvents
-	target, up, coming     int // workers told, there, starting
+	queue                  []int64 // when each task became ready
+	target, up, coming     int     // workers told, there, starting
 	running                int
-	nextToken              float64
+	nextToken              int64
 	tokenAsked             bool
 	arrived, ended, failed int // in this cycle
 	took, busySeconds      float64
@@ -93,25 +64,31 @@ type playedLane struct {
 	out                    laneTrace
 }
 
+// nanos is a span of seconds on the clock.
+func nanos(seconds float64) int64 { return int64(seconds * 1e9) }
+
+// seconds is the time.
+func (l *playedLane) seconds() float64 { return float64(l.Now()) / 1e9 }
+
 // run plays the lane with the chance of one seed.
 func (m laneModel) run(seed uint64) laneTrace {
-	l := &playedLane{laneModel: m, rng: rand.New(rand.NewPCG(seed, 7)), target: m.workers, up: m.workers}
-	l.out.reasons = map[scale.Reason]int{}
+	l := &playedLane{laneModel: m, rng: virtual.Chance(seed, 7), target: m.workers, up: m.workers}
 	var st scale.State
 	for cycle := 1; float64(cycle) <= m.length; cycle++ {
-		l.submit(cycle - 1)
-		l.until(float64(cycle))
+		if l.bulk != nil {
+			l.arrive(l.bulk(cycle - 1))
+		}
+		l.until(int64(cycle) * sec)
 		if m.newLeader > 0 && float64(cycle) == m.newLeader {
 			st = scale.State{}
 		}
 		var d scale.Decision
-		now := scalingEpoch + int64((m.begin+float64(cycle))*1e9)
+		now := scalingEpoch + nanos(m.begin+float64(cycle))
 		d, st = m.policy(now, l.observe(now), st, m.config)
 		l.scale(d.Workers)
-		l.out.reasons[d.Reason]++
 		l.out.workers, l.out.needs = append(l.out.workers, d.Workers), append(l.out.needs, d.Need)
 		if l.idle() {
-			l.out.idleAt = l.now
+			l.out.idleAt = l.seconds()
 			break
 		}
 	}
@@ -120,80 +97,57 @@ func (m laneModel) run(seed uint64) laneTrace {
 
 // idle reports whether the run is over before its time.
 func (l *playedLane) idle() bool {
-	return l.untilIdle && l.now > l.notBefore && len(l.queue)+l.running == 0
+	return l.untilIdle && l.seconds() > l.notBefore && len(l.queue)+l.running == 0
 }
 
-// submit puts what arrives at once into the queue.
-func (l *playedLane) submit(second int) {
-	if l.bulk == nil {
-		return
+// arrive puts tasks into the queue.
+func (l *playedLane) arrive(tasks int) {
+	for range tasks {
+		l.queue = append(l.queue, l.Now())
 	}
-	for range l.bulk(second) {
-		l.queue, l.arrived = append(l.queue, l.now), l.arrived+1
-	}
+	l.arrived += tasks
 }
 
 // until plays everything that happens before end.
-func (l *playedLane) until(end float64) {
-	next := l.arrival(l.now)
-	for {
+func (l *playedLane) until(end int64) {
+	for next := l.arrival(); ; {
 		l.dispatch()
-		t := min(next, end)
-		if len(l.events) > 0 {
-			t = min(t, l.events[0].at)
-		}
-		l.busySeconds += (t - l.now) * float64(l.running)
-		l.now = t
+		t := min(next, end, l.Next())
+		l.busySeconds += float64(t-l.Now()) / 1e9 * float64(l.running)
 		switch {
-		case len(l.events) > 0 && l.events[0].at == t:
-			l.happen(heap.Pop(&l.events).(laneEvent))
-			if l.idle() {
+		case l.Next() == t:
+			if l.Step(); l.idle() {
 				return
 			}
 		case t == end:
+			l.Advance(end)
 			return
 		default:
-			l.queue, l.arrived = append(l.queue, t), l.arrived+1
-			next = l.arrival(t)
+			l.Advance(t)
+			l.arrive(1)
+			next = l.arrival()
 		}
 	}
 }
 
 // arrival is when the next task comes. Chance has no memory, so it may be drawn anew each cycle.
-func (l *playedLane) arrival(t float64) float64 {
+func (l *playedLane) arrival() int64 {
 	if l.rate == nil {
-		return math.Inf(1)
+		return never
 	}
-	if r := l.rate(t); r > 0 {
-		return t + l.rng.ExpFloat64()/r
+	if r := l.rate(l.seconds()); r > 0 {
+		return l.Now() + nanos(l.rng.ExpFloat64()/r)
 	}
-	return math.Inf(1)
-}
-
-func (l *playedLane) happen(e laneEvent) {
-	switch e.kind {
-	case workerStarted:
-		l.coming--
-		if l.up < l.target {
-			l.up++
-		}
-	case taskEnded:
-		l.running--
-		l.ended, l.took = l.ended+1, l.took+e.took
-		if e.bad {
-			l.failed++
-		}
-	case tokenDue:
-		l.tokenAsked = false
-	}
+	return never
 }
 
 // dispatch starts tasks while there are workers and the limit allows it.
 func (l *playedLane) dispatch() {
 	for len(l.queue) > 0 && l.running < l.up {
-		if l.limit > 0 && l.now < l.nextToken {
+		now := l.Now()
+		if l.limit > 0 && now < l.nextToken {
 			if !l.tokenAsked {
-				heap.Push(&l.events, laneEvent{at: l.nextToken, kind: tokenDue})
+				l.At(l.nextToken, func() { l.tokenAsked = false })
 				l.tokenAsked = true
 			}
 			return
@@ -201,15 +155,27 @@ func (l *playedLane) dispatch() {
 		ready := max(l.queue[0], l.nextToken)
 		l.queue = l.queue[1:]
 		if l.limit > 0 {
-			l.nextToken = max(l.nextToken, l.now-1/l.limit) + 1/l.limit
+			l.nextToken = max(l.nextToken, now-nanos(1/l.limit)) + nanos(1/l.limit)
 		}
-		wait := max(l.now-ready, 0)
-		l.waits, l.out.waits, l.out.waitedAt = append(l.waits, wait), append(l.out.waits, wait), append(l.out.waitedAt, l.now)
-		mean, errors := l.service(l.now, l.running)
-		took := mean * (0.5 + l.rng.Float64())
-		l.running++
-		heap.Push(&l.events, laneEvent{at: l.now + took, kind: taskEnded, took: took, bad: l.rng.Float64() < errors})
+		wait := float64(max(now-ready, 0)) / 1e9
+		l.waits, l.out.waits, l.out.waitedAt = append(l.waits, wait), append(l.out.waits, wait), append(l.out.waitedAt, l.seconds())
+		l.start()
 	}
+}
+
+// start runs a task.
+func (l *playedLane) start() {
+	mean, errors := l.service(l.seconds(), l.running)
+	took := mean * (0.5 + l.rng.Float64())
+	bad := l.rng.Float64() < errors
+	l.running++
+	l.After(nanos(took), func() {
+		l.running--
+		l.ended, l.took = l.ended+1, l.took+took
+		if bad {
+			l.failed++
+		}
+	})
 }
 
 // scale carries a decision out.
@@ -223,8 +189,13 @@ func (l *playedLane) scale(n int) {
 			l.up++
 			continue
 		}
-		heap.Push(&l.events, laneEvent{at: l.now + l.startup, kind: workerStarted})
 		l.coming++
+		l.After(nanos(l.startup), func() {
+			l.coming--
+			if l.up < l.target {
+				l.up++
+			}
+		})
 	}
 }
 
@@ -236,32 +207,23 @@ func (l *playedLane) observe(now int64) scale.Signals {
 	}
 	s := scale.Signals{
 		Workers: l.target, Busy: min(l.busySeconds/float64(max(l.target, 1)), 1),
-		SlotWait: time.Duration(quantileOf(l.waits, 0.99) * 1e9), Loads: []scale.Load{load},
+		SlotWait: time.Duration(virtual.Quantile(l.waits, 0.99) * 1e9), Loads: []scale.Load{load},
 	}
 	if l.strain != nil {
-		s.Strained = l.strain(l.now)
+		s.Strained = l.strain(l.seconds())
 	}
 	if l.nodes != nil {
-		s.CPU, s.Memory = l.nodes(l.now)
+		s.CPU, s.Memory = l.nodes(l.seconds())
 	}
 	if l.floor != nil {
 		s.Floor = l.floor(now)
 	}
 	if len(l.queue) > 0 && l.limit == 0 { // who still waits has waited, too
-		s.SlotWait = max(s.SlotWait, time.Duration((l.now-l.queue[0])*1e9))
+		s.SlotWait = max(s.SlotWait, time.Duration(l.Now()-l.queue[0]))
 	}
 	t := &l.out
 	t.loads, t.done, t.failed = append(t.loads, l.arrived), append(t.done, l.ended-l.failed), append(t.failed, l.failed)
 	t.backlogs, t.slotWait = append(t.backlogs, len(l.queue)), append(t.slotWait, s.SlotWait.Seconds())
 	l.arrived, l.ended, l.failed, l.took, l.busySeconds, l.waits = 0, 0, 0, 0, 0, l.waits[:0]
 	return s
-}
-
-// quantileOf is the value that a share q of xs lies below, 0 if there are none.
-func quantileOf(xs []float64, q float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(xs))
-	return s[min(int(q*float64(len(s))), len(s)-1)]
 }

@@ -46,11 +46,6 @@ func ScalingSeries(shape, policy string, seed uint64) ([]Point, error) {
 	return nil, fmt.Errorf("shape %q is not known: give one of %s", shape, strings.Join(ScalingShapes(), ", "))
 }
 
-// IncidentSeries is the incident under a policy, with flow control to tell of it.
-func IncidentSeries(policy string) ([]Point, error) {
-	return ScalingSeries("incident", policy, scalingSeeds)
-}
-
 // points plays a model and tells it by second.
 func (m laneModel) points(seed uint64) []Point {
 	t := m.run(seed)

@@ -50,25 +50,30 @@ func wait99Of(t laneTrace, _ uint64) float64    { return t.wait99() }
 // more, then what may go wrong.
 func scalingShapes() []scalingShape {
 	return slices.Concat(
-		[]scalingShape{stepShape(), delayedShape(), constantShape(), sineShape(), onOffShape(), burstShape(), rampShape(), bulksShape(), limitedShape(), articleShape()},
+		[]scalingShape{stepShape(), delayedShape(), constantShape(), sineShape(), onOffShape(), burstShape(), rampShape(),
+			bulksShape(), limitedShape(), articleShape()},
 		causeShapes(), incidentShapes(), nodeShapes(), leaderShapes(),
 	)
 }
 
 const stepNeeds = 80 * 0.5 / 0.8 // workers at the target of 80 % busy
 
+// following is a lane of tasks of half a second that arrive at a rate.
+func following(rate func(t float64) float64, length float64) laneModel {
+	return laneModel{
+		config: scale.Config{Max: 400}, length: length, workers: 8, service: takes(0.5), rate: rate,
+		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
+	}
+}
+
 // stepModel is 10 tasks/s, eight times that from second 200 to 400, then 10 again.
 func stepModel() laneModel {
-	rate := func(t float64) float64 {
+	return following(func(t float64) float64 {
 		if t >= 200 && t < 400 {
 			return 80
 		}
 		return 10
-	}
-	return laneModel{
-		config: scale.Config{Max: 400}, length: 700, workers: 8, service: takes(0.5), rate: rate,
-		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
-	}
+	}, 700)
 }
 
 func overStep(t laneTrace, _ uint64) float64 { return 100 * (t.most()/stepNeeds - 1) }
@@ -94,10 +99,7 @@ func delayedShape() scalingShape {
 
 func constantShape() scalingShape {
 	const hour, need = 3600, 50 * 0.5 / 0.8
-	m := laneModel{
-		config: scale.Config{Max: 400}, length: hour, workers: 8, service: takes(0.5), rate: steadily(50), needed: steadily(need),
-	}
-	return scalingShape{"constant", "constant 50/s, 1 h", m, []scalingFigure{
+	return scalingShape{"constant", "constant 50/s, 1 h", following(steadily(50), hour), []scalingFigure{
 		{what: "reversals, worst", want: 2, measure: reversalsOf},
 		{what: "slot wait p99, worst", unit: " s", want: 0.1, measure: wait99Of},
 		{what: "cost in worker-seconds over the law's, worst", unit: "%", want: 25, measure: func(t laneTrace, _ uint64) float64 {
@@ -107,54 +109,39 @@ func constantShape() scalingShape {
 }
 
 func sineShape() scalingShape {
-	rate := func(t float64) float64 { return 50 * (1 + 0.6*math.Sin(2*math.Pi*t/600)) }
-	m := laneModel{
-		config: scale.Config{Max: 400}, length: 3600, workers: 32, service: takes(0.5), rate: rate,
-		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
-	}
+	m := following(func(t float64) float64 { return 50 * (1 + 0.6*math.Sin(2*math.Pi*t/600)) }, 3600)
+	m.workers = 32
 	return scalingShape{"sine", "sine +-60 %, 600 s, 1 h", m, []scalingFigure{
 		{what: "reversals, worst", want: 13, measure: reversalsOf},
 	}}
 }
 
 func onOffShape() scalingShape {
-	rate := func(t float64) float64 {
+	m := following(func(t float64) float64 {
 		if math.Mod(t, 40) < 10 {
 			return 80
 		}
 		return 0
-	}
-	m := laneModel{
-		config: scale.Config{Max: 400}, length: 1200, workers: 8, service: takes(0.5), rate: rate,
-		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
-	}
+	}, 1200)
 	return scalingShape{"on-off", "on/off 10/30 s, 20 min", m, []scalingFigure{
 		{what: "reversals, worst", want: 10, measure: reversalsOf},
 	}}
 }
 
 func burstShape() scalingShape {
-	rate := func(t float64) float64 {
+	m := following(func(t float64) float64 {
 		if t >= 200 && t < 205 {
 			return 200
 		}
 		return 10
-	}
-	m := laneModel{
-		config: scale.Config{Max: 400}, length: 600, workers: 8, service: takes(0.5), rate: rate,
-		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
-	}
+	}, 600)
 	return scalingShape{"burst", "burst 20x for 5 s", m, []scalingFigure{
 		{what: "reversals, worst", want: 5, measure: reversalsOf},
 	}}
 }
 
 func rampShape() scalingShape {
-	rate := func(t float64) float64 { return 10 + t/4 }
-	m := laneModel{
-		config: scale.Config{Max: 400}, length: 600, workers: 8, service: takes(0.5), rate: rate,
-		needed: func(t float64) float64 { return rate(t) * 0.5 / 0.8 },
-	}
+	m := following(func(t float64) float64 { return 10 + t/4 }, 600)
 	return scalingShape{"ramp", "ramp 10 to 160/s", m, []scalingFigure{
 		{what: "reversals, worst", want: 5, measure: reversalsOf},
 		{what: "slot wait p99, worst", unit: " s", want: 1, measure: wait99Of},

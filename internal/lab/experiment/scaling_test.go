@@ -44,16 +44,12 @@ func TestLaneKeepsItsLimit(t *testing.T) {
 }
 
 func TestBulksAreDoneNearlyAsFastAsTheyCouldBe(t *testing.T) {
-	bulks, err := Bulks("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range bulks {
+	for _, b := range bulks() {
 		// Two cycles pass before all workers are there: one sees the bulk, one has seen a step of four times.
-		if late := b.Known - b.Fixed64; late > 3 {
+		if late := b.known - b.fixed64; late > 3 {
 			t.Errorf("%+v: %.1f s later than 64 workers, want at most 3", b, late)
 		}
-		if late := b.Fresh - b.Fixed64; late > 5 {
+		if late := b.fresh - b.fixed64; late > 5 {
 			t.Errorf("%+v on a lane never seen: %.1f s later than 64 workers, want at most 5", b, late)
 		}
 	}
@@ -93,7 +89,7 @@ func TestSeries(t *testing.T) {
 func TestIncidentSeriesTellsTheStory(t *testing.T) {
 	grown := map[string]int{}
 	for _, policy := range []string{scale.Default, "depth"} {
-		points, err := IncidentSeries(policy)
+		points, err := ScalingSeries("incident", policy, scalingSeeds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,4 +117,48 @@ func TestAColdStartStopsInFrontOfACrowdedDownstream(t *testing.T) {
 			t.Errorf("%s: %.0f %% failed and %.0f %% of the work done, by depth %.0f and %.0f", s.name, ours[0], ours[1], without[0], without[1])
 		}
 	}
+}
+
+// bulkTimes is how long a lane takes for tasks that arrive at once.
+type bulkTimes struct {
+	// tasks of so many seconds each.
+	tasks   int
+	seconds float64
+	// fresh is the time to the end on a lane that was never seen, known on one whose
+	// run times are known and that has nothing else to do.
+	fresh, known float64
+	// fixed8 and fixed64 are the same with so many workers from the first second.
+	fixed8, fixed64 float64
+}
+
+// bulks measures bulks of 100 to 10,000 tasks of 10 ms to 1 s.
+func bulks() (out []bulkTimes) {
+	for _, seconds := range []float64{0.01, 0.1, 1} {
+		for _, tasks := range []int{100, 1000, 10_000} {
+			out = append(out, bulkOf(tasks, seconds))
+		}
+	}
+	return out
+}
+
+// bulkOf measures so many tasks of so many seconds, with 8 workers first and 64 at most.
+func bulkOf(tasks int, seconds float64) bulkTimes {
+	const seed, begin = scalingSeeds, 100
+	m := laneModel{
+		policy: scale.Decide, config: scale.Config{Min: 8, Max: 64}, length: 5000, workers: 8,
+		bulk: atOnce(tasks), service: takes(seconds), untilIdle: true,
+	}
+	b := bulkTimes{tasks: tasks, seconds: seconds, fresh: m.run(seed).idleAt, fixed8: fixed(m, 8).run(seed).idleAt, fixed64: fixed(m, 64).run(seed).idleAt}
+	m.notBefore = begin
+	m.bulk = func(second int) int { // a few tasks first, from which the run time is known
+		switch second {
+		case 0:
+			return 20
+		case begin:
+			return tasks
+		}
+		return 0
+	}
+	b.known = m.run(seed).idleAt - begin
+	return b
 }

@@ -3,6 +3,8 @@ package experiment
 import (
 	"math"
 	"slices"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // reversals counts changes of direction.
@@ -34,7 +36,7 @@ func (t laneTrace) reach(from int, workers float64) float64 {
 func (t laneTrace) most() float64 { return float64(slices.Max(t.workers)) }
 
 // wait99 is the 99th percentile of the slot waits of all tasks.
-func (t laneTrace) wait99() float64 { return quantileOf(t.waits, 0.99) }
+func (t laneTrace) wait99() float64 { return virtual.Quantile(t.waits, 0.99) }
 
 // wait99Within is the same for the tasks that started within a span.
 func (t laneTrace) wait99Within(from, to float64) float64 {
@@ -44,7 +46,7 @@ func (t laneTrace) wait99Within(from, to float64) float64 {
 			in = append(in, t.waits[i])
 		}
 	}
-	return quantileOf(in, 0.99)
+	return virtual.Quantile(in, 0.99)
 }
 
 // paid is the worker-seconds that were held ready.

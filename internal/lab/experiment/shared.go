@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -27,12 +28,12 @@ func shared(size Size) []Line {
 func crowded(tenants int) []Line {
 	units := int64(tenants) * 100 / 8
 	w := newOwners(201, store.Limit{Resource: "r", Units: units, Window: time.Second}, 100, 16, tenants).busyNodes()
-	from, before := w.now, slices.Clone(w.served)
-	w.run(w.now + 160*sec)
+	from, before := w.Now(), slices.Clone(w.served)
+	w.Run(w.Now() + 160*sec)
 	what := fmt.Sprintf("%d tenants on 16 owners", tenants)
 	return []Line{
-		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.now), Want: 99, AtLeast: true, Unit: " %"},
-		{Target: 13, What: "Jain index of " + what, Got: jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
+		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.Now()), Want: 99, AtLeast: true, Unit: " %"},
+		{Target: 13, What: "Jain index of " + what, Got: virtual.Jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
 		w.peakLine(what),
 	}
 }
@@ -48,7 +49,7 @@ func (w *owners) busyNodes() *owners {
 	for _, n := range w.nodes {
 		n.set(true)
 	}
-	w.run(w.now + 10*sec)
+	w.Run(w.Now() + 10*sec)
 	return w
 }
 
@@ -58,12 +59,12 @@ func (w *owners) peakLine(what string) Line {
 
 func steady(seed uint64) []Line {
 	w := bigLimit(seed).busyNodes()
-	from, before := w.now, slices.Clone(w.served)
-	w.run(w.now + 300*sec)
+	from, before := w.Now(), slices.Clone(w.served)
+	w.Run(w.Now() + 300*sec)
 	const what = "16 owners"
 	return []Line{
-		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.now), Want: 99, AtLeast: true, Unit: " %"},
-		{Target: 13, What: "Jain index of 295 tenants, " + what, Got: jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
+		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.Now()), Want: 99, AtLeast: true, Unit: " %"},
+		{Target: 13, What: "Jain index of 295 tenants, " + what, Got: virtual.Jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
 		w.peakLine(what),
 	}
 }
@@ -91,12 +92,12 @@ func shifts(seed uint64) (lines []Line) {
 	} {
 		w := bigLimit(seed).busyNodes()
 		c.before(w)
-		w.run(w.now + 10*sec)
-		from := w.now
+		w.Run(w.Now() + 10*sec)
+		from := w.Now()
 		c.happen(w)
-		w.run(w.now + 10*sec)
+		w.Run(w.Now() + 10*sec)
 		lines = append(lines,
-			Line{Target: 13, What: "98.5 % of the rate again, " + c.what, Got: w.back(from, w.now, 0.985).Seconds(), Want: c.want, Unit: " s"},
+			Line{Target: 13, What: "98.5 % of the rate again, " + c.what, Got: w.back(from, w.Now(), 0.985).Seconds(), Want: c.want, Unit: " s"},
 			w.peakLine(c.what))
 	}
 	return lines
@@ -112,11 +113,11 @@ func churn(seed uint64) (lines []Line) {
 		for _, n := range w.nodes[1:] {
 			n.flap(c.mean, false)
 		}
-		from := w.now
-		w.run(w.now + 120*sec)
+		from := w.Now()
+		w.Run(w.Now() + 120*sec)
 		what := fmt.Sprintf("owners on and off every %d s", c.mean/sec)
 		lines = append(lines,
-			Line{Target: 13, What: "use, " + what, Got: 100 * w.use(from, w.now), Want: c.want, AtLeast: true, Unit: " %"},
+			Line{Target: 13, What: "use, " + what, Got: 100 * w.use(from, w.Now()), Want: c.want, AtLeast: true, Unit: " %"},
 			w.peakLine(what))
 	}
 	return lines

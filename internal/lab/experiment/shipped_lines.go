@@ -77,7 +77,8 @@ func manyResources(p place, seed uint64) []Line {
 			tenant = "one"
 		}
 		// As large as it takes to be on all nodes: what one node can do is not all tenants' doing.
-		w.BulkActions = append(w.BulkActions, model.BulkAction{Name: fmt.Sprint("b", i), Tenant: tenant, Items: 2_000_000, Steps: []string{r.Name}})
+		w.BulkActions = append(w.BulkActions, model.BulkAction{Name: fmt.Sprint("b", i), Tenant: tenant, Items: 2_000_000,
+			Steps: []string{r.Name}})
 	}
 	r := run(w)
 	got, _ := gotAfter(r, mixWarm*time.Second)
@@ -100,7 +101,8 @@ func hungEndpoint(p place, seed uint64) []Line {
 		x := run(w).Kinds[0].Each[0]
 		return time.Duration(x.Finish - x.At)
 	}
-	return []Line{{Target: 12, What: "20 items beside a hung endpoint, of the time alone", Got: float64(play(5000)) / float64(play(0)), Want: 2, Unit: "x"}}
+	return []Line{{Target: 12, What: "20 items beside a hung endpoint, of the time alone",
+		Got: float64(play(5000)) / float64(play(0)), Want: 2, Unit: "x"}}
 }
 
 // slowCalls are low rates with calls that take long.
@@ -144,7 +146,8 @@ func slowFloods(p place, seed uint64) []Line {
 	got, all := gotAfter(out, 20*time.Second)
 	what := "six tenants, 300/s, calls of 500ms, concurrency 10"
 	use := Line{Target: 3, What: "use from 20 s on, " + what, Got: usedAfter(out, 20), Want: 99, AtLeast: true, Unit: " %"}
-	least := Line{Target: 1, What: "least share of a tenant, of the ideal, " + what, Got: 100 * slices.Min(got[:6]) / (all / 6), Want: 95, AtLeast: true, Unit: " %"}
+	least := Line{Target: 1, What: "least share of a tenant, of the ideal, " + what,
+		Got: 100 * slices.Min(got[:6]) / (all / 6), Want: 95, AtLeast: true, Unit: " %"}
 	if p.nodes > 1 {
 		use.Missed, use.Holds = "calls at once and rate are divided between nodes in whole numbers", 85
 		least.Missed, least.Holds = use.Missed, 85
@@ -161,7 +164,8 @@ func skipping(p place, seed uint64) []Line {
 	r := run(w)
 	what := "4,000 items, one in ten called, 200/s"
 	return []Line{
-		{Target: 3, What: "end, of the items that go at the full rate, " + what, Got: time.Duration(r.End).Seconds() / (float64(r.Resources[0].Started) / 200), Want: 2, Unit: "x"},
+		{Target: 3, What: "end, of the items that go at the full rate, " + what,
+			Got: time.Duration(r.End).Seconds() / (float64(r.Resources[0].Started) / 200), Want: 2, Unit: "x"},
 		peakOf(r, what),
 	}
 }
@@ -176,7 +180,8 @@ func notYet(p place, seed uint64) []Line {
 	what := "every second answer is retry, 100/s"
 	return []Line{
 		// The last few items wait for their turn again and again.
-		{Target: 10, What: "items called per second until nine tenths are done, of the rate, " + what, Got: 100 * usedUntil(r, 1800) / 100, Want: 95, AtLeast: true, Unit: " %"},
+		{Target: 10, What: "items called per second until nine tenths are done, of the rate, " + what,
+			Got: 100 * usedUntil(r, 1800) / 100, Want: 95, AtLeast: true, Unit: " %"},
 		{Target: 10, What: "items that failed for good, " + what, Got: float64(failedIn(r)), Want: 0},
 		peakOf(r, what),
 	}
@@ -208,7 +213,8 @@ func outage(p place, seed uint64) (lines []Line) {
 		what := fmt.Sprintf("outage of %v", d)
 		lines = append(lines,
 			Line{Target: 10, What: "items that failed for good, " + what, Got: float64(failedIn(out)), Want: 0},
-			Line{Target: 15, What: "seconds lost besides it, " + what, Got: time.Duration(out.End).Seconds() - 60 - d.Seconds(), Want: 30, Unit: " s"})
+			Line{Target: 15, What: "seconds lost besides it, " + what, Got: time.Duration(out.End).Seconds() - 60 - d.Seconds(),
+				Want: 30, Unit: " s"})
 	}
 	return lines
 }
@@ -222,7 +228,8 @@ func ownRate(p place, seed uint64) (lines []Line) {
 		w.BulkActions = []model.BulkAction{b}
 		r := run(w)
 		lines = append(lines, Line{
-			Target: 3, What: fmt.Sprintf("a bulk action's own rate of %v/s", rate), Got: 100 * 60 / time.Duration(r.End).Seconds(), Want: 99, AtLeast: true, Unit: " %",
+			Target: 3, What: fmt.Sprintf("a bulk action's own rate of %v/s", rate),
+			Got: 100 * 60 / time.Duration(r.End).Seconds(), Want: 99, AtLeast: true, Unit: " %",
 		})
 	}
 	return append(lines, ownRateBesideFlood(p, seed))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir/internal/core/sched"
 	"github.com/weirhq/weir/internal/lab/model"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // slowJobs is E1 there: 15,000 single items under limits of 10/s.
@@ -81,7 +82,7 @@ func smallBesideFloods(p place, seed uint64) []Line {
 		}
 	}
 	what := "small ones beside ten floods"
-	p99 := Line{Target: 4, What: "slowdown p99, " + what, Got: quantileOf(slow, 0.99), Want: 2, Unit: "x"}
+	p99 := Line{Target: 4, What: "slowdown p99, " + what, Got: virtual.Quantile(slow, 0.99), Want: 2, Unit: "x"}
 	switch {
 	case p.nodes > 1:
 		p99.Missed, p99.Holds = "the node on which a small one lies has only its part of the rate", 7
@@ -169,7 +170,8 @@ func longChain(p place, seed uint64) []Line {
 	w.BulkActions = []model.BulkAction{b}
 	r := run(w)
 	what := "chain of 3, 500,000 items"
-	return []Line{{Target: 19, What: "end over the slowest step's ideal, " + what, Got: over(r.End, 100), Want: 2, Unit: " %"}, peakOf(r, what)}
+	return []Line{{Target: 19, What: "end over the slowest step's ideal, " + what, Got: over(r.End, 100), Want: 2,
+		Unit: " %"}, peakOf(r, what)}
 }
 
 func failedIn(r model.Result) (n int64) {

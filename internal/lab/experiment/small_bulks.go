@@ -2,7 +2,8 @@ package experiment
 
 import (
 	"fmt"
-	"math/rand/v2"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // smallRate is the rate of the resource of E4.
@@ -37,7 +38,7 @@ type arrival struct {
 
 // arrivals draws the small ones: a Poisson process over all tenants.
 func (c besideFloods) arrivals() (all []arrival) {
-	rng := rand.New(rand.NewPCG(c.seed, 4))
+	rng := virtual.Chance(c.seed, 4)
 	gap := c.sizes.mean() / (c.load * smallRate)
 	for at := 2.0; at < float64(c.span)/1e9; at += gap * rng.ExpFloat64() {
 		all = append(all, arrival{tenantName(rng.IntN(Tenants)), c.place.bulk(rng), c.sizes.draw(rng.Float64()), int64(at * 1e9)})
@@ -50,7 +51,7 @@ func (c besideFloods) run(a *alone) (out smallRun) {
 	b := newBulkRate(smallRate, c.service, c.share)
 	sent := 0
 	flood := func(tier int) {
-		b.add(b.bulk(fmt.Sprint("flood", sent), tier, floodItems, b.now-b.start))
+		b.add(b.bulk(fmt.Sprint("flood", sent), tier, floodItems, b.Now()-b.start))
 		sent++
 	}
 	for i := range c.floods {
@@ -130,7 +131,7 @@ func E4(size Size) (lines []Line) {
 			for _, place := range places {
 				for _, seed := range all {
 					got := besideFloods{c.sizes, c.load, floods, place, c.span, asIs, seed, c.service}.run(a)
-					p99 = max(p99, quantileOf(got.slow, 0.99))
+					p99 = max(p99, virtual.Quantile(got.slow, 0.99))
 					use, peak = min(use, got.use), max(peak, got.peak)
 					runs++
 				}
@@ -138,7 +139,8 @@ func E4(size Size) (lines []Line) {
 		}
 		lines = append(lines, Line{
 			Target: c.target, Got: p99, Want: c.want, Unit: "x", Missed: c.missed, Holds: c.holds,
-			What: fmt.Sprintf("slowdown p99, sizes to %.0f, %s, load %.0f %%, tasks of %d ms, worst of %d", c.sizes.most, c.sizes.name, 100*c.load, c.service/ms, runs),
+			What: fmt.Sprintf("slowdown p99, sizes to %.0f, %s, load %.0f %%, tasks of %d ms, worst of %d", c.sizes.most,
+				c.sizes.name, 100*c.load, c.service/ms, runs),
 		})
 	}
 	return append(lines,

@@ -101,7 +101,7 @@ func (b *bulkRate) bulk(tenant string, tier int, items, arrive int64) job {
 func (b *bulkRate) took(j *job) float64 {
 	end := j.done
 	if end == 0 {
-		end = b.now
+		end = b.Now()
 	}
 	return float64(end - b.start - j.arrive)
 }
@@ -118,7 +118,7 @@ type alone struct {
 func newAlone(rate float64, service int64) *alone {
 	b := newBulkRate(rate, service, asIs)
 	a := &alone{chunk: b.chunk, rate: rate}
-	b.onPick = func(sched.Pick, *job) { a.ends = append(a.ends, b.now-b.start+service) }
+	b.onPick = func(sched.Pick, *job) { a.ends = append(a.ends, b.Now()-b.start+service) }
 	b.add(b.bulk("t", 2, 100*b.chunk, 0))
 	b.run(never / 4)
 	return a

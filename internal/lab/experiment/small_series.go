@@ -1,6 +1,10 @@
 package experiment
 
-import "math"
+import (
+	"math"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
+)
 
 // SmallCurve is how slowdown depends on size under one way to share.
 type SmallCurve struct {
@@ -25,7 +29,7 @@ func SmallSeries() []SmallCurve {
 	c.share = plain
 	fair := c.run(a)
 	return []SmallCurve{
-		{"express lane", bySize(asItIs)},
+		{"express path", bySize(asItIs)},
 		{"fair sharing", bySize(fair)},
 		{"first come, first served", bySize(c.inOrder(a))},
 	}
@@ -69,7 +73,7 @@ func bySize(r smallRun) (points []SmallPoint) {
 	}
 	for k, s := range slow {
 		if len(s) > 0 {
-			points = append(points, SmallPoint{20 << k, quantileOf(s, 0.5), quantileOf(s, 0.99)})
+			points = append(points, SmallPoint{20 << k, virtual.Quantile(s, 0.5), virtual.Quantile(s, 0.99)})
 		}
 	}
 	return points

@@ -3,6 +3,8 @@ package experiment
 import (
 	"math"
 	"testing"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 func TestSizesHaveTheMeanThatIsUsedForTheLoad(t *testing.T) {
@@ -74,7 +76,7 @@ func TestInOrderEverybodyWaitsForTheFloods(t *testing.T) {
 		waits = append(waits, got.slow[i]*a.time(items)/1e9)
 	}
 	// Two floods take 200 s, and a fifth of the rate is not theirs.
-	if p50 := quantileOf(waits, 0.5); p50 < 150 || p50 > 250 {
+	if p50 := virtual.Quantile(waits, 0.5); p50 < 150 || p50 > 250 {
 		t.Errorf("median time = %.0f s, want about 200", p50)
 	}
 }

@@ -81,7 +81,7 @@ func aged(Size) []Line {
 		d.run(900 * sec)
 		longest := int64(0)
 		for _, j := range jobs {
-			longest = max(longest, j.longest, d.now-j.last)
+			longest = max(longest, j.longest, d.Now()-j.last)
 		}
 		waits = append(waits, float64(longest)/1e9)
 		lines = append(lines, d.peak(fmt.Sprintf("%d low tenants, aged share %.2f", low, share), r))
@@ -89,6 +89,6 @@ func aged(Size) []Line {
 	bound := 120 + low*100/((1.0/7+0.05)*10_000)
 	return append([]Line{
 		{Target: 9, What: fmt.Sprintf("longest wait of %d low tenants beside critical floods", low), Got: waits[0], Want: bound, Unit: " s"},
-		{Target: 9, What: "the same, of what it is without the aged lane", Got: waits[0] / waits[1], Want: 1, Unit: "x"},
+		{Target: 9, What: "the same, of what it is without the aged path", Got: waits[0] / waits[1], Want: 1, Unit: "x"},
 	}, lines...)
 }

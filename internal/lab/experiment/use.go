@@ -2,10 +2,10 @@ package experiment
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // used is E2: one owner uses all of a rate while there is work, with tasks of one
@@ -15,7 +15,7 @@ func used(size Size) (lines []Line) {
 	if size == Small {
 		span = 10 * sec
 	}
-	rng := rand.New(rand.NewPCG(21, 1))
+	rng := virtual.Chance(21, 1)
 	one := func(chunk int64) func() int64 { return func() int64 { return chunk } }
 	lateness := func() int64 { return int64(rng.ExpFloat64() * 200e3) } // 0.2 ms in the mean
 	for _, c := range []struct {
@@ -74,7 +74,8 @@ func usedForReal(size Size) (lines []Line) {
 func byTheClock(span time.Duration, rate float64, chunk int64) *meter {
 	begin := time.Now()
 	d := newDrive(sched.Options{})
-	d.start, d.now = begin.UnixNano(), begin.UnixNano()
+	d.Advance(begin.UnixNano())
+	d.start = d.Now()
 	r := d.resource(sched.ResourceConfig{Name: "r", Rate: rate})
 	for i := range 50 {
 		d.add(job{tenant: fmt.Sprint("t", i), tier: i % sched.Tiers, r: r, items: 1e12, chunk: chunk})
@@ -84,9 +85,9 @@ func byTheClock(span time.Duration, rate float64, chunk int64) *meter {
 		if passed >= span {
 			return d.meters[r]
 		}
-		d.now = d.start + int64(passed)
+		d.Advance(d.start + int64(passed))
 		for p, _, ok := d.pick(); ok; p, _, ok = d.pick() {
-			d.q.Done(d.now, p, 0)
+			d.q.Done(d.Now(), p, 0)
 		}
 		time.Sleep(time.Duration(d.q.Wake() - d.start - int64(time.Since(begin))))
 	}

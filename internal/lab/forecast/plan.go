@@ -190,7 +190,8 @@ func (p *plan) shared(o Other) Other {
 		passing += at(o.Standing, i)
 		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s }) {
 			kept.Steps, kept.Rates, kept.Batches = append(kept.Steps, s), append(kept.Rates, o.rate(i)), append(kept.Batches, o.batch(i))
-			kept.Standing, kept.Skips, kept.LeftOut = append(kept.Standing, passing), append(kept.Skips, at(o.Skips, i)), append(kept.LeftOut, at(o.LeftOut, i))
+			kept.Standing, kept.Skips, kept.LeftOut = append(kept.Standing, passing), append(kept.Skips,
+				at(o.Skips, i)), append(kept.LeftOut, at(o.LeftOut, i))
 			passing = 0
 		}
 	}
@@ -208,7 +209,8 @@ func (p *plan) merge() {
 		return
 	}
 	many := p.others[mostOthers:]
-	p.say("Of %d other bulk actions, the %d largest are simulated one by one, and the rest as one tenant per resource.", len(p.others), mostOthers)
+	p.say("Of %d other bulk actions, the %d largest are simulated one by one, and the rest as one tenant per resource.",
+		len(p.others), mostOthers)
 	p.others = slices.Clone(p.others[:mostOthers])
 	for _, r := range p.used {
 		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}}
@@ -474,8 +476,9 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 	slow := func(d time.Duration) model.Span { return model.Span(float64(d) * worse) }
 	return model.Resource{
 		Name: name, Rate: model.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: string(r.Pacing),
-		Timeout: model.Span(r.Timeout), Attempts: r.Backoff.MaxAttempts, Backoff: model.Span(r.Backoff.Base), BackoffCap: model.Span(r.Backoff.Cap),
-		Workers: r.Workers,
+		Timeout: model.Span(r.Timeout), Attempts: r.Backoff.MaxAttempts, Backoff: model.Span(r.Backoff.Base),
+		BackoffCap: model.Span(r.Backoff.Cap),
+		Workers:    r.Workers,
 		Downstream: model.Downstream{
 			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Share(min(r.Failures*worse, 1)),
 			Retries: model.Share(min(r.Retries*worse, 1)), Rejects: model.Share(r.Rejects),
@@ -502,9 +505,11 @@ func (p *plan) assume() {
 		}
 		switch {
 		case s.Looked > 0:
-			p.say("%s is assumed to be called for %.0f%% of the items: its condition was tried on a sample of %d.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
+			p.say("%s is assumed to be called for %.0f%% of the items: its condition was tried on a sample of %d.",
+				cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut), s.Looked)
 		case s.Skips+s.LeftOut > 0:
-			p.say("%s is assumed to be called for %.0f%% of the items, according to its condition.", cmp.Or(s.Name, s.Action), 100*(1-s.Skips-s.LeftOut))
+			p.say("%s is assumed to be called for %.0f%% of the items, according to its condition.", cmp.Or(s.Name, s.Action),
+				100*(1-s.Skips-s.LeftOut))
 		case s.Conditional:
 			p.say("All items are assumed to meet the condition of %s.", cmp.Or(s.Name, s.Action))
 		}

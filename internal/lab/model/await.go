@@ -41,8 +41,8 @@ func (s *step) await(m *machine, items int, last bool) {
 }
 
 func (s *step) awaitOne(m *machine, l *lot, items, attempt int, left time.Duration) {
-	m.seq++
-	s.wait(m, again{seq: m.seq, lot: l, items: items, attempt: attempt + 1}, left)
+	m.made++
+	s.wait(m, again{seq: m.made, lot: l, items: items, attempt: attempt + 1}, left)
 }
 
 // waits is how long items of a step wait after each attempt, and how many of those

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/internal/core/sched"
 )
@@ -32,7 +33,8 @@ func newStream(m *machine, no int) *stream {
 	m.coming++
 	return &stream{
 		BulkAction: b, m: m, no: no, rank: tier.Rank(), at: int64(b.At),
-		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)), sent: make([]StepResult, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
+		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)),
+		sent: make([]StepResult, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
 	}
 }
 
@@ -45,12 +47,12 @@ func (s *stream) next() {
 			return
 		}
 	}
-	s.m.later(s.at, s.arrive)
+	s.m.At(s.at, s.arrive)
 }
 
 // arrive submits a bulk action.
 func (s *stream) arrive() {
-	b := &bulk{stream: s, no: len(s.bulks), at: s.m.now, items: s.Items, first: -1, end: -1}
+	b := &bulk{stream: s, no: len(s.bulks), at: s.m.Now(), items: s.Items, first: -1, end: -1}
 	if s.ItemsP99 > 0 {
 		b.items = max(1, int64(s.sizes.draw(s.rng)+0.5))
 	}
@@ -111,8 +113,7 @@ func (m *machine) submit(b *bulk, tenant string) {
 	}
 	for _, p := range b.pieces {
 		first := p.steps[0]
-		tasks := first.tasksOf(b.items)
-		first.lane.became(max(1, tasks/len(b.pieces)), tasks > largeTasks)
+		first.lane.became(max(1, first.tasksOf(b.items)/len(b.pieces)), chain.Large(b.items, first.chunk))
 	}
 	b.resume()
 	for _, p := range b.pieces {
@@ -127,7 +128,8 @@ func newPiece(b *bulk, p *part, pieces int) *piece {
 	now := p.m.clock()
 	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
-	pc.group = p.queue.AddGroup(b.tenant.name, sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
+	pc.group = p.queue.AddGroup(b.tenant.name,
+		sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		l.open()

@@ -3,6 +3,8 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // spread is a log-normal distribution: most values a little below the mean, a few far above.
@@ -32,7 +34,7 @@ func (s spread) draw(rng *rand.Rand) float64 { return math.Exp(s.mu + s.sigma*rn
 
 // luck is a source of chance of its own for one part of the world.
 func luck(seed uint64, kind, no int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(kind)<<32|uint64(no)))
+	return virtual.Chance(seed, uint64(kind)<<32|uint64(no))
 }
 
 // The kinds of streams.

@@ -19,7 +19,8 @@ func (w World) With(path, value string) (World, error) {
 	w = w.clone()
 	name, field, found := cutLast(path)
 	if !found {
-		return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: "does not name a field", Fix: "write it as in send-message.rate=450/s"}
+		return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: "does not name a field",
+			Fix: "write it as in send-message.rate=450/s"}
 	}
 	var known []string
 	for _, s := range settersOf(&w, name) {
@@ -34,10 +35,12 @@ func (w World) With(path, value string) (World, error) {
 		}
 	}
 	if known == nil {
-		return w, &weir.FieldError{Code: "unknown_name", Field: path, Problem: fmt.Sprintf("unknown resource, bulk action or tenant %q", name), Fix: w.nameList()}
+		return w, &weir.FieldError{Code: "unknown_name", Field: path,
+			Problem: fmt.Sprintf("unknown resource, bulk action or tenant %q", name), Fix: w.nameList()}
 	}
 	slices.Sort(known)
-	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field), Fix: "known: " + strings.Join(known, ", ")}
+	return w, &weir.FieldError{Code: "unknown_field", Field: path, Problem: fmt.Sprintf("%s has no field %q", name, field),
+		Fix: "known: " + strings.Join(known, ", ")}
 }
 
 // cutLast splits a path at its last dot.

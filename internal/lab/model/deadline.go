@@ -12,7 +12,7 @@ func (b *bulk) mind() {
 		return
 	}
 	if b.Deadline != 0 {
-		b.m.later(b.at+int64(b.Deadline), b.cancel)
+		b.m.At(b.at+int64(b.Deadline), b.cancel)
 	}
 	for _, p := range b.pieces {
 		p.lookAhead()
@@ -35,9 +35,9 @@ func (p *piece) lookAhead() {
 	}
 	look := p.part.queue.Look(p.m.clock(), p.group, p.left())
 	if look.Late && p.late == 0 {
-		p.late = p.m.now
+		p.late = p.m.Now()
 	}
-	p.m.later(look.Again-epoch, p.lookAhead)
+	p.m.At(look.Again-epoch, p.lookAhead)
 }
 
 // left is what a piece has left to do.

@@ -49,7 +49,7 @@ func (d *downstream) call(now int64, items int) (took int64, how outcome, reject
 	took = max(int64(shape.draw(d.rng)), int64(time.Microsecond))
 	bad := d.rng.Float64() < float64(failures)
 	queue := d.take(now, items, float64(capacity))
-	if queue < 0 {
+	if queue < 0 || d.Refusals > 0 && d.rng.Float64() < float64(d.Refusals) {
 		return int64(d.normal.median()), refused, 0, 0
 	}
 	took += queue

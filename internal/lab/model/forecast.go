@@ -1,5 +1,7 @@
 package model
 
+import "github.com/weirhq/weir/internal/lab/virtual"
+
 // Forecast is when work would finish, over several seeds: half of the runs are done
 // by P50, nine of ten by P90. A run that does not finish counts with its length.
 type Forecast struct {
@@ -56,9 +58,9 @@ func ForeseeUntil(w World, runs int, enough func(at Span) bool) (Forecast, error
 			break
 		}
 	}
-	out.P50, out.P90 = percentile(ends, 0.5), percentile(ends, 0.9)
+	out.P50, out.P90 = virtual.Quantile(ends, 0.5), virtual.Quantile(ends, 0.9)
 	for j, spans := range kinds {
-		out.Kinds[j].P50, out.Kinds[j].P90 = percentile(spans, 0.5), percentile(spans, 0.9)
+		out.Kinds[j].P50, out.Kinds[j].P90 = virtual.Quantile(spans, 0.5), virtual.Quantile(spans, 0.9)
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/capacity"
@@ -67,10 +66,6 @@ func (l *lane) scale(n int) {
 	l.part.queue.SetWorkers(l.m.clock(), l.entry, n)
 	l.part.stirred = true
 }
-
-// largeTasks is above how many tasks a bulk action is a backlog and no part of the
-// stream of arrivals, as a partition counts them.
-const largeTasks = 10
 
 // became notes tasks that became ready.
 func (l *lane) became(tasks int, large bool) {
@@ -142,12 +137,3 @@ func (l *lane) decide(policy scale.Policy, c scale.Config) {
 
 // shadowed reports whether the default policy only looks on.
 func (w World) shadowed() bool { return policyName(w.Workers.Policy) != scale.Default }
-
-// percentile is what a share q of xs stays below, 0 of none.
-func percentile[T cmp.Ordered](xs []T, q float64) (at T) {
-	if len(xs) == 0 {
-		return at
-	}
-	s := slices.Sorted(slices.Values(xs))
-	return s[min(int(q*float64(len(s))), len(s)-1)]
-}

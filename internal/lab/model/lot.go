@@ -1,13 +1,9 @@
 package model
 
 import (
-	"time"
-
 	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/chain"
 )
-
-// linger is how long items of a block wait at a later step for more of them to fill a task.
-const linger = time.Second
 
 // lot is a block: how many of its items are at each step. A task has items of one
 // block only, as in a partition.
@@ -20,22 +16,7 @@ type lot struct {
 type lotStep struct {
 	here  int64 // items that have come and have not left
 	ready int64 // of them: may run
-	where where
-}
-
-// where is the queue of a step that a block is in.
-type where uint8
-
-const (
-	nowhere where = iota
-	inReady
-	inLinger
-)
-
-// lingering is a block that waits for more of its items.
-type lingering struct {
-	lot *lot
-	due int64
+	where chain.Where
 }
 
 func (p *piece) newLot() *lot {
@@ -50,13 +31,13 @@ func (s *step) fill(m *machine) {
 		return
 	}
 	skips := at(s.Skips, 0)+at(s.LeftOut, 0) > 0
-	for s.rest > 0 && (len(s.blocks) == 0 || skips && s.ready <= s.room()) && !(skips && s.crowded()) {
+	for s.rest > 0 && (s.blocks.Len() == 0 || skips && s.ready <= s.room()) && !(skips && s.crowded()) {
 		n := min(s.rest, block.Size)
 		s.rest -= n
 		s.enter(m, s.newLot(), n)
 	}
 	if s.done+s.bulk.failed == s.items { // all of it was skipped
-		m.later(m.now, func() { m.close(s.bulk) })
+		m.At(m.Now(), func() { m.close(s.bulk) })
 	}
 }
 
@@ -120,56 +101,32 @@ func (l *lot) upstream(no int) bool {
 // place puts a block with ready items into the right queue of a step.
 func (s *step) place(m *machine, l *lot) {
 	at := &l.steps[s.no]
-	switch {
-	case at.where == inReady || at.ready == 0:
-	case at.ready >= int64(s.chunk) || !l.upstream(s.no):
-		at.where = inReady
-		s.blocks = append(s.blocks, l)
-	case at.where == nowhere:
-		s.lingerAt(m, l)
+	if at.ready > 0 {
+		s.awaitLinger(m, s.blocks.Place(m.Now(), l, &at.where, at.ready < int64(s.chunk) && l.upstream(s.no)))
 	}
 }
 
-func (s *step) lingerAt(m *machine, l *lot) {
-	l.steps[s.no].where = inLinger
-	s.lingers = append(s.lingers, lingering{l, m.now + int64(linger)})
-	if len(s.lingers) == 1 {
-		m.later(s.lingers[0].due, func() { s.lingerDue(m) })
+// awaitLinger lets blocks be cut that have waited long enough, at a time; 0: no time has to be set.
+func (s *step) awaitLinger(m *machine, at int64) {
+	if at == 0 {
+		return
 	}
-}
-
-// lingerDue sends on blocks that have waited long enough.
-func (s *step) lingerDue(m *machine) {
-	for len(s.lingers) > 0 && s.lingers[0].due <= m.now {
-		l := s.lingers[0].lot
-		s.lingers = s.lingers[1:]
-		if at := &l.steps[s.no]; at.where == inLinger {
-			at.where = inReady
-			s.blocks = append(s.blocks, l)
+	m.At(at, func() {
+		s.awaitLinger(m, s.blocks.Due(m.Now(), func(l *lot) *chain.Where { return &l.steps[s.no].where }))
+		if s.end < 0 {
+			s.offer(s)
 		}
-	}
-	if len(s.lingers) > 0 {
-		m.later(s.lingers[0].due, func() { s.lingerDue(m) })
-	}
-	if s.end < 0 {
-		s.offer(s)
-	}
+	})
 }
 
 // take takes up to so many items off the first block that is ready.
 func (s *step) take(m *machine, items int) (l *lot, n int) {
-	l = s.blocks[0]
+	l = s.blocks.First()
 	at := &l.steps[s.no]
 	n = int(min(int64(items), at.ready))
 	at.ready, s.ready = at.ready-int64(n), s.ready-int64(n)
-	switch {
-	case at.ready == 0:
-		at.where = nowhere
-		s.blocks = s.blocks[1:]
-	case at.ready < int64(s.chunk) && l.upstream(s.no):
-		s.blocks = s.blocks[1:]
-		s.lingerAt(m, l)
-	}
+	few := at.ready < int64(s.chunk) && l.upstream(s.no)
+	s.awaitLinger(m, s.blocks.Took(m.Now(), &at.where, at.ready == 0, few))
 	return l, n
 }
 
@@ -204,10 +161,10 @@ func (b *bulk) resume() {
 // fly is a call that began before the world did, at any time of its length. It
 // takes nothing of the limits any more.
 func (s *step) fly(m *machine, items int) {
-	m.seq++
-	t := &task{step: s, begun: true, again: again{seq: m.seq, lot: s.newLot(), items: items, attempt: 1}}
+	m.made++
+	t := &task{step: s, begun: true, again: again{seq: m.made, lot: s.newLot(), items: items, attempt: 1}}
 	s.come(t.lot, int64(items))
 	s.flying += int64(items)
-	t.took, t.how, t.rejected, t.once = s.lane.res.down.call(m.now, items)
-	m.later(m.now+int64(s.skips.Float64()*float64(t.took)), func() { m.finish(t) })
+	t.took, t.how, t.rejected, t.once = s.lane.res.down.call(m.Now(), items)
+	m.After(int64(s.skips.Float64()*float64(t.took)), func() { m.finish(t) })
 }

@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/route"
 	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // epoch is the midnight that begins a Friday: the core wants to be told a time of
@@ -16,12 +16,12 @@ const epoch = int64(20_000*24) * int64(time.Hour)
 
 // machine is a world while it is played. Times are nanoseconds since its beginning.
 type machine struct {
+	virtual.Clock
 	w         World
 	policy    scale.Policy
-	now, end  int64
-	observed  int64 // when seconds were last written down
-	events    heap.Heap[event]
-	seq       uint64
+	end       int64
+	observed  int64  // when seconds were last written down
+	made      uint64 // numbers the tasks
 	table     *route.Table
 	resources []*resource
 	nodes     []*node
@@ -37,16 +37,6 @@ type machine struct {
 	enough    func(at Span) bool // nil: never before the end
 	looks     int                // at what there is to do, so far
 }
-
-// event is something that happens at a time.
-type event struct {
-	at  int64
-	seq uint64 // order of equal times
-	do  func()
-}
-
-// Before orders events by time, and equal times by their making.
-func (e event) Before(f event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
 // Run plays a world to its end and tells what happened.
 func Run(w World) (Result, error) { return RunUntil(w, nil) }
@@ -81,7 +71,7 @@ func newMachine(w World) *machine {
 	for _, s := range m.streams {
 		s.next()
 	}
-	m.later(second, m.tick)
+	m.At(second, m.tick)
 	return m
 }
 
@@ -108,32 +98,24 @@ func (m *machine) build() {
 }
 
 // clock is the time as the core sees it.
-func (m *machine) clock() int64 { return epoch + m.now }
-
-// later lets something happen at a time; one that has passed means now.
-func (m *machine) later(at int64, do func()) {
-	m.seq++
-	m.events.Push(event{max(at, m.now), m.seq, do})
-}
+func (m *machine) clock() int64 { return epoch + m.Now() }
 
 // play goes from event to event until the end.
 func (m *machine) play() {
 	for {
-		for len(m.events) > 0 && m.events[0].at <= m.now {
-			m.events.Pop().do()
-		}
+		m.Due()
 		m.dispatch()
 		if m.over() || m.left() {
 			break
 		}
-		next := m.next()
+		next := m.wake()
 		if next >= m.end {
-			m.now = m.end
+			m.Advance(m.end)
 			break
 		}
-		m.now = max(m.now+1, next)
+		m.Advance(max(m.Now()+1, next))
 	}
-	if m.observed < m.now {
+	if m.observed < m.Now() {
 		m.observe() // what is left of the last second
 	}
 }
@@ -155,7 +137,7 @@ const askEvery = 64
 // left reports whether the caller has seen enough.
 func (m *machine) left() bool {
 	m.looks++
-	return m.enough != nil && m.looks%askEvery == 0 && m.enough(Span(m.now))
+	return m.enough != nil && m.looks%askEvery == 0 && m.enough(Span(m.Now()))
 }
 
 // stopped reports whether the bulk action after which the world stops has ended.
@@ -168,9 +150,9 @@ func (m *machine) stopped() bool {
 	return false
 }
 
-// next is when something happens again.
-func (m *machine) next() int64 {
-	next := m.events[0].at // there is always the next tick
+// wake is when something happens again.
+func (m *machine) wake() int64 {
+	next := m.Next() // there is always the next tick
 	for _, p := range m.parts {
 		if at := p.queue.Wake(); at != math.MaxInt64 {
 			next = min(next, at-epoch)
@@ -196,5 +178,5 @@ func (m *machine) dispatch() {
 // tick ends a second: it is recorded, and the lanes are told how many workers to have.
 func (m *machine) tick() {
 	m.observe()
-	m.later(m.now+second, m.tick)
+	m.After(second, m.tick)
 }

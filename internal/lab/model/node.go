@@ -35,7 +35,7 @@ func newNode(m *machine, no int, name string) *node {
 		}
 		n.res = append(n.res, c)
 	}
-	m.later(int64(flow.Window), n.steer)
+	m.At(int64(flow.Window), n.steer)
 	return n
 }
 
@@ -45,7 +45,7 @@ func (n *node) steer() {
 	for _, l := range n.lanes {
 		l.resize()
 	}
-	n.m.later(n.m.now+int64(flow.Window), n.steer)
+	n.m.After(int64(flow.Window), n.steer)
 }
 
 // deliver has the partitions go on for which something was picked, and keepers look.

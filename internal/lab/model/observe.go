@@ -61,11 +61,11 @@ type Second struct {
 // workers to have.
 func (m *machine) observe() {
 	m.look()
-	m.observed = m.now
+	m.observed = m.Now()
 	c := scale.Config{Min: m.w.Workers.Min, Max: m.w.Workers.Max}
-	from := (m.now - 1) / second * second
+	from := (m.Now() - 1) / second * second
 	for _, r := range m.resources {
-		s := r.begin(m.now)
+		s := r.begin(m.Now())
 		r.splitConcurrency()
 		for _, l := range r.lanes {
 			if !l.used {
@@ -120,7 +120,7 @@ func (r *resource) explain(s Second) Second {
 	}
 	s.Reason = string(most.decision.Reason)
 	if s.Ready > 0 || s.InFlight > 0 || s.Started > 0 {
-		r.busy += r.m.now - (r.m.now-1)/second*second
+		r.busy += r.m.Now() - (r.m.Now()-1)/second*second
 	}
 	if most.tasks > 0 {
 		s.Waiting = waitingOn(int(most.cause))
@@ -152,7 +152,7 @@ func (b *bulk) look() {
 		for _, p := range b.pieces {
 			s := p.steps[i]
 			idle = idle && s.flying == 0
-			if s.pace.waits {
+			if s.pace.Waits {
 				seen[causePace], open = true, true
 			}
 			if s.head() > 0 {

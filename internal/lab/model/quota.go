@@ -47,11 +47,12 @@ func (m *machine) shareLimits() {
 	if len(m.nodes) < 2 {
 		return
 	}
-	m.later(0, m.meet)
+	m.At(0, m.meet)
 	for _, r := range m.resources {
 		if r.Rate > 0 {
 			items, window := limit.PerWindow(float64(r.Rate))
-			m.shareLimit(r, store.Limit{Resource: r.Name, Units: items, Window: window}, int64(limit.Grain(float64(r.Rate), m.widestBatch(r))), quotaFor)
+			m.shareLimit(r, store.Limit{Resource: r.Name, Units: items, Window: window},
+				int64(limit.Grain(float64(r.Rate), m.widestBatch(r))), quotaFor)
 		}
 		if r.Concurrency > 0 {
 			m.shareLimit(r, store.Limit{Resource: r.Name, Units: int64(r.Concurrency)}, 1, slotsFor)
@@ -78,9 +79,9 @@ func (m *machine) shareLimit(r *resource, l store.Limit, chunk int64, ttl time.D
 		k := &keeper{shared: s, node: n, of: n.res[r.no], keeper: quota.NewKeeper(l, n.name, ttl, chunk)}
 		n.keeps = append(n.keeps, k)
 		s.names = append(s.names, n.name)
-		m.later(0, k.next)
+		m.At(0, k.next)
 	}
-	m.later(0, s.allot)
+	m.At(0, s.allot)
 }
 
 // meet has the nodes tell each other what they have to run.
@@ -89,12 +90,12 @@ func (m *machine) meet() {
 	for i, n := range m.nodes {
 		wants[i] = n.can.Wants(m.clock())
 	}
-	m.later(m.now+message, func() {
+	m.After(message, func() {
 		for i, n := range m.nodes {
 			n.can.SetBeside(capacity.Gather(slices.Concat(wants[:i], wants[i+1:])))
 		}
 	})
-	m.later(m.now+meetEvery, m.meet)
+	m.After(meetEvery, m.meet)
 }
 
 // allot is the leader's look at a limit.
@@ -105,14 +106,14 @@ func (s *shared) allot() {
 			panic("model: a leader that is alone was refused: " + err.Error())
 		}
 	}
-	s.m.later(s.m.now+allotEvery, s.allot)
+	s.m.After(allotEvery, s.allot)
 }
 
 // stir lets the keepers of a resource look that has changed.
 func (n *node) stir(r *capacity.Resource) {
 	for _, k := range n.keeps {
 		if k.of == r {
-			n.m.later(n.m.now, k.next)
+			n.m.At(n.m.Now(), k.next)
 		}
 	}
 }
@@ -123,26 +124,26 @@ func (k *keeper) next() {
 	a := k.keeper.Next(now, k.of.Observe(now, k.limit.Window == 0))
 	k.apply(now)
 	if a.Draw > 0 {
-		m.later(m.now+message, func() {
+		m.After(message, func() {
 			after, ok := k.table.Draw(m.clock(), a.Draw)
-			m.later(m.now+message, func() { k.drew(after, ok) })
+			m.After(message, func() { k.drew(after, ok) })
 		})
 	}
 	if a.Hold {
-		m.later(m.now+message, func() {
+		m.After(message, func() {
 			units := k.table.Hold(m.clock(), a.Holding, a.TTL)
-			m.later(m.now+message, func() { k.held(units) })
+			m.After(message, func() { k.held(units) })
 		})
 	}
 	if a.Wake == limit.Never {
 		return
 	}
-	at := max(a.Wake-epoch, m.now+1)
-	if k.wakeAt > m.now && k.wakeAt <= at {
+	at := max(a.Wake-epoch, m.Now()+1)
+	if k.wakeAt > m.Now() && k.wakeAt <= at {
 		return // it will come by anyhow
 	}
 	k.wakeAt = at
-	m.later(at, func() {
+	m.At(at, func() {
 		if k.wakeAt == at {
 			k.next()
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // resource is a downstream and all that is known of it.
@@ -19,7 +20,7 @@ type resource struct {
 	backoffs *rand.Rand
 	lanes    []*lane
 	shares   []*share // of tenants that want something of it
-	meter    meter
+	meter    virtual.Meter
 
 	second  resourceSecond
 	series  []Second
@@ -37,10 +38,10 @@ type resourceSecond struct{ started, done, failed, refused int64 }
 func newResource(m *machine, no int) *resource {
 	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: luck(m.w.Seed, ofBackoff, no)}
 	r.down = newDownstream(&r.Resource, luck(m.w.Seed, ofDownstream, no))
-	r.meter.window = second
+	r.meter.Window = second
 	if r.Rate > 0 {
 		_, window := limit.PerWindow(float64(r.Rate))
-		r.meter.window = int64(window)
+		r.meter.Window = int64(window)
 	}
 	return r
 }
@@ -49,7 +50,7 @@ func newResource(m *machine, no int) *resource {
 func (r *resource) call(now int64, items int) (took int64, how outcome, rejected, again int) {
 	r.calls++
 	r.second.started += int64(items)
-	r.meter.add(now, int64(items))
+	r.meter.Add(now, int64(items))
 	return r.down.call(now, items)
 }
 
@@ -109,34 +110,4 @@ func (r *resource) show(s *Second) {
 	if bound > 0 && (s.Concurrency == 0 || bound < s.Concurrency) {
 		s.Concurrency = bound
 	}
-}
-
-// meter finds the most that started within any window.
-type meter struct {
-	window int64
-	list   []start
-	from   int
-	sum    int64
-	peak   int64
-}
-
-type start struct{ at, items int64 }
-
-func (m *meter) add(at, items int64) {
-	for m.from < len(m.list) && m.list[m.from].at <= at-m.window {
-		m.sum -= m.list[m.from].items
-		m.from++
-	}
-	if m.from > 1024 && 2*m.from > len(m.list) {
-		m.list = append(m.list[:0], m.list[m.from:]...)
-		m.from = 0
-	}
-	m.list = append(m.list, start{at, items})
-	m.sum += items
-	m.peak = max(m.peak, m.sum)
-}
-
-// perSecond is the peak as a rate.
-func (m *meter) perSecond() float64 {
-	return float64(m.peak) / time.Duration(m.window).Seconds()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // Result is what came of a world.
@@ -130,7 +131,7 @@ type TenantResult struct {
 func (m *machine) result() Result {
 	out := Result{
 		World: m.w.Name, Seed: m.w.Seed, Policy: policyName(m.w.Workers.Policy),
-		End: Span(m.now), Finished: m.open == 0 && m.coming == 0, Curve: m.curve.named(m.order), Tasks: m.tasks,
+		End: Span(m.Now()), Finished: m.open == 0 && m.coming == 0, Curve: m.curve.named(m.order), Tasks: m.tasks,
 	}
 	for _, s := range m.streams {
 		out.Kinds = append(out.Kinds, s.result())
@@ -168,8 +169,8 @@ func (s *stream) result() KindResult {
 		}
 		b.tenant.done += b.done
 	}
-	k.TookP50, k.TookP99 = Span(percentile(took, 0.5)), Span(percentile(took, 0.99))
-	k.SlowdownP50, k.SlowdownP99 = percentile(slow, 0.5), percentile(slow, 0.99)
+	k.TookP50, k.TookP99 = Span(virtual.Quantile(took, 0.5)), Span(virtual.Quantile(took, 0.99))
+	k.SlowdownP50, k.SlowdownP99 = virtual.Quantile(slow, 0.5), virtual.Quantile(slow, 0.99)
 	if len(s.bulks) > 0 {
 		k.Most = Span(s.bulks[0].most)
 	}
@@ -241,7 +242,7 @@ func (r *resource) result() ResourceResult {
 	x := ResourceResult{
 		Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency,
 		Calls: r.calls, Started: r.started, Done: r.done, Failed: r.failed, Refused: r.refused,
-		Peak: r.meter.perSecond(), Seconds: r.series,
+		Peak: float64(r.meter.Most) / seconds(Span(r.meter.Window)), Seconds: r.series,
 	}
 	if r.Rate > 0 && r.busy > 0 {
 		x.Use = float64(r.started) / (float64(r.Rate) * seconds(Span(r.busy)))
@@ -268,7 +269,7 @@ const toldBy = 50
 // fairness tells what each tenant got of what it was due, and Jain's index of
 // these, without those who were due too little to tell.
 func (m *machine) fairness() (out []TenantResult, jain float64) {
-	var sum, squares, n float64
+	var shares []float64
 	for _, t := range m.order {
 		x := TenantResult{Name: t.name, Weight: t.weight, Done: t.done}
 		var got, due float64
@@ -281,12 +282,9 @@ func (m *machine) fairness() (out []TenantResult, jain float64) {
 		}
 		if due > 0 {
 			x.Share = got / due
-			sum, squares, n = sum+x.Share, squares+x.Share*x.Share, n+1
+			shares = append(shares, x.Share)
 		}
 		out = append(out, x)
 	}
-	if n == 0 || squares == 0 {
-		return out, 1
-	}
-	return out, sum * sum / (n * squares)
+	return out, virtual.Jain(shares)
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/heap"
 	"github.com/weirhq/weir/internal/core/retry"
 	"github.com/weirhq/weir/internal/core/sched"
@@ -14,12 +15,11 @@ type step struct {
 	entry    *sched.Entry
 	share    *share
 	chunk    int
-	pace     pace        // what the bulk action itself allows here
-	blocks   []*lot      // with items that may run, in order
-	lingers  []lingering // with items that wait for company, to fill a task
-	ready    int64       // items of both
-	here     int64       // items that have come and have not left
-	flying   int64       // of them: in flight
+	pace     chain.Pace        // what the bulk action itself allows here
+	blocks   chain.Queue[*lot] // with items that may run, or that wait for company to fill a task
+	ready    int64             // items of them
+	here     int64             // items that have come and have not left
+	flying   int64             // of them: in flight
 	retries  heap.Heap[again]
 	retried  int64 // items in retries
 	turn     retry.Turn
@@ -48,7 +48,7 @@ func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1
 
 // head is the size of the next task, 0 if there is none now.
 func (s *step) head() int {
-	if s.pace.waits {
+	if s.pace.Waits {
 		return 0
 	}
 	return s.size()
@@ -61,16 +61,16 @@ func (s *step) size() int {
 		return 0
 	case s.turn.Granted:
 		return min(s.most(), s.retries[0].items)
-	case len(s.blocks) > 0:
-		return int(min(int64(s.most()), s.blocks[0].steps[s.no].ready))
+	case s.blocks.Len() > 0:
+		return int(min(int64(s.most()), s.blocks.First().steps[s.no].ready))
 	}
 	return 0
 }
 
 // most is the most items in a task of the step.
 func (s *step) most() int {
-	if s.pace.part > 0 {
-		return min(s.chunk, s.pace.part)
+	if s.pace.Part > 0 {
+		return min(s.chunk, s.pace.Part)
 	}
 	return s.chunk
 }
@@ -81,7 +81,7 @@ func (s *step) grant(m *machine) {
 		return
 	}
 	l := s.lane
-	l.turns.Ask(m.clock(), s, &s.turn, len(s.blocks) > 0, min(s.chunk, s.retries[0].items), float64(l.res.Rate))
+	l.turns.Ask(m.clock(), s, &s.turn, s.blocks.Len() > 0, min(s.chunk, s.retries[0].items), float64(l.res.Rate))
 	l.awaitShare()
 }
 
@@ -92,7 +92,7 @@ func (l *lane) awaitShare() {
 		return
 	}
 	l.alarm = true
-	l.m.later(at-epoch, func() {
+	l.m.At(at-epoch, func() {
 		l.alarm = false
 		for s, ok := l.turns.Due(l.m.clock()); ok; s, ok = l.turns.Due(l.m.clock()) {
 			s.askAgain()
@@ -128,10 +128,7 @@ func (s *step) crowded() bool {
 
 // room is how many items the step is to have ready at most.
 func (s *step) room() int64 {
-	if r := s.lane.res.Rate; r > 0 {
-		return max(int64(4*s.chunk), int64(2*r))
-	}
-	return int64(64 * s.batch(s.no))
+	return chain.Room(float64(s.lane.res.Rate), s.chunk, s.batch(s.no))
 }
 
 // offer tells the queue, the lane and the books of fairness what a step could run.
@@ -159,5 +156,5 @@ func (p *piece) offer(s *step) {
 		s.share.want(p.part.m, s.eligible)
 	}
 	p.part.stirred = true
-	s.noteFresh(head > 0 && len(s.blocks) > 0)
+	s.noteFresh(head > 0 && s.blocks.Len() > 0)
 }

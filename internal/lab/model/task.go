@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/retry"
 	"github.com/weirhq/weir/internal/core/sched"
 )
@@ -24,12 +25,12 @@ type task struct {
 func (m *machine) start(pick sched.Pick) {
 	m.tasks++
 	s := pick.Entry.Data.(*step)
-	t := &task{step: s, pick: pick, started: m.now, again: s.cut(m, pick.Cost)}
+	t := &task{step: s, pick: pick, started: m.Now(), again: s.cut(m, pick.Cost)}
 	s.flying += int64(t.items)
 	s.share.served += int64(t.items)
-	m.curve.add(m.now, s.share.tenant.no, t.items)
+	m.curve.add(m.Now(), s.share.tenant.no, t.items)
 	if s.first < 0 {
-		s.first = m.now
+		s.first = m.Now()
 	}
 	s.spend(m, t.items)
 	s.offer(s)
@@ -41,8 +42,8 @@ func (m *machine) start(pick sched.Pick) {
 	s.lane.second.items += int64(t.items)
 	s.sent[s.no].Calls++
 	s.sent[s.no].Items += int64(t.items)
-	t.took, t.how, t.rejected, t.once = s.lane.res.call(m.now, t.items)
-	m.later(m.now+t.took, func() { m.finish(t) })
+	t.took, t.how, t.rejected, t.once = s.lane.res.call(m.Now(), t.items)
+	m.After(t.took, func() { m.finish(t) })
 }
 
 // cut takes the items of the next task.
@@ -59,8 +60,8 @@ func (s *step) cut(m *machine, items int) again {
 		return a
 	}
 	l, n := s.take(m, items)
-	m.seq++
-	return again{seq: m.seq, lot: l, items: n, attempt: 1}
+	m.made++
+	return again{seq: m.made, lot: l, items: n, attempt: 1}
 }
 
 // join makes one task of the first retries that are due, as far as they are of one
@@ -116,10 +117,10 @@ func (m *machine) finish(t *task) {
 func (s *step) answered(m *machine, t *task) {
 	lost, kept := t.rejected, 0
 	if t.once > 0 {
-		delay, more := retry.Decide(s.lane.res.backoff(), t.attempt, 0, s.lane.res.backoffs.Float64())
-		if more {
+		b, u := s.lane.res.backoff(), s.lane.res.backoffs.Float64()
+		if t.attempt < b.MaxAttempts {
 			kept = t.once
-			s.wait(m, again{seq: t.seq, lot: t.lot, items: kept, attempt: t.attempt + 1}, delay)
+			s.wait(m, again{seq: t.seq, lot: t.lot, items: kept, attempt: t.attempt + 1}, retry.Delay(b, t.attempt, u))
 		} else {
 			lost += t.once
 		}
@@ -130,40 +131,34 @@ func (s *step) answered(m *machine, t *task) {
 	s.pass(m, t.lot, gone-int64(lost))
 }
 
-// fail decides about a call that failed as a whole: from the second time on it is
-// tried in halves, so that one poisonous item would end up alone; until then such
-// failures cost no attempt. Nor do those while the downstream is broken. This is what
-// a partition does.
+// fail has a call that failed as a whole tried again, or fails its items. While the downstream
+// is broken failures cost no attempt. Halves wait for the backoff of the attempt; those of a
+// partition wait longer with each failure, but hardly at all where others get through.
 func (s *step) fail(m *machine, a again, broken bool) {
-	backoff := s.lane.res.backoff()
-	delay, more := retry.Decide(backoff, a.attempt, 0, m.resources[s.lane.res.no].backoffs.Float64())
-	free := broken && backoff.MaxAttempts > 1
-	if !more && !free && (a.items == 1 || backoff.MaxAttempts == 1) {
+	b, u := s.lane.res.backoff(), s.lane.res.backoffs.Float64()
+	after := chain.AfterFailure(a.items, a.attempt, b.MaxAttempts, a.fails, broken)
+	if after.Over {
 		s.bulk.failed += int64(a.items)
 		s.come(a.lot, -int64(a.items))
 		return
 	}
-	a.fails++
-	if !more {
-		delay = retry.Delay(backoff, max(a.fails, a.attempt), 0.5)
+	delay := retry.Delay(b, a.attempt, u)
+	if a.attempt >= b.MaxAttempts {
+		delay = retry.Delay(b, max(after.Fails, a.attempt), 0.5)
 	}
-	if !free && (a.items == 1 || a.fails <= 2) {
-		a.attempt = min(a.attempt+1, backoff.MaxAttempts)
+	a.attempt, a.fails = after.Attempt, after.Fails
+	if after.Halves {
+		half := a
+		half.items = a.items / 2
+		a.items -= half.items
+		s.wait(m, half, delay)
 	}
-	if a.items == 1 || a.fails < 2 {
-		s.wait(m, a, delay)
-		return
-	}
-	half := a
-	half.items = a.items / 2
-	a.items -= half.items
-	s.wait(m, half, delay)
 	s.wait(m, a, delay)
 }
 
 // wait lets items be tried again after a delay.
 func (s *step) wait(m *machine, a again, delay time.Duration) {
-	m.later(m.now+int64(delay), func() {
+	m.After(int64(delay), func() {
 		if s.cancelled {
 			return
 		}
@@ -181,12 +176,12 @@ const MostOf = 0.97
 // close ends a bulk action whose items have all ended, or of which nothing more will.
 func (m *machine) close(b *bulk) {
 	if b.most == 0 && float64(b.done+b.failed) >= MostOf*float64(b.items) {
-		b.most = m.now
+		b.most = m.Now()
 	}
 	if b.end >= 0 || b.done+b.failed < b.items && !b.flown() {
 		return
 	}
-	b.end = m.now
+	b.end = m.Now()
 	m.open--
 	for _, p := range b.pieces {
 		for _, s := range p.steps {

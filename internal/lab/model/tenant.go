@@ -73,7 +73,7 @@ func (s *share) want(m *machine, wants bool) {
 		return
 	}
 	if s.wanting++; s.wanting == 1 {
-		s.since = m.now
+		s.since = m.Now()
 	}
 	if !s.listed {
 		s.listed = true

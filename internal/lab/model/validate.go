@@ -35,7 +35,8 @@ func (w World) validate() error {
 	c.day("length", w.Length)
 	c.must(w.MaxTasks >= 0, "max_tasks", fmt.Sprintf("%d is below 0", w.MaxTasks), "leave it out for no bound")
 	c.workers(w.Workers)
-	c.between("resources", int64(len(w.Resources)), 1, mostResources, "add one, as in resources: [{name: send, rate: 300/s, downstream: {latency: 50ms}}]")
+	c.between("resources", int64(len(w.Resources)), 1, mostResources,
+		"add one, as in resources: [{name: send, rate: 300/s, downstream: {latency: 50ms}}]")
 	names := map[string]bool{}
 	for i := range w.Resources {
 		r := &w.Resources[i]
@@ -75,7 +76,8 @@ func (c *checker) oneOf(field, word string, words ...string) {
 
 func (c *checker) name(field, name string, seen map[string]bool) {
 	c.must(name != "", field, "is empty", "give it a name")
-	c.must(!strings.ContainsAny(name, ".= \t\n"), field, fmt.Sprintf("%q contains a dot, an equals sign or a space", name), "write it with dashes")
+	c.must(!strings.ContainsAny(name, ".= \t\n"), field, fmt.Sprintf("%q contains a dot, an equals sign or a space", name),
+		"write it with dashes")
 	c.must(!seen[name] || name == "", field, fmt.Sprintf("%q is used twice", name), "give one of them another name")
 	seen[name] = true
 }
@@ -86,7 +88,8 @@ func (c *checker) workers(w Workers) {
 		c.must(false, "workers", err.Error(), "")
 		return
 	}
-	c.must(w.Start >= w.Min && w.Start <= w.Max, "workers.start", fmt.Sprintf("%d is not between %d and %d, the bounds", w.Start, w.Min, w.Max), "change it, or the bounds")
+	c.must(w.Start >= w.Min && w.Start <= w.Max, "workers.start",
+		fmt.Sprintf("%d is not between %d and %d, the bounds", w.Start, w.Min, w.Max), "change it, or the bounds")
 }
 
 func policyName(name string) string {
@@ -155,25 +158,30 @@ func (c *checker) bulkActions(w World, resources []string) {
 		_, err := weir.ParseTier(b.Tier)
 		c.must(err == nil, f+".tier", fmt.Sprintf("%q is unknown", b.Tier), "write one of critical, high, default, low")
 		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
-		c.must(len(b.Batches) <= len(b.Steps), f+".batches", fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
+		c.must(len(b.Batches) <= len(b.Steps), f+".batches",
+			fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
 		for j, n := range b.Batches {
 			c.between(fmt.Sprintf("%s.batches[%d]", f, j), int64(n), 1, 1000, "leave them out for the same everywhere")
 		}
-		c.must(len(b.Rates) <= len(b.Steps), f+".rates", fmt.Sprintf("has %d entries for %d steps", len(b.Rates), len(b.Steps)), "list one for each step")
+		c.must(len(b.Rates) <= len(b.Steps), f+".rates",
+			fmt.Sprintf("has %d entries for %d steps", len(b.Rates), len(b.Steps)), "list one for each step")
 		for j, r := range b.Rates {
-			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
+			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)),
+				"write it as in 500/s, or unlimited")
 		}
 		c.day(f+".deadline", b.Deadline)
 		c.begun(f, &b)
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "the default is 0")
 		c.between(f+".spread", int64(b.Spread), 0, 1_000_000, "leave it out for one tenant")
-		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)), fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
+		c.must(len(b.Steps) > 0 && len(b.Steps) <= weir.MaxSteps, f+".steps", fmt.Sprintf("has %d steps", len(b.Steps)),
+			fmt.Sprintf("name 1 to %d resources, in order", weir.MaxSteps))
 		for _, s := range b.Steps {
 			c.must(slices.Contains(resources, s), f+".steps", fmt.Sprintf("unknown resource %q", s), "known: "+strings.Join(resources, ", "))
 		}
 		c.stream(f, b)
 	}
-	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("unknown bulk action %q", w.StopAfter), "name one of them, or leave it out")
+	c.must(w.StopAfter == "" || names[w.StopAfter], "stop_after", fmt.Sprintf("unknown bulk action %q", w.StopAfter),
+		"name one of them, or leave it out")
 }
 
 // begun checks which items pass steps without a call, and which have begun.
@@ -197,7 +205,8 @@ func (c *checker) begun(field string, b *BulkAction) {
 		c.between(field+".standing", n, 0, b.Items, "count items")
 		begun += max(n, 0)
 	}
-	c.must(begun <= b.Items, field+".standing", fmt.Sprintf("counts %d items with those in flight or waiting, of %d", begun, b.Items), "count each item once")
+	c.must(begun <= b.Items, field+".standing",
+		fmt.Sprintf("counts %d items with those in flight or waiting, of %d", begun, b.Items), "count each item once")
 	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "has no effect in a stream", "leave it out")
 }
 
@@ -207,18 +216,22 @@ func (c *checker) stream(field string, b BulkAction) {
 		c.day(field+".at", b.At)
 		return
 	}
-	if !c.must(b.Until > b.At && b.Until <= longest, field+".until", fmt.Sprintf("%s is not after %s and at most 24h", spanText(b.Until), spanText(b.At)), "write when the stream ends, or give the world a length") {
+	if !c.must(b.Until > b.At && b.Until <= longest, field+".until",
+		fmt.Sprintf("%s is not after %s and at most 24h", spanText(b.Until),
+			spanText(b.At)), "write when the stream ends, or give the world a length") {
 		return
 	}
 	n := float64(b.Arrivals) * seconds(b.Until-b.At)
-	c.must(n <= mostArrivals, field+".arrivals", fmt.Sprintf("creates about %.0f bulk actions", n), fmt.Sprintf("lower it, or end the stream sooner: the maximum is %d", mostArrivals))
+	c.must(n <= mostArrivals, field+".arrivals", fmt.Sprintf("creates about %.0f bulk actions", n),
+		fmt.Sprintf("lower it, or end the stream sooner: the maximum is %d", mostArrivals))
 }
 
 func (c *checker) tenants(w World) {
 	names := map[string]bool{}
 	for i, t := range w.Tenants {
 		c.name(fmt.Sprintf("tenants[%d].name", i), t.Name, names)
-		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight", fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "the default is 1")
+		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight",
+			fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "the default is 1")
 		used := slices.ContainsFunc(w.BulkActions, func(b BulkAction) bool { return b.Tenant == t.Name })
 		c.must(used, "tenants."+t.Name, "has no bulk action", "set the tenant of one to this name, or remove it")
 	}

@@ -86,6 +86,8 @@ type Downstream struct {
 	Failures Share `yaml:"failures,omitempty" json:"failures,omitempty"`
 	Retries  Share `yaml:"retries,omitempty"  json:"retries,omitempty"`
 	Rejects  Share `yaml:"rejects,omitempty"  json:"rejects,omitempty"`
+	// Refusals is the share of calls that it refuses whatever the load. It is for experiments.
+	Refusals Share `yaml:"-" json:"-"`
 	// Capacity is how many items per second it truly takes. Default: any number.
 	Capacity Rate `yaml:"capacity,omitempty" json:"capacity,omitempty"`
 	// Overload says what happens beyond the capacity: refuse (as with 429) or slow. Default refuse.

@@ -80,7 +80,8 @@ func step8() World {
 		}},
 		BulkActions: []BulkAction{
 			{Name: "usual", Spread: 20, Arrivals: 10, Items: 100, Steps: []string{"send-message"}},
-			{Name: "rush", Spread: 20, At: span(2 * time.Minute), Until: span(7 * time.Minute), Arrivals: 70, Items: 100, Steps: []string{"send-message"}},
+			{Name: "rush", Spread: 20, At: span(2 * time.Minute), Until: span(7 * time.Minute), Arrivals: 70, Items: 100,
+				Steps: []string{"send-message"}},
 		},
 	}
 }

@@ -72,8 +72,10 @@ func (w *World) checkOrder(c *call, item uint16, at int) {
 	if c.owner.token != w.ledger.parts[c.owner.partition].newest {
 		return
 	}
-	w.must(!s.Passed[t.StepNo].Has(int(item)), "I4", b, at, "%s item %d: step %d was started again after its success was committed", b.spec.ID, at, t.StepNo)
-	w.must(!s.Failed.Has(int(item)) && !s.LeftOut.Has(int(item)), "I4", b, at, "%s item %d: step %d was started after it had ended", b.spec.ID, at, t.StepNo)
+	w.must(!s.Passed[t.StepNo].Has(int(item)), "I4", b, at,
+		"%s item %d: step %d was started again after its success was committed", b.spec.ID, at, t.StepNo)
+	w.must(!s.Failed.Has(int(item)) && !s.LeftOut.Has(int(item)), "I4", b, at,
+		"%s item %d: step %d was started after it had ended", b.spec.ID, at, t.StepNo)
 }
 
 // checkPrevious: a step receives what the step before answered for the same item, in the committed attempt.
@@ -95,8 +97,10 @@ func (w *World) checkAgain(c *call, item uint16, at int) {
 	if k.owner == c.owner.id && k.step == t.StepNo {
 		w.must(t.Attempt >= k.low && t.Attempt <= k.high, "I18", b, at, "%s item %d step %d: attempt %d, want %d to %d",
 			b.spec.ID, at, t.StepNo, t.Attempt, k.low, k.high)
-		w.must(w.now >= k.notBefore, "I18", b, at, "%s item %d step %d: tried again %d ms too early", b.spec.ID, at, t.StepNo, (k.notBefore-w.now)/millis)
-		w.must(!k.waits || b.retry(t.Block, item, t.StepNo) != nil, "I7", b, at, "%s item %d step %d: tried again before the attempt before was durable", b.spec.ID, at, t.StepNo)
+		w.must(w.Now() >= k.notBefore, "I18", b, at, "%s item %d step %d: tried again %d ms too early", b.spec.ID, at,
+			t.StepNo, (k.notBefore-w.Now())/millis)
+		w.must(!k.waits || b.retry(t.Block, item, t.StepNo) != nil, "I7", b, at,
+			"%s item %d step %d: tried again before the attempt before was durable", b.spec.ID, at, t.StepNo)
 		return
 	}
 	want, due := 1, int64(0)
@@ -104,8 +108,10 @@ func (w *World) checkAgain(c *call, item uint16, at int) {
 		want, due = int(r.Attempt), r.Due
 		w.met[RetrySurvived]++
 	}
-	w.must(t.Attempt == want, "I18", b, at, "%s item %d step %d: attempt %d after a takeover, want %d", b.spec.ID, at, t.StepNo, t.Attempt, want)
-	w.must(w.now >= due, "I18", b, at, "%s item %d step %d: tried again %d ms too early after a takeover", b.spec.ID, at, t.StepNo, (due-w.now)/millis)
+	w.must(t.Attempt == want, "I18", b, at, "%s item %d step %d: attempt %d after a takeover, want %d", b.spec.ID, at,
+		t.StepNo, t.Attempt, want)
+	w.must(w.Now() >= due, "I18", b, at, "%s item %d step %d: tried again %d ms too early after a takeover", b.spec.ID, at,
+		t.StepNo, (due-w.Now())/millis)
 }
 
 // checkKey: the key of an item at a step is always the same, and no other item has it.
@@ -147,17 +153,18 @@ func (w *World) checkCalls(c *call, at int, valid bool) {
 func (w *World) checkLimits(c *call) {
 	m, t, b := c.meter, c.task, c.bulk
 	m.inFlight++
-	used := m.take(w.now, len(t.Items))
-	r, most := m.limits, m.most(w.now)
+	used := m.take(w.Now(), len(t.Items))
+	r, most := m.limits, m.most(w.Now())
 	w.must(most == 0 || used <= int(most), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v", r.Name, used, most)
 	if m.changed > 0 {
 		w.met[LimitsChanged]++
 	}
-	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1, "resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
+	w.must(r.Concurrency == 0 || m.inFlight <= r.Concurrency, "I12", b, -1,
+		"resource %s: %d tasks in flight, at most %d allowed", r.Name, m.inFlight, r.Concurrency)
 	n, slots := c.owner.node, w.plan.slots+w.plan.slots/8 // and the reserve
 	fresh := 0
 	for _, began := range n.inLane {
-		fresh += young(began, w.now)
+		fresh += young(began, w.Now())
 	}
 	w.must(fresh <= slots, "I12", b, -1, "%d tasks began within half a second on n%d and are in flight, with %d slots", fresh, n.no, slots)
 	w.must(n.running <= w.plan.slots+slots, "I12", b, -1, "%d tasks in flight on n%d, at most %d allowed", n.running, n.no, w.plan.slots+slots)

@@ -131,7 +131,8 @@ func (w *World) appliedResults(b *truth, r store.Row) {
 				w.checkCrashed(b, at)
 				return nil
 			}
-			w.must(st.codes&codeBit(x.Code) != 0, "I2", b, at, "%s item %d step %d: failed as %q, which no call returned", b.spec.ID, at, x.Step, x.Code)
+			w.must(st.codes&codeBit(x.Code) != 0, "I2", b, at, "%s item %d step %d: failed as %q, which no call returned",
+				b.spec.ID, at, x.Step, x.Code)
 			w.must(x.Code != "poison" || at == b.poison || b.steps[x.Step].Retry.MaxAttempts == 1, "P11", b, at,
 				"%s item %d: failed because of item %d", b.spec.ID, at, b.poison)
 			if x.Code == "poison" && b.steps[x.Step].Retry.MaxAttempts > 1 && b.steps[x.Step].BatchSize > 1 {
@@ -224,8 +225,8 @@ func (w *World) checkDue(o *owner, b *truth, at int, r *block.Retry, number uint
 		b.spec.ID, at, r.Step, r.Attempt, k.low, k.high)
 	// Retries that are due are joined, and share one time that is past: only what
 	// still has to wait, or ought to, is measured.
-	late := r.Due > k.notAfter && r.Due > w.now
-	early := r.Due < k.notBefore && w.now < k.notBefore
+	late := r.Due > k.notAfter && r.Due > w.Now()
+	early := r.Due < k.notBefore && w.Now() < k.notBefore
 	w.must(!early, "I18", b, at, "%s item %d step %d is due %d ms too early", b.spec.ID, at, r.Step, (k.notBefore-r.Due)/millis)
 	spread := b.steps[r.Step].Resource.Rate > 0
 	w.must(spread || !late, "I18", b, at, "%s item %d step %d is due %d ms too late", b.spec.ID, at, r.Step, (r.Due-k.notAfter)/millis)
@@ -261,7 +262,8 @@ func (w *World) checkBulk(b *truth, was weir.BulkState) {
 		w.checkCounts(b)
 	}
 	w.must(!was.Final(), "I6", b, -1, "%s was written after it had ended", b.spec.ID)
-	w.must(b.ended() < b.spec.Items || s.State.Final() || b.spec.Shared(), "P7", b, -1, "%s is %v, and all its items have ended", b.spec.ID, s.State)
+	w.must(b.ended() < b.spec.Items || s.State.Final() || b.spec.Shared(), "P7", b, -1,
+		"%s is %v, and all its items have ended", b.spec.ID, s.State)
 	w.must(b.active == !s.State.Final(), "P7", b, -1, "%s is %v, and its marker says %t", b.spec.ID, s.State, b.active)
 	w.must(was == s.State || was.CanMove(s.State) || was.CanMove(weir.BulkRunning) || was == weir.BulkRunning, "I15", b, -1,
 		"%s went from %v to %v", b.spec.ID, was, s.State)
@@ -285,10 +287,13 @@ func (w *World) checkCounts(b *truth) {
 	w.must(is(s.Done, b.passed[last]) && is(s.Failed, b.failed) && is(s.LeftOut, b.leftOut), "I5", b, -1,
 		"%s counts %d done, %d failed, %d left out; its rows %d, %d, %d", b.spec.ID, s.Done, s.Failed, s.LeftOut, b.passed[last], b.failed, b.leftOut)
 	c, seen := s.Counts(b.spec.Items), &b.seen.Counts
-	w.must(c.Ready+c.InFlight+c.Ended() == c.Total && min(c.Ready, c.InFlight, c.Cancelled) >= 0, "I1", b, -1, "%s: what is read, %+v, does not add up", b.spec.ID, c)
-	w.must(c.Done >= seen.Done && c.Failed >= seen.Failed && c.Cancelled >= seen.Cancelled, "I16", b, -1, "%s: %+v was seen, and %+v is read", b.spec.ID, *seen, c)
+	w.must(c.Ready+c.InFlight+c.Ended() == c.Total && min(c.Ready, c.InFlight, c.Cancelled) >= 0, "I1", b, -1,
+		"%s: what is read, %+v, does not add up", b.spec.ID, c)
+	w.must(c.Done >= seen.Done && c.Failed >= seen.Failed && c.Cancelled >= seen.Cancelled, "I16", b, -1,
+		"%s: %+v was seen, and %+v is read", b.spec.ID, *seen, c)
 	for k := b.spec.FirstStep; k <= last; k++ {
-		w.must(is(s.Steps[k].Done, b.passed[k]), "I5", b, -1, "%s counts %d done at step %d; its rows %d", b.spec.ID, s.Steps[k].Done, k, b.passed[k])
+		w.must(is(s.Steps[k].Done, b.passed[k]), "I5", b, -1, "%s counts %d done at step %d; its rows %d", b.spec.ID,
+			s.Steps[k].Done, k, b.passed[k])
 	}
 }
 

@@ -32,7 +32,8 @@ func (w *World) appliedEvent(b *truth, r store.Row, number uint64) {
 	}
 	b.notices[number] = &notice{event: e}
 	if e.Late {
-		w.must(!b.tooLate && b.spec.Deadline > e.At, "I6", b, -1, "%s: event %+v says that it will be late; said before: %t, deadline %d", b.spec.ID, e, b.tooLate, b.spec.Deadline)
+		w.must(!b.tooLate && b.spec.Deadline > e.At, "I6", b, -1,
+			"%s: event %+v says that it will be late; said before: %t, deadline %d", b.spec.ID, e, b.tooLate, b.spec.Deadline)
 		b.tooLate = true
 		w.met[LateTold]++
 	}
@@ -73,7 +74,8 @@ func (o *owner) tell(events []partition.Event) {
 		w.must(n != nil, "I6", b, -1, "%s: event %+v was told, and no commit has it", b.spec.ID, e)
 		w.must(n.event == e, "I6", b, -1, "%s: event %+v was told as %+v", b.spec.ID, n.event, e)
 		w.must(n.last != o.id, "I6", b, -1, "%s: event %d was told twice by one owner", b.spec.ID, e.Number)
-		w.must(!n.noted || o.token != w.ledger.parts[o.partition].newest, "I6", b, -1, "%s: event %d was told after it was noted", b.spec.ID, e.Number)
+		w.must(!n.noted || o.token != w.ledger.parts[o.partition].newest, "I6", b, -1,
+			"%s: event %d was told after it was noted", b.spec.ID, e.Number)
 		if n.last != 0 {
 			w.met[EventRetold]++
 		}

@@ -24,7 +24,8 @@ func (w *World) checkStarted(c *call) {
 	case weir.BulkSealed:
 		w.must(o.heard(b, partition.Start), "P6", b, -1, "a task of %s was started, which is held", b.spec.ID)
 	case weir.BulkScheduled:
-		w.must(w.now >= at || o.heard(b, partition.Start), "P6", b, -1, "a task of %s was started %d ms before its time", b.spec.ID, (at-w.now)/millis)
+		w.must(w.Now() >= at || o.heard(b, partition.Start), "P6", b, -1, "a task of %s was started %d ms before its time",
+			b.spec.ID, (at-w.Now())/millis)
 	case weir.BulkAwaiting:
 		w.must(false, "P6", b, -1, "a task of %s was started, which waits for approval", b.spec.ID)
 	default: // checkHolds looks at the others
@@ -50,7 +51,8 @@ func (w *World) checkCanary(c *call) {
 	}
 	for _, item := range c.task.Items {
 		at := b.index(c.task.Block, item)
-		w.must(int64(at) < b.spec.Canary.Items, "P6", b, at, "%s item %d was started, and the canary of %d items is all that may run", b.spec.ID, at, b.spec.Canary.Items)
+		w.must(int64(at) < b.spec.Canary.Items, "P6", b, at,
+			"%s item %d was started, and the canary of %d items is all that may run", b.spec.ID, at, b.spec.Canary.Items)
 	}
 }
 
@@ -71,7 +73,8 @@ func (w *World) appliedPhase(b *truth, raw []byte) {
 	}
 	w.must(phase >= b.phase, "I16", b, -1, "%s is in phase %d after phase %d", b.spec.ID, phase, b.phase)
 	if phase == wholeRuns && b.phase == canaryRuns {
-		w.must(b.ended() >= b.spec.Canary.Items, "P6", b, -1, "%s: the rest may run, and %d of %d items of the canary have ended", b.spec.ID, b.ended(), b.spec.Canary.Items)
+		w.must(b.ended() >= b.spec.Canary.Items, "P6", b, -1,
+			"%s: the rest may run, and %d of %d items of the canary have ended", b.spec.ID, b.ended(), b.spec.Canary.Items)
 		if b.state() != weir.BulkAwaiting && b.spec.Canary.Auto {
 			w.met[CanaryHeld]++
 		}

@@ -25,11 +25,14 @@ func (w *World) shown(o *owner, views []weir.Progress) {
 // checkView: the counts add up, and nothing is shown that is not durable.
 func (w *World) checkView(b *truth, v *weir.Progress) {
 	c := &v.Counts
-	w.must(c.Total == b.spec.Items && c.Ready+c.Waiting+c.InFlight+c.Ended() == c.Total, "I1", b, -1, "%s: the counts %+v do not add up", v.ID, *c)
-	w.must(min(c.Ready, c.Waiting, c.InFlight, c.Done, c.Failed, c.Cancelled) >= 0, "I1", b, -1, "%s: the counts %+v have a negative one", v.ID, *c)
+	w.must(c.Total == b.spec.Items && c.Ready+c.Waiting+c.InFlight+c.Ended() == c.Total, "I1", b, -1,
+		"%s: the counts %+v do not add up", v.ID, *c)
+	w.must(min(c.Ready, c.Waiting, c.InFlight, c.Done, c.Failed, c.Cancelled) >= 0, "I1", b, -1,
+		"%s: the counts %+v have a negative one", v.ID, *c)
 	w.must(c.Done <= b.passed[len(b.steps)-1] && c.Failed <= b.failed, "I16", b, -1, "%s shows %+v, of which not all is durable", v.ID, *c)
 	for k, s := range v.Steps {
-		w.must(s.Done <= b.passed[k] && s.Pending >= 0 && s.Attempts >= 0, "I16", b, -1, "%s shows %+v at step %d, of which not all is durable", v.ID, s, k)
+		w.must(s.Done <= b.passed[k] && s.Pending >= 0 && s.Attempts >= 0, "I16", b, -1,
+			"%s shows %+v at step %d, of which not all is durable", v.ID, s, k)
 	}
 	w.must(!v.State.Final() || c.Ended() == c.Total, "I1", b, -1, "%s has ended as %v, and its counts %+v have not", v.ID, v.State, *c)
 }
@@ -40,7 +43,8 @@ func (w *World) checkRising(b *truth, v *weir.Progress) {
 		return
 	}
 	old, c := &b.seen.Counts, &v.Counts
-	w.must(c.Done >= old.Done && c.Failed >= old.Failed && c.Cancelled >= old.Cancelled, "I16", b, -1, "%s: the counts went back from %+v to %+v", v.ID, *old, *c)
+	w.must(c.Done >= old.Done && c.Failed >= old.Failed && c.Cancelled >= old.Cancelled, "I16", b, -1,
+		"%s: the counts went back from %+v to %+v", v.ID, *old, *c)
 	w.must(!b.seen.State.Final() || v.State == b.seen.State, "I16", b, -1, "%s went from %v to %v", v.ID, b.seen.State, v.State)
 	for k := range v.Steps {
 		w.must(v.Steps[k].Done >= b.seen.Steps[k].Done && v.Steps[k].Attempts >= b.seen.Steps[k].Attempts, "I16", b, -1,
@@ -57,7 +61,8 @@ func (w *World) checkEnd() {
 	for p := range w.ledger.parts {
 		last, err := w.mem.Last(w.ctx, p)
 		w.checkForgotten(p)
-		w.must(err == nil && last.Number == w.ledger.parts[p].number, "I9", nil, -1, "partition %d ends at commit %d, want %d", p, last.Number, w.ledger.parts[p].number)
+		w.must(err == nil && last.Number == w.ledger.parts[p].number, "I9", nil, -1,
+			"partition %d ends at commit %d, want %d", p, last.Number, w.ledger.parts[p].number)
 	}
 }
 
@@ -68,7 +73,8 @@ func (w *World) checkReport(b *truth) {
 	w.must(err == nil, "I5", b, -1, "status: %v", err)
 	w.checkRules(b, spec)
 	c := status.Counts(spec.Items)
-	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1, "%s: the report counts %+v", spec.ID, c)
+	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1,
+		"%s: the report counts %+v", spec.ID, c)
 	w.checkSkipped(b, status)
 	var done, failed int64
 	for _, p := range b.places() {
@@ -80,7 +86,8 @@ func (w *World) checkReport(b *truth) {
 		})
 		w.must(err == nil, "I5", b, -1, "blocks: %v", err)
 	}
-	w.must(done == c.Done && failed == c.Failed, "I5", b, -1, "%s: the rows have %d done and %d failed, the report %+v", spec.ID, done, failed, c)
+	w.must(done == c.Done && failed == c.Failed, "I5", b, -1, "%s: the rows have %d done and %d failed, the report %+v",
+		spec.ID, done, failed, c)
 }
 
 // checkResults: every failed item has its failure once, every output is the committed one.
@@ -109,6 +116,8 @@ func (w *World) checkResults(from partition.Rows, b *truth, no uint32, s *block.
 // confirmed notes what an owner was told of its commit.
 func (w *World) confirmed(o *owner, b *store.Batch) {
 	a := &w.ledger.parts[o.partition]
-	w.must(a.number >= b.Number, "P13", nil, -1, "partition %d: commit %d was taken for written, the store is at %d", o.partition, b.Number, a.number)
-	w.must(a.by[b.Number-1] == o.id, "P13", nil, -1, "partition %d: n%d took commit %d for its own, but another owner had made it", o.partition, o.node.no, b.Number)
+	w.must(a.number >= b.Number, "P13", nil, -1, "partition %d: commit %d was taken for written, the store is at %d",
+		o.partition, b.Number, a.number)
+	w.must(a.by[b.Number-1] == o.id, "P13", nil, -1,
+		"partition %d: n%d took commit %d for its own, but another owner had made it", o.partition, o.node.no, b.Number)
 }

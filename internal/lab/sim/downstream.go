@@ -30,7 +30,7 @@ func (o *owner) start(t *partition.Task) {
 	}
 	o.node.checkWorkers(t.Step.Resource.Name)
 	w.calls++
-	c := &call{owner: o, task: t, bulk: b, number: w.calls, began: w.now, meter: o.node.meter(t.Step.Resource)}
+	c := &call{owner: o, task: t, bulk: b, number: w.calls, began: w.Now(), meter: o.node.meter(t.Step.Resource)}
 	w.trace.add(event{
 		what: evCall, node: o.node.no, partition: o.partition, bulk: b, step: t.StepNo, block: int(t.Block), items: t.Items,
 		a: int64(t.Attempt), b: int64(c.number),
@@ -162,7 +162,7 @@ func (o *owner) ended(c *call) {
 // free releases the slot of a call whose caller no longer waits.
 func (o *owner) free(c *call) {
 	o.forget(c)
-	o.machine.Abandon(o.w.now, c.task)
+	o.machine.Abandon(o.w.Now(), c.task)
 	o.node.deliverCalls()
 }
 
@@ -179,7 +179,7 @@ func (o *owner) result(c *call) {
 	})
 	o.w.learned(o, c)
 	o.forget(c)
-	o.machine.Result(o.w.now, &c.result)
+	o.machine.Result(o.w.Now(), &c.result)
 }
 
 // forget takes a call off the counts of what is in flight, as the machine does.
@@ -202,18 +202,18 @@ func (w *World) learned(o *owner, c *call) {
 		switch {
 		case f != nil && f.Misconfigured:
 			st.refused++
-			it.known.wait(w.now, 5*time.Second/3, 0)                     // the first calls decide whether it is stopped,
+			it.known.wait(w.Now(), 5*time.Second/3, 0)                   // the first calls decide whether it is stopped,
 			it.known.notAfter += int64(10*time.Second - 5*time.Second/3) // later ones are made less often
 		case f != nil && f.Refused:
 			st.refused++
-			it.known.wait(w.now, minRefused(f.After), 0)
+			it.known.wait(w.Now(), minRefused(f.After), 0)
 		case f != nil:
 			st.codes |= codeBit(f.Code)
 			it.known.high++
-			it.known.wait(w.now, 0, backoff(t.Step.Retry, t.Attempt))
-			it.known.notAfter = w.now + int64(t.Step.Retry.Cap) // doubled by halvings too
+			it.known.wait(w.Now(), 0, backoff(t.Step.Retry, t.Attempt))
+			it.known.notAfter = w.Now() + int64(t.Step.Retry.Cap) // doubled by halvings too
 			if len(t.Items) > 1 {
-				it.known.notBefore = w.now + int64(t.Step.Retry.Base)/16 // halves are hastened where others get through
+				it.known.notBefore = w.Now() + int64(t.Step.Retry.Base)/16 // halves are hastened where others get through
 			}
 			if most := t.Step.Retry.MaxAttempts; t.Attempt >= most && (len(t.Items) == 1 || most == 1) {
 				it.known.waits = false
@@ -233,13 +233,13 @@ func (w *World) learnedItem(it *itemTruth, st *stepTruth, t *partition.Task, o *
 		st.codes |= codeBit("gave_up") | codeBit("no_result")
 		it.known.low++
 		it.known.high++
-		it.known.wait(w.now, o.After, backoff(t.Step.Retry, t.Attempt))
+		it.known.wait(w.Now(), o.After, backoff(t.Step.Retry, t.Attempt))
 		if t.Attempt >= t.Step.Retry.MaxAttempts {
 			it.known.waits = false
 		}
 	case weir.Refused:
 		st.refused++
-		it.known.wait(w.now, max(o.After, time.Second), 0)
+		it.known.wait(w.Now(), max(o.After, time.Second), 0)
 	default:
 		if o.Kind == weir.Failed {
 			st.codes |= codeBit(o.Code)

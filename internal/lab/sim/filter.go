@@ -37,7 +37,8 @@ func (o *owner) filter(t *partition.Task) {
 	for i, item := range t.Items {
 		at := b.index(t.Block, item)
 		w.checkOrder(&call{owner: o, task: t, bulk: b}, item, at)
-		w.must(!valid || b.retry(t.Block, item, t.StepNo) == nil, "I18", b, at, "%s item %d step %d: its filter is asked again after a call", b.spec.ID, at, t.StepNo)
+		w.must(!valid || b.retry(t.Block, item, t.StepNo) == nil, "I18", b, at,
+			"%s item %d step %d: its filter is asked again after a call", b.spec.ID, at, t.StepNo)
 		result.Outcomes[i].Kind = b.ends(t.StepNo, at)
 		st := &b.items[at].steps[t.StepNo]
 		st.unfiltered = st.unfiltered || u < 0.05 // also for those who own it later: it may be tried again
@@ -52,7 +53,7 @@ func (o *owner) filter(t *partition.Task) {
 	o.node.after(result.Service, func() {
 		o.put(func() {
 			if !o.gone {
-				o.machine.Result(w.now, result)
+				o.machine.Result(w.Now(), result)
 			}
 		})
 	})
@@ -76,7 +77,8 @@ func (w *World) checkSkipped(b *truth, status *partition.Status) {
 				}
 			})
 		}
-		w.must(status.Steps[k].Skipped == skipped, "I5", b, -1, "%s counts %d skipped at step %d, want %d", b.spec.ID, status.Steps[k].Skipped, k, skipped)
+		w.must(status.Steps[k].Skipped == skipped, "I5", b, -1, "%s counts %d skipped at step %d, want %d", b.spec.ID,
+			status.Steps[k].Skipped, k, skipped)
 	}
 }
 

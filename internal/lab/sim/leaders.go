@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -13,7 +14,7 @@ const scaled partition.Verb = "scaled"
 // planLeaders has leaders tell lanes how many workers to have. Every now and then
 // another one leads; what the one before has decided may still be on its way.
 func (w *World) planLeaders() {
-	r := stream(w.seed, "leaders", 0)
+	r := virtual.Named(w.seed, "leaders", 0)
 	if !chance(r, 0.4) {
 		return
 	}
@@ -30,9 +31,9 @@ func (w *World) planLeaders() {
 		if chance(r, 0.3) {
 			late = between(r, 0, 4*second)
 		}
-		w.after(at+late, func() { w.scale(p, s) })
+		w.After(at+late, func() { w.scale(p, s) })
 		if chance(r, 0.1) {
-			w.after(at+late+between(r, 0, second), func() { w.scale(p, s) }) // the answer to the first was lost
+			w.After(at+late+between(r, 0, second), func() { w.scale(p, s) }) // the answer to the first was lost
 		}
 	}
 }
@@ -104,12 +105,12 @@ func (n *node) checkWorkers(resource string) {
 	if most < math.MaxInt {
 		most += most / 8 // the reserve
 	}
-	is := young(n.inLane[resource], n.w.now)
+	is := young(n.inLane[resource], n.w.Now())
 	n.w.must(is < most, "I19", nil, -1, "node %d: a task starts on %s beside %d, with %d workers", n.no, resource, is, most)
 	if is == most-1 {
 		n.w.met[LaneFull]++
 	}
-	n.inLane[resource] = append(n.inLane[resource], n.w.now)
+	n.inLane[resource] = append(n.inLane[resource], n.w.Now())
 }
 
 // young counts the tasks that began too recently to have stalled; only these count towards slots and workers. A task

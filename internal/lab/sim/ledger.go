@@ -123,7 +123,7 @@ func (l *ledger) commit(w *World, o *owner, b *store.Batch) {
 		o.node.after(there/2, func() { o.answer(b, store.ErrUnknown) })
 	}
 	life := o.node.life
-	w.after(there, func() {
+	w.After(there, func() {
 		err := w.mem.Commit(w.ctx, o.partition, o.token, b)
 		w.arrived(o, b, err)
 		if fault == appliedUnknown {
@@ -133,7 +133,7 @@ func (l *ledger) commit(w *World, o *owner, b *store.Batch) {
 			err = store.ErrUnknown
 		}
 		if !early {
-			w.after(back, func() { o.node.deliver(life, func() { o.answer(b, err) }) })
+			w.After(back, func() { o.node.deliver(life, func() { o.answer(b, err) }) })
 		}
 	})
 }

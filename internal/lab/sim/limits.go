@@ -1,11 +1,14 @@
 package sim
 
-import "github.com/weirhq/weir"
+import (
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/lab/virtual"
+)
 
 // planLimits makes users change the limits of resources while they are used. After the
 // faults the limits are as before.
 func (w *World) planLimits() {
-	r := stream(w.seed, "limits", 0)
+	r := virtual.Named(w.seed, "limits", 0)
 	w.limits = map[string]weir.Resource{}
 	if !chance(r, 0.5) {
 		return
@@ -19,9 +22,9 @@ func (w *World) planLimits() {
 		if now.Concurrency > 0 {
 			now.Concurrency = 1 + r.IntN(5)
 		}
-		w.after(at, func() { w.relimit(now) })
+		w.After(at, func() { w.relimit(now) })
 	}
-	w.after(w.plan.healAt, func() {
+	w.After(w.plan.healAt, func() {
 		for _, was := range were {
 			w.relimit(was)
 		}
@@ -52,16 +55,16 @@ func (w *World) relimit(r weir.Resource) {
 		n.relimit(r)
 		for p := range w.plan.partitions {
 			if o := n.owner(p); o != nil {
-				o.put(func() { o.machine.SetLimits(w.now, r) })
+				o.put(func() { o.machine.SetLimits(w.Now(), r) })
 			}
 		}
 	}
 }
 
 func (n *node) relimit(r weir.Resource) {
-	n.capacity.SetLimits(n.w.now, r)
+	n.capacity.SetLimits(n.w.Now(), r)
 	if m := n.meters[r.Name]; m != nil {
-		m.change(n.w.now, r)
+		m.change(n.w.Now(), r)
 	}
 	n.deliverCalls()
 }

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/weirhq/weir"
+import (
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/lab/virtual"
+)
 
 // meter watches one resource as one node uses it.
 type meter struct {
@@ -8,20 +11,14 @@ type meter struct {
 	before   weir.Rate // the highest rate until the last change
 	changed  int64     // when that was
 	inFlight int
-	starts   []start // in the last second
-	used     int
-}
-
-type start struct {
-	at   int64
-	cost int
+	starts   virtual.Meter
 }
 
 // meter finds the meter of a resource.
 func (n *node) meter(r weir.Resource) *meter {
 	m := n.meters[r.Name]
 	if m == nil {
-		m = &meter{limits: n.w.limitsOf(r)}
+		m = &meter{limits: n.w.limitsOf(r), starts: virtual.Meter{Window: second}}
 		n.meters[r.Name] = m
 	}
 	return m
@@ -32,13 +29,7 @@ func (m *meter) take(now int64, cost int) int {
 	if m.limits.Rate == 0 {
 		return 0
 	}
-	for len(m.starts) > 0 && m.starts[0].at <= now-second {
-		m.used -= m.starts[0].cost
-		m.starts = m.starts[1:]
-	}
-	m.starts = append(m.starts, start{now, cost})
-	m.used += cost
-	return m.used
+	return int(m.starts.Add(now, int64(cost)))
 }
 
 // change notes other limits.

@@ -65,7 +65,7 @@ func (n *node) owner(p int) *owner {
 // after has f called on this node when d has passed, unless it has died by then.
 func (n *node) after(d int64, f func()) {
 	life := n.life
-	n.w.after(d, func() { n.deliver(life, f) })
+	n.w.After(d, func() { n.deliver(life, f) })
 }
 
 // deliver calls f in the given life of the node. A paused node gets to it later.
@@ -126,7 +126,7 @@ func (n *node) crash(back int64) {
 		}
 	}
 	if back >= 0 {
-		w.after(back, n.start)
+		w.After(back, n.start)
 	}
 }
 
@@ -139,7 +139,7 @@ func (n *node) pause(d int64) {
 	n.w.outlived++
 	n.paused = true
 	life := n.life
-	n.w.after(d, func() {
+	n.w.After(d, func() {
 		if n.life == life {
 			n.wakeUp()
 		}
@@ -201,7 +201,7 @@ func (w *World) planFaults() {
 		}
 		for _, n := range w.nodes {
 			for t := between(w.faults, 0, 2*a.every); t < faultTime; t += between(w.faults, a.every/10, 2*a.every) {
-				w.after(t, func() { a.do(n) })
+				w.After(t, func() { a.do(n) })
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func newOwner(n *node, p int, tok store.Token) *owner {
 	w := n.w
 	w.owners++
 	return &owner{
-		w: w, node: n, id: w.owners, partition: p, token: tok, renewed: w.now, wakeAt: partition.Never,
+		w: w, node: n, id: w.owners, partition: p, token: tok, renewed: w.Now(), wakeAt: partition.Never,
 		orders: orders{},
 	}
 }
@@ -60,19 +60,20 @@ func (o *owner) load() error {
 	if err != nil {
 		return err
 	}
-	cfg := partition.Config{Capacity: o.node.capacity.Join(o), Seed: o.node.random.Uint64(), Chain: o.node.steps, Codec: w.codec, Node: o.node.name(), Trials: turns{o}}
+	cfg := partition.Config{Capacity: o.node.capacity.Join(o), Seed: o.node.random.Uint64(), Chain: o.node.steps,
+		Codec: w.codec, Node: o.node.name(), Trials: turns{o}}
 	if w.plan.starts {
 		cfg.Tenant = o.node.tenant
 	}
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
 	o.orders.load(w.ledger.parts[o.partition].lanes)
-	if err := o.machine.Load(w.now, rows{w, o.partition}); err != nil {
-		o.machine.Leave(w.now)
+	if err := o.machine.Load(w.Now(), rows{w, o.partition}); err != nil {
+		o.machine.Leave(w.Now())
 		return err
 	}
 	for _, r := range w.resources() {
-		o.machine.SetLimits(w.now, w.limitsOf(r))
+		o.machine.SetLimits(w.Now(), w.limitsOf(r))
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (o *owner) turn() {
 		return
 	}
 	o.hush()
-	do := o.machine.Advance(o.w.now)
+	do := o.machine.Advance(o.w.Now())
 	o.node.deliverCalls()
 	o.w.shown(o, do.Views)
 	o.tell(do.Events)
@@ -135,19 +136,19 @@ func (o *owner) turn() {
 			o.handOver()
 			return
 		}
-		o.wake(o.w.now + millis)
+		o.wake(o.w.Now() + millis)
 	}
 	o.wake(do.Wake)
 }
 
 // wake has the loop turn at the given time. An earlier wish stands.
 func (o *owner) wake(at int64) {
-	if at == partition.Never || at >= o.wakeAt && o.wakeAt > o.w.now {
+	if at == partition.Never || at >= o.wakeAt && o.wakeAt > o.w.Now() {
 		return
 	}
-	at = max(at, o.w.now)
+	at = max(at, o.w.Now())
 	o.wakeAt = at
-	o.node.after(at-o.w.now, func() {
+	o.node.after(at-o.w.Now(), func() {
 		if o.wakeAt == at {
 			o.wakeAt = partition.Never
 			o.put(func() {})
@@ -174,7 +175,7 @@ func (o *owner) judged(b *store.Batch, v partition.Verdict) {
 		o.w.confirmed(o, b)
 		o.put(func() {
 			if !o.gone {
-				o.machine.Committed(o.w.now)
+				o.machine.Committed(o.w.Now())
 			}
 		})
 	case partition.Again:
@@ -212,7 +213,7 @@ func (o *owner) message(m store.Message) {
 	from := &o.w.ledger.parts[o.partition].inbox[m.Seq-1]
 	b := from.bulk
 	o.w.trace.add(event{what: evMessage, node: o.node.no, partition: o.partition, bulk: b, a: int64(m.Seq)})
-	_, err := o.machine.Message(o.w.now, m)
+	_, err := o.machine.Message(o.w.Now(), m)
 	o.w.must(err == nil, "sim", b, -1, "message %d: %v", m.Seq, err)
 	if from.scale != nil {
 		o.orders.obey(o.w, from.scale)
@@ -246,7 +247,7 @@ func (o *owner) keepLease() {
 	err := o.w.ledger.renew(o.w, o)
 	switch {
 	case err == nil:
-		o.renewed = o.w.now
+		o.renewed = o.w.Now()
 		if o.doubted {
 			o.doubted = false
 			o.put(o.sure)
@@ -254,7 +255,7 @@ func (o *owner) keepLease() {
 	case errors.Is(err, store.ErrFenced):
 		o.drop()
 		return
-	case !o.doubted && o.w.now-o.renewed >= o.w.plan.lease-every:
+	case !o.doubted && o.w.Now()-o.renewed >= o.w.plan.lease-every:
 		o.w.met[LeaseDoubted]++
 		o.doubted = true
 		o.put(o.machine.Stop)
@@ -309,7 +310,7 @@ func (o *owner) leave() {
 	o.gone = true
 	o.w.bereave(o)
 	o.node.leaveTrials(o)
-	o.machine.Leave(o.w.now)
+	o.machine.Leave(o.w.Now())
 	o.node.deliverCalls()
 	o.node.parts[o.partition] = nil
 	o.node.after(o.w.plan.lease/10, func() { o.node.seek(o.partition) })

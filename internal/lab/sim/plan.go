@@ -8,6 +8,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/retry"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // plan is what a seed draws before anything happens.
@@ -52,7 +53,7 @@ const faultTime = 20 * second
 
 // drawPlan lets the seed choose.
 func drawPlan(seed uint64) plan {
-	r := stream(seed, "plan", 0)
+	r := virtual.Named(seed, "plan", 0)
 	p := plan{
 		nodes: 1 + r.IntN(3), partitions: 1 + r.IntN(4), slots: 2 + r.IntN(7), lonely: chance(r, 0.25),
 		lease: between(r, second, 3*second), drain: between(r, 200*millis, 3*second), healAt: faultTime, stale: -1,
@@ -67,8 +68,8 @@ func drawPlan(seed uint64) plan {
 	if !calm && p.nodes > 1 && chance(r, 0.1) {
 		p.stale = r.IntN(p.nodes)
 	}
-	p.starts = !chance(stream(seed, "canaries", 0), 0.5)
-	if r := stream(seed, "deadly", -1); chance(r, 0.15) {
+	p.starts = !chance(virtual.Named(seed, "canaries", 0), 0.5)
+	if r := virtual.Named(seed, "deadly", -1); chance(r, 0.15) {
 		p.deadly = 1 + r.IntN(2)
 	}
 	p.bound = p.ideal() + 30*second + int64(p.deadly)*2*mostDeaths*40*second // starts, takeovers, and trials one after the other

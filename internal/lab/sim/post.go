@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -13,7 +14,7 @@ const posted partition.Verb = "posted"
 // share has several partitions work on some bulk actions. Blocks are tiny: only a
 // bulk action of many blocks has ranges to hand out.
 func (w *World) share(b *truth) {
-	r := stream(w.seed, "shards", b.no)
+	r := virtual.Named(w.seed, "shards", b.no)
 	n := min(w.plan.partitions, 2+r.IntN(3))
 	if b.spec.Concurrency > 0 {
 		n = min(n, b.spec.Concurrency) // as the engine does

@@ -6,6 +6,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -59,7 +60,8 @@ func (t *ruleTruth) changed(r *weir.Rules) ruleTruth {
 }
 
 func (t *ruleTruth) equal(u *ruleTruth) bool {
-	return t.tier == u.tier && t.priority == u.priority && t.concurrency == u.concurrency && t.stopOn == u.stopOn && maps.Equal(t.rates, u.rates)
+	return t.tier == u.tier && t.priority == u.priority && t.concurrency == u.concurrency && t.stopOn == u.stopOn &&
+		maps.Equal(t.rates, u.rates)
 }
 
 // shards is how many partitions have a part in what a bulk action allows itself.
@@ -94,19 +96,13 @@ func (t *ruleTruth) cap(b *truth, p int) float64 {
 // paceTruth watches a rate of a bulk action's own, at one step, in the hands of one owner.
 type paceTruth struct {
 	oldest, newest int // the rules that may be in effect
-	starts         []start
-	used           int
+	starts         virtual.Meter
 }
 
 // take counts a start and returns how many items started within the window that ends now.
 func (p *paceTruth) take(now, window int64, cost int) int {
-	for len(p.starts) > 0 && p.starts[0].at <= now-window {
-		p.used -= p.starts[0].cost
-		p.starts = p.starts[1:]
-	}
-	p.starts = append(p.starts, start{now, cost})
-	p.used += cost
-	return p.used
+	p.starts.Window = window
+	return int(p.starts.Add(now, int64(cost)))
 }
 
 // paceKey says whose pace it is.
@@ -121,7 +117,8 @@ func (w *World) checkOwnLimits(c *call) {
 		return
 	}
 	most := int(b.most(p, func(r *ruleTruth) float64 { return r.cap(b, p) }))
-	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, b.running[c.owner.id], most)
+	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed",
+		b.spec.ID, b.running[c.owner.id], most)
 	rate := b.most(p, func(r *ruleTruth) float64 { return r.rates[t.Step.Name] }) / float64(b.shards())
 	if rate == 0 {
 		return
@@ -136,8 +133,9 @@ func (w *World) checkOwnLimits(c *call) {
 		b.paces[key] = pace
 	}
 	quota, window := limit.PerWindow(rate)
-	used := pace.take(w.now, int64(window), len(t.Items))
-	w.must(used <= int(quota), "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID, t.StepNo, used, window, rate)
+	used := pace.take(w.Now(), int64(window), len(t.Items))
+	w.must(used <= int(quota), "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID,
+		t.StepNo, used, window, rate)
 	if used > len(t.Items) {
 		w.met[OwnRateKept]++
 	}
@@ -177,8 +175,9 @@ func (w *World) checkChanged(b *truth) {
 		b.late = true
 		return
 	}
-	w.must(b.stored[b.partition] >= b.changed, "I15", b, -1, "change %d of %s was acknowledged, and its rows have %d", b.changed, b.spec.ID, b.stored[b.partition])
-	b.changedAt = w.now
+	w.must(b.stored[b.partition] >= b.changed, "I15", b, -1, "change %d of %s was acknowledged, and its rows have %d",
+		b.changed, b.spec.ID, b.stored[b.partition])
+	b.changedAt = w.Now()
 	for _, p := range b.places() {
 		if p != b.partition && w.ownerOf(p) == nil {
 			w.met[ChangedShardAway]++
@@ -208,10 +207,11 @@ const heardAfter = 20 * second
 
 // checkHeard: shards have the rules that their home has.
 func (w *World) checkHeard(b *truth) {
-	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() || w.now < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
+	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() || w.Now() < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
 		return
 	}
 	for _, p := range b.places() {
-		w.must(!b.specs[p] || b.stored[p] >= b.changed, "I15", b, -1, "%s was changed %d times, and partition %d has heard of %d", b.spec.ID, b.changed, p, b.stored[p])
+		w.must(!b.specs[p] || b.stored[p] >= b.changed, "I15", b, -1,
+			"%s was changed %d times, and partition %d has heard of %d", b.spec.ID, b.changed, p, b.stored[p])
 	}
 }

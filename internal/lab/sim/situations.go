@@ -58,8 +58,10 @@ var situationNames = [...]string{
 	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover", "pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
-	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated", "changed rules survive takeover",
-	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed", "poison contained", "suspect tried",
+	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated",
+	"changed rules survive takeover",
+	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed",
+	"poison contained", "suspect tried",
 	"filter", "late for a deadline",
 }
 
@@ -114,7 +116,7 @@ func (w *World) hears(m *inboxed) {
 	b := m.bulk
 	switch s := b.state(); m.verb {
 	case partition.Start:
-		if gap := w.now - b.status.StartAt; b.status.StartAt != 0 && gap > -50*millis && gap < 50*millis {
+		if gap := w.Now() - b.status.StartAt; b.status.StartAt != 0 && gap > -50*millis && gap < 50*millis {
 			w.met[StartRaced]++
 		}
 	case partition.Approve:

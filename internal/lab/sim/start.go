@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 const (
@@ -18,7 +19,7 @@ func (w *World) planStart(b *truth, at int64) {
 	if !w.plan.starts {
 		return
 	}
-	r, c := stream(w.seed, "start", b.no), &b.spec
+	r, c := virtual.Named(w.seed, "start", b.no), &b.spec
 	b.users, c.Notify = r, chance(r, 0.6)
 	switch r.IntN(4) {
 	case 0:
@@ -35,7 +36,7 @@ func (w *World) planStart(b *truth, at int64) {
 	}
 	w.planStarts(r, b, at)
 	for range r.IntN(3) {
-		w.after(at+between(r, 0, 15*second), func() { w.command(b, partition.Command{Verb: partition.Change, Rules: b.drawRules(r)}) })
+		w.After(at+between(r, 0, 15*second), func() { w.command(b, partition.Command{Verb: partition.Change, Rules: b.drawRules(r)}) })
 	}
 }
 
@@ -78,7 +79,7 @@ func (w *World) planStarts(r *rand.Rand, b *truth, at int64) {
 		case 1:
 			c.At = epoch + when + between(r, -second, 8*second)
 		}
-		w.after(when, func() { w.command(b, c) })
+		w.After(when, func() { w.command(b, c) })
 	}
 }
 
@@ -113,11 +114,11 @@ func (w *World) awaits(b *truth) {
 	r := b.users
 	for range r.IntN(3) {
 		at := between(r, 0, 3*second)
-		w.after(at, func() { w.command(b, partition.Command{Verb: partition.Approve}) })
+		w.After(at, func() { w.command(b, partition.Command{Verb: partition.Approve}) })
 		if !chance(r, 0.3) || w.plan.node.crash == 0 {
 			continue
 		}
-		w.after(at+between(r, 0, 10*millis), func() {
+		w.After(at+between(r, 0, 10*millis), func() {
 			if o := w.ownerOf(b.partition); o != nil && !w.healed {
 				o.node.crash(between(w.faults, 100*millis, 5*second))
 			}

@@ -61,7 +61,7 @@ type trace struct {
 }
 
 func (t *trace) add(e event) {
-	e.at = t.world.now
+	e.at = t.world.Now()
 	t.count++
 	h := t.hash ^ uint64(e.at-epoch)
 	bulk := int64(-1)

@@ -84,14 +84,16 @@ func (c *call) deadly() bool {
 func (w *World) dies(c *call) {
 	b := c.bulk
 	b.deaths++
-	w.must(b.deaths <= mostDeaths+w.outlived, "P11", b, b.deadly, "%s item %d ended %d processes, at most %d allowed", b.spec.ID, b.deadly, b.deaths, mostDeaths+w.outlived)
+	w.must(b.deaths <= mostDeaths+w.outlived, "P11", b, b.deadly, "%s item %d ended %d processes, at most %d allowed",
+		b.spec.ID, b.deadly, b.deaths, mostDeaths+w.outlived)
 	c.owner.node.crash(between(w.faults, 100*millis, 5*second))
 }
 
 // checkCrashed: nothing is failed for the death of a process but what ended it,
 // unless processes died or lost their partitions for other reasons, too.
 func (w *World) checkCrashed(b *truth, at int) {
-	w.must(at == b.deadly || w.otherDeaths+w.outlived > 0, "P11", b, at, "%s item %d failed for the deaths that item %d caused", b.spec.ID, at, b.deadly)
+	w.must(at == b.deadly || w.otherDeaths+w.outlived > 0, "P11", b, at,
+		"%s item %d failed for the deaths that item %d caused", b.spec.ID, at, b.deadly)
 	if at == b.deadly {
 		w.met[PoisonContained]++
 	}
@@ -112,7 +114,8 @@ func (w *World) checkTrial(c *call) {
 		}
 	}
 	w.must(others == 0, "P11", c.bulk, -1, "a suspect of %s was started beside another", c.bulk.spec.ID)
-	w.must(r.Crashes < lastTrial || n.running == 1, "P11", c.bulk, -1, "the last trial of an item of %s was started beside %d tasks", c.bulk.spec.ID, n.running-1)
+	w.must(r.Crashes < lastTrial || n.running == 1, "P11", c.bulk, -1,
+		"the last trial of an item of %s was started beside %d tasks", c.bulk.spec.ID, n.running-1)
 	w.met[SuspectTried]++
 }
 
@@ -137,6 +140,7 @@ func (w *World) checkBlame(o *owner, b *truth, no uint32, item int, r *block.Ret
 		return
 	}
 	old := b.retry(no, uint16(item), int(r.Step))
-	w.must(old != nil && old.Crashes >= r.Crashes, "P11", b, b.index(no, uint16(item)), "%s item %d is suspected of %d deaths, and its last owner did not die",
+	w.must(old != nil && old.Crashes >= r.Crashes, "P11", b, b.index(no, uint16(item)),
+		"%s item %d is suspected of %d deaths, and its last owner did not die",
 		b.spec.ID, b.index(no, uint16(item)), r.Crashes)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
@@ -26,7 +27,7 @@ func (w *World) planUsers() {
 			b.spec.Deadline = epoch + at + between(r, second, 30*second)
 		}
 		w.planStart(b, at)
-		w.after(at, func() { w.submit(b) })
+		w.After(at, func() { w.submit(b) })
 		w.planCommands(b, at)
 	}
 	w.open = len(w.bulks)
@@ -64,7 +65,7 @@ func (w *World) drawBulk(items int) *truth {
 	if poisoned {
 		b.poison = r.IntN(items)
 	}
-	if r := stream(w.seed, "deadly", no); w.plan.deadly > 0 && chance(r, 0.5) {
+	if r := virtual.Named(w.seed, "deadly", no); w.plan.deadly > 0 && chance(r, 0.5) {
 		w.plan.deadly--
 		b.deadly = r.IntN(items)
 	}
@@ -82,7 +83,7 @@ func (w *World) planCommands(b *truth, from int64) {
 		if verb == partition.Cancel && chance(r, 0.5) {
 			continue
 		}
-		w.after(at, func() { w.command(b, partition.Command{Verb: verb}) })
+		w.After(at, func() { w.command(b, partition.Command{Verb: verb}) })
 	}
 }
 
@@ -107,7 +108,7 @@ func (w *World) submit(b *truth) {
 			w.met[CreatedTwice]++
 		}
 	default:
-		w.after(between(w.users, 50*millis, 500*millis), func() { w.submit(b) })
+		w.After(between(w.users, 50*millis, 500*millis), func() { w.submit(b) })
 	}
 }
 
@@ -117,14 +118,14 @@ func (w *World) command(b *truth, c partition.Command) {
 		return
 	}
 	if !b.acked {
-		w.after(second, func() { w.command(b, c) })
+		w.After(second, func() { w.command(b, c) })
 		return
 	}
 	c.ID, c.Reason = b.spec.ID, "why not"
 	body, err := partition.EncodeCommand(c)
 	w.must(err == nil, "sim", b, -1, "%v", err)
-	if w.append(inboxed{bulk: b, verb: c.Verb, command: &c, sent: w.now}, body, store.Claim{}) != nil {
-		w.after(between(w.users, 50*millis, 500*millis), func() { w.command(b, c) })
+	if w.append(inboxed{bulk: b, verb: c.Verb, command: &c, sent: w.Now()}, body, store.Claim{}) != nil {
+		w.After(between(w.users, 50*millis, 500*millis), func() { w.command(b, c) })
 		return
 	}
 	w.trace.add(event{what: evCommand, node: -1, partition: b.partition, bulk: b, a: int64(c.Verb[0])})
@@ -196,5 +197,5 @@ func (w *World) lookAfter() {
 			w.checkHeard(b)
 		}
 	}
-	w.after(int64(time.Second), w.lookAfter)
+	w.After(int64(time.Second), w.lookAfter)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -23,10 +24,9 @@ const (
 
 // World is one simulation: everything there is, and what it has shown so far.
 type World struct {
+	*virtual.Clock
 	ctx    context.Context // never ends; stores want one
 	seed   uint64
-	now    int64
-	events events
 	codec  *block.Codec
 	plan   plan
 	mem    *memstore.Store
@@ -86,34 +86,24 @@ func Run(ctx context.Context, seed uint64, codec *block.Codec, recording bool) R
 	return r
 }
 
-// stream splits a random stream for one purpose off the seed: a new draw in one
-// place shifts no other.
-func stream(seed uint64, purpose string, no int) *rand.Rand {
-	h := uint64(14695981039346656037)
-	for _, c := range []byte(purpose) {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed, h+uint64(no)))
-}
-
 func newWorld(ctx context.Context, seed uint64, codec *block.Codec) *World {
-	w := &World{ctx: ctx, seed: seed, now: epoch, codec: codec, byID: map[weir.BulkID]*truth{}}
-	w.users, w.faults, w.down = stream(seed, "users", 0), stream(seed, "faults", 0), stream(seed, "down", 0)
+	w := &World{ctx: ctx, seed: seed, Clock: virtual.NewClock(epoch), codec: codec, byID: map[weir.BulkID]*truth{}}
+	w.users, w.faults, w.down = virtual.Named(seed, "users", 0), virtual.Named(seed, "faults", 0), virtual.Named(seed, "down", 0)
 	w.plan = drawPlan(seed)
-	w.mem = memstore.New(memstore.Options{Now: func() int64 { return w.now }})
+	w.mem = memstore.New(memstore.Options{Now: w.Now})
 	w.ledger.parts = make([]account, w.plan.partitions)
 	w.trace.world = w
 	for no := range w.plan.nodes {
-		n := &node{w: w, no: no, random: stream(seed, "node", no)}
+		n := &node{w: w, no: no, random: virtual.Named(seed, "node", no)}
 		w.nodes = append(w.nodes, n)
-		w.after(int64(w.users.IntN(200))*millis, n.start)
+		w.After(int64(w.users.IntN(200))*millis, n.start)
 	}
 	w.planUsers()
 	w.planFaults()
 	w.planLeaders()
 	w.planTenants()
 	w.planLimits()
-	w.after(w.plan.healAt, w.heal)
+	w.After(w.plan.healAt, w.heal)
 	return w
 }
 
@@ -132,20 +122,15 @@ func (w *World) run() (f *Failure) {
 		}
 	}()
 	limit := epoch + w.plan.healAt + w.plan.bound
-	for w.events.len() > 0 && !(w.open+w.untold == 0 && w.healed) {
-		e := w.events.pop()
-		w.now = e.at
-		if w.now > limit {
+	for w.Next() != virtual.Never && !(w.open+w.untold == 0 && w.healed) {
+		if w.Advance(w.Next()); w.Now() > limit {
 			w.unended()
 		}
-		e.do()
+		w.Step()
 	}
 	w.checkEnd()
 	return nil
 }
-
-// after has f called when d has passed.
-func (w *World) after(d int64, f func()) { w.events.push(w.now+max(d, 0), f) }
 
 // must stops the run on a broken invariant. b and item say whose events matter; b may be nil, item negative.
 func (w *World) must(ok bool, invariant string, b *truth, item int, format string, args ...any) {
@@ -156,7 +141,7 @@ func (w *World) must(ok bool, invariant string, b *truth, item int, format strin
 
 func (w *World) failure(invariant, problem string, b *truth, item int) *Failure {
 	return &Failure{
-		Seed: w.seed, Invariant: invariant, Problem: problem, At: time.Duration(w.now - epoch),
+		Seed: w.seed, Invariant: invariant, Problem: problem, At: time.Duration(w.Now() - epoch),
 		Events: w.trace.text(func(e *event) bool { return b == nil || e.about(b, item) }),
 	}
 }
@@ -166,7 +151,7 @@ func (w *World) unended() {
 	for _, b := range w.bulks {
 		if b.acked && !b.state().Final() {
 			w.must(false, "I17", b, -1, "%s is %v with %d of %d items ended, %v after the last fault",
-				b.spec.ID, b.state(), b.ended(), len(b.items), time.Duration(w.now-epoch-w.plan.healAt))
+				b.spec.ID, b.state(), b.ended(), len(b.items), time.Duration(w.Now()-epoch-w.plan.healAt))
 		}
 	}
 	w.unheard()

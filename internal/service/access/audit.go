@@ -145,7 +145,8 @@ const (
 // List returns the entries that by may see and that match f, newest first, at most limit. cursor
 // is empty at first, then the next of the previous call; next is empty at the end. A page may hold
 // fewer entries without being the last, because a call reads a bounded number of entries.
-func (a *Audit) List(ctx context.Context, by Principal, f AuditFilter, cursor string, limit int) (page []AuditEntry, next string, err error) {
+func (a *Audit) List(ctx context.Context, by Principal, f AuditFilter, cursor string, limit int) (page []AuditEntry,
+	next string, err error) {
 	after, err := f.start(cursor)
 	if err != nil {
 		return nil, "", err
@@ -185,7 +186,8 @@ func (f *AuditFilter) start(cursor string) (string, error) {
 		return nameAt(f.To.Add(time.Millisecond)), nil // To may lie within a millisecond
 	}
 	if _, err := ulid.ParseStrict(cursor); err != nil {
-		return "", &weir.FieldError{Code: "bad_cursor", Field: "cursor", Problem: "is not a cursor that a list returned", Fix: "leave it out to start from the beginning"}
+		return "", &weir.FieldError{Code: "bad_cursor", Field: "cursor", Problem: "is not a cursor that a list returned",
+			Fix: "leave it out to start from the beginning"}
 	}
 	return strings.ToUpper(cursor), nil
 }

@@ -155,7 +155,8 @@ func (n *NewKey) check(by Principal, now time.Time) error {
 
 func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	if len(n.Tenants) == 0 && !by.SeesAll() {
-		bad.Add("missing_scope", "tenants", "is empty, which means all tenants, but your key is limited to some", "name tenants that your key can access")
+		bad.Add("missing_scope", "tenants", "is empty, which means all tenants, but your key is limited to some",
+			"name tenants that your key can access")
 	}
 	if len(n.Tenants) > maxTenants {
 		bad.Add("out_of_range", "tenants", fmt.Sprintf("has %d entries", len(n.Tenants)), fmt.Sprintf("name at most %d", maxTenants))
@@ -164,7 +165,8 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 	for i, t := range n.Tenants {
 		switch field := fmt.Sprintf("tenants[%d]", i); {
 		case !isName(t):
-			bad.Add("bad_text", field, fmt.Sprintf("%.40q is not a valid tenant name", t), fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
+			bad.Add("bad_text", field, fmt.Sprintf("%.40q is not a valid tenant name", t),
+				fmt.Sprintf("use 1 to %d bytes without control characters", maxName))
 		case !by.Sees(t):
 			bad.Add("missing_scope", field, fmt.Sprintf("your key cannot access %q", t), "name tenants that your key can access")
 		}

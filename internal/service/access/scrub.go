@@ -12,7 +12,8 @@ import (
 )
 
 // secretFields are parts of the names of fields whose values must be hidden.
-var secretFields = []string{"secret", "password", "passwd", "token", "authorization", "api_key", "apikey", "private_key", "credential", "cookie", "dsn"}
+var secretFields = []string{"secret", "password", "passwd", "token", "authorization", "api_key", "apikey",
+	"private_key", "credential", "cookie", "dsn"}
 
 // secretTexts matches secrets by their form: our keys, signing secrets, sealed secrets, private
 // keys, and passwords in URLs.

@@ -88,7 +88,8 @@ func (n *Notifier) apply(r *endpointRecord, f FileEndpoint) error {
 		f.Set = r.File.Set
 	}
 	r.File = &f
-	if r.SealedFile, err = n.seal(placeOfEndpoint(r.ID), old.rotate(f.Secret, wall(), keepOldSecret)); err != nil || unchanged || !r.Set.At.IsZero() {
+	if r.SealedFile, err = n.seal(placeOfEndpoint(r.ID), old.rotate(f.Secret, wall(), keepOldSecret)); err != nil ||
+		unchanged || !r.Set.At.IsZero() {
 		return err
 	}
 	return n.follow(r)

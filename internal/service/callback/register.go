@@ -118,7 +118,8 @@ func (n *Notifier) Remove(ctx context.Context, id string) error {
 			err = n.cancel(ctx, e.Name, e.Value.Delivery)
 		}
 		if err != nil {
-			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot cancel deliveries of a removed endpoint", slog.String("endpoint", id), slog.Any("error", err))
+			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot cancel deliveries of a removed endpoint",
+				slog.String("endpoint", id), slog.Any("error", err))
 		}
 	}
 	return nil

@@ -103,7 +103,8 @@ func placeOfDelivery(id string) string { return "delivery/" + id }
 // checkSecret accepts one secret that can sign.
 func checkSecret(text string) error {
 	if strings.ContainsAny(text, " \t\r\n") {
-		return &weir.FieldError{Code: "bad_secret", Field: "secret", Problem: "holds more than one secret", Fix: "send one; the previous one stays valid for a while"}
+		return &weir.FieldError{Code: "bad_secret", Field: "secret", Problem: "holds more than one secret",
+			Fix: "send one; the previous one stays valid for a while"}
 	}
 	_, err := execute.NewSigner(text)
 	return err

@@ -58,7 +58,8 @@ func (s *Spec) checkText(in *weir.InputError) {
 	case len(s.Template) == 0:
 		in.Add(codeRange, "template", "is missing", "say which bulk action to create")
 	case len(s.Template) > MaxTemplate:
-		in.Add(codeRange, "template", fmt.Sprintf("has %d bytes of at most %d", len(s.Template), MaxTemplate), "have it read its items from a source")
+		in.Add(codeRange, "template", fmt.Sprintf("has %d bytes of at most %d", len(s.Template), MaxTemplate),
+			"have it read its items from a source")
 	case !json.Valid(s.Template):
 		in.Add("bad_json", "template", "is not JSON", "")
 	}

@@ -21,14 +21,20 @@ type Row struct {
 
 // Core is the pure core in the order of imports: each may use those after it.
 var Core = []string{
-	"internal/lab/forecast", "internal/core/partition", "internal/core/coord", "internal/lab/model", "internal/core/capacity", "internal/core/sched", "internal/core/limit",
+	"internal/lab/forecast", "internal/core/partition", "internal/core/coord", "internal/lab/model",
+	"internal/lab/virtual", "internal/core/capacity", "internal/core/sched", "internal/core/chain", "internal/core/limit",
 	"internal/core/retry", "internal/core/scale", "internal/core/flow", "internal/core/block", "internal/core/heap",
 	"internal/core/route", "internal/core/quota", "internal/core/filter", "internal/core/fault",
 	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
-var middle = []string{"internal/engine", "internal/edge/execute", "internal/edge/source", "report"}
+var middle = []string{
+	"internal/engine", "internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
+	"internal/engine/recall", "internal/engine/loss",
+	"internal/engine/telemetry", "internal/engine/stored",
+	"internal/edge/execute", "internal/edge/source", "report",
+}
 
 // Face is the library as users import it: thin, and for them alone.
 var Face = []string{"engine", "operate"}
@@ -49,14 +55,16 @@ var Rows = slices.Concat([]Row{
 	{Dir: "store/redisstore", May: base},
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},
-	{Dir: "internal/cli/config", May: join(base, middle, []string{"api", "internal/edge/egress", "internal/core/near", "internal/service/vault"})},
+	{Dir: "internal/cli/config",
+		May: join(base, middle, []string{"api", "internal/edge/egress", "internal/core/near", "internal/service/vault"})},
 	// A server without the listening: it brings the parts together.
-	{Dir: "internal/node", May: join(base, middle, Core, surface, []string{"api"})},
+	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api"})},
 	{Dir: "internal/testkit/alerttest", May: []string{"..."}},
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
 	{Dir: "internal/testkit/badinput", StdlibOnly: true},
 	{Dir: "internal/testkit/docstest", StdlibOnly: true},
+	{Dir: "internal/testkit/storedtest", StdlibOnly: true},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
 	// The commands in a user's own binary.
 	{Dir: "cli", May: []string{".", "internal/cli"}},
@@ -65,10 +73,11 @@ var Rows = slices.Concat([]Row{
 	{Dir: "weirtest", May: join(base, []string{"engine", "store/memstore", "internal/edge/execute"})},
 	// An example is what a user would write, so it sees what a user sees.
 	{Dir: "examples/...", May: join(base, Backends, Face, []string{"report", "api", "client", "weirtest"})},
-	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine"})},
+	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine", "internal/engine/readback"})},
 	{Dir: "operate", May: join(base, []string{"internal/engine"})},
 	// The simulation runs everything except the surfaces.
-	{Dir: "internal/lab/sim/...", May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},
+	{Dir: "internal/lab/sim/...",
+		May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},
 	// A made-up downstream knows what a user knows.
 	{Dir: "internal/cli/demo", May: []string{"."}},
 	{Dir: "internal/cli/demo/usersgen", May: []string{"internal/cli/demo"}},
@@ -79,11 +88,12 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/recorder", StdlibOnly: true},
 	{Dir: "internal/lab/bench/...", May: []string{"..."}},
 	{Dir: "internal/testkit/testenv", May: base},
+	{Dir: "internal/testkit/story", StdlibOnly: true},
 	{Dir: "internal/testkit/testenv/faultproxy", StdlibOnly: true},
 	{Dir: "internal/testkit/testenv/life", StdlibOnly: true},
 	{Dir: "internal/testkit/testenv/nameserver"},
 	// Whole nodes as processes, with faults: it brings everything together.
-	{Dir: "internal/testkit/fleet", May: []string{"..."}},
+	{Dir: "internal/testkit/fleettest", May: []string{"..."}},
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
 	{Dir: "internal/testkit/archtest", StdlibOnly: true},
@@ -91,8 +101,12 @@ var Rows = slices.Concat([]Row{
 
 // surface lists the user-facing packages in the order of imports: each may use those after it.
 var surface = []string{
-	"internal/server", "internal/service", "internal/edge/upload", "internal/edge/feed", "internal/service/callback", "internal/service/schedule",
-	"internal/service/access", "internal/service/records", "internal/edge/egress", "internal/service/vault",
+	"internal/server", "internal/service", "internal/service/result", "internal/service/watch", "internal/service/outlook",
+	"internal/service/bulk",
+	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry", "internal/service/check",
+	"internal/service/upload", "internal/service/callback", "internal/service/schedule",
+	"internal/service/access", "internal/service/stored", "internal/service/records", "internal/service/vault",
+	"internal/edge/feed", "internal/edge/egress",
 }
 
 // surfaceRows lets each package of the surface use those after it, the middle, the

@@ -43,7 +43,8 @@ func CheckSettable(t *Tree, e exports, dirs []string, except map[string]string) 
 
 // look type-checks a package, and takes from it what it reads and what it lets callers set.
 func (s *settable) look(p *Package, path string, e exports) {
-	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Defs: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Defs: map[*ast.Ident]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}}
 	var fset *token.FileSet
 	var files []*ast.File
 	for _, f := range p.Code() {
@@ -63,8 +64,13 @@ func (s *settable) look(p *Package, path string, e exports) {
 		})
 	}
 	for x, sel := range info.Selections { // order does not matter
-		if sel.Kind() == types.FieldVal && !written[x] {
+		if sel.Kind() == types.FieldVal && !written[x] && !translates(path, sel) {
 			s.reads(sel)
+		}
+	}
+	for id, of := range info.Instances {
+		if p.Name() == "server" && id.Name == "resource" { // its type is the body of a change
+			s.inside(of.TypeArgs.At(0), "json")
 		}
 	}
 	for _, def := range info.Defs {
@@ -72,6 +78,16 @@ func (s *settable) look(p *Package, path string, e exports) {
 			s.declared(def)
 		}
 	}
+}
+
+// translates reports whether a selection only translates what is stored into a response.
+func translates(path string, sel *types.Selection) bool {
+	owner := sel.Recv()
+	if p, ok := owner.(*types.Pointer); ok {
+		owner = p.Elem()
+	}
+	of, ok := owner.(*types.Named)
+	return ok && strings.HasSuffix(path, "/stored") && of.Obj().Pkg().Name() == "stored"
 }
 
 // reads notes the field at the end of a selection, and those of embedded structs before it.
@@ -95,11 +111,13 @@ func nameOf(owner types.Type, field *types.Var) string {
 	return name + "." + field.Name()
 }
 
-// declared takes the settings of the configuration, and parameters and bodies of requests.
+// declared takes the settings of the configuration, parameters and bodies of requests, and requests as they are stored.
 func (s *settable) declared(def *types.TypeName) {
 	switch {
 	case def.Pkg().Name() == "config" && def.Name() == "Server":
 		s.inside(def.Type(), "yaml")
+	case def.Pkg().Name() == "stored" && def.Name() == "Spec": // what requests become
+		s.inside(def.Type(), "json")
 	case def.Pkg().Name() == "server" && strings.HasSuffix(def.Name(), "Input"):
 		s.request(def.Type())
 	}

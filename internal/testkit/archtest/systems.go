@@ -24,7 +24,8 @@ var Systems = []System{{"linux", "386"}, {"windows", "amd64"}, {"darwin", "arm64
 
 // Shipped are the packages that users build: the program, the library and the examples.
 var Shipped = []string{
-	".", "./api/...", "./cli/...", "./client/...", "./cmd/...", "./engine/...", "./examples/...", "./operate/...", "./report/...", "./store/...", "./weirtest/...",
+	".", "./api/...", "./cli/...", "./client/...", "./cmd/...", "./engine/...", "./examples/...", "./operate/...",
+	"./report/...", "./store/...", "./weirtest/...",
 }
 
 // listed is the output of go list for a package.

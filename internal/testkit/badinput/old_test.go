@@ -13,9 +13,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -45,15 +45,10 @@ func startWithoutSocket(t *testing.T) func(method, path, body string) (int, []by
 	v, err := vault.New(vault.NewKey())
 	must(t, err)
 	log := slog.New(slog.DiscardHandler)
-	n, err := node.New(t.Context(), node.Options{
+	n, e, err := assembly.Open(t.Context(), assembly.Options{
 		Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Open: true, Logger: log, Steps: []weir.Step{act("award", func() {})},
-	})
+	}, engine.Options{Logger: log, Partitions: 1, KeepFor: time.Minute})
 	must(t, err)
-	o := engine.Options{Logger: log, Partitions: 1, KeepFor: time.Minute}
-	n.Prepare(&o)
-	e, err := engine.Open(t.Context(), s, o)
-	must(t, err)
-	n.Attach(e)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- e.Run(ctx) }()

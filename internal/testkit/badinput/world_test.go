@@ -15,9 +15,9 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/vault"
@@ -39,7 +39,7 @@ const (
 
 // world is a node behind a real server, and bulk actions in all the states that requests can be wrong about.
 type world struct {
-	*node.Node
+	*assembly.Node
 	t      *testing.T
 	store  *memstore.Store
 	addr   string
@@ -91,7 +91,7 @@ func newWorld(t *testing.T, limits *access.Limits) *world {
 	must(t, err)
 	log := slog.New(slog.DiscardHandler)
 	s := &storetest.Flaky{Store: w.store, Fail: w.fault}
-	w.Node, err = node.New(t.Context(), node.Options{
+	n, e, err := assembly.Open(t.Context(), assembly.Options{
 		Store: s, Guard: egress.New(egress.Policy{Resolver: nameserver.Always([4]byte{10, 0, 0, 5}).Resolver(t)}), Vault: v, MaxItems: maxItems, Logger: log,
 		Steps: []weir.Step{act("send-message", func() {}), act("award", func() {}), act("slow", func() { <-w.gate })},
 		Actions: []api.Action{
@@ -99,13 +99,9 @@ func newWorld(t *testing.T, limits *access.Limits) *world {
 			{Name: "off", URL: "https://push.example.com/", Disabled: true},
 		},
 		Server: server.Options{MaxBody: maxBody, MaxUpload: maxUpload, SlowBody: slowBody, Limits: limits},
-	})
+	}, engine.Options{Logger: log, Partitions: partitions})
 	must(t, err)
-	o := engine.Options{Logger: log, Partitions: partitions}
-	w.Prepare(&o)
-	e, err := engine.Open(t.Context(), s, o)
-	must(t, err)
-	w.Attach(e)
+	w.Node = n
 	w.serve(e)
 	w.makeKeys()
 	return w
@@ -201,7 +197,7 @@ func (w *world) until(name string, state api.State) {
 	defer tick.Stop()
 	late := time.After(20 * time.Second)
 	for {
-		b, err := w.Service().Get(w.t.Context(), w.ids[name])
+		b, err := w.Service().Bulks.Get(w.t.Context(), w.ids[name])
 		must(w.t, err)
 		if b.State == state {
 			return

@@ -12,9 +12,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store/memstore"
 )
@@ -58,17 +58,10 @@ func running(t *testing.T) (all []*prometheus.Desc) {
 		t.Fatal(err)
 	}
 	reg, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	n, err := node.New(context.Background(), node.Options{Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Metrics: reg, Logger: log})
+	_, e, err := assembly.Open(context.Background(), assembly.Options{Store: s, Guard: egress.New(egress.Policy{}), Vault: v, Metrics: reg, Logger: log}, engine.Options{Logger: log, Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := engine.Options{Logger: log, Partitions: 1}
-	n.Prepare(&o)
-	e, err := engine.Open(context.Background(), s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Attach(e)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()

@@ -61,7 +61,8 @@ func Section(t testing.TB, page, name, want string) {
 	case Update():
 		Write(t, page, replace(text, name, want))
 	default:
-		t.Errorf("%s: the part %q is not current; run UPDATE=1 go test in this package to write it anew. %s", page, name, firstDifference(got, want))
+		t.Errorf("%s: the part %q is not current; run UPDATE=1 go test in this package to write it anew. %s", page, name,
+			firstDifference(got, want))
 	}
 }
 

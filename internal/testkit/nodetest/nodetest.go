@@ -18,9 +18,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/vault"
@@ -41,7 +41,7 @@ type Options struct {
 	Partitions int
 	// File holds the settings of the configuration file, and Connections its connections.
 	// Default: no file.
-	File        *node.File
+	File        *assembly.File
 	Connections []api.Connection
 	// Vault seals secrets. Default: one with a new key.
 	Vault *vault.Vault
@@ -53,7 +53,7 @@ type Options struct {
 
 // Node is a node that runs until the test ends or it is stopped.
 type Node struct {
-	*node.Node
+	*assembly.Node
 	URL  string
 	t    testing.TB
 	key  string
@@ -81,13 +81,10 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
-	n, err := node.New(context.WithoutCancel(t.Context()), node.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, File: o.File, Server: o.Server, Metrics: o.Metrics, Logger: log})
+	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
+		assembly.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions,
+			Connections: o.Connections, File: o.File, Server: o.Server, Metrics: o.Metrics, Logger: log}, engine.Options{Logger: log, Partitions: o.Partitions})
 	must(t, err)
-	eo := engine.Options{Logger: log, Partitions: o.Partitions}
-	n.Prepare(&eo)
-	e, err := engine.Open(context.WithoutCancel(t.Context()), s, eo)
-	must(t, err)
-	n.Attach(e)
 	must(t, n.Configure(t.Context()))
 	r := &Node{Node: n, t: t}
 	r.run(e)

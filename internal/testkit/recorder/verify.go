@@ -223,7 +223,8 @@ func (j *judge) repeat(line int, e *Entry, h *history) {
 		guilty = e.Life
 		j.stats.Late++
 	default:
-		j.fault("line %d: item %s at %s was called again in life %d; life %d had its answer and was not disturbed", line, e.Item, e.Step, e.Life, guilty)
+		j.fault("line %d: item %s at %s was called again in life %d; life %d had its answer and was not disturbed", line,
+			e.Item, e.Step, e.Life, guilty)
 	}
 	j.lost[guilty]++
 }

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/node"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
@@ -61,20 +61,13 @@ func serve(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := node.New(context.Background(), node.Options{
+	n, e, err := assembly.Open(context.Background(), assembly.Options{
 		Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true, Alone: os.Getenv(envRedis) == "",
 		Actions: actions(os.Getenv(envWorld)), Logger: log, Server: server.Options{SlowBody: 5 * time.Second},
-	})
+	}, engine.Options{Logger: log, Partitions: 2, Slots: 8, LeaseFor: 2 * time.Second})
 	if err != nil {
 		return err
 	}
-	o := engine.Options{Logger: log, Partitions: 2, Slots: 8, LeaseFor: 2 * time.Second}
-	n.Prepare(&o)
-	e, err := engine.Open(context.Background(), st, o)
-	if err != nil {
-		return err
-	}
-	n.Attach(e)
 	return answer(e, n)
 }
 
@@ -86,7 +79,7 @@ func openStore(dir string, log *slog.Logger) (store.Store, error) {
 }
 
 // answer runs engine, keepers and the listener.
-func answer(e *engine.Engine, n *node.Node) error {
+func answer(e *engine.Engine, n *assembly.Node) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

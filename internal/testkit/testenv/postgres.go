@@ -62,10 +62,12 @@ func Postgres(t testing.TB) *PostgresServer {
 func (s *PostgresServer) initialise(data string) {
 	s.t.Helper()
 	secret := filepath.Join(s.dir, "password")
-	if err := os.WriteFile(secret, []byte(s.Password), 0o644); err != nil { //nolint:gosec // another user has to read it, and it guards nothing
+	if err := os.WriteFile(secret, []byte(s.Password),
+		0o644); err != nil { //nolint:gosec // another user has to read it, and it guards nothing
 		s.t.Fatal(err)
 	}
-	cmd := s.command("initdb", "-D", data, "-U", s.User, "--pwfile", secret, "--auth=scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	cmd := s.command("initdb", "-D", data, "-U", s.User, "--pwfile", secret, "--auth=scram-sha-256", "-E", "UTF8",
+		"--locale=C.UTF-8", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("initdb: %v (make deps installs PostgreSQL)\n%s", err, out)
 	}

@@ -1,0 +1,301 @@
+package ingest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
+	"github.com/weirhq/weir/internal/core/filter"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/internal/engine/recall"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"golang.org/x/sync/errgroup"
+)
+
+// maxBlockBytes bounds a block of large items: it holds fewer than it could.
+const maxBlockBytes = 4 << 20
+
+// Entry is one item on its way into a block.
+type Entry struct {
+	ID       string
+	Data     []byte
+	Previous []byte // what an earlier step answered, in a retry
+	KeyNo    int64  // the number in its idempotency key, in a retry that keeps the keys
+}
+
+// builders is a block being filled, and what its items bring along.
+type builders struct {
+	items, carried block.Builder
+	sealed         []byte
+}
+
+func (b *builders) reset() {
+	b.items.Reset()
+	b.carried.Reset()
+}
+
+// Stream cuts a stream of items into blocks and writes them. One goroutine reads
+// and checks ids; as many as there are cores check, compress and write blocks.
+// Memory is bounded by the blocks in hand, whatever the number of items.
+type Stream struct {
+	in        *Intake
+	ctx       context.Context // ends with the writers
+	submit    context.Context // does not
+	partition int
+	id        weir.BulkID
+	rule      weir.DuplicateRule
+	carries   bool         // each item brings what an earlier step answered
+	aside     bool         // its items are not pending: nothing is done to them
+	seen      *source.Keys // nil: ids are not compared
+	lately    lately       // read, and not compared yet
+	current   *builders
+	spare     chan *builders
+	filters   filters // which ids are in which blocks
+	group     *errgroup.Group
+
+	// CutAfter is an item, counted from 1, that a block ends with; 0: none has to.
+	CutAfter int64
+	// Digest takes all that is accepted; nil: no idempotency key.
+	Digest hash.Hash
+
+	Count      int64
+	Duplicates int64
+	Reserved   int64    // items counted as pending
+	Sizes      []uint16 // of the blocks so far
+	Uneven     bool     // a block was cut before it was full
+	Kept       *recall.Kept
+}
+
+// Intake writes items to a store.
+type Intake struct {
+	*Backlog
+	store stored.Source
+	codec *block.Codec
+	past  *recall.Past
+	log   *slog.Logger
+	// Partitions returns how many partitions there are.
+	Partitions func() int
+	// Place chooses the partition of a tenant's bulk action.
+	Place func(ctx context.Context, tenant string) (int, error)
+}
+
+// NewIntake makes an intake. Its caller sets the functions before the first use.
+func NewIntake(s stored.Source, c *block.Codec, b *Backlog, past *recall.Past, log *slog.Logger) *Intake {
+	return &Intake{store: s, codec: c, Backlog: b, past: past, log: log}
+}
+
+// NewID makes the id of a bulk action that will be submitted later, with Engine.SubmitAs.
+// It says already which partition will hold it.
+func (in *Intake) NewID(ctx context.Context, tenant string) (weir.BulkID, error) {
+	p, err := in.Place(ctx, tenant)
+	if err != nil {
+		return "", err
+	}
+	return stored.NewID(p), nil
+}
+
+// Open begins a stream of the items of a bulk action.
+func (in *Intake) Open(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *Stream {
+	workers := runtime.GOMAXPROCS(0)
+	w := &Stream{in: in, partition: p, id: c.ID, carries: c.Carries, rule: rule, spare: make(chan *builders, workers+1)}
+	if rule != weir.KeepAll {
+		w.seen = source.NewKeys()
+	}
+	for range workers + 1 {
+		w.spare <- &builders{}
+	}
+	w.Kept = in.past.Submit(p)
+	w.submit = ctx
+	w.group, w.ctx = errgroup.WithContext(ctx)
+	w.current = <-w.spare
+	return w
+}
+
+// All reads every item, and returns when the last block is written.
+func (w *Stream) All(items iter.Seq2[Entry, error]) (err error) {
+	for it, bad := range items {
+		if err = bad; err == nil {
+			err = w.read(it)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil && w.seen != nil {
+		err = w.sift()
+	}
+	if err == nil && w.current.items.Len() > 0 {
+		err = w.flush()
+	}
+	if failed := w.group.Wait(); failed != nil {
+		return failed
+	}
+	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
+		twice.First = w.firstOf(twice.ID)
+	}
+	if err == nil {
+		w.ctx = w.submit
+		err = w.filterRest()
+	}
+	return err
+}
+
+// read takes one item from the input.
+func (w *Stream) read(it Entry) error {
+	if err := checkItem(w.Count+w.Duplicates+int64(len(w.lately.ids)), it.ID, it.Data); err != nil {
+		return err
+	}
+	if w.seen == nil {
+		return w.add(it)
+	}
+	if w.lately.add(it); len(w.lately.ids) == siftItems || len(w.lately.data) > siftBytes {
+		return w.sift()
+	}
+	return nil
+}
+
+// sift keeps what is fresh of the items read lately. Looking up many ids at once
+// lets the processor wait for memory once for all of them.
+func (w *Stream) sift() error {
+	l := &w.lately
+	w.seen.AddAll(l.ids, l.fresh[:len(l.ids)])
+	for i, id := range l.ids {
+		if !l.fresh[i] {
+			w.Duplicates++
+			if w.rule == weir.RefuseDuplicates {
+				return &weir.DuplicateError{ID: id, Item: w.Count + w.Duplicates}
+			}
+			continue
+		}
+		if err := w.add(l.entry(i)); err != nil {
+			return err
+		}
+	}
+	l.reset()
+	return nil
+}
+
+// add puts an item that has become part of the bulk action into the current block.
+func (w *Stream) add(it Entry) error {
+	if w.Digest != nil {
+		w.note(it.ID, it.Data)
+	}
+	w.current.items.Add(it.ID, it.Data)
+	if w.carries {
+		w.current.carried.Add(strconv.FormatInt(it.KeyNo, 10), it.Previous)
+	}
+	w.Count++
+	if w.current.items.Full() {
+		return w.flush()
+	}
+	if w.current.items.Bytes() >= maxBlockBytes || w.Count == w.CutAfter {
+		w.Uneven = true
+		return w.flush()
+	}
+	return nil
+}
+
+// note adds an item to the digest; lengths keep neighbours apart.
+func (w *Stream) note(id string, data []byte) {
+	var lens [8]byte
+	binary.BigEndian.PutUint32(lens[:4], uint32(len(id)))
+	binary.BigEndian.PutUint32(lens[4:], uint32(len(data)))
+	w.Digest.Write(lens[:])
+	w.Digest.Write([]byte(id))
+	w.Digest.Write(data)
+}
+
+// flush hands the current block to a writer, unless one has failed.
+func (w *Stream) flush() error {
+	if w.ctx.Err() != nil {
+		return w.ctx.Err() // all returns what the writer said
+	}
+	if n := int64(w.current.items.Len()); !w.aside {
+		if err := w.in.reserve(n, w.Reserved); err != nil {
+			return err
+		}
+		w.Reserved += n
+	}
+	b, no, base := w.current, uint32(len(w.Sizes)), w.Count-int64(w.current.items.Len())
+	w.Sizes = append(w.Sizes, uint16(b.items.Len()))
+	w.group.Go(func() error {
+		defer func() { w.spare <- b }()
+		return w.write(b, no, base)
+	})
+	select {
+	case w.current = <-w.spare:
+		return nil
+	case <-w.ctx.Done():
+		return w.ctx.Err()
+	}
+}
+
+func (w *Stream) write(b *builders, no uint32, base int64) error {
+	defer b.reset()
+	hashes := make([]uint64, 0, b.items.Len())
+	err := b.items.Each(func(i int, id, data []byte) error {
+		hashes = append(hashes, filter.Hash(id))
+		return checkJSON(base+int64(i), id, data)
+	})
+	if err == nil {
+		err = w.filter(no, hashes)
+	}
+	if err != nil {
+		return err
+	}
+	b.sealed = w.in.codec.Seal(b.sealed[:0], &b.items)
+	if err := w.put(no, b.sealed); err != nil || !w.carries {
+		return err
+	}
+	b.sealed = w.in.codec.Seal(b.sealed[:0], &b.carried)
+	return w.put(no+stored.CarriedBlocks, b.sealed)
+}
+
+func (w *Stream) put(no uint32, sealed []byte) error {
+	w.Kept.Keep(no, sealed)
+	return w.in.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{sealed})
+}
+
+func checkJSON(no int64, id, data []byte) error {
+	if jsontext.Value(data).IsValid() {
+		return nil
+	}
+	return &weir.FieldError{
+		Code: "bad_json", Field: fmt.Sprintf("items[%d].data", no),
+		Problem: fmt.Sprintf("the document of %q is not valid JSON", id),
+		Fix:     "send one JSON value with unique member names in valid UTF-8",
+	}
+}
+
+// checkItem checks what every item must have.
+func checkItem(no int64, id string, data []byte) error {
+	bad := func(code, field, problem, fix string) error {
+		return &weir.FieldError{Code: code, Field: fmt.Sprintf("items[%d].%s", no, field), Problem: problem, Fix: fix}
+	}
+	tooLong := func(bytes, most int) string { return fmt.Sprintf("has %d bytes, more than %d", bytes, most) }
+	switch {
+	case id == "":
+		return bad("missing_id", "id", "is empty", "give every item an id")
+	case len(id) > weir.MaxIDBytes:
+		return bad("id_too_long", "id", tooLong(len(id), weir.MaxIDBytes), "shorten it")
+	case !utf8.ValidString(id) || strings.IndexByte(id, 0) >= 0:
+		return bad("bad_encoding", "id", fmt.Sprintf("%q is not UTF-8 or has a zero byte", id), "use text in UTF-8")
+	case len(data) > weir.MaxItemBytes:
+		return bad("item_too_large", "data", tooLong(len(data), weir.MaxItemBytes), "store large content elsewhere and send a reference")
+	case len(data) == 0:
+		return bad("bad_json", "data", "is empty", "send a JSON value, as in {}")
+	}
+	return nil
+}

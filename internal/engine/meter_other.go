@@ -1,8 +1,0 @@
-//go:build !unix
-
-package engine
-
-import "time"
-
-// processorTime is not known here: the share of the processors in use is 0.
-func processorTime() time.Duration { return 0 }

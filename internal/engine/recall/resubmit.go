@@ -1,0 +1,238 @@
+package recall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/store"
+)
+
+// guardEvery is how soon a store that was set back is noticed by those who have submitted to it.
+const guardEvery = time.Second
+
+// Submit begins to remember a submit to a partition, before its first block is written; nil if nothing needs to be.
+func (p *Past) Submit(no int) *Kept {
+	if p.witness == nil {
+		return nil
+	}
+	return p.recent.begin(no)
+}
+
+// Submitted looks after a submit that was accepted, for as long as it is recent.
+func (p *Past) Submitted(ctx context.Context, no int, c *partition.Created, claim store.Claim, k *Kept) {
+	if k != nil {
+		p.watchOver(ctx, &sent{partition: no, at: time.Now(), created: c, claim: claim, kept: k, life: k.life})
+	}
+}
+
+// Command sends a command to a partition, and looks after it for as long as it is recent.
+func (p *Past) Command(ctx context.Context, no int, body []byte) error {
+	s := &sent{partition: no, command: body, life: p.recent.life(no)}
+	if err := p.store.Append(ctx, no, body, store.Claim{}); err != nil {
+		return err
+	}
+	s.at = time.Now()
+	p.watchOver(ctx, s)
+	return nil
+}
+
+// watchOver looks after what this process has sent, for as long as it
+// is recent. An engine that does not run has to do that, too.
+func (p *Past) watchOver(ctx context.Context, s *sent) {
+	if p.witness == nil {
+		return
+	}
+	p.recent.add(s)
+	if p.guarded.CompareAndSwap(false, true) {
+		p.guards.Go(func() { p.guardSubmits(context.WithoutCancel(ctx)) })
+	}
+}
+
+// guardSubmits puts in again what this process has submitted lately and the store
+// has lost, until nothing is recent or the store is closed.
+func (p *Past) guardSubmits(ctx context.Context) {
+	r := &p.recent
+	for {
+		looked, partitions := time.Now(), r.partitions()
+		if len(partitions) == 0 {
+			p.guarded.Store(false)
+			if len(r.partitions()) == 0 || !p.guarded.CompareAndSwap(false, true) { // else something came in between
+				return
+			}
+		}
+		for no := range partitions {
+			if err := p.guard(ctx, no); err != nil {
+				p.log.LogAttrs(ctx, slog.LevelWarn, "recent submits not looked after, will try again", slog.Int("partition", no),
+					slog.Any("error", err))
+				delete(partitions, no) // what could not be looked after does not become old
+			}
+		}
+		r.expire(partitions, looked.Add(-rememberFor))
+		select {
+		case <-time.After(guardEvery):
+		case <-p.witness.Done():
+			return
+		case <-p.stop:
+			return
+		}
+	}
+}
+
+// guard puts in again what is recent in a partition, if it was sent to another
+// incarnation of the store than the present one.
+func (p *Past) guard(ctx context.Context, no int) error {
+	ctx, cancel := context.WithTimeout(ctx, p.leaseFor)
+	defer cancel()
+	life, err := p.witness.Incarnation(ctx, no)
+	if err != nil {
+		return err
+	}
+	r := &p.recent
+	for _, s := range r.doubtful(no, life) {
+		if err := p.sendAgain(ctx, s); err != nil {
+			return err
+		}
+		r.settle(s, life)
+	}
+	return nil
+}
+
+// sendAgain repeats a command, or what is missing of a submit. All of it may be
+// repeated: blocks stay as they are, and the owner knows what it has.
+func (p *Past) sendAgain(ctx context.Context, s *sent) error {
+	if s.created == nil {
+		return p.store.Append(ctx, s.partition, s.command, store.Claim{})
+	}
+	blocks := p.recent.blocks(s)
+	if blocks == nil {
+		return p.checkSent(ctx, s)
+	}
+	if err := p.putAgain(ctx, s, blocks); err != nil {
+		return err
+	}
+	if there, err := p.there(ctx, s); there || err != nil {
+		return err
+	}
+	if err := p.announceAgain(ctx, s); err != nil {
+		return err
+	}
+	// Before the message was there the blocks may have passed for garbage.
+	if _, err := p.store.GetBlock(ctx, s.partition, s.created.ID, 0); errors.Is(err, store.ErrNotFound) {
+		return p.putAgain(ctx, s, blocks)
+	}
+	return nil
+}
+
+// there reports whether the store has a bulk action and the claim of its idempotency
+// key. The owner may have put back the one without the other.
+func (p *Past) there(ctx context.Context, s *sent) (bool, error) {
+	_, _, err := partition.ReadStatus(stored.At(ctx, p.store, s.partition), s.created.ID)
+	if err == nil && s.claim.Key != "" {
+		_, err = p.store.Claimed(ctx, s.partition, s.claim.Key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (p *Past) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {
+	for _, no := range slices.Sorted(maps.Keys(blocks)) {
+		if err := p.store.PutBlocks(ctx, s.partition, s.created.ID, no, [][]byte{blocks[no]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announceAgain makes the bulk action known to its partition, in words that have
+// the owner look whether it knows it already.
+func (p *Past) announceAgain(ctx context.Context, s *sent) error {
+	c := *s.created
+	c.Again = true
+	body, err := partition.EncodeCreated(c)
+	if err != nil {
+		return err
+	}
+	err = p.store.Append(ctx, s.partition, body, s.claim)
+	if errors.Is(err, store.ErrMoved) { // its key counts elsewhere by now; the bulk action stays
+		err = p.store.Append(ctx, s.partition, body, store.Claim{})
+	}
+	var taken *store.ClaimedError
+	if errors.As(err, &taken) {
+		if !bytes.Equal(taken.Value, s.claim.Value) {
+			p.lose(ctx, s, "its idempotency key was used again since, so that other bulk action stands for it")
+		}
+		return nil
+	}
+	return err
+}
+
+// checkSent looks for a submit that was too large to be kept.
+func (p *Past) checkSent(ctx context.Context, s *sent) error {
+	c := s.created
+	_, err := stored.FindSpec(ctx, p.store, s.partition, c.ID)
+	if err == nil && c.Blocks() > 0 {
+		_, err = p.store.GetBlock(ctx, s.partition, c.ID, c.Blocks()-1)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		p.lose(ctx, s, "it was too large to be kept here: submit it again")
+		return nil
+	}
+	return err
+}
+
+// lose tells openly that an accepted bulk action is lost.
+func (p *Past) lose(ctx context.Context, s *sent, why string) {
+	err := fmt.Errorf("bulk action %s was accepted, and the store has lost it: %s", s.created.ID, why)
+	p.log.LogAttrs(ctx, slog.LevelError, "accepted bulk action lost", slog.Any("error", err))
+	p.recent.lose(err)
+}
+
+// MayReturn reports whether blocks that are not there may yet be put in again by who submitted them.
+func (p *Past) MayReturn(id weir.BulkID) bool {
+	return p.witness != nil && time.Since(stored.Began(id)) < 3*rememberFor
+}
+
+// again marks a message that was put in again; an item's text cannot contain it, for its quotes are escaped there.
+var again = []byte(`"again":true`)
+
+// SiftAgain silences messages that were put in again although the store had not
+// lost them, or not for long: what has become of the bulk action is stored. One
+// that the machine has and has not committed yet is ignored there.
+func (p *Past) SiftAgain(ctx context.Context, no int, msgs []store.Message) error {
+	for i := range msgs {
+		if !bytes.Contains(msgs[i].Body, again) {
+			continue
+		}
+		c, _, err := partition.DecodeMessage(msgs[i])
+		if err != nil || c == nil || !c.Again {
+			continue // the machine will say what is wrong with it
+		}
+		_, _, err = partition.ReadStatus(stored.At(ctx, p.store, no), c.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			if err = stored.Gone(ctx, p.store, no, c.ID); err == nil {
+				err = p.Whole(ctx, no) // or it may be among what is put back in a moment
+			}
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil && !errors.Is(err, weir.ErrExpired) {
+			return err
+		}
+		if msgs[i].Body, err = partition.EncodeMark("known"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

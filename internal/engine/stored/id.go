@@ -1,0 +1,50 @@
+package stored
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
+)
+
+// MaxPartitions is the most partitions that a store may have.
+const MaxPartitions = 256
+
+const idPrefix = "ba_"
+
+// NewID makes the id of a bulk action: time-ordered, random, and with the partition in the
+// first two of its ten random bytes.
+func NewID(partition int) weir.BulkID {
+	id := ulid.Make()
+	binary.BigEndian.PutUint16(id[6:8], uint16(partition))
+	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
+}
+
+// Began returns when an id was made, by the clock of the process that made it.
+func Began(id weir.BulkID) time.Time {
+	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(id), idPrefix)))
+	if err != nil {
+		return time.Time{}
+	}
+	return u.Timestamp()
+}
+
+// Home returns the partition that an id carries. Ids of partitions from most on are not found.
+func Home(id weir.BulkID, most int) (int, error) {
+	raw, ok := strings.CutPrefix(string(id), idPrefix)
+	u, err := ulid.ParseStrict(strings.ToUpper(raw))
+	if !ok || err != nil || strings.ToLower(raw) != raw {
+		return 0, fmt.Errorf("bulk action %q: %w; an id is ba_ and 26 characters", id, weir.ErrNotFound)
+	}
+	n := int(binary.BigEndian.Uint16(u[6:8]))
+	if n >= most {
+		return 0, fmt.Errorf("bulk action %s: %w", id, weir.ErrNotFound)
+	}
+	return n, nil
+}
+
+// ClaimKey names the claim of a tenant's idempotency key. The claim of a bulk action's id has no tenant.
+func ClaimKey(tenant, key string) string { return tenant + "\x00" + key }

@@ -1,0 +1,171 @@
+package telemetry
+
+import (
+	"iter"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir"
+)
+
+// countsCollector tells Prometheus what this node has counted since it was
+// opened, and what its partitions hold. What loops counted is handed over once a
+// second: it may be a second old.
+//
+// Labels are actions, resources, the closed sets of states, results and reasons,
+// and tenants: fifty with the most to do by name, the rest as "other".
+type countsCollector struct {
+	of      *Recorder
+	parts   iter.Seq[*Census]
+	setBack func() int64
+
+	ingested, finished, attempts, itemDuration, itemWait, atRisk *prometheus.Desc
+	taskDuration, taskItems, tasksInFlight                       *prometheus.Desc
+	bulks, stalled, ended, waiting                               *prometheus.Desc
+	resourceWait, circuits, shares, starved                      *prometheus.Desc
+	commits, regressions, leasesLost, late, violations           *prometheus.Desc
+}
+
+func newCountsCollector(r *Recorder, held iter.Seq[*Census], regressions func() int64) *countsCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("weir_"+name, help, labels, nil)
+	}
+	return &countsCollector{
+		of:            r,
+		parts:         held,
+		setBack:       regressions,
+		ingested:      desc("items_ingested_total", "Items accepted by this node, by tenant and by how they came.", "tenant", "source"),
+		finished:      desc("items_finished_total", "Items that ended, by the action at which they did.", "action", "tenant", "state"),
+		attempts:      desc("item_attempts_total", "Attempts at items, by how they ended.", "action", "result"),
+		itemDuration:  desc("item_duration_seconds", "How long the calls took that items were in.", "action"),
+		itemWait:      desc("item_wait_seconds", "How long items waited from the start of their bulk action to their first call.", "action"),
+		atRisk:        desc("items_at_risk", "Items in flight, or with results that are not durable yet: they are run again if this node dies."),
+		taskDuration:  desc("task_duration_seconds", "How long tasks ran.", "action"),
+		taskItems:     desc("task_items", "How many items tasks had.", "action"),
+		tasksInFlight: desc("tasks_in_flight", "Tasks that run.", "action"),
+		bulks:         desc("bulk_actions", "Bulk actions of this node's partitions that have not ended.", "state"),
+		stalled: desc("bulk_actions_stalled",
+			"Of them, those that run although for a minute no item has ended or finished a step, with calls refused, a circuit open or nothing in flight."),
+		ended: desc("bulk_actions_finished_total", "Bulk actions that ended.", "outcome"),
+		waiting: desc("waiting_seconds_total",
+			"Time for which bulk actions could have moved faster, by what was in their way most.", "reason"),
+		resourceWait: desc("resource_wait_seconds_total",
+			"Time for which lanes waited for the resource: its rate, its concurrency or its circuit.", "resource"),
+		circuits: desc("circuit_transitions_total", "Changes of this node's circuits.", "resource", "to"),
+		shares: desc("tenant_share_ratio",
+			"Part of what the resource does on this node that a tenant should get, and gets.", "resource", "tenant", "kind"),
+		starved:     desc("tenant_starved_seconds_total", "Time for which a tenant with work got less than half of its share.", "tenant"),
+		commits:     desc("store_commit_duration_seconds", "How long the store took for commits."),
+		regressions: desc("store_regressions_total", "Times that the store was found to have gone back."),
+		leasesLost:  desc("leases_lost_total", "Partitions that were lost to another node while this one worked on them."),
+		late:        desc("late_results_dropped_total", "Results of tasks that had been given up."),
+		violations:  desc("conservation_violations_total", "Bulk actions shown with counts that do not add up: a fault of weir."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *countsCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		c.ingested, c.finished, c.attempts, c.itemDuration, c.itemWait, c.atRisk, c.taskDuration, c.taskItems, c.tasksInFlight,
+		c.bulks, c.stalled, c.ended, c.waiting, c.resourceWait, c.circuits, c.shares, c.starved,
+		c.commits, c.regressions, c.leasesLost, c.late, c.violations,
+	} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *countsCollector) Collect(out chan<- prometheus.Metric) {
+	to := sink(out)
+	c.held(to)
+	if n := c.of.Seen.Load(); n != nil {
+		for _, s := range c.of.shownShares(n) {
+			to.gauge(c.shares, s.Entitled, s.Resource, s.Tenant, "entitled")
+			to.gauge(c.shares, s.Actual, s.Resource, s.Tenant, "actual")
+		}
+	}
+	to.counter(c.regressions, float64(c.setBack()))
+	to.counter(c.leasesLost, float64(c.of.LeasesLost.Load()))
+	to.counter(c.late, float64(c.of.Late.Load()))
+	to.counter(c.violations, float64(c.of.Violations.Load()))
+	c.counted(to)
+}
+
+// counted tells what was counted.
+func (c *countsCollector) counted(to sink) {
+	n := c.of
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for k, v := range n.ingested {
+		if !n.tenants.shown(k.tenant) {
+			continue
+		}
+		to.counter(c.ingested, float64(v), k.tenant, k.source)
+	}
+	for k, v := range n.finished {
+		if !n.tenants.shown(k.tenant) {
+			continue
+		}
+		to.counter(c.finished, float64(v), k.action, k.tenant, k.state)
+	}
+	for k, v := range n.outcomes {
+		to.counter(c.ended, float64(v), k)
+	}
+	for k, v := range n.waiting {
+		to.counter(c.waiting, v, k)
+	}
+	for k, v := range n.blocked {
+		to.counter(c.resourceWait, v, k)
+	}
+	for k, v := range n.circuits {
+		to.counter(c.circuits, float64(v), k.resource, k.to)
+	}
+	for k, v := range n.starved {
+		if !n.tenants.shown(k) {
+			continue
+		}
+		to.counter(c.starved, v, k)
+	}
+	to <- n.commits.metric(c.commits, secondsPowers, n.since)
+	for name, a := range n.actions {
+		for i, v := range a.results {
+			to.counter(c.attempts, float64(v), name, resultNames[i])
+		}
+		to <- a.took.metric(c.taskDuration, secondsPowers, n.since, name)
+		to <- a.itemsTook.metric(c.itemDuration, secondsPowers, n.since, name)
+		to <- a.wait.metric(c.itemWait, secondsPowers, n.since, name)
+		to <- a.items.metric(c.taskItems, itemsPowers, n.since, name)
+	}
+}
+
+// held tells what the partitions of this node hold, as of the last look.
+func (c *countsCollector) held(to sink) {
+	sum := Census{states: map[string]int{}, tasks: map[string]int{}}
+	for _, s := range []weir.BulkState{ // also those of which there are none
+		weir.BulkSealed, weir.BulkScheduled, weir.BulkRunning, weir.BulkAwaiting, weir.BulkPaused, weir.BulkStopped, weir.BulkCancelling,
+	} {
+		sum.states[s.String()] = 0
+	}
+	c.of.mu.Lock()
+	for name := range c.of.actions {
+		sum.tasks[name] = 0
+	}
+	c.of.mu.Unlock()
+	for h := range c.parts {
+		sum.stalled += h.stalled
+		sum.atRisk += h.atRisk
+		for s, n := range h.states {
+			sum.states[s] += n
+		}
+		for a, n := range h.tasks {
+			sum.tasks[a] += n
+		}
+	}
+	to.gauge(c.atRisk, float64(sum.atRisk))
+	to.gauge(c.stalled, float64(sum.stalled))
+	for s, n := range sum.states {
+		to.gauge(c.bulks, float64(n), s)
+	}
+	for a, n := range sum.tasks {
+		to.gauge(c.tasksInFlight, float64(n), a)
+	}
+}

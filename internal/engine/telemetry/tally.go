@@ -1,0 +1,262 @@
+package telemetry
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/sched"
+)
+
+// Tally is what the loop of a partition counts for the metrics of its node. It
+// belongs to the loop.
+type Tally struct {
+	actions  map[string]*actionCounts
+	finished map[finish]int64
+	outcomes map[string]int64
+	waiting  map[string]float64
+	bulks    map[weir.BulkID]*counted // that have not ended
+
+	// Tasks mostly come from the same bulk action as the one before.
+	lastAction string
+	last       *actionCounts
+	lastBulk   weir.BulkID
+	lastKnown  *counted
+
+	census Census
+}
+
+// counted is a bulk action as it was counted last.
+type counted struct {
+	tenant  string
+	actions []string          // by step
+	steps   []weir.StepCounts // as counted
+	done    int64
+	started int64
+
+	// Whether it stalls: see stalls.
+	moved, refused int64 // as of the last look
+	progress       int64 // when items of it last ended or finished a step
+	obstructed     int64 // when its calls were last refused or its circuit was open
+}
+
+// Begin makes the tally of a partition that was loaded.
+func (t *Tally) Begin(now int64, m *partition.Machine) {
+	t.actions, t.finished, t.outcomes = map[string]*actionCounts{}, map[finish]int64{}, map[string]int64{}
+	t.waiting, t.bulks = map[string]float64{}, map[weir.BulkID]*counted{}
+	m.Census(func(h *partition.Held) { t.know(now, m, h) })
+}
+
+func (t *Tally) know(now int64, m *partition.Machine, h *partition.Held) {
+	if h.Away {
+		return // its home counts it
+	}
+	k := &counted{
+		tenant: h.Tenant, actions: m.Actions(h.ID), steps: slices.Clone(h.Steps), done: h.Counts.Done,
+		started: h.Started, progress: now,
+	}
+	k.moved, k.refused = moves(h)
+	t.bulks[h.ID] = k
+	for _, action := range k.actions { // its counters begin at 0
+		t.action(action)
+		for _, state := range finishStates {
+			t.finished[finish{action, k.tenant, state}] += 0
+		}
+	}
+}
+
+// Created notes a bulk action that is new here.
+func (t *Tally) Created(now int64, m *partition.Machine, c *partition.Created) {
+	t.know(now, m, &partition.Held{ID: c.ID, Tenant: c.Tenant, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now})
+}
+
+// Task counts a task that has ended, when it started and for how long it ran, in nanoseconds.
+func (t *Tally) Task(cut *partition.Task, started, service int64) {
+	if t.last == nil || t.lastAction != cut.Step.Action {
+		t.lastAction, t.last = cut.Step.Action, t.action(cut.Step.Action)
+	}
+	a, n, took := t.last, len(cut.Items), float64(service)/1e9
+	a.took.add(took, 1)
+	a.itemsTook.add(took, n)
+	a.items.add(float64(n), 1)
+	if cut.StepNo == cut.FirstStep && cut.Attempt == 1 {
+		if k := t.known(cut.Bulk); k != nil {
+			a.wait.add(float64(started-k.started)/1e9, n)
+		}
+	}
+}
+
+func (t *Tally) action(name string) *actionCounts {
+	a := t.actions[name]
+	if a == nil {
+		a = &actionCounts{}
+		t.actions[name] = a
+	}
+	return a
+}
+
+func (t *Tally) known(id weir.BulkID) *counted {
+	if t.lastKnown == nil || t.lastBulk != id {
+		t.lastBulk, t.lastKnown = id, t.bulks[id]
+	}
+	return t.lastKnown
+}
+
+// Shown counts what has become durable of bulk actions. It reports how many have
+// counts that do not add up, which would be a fault of ours.
+func (t *Tally) Shown(now int64, views []weir.Progress) (wrong int64) {
+	for i := range views {
+		v := &views[i]
+		c := &v.Counts
+		if c.Ready+c.Waiting+c.InFlight+c.Ended() != c.Total || c.Ready < 0 || c.Waiting < 0 || c.InFlight < 0 {
+			wrong++
+		}
+		if k := t.bulks[v.ID]; k != nil {
+			t.ended(now, k, v)
+		}
+	}
+	return wrong
+}
+
+// ended counts the items that ended since the bulk action was shown last.
+func (t *Tally) ended(now int64, k *counted, v *weir.Progress) {
+	k.started = v.Started.UnixNano()
+	action := func(step int) string {
+		if step < 0 || step >= len(k.actions) {
+			return otherLabel
+		}
+		return k.actions[step]
+	}
+	count := func(step int, state string, n int64) {
+		if n > 0 {
+			t.finished[finish{action(step), k.tenant, state}] += n
+		}
+	}
+	for i := range min(len(v.Steps), len(k.steps)) {
+		is, was := &v.Steps[i], &k.steps[i]
+		count(i, "failed", is.Failed-was.Failed)
+		count(i, "cancelled", is.LeftOut+is.Cancelled-was.LeftOut-was.Cancelled)
+		if *is != *was {
+			t.action(action(i)).attempts(is, was)
+		}
+	}
+	copy(k.steps, v.Steps)
+	count(len(k.actions)-1, "done", v.Counts.Done-k.done)
+	k.done = v.Counts.Done
+	if v.State.Final() {
+		t.outcomes[outcomeOf(v)]++
+		delete(t.bulks, v.ID)
+		t.lastKnown = nil
+	}
+}
+
+// outcomeOf is how a bulk action ended, in a word.
+func outcomeOf(v *weir.Progress) string {
+	if v.State != weir.BulkCompleted {
+		return v.State.String()
+	}
+	return v.Counts.Outcome()
+}
+
+// attempts counts how attempts ended between two looks at a step.
+func (a *actionCounts) attempts(is, was *weir.StepCounts) {
+	for i, n := range [len(resultNames)]int64{
+		is.Done - is.Skipped - was.Done + was.Skipped, is.Failed - was.Failed, is.LeftOut - was.LeftOut,
+		is.Retries - was.Retries, is.Refused - was.Refused,
+	} {
+		a.results[i] += max(n, 0)
+	}
+}
+
+// Census is what a partition holds, as of the last look.
+type Census struct {
+	states  map[string]int
+	stalled int
+	atRisk  int64
+	tasks   map[string]int   // in flight, by action
+	Pending map[string]int64 // items, of tenants that have a bound on them
+	next    int64            // when it is worth looking again
+	at      int64
+}
+
+// stallsAfter is how long a bulk action that should move may stand still.
+const stallsAfter = int64(time.Minute)
+
+// TakeCensus looks at everything that the partition holds. With very many bulk actions
+// that is not done every time, and nil is returned: no more than a hundredth of the loop's time is for it.
+// bounded has the tenants whose pending items are counted; running yields the actions of the tasks that run.
+func (t *Tally) TakeCensus(now int64, m *partition.Machine, bounded map[string]bool, running iter.Seq[string]) *Census {
+	c := &t.census
+	if now < c.next {
+		return nil
+	}
+	began := time.Now()
+	span := float64(now-c.at) / 1e9
+	if c.at == 0 {
+		span = 0
+	}
+	*c = Census{states: map[string]int{}, tasks: map[string]int{}, Pending: map[string]int64{}, at: now, atRisk: int64(m.Uncommitted())}
+	m.Census(func(h *partition.Held) {
+		c.atRisk += h.InFlight
+		if h.Away {
+			return
+		}
+		c.states[h.State.String()]++
+		if h.Waits != "" {
+			t.waiting[h.Waits] += span
+		}
+		if bounded[h.Tenant] {
+			c.Pending[h.Tenant] += h.Counts.Total - h.Counts.Ended()
+		}
+		if k := t.bulks[h.ID]; k != nil && t.stalls(now, k, h) {
+			c.stalled++
+		}
+	})
+	for action := range running {
+		c.tasks[action]++
+	}
+	c.next = now + 100*int64(time.Since(began))
+	seen := *c // its maps are made anew by the next look
+	return &seen
+}
+
+// stalls reports whether a bulk action stands still that should not: it runs, and
+// for a while no item has ended or finished a step. One whose calls take long, whose
+// retries wait for their time or that waits for its turn stands still for a good
+// reason, unless calls are refused or the circuit is open.
+func (t *Tally) stalls(now int64, k *counted, h *partition.Held) bool {
+	moved, refused := moves(h)
+	if h.State != weir.BulkRunning || moved != k.moved {
+		k.moved, k.refused, k.progress = moved, refused, now
+		return false
+	}
+	if refused != k.refused || slices.Contains(obstructions[:], h.Waits) {
+		k.refused, k.obstructed = refused, now
+	}
+	excused := h.InFlight > 0 || h.Waiting > 0 || slices.Contains(queued[:], h.Waits)
+	if excused && now-k.obstructed > stallsAfter {
+		return false
+	}
+	return now-k.progress > stallsAfter
+}
+
+// obstructions lists what bulk actions wait on that may never end.
+var obstructions = [...]string{"failing", sched.CauseClosed.WaitingOn(), sched.CauseCircuit.WaitingOn()}
+
+// queued lists what bulk actions wait on that get their turn.
+var queued = [...]string{
+	sched.CauseRate.WaitingOn(), sched.CauseConcurrency.WaitingOn(), sched.CauseSlots.WaitingOn(), sched.CauseFairShare.WaitingOn(),
+	sched.CauseFirstCall.WaitingOn(), sched.CausePaused.WaitingOn(), sched.CauseTenantPaused.WaitingOn(),
+}
+
+// moves returns how many times items have ended or finished a step, and how many were refused.
+func moves(h *partition.Held) (moved, refused int64) {
+	moved = h.Counts.Ended()
+	for i := range h.Steps {
+		moved += h.Steps[i].Done + h.Steps[i].LeftOut
+		refused += h.Steps[i].Refused
+	}
+	return moved, refused
+}

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/records"
+)
+
+// resource serves things that have a name: it lists, gets, puts and deletes them, with ETags, the
+// tenants of the caller, and the values before and after a change in the audit log. T is the thing in
+// responses and in the body of a change.
+type resource[T any] struct {
+	named
+	all    func(context.Context) ([]T, error)
+	get    func(ctx context.Context, name string) (T, string, error)
+	put    func(ctx context.Context, v T, match records.Match) (T, string, error) // nil: not served here
+	remove func(ctx context.Context, name string, match records.Match) error
+
+	name func(*T) *string
+	// reads and changes refuse callers; nil: the scope is enough.
+	reads, changes func(context.Context) error
+	// sees returns the thing as the caller sees it, or false if the caller must not learn of it; nil:
+	// all callers see all of it.
+	sees func(context.Context, T) (T, bool)
+	// prepare fills in and checks what depends on the caller; nil: nothing does.
+	prepare func(context.Context, *T) error
+	// tenant returns the tenant of a thing, for the audit log; nil: it has none.
+	tenant func(*T) string
+}
+
+// text describes an endpoint.
+type text struct{ summary, more string }
+
+// serve registers the endpoints.
+func (r *resource[T]) serve(s *Server, list, get, put, remove text) {
+	add(s, r.named.read("list", "", list), r.listAll)
+	add(s, r.named.read("get", "/{name}", get), r.getOne)
+	if r.put != nil {
+		add(s, r.named.put(put.summary, put.more), r.putOne)
+	}
+	add(s, r.named.delete(remove.summary, remove.more), r.deleteOne)
+}
+
+func allowed(ctx context.Context, check func(context.Context) error) error {
+	if check == nil {
+		return nil
+	}
+	return check(ctx)
+}
+
+// seen returns a thing as the caller sees it.
+func (r *resource[T]) seen(ctx context.Context, v T) (T, bool) {
+	if r.sees == nil {
+		return v, true
+	}
+	return r.sees(ctx, v)
+}
+
+func (r *resource[T]) listAll(ctx context.Context, in *struct{ Paging }) (*body[api.Page[T]], error) {
+	if err := allowed(ctx, r.reads); err != nil {
+		return nil, err
+	}
+	all, err := r.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(v T) bool { _, ok := r.seen(ctx, v); return !ok })
+	for i := range all {
+		all[i], _ = r.seen(ctx, all[i])
+	}
+	return paged(all, func(v *T) string { return *r.name(v) }, in.Paging, r.kind)
+}
+
+// find returns a thing that the caller sees, and its version.
+func (r *resource[T]) find(ctx context.Context, name string) (v T, version string, err error) {
+	v, version, err = r.get(ctx, name)
+	if err != nil {
+		return v, "", err
+	}
+	v, ok := r.seen(ctx, v)
+	if !ok {
+		return v, "", weir.ErrNotFound
+	}
+	return v, version, nil
+}
+
+func (r *resource[T]) getOne(ctx context.Context, in *Name) (*tagged[T], error) {
+	if err := allowed(ctx, r.reads); err != nil {
+		return nil, err
+	}
+	return answerTagged(r.find(ctx, in.Name))
+}
+
+type putNamed[T any] struct {
+	Name
+	Conditions
+	Body T
+}
+
+func (r *resource[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T], error) {
+	if err := allowed(ctx, r.changes); err != nil {
+		return nil, err
+	}
+	v, name := in.Body, in.Name.Name
+	if err := sameName(*r.name(&v), name); err != nil {
+		return nil, err
+	}
+	*r.name(&v) = name
+	if r.prepare != nil {
+		if err := r.prepare(ctx, &v); err != nil {
+			return nil, err
+		}
+	}
+	r.changing(ctx, name, &v)
+	out, version, err := r.put(ctx, v, in.match)
+	visitOf(ctx).after = out
+	return answerTagged(out, version, err)
+}
+
+type deleteNamed struct {
+	Name
+	Conditions
+}
+
+func (r *resource[T]) deleteOne(ctx context.Context, in *deleteNamed) (*struct{}, error) {
+	if err := allowed(ctx, r.changes); err != nil {
+		return nil, err
+	}
+	r.changing(ctx, in.Name.Name, nil)
+	return nil, r.remove(ctx, in.Name.Name, in.match)
+}
+
+// changing notes for the audit log what is about to be changed to v, or deleted.
+func (r *resource[T]) changing(ctx context.Context, name string, v *T) {
+	before, _, err := r.get(ctx, name)
+	if err == nil {
+		visitOf(ctx).before = before
+		if v == nil {
+			v = &before
+		}
+	}
+	tenant := ""
+	if r.tenant != nil && v != nil {
+		tenant = r.tenant(v)
+	}
+	changed(ctx, name, tenant)
+}
+
+// sameName wants a name in a body to be that of the path, if there is one.
+func sameName(inBody, inPath string) error {
+	if inBody == "" || inBody == inPath {
+		return nil
+	}
+	return &weir.FieldError{Code: "bad_value", Field: "name", Problem: "is not the name in the path", Fix: "leave it out"}
+}
+
+// Name is the name in a path; exported for huma.
+type Name struct {
+	Name string `path:"name" maxLength:"128" example:"send-message"`
+}
+
+// named makes the endpoints of things that have a name.
+type named struct {
+	kind   string       // one of them
+	change access.Scope // what it takes to change them
+}
+
+func (n named) operation(verb, method, path, summary, description string) huma.Operation {
+	return huma.Operation{
+		OperationID: n.kind + "." + verb, Method: method, Path: "/v1/" + n.kind + "s" + path, Summary: summary,
+		Description: description, Tags: []string{n.kind + "s"},
+	}
+}
+
+func (n named) read(verb, path string, t text) endpoint {
+	return endpoint{n.operation(verb, http.MethodGet, path, t.summary, t.more), route{scope: access.Read}}
+}
+
+func (n named) put(summary, description string) endpoint {
+	op := n.operation("put", http.MethodPut, "/{name}", summary, description)
+	op.Errors = []int{http.StatusPreconditionFailed}
+	return endpoint{op, route{scope: n.change, change: true}}
+}
+
+func (n named) delete(summary, description string) endpoint {
+	op := n.operation("delete", http.MethodDelete, "/{name}", summary, description)
+	op.DefaultStatus, op.Errors = http.StatusNoContent, []int{http.StatusPreconditionFailed}
+	return endpoint{op, route{scope: n.change, change: true}}
+}
+
+func (n named) test(scope access.Scope, summary, description string) endpoint {
+	return endpoint{n.operation("test", http.MethodPost, "/{name}/test", summary, description), route{scope: scope, change: true, keyed: true}}
+}
+
+// mayChange refuses a change of objects that are shared with other tenants. Callers who cannot see the object get ErrNotFound.
+func mayChange(ctx context.Context, tenants []string) error {
+	switch {
+	case covers(ctx, tenants):
+		return nil
+	case !seesAny(ctx, tenants):
+		return weir.ErrNotFound
+	}
+	return overall(ctx)
+}

@@ -1,0 +1,11 @@
+package access
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsThatOfTheGoldenFile(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{"key": storedKey{}, "audit": AuditEntry{}})
+}

@@ -1,0 +1,289 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/limit"
+	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/draft"
+	"github.com/weirhq/weir/internal/service/registry"
+	"github.com/weirhq/weir/internal/service/stored"
+	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/store"
+)
+
+// Bulks holds all bulk actions, drafts and submitted ones.
+type Bulks struct {
+	engine  *engine.Engine
+	drafts  *draft.Drafts
+	actions *registry.Actions
+	chains  *chain.Chains
+	store   store.Store
+	vault   *vault.Vault
+}
+
+// New returns the bulk actions of an engine and of the drafts for it.
+func New(e *engine.Engine, d *draft.Drafts, a *registry.Actions, c *chain.Chains, s store.Store, v *vault.Vault) *Bulks {
+	return &Bulks{e, d, a, c, s, v}
+}
+
+// Get returns a bulk action, draft or submitted.
+func (s *Bulks) Get(ctx context.Context, id string) (api.BulkAction, error) {
+	b, d, err := s.Find(ctx, id)
+	switch {
+	case err != nil:
+		return api.BulkAction{}, err
+	case d != nil:
+		return s.ViewDraft(ctx, id, d)
+	}
+	return s.View(ctx, b)
+}
+
+// Bulk returns a submitted bulk action; it refuses a draft.
+func (s *Bulks) Bulk(ctx context.Context, id string) (*engine.BulkAction, error) {
+	b, d, err := s.Find(ctx, id)
+	if d != nil {
+		return nil, &check.Refusal{Code: "not_sealed", Detail: fmt.Sprintf("%s is in state %s", id, d.State), Fix: "seal it first"}
+	}
+	return b, err
+}
+
+// Find returns either a bulk action that was submitted or a draft.
+func (s *Bulks) Find(ctx context.Context, id string) (*engine.BulkAction, *draft.Draft, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if !errors.Is(err, weir.ErrNotFound) {
+		return b, nil, err
+	}
+	d, other := s.drafts.Get(ctx, id)
+	if other == nil {
+		return nil, &d, nil
+	}
+	if !errors.Is(other, weir.ErrNotFound) {
+		return nil, nil, fmt.Errorf("bulk action %s: %w", id, other)
+	}
+	if b, again := s.engine.Get(ctx, weir.BulkID(id)); again == nil { // it was submitted between the two reads
+		return b, nil, nil
+	}
+	return nil, nil, err
+}
+
+// View returns a submitted bulk action as the API shows it.
+func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction, error) {
+	info := b.Info()
+	p, err := b.Found(ctx)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	x, err := stored.ParseExtra(info.Extra)
+	if err != nil {
+		return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", b.ID(), err)
+	}
+	out := api.BulkAction{
+		ID: string(b.ID()), Name: info.Name, Tenant: info.Tenant, Reason: p.Reason, Steps: stored.APISteps(x.Steps),
+		Params: x.Params, Source: x.Source.API(), ItemID: x.ItemID, Labels: x.Labels, Callback: x.Callback.API(),
+		Rules: api.Rules{
+			Tier: info.Tier.String(), Priority: info.Priority, Concurrency: info.Concurrency, StopOn: stopOn(info.StopOn),
+			Canary: x.Canary.API(), Deadline: info.Deadline,
+		},
+		Counts: api.Counts(p.Counts), Duplicates: b.Duplicates(), BadLines: x.BadLines, RetryOf: string(info.RetryOf), UndoOf: x.UndoOf,
+		Schedule: x.Schedule, Template: (*api.MadeFrom)(x.From), StartAt: info.StartAt, Note: x.Note,
+		CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
+		LastError: LastError(p.LastError), Durability: s.store.Durability(), Losses: lossesOf(b),
+	}
+	for step, r := range info.Rates {
+		if out.Rates == nil {
+			out.Rates = map[string]api.Rate{}
+		}
+		out.Rates[step] = api.Rate(r)
+	}
+	if out.Steps == nil { // it was not submitted over the API
+		for _, name := range info.Steps {
+			out.Steps = append(out.Steps, api.Step{ID: name, Action: name})
+		}
+	}
+	if p.Finished.IsZero() {
+		out.FinishedAt = time.Time{}
+	}
+	s.noteCuts(&out)
+	out.State, out.Phase = StateOf(p.State), PhaseOf(&p, x.Canary != nil)
+	if out.State != api.Sealed && out.State != api.Scheduled {
+		out.StartedAt = p.Started.UTC()
+	}
+	if out.State == api.Completed {
+		out.Outcome = p.Counts.Outcome()
+	}
+	return out, nil
+}
+
+// noteCuts notes the steps at which a rate makes calls smaller than the action's batch.
+func (s *Bulks) noteCuts(b *api.BulkAction) {
+	for _, st := range b.Steps {
+		a, err := s.actions.Find(st.Action)
+		rate := b.Rates[cmp.Or(st.ID, st.Action)]
+		if err != nil || rate == 0 {
+			continue
+		}
+		step := a.Step(false)
+		batch := step.BatchSize
+		n := limit.Size{Rate: float64(rate), Full: s.engine.InForce(step.Resource).Pacing == weir.Full}.Items(batch)
+		if n == batch {
+			continue
+		}
+		if b.Note != "" {
+			b.Note += "; "
+		}
+		b.Note += fmt.Sprintf("at %v, calls of %s will carry %d items instead of the batch of %d", rate, cmp.Or(st.ID, st.Action), n, batch)
+	}
+}
+
+// lossesOf lists the losses that affect a bulk action.
+func lossesOf(b *engine.BulkAction) (out []api.Loss) {
+	for _, l := range b.Losses() {
+		out = append(out, api.Loss{Partition: l.Partition, Have: l.Have, Acked: l.Acked, FoundAt: l.Found, AcceptedAt: l.Accepted})
+	}
+	return out
+}
+
+// StateOf returns the API's name of a state.
+func StateOf(s weir.BulkState) api.State { return api.State(s.String()) }
+
+// PhaseOf returns the API's name of the phase.
+func PhaseOf(p *weir.Progress, canary bool) string {
+	switch {
+	case p.State != weir.BulkRunning && p.State != weir.BulkPaused || !canary:
+		return ""
+	case p.Canary:
+		return "canary"
+	}
+	return "main"
+}
+
+func stopOn(r weir.StopRule) *api.StopOn {
+	if r == (weir.StopRule{}) {
+		return nil
+	}
+	return &api.StopOn{FailureRate: r.FailureRate, MinItems: r.MinItems, MaxFailures: r.MaxFailures, Cancel: r.Cancel,
+		KeepTrying: r.KeepTrying}
+}
+
+// ViewDraft returns a draft as the API shows it.
+func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.BulkAction, error) {
+	sum, err := s.drafts.Sum(ctx, id)
+	if err != nil {
+		return api.BulkAction{}, err
+	}
+	n := &d.Spec
+	out := api.BulkAction{
+		ID: id, Name: cmp.Or(n.Name, strings.Join(stored.Names(n.Steps), "+")), Tenant: d.Tenant, State: api.State(d.State),
+		Reason: d.Reason, Steps: stored.APISteps(n.Steps), Params: n.Params,
+		Source: n.Source.API(), ItemID: n.ItemID, Labels: n.Labels, Callback: n.Callback.API(), Rules: n.Rules.API(),
+		Counts: api.Counts{Total: sum.Items, Ready: sum.Items}, Duplicates: sum.Duplicates, BadLines: sum.BadLines,
+		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: (*api.MadeFrom)(d.From), StartAt: d.StartAt, Note: d.Note,
+		CreatedAt: d.Created, Durability: s.store.Durability(),
+	}
+	s.noteCuts(&out)
+	switch {
+	case d.State == draft.Sealing:
+		out.State = api.Draft
+	case d.State == draft.Submitted:
+		out.State = api.Sealed
+	case d.State == draft.Scheduled && !d.StartAt.After(time.Now()):
+		out.State = api.Importing
+	case d.State == draft.Cancelled && d.Unsure: // the engine may receive it in a moment, and run some of it
+		out.State = api.Cancelling
+	case d.State == draft.Cancelled:
+		out.Counts.Ready, out.Counts.Cancelled = 0, sum.Items
+	}
+	return out, nil
+}
+
+// Filter selects the bulk actions to list.
+type Filter struct {
+	Sees   func(tenant string) bool // nil: all
+	State  api.State
+	Name   string
+	Label  string // "key=value"
+	Tenant string
+	// Template is the name of the template they were created from.
+	Template string
+}
+
+// ListNote says why lists may be incomplete; empty: they are complete.
+func (s *Bulks) ListNote() string {
+	l, ok := errors.AsType[*weir.LossError](s.engine.Lost("a bulk action"))
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the store lost accepted work and partition %d is stopped: this list may be incomplete", l.Partition)
+}
+
+// List returns bulk actions older than before, the newest first.
+func (s *Bulks) List(ctx context.Context, f Filter, before string, limit int) (list []api.BulkAction, more bool, err error) {
+	ids, err := s.ids(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, id := range ids {
+		if before != "" && id >= before {
+			continue
+		}
+		b, err := s.Get(ctx, id)
+		switch {
+		case errors.Is(err, weir.ErrNotFound):
+			continue // removed in the meantime
+		case err != nil:
+			return nil, false, err
+		case !f.match(&b):
+			continue
+		case len(list) == limit:
+			return list, true, nil
+		}
+		list = append(list, b)
+	}
+	return list, false, nil
+}
+
+func (f *Filter) match(b *api.BulkAction) bool {
+	key, value, _ := strings.Cut(f.Label, "=")
+	return (f.Sees == nil || f.Sees(b.Tenant)) && (f.State == "" || b.State == f.State) && (f.Tenant == "" || b.Tenant == f.Tenant) &&
+		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || b.Labels[key] == value) &&
+		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
+}
+
+// ids returns the ids of all bulk actions and drafts, the newest first.
+func (s *Bulks) ids(ctx context.Context) ([]string, error) {
+	all, err := s.engine.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(all))
+	for _, id := range all {
+		ids = append(ids, string(id))
+	}
+	drafts, err := s.drafts.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids = append(ids, drafts...)
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
+	return slices.Compact(ids), nil
+}
+
+// LastError returns why calls failed last, as the API shows it.
+func LastError(e *weir.LastError) *api.LastError {
+	if e == nil {
+		return nil
+	}
+	x := api.LastError(*e)
+	return &x
+}

@@ -1,0 +1,13 @@
+package callback
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsThatOfTheGoldenFile(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{
+		"webhook": endpointRecord{}, "event": eventRecord{}, "delivery": Delivery{}, "notice": notice{}, "secrets": secrets{},
+	})
+}

@@ -1,0 +1,11 @@
+package chain
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsThatOfTheGoldenFile(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{"chain": Plan{}})
+}

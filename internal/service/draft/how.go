@@ -1,0 +1,76 @@
+package draft
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/mapping"
+	"github.com/weirhq/weir/internal/service/stored"
+)
+
+// HowToAppend says how the items of a body are read for a draft.
+type HowToAppend struct {
+	ItemID string // member or column with the id; empty: detected
+	Record bool   // invalid rows are counted instead of refused
+	// Check returns what is wrong with an item; where is its position, such as "line 3". Nil: no
+	// check.
+	Check func(where, id string, doc []byte) error
+}
+
+// HowToAppend returns how to read items for a draft. It refuses a draft that accepts no items.
+func (s *Drafts) HowToAppend(ctx context.Context, id string) (HowToAppend, error) {
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return HowToAppend{}, s.notDraft(ctx, id, err)
+	}
+	if err := s.mayAppend(ctx, id, &d); err != nil {
+		return HowToAppend{}, err
+	}
+	return s.howTo(&d), nil
+}
+
+func (s *Drafts) howTo(d *Draft) HowToAppend {
+	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
+}
+
+// fitting returns the items of a request that the first step accepts, and how many it does not.
+func (h *HowToAppend) fitting(items []stored.Item) (_ []stored.Item, bad int64, _ error) {
+	if h.Check == nil {
+		return items, 0, nil
+	}
+	out := make([]stored.Item, 0, len(items))
+	for i, it := range items {
+		err := h.Check(fmt.Sprintf("items[%d]", i), it.ID, orObject(it.Data))
+		switch {
+		case err == nil:
+			out = append(out, it)
+		case h.Record:
+			bad++
+		default:
+			return nil, 0, err
+		}
+	}
+	return out, bad, nil
+}
+
+// pick removes the items that the first step does not accept from a page of a source.
+func (h *HowToAppend) pick(page *feed.Page) error {
+	if h.Check == nil {
+		return nil
+	}
+	good := page.Items[:0]
+	for _, it := range page.Items {
+		err := h.Check("data", it.ID, it.Value)
+		switch {
+		case err == nil:
+			good = append(good, it)
+		case h.Record:
+			page.Bad++
+		default:
+			return &feed.PermanentError{Code: mapping.SchemaMismatch, Where: fmt.Sprintf("item %.128q", it.ID), Problem: err.Error()}
+		}
+	}
+	page.Items = good
+	return nil
+}

@@ -1,0 +1,432 @@
+package draft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/stored"
+)
+
+// A source is read in entries of at most so many items or so much time. A crash repeats at most
+// one entry.
+const (
+	importItems = 20_000
+	importFor   = 2 * time.Second
+	lookEvery   = 2 * time.Second
+	draftFor    = 7 * 24 * time.Hour // how long an untouched draft is kept
+)
+
+// look wakes the keeper of the drafts.
+func (s *Drafts) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// Run advances the drafts that are due, until ctx ends. It calls sweep now and then, to remove
+// expired data.
+func (s *Drafts) Run(ctx context.Context, sweep func(context.Context) error) {
+	busy, later := map[string]bool{}, map[string]time.Time{}
+	done := make(chan advanced)
+	tick, hour := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	defer hour.Stop()
+	for {
+		for e, err := range s.drafts.All(ctx, "") {
+			if err != nil {
+				if ctx.Err() == nil {
+					s.log.LogAttrs(ctx, slog.LevelWarn, "cannot read drafts, will retry", slog.Any("error", err))
+				}
+				break
+			}
+			d := e.Value
+			if busy[e.Name] || time.Now().Before(later[e.Name]) || !s.engine.Owns(weir.BulkID(e.Name)) || !s.due(&d) {
+				continue
+			}
+			busy[e.Name] = true
+			go func() {
+				done <- advanced{e.Name, s.advance(ctx, e.Name, &d)}
+			}()
+		}
+		select {
+		case <-ctx.Done():
+			for range busy {
+				<-done
+			}
+			return
+		case a := <-done:
+			delete(busy, a.id)
+			delete(later, a.id)
+			if !a.on {
+				later[a.id] = time.Now().Add(lookEvery)
+			}
+		case <-tick.C:
+		case <-s.wake:
+		case <-hour.C:
+			clear(later) // some of them are gone
+			if err := sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.LogAttrs(ctx, slog.LevelWarn, "cannot remove expired data, will retry", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// advanced says whether a draft made progress; one that did not waits.
+type advanced struct {
+	id string
+	on bool
+}
+
+// due reports whether a draft needs work.
+func (s *Drafts) due(d *Draft) bool {
+	switch d.State {
+	case Scheduled:
+		return !d.StartAt.After(time.Now())
+	case Importing, Sealing, Submitted:
+		return true
+	case Cancelled:
+		if d.Unsure {
+			return true
+		}
+	case Failed:
+		if d.Untold {
+			return true
+		}
+	}
+	return time.Since(d.Touched) > draftFor
+}
+
+// advance does the work a draft is due for, and reports whether it made progress.
+func (s *Drafts) advance(ctx context.Context, id string, d *Draft) bool {
+	var err error
+	switch {
+	case d.State == Scheduled, d.State == Importing:
+		err = s.readSource(ctx, id, d)
+	case d.State == Sealing:
+		err = s.endSeal(ctx, id)
+	case d.State == Submitted:
+		_, err = s.submitted(ctx, id, nil)
+	case d.State == Cancelled && d.Unsure:
+		err = s.endCancel(ctx, id, d)
+	case d.State == Failed && d.Untold:
+		err = s.tellFailed(ctx, id, d)
+	default:
+		s.log.LogAttrs(ctx, slog.LevelInfo, "removing an abandoned draft", slog.String("bulk_action", id))
+		err = s.removeDraft(ctx, id)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errNotYet) {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "draft cannot proceed, will retry", slog.String("bulk_action", id), slog.Any("error", err))
+	}
+	return err == nil
+}
+
+// errNotYet means that another process works on a draft, or that its outcome is not known yet.
+var errNotYet = errors.New("not yet")
+
+// unsureFor is how long a submit may continue after its draft was cancelled.
+const unsureFor = 10 * time.Minute
+
+// endSeal finishes a seal that a crash interrupted, or withdraws it if it was never written.
+func (s *Drafts) endSeal(ctx context.Context, id string) error {
+	sum, err := s.Sum(ctx, id)
+	if err != nil {
+		return err
+	}
+	if sum.sealed != nil {
+		if s.finishing.has(id) || time.Since(sum.sealed.At) < lookEvery {
+			return errNotYet // the request that sealed it is still at work
+		}
+		_, err = s.finish(ctx, id)
+		return err
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
+		if d.State == Sealing {
+			d.State = Editing
+		}
+		return nil
+	})
+	if err != nil {
+		return check.IgnoreGone(err)
+	}
+	if sum, err = s.Sum(ctx, id); err == nil && sum.sealed != nil { // it was being sealed after all
+		err = s.staySealing(ctx, id)
+	}
+	return err
+}
+
+// endCancel cancels a draft that may have been submitted while it was cancelled. No process begins
+// to submit a cancelled draft, and a submit that had begun ends before long.
+func (s *Drafts) endCancel(ctx context.Context, id string, d *Draft) error {
+	_, err := s.submitted(ctx, id, nil)
+	if !errors.Is(err, weir.ErrNotFound) {
+		return err
+	}
+	if time.Since(d.Touched) < unsureFor {
+		return errNotYet
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *Draft) error { d.Unsure = false; return nil })
+	return check.IgnoreGone(err)
+}
+
+// readSource reads the source of a draft to its end, and then seals it.
+func (s *Drafts) readSource(ctx context.Context, id string, d *Draft) error {
+	if d.State == Scheduled {
+		e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
+			if d.State != Scheduled { // for example, cancelled in the meantime
+				return errNotYet
+			}
+			d.State = Importing
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		*d = e.Value
+	}
+	f, err := s.Open(d)
+	if err != nil {
+		return s.failDraft(ctx, id, err)
+	}
+	defer f.Close()
+	for {
+		sum, err := s.Sum(ctx, id)
+		if err != nil {
+			return err
+		}
+		if sum.sealed != nil {
+			break
+		}
+		if sum.last.Last {
+			if err := s.write(ctx, id, part{Seal: &seal{Start: d.Start, At: time.Now().UTC()}}, s.stillOpen(sum)); err != nil &&
+				!errors.Is(err, errOvertaken) {
+				return err
+			}
+			continue
+		}
+		if gone, err := s.wasCancelled(ctx, id); gone || err != nil {
+			return err
+		}
+		if err := s.readPart(ctx, id, d, f, sum); err != nil {
+			return s.readFailed(ctx, id, err)
+		}
+		if d.Reason != "" { // it answers again
+			if err := s.tellSource(ctx, id, ""); err != nil {
+				return err
+			}
+			d.Reason = ""
+		}
+	}
+	_, err = s.finish(ctx, id)
+	if check.Refused(err) {
+		return s.failDraft(ctx, id, err)
+	}
+	return err
+}
+
+func (s *Drafts) wasCancelled(ctx context.Context, id string) (bool, error) {
+	d, err := s.Get(ctx, id)
+	return d.State == Cancelled || errors.Is(err, weir.ErrNotFound), check.IgnoreGone(err)
+}
+
+var errOvertaken = errors.New("another node made the change first")
+
+// stillOpen refuses an entry if the log has changed.
+func (s *Drafts) stillOpen(sum Sum) func(*draftLog) error {
+	return func(l *draftLog) error {
+		if l.next != sum.parts {
+			return errOvertaken
+		}
+		return nil
+	}
+}
+
+// readPart reads a stretch of the source, stages its items, and writes the items and the new
+// cursor as one entry.
+func (s *Drafts) readPart(ctx context.Context, id string, d *Draft, f feed.Feed, sum Sum) error {
+	p := part{Cursor: sum.last.Cursor}
+	stage, err := s.intake.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.stretch(ctx, f, s.howTo(d), &p))
+	if err != nil {
+		return err
+	}
+	p.Stage = stage
+	err = s.write(ctx, id, p, func(l *draftLog) error {
+		if err := s.stillOpen(sum)(l); err != nil {
+			return err
+		}
+		return s.roomFor(l, stage.Items)
+	})
+	if err != nil && !maybe(err) {
+		_ = s.intake.DropStage(context.WithoutCancel(ctx), stage) // otherwise the next start removes it
+	}
+	if errors.Is(err, errOvertaken) {
+		return nil
+	}
+	return err
+}
+
+// stretch yields the items of some pages, and leaves in p where they end. An error after the first
+// page is ignored: the next stretch meets it again.
+func (s *Drafts) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *part) iter.Seq2[weir.RawItem, error] {
+	return func(yield func(weir.RawItem, error) bool) {
+		began, n := time.Now(), 0
+		for n < importItems && time.Since(began) < importFor && !p.Last {
+			page, err := f.Read(ctx, feed.Cursor(p.Cursor))
+			if err == nil {
+				err = how.pick(&page) // before any of it is yielded: a page is taken whole
+			}
+			if err != nil {
+				if n == 0 {
+					yield(weir.RawItem{}, err)
+				}
+				return
+			}
+			for _, it := range page.Items {
+				if !yield(it, nil) {
+					return
+				}
+			}
+			n += len(page.Items)
+			p.BadLines += page.Bad
+			p.Cursor, p.Last = string(page.Next), page.Last
+		}
+	}
+}
+
+// tellSource records why a source cannot be read for now; empty: it can. It does not write the
+// same reason twice.
+func (s *Drafts) tellSource(ctx context.Context, id, why string) error {
+	d, err := s.Get(ctx, id)
+	if err != nil || d.State != Importing || d.Reason == why {
+		return check.IgnoreGone(err)
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
+		if d.State == Importing {
+			d.Reason = why
+		}
+		return nil
+	})
+	return check.IgnoreGone(err)
+}
+
+// readFailed fails a draft whose source is permanently bad. Otherwise it records the reason and
+// waits before the next attempt.
+func (s *Drafts) readFailed(ctx context.Context, id string, err error) error {
+	var forever *feed.PermanentError
+	if errors.As(err, &forever) || check.Refused(err) {
+		return s.failDraft(ctx, id, err)
+	}
+	if told := s.tellSource(ctx, id, "the source cannot be read, will retry: "+err.Error()); told != nil {
+		err = errors.Join(err, told)
+	}
+	wait := lookEvery
+	if later := (*feed.TransientError)(nil); errors.As(err, &later) && later.Wait > 0 {
+		wait = later.Wait
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	s.look()
+	return err
+}
+
+// failDraft ends a draft that cannot proceed.
+func (s *Drafts) failDraft(ctx context.Context, id string, why error) error {
+	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
+		if d.State != Cancelled && d.State != Submitted {
+			d.State, d.Reason, d.Untold = Failed, why.Error(), true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if e.Value.State != Failed {
+		return nil
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "source cannot be read", slog.String("bulk_action", id), slog.Any("error", why))
+	return s.tellFailed(ctx, id, &e.Value)
+}
+
+// Import makes an empty draft read its items from a source now; the draft is sealed then, but not
+// started. The parameter by is the id of the caller's API key.
+func (s *Drafts) Import(ctx context.Context, id string, from api.Source, by string) error {
+	sum, err := s.Sum(ctx, id)
+	if err != nil {
+		return err
+	}
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return s.notDraft(ctx, id, err)
+	}
+	source := stored.SourceOf(&from)
+	d.Spec.Source = source
+	switch {
+	case sum.parts > 0:
+		return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s already has %d items", id, sum.Items),
+			Fix: "import into a draft without items"}
+	default:
+		var bad weir.InputError
+		if err := s.checkSource(&d.Spec, d.Tenant, by); err != nil {
+			check.Add(&bad, err, "bad_source", "source")
+			return &bad
+		}
+	}
+	if err := s.useUpload(ctx, id, source); err != nil {
+		return err
+	}
+	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
+		if d.State != Editing || d.Spec.Source != nil {
+			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s, or has a source", id, d.State),
+				Fix: "import into a draft without a source"}
+		}
+		d.Spec.Source, d.State = source, Importing
+		return nil
+	})
+	if errors.Is(err, weir.ErrNotFound) { // it was submitted in the meantime
+		err = s.notDraft(ctx, id, err)
+	}
+	if err != nil {
+		return err
+	}
+	s.look()
+	return nil
+}
+
+// checkSource checks a source without connecting to it.
+func (s *Drafts) checkSource(n *stored.Spec, tenant, by string) error {
+	if n.Source.Upload != "" {
+		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
+		defer cancel()
+		return s.checkUpload(ctx, n.Source.Upload, tenant, by)
+	}
+	return s.connections.Check(n, tenant)
+}
+
+// Open opens the source of a draft.
+func (s *Drafts) Open(d *Draft) (feed.Feed, error) {
+	if id := d.Spec.Source.Upload; id != "" {
+		return &uploadFeed{all: s.files(), id: id, itemID: d.Spec.ItemID, skipBad: d.Spec.OnBadLine == "record"}, nil
+	}
+	return s.connections.Open(&d.Spec, d.Tenant)
+}
+
+// tellFailed reports that a draft failed, and records that it was reported.
+func (s *Drafts) tellFailed(ctx context.Context, id string, d *Draft) error {
+	if err := s.opts.Failed(ctx, id, d); err != nil {
+		return err
+	}
+	_, err := s.drafts.Update(ctx, id, func(d *Draft) error { d.Untold = false; return nil })
+	return check.IgnoreGone(err)
+}

@@ -1,0 +1,11 @@
+package draft
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsThatOfTheGoldenFile(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{"draft": Draft{}, "part": part{}, "once": once{}})
+}

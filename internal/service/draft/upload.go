@@ -1,0 +1,181 @@
+package draft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/stored"
+	"github.com/weirhq/weir/internal/service/upload"
+)
+
+// Uploads returns the resumable uploads; see [upload.New] for who.
+func (s *Drafts) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
+	return upload.New(s.opts.Store, s.intake, who)
+}
+
+// files returns the uploads, for the service itself.
+func (s *Drafts) files() *upload.Uploads {
+	return s.Uploads(func(context.Context) (string, string) { return "", "" })
+}
+
+// checkUpload checks that an API key may have an upload read for a tenant.
+func (s *Drafts) checkUpload(ctx context.Context, id, tenant, by string) error {
+	f, err := s.files().Get(ctx, id)
+	switch {
+	case err != nil || !f.For(tenant, by):
+		return unknownUpload(id)
+	case !f.Done():
+		return &weir.FieldError{Code: "upload_incomplete", Field: "source.upload",
+			Problem: fmt.Sprintf("%d of %d bytes of %s have arrived", f.Offset, f.Size, id), Fix: "send the rest first"}
+	}
+	return nil
+}
+
+func unknownUpload(id string) error {
+	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload",
+		Problem: fmt.Sprintf("unknown upload %q, or its items were already imported", id), Fix: "begin one with POST /v1/uploads"}
+}
+
+// useUpload keeps the upload that a source names, if any, for a draft.
+func (s *Drafts) useUpload(ctx context.Context, id string, from *stored.Source) error {
+	if from == nil || from.Upload == "" {
+		return nil
+	}
+	err := s.files().Use(ctx, from.Upload, id)
+	switch {
+	case errors.Is(err, weir.ErrNotFound): // removed in the meantime
+		return unknownUpload(from.Upload)
+	case errors.Is(err, upload.ErrTooManyUses):
+		return &check.Refusal{Code: "wrong_state", Detail: err.Error(), Fix: "start or delete one of them first"}
+	}
+	return err
+}
+
+// releaseUpload removes the upload of a draft that does not need it any more, unless other drafts
+// do.
+func (s *Drafts) releaseUpload(ctx context.Context, id string) error {
+	d, err := s.Get(ctx, id)
+	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
+		return check.IgnoreGone(err)
+	}
+	return s.files().Release(ctx, d.Spec.Source.Upload, id)
+}
+
+// waitsFor reports whether a draft still has to read an upload.
+func (s *Drafts) waitsFor(ctx context.Context, file, id string) (bool, error) {
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return false, check.IgnoreGone(err)
+	}
+	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
+}
+
+// uploadFeed reads an upload as a source. Its cursor is the number of items read: after a crash it
+// reads from the beginning again and skips those.
+type uploadFeed struct {
+	all    *upload.Uploads
+	id     string
+	itemID string
+	// skipBad counts invalid rows and continues.
+	skipBad bool
+	at      uploadCursor
+	next    func() (source.Item, error, bool)
+	stop    func()
+}
+
+type uploadCursor struct {
+	Items int64 `json:"items"`
+}
+
+const uploadPage = 5000
+
+// Read implements feed.Feed.
+func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, error) {
+	var want uploadCursor
+	if from != "" {
+		if err := json.Unmarshal([]byte(from), &want); err != nil {
+			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadCursor, Problem: "the cursor cannot be read", Err: err}
+		}
+	}
+	if f.next == nil || f.at != want {
+		if err := f.seek(ctx, want); err != nil {
+			return feed.Page{}, err
+		}
+	}
+	var page feed.Page
+	for len(page.Items) < uploadPage {
+		it, err, more := f.next()
+		if !more {
+			page.Last = true
+			break
+		}
+		if f.passes(err) {
+			page.Bad++
+			continue
+		}
+		if err != nil {
+			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error()}
+		}
+		page.Items = append(page.Items, weir.RawItem{ID: it.ID, Value: append([]byte(nil), it.Data...)})
+	}
+	f.at.Items += int64(len(page.Items))
+	raw, err := json.Marshal(f.at)
+	page.Next = feed.Cursor(raw)
+	return page, err
+}
+
+// passes reports whether an invalid row is skipped.
+func (f *uploadFeed) passes(err error) bool {
+	var row *source.RowError
+	return f.skipBad && errors.As(err, &row)
+}
+
+// seek starts over and skips the items that were read before.
+func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
+	_ = f.Close() // it was only read
+	file, err := f.all.Get(ctx, f.id)
+	if err != nil {
+		return &feed.PermanentError{Code: feed.CodeNotFound, Problem: "the upload was removed", Err: err}
+	}
+	r, err := f.all.Reader(ctx, f.id)
+	if err != nil {
+		return err
+	}
+	rd, err := source.Open(r, file.Meta["filename"], source.Options{IDColumn: f.itemID})
+	if err != nil {
+		return &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
+	}
+	next, stop := iter.Pull2(rd.Items())
+	f.next, f.stop, f.at = next, func() { stop(); _ = rd.Close() }, uploadCursor{}
+	for f.at.Items < to.Items {
+		_, err, more := next()
+		if f.passes(err) {
+			continue
+		}
+		if err != nil || !more {
+			return &feed.PermanentError{Code: feed.CodeChanged, Problem: "the upload was changed", Err: err}
+		}
+		f.at.Items++
+	}
+	return nil
+}
+
+// Close implements feed.Feed.
+func (f *uploadFeed) Close() error {
+	if f.stop != nil {
+		f.stop()
+	}
+	f.next, f.stop = nil, nil
+	return nil
+}
+
+// uploadsFor is how long an untouched upload is kept.
+const uploadsFor = 7 * 24 * time.Hour

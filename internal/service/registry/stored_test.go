@@ -1,0 +1,11 @@
+package registry
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsThatOfTheGoldenFile(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{"action": storedAction{}, "connection": storedConnection{}, "template": storedTemplate{}})
+}

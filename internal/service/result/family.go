@@ -1,0 +1,158 @@
+package result
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/report"
+)
+
+// family returns a bulk action, its retries and their retries, the oldest first.
+func family(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, error) {
+	list := []*engine.BulkAction{b}
+	for i := 0; i < len(list); i++ {
+		retries, err := list[i].Retries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, retries...)
+	}
+	return list, nil
+}
+
+// past is an item with its history in a bulk action and its retries.
+type past struct {
+	row    report.Row // as of the newest of them
+	of     int64      // its key number in the bulk action that is retried
+	passed []string   // the steps, the oldest first
+}
+
+// history yields the items of a bulk action with their history, including retries. A retry holds
+// its items in the order of the bulk action that it retries, and each item is in at most one
+// retry, so they are merged a block at a time.
+func history(ctx context.Context, b *engine.BulkAction) iter.Seq2[past, error] {
+	return func(yield func(past, error) bool) {
+		retries, err := b.Retries(ctx)
+		if err != nil {
+			yield(past{}, err)
+			return
+		}
+		later := make([]*upcoming, 0, len(retries))
+		for _, r := range retries {
+			next, stop := iter.Pull2(history(ctx, r))
+			defer stop()
+			u := &upcoming{next: next}
+			u.step()
+			later = append(later, u)
+		}
+		for row, err := range b.Rows(ctx, engine.RowOptions{}) {
+			p := past{row: row, of: row.RetryNo}
+			if err == nil {
+				p.passed = append(p.passed, b.Passed(&row)...)
+				err = p.goOn(row.KeyNo, later)
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// upcoming is the next item of a retry.
+type upcoming struct {
+	next func() (past, error, bool)
+	past past
+	err  error
+	more bool
+}
+
+func (u *upcoming) step() { u.past, u.err, u.more = u.next() }
+
+// goOn adds a retry's work on the item with a key number, if a retry has it.
+func (p *past) goOn(key int64, later []*upcoming) error {
+	for _, u := range later {
+		if u.err != nil {
+			return u.err
+		}
+		if u.more && u.past.of == key {
+			p.row, p.passed = u.past.row, append(p.passed, u.past.passed...)
+			u.step()
+		}
+	}
+	return nil
+}
+
+// closeFamily records that a bulk action and all its retries are being undone: from then on
+// nothing of them can be retried. It fails if a retry began in the meantime.
+func (s *Results) closeFamily(ctx context.Context, b *engine.BulkAction, by string) error {
+	for closed := map[weir.BulkID]bool{}; ; {
+		all, err := family(ctx, b)
+		if err != nil || len(all) == len(closed) {
+			return err
+		}
+		for _, x := range all {
+			if closed[x.ID()] {
+				continue
+			}
+			if err := s.restsFor(ctx, b, x); err != nil {
+				return err
+			}
+			if err := s.noteUndone(ctx, string(x.ID()), by); err != nil {
+				return err
+			}
+			closed[x.ID()] = true
+		}
+	}
+}
+
+// restsFor refuses the undo of b while x, which is b or one of its retries, has not ended.
+func (s *Results) restsFor(ctx context.Context, b, x *engine.BulkAction) error {
+	p, err := x.Now(ctx)
+	if err != nil || p.State.Final() {
+		return err
+	}
+	what := fmt.Sprintf("%s is %v", x.ID(), bulk.StateOf(p.State))
+	if x.ID() != b.ID() {
+		what = fmt.Sprintf("%s, a retry of %s, is %v", x.ID(), x.Info().RetryOf, bulk.StateOf(p.State))
+	}
+	return &check.Refusal{Code: "wrong_state", Detail: what, Fix: "wait until it ends, or cancel it first"}
+}
+
+// noteUndone records which bulk action undoes another. It refuses while a retry is being created.
+func (s *Results) noteUndone(ctx context.Context, id, by string) error {
+	if _, err := s.finishBegun(ctx, id); err != nil {
+		return err
+	}
+	_, err := s.handled.Put(ctx, id, func(v *handled, _ bool) error {
+		for i := range v.Entries {
+			if v.Entries[i].Pending {
+				return &check.Refusal{Code: "in_progress", Detail: "a retry of " + id + " is being created",
+					Fix: "send the request again", RetryAfter: time.Second}
+			}
+		}
+		v.UndoneBy = by
+		return nil
+	})
+	return err
+}
+
+// openFamily reverts closeFamily after the undo was refused.
+func (s *Results) openFamily(ctx context.Context, b *engine.BulkAction) error {
+	all, err := family(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		_, err := s.handled.Update(ctx, string(x.ID()), func(v *handled) error { v.UndoneBy = ""; return nil })
+		if err := check.IgnoreGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package result
+
+import (
+	"context"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/report"
+)
+
+// ItemFilter selects items of a bulk action; an empty field matches any.
+type ItemFilter struct {
+	State string
+	Step  string
+	Code  string
+}
+
+func (f *ItemFilter) match(x *report.Row) bool {
+	return (f.State == "" || x.State == f.State) && (f.Step == "" || x.Step == f.Step) && (f.Code == "" || x.Code == f.Code)
+}
+
+// state returns the only state that matching items can have; empty: any.
+func (f *ItemFilter) state() string {
+	if f.Code != "" { // only failed items have a code
+		return report.Failed
+	}
+	return f.State
+}
+
+// scan bounds the work for one page of a list: a page that finds little ends early, with a cursor.
+type scan struct{ opened, looked int }
+
+const (
+	scanBlocks = 64      // blocks to open
+	lookBlocks = 1 << 14 // blocks whose state is read
+)
+
+// count records that a page has read a block.
+func (c *scan) count(opened bool) {
+	if c.looked++; opened {
+		c.opened++
+	}
+}
+
+func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBlocks }
+
+// Items returns a page of items from number at on, and the number at which the next page begins;
+// -1: this is the last page. A page may hold fewer items than limit although more follow.
+func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64, limit int) (list []api.ItemResult, next int64, err error) {
+	b, err := s.bulks.Bulk(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	next = -1
+	var c scan
+	turn := func(end int64, opened bool) bool {
+		c.count(opened)
+		if c.over() && end < b.Items() {
+			next = end
+		}
+		return !c.over()
+	}
+	for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state(), Turn: turn}) {
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case !f.match(&x):
+			continue
+		case len(list) == limit:
+			return list, x.No, nil
+		}
+		list = append(list, itemResult(id, &x))
+	}
+	return list, next, nil
+}
+
+// itemResult returns an item as the API shows it.
+func itemResult(of string, x *report.Row) api.ItemResult {
+	return api.ItemResult{
+		Item: bulk.ItemName(of, x.No), ID: x.ID, BulkAction: of, State: x.State, Step: x.Step, Code: x.Code,
+		Message: x.Message, Reason: x.Reason, Attempts: x.Attempts, Data: chain.AsJSON(x.Data), Output: chain.AsJSON(x.Output),
+	}
+}
+
+// Item returns the history of one item.
+func (s *Results) Item(ctx context.Context, of string, no int64) (api.ItemResult, error) {
+	b, err := s.bulks.Bulk(ctx, of)
+	if err != nil {
+		return api.ItemResult{}, err
+	}
+	f, err := b.Item(ctx, no)
+	if err != nil {
+		return api.ItemResult{}, err
+	}
+	return s.found(ctx, &f)
+}
+
+// Lookup finds the items with a user's id in the bulk actions of the tenants, the newest first;
+// nil: of all tenants.
+func (s *Results) Lookup(ctx context.Context, l api.Lookup, tenants []string) (api.Found, error) {
+	out := api.Found{ID: l.ID, History: []api.ItemResult{}}
+	limit := l.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	for f, err := range s.engine.Lookup(ctx, l.ID, engine.LookupOptions{Tenants: tenants, Most: limit}) {
+		if err != nil {
+			return out, err
+		}
+		x, err := s.found(ctx, &f)
+		if err != nil {
+			return out, err
+		}
+		out.History = append(out.History, x)
+	}
+	if len(out.History) == 0 {
+		return out, s.engine.Lost("the item")
+	}
+	return out, nil
+}
+
+// found returns an item with its history as the API shows it.
+func (s *Results) found(ctx context.Context, f *engine.Found) (api.ItemResult, error) {
+	out := itemResult(string(f.Bulk), &f.Row)
+	out.Name, out.Tenant = f.Name, f.Tenant
+	b, err := s.bulks.Bulk(ctx, string(f.Bulk))
+	if err != nil {
+		return out, err
+	}
+	for _, st := range f.Steps {
+		out.History = append(out.History, api.ItemEvent{
+			Step: st.Step, Result: resultWord(st.State, f.Row.LeftOut), At: st.At, Attempts: st.Attempts,
+			Key: b.Key(&f.Row, st.Step), Code: st.Code, Message: st.Message, Output: chain.AsJSON(st.Output),
+		})
+	}
+	return out, nil
+}
+
+// resultWord returns the API's word for the state of an item at a step. leftOut says that the step ended
+// it, and not a cancel, a deadline or a rule.
+func resultWord(state string, leftOut bool) string {
+	switch state {
+	case report.Cancelled:
+		if leftOut {
+			return "left_out"
+		}
+		return state
+	case report.Done, report.Failed, report.Skipped:
+		return state
+	}
+	return "pending"
+}

@@ -1,0 +1,68 @@
+package result
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/bulk"
+)
+
+// Export holds the items of a bulk action to export.
+type Export struct {
+	// Rows yields the matching items after a given item, in the order of the input.
+	Rows func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error]
+	// Name is the file name of the export, without its extension.
+	Name string
+}
+
+// Results prepares the export of a bulk action's items. after is the last item that the caller
+// received; empty: none.
+func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
+	b, err := s.bulks.Bulk(ctx, id)
+	if err != nil {
+		return Export{}, err
+	}
+	if _, err := itemAfter(id, after); err != nil {
+		return Export{}, err
+	}
+	name := f.State
+	if name == "" {
+		name = "all"
+	}
+	return Export{Name: id + "-" + name, Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
+		at, _ := itemAfter(id, after) // it was checked
+		return results(ctx, b, f, at)
+	}}, nil
+}
+
+// itemAfter returns the number of the item that follows one.
+func itemAfter(id, after string) (int64, error) {
+	if after == "" {
+		return 0, nil
+	}
+	of, no, err := bulk.ParseItemName(after)
+	if err != nil || of != id {
+		return 0, &weir.FieldError{Code: "bad_cursor", Field: "after",
+			Problem: fmt.Sprintf("%q is not an item of %s", after, id), Fix: "send the item of the last row you received"}
+	}
+	return no + 1, nil
+}
+
+// results yields the items of a bulk action from number at on.
+func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
+	return func(yield func(api.ItemResult, error) bool) {
+		for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
+			if err != nil {
+				yield(api.ItemResult{}, err)
+				return
+			}
+			if f.match(&x) && !yield(itemResult(string(b.ID()), &x), nil) {
+				return
+			}
+		}
+	}
+}

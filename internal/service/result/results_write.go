@@ -1,0 +1,227 @@
+package result
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/report"
+)
+
+// RowWriter writes an export. For CSV it reads all rows twice: the first time to find the columns.
+// Its memory does not depend on the number of rows.
+type RowWriter struct {
+	x       Export
+	format  report.Format
+	raw     bool
+	columns []string       // of CSV, after the fixed ones
+	index   map[string]int // place of a column among them
+}
+
+// fixedColumns are the first columns of every CSV export.
+var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code", "message", "reason", "attempts"}
+
+// maxColumns bounds the columns for members of documents; further members go into the column more,
+// as JSON.
+const maxColumns = 512
+
+// NewRowWriter prepares an export.
+func NewRowWriter(ctx context.Context, x Export, f report.Format, raw bool) (*RowWriter, error) {
+	w := &RowWriter{x: x, format: f, raw: raw, index: map[string]int{}}
+	if f != report.CSV {
+		return w, nil
+	}
+	for r, err := range x.Rows(ctx, "") { // from the beginning also when only the rest is written: the columns are the same
+		if err != nil {
+			return nil, err
+		}
+		for name := range members(&r) {
+			w.add(name)
+		}
+	}
+	return w, nil
+}
+
+func (w *RowWriter) add(name string) {
+	if _, known := w.index[name]; known {
+		return
+	}
+	if len(w.columns) >= maxColumns {
+		name = "more"
+		if _, known := w.index[name]; known {
+			return
+		}
+	}
+	w.index[name] = len(w.columns)
+	w.columns = append(w.columns, name)
+}
+
+// WriteTo writes the rows after an item; empty: all rows, with a header if the format has one.
+func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) error {
+	buf := bufio.NewWriterSize(to, 32<<10)
+	if w.format == report.CSV {
+		if err := w.csv(ctx, buf, after); err != nil {
+			return err
+		}
+		return buf.Flush()
+	}
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	for r, err := range w.x.Rows(ctx, after) {
+		if err == nil {
+			err = enc.Encode(&r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return buf.Flush()
+}
+
+func (w *RowWriter) csv(ctx context.Context, to io.Writer, after string) error {
+	out := csv.NewWriter(to)
+	cells := slices.Concat(fixedColumns, w.columns)
+	if after == "" {
+		if err := out.Write(w.guarded(cells)); err != nil {
+			return err
+		}
+	}
+	for r, err := range w.x.Rows(ctx, after) {
+		if err == nil {
+			w.cells(cells, &r)
+			err = out.Write(w.guarded(cells))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// cells fills in the cells of a row.
+func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
+	clear(cells)
+	copy(cells, []string{r.Item, r.BulkAction, r.ID, r.State, r.Step, r.Code, r.Message, r.Reason, strconv.Itoa(r.Attempts)})
+	var more map[string]json.RawMessage
+	for name, value := range members(r) {
+		at, known := w.index[name]
+		if !known {
+			if more == nil {
+				more = map[string]json.RawMessage{}
+			}
+			more[name] = value
+			continue
+		}
+		cells[len(fixedColumns)+at] = cellText(value)
+	}
+	if at, known := w.index["more"]; known && more != nil {
+		text, _ := json.Marshal(more) // it was JSON before
+		cells[len(fixedColumns)+at] = string(text)
+	}
+}
+
+func (w *RowWriter) guarded(cells []string) []string {
+	if w.raw {
+		return cells
+	}
+	for i, c := range cells {
+		if isFormula(c) {
+			cells[i] = "'" + c
+		}
+	}
+	return cells
+}
+
+// members yields the columns of a row's documents: members of the item under their own names,
+// unless the export uses those, and members of the output as output.NAME.
+func members(r *api.ItemResult) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		for name, v := range ofObject(r.Data, "data", dataColumn) {
+			if name == "data.id" && cellText(v) == r.ID {
+				continue // the column id has it already
+			}
+			if !yield(name, v) {
+				return
+			}
+		}
+		for name, v := range ofObject(r.Output, "output", func(name string) string { return "output." + name }) {
+			if !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+// dataColumn keeps a member's own name unless the export uses it.
+func dataColumn(name string) string {
+	if slices.Contains(fixedColumns, name) || name == "output" || name == "data" || name == "more" || name == "" ||
+		strings.HasPrefix(name, "output.") || strings.HasPrefix(name, "data.") {
+		return "data." + name
+	}
+	return name
+}
+
+// ofObject yields the members of an object by name; a document that is not an object is one
+// member.
+func ofObject(doc json.RawMessage, whole string, column func(string) string) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		var m map[string]json.RawMessage
+		switch {
+		case len(doc) == 0 || string(doc) == "null":
+		case json.Unmarshal(doc, &m) != nil:
+			yield(whole, doc)
+		default:
+			for _, name := range slices.Sorted(maps.Keys(m)) {
+				if !yield(column(name), m[name]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cellText returns a JSON value as text: a string without quotes, null as empty, any other value
+// unchanged.
+func cellText(v json.RawMessage) string {
+	var text string
+	switch {
+	case string(v) == "null":
+		return ""
+	case len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &text) == nil:
+		return text
+	}
+	return string(v)
+}
+
+// isFormula reports whether a spreadsheet may evaluate a cell, by the rule of
+// package report: what begins with = + - @, a control character, or a full-width
+// form of the four, but for plain negative numbers.
+func isFormula(cell string) bool {
+	if cell == "" {
+		return false
+	}
+	switch r, _ := utf8.DecodeRuneInString(cell); r {
+	case '=', '+', '@', '\t', '\r', '\n', 0, '＝', '＋', '－', '＠':
+		return true
+	case '-':
+		return !isNumber(cell[1:])
+	}
+	return false
+}
+
+// isNumber accepts digits with at most one point between them.
+func isNumber(s string) bool {
+	whole, part, point := strings.Cut(s, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return digits(whole) && (!point || digits(part))
+}

@@ -1,0 +1,171 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/engine"
+)
+
+// lanes holds what holds up resources now, by resource: the reason in waiting_on, and the details
+// from the nodes.
+type lanes map[string]api.Cause
+
+// laneWords maps a lane's cause to the reason in the API.
+var laneWords = map[string]string{
+	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
+	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "first_call": "first_call",
+	"tenant_cap": "concurrency", "group_cap": "concurrency",
+}
+
+// Reasons lists every reason that waiting_on can have.
+func Reasons() []string {
+	all := append(sched.WaitingOn(), "failing", "retry", "approval", "unknown_action", "source", "late")
+	for _, s := range []api.State{api.Draft, api.Importing, api.Sealed, api.Scheduled, api.Stopped,
+		api.Cancelling} { // nothing starts in these
+		all = append(all, string(s))
+	}
+	return all
+}
+
+// lanes asks all nodes for the causes of their lanes.
+func (s *Watch) lanes(ctx context.Context) (lanes, error) {
+	nodes, err := s.engine.Operator().Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the nodes: %w", err)
+	}
+	l := lanes{}
+	for i := range nodes {
+		for k := range nodes[i].Lanes {
+			lane := &nodes[i].Lanes[k]
+			name := lane.ID.Resource
+			if w := laneWords[lane.Cause]; w != "" && l[name].Reason == "" {
+				l[name] = api.Cause{Reason: w, Resource: name}
+			}
+		}
+		l.explain(nodes[i].Resources)
+	}
+	return l, nil
+}
+
+// explain adds a node's knowledge about resources that it does not call now.
+func (l lanes) explain(uses []weir.ResourceUse) {
+	for i := range uses {
+		u := &uses[i]
+		if c := l[u.Name]; c.Reason == "circuit_open" || c.Reason == "refused" {
+			c.Detail = cmp.Or(c.Detail, u.Text)
+			l[u.Name] = c
+		}
+	}
+}
+
+// causes returns why a bulk action moves no faster: from its owner if known, else from the causes
+// of the lanes for which it has items.
+func (s *Watch) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress, out *api.Progress, l lanes) []api.Cause {
+	switch {
+	case p.State == weir.BulkAwaiting:
+		return []api.Cause{{Reason: "approval"}}
+	case p.State.Final():
+		return []api.Cause{}
+	case p.State != weir.BulkRunning: // nothing starts, whatever the lanes wait for; cancelling: running calls have to end
+		return []api.Cause{{Reason: p.State.String()}}
+	case s.engine.TenantPaused(info.Tenant):
+		return []api.Cause{{Reason: "paused_tenant"}}
+	}
+	if why := s.bulks.UnknownChain(b); why != "" {
+		return []api.Cause{{Reason: "unknown_action", Detail: why}}
+	}
+	held := s.held(out, l)
+	list := []api.Cause{}
+	if p.Failing() {
+		list = append(list, s.failing(p.LastError, out))
+	}
+	late := slices.Contains(p.WaitingOn, "late")
+	words := slices.DeleteFunc(slices.Clone(p.WaitingOn), func(word string) bool { return word == "late" })
+	for _, word := range words {
+		if !p.Failing() || word != list[0].Reason {
+			list = append(list, s.placed(word, info, out, held))
+		}
+	}
+	if len(words) == 0 {
+		list = append(list, held...)
+	}
+	if len(list) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
+		list = append(list, api.Cause{Reason: "retry"})
+	}
+	if late {
+		list = append(list, api.Cause{Reason: "late"})
+	}
+	return list
+}
+
+// failing returns which calls fail, and why.
+func (s *Watch) failing(e *weir.LastError, out *api.Progress) api.Cause {
+	c := api.Cause{Reason: "failing", Step: e.Step, Detail: e.String()}
+	if e.Code == "refused" {
+		c.Reason = e.Code
+	}
+	for _, st := range out.Steps {
+		if st.Step == e.Step {
+			c.Resource = s.resourceOf(st.Action)
+		}
+	}
+	return c
+}
+
+// held returns the steps whose lanes are held up, the last step first: it holds up the steps
+// before it.
+func (s *Watch) held(out *api.Progress, l lanes) []api.Cause {
+	list := []api.Cause{}
+	for _, st := range slices.Backward(out.Steps) {
+		if st.Pending == 0 {
+			continue
+		}
+		resource := s.resourceOf(st.Action)
+		if c := l[resource]; c.Reason != "" {
+			c.Step = st.Step
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// placed adds where a reason applies, as far as that is known.
+func (s *Watch) placed(word string, info *engine.Info, out *api.Progress, held []api.Cause) api.Cause {
+	for _, h := range held {
+		if h.Reason == word {
+			return h
+		}
+	}
+	var at []api.StepProgress
+	for _, st := range out.Steps {
+		if st.Pending > 0 {
+			at = append(at, st)
+		}
+	}
+	if word == "rate" { // perhaps its own rate
+		for _, st := range slices.Backward(at) {
+			if info.Rates[st.Step] > 0 {
+				return api.Cause{Reason: word, Resource: s.resourceOf(st.Action), Step: st.Step}
+			}
+		}
+	}
+	if len(at) == 1 {
+		return api.Cause{Reason: word, Resource: s.resourceOf(at[0].Action), Step: at[0].Step}
+	}
+	return api.Cause{Reason: word}
+}
+
+// resourceOf returns the resource of an action; empty: the action is unknown here.
+func (s *Watch) resourceOf(name string) string {
+	a, err := s.actions.Find(name)
+	if err != nil {
+		return ""
+	}
+	return a.Base.Resource.Name
+}

@@ -1,0 +1,25 @@
+package watch
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/weirhq/weir/api"
+)
+
+func TestTheReferenceListsEveryReason(t *testing.T) {
+	field, _ := reflect.TypeFor[api.Cause]().FieldByName("Reason")
+	words := regexp.MustCompile(`[a-z_]+`).FindAllString(field.Tag.Get("doc"), -1)
+	for _, reason := range Reasons() {
+		if !slices.Contains(words, reason) {
+			t.Errorf("the reference of waiting_on lacks %q", reason)
+		}
+	}
+	for _, word := range laneWords {
+		if !slices.Contains(Reasons(), word) {
+			t.Errorf("Reasons lacks %q, which lanes have", word)
+		}
+	}
+}
