@@ -14,7 +14,7 @@ const (
 	eightOf  = 80
 	// forLuck is why a target is missed that the system itself misses with other luck,
 	// and forNodes what is known of those that are missed with three nodes.
-	forLuck  = "in part luck: how often the last items are tried again; the line below is what could be known"
+	forLuck  = "in part chance: how often the last items are retried; the line below is the best that a forecast can do"
 	forNodes = "a forecast plays one node with all slots and limits; three take longer than that"
 )
 
@@ -73,7 +73,7 @@ func tell(all []told, what, why string) (lines []Line) {
 			continue
 		}
 		if best, ok := nearly(all, c.best); ok {
-			lines = append(lines, Line{Target: 20, What: "the same by the system itself with other luck, " + what, Got: best,
+			lines = append(lines, Line{Target: 20, What: "the same by the system itself with other seeds, " + what, Got: best,
 				AtLeast: true, Unit: " %"})
 		}
 	}

@@ -35,7 +35,7 @@ func limited(Size) (lines []Line) {
 			Line{Target: 1, What: "15,000 jobs, time over the ideal 500 s, " + c.what, Got: 100 * (float64(slowest)/1e9/500 - 1),
 				Want: 1, Unit: " %"},
 			Line{Target: 1, What: "throttles per job by a downstream with these limits, " + c.what, Got: float64(refused) / 15_000, Want: 0},
-			Line{Target: 1, What: "looks at the queue in vain per job, " + c.what, Got: float64(d.spins) / 15_000, Want: 0},
+			Line{Target: 1, What: "queue reads without a start per job, " + c.what, Got: float64(d.spins) / 15_000, Want: 0},
 			d.peak(c.what, rs...))
 	}
 	return lines
