@@ -28,7 +28,7 @@ func newCounts(reg *prometheus.Registry) *counts {
 			Buckets: prometheus.ExponentialBuckets(0.01, 4, 10), NativeHistogramBucketFactor: 1.1,
 		}),
 		fires: f.NewCounterVec(prometheus.CounterOpts{Name: "weir_schedule_fires_total",
-			Help: "Times of schedules, by what came of them."}, []string{"result"}),
+			Help: "Times at which schedules fired, by result."}, []string{"result"}),
 		deliveries: f.NewCounterVec(prometheus.CounterOpts{Name: "weir_callback_deliveries_total",
 			Help: "Attempts to deliver a callback, by result."}, []string{"result"}),
 	}
@@ -58,7 +58,7 @@ func (c *counts) ready(reg *prometheus.Registry, problem func() string) {
 		return
 	}
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "weir_store_ready", Help: "1 while the store takes new work and keeps what was promised, 0 while it does not; /readyz says why.",
+		Name: "weir_store_ready", Help: "1 while the store accepts new work with the configured durability, otherwise 0; /readyz says why.",
 	}, func() float64 {
 		if problem() == "" {
 			return 1

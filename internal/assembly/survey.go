@@ -48,11 +48,11 @@ func newSurvey(s *service.Service, o *Options) *survey {
 		items: desc("weir_dlq_items",
 			"Failed items of this node's partitions that were neither retried nor discarded, by the action at which they failed.", "action"),
 		oldest: desc("weir_dlq_oldest_seconds",
-			"How long ago the first of them failed, or another like it that has been retried since.", "action"),
-		size: desc("weir_store_size_bytes", "Bytes that the store takes: of the disk, or of the memory of all its servers."),
+			"Age of the oldest of these failures, or of one in the same error group that was retried since.", "action"),
+		size: desc("weir_store_size_bytes", "Size of the store: on disk, or in the memory of all its servers."),
 		errors: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "weir_forecast_error_ratio",
-			Help:    "How much longer completed bulk actions took than was forecast at their start, as a share of that; below 0 is sooner.",
+			Help:    "Duration of completed bulk actions minus the forecast at their start, as a share of the forecast.",
 			Buckets: []float64{-0.5, -0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}, NativeHistogramBucketFactor: 1.1,
 		}),
 	}

@@ -25,7 +25,7 @@ func newMetrics(reg *prometheus.Registry, version string) *metrics {
 	}).Set(1)
 	return &metrics{
 		requests: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "weir_http_request_duration_seconds", Help: "How long requests took, by route, method and status.",
+			Name: "weir_http_request_duration_seconds", Help: "Duration of requests, by route, method and status.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10), NativeHistogramBucketFactor: 1.1,
 		}, []string{"route", "method", "code"}),
 		streams: f.NewGauge(prometheus.GaugeOpts{Name: "weir_sse_clients", Help: "Open streams of events."}),

@@ -49,14 +49,14 @@ func newCollector(r *Recorder, fleet func() (int, bool)) *collector {
 		laneBusy:    lane("busy_seconds_total", "Time for which ended tasks held a worker since this node owns the lane."),
 
 		resourceRate: desc("resource_rate_items_per_second",
-			"Rate of the resource: the one set for all nodes, or the one that refusals have this node keep to.", "resource", "kind"),
+			"Rate of the resource: the one set for all nodes, or the one that flow control set on this node.", "resource", "kind"),
 		resourceUse: desc("resource_use_ratio", "Share of the rate allowed to this node that it used.", "resource"),
 		resourceConcurrency: desc("resource_concurrency",
-			"Tasks at once: the limit set for all nodes, or what the resource was found to bear of this node.", "resource", "kind"),
+			"Concurrent tasks: the limit set for all nodes, or the limit that flow control set on this node.", "resource", "kind"),
 		circuitOpen: desc("circuit_open",
-			"1 while this node starts nothing on the resource because it fails or a person said so.", "resource"),
+			"1 while this node starts no call on the resource: calls fail, or an operator opened the circuit.", "resource"),
 		scaleSteps: desc("scale_decisions_total",
-			"Decisions on workers that this node stored as the leader, without those of a shadow.", "direction", "reason"),
+			"Decisions on workers that this node stored as the leader, except those of a shadow policy.", "direction", "reason"),
 
 		nodes:      desc("nodes", "Nodes of the fleet that this node knows of."),
 		leader:     desc("leader", "1 while this node decides on workers and quotas for all nodes."),
@@ -64,9 +64,9 @@ func newCollector(r *Recorder, fleet func() (int, bool)) *collector {
 		nodeCPU:    desc("node_cpu_ratio", "Share of the node's CPU in use."),
 		nodeMemory: desc("node_memory_ratio", "Share of the node's memory in use."),
 
-		laneNeeded:   lane("workers_needed", "Workers that the load would keep busy, as this node reckons if it leads."),
-		laneUseful:   lane("workers_useful", "Workers that the allowed rate and concurrency would keep busy, as this node reckons if it leads."),
-		nodesDesired: desc("nodes_desired", "Nodes with the slots for the workers needed, as this node reckons if it leads."),
+		laneNeeded:   lane("workers_needed", "Workers that the load would keep busy, reported by the leader."),
+		laneUseful:   lane("workers_useful", "Workers that the allowed rate and concurrency would keep busy, reported by the leader."),
+		nodesDesired: desc("nodes_desired", "Nodes whose slots fit the workers needed, reported by the leader."),
 	}
 }
 
