@@ -35,7 +35,7 @@ type submission struct {
 func (s *submission) accept(ctx context.Context, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
 	e, c := s.engine, s.spec
 	s.drafted = s.ticket.ID != ""
-	if e.ended.Load() {
+	if e.state.Load() == ended {
 		return nil, fmt.Errorf("%w: Run has returned, so that nothing would run here; open another engine", weir.ErrClosed)
 	}
 	if err := e.intake.Room(c.Tenant, 1); err != nil {
@@ -100,7 +100,7 @@ func (s *submission) complete() {
 		c.Canary = nil
 	}
 	if c.Canary == nil { // one with a canary is not shared: its home decides on the rest
-		c.Shards = s.engine.router.Shards(c, s.at.Partition)
+		c.Shards = s.engine.member.Router().Shards(c, s.at.Partition)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/stored"
@@ -82,7 +83,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			}
 		}
 		clear(inputs)
-		p.doubt(!p.Sure(at) || !p.engine.current(at) || p.stuck(now) || p.hushed())
+		p.doubt(!p.Sure(at) || !p.engine.limits.Current(at) || p.stuck(now) || p.hushed())
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
@@ -206,7 +207,7 @@ func (p *part) readInbox(ctx context.Context) {
 			p.mail.put(input{err: fmt.Errorf("partition %d: read inbox: %w", p.no, err)})
 			return
 		case err != nil:
-			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "inbox not read, will ask again",
+			p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox not read, will ask again",
 				slog.Int("partition", p.no), slog.Any("error", err))
 			sleep(ctx, retryEvery)
 		case len(msgs) > 0:
@@ -234,21 +235,33 @@ func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
 	for i := range do.Views {
 		p.engine.watches.publish(&do.Views[i])
 	}
-	p.engine.logCauses(ctx, now, do.Views)
+	p.engine.parts.told.log(ctx, p.engine.opts.Logger, now, do.Views)
 }
 
 // config is what the partition's machine is told about this engine.
 func (p *part) config() partition.Config {
 	e := p.engine
 	return partition.Config{
-		Capacity: e.share.can.Join(p.mail),
+		Capacity: e.limits.Join(p.mail),
 		Workers:  e.opts.Workers,
 		Seed:     randomSeed(),
 		Node:     e.node,
 		Trials:   turns{p},
-		Chain:    e.steps,
-		Describe: e.described,
+		Chain:    e.catalog.Steps,
+		Describe: e.catalog.Described,
 		Tenant:   p.tenant,
 		Codec:    e.codec,
 	}
+}
+
+// relimit has the machine work with the limits that hold now.
+func (p *part) relimit(now int64) {
+	p.machine.Relimit(now)
+	p.machine.Reweigh(now)
+}
+
+// tenant is what the partition's machine is told of a tenant.
+func (p *part) tenant(name string) capacity.TenantLimits {
+	t := p.engine.limits.Tenant(name)
+	return capacity.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, Paused: t.Paused}
 }

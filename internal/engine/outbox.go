@@ -74,7 +74,7 @@ func (p *part) deliver(ctx context.Context) {
 			return
 		}
 		if err := p.append(ctx, to.partition, body); err != nil && ctx.Err() == nil {
-			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "message to another partition not sent, will try again",
+			p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "message to another partition not sent, will try again",
 				slog.Int("partition", p.no), slog.Int("to", to.partition), slog.Any("error", err))
 			p.out.putBack(to, body)
 			sleep(ctx, retryEvery)

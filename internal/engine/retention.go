@@ -25,7 +25,7 @@ func (p *part) retain(ctx context.Context) {
 			return
 		}
 		if err := p.removeOver(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "what is over was not removed, will try again",
+			p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "what is over was not removed, will try again",
 				slog.Int("partition", p.no), slog.Any("error", err))
 		}
 	}
@@ -102,7 +102,7 @@ func (p *part) remove(ctx context.Context, id weir.BulkID) error {
 			return err
 		}
 		if r.Last {
-			p.engine.log.LogAttrs(ctx, slog.LevelInfo, "bulk action removed: it has been kept for its time",
+			p.engine.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "bulk action removed: it has been kept for its time",
 				slog.Int("partition", p.no), slog.String("bulk_action", string(id)))
 			return nil
 		}

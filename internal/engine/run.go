@@ -76,7 +76,7 @@ func (r *run) mayCall(now time.Time) error {
 	switch {
 	case !r.part.Sure(now):
 		return errUnsure
-	case !r.part.engine.current(now):
+	case !r.part.engine.limits.Current(now):
 		return errOutdated
 	}
 	return nil

@@ -33,12 +33,12 @@ func (p *part) sweep(ctx context.Context) error {
 		suspects, err = p.unaccepted(ctx, suspects)
 	}
 	if err != nil { // as when the disk is nearly full: no reason not to work
-		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "blocks of submits that never ended stay until the next start",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "blocks of submits that never ended stay until the next start",
 			slog.Int("partition", p.no), slog.Any("error", err))
 		return nil
 	}
 	for _, id := range suspects {
-		p.engine.log.LogAttrs(ctx, slog.LevelInfo, "removing blocks of a submit that never ended",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "removing blocks of a submit that never ended",
 			slog.Int("partition", p.no), slog.String("bulk_action", string(id)))
 		if err := p.engine.store.DeleteBlocks(ctx, p.no, id); err != nil {
 			return err

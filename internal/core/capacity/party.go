@@ -48,6 +48,13 @@ func (p *Party) Resource(r weir.Resource) *Resource {
 	return p.node.Resource(r)
 }
 
+// Limits returns the limits of a resource as they are now.
+func (p *Party) Limits(r *Resource) weir.Resource {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return r.limits
+}
+
 // Probe lets the next call go ahead alone, to test whether the endpoint works at all.
 func (p *Party) Probe(r *Resource) {
 	p.node.lock.Lock()
