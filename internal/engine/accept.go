@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -83,7 +84,7 @@ func (s *submission) ingest(ctx context.Context, items iter.Seq2[ingest.Entry, e
 	if w.Count == 0 && !s.ticket.AllowEmpty {
 		return &weir.FieldError{Code: "no_items", Field: "items", Problem: "is empty", Fix: "submit at least one item"}
 	}
-	if most := submitFor - submitFor/24; e.shared() && !s.drafted && time.Since(stored.Began(c.ID)) > most {
+	if most := retention.SubmitFor - retention.SubmitFor/24; e.shared() && !s.drafted && time.Since(stored.Began(c.ID)) > most {
 		return fmt.Errorf("it took more than %v: submit it in parts", most)
 	}
 	return e.intake.Take(c.ID, c.Tenant, w.Count)

@@ -42,12 +42,15 @@ type part struct {
 	commits   sync.WaitGroup
 	out       outbox
 	lanes     telemetry.Lanes
-	tally     telemetry.Tally                  // for metrics
+	counter   telemetry.Counter                // for metrics
 	held      atomic.Pointer[telemetry.Census] // as of the last look
 }
 
 func newPart(e *Engine, t *own.Tenure) *part {
-	return &part{Tenure: t, engine: e, no: t.Partition(), mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
+	return &part{
+		Tenure: t, engine: e, no: t.Partition(), mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1),
+		out: outbox{from: t.Partition(), store: e.store, timeout: e.opts.LeaseFor / 3, log: e.opts.Logger},
+	}
 }
 
 const (
@@ -91,7 +94,9 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		do := p.machine.Advance(now)
 		p.show(ctx, now, do)
 		p.tellEvents(ctx, do.Events)
-		p.send(writing, do.Send)
+		if len(do.Send) > 0 && p.out.put(do.Send) {
+			p.commits.Go(func() { p.out.deliver(writing) })
+		}
 		if do.Removed > 0 {
 			p.removed <- struct{}{} // there is room: one at a time is under way
 		}
@@ -184,7 +189,7 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
 		if added != nil {
-			p.tally.Created(now, p.machine, added)
+			p.counter.Created(now, p.machine, added)
 			p.Pending.Add(added.Items)
 			p.engine.intake.Read(added.ID, added.Items)
 		}
@@ -225,7 +230,7 @@ func sleep(ctx context.Context, d time.Duration) { own.Pause(ctx, d, nil) }
 
 // show publishes what has become durable.
 func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
-	if wrong := p.tally.Shown(now, do.Views); wrong > 0 {
+	if wrong := p.counter.Shown(now, do.Views); wrong > 0 {
 		p.engine.counts.Violations.Add(wrong)
 	}
 	if do.Ended != 0 {

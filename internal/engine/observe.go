@@ -111,10 +111,10 @@ func (p *part) look(now int64) []weir.Lane {
 			}
 		}
 	}
-	if c := p.tally.TakeCensus(now, p.machine, p.engine.limits.Bounded(), running); c != nil {
+	if c := p.counter.TakeCensus(now, p.machine, p.engine.limits.Bounded(), running); c != nil {
 		p.held.Store(c)
 	}
-	p.engine.counts.Add(&p.tally)
+	p.engine.counts.Add(&p.counter)
 	return p.lanes.Look(now, p.no, p.machine, p.engine.opts.Workers)
 }
 

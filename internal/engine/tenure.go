@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -47,7 +48,7 @@ func (p *part) own(ctx context.Context) error {
 	e.parts.trials.join(p)
 	err := p.loop(ctx, writing)
 	e.parts.trials.leave(p)
-	e.counts.Add(&p.tally)
+	e.counts.Add(&p.counter)
 	if errors.Is(err, store.ErrFenced) {
 		e.counts.LeasesLost.Add(1)
 	}
@@ -121,7 +122,7 @@ func (p *part) load(ctx context.Context) error {
 		p.machine.Leave(now)
 		return err
 	}
-	p.tally.Begin(now, p.machine)
+	p.counter.Begin(now, p.machine)
 	p.count(p.machine.Pending())
 	return nil
 }
@@ -168,4 +169,32 @@ func (p *part) drain(ctx context.Context, over <-chan struct{}) {
 	case <-late.C:
 		p.mail.put(input{err: fmt.Errorf("partition %d: the store did not answer in time; what it did not take is run again after the next start", p.no)})
 	}
+}
+
+// retain removes what is over until ctx ends.
+func (p *part) retain(ctx context.Context) {
+	e := p.engine
+	k := retention.Keeper{Store: e.store, Partition: p.no, KeepFor: e.opts.KeepFor, Log: e.opts.Logger, Commit: p.remove}
+	k.Run(ctx)
+}
+
+// remove has the loop commit a removal, and waits until it is durable. One at a time is under way.
+func (p *part) remove(ctx context.Context, r *partition.Removal) error {
+	p.mail.put(input{remove: r})
+	select {
+	case <-p.removed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sweep removes blocks that nothing needs, before the loop runs.
+func (p *part) sweep(ctx context.Context) error {
+	e := p.engine
+	s := retention.Sweep{
+		Store: e.store, Shared: e.shared(), Partition: p.no, Log: e.opts.Logger,
+		Loaded: p.machine.Has, UnderWay: e.intake.UnderWay, Drafts: e.opts.Drafts,
+	}
+	return s.Run(ctx)
 }

@@ -41,7 +41,7 @@ type flow struct {
 	inFlight  int32  // tasks
 	stalled   int32  // of those
 	refs      uint32 // entries made for this flow and not removed
-	dead      uint32 // queued entries of removed groups
+	dead      uint32 // queued entries of removed bulk actions
 	away      uint32 // entries that are set aside
 	busy      uint32 // busy period of the tier in which the flow became idle
 	picks     uint8  // counts towards the next pick of the smallest

@@ -32,7 +32,7 @@ type Options struct {
 	HalvingWorth time.Duration
 	// PriorityWorth is the age that a point of priority is worth. Default 60s.
 	PriorityWorth time.Duration
-	// SmallestEvery makes every n-th pick of a tenant go to its group with the
+	// SmallestEvery makes every n-th pick of a tenant go to its bulk action with the
 	// least remaining work. Default 4, at most 255.
 	SmallestEvery int
 	// GuardBelow is the free part of the slots below which a tenant may not go

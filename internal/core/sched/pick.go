@@ -179,12 +179,12 @@ func (q *Queue) entryOf(now int64, f *flow, path Path) *Entry {
 	}
 	for f.inTree() {
 		e := f.heaps[by][0]
-		if !e.group.party.absent(now) {
-			if e.group.state == groupRunning && !e.group.atCap() {
+		if !e.bulk.party.absent(now) {
+			if e.bulk.state == bulkRunning && !e.bulk.atCap() {
 				return e.latest(by)
 			}
 		} else {
-			e.group.party.park(e)
+			e.bulk.party.park(e)
 		}
 		q.dequeue(now, e)
 	}
@@ -207,14 +207,14 @@ func (f *flow) atDue() bool {
 	return bound > 0 && float64(f.inFlight) >= max(1, math.Ceil(float64(bound)*r.claim(f)/float64(max(r.weight, 1))))
 }
 
-// latest returns the last step of e's group that could be served in e's place. The order by
+// latest returns the last step of e's bulk action that could be served in e's place. The order by
 // score has it first already.
 func (e *Entry) latest(by int) *Entry {
 	best := e
-	if by == byScore || e.group.first.next == nil {
+	if by == byScore || e.bulk.first.next == nil {
 		return best
 	}
-	for o := e.group.first; o != nil; o = o.next {
+	for o := e.bulk.first; o != nil; o = o.next {
 		if o.flow == e.flow && o.queued() && o.step > best.step {
 			best = o
 		}
@@ -243,7 +243,7 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, path Path) {
 		q.rebase(f.tier)
 	}
 	q.countTask(e, 1)
-	if e.group.shard {
+	if e.bulk.shard {
 		q.seq++
 		e.seq = q.seq
 	}

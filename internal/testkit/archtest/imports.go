@@ -31,6 +31,7 @@ var Core = []string{
 // middle is the layer between the surfaces and the core, in the order of imports.
 var middle = []string{
 	"internal/engine", "internal/engine/scaling", "internal/engine/catalog", "internal/engine/limits",
+	"internal/engine/retention",
 	"internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
 	"internal/engine/recall", "internal/engine/loss",
 	"internal/engine/telemetry", "internal/engine/stored",
