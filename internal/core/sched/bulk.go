@@ -13,7 +13,7 @@ const (
 // BulkConfig describes a bulk action.
 type BulkConfig struct {
 	Submit   int64 // when it was submitted
-	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
+	Priority int   // each point is worth a minute of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
 	Cap      int   // tasks in flight, 0 for no bound
 	Deadline int64 // when it must have ended, 0 for no deadline; see [Queue.Look]
@@ -228,7 +228,7 @@ func (q *Queue) score(e *Entry) int64 {
 	if g.shard { // shards that have nearly the same left rank the same
 		left = 1 << bits.Len64(uint64(max(left, 1)))
 	}
-	return g.submit - int64(g.priority)*int64(q.opt.PriorityWorth) + halvings(left, int64(q.opt.HalvingWorth))
+	return g.submit - int64(g.priority)*int64(priorityWorth) + halvings(left, int64(halvingWorth))
 }
 
 // halvings returns log2(n) x worth, linear between powers of two.

@@ -314,7 +314,7 @@ func (q *Queue) urgentOf(now int64, f *flow) *Entry {
 }
 
 // picked counts a pick of e for the order inside f.
-func (f *flow) picked(e *Entry, smallestEvery int) {
+func (f *flow) picked(e *Entry) {
 	a := f.agenda
 	if a != nil && a.chosen == e {
 		a.chosen = nil

@@ -239,7 +239,7 @@ func TestTierWeightsAreRightAfterATenantLeavesOneOfTwoTiers(t *testing.T) {
 	for k := range r.tiers {
 		got[k] = r.tiers[k].perItem
 	}
-	r.guardTiers(false)
+	r.guardTiers()
 	for k := range r.tiers {
 		want[k] = r.tiers[k].perItem
 	}

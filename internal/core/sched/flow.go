@@ -121,7 +121,7 @@ func (q *Queue) countIn(f *flow) {
 	t.active++
 	t.split()
 	q.countPresent(t, was)
-	f.tier.r.guardTiers(q.opt.NoTierGuard)
+	f.tier.r.guardTiers()
 }
 
 func (q *Queue) countOut(f *flow) {
@@ -143,7 +143,7 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	f.busy = f.tier.busy
 	q.countOut(f)
 	reweigh(f.tenant, f.tier.r, nil)
-	f.tier.r.guardTiers(q.opt.NoTierGuard) // after both have changed the sums
+	f.tier.r.guardTiers() // after both have changed the sums
 	if state == flowParked {
 		f.tenant.parked++
 	} else {

@@ -174,7 +174,7 @@ func (q *Queue) entryOf(now int64, f *flow, path Path) *Entry {
 		return e
 	}
 	by := byScore
-	if int(f.picks) >= q.opt.SmallestEvery-1 {
+	if int(f.picks) >= smallestEvery-1 {
 		by = byRemaining
 	}
 	for f.inTree() {
@@ -238,7 +238,7 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, path Path) {
 	e.side.countBusy(now)
 	e.side.served(now, f, cost)
 	f.tier.serve(now, f, cost, path)
-	f.picked(e, q.opt.SmallestEvery)
+	f.picked(e)
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)
 	}
@@ -278,7 +278,7 @@ func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 // scarce reports whether only a few more tasks may be in flight on r.
 func (q *Queue) scarce(r *Resource) bool {
 	bound := r.gate.Bound()
-	return bound > 0 && float64(bound-r.inFlight) < q.opt.GuardBelow*float64(bound)
+	return bound > 0 && float64(bound-r.inFlight) < guardBelow*float64(bound)
 }
 
 // mostSlow bounds that charge, as a multiple of the task's items.

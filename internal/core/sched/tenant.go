@@ -52,7 +52,7 @@ func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	q.slotWeightChanged(t, was)
 	for f := t.flows; f != nil; f = f.next {
 		reweigh(t, f.tier.r, nil)
-		f.tier.r.guardTiers(q.opt.NoTierGuard)
+		f.tier.r.guardTiers()
 	}
 	q.loosen(now, t)
 	q.forget(t)
@@ -171,7 +171,7 @@ func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t)
 
 // guarded reports whether slots are scarce.
 func (q *Queue) guarded() bool {
-	return q.slots > 0 && float64(q.slots-q.busy()) < q.opt.GuardBelow*float64(q.slots)
+	return q.slots > 0 && float64(q.slots-q.busy()) < guardBelow*float64(q.slots)
 }
 
 // drop unlinks f from t.

@@ -52,8 +52,10 @@ var Rows = slices.Concat([]Row{
 	{Dir: ".", StdlibOnly: true},
 	{Dir: "store", May: []string{"."}, StdlibOnly: true},
 	{Dir: "store/storetest", May: base},
-	{Dir: "store/memstore", May: join(base, []string{"internal/core/quota"})},
-	{Dir: "store/pebblestore", May: join(base, []string{"internal/core/quota"})},
+	// Backends that one process uses alone share what then is in its memory.
+	{Dir: "store/internal/inprocess", May: join(base, []string{"internal/core/quota"})},
+	{Dir: "store/memstore", May: join(base, []string{"store/internal/inprocess"})},
+	{Dir: "store/pebblestore", May: join(base, []string{"store/internal/inprocess"})},
 	{Dir: "store/redisstore", May: base},
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},
