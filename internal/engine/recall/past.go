@@ -21,34 +21,20 @@ const (
 // It outlives the owning of a partition. A store that cannot be set back while it
 // is in use, because it is no [store.Witness], needs none of it.
 type Past struct {
-	store    stored.Source
-	witness  store.Witness // nil: there is nothing to remember
-	leaseFor time.Duration
-	log      *slog.Logger
-
+	Submits
 	parts       [stored.MaxPartitions]partPast
 	bytes       atomic.Int64 // of all commits that are kept
 	regressions atomic.Int64
-	recent      recent
-	guarded     atomic.Bool // a goroutine looks after what is recent
-	guards      sync.WaitGroup
-	stop        chan struct{} // closed by End: nothing is looked after any more
 }
 
 // New makes the past of a process on a store. A call to the store may take leaseFor.
 func New(s stored.Source, leaseFor time.Duration, log *slog.Logger) *Past {
 	w, _ := s.(store.Witness)
-	return &Past{store: s, witness: w, leaseFor: leaseFor, log: log, stop: make(chan struct{})}
+	return &Past{Submits: Submits{store: s, witness: w, leaseFor: leaseFor, log: log, stop: make(chan struct{})}}
 }
 
 // Witness returns the store if it can be set back while it is in use, else nil.
 func (p *Past) Witness() store.Witness { return p.witness }
-
-// End waits for those who look after what is recent.
-func (p *Past) End() {
-	close(p.stop)
-	p.guards.Wait()
-}
 
 // partPast is the past of one partition.
 type partPast struct {
@@ -124,6 +110,3 @@ func (p *Past) Mine(no int) (acked uint64, mine bool) {
 
 // Regressions counts how often the store was found to hold less than it had acknowledged.
 func (p *Past) Regressions() int64 { return p.regressions.Load() }
-
-// Losses joins what was accepted from this process and is lost for good.
-func (p *Past) Losses() error { return p.recent.losses() }
