@@ -163,10 +163,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer unexport()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
-	g.Go(func() error { e.limits.KeepQuotas(beside); return nil })
+	g.Go(func() error { e.limits.Run(beside); return nil })
 	g.Go(func() error { e.fleet.ReadBoard(beside); return nil })
-	g.Go(func() error { e.limits.MeetOthers(beside); return nil })
-	g.Go(func() error { e.limits.Steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.fleet.Lead(gctx, e.lead); return nil })
 	g.Go(func() error { defer cancel(); return e.member.Stay(gctx) })

@@ -77,7 +77,7 @@ func (o *Operator) Settings(ctx context.Context) (weir.Scaling, error) {
 	return scaling.Settings(ctx, o.store)
 }
 
-// SetScaling changes how workers follow the load, on all nodes and at once. What
+// SetScaling changes how workers follow the load, on all nodes within a second or two. What
 // change leaves zero follows the engine's options. Nothing changes if the
 // result cannot be used.
 func (o *Operator) SetScaling(ctx context.Context, change func(*weir.Scaling)) error {

@@ -17,9 +17,9 @@ const (
 	wantsFor   = 4 * meetEvery // how long others believe what a node said last
 )
 
-// MeetOthers tells the other nodes what this one has to run, and takes note of what they have, so
+// meetOthers tells the other nodes what this one has to run, and takes note of what they have, so
 // that all of them together keep one order. A node that has nothing to run says and asks nothing.
-func (c *Control) MeetOthers(ctx context.Context) {
+func (c *Control) meetOthers(ctx context.Context) {
 	if !c.Shared {
 		return
 	}

@@ -66,6 +66,15 @@ func New(c Config) *Control {
 	return &Control{Config: c, can: newLocked(c.Slots, c.Shared, c.Seed), known: map[string]*knownStep{}}
 }
 
+// Run keeps this node's quotas, meets the other nodes and steers flow control, until ctx ends.
+func (c *Control) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { c.keepQuotas(ctx) })
+	work.Go(func() { c.meetOthers(ctx) })
+	work.Go(func() { c.steer(ctx) })
+	work.Wait()
+}
+
 // knownStep is a resource as the steps say, and the largest batch among them.
 type knownStep struct {
 	resource weir.Resource

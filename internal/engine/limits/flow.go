@@ -10,8 +10,8 @@ import (
 	"github.com/weirhq/weir/internal/core/flow"
 )
 
-// Steer has flow control look at all resources, four times a second, until ctx ends.
-func (c *Control) Steer(ctx context.Context) {
+// steer has flow control look at all resources, four times a second, until ctx ends.
+func (c *Control) steer(ctx context.Context) {
 	tick := time.NewTicker(flow.Window)
 	defer tick.Stop()
 	for {

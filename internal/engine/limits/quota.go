@@ -45,9 +45,9 @@ func (c *Control) sharedLimits(resources map[weir.Resource]int) (limits []shared
 	return limits
 }
 
-// KeepQuotas asks for the quotas of the shared limits until ctx ends: a goroutine
+// keepQuotas asks for the quotas of the shared limits until ctx ends: a goroutine
 // for each limit. It follows limits that appear or change meanwhile.
-func (c *Control) KeepQuotas(ctx context.Context) {
+func (c *Control) keepQuotas(ctx context.Context) {
 	if c.Shared {
 		c.eachLimit(ctx, c.resources, func(ctx context.Context, l sharedLimit) { newKeeper(c, l).run(ctx) })
 	}

@@ -36,8 +36,9 @@ func settings(ctx context.Context, s store.Registry) (set weir.Scaling, raw []by
 	return set, raw, nil
 }
 
-// Change changes how workers follow the load, on all nodes and at once. What change leaves
-// zero follows the options of the engines. Nothing changes if the result cannot be used.
+// Change changes how workers follow the load, on all nodes within a second or two. What change leaves
+// zero follows the options of the engines. Nothing changes if the result cannot be used. change is
+// called again if another change was faster.
 func Change(ctx context.Context, s store.Registry, change func(*weir.Scaling)) error {
 	for {
 		set, old, err := settings(ctx, s)
