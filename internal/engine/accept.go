@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -35,7 +36,7 @@ type submission struct {
 func (s *submission) accept(ctx context.Context, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
 	e, c := s.engine, s.spec
 	s.drafted = s.ticket.ID != ""
-	if e.ended.Load() {
+	if e.state.Load() == ended {
 		return nil, fmt.Errorf("%w: Run has returned, so that nothing would run here; open another engine", weir.ErrClosed)
 	}
 	if err := e.intake.Room(c.Tenant, 1); err != nil {
@@ -83,7 +84,7 @@ func (s *submission) ingest(ctx context.Context, items iter.Seq2[ingest.Entry, e
 	if w.Count == 0 && !s.ticket.AllowEmpty {
 		return &weir.FieldError{Code: "no_items", Field: "items", Problem: "is empty", Fix: "submit at least one item"}
 	}
-	if most := submitFor - submitFor/24; e.shared() && !s.drafted && time.Since(stored.Began(c.ID)) > most {
+	if most := retention.SubmitFor - retention.SubmitFor/24; e.shared() && !s.drafted && time.Since(stored.Began(c.ID)) > most {
 		return fmt.Errorf("it took more than %v: submit it in parts", most)
 	}
 	return e.intake.Take(c.ID, c.Tenant, w.Count)
@@ -100,7 +101,7 @@ func (s *submission) complete() {
 		c.Canary = nil
 	}
 	if c.Canary == nil { // one with a canary is not shared: its home decides on the rest
-		c.Shards = s.engine.router.Shards(c, s.at.Partition)
+		c.Shards = s.engine.member.Router().Shards(c, s.at.Partition)
 	}
 }
 

@@ -44,7 +44,7 @@ func (p *part) commit(ctx context.Context, b *store.Batch) {
 
 func (p *part) complain(ctx context.Context, b *store.Batch, err error) error {
 	if err != nil && !errors.Is(err, store.ErrFenced) {
-		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "commit failed, will ask again",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "commit failed, will ask again",
 			slog.Int("partition", p.no), slog.Uint64("number", b.Number), slog.Any("error", err))
 	}
 	return err

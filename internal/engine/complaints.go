@@ -40,12 +40,12 @@ func (c *complaints) isNew(now time.Time, e *weir.LastError) bool {
 	return !known || now.Sub(last) > quietFor
 }
 
-// logCauses logs why calls fail, once for each new cause.
-func (e *Engine) logCauses(ctx context.Context, now int64, views []weir.Progress) {
+// log logs why calls fail, once for each new cause.
+func (c *complaints) log(ctx context.Context, to *slog.Logger, now int64, views []weir.Progress) {
 	for i := range views {
 		v := &views[i]
-		if x := v.LastError; x != nil && x.Failing && e.told.isNew(time.Unix(0, now), x) {
-			e.log.LogAttrs(ctx, slog.LevelWarn, CallsFail, slog.String("bulk_action", string(v.ID)), slog.String("step", x.Step),
+		if x := v.LastError; x != nil && x.Failing && c.isNew(time.Unix(0, now), x) {
+			to.LogAttrs(ctx, slog.LevelWarn, CallsFail, slog.String("bulk_action", string(v.ID)), slog.String("step", x.Step),
 				slog.String("code", x.Code), slog.String("error", x.Message), slog.Int64("calls", x.Count))
 		}
 	}

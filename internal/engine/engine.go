@@ -14,18 +14,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
-	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine/catalog"
 	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/limits"
 	"github.com/weirhq/weir/internal/engine/loss"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/readback"
@@ -41,35 +39,30 @@ type Engine struct {
 	ops     *Operator
 	store   store.Store
 	opts    Options
-	log     *slog.Logger
+	node    string // this engine's name as an owner
 	codec   *block.Codec
 	cache   *stored.Cache
 	reader  *readback.Reader
 	intake  *ingest.Intake
-	share   *share
-	limits  limitSet
+	limits  *limits.Control
+	catalog *catalog.Catalog
 	watches watches
 	past    *recall.Past
-	trials  trials
-	node    string                                     // this engine's name as an owner
-	parts   [stored.MaxPartitions]atomic.Pointer[part] // that this node owns now
-	loading own.Loading
+	parts   parts
 	layout  *own.Layout
 	fleet   *own.Fleet
 	member  *own.Member
-	router  *own.Router
 	losses  loss.Book
 	counts  *telemetry.Recorder
-	told    complaints
-
-	closeIdle func()          // connections of HTTP actions
-	answers   *execute.Memory // what HTTP actions answer takes of it
-
-	mu      sync.Mutex
-	chains  map[string][]weir.Step // registered, by name
-	running bool
-	ended   atomic.Bool // Run has returned
+	state   atomic.Int32 // opened, running, ended
 }
+
+// What an engine has come to.
+const (
+	opened int32 = iota
+	running
+	ended
+)
 
 // Open makes an engine on a store. The store stays the caller's: close it after Run has returned.
 func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
@@ -85,48 +78,46 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
-	e := &Engine{
-		store: s, opts: o, log: o.Logger, codec: codec, chains: map[string][]weir.Step{},
-		closeIdle: func() {}, answers: execute.NewMemory(),
-		node: "node_" + ulid.Make().String(),
-	}
-	e.counts = telemetry.New(o.Slots, e.weightOf)
+	e := &Engine{store: s, opts: o, codec: codec, node: "node_" + ulid.Make().String()}
 	e.past = recall.New(s, o.LeaseFor, o.Logger)
-	e.ops = &Operator{store: s, obey: e.obeyLimits}
-	if e.opts.Transport == nil {
-		own := execute.NewTransport()
-		e.opts.Transport, e.closeIdle = own, own.CloseIdleConnections
-	}
-	e.cache = stored.NewCache(s, codec, o.CacheBytes)
-	e.reader = readback.New(s, codec, &e.losses)
-	partitions := func() int { return e.layout.Now().Most }
-	e.reader.Partitions, e.reader.Steps = partitions, e.stepsOf
-	e.intake = ingest.NewIntake(s, codec, ingest.NewBacklog(o.MaxPending, e.tenantLimits), e.past, o.Logger)
-	e.intake.Partitions, e.intake.Place = partitions, func(ctx context.Context, tenant string) (int, error) {
-		at, err := e.router.Place(ctx, tenant, "")
-		return at.Partition, err
-	}
-	e.share = newShare(o.Slots, e.shared())
 	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
-	e.join()
+	e.fleet = own.NewFleet(s, e.node, o.LeaseFor, o.Logger)
+	e.limits = limits.New(limits.Config{
+		Store: s, Shared: e.shared(), Node: e.node, Slots: o.Slots, Seed: randomSeed(), LeaseFor: o.LeaseFor, Log: o.Logger,
+		Wake: e.parts.wake, Known: func(resource string) { e.counts.KnowResource(resource) },
+		Settings: e.ScalingInForce, Members: e.fleet.Members,
+	})
+	e.counts = telemetry.New(o.Slots, e.limits.Weight)
+	e.ops = &Operator{store: s, obey: e.limits.Obey}
+	e.catalog = catalog.New(e.limits, o.Describe, o.Transport)
+	e.catalog.Known = e.KnowActions
+	e.openItems()
+	e.member = own.NewMember(own.Config{
+		Store: s, Shared: e.shared(), Node: e.node, Slots: o.Slots, LeaseFor: o.LeaseFor, AcceptLoss: o.AcceptLoss,
+		Log: o.Logger, Past: e.past, Losses: &e.losses, Obey: e.limits.ObeyAll, Version: e.limits.Version,
+		Run: func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
+	}, e.layout, e.fleet)
 	if err := e.waitForFormer(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	return e, nil
 }
 
-// join makes this engine a member of the fleet on its store.
-func (e *Engine) join() {
-	e.fleet = own.NewFleet(e.store, e.node, e.opts.LeaseFor, e.log)
+// openItems makes the ways in and out for items.
+func (e *Engine) openItems() {
+	s, o := e.store, &e.opts
+	partitions := func() int { return e.layout.Now().Most }
+	e.cache = stored.NewCache(s, e.codec, o.CacheBytes)
+	e.reader = readback.New(s, e.codec, &e.losses)
+	e.reader.Partitions, e.reader.Steps = partitions, e.catalog.Of
+	e.intake = ingest.NewIntake(s, e.codec, ingest.NewBacklog(o.MaxPending, e.limits.Tenant), e.past, o.Logger)
+	e.intake.Partitions, e.intake.Place = partitions, func(ctx context.Context, tenant string) (int, error) {
+		at, err := e.member.Router().Place(ctx, tenant, "")
+		return at.Partition, err
+	}
 	e.fleet.Left = e.intake.Left
-	e.member = own.NewMember(own.Config{
-		Store: e.store, Shared: e.shared(), Node: e.node, Slots: e.opts.Slots, LeaseFor: e.opts.LeaseFor, AcceptLoss: e.opts.AcceptLoss,
-		Log: e.log, Past: e.past, Losses: &e.losses, Obey: e.obey, Version: e.limits.version,
-		Run: func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
-	}, e.layout, e.fleet)
-	e.router = e.member.Router()
 }
 
 // waitForFormer counts what a former process has started against the rates, before
@@ -146,7 +137,7 @@ func (e *Engine) waitForFormerOf(ctx context.Context, p int) error {
 	}
 	last, err := partition.LastStart(stored.At(ctx, e.store, p), time.Now().UnixNano())
 	if err == nil {
-		e.share.do(func(n *capacity.Node) { n.Former(last) })
+		e.limits.Former(last)
 	}
 	return err
 }
@@ -155,40 +146,47 @@ func (e *Engine) waitForFormerOf(ctx context.Context, p int) error {
 // DrainFor, hands its partitions over, and returns. Every goroutine it started has ended
 // by then, but for handlers that ignore their context. Afterwards the engine accepts no work.
 func (e *Engine) Run(ctx context.Context) error {
-	e.mu.Lock()
-	if e.running {
-		e.mu.Unlock()
+	if !e.state.CompareAndSwap(opened, running) {
 		return errors.New("run engine: it was already started")
 	}
-	e.running = true
-	e.mu.Unlock()
-	defer e.ended.Store(true)
+	e.catalog.Seal()
+	defer e.state.Store(ended)
 	defer e.watches.close() // also on an early return: Progress and Wait end with the engine
-	if !e.firstLimits(ctx) {
+	if !e.limits.First(ctx) {
 		return nil // told to stop
 	}
-	unexport, err := e.counts.Export(e.opts.Metrics, func() (int, bool) { return e.fleet.Size(), e.fleet.Leads() }, e.held, e.past.Regressions)
+	fleet := func() (int, bool) { return e.fleet.Size(), e.fleet.Leads() }
+	unexport, err := e.counts.Export(e.opts.Metrics, fleet, e.parts.held, e.past.Regressions)
 	if err != nil {
 		return fmt.Errorf("run engine: %w", err)
 	}
 	defer unexport()
 	g, gctx := errgroup.WithContext(ctx)
 	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last partition is handed over
-	e.knowResources()                                                // before any partition starts a task
-	g.Go(func() error { e.keepQuotas(beside); return nil })
+	g.Go(func() error { e.limits.Run(beside); return nil })
 	g.Go(func() error { e.fleet.ReadBoard(beside); return nil })
-	g.Go(func() error { e.meetOthers(beside); return nil })
-	g.Go(func() error { e.steer(beside); return nil })
 	g.Go(func() error { e.observe(beside); return nil })
 	g.Go(func() error { e.fleet.Lead(gctx, e.lead); return nil })
 	g.Go(func() error { defer cancel(); return e.member.Stay(gctx) })
 	err = g.Wait()
 	e.past.End()
-	e.closeIdle()
+	e.catalog.Close()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil // told to stop: not a failure
 	}
 	return err
+}
+
+// Handle registers actions and chains, so that bulk actions of them can be submitted and
+// run. Register everything before Run: a stored bulk action whose chain is not known waits, with that reason.
+func (e *Engine) Handle(works ...weir.Definer) error {
+	for _, w := range works {
+		d := w.Definition()
+		if err := e.catalog.Register(d.Name, d.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Operator returns the operator of the engine's store. Limits that it sets hold on this node when the call returns.
@@ -201,12 +199,7 @@ func (e *Engine) Intake() *ingest.Intake { return e.intake }
 func (e *Engine) Name() string { return e.node }
 
 // shared reports whether other processes may use the store, too.
-func (e *Engine) shared() bool { return sharedStore(e.store) }
-
-func sharedStore(s store.Store) bool {
-	sharing, ok := s.(store.Sharing)
-	return ok && sharing.Shared()
-}
+func (e *Engine) shared() bool { return own.Shared(e.store) }
 
 // randomSeed starts the jitter of a partition.
 func randomSeed() uint64 {

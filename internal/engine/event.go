@@ -50,7 +50,7 @@ func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
 			return
 		}
 		if ctx.Err() == nil {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "event not taken, will be told again",
+			e.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "event not taken, will be told again",
 				slog.String("bulk_action", string(ev.ID)), slog.Any("error", err))
 		}
 		sleep(ctx, wait)

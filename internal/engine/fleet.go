@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine/limits"
 	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/scaling"
 	"github.com/weirhq/weir/internal/engine/stored"
 )
 
@@ -72,9 +75,33 @@ func (e *Engine) Owns(id weir.BulkID) bool {
 
 // lead does the leader's work on quotas and workers until ctx ends.
 func (e *Engine) lead(ctx context.Context, l *own.Leader) {
+	scaler := scaling.Scaler{
+		Store: e.store, Node: e.node, LeaseFor: e.opts.LeaseFor, Log: e.opts.Logger, Limits: e.limits, Counts: e.counts,
+		Settings: e.ScalingInForce, Partitions: func() int { return e.layout.Now().Partitions },
+	}
 	var work sync.WaitGroup
-	work.Go(func() { e.allot(ctx, l.Epoch()) })
-	work.Go(func() { e.coordinate(ctx, l) })
+	work.Go(func() { e.limits.Allot(ctx, l.Epoch()) })
+	work.Go(func() { scaler.Coordinate(ctx, l) })
 	work.Wait()
-	e.counts.Plan.Store(nil)
 }
+
+// ScalingInForce returns how workers follow the load: what operators set, and the engine's
+// options where they set nothing.
+func (e *Engine) ScalingInForce(ctx context.Context) (weir.Scaling, error) {
+	return scaling.InForce(ctx, e.store, e.opts.Scaling, e.opts.Workers)
+}
+
+// SetFileLimits makes f the limits of the configuration file, for all nodes. It
+// replaces those of the file before: entries that f lacks are removed. What was
+// set at run time stays and comes first.
+//
+// Every node calls it at its start, so the file of the node that started last holds.
+func (e *Engine) SetFileLimits(ctx context.Context, f weir.FileLimits) error {
+	return e.ops.ChangeLimits(ctx, limits.SetFile(f, weir.Stamp{By: e.node, At: time.Now().UTC()}))
+}
+
+// InForce returns a resource with the limits that this node keeps to now.
+func (e *Engine) InForce(r weir.Resource) weir.Resource { return e.limits.InForce(r) }
+
+// TenantPaused reports whether operators let nothing of a tenant start.
+func (e *Engine) TenantPaused(tenant string) bool { return e.limits.Tenant(tenant).Paused }

@@ -6,11 +6,11 @@ import (
 
 // Chain returns the name of its chain, and whether this engine has the steps of it. Chains that come with their text are known.
 func (b *BulkAction) Chain() (name string, known bool) {
-	return b.Spec.Chain, b.Spec.Text != nil || b.engine.steps(b.Spec.Chain) != nil
+	return b.Spec.Chain, b.Spec.Text != nil || b.engine.catalog.Steps(b.Spec.Chain) != nil
 }
 
 // Described reports whether this process can make the steps of the bulk action.
-func (b *BulkAction) Described() bool { return b.engine.stepsOf(b.Spec) != nil }
+func (b *BulkAction) Described() bool { return b.engine.catalog.Of(b.Spec) != nil }
 
 // CheckSpec says what is wrong with a spec, without submitting anything.
 func (e *Engine) CheckSpec(d weir.Definition, s weir.Spec) error {

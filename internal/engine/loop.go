@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/stored"
@@ -41,12 +42,15 @@ type part struct {
 	commits   sync.WaitGroup
 	out       outbox
 	lanes     telemetry.Lanes
-	tally     telemetry.Tally                  // for metrics
+	counter   telemetry.Counter                // for metrics
 	held      atomic.Pointer[telemetry.Census] // as of the last look
 }
 
 func newPart(e *Engine, t *own.Tenure) *part {
-	return &part{Tenure: t, engine: e, no: t.Partition(), mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
+	return &part{
+		Tenure: t, engine: e, no: t.Partition(), mail: newMailbox(), readOn: make(chan struct{}, 1), removed: make(chan struct{}, 1),
+		out: outbox{from: t.Partition(), store: e.store, timeout: e.opts.LeaseFor / 3, log: e.opts.Logger},
+	}
 }
 
 const (
@@ -82,7 +86,7 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 			}
 		}
 		clear(inputs)
-		p.doubt(!p.Sure(at) || !p.engine.current(at) || p.stuck(now) || p.hushed())
+		p.doubt(!p.Sure(at) || !p.engine.limits.Current(at) || p.stuck(now) || p.hushed())
 		if now >= nextCheck {
 			p.checkDeadlines(now) // before Advance: it may end tasks
 			nextCheck = now + int64(checkEvery)
@@ -90,7 +94,9 @@ func (p *part) loop(ctx, writing context.Context) (err error) {
 		do := p.machine.Advance(now)
 		p.show(ctx, now, do)
 		p.tellEvents(ctx, do.Events)
-		p.send(writing, do.Send)
+		if len(do.Send) > 0 && p.out.put(do.Send) {
+			p.commits.Go(func() { p.out.deliver(writing) })
+		}
 		if do.Removed > 0 {
 			p.removed <- struct{}{} // there is room: one at a time is under way
 		}
@@ -183,7 +189,7 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
 		if added != nil {
-			p.tally.Created(now, p.machine, added)
+			p.counter.Created(now, p.machine, added)
 			p.Pending.Add(added.Items)
 			p.engine.intake.Read(added.ID, added.Items)
 		}
@@ -206,7 +212,7 @@ func (p *part) readInbox(ctx context.Context) {
 			p.mail.put(input{err: fmt.Errorf("partition %d: read inbox: %w", p.no, err)})
 			return
 		case err != nil:
-			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "inbox not read, will ask again",
+			p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "inbox not read, will ask again",
 				slog.Int("partition", p.no), slog.Any("error", err))
 			sleep(ctx, retryEvery)
 		case len(msgs) > 0:
@@ -224,7 +230,7 @@ func sleep(ctx context.Context, d time.Duration) { own.Pause(ctx, d, nil) }
 
 // show publishes what has become durable.
 func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
-	if wrong := p.tally.Shown(now, do.Views); wrong > 0 {
+	if wrong := p.counter.Shown(now, do.Views); wrong > 0 {
 		p.engine.counts.Violations.Add(wrong)
 	}
 	if do.Ended != 0 {
@@ -234,21 +240,33 @@ func (p *part) show(ctx context.Context, now int64, do *partition.Effects) {
 	for i := range do.Views {
 		p.engine.watches.publish(&do.Views[i])
 	}
-	p.engine.logCauses(ctx, now, do.Views)
+	p.engine.parts.told.log(ctx, p.engine.opts.Logger, now, do.Views)
 }
 
 // config is what the partition's machine is told about this engine.
 func (p *part) config() partition.Config {
 	e := p.engine
 	return partition.Config{
-		Capacity: e.share.can.Join(p.mail),
+		Capacity: e.limits.Join(p.mail),
 		Workers:  e.opts.Workers,
 		Seed:     randomSeed(),
 		Node:     e.node,
 		Trials:   turns{p},
-		Chain:    e.steps,
-		Describe: e.described,
+		Chain:    e.catalog.Steps,
+		Describe: e.catalog.Described,
 		Tenant:   p.tenant,
 		Codec:    e.codec,
 	}
+}
+
+// relimit has the machine work with the limits that hold now.
+func (p *part) relimit(now int64) {
+	p.machine.Relimit(now)
+	p.machine.Reweigh(now)
+}
+
+// tenant is what the partition's machine is told of a tenant.
+func (p *part) tenant(name string) capacity.TenantLimits {
+	t := p.engine.limits.Tenant(name)
+	return capacity.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, Paused: t.Paused}
 }

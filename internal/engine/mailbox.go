@@ -51,6 +51,9 @@ func (m *mailbox) put(in input) {
 	}
 }
 
+// Called implements limits.Caller.
+func (m *mailbox) Called() { m.put(input{called: true}) }
+
 // take waits until there is an input or the timer fires, and returns all there
 // are. If many are on their way, it lets others run first, so that there are more.
 // spare is a slice to reuse.

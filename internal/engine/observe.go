@@ -2,18 +2,17 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine/scaling"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/internal/engine/telemetry"
-	"github.com/weirhq/weir/store"
 )
 
 const (
-	lanesTopic   = "lanes"
 	observeEvery = time.Second
 	observeFor   = 200 * time.Millisecond // a loop that does not answer is left out this time
 )
@@ -28,7 +27,7 @@ func (e *Engine) observe(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.opts.LeaseFor/3)
-			_ = e.store.Announce(brief, lanesTopic, store.Record{Name: e.node}, 0) // else it ends by itself
+			_ = scaling.Withdraw(brief, e.store, e.node) // else it ends by itself
 			cancel()
 			return
 		case <-tick.C:
@@ -41,42 +40,47 @@ func (e *Engine) observe(ctx context.Context) {
 			err = e.lookAtPending(ctx, node, read)
 		}
 		if err != nil && !failing && ctx.Err() == nil {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
+			e.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "lanes not announced, will try again", slog.Any("error", err))
 		}
 		failing = err != nil
 	}
 }
 
 func (e *Engine) publish(ctx context.Context, n *weir.Node) error {
-	raw, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
 	defer cancel()
-	return e.store.Announce(ctx, lanesTopic, store.Record{Name: e.node, Value: raw}, e.opts.LeaseFor)
+	return scaling.Announce(ctx, e.store, n, e.opts.LeaseFor)
 }
 
-// obeySettings opens and closes breakers, and chooses rules, as operators have set them.
-func (e *Engine) obeySettings(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
-	defer cancel()
-	s, err := e.ScalingInForce(ctx)
-	if err == nil {
-		e.share.set(time.Now().UnixNano(), &s)
+// lookAtPending finds out what the tenants that have a bound have pending, on all nodes.
+func (e *Engine) lookAtPending(ctx context.Context, self *weir.Node, read []weir.BulkID) error {
+	sum := maps.Clone(self.Pending)
+	if e.shared() && len(e.limits.Bounded()) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, e.opts.LeaseFor/3)
+		defer cancel()
+		nodes, err := scaling.Nodes(ctx, e.store)
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			for tenant, items := range n.Pending {
+				if n.Name != self.Name {
+					sum[tenant] += items
+				}
+			}
+		}
 	}
-	return err
+	e.intake.Looked(sum, read)
+	return nil
 }
 
 // lookAtLanes asks the loops of all partitions what their lanes did.
 func (e *Engine) lookAtLanes(ctx context.Context, m *telemetry.LoadMeter) *weir.Node {
 	var asked int
 	answers := make(chan []weir.Lane, stored.MaxPartitions)
-	for i := range e.parts {
-		if p := e.parts[i].Load(); p != nil {
-			p.mail.put(input{observe: answers})
-			asked++
-		}
+	for p := range e.parts.all {
+		p.mail.put(input{observe: answers})
+		asked++
 	}
 	n := &weir.Node{Name: e.node, Leads: e.fleet.Leads(), Slots: e.opts.Slots}
 	late := time.NewTimer(observeFor)
@@ -91,10 +95,10 @@ func (e *Engine) lookAtLanes(ctx context.Context, m *telemetry.LoadMeter) *weir.
 		}
 		break
 	}
-	n.Pending = e.heldPending()
+	n.Pending = e.parts.pending()
 	n.At = time.Now().UTC()
 	n.CPU, n.Memory = m.Read(n.At)
-	e.share.describe(n.At.UnixNano(), n)
+	e.limits.Describe(n.At.UnixNano(), n)
 	return n
 }
 
@@ -107,22 +111,11 @@ func (p *part) look(now int64) []weir.Lane {
 			}
 		}
 	}
-	if c := p.tally.TakeCensus(now, p.machine, p.engine.bounded(), running); c != nil {
+	if c := p.counter.TakeCensus(now, p.machine, p.engine.limits.Bounded(), running); c != nil {
 		p.held.Store(c)
 	}
-	p.engine.counts.Add(&p.tally)
+	p.engine.counts.Add(&p.counter)
 	return p.lanes.Look(now, p.no, p.machine, p.engine.opts.Workers)
-}
-
-// held yields what the partitions of this node held when they were last looked at.
-func (e *Engine) held(yield func(*telemetry.Census) bool) {
-	for i := range e.parts {
-		if p := e.parts[i].Load(); p != nil {
-			if c := p.held.Load(); c != nil && !yield(c) {
-				return
-			}
-		}
-	}
 }
 
 // KnowActions has the counters of actions begin at 0 before they are used first.

@@ -3,22 +3,17 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/core/coord"
-	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/limits"
 	"github.com/weirhq/weir/internal/engine/own"
-	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/internal/engine/scaling"
 	"github.com/weirhq/weir/store"
 )
-
-const scalingRecord = "scaling"
 
 // Operator looks after a fleet: it reads what nodes tell and what was decided,
 // and changes settings that hold for all nodes. It needs the store and no engine;
@@ -44,7 +39,7 @@ func (o *Operator) Partitions(ctx context.Context) (int, error) {
 // Nodes tells what every node of the fleet observed of itself and of its lanes,
 // within the last second or two.
 func (o *Operator) Nodes(ctx context.Context) ([]weir.Node, error) {
-	nodes, err := o.announcedLanes(ctx)
+	nodes, err := scaling.Nodes(ctx, o.store)
 	for _, n := range nodes {
 		slices.SortFunc(n.Lanes, func(a, b weir.Lane) int {
 			return cmp.Or(a.ID.Partition-b.ID.Partition, cmp.Compare(a.ID.Resource, b.ID.Resource))
@@ -55,69 +50,38 @@ func (o *Operator) Nodes(ctx context.Context) ([]weir.Node, error) {
 
 // Plan is what the leader thinks of all lanes. Without a leader it is what was
 // decided last.
-func (o *Operator) Plan(ctx context.Context) (p weir.Plan, err error) {
-	records, err := o.store.Announced(ctx, planTopic)
-	if err != nil {
-		return p, fmt.Errorf("read the leader's plan: %w", err)
-	}
-	if len(records) > 0 {
-		if err := json.Unmarshal(records[0].Value, &p); err != nil {
-			return p, fmt.Errorf("the leader's plan: %w: %w", store.ErrCorrupt, err)
-		}
-		return p, nil
-	}
-	c := coord.New()
-	err = eachDecision(stored.At(ctx, o.store, store.Control), func(_ []byte, d *weir.Decision) { c.Remember(d) })
-	return c.Plan(0, nil), err
+func (o *Operator) Plan(ctx context.Context) (weir.Plan, error) { return scaling.Plan(ctx, o.store) }
+
+// Limits is what operators have set of resources and tenants.
+func (o *Operator) Limits(ctx context.Context) (weir.Limits, error) { return limits.Read(ctx, o.store) }
+
+// SetLimits changes what resources and tenants may use, on all nodes, also for
+// work that runs. When it returns, the change is in force: every node keeps to it
+// or starts nothing. Nothing changes if the result cannot be used.
+func (o *Operator) SetLimits(ctx context.Context, change func(*weir.Limits)) error {
+	return o.ChangeLimits(ctx, func(l *weir.Limits) error { change(l); return nil })
 }
+
+// ChangeLimits is [Operator.SetLimits] with a change that may refuse, having
+// seen what is there. It is called again if another change was faster.
+func (o *Operator) ChangeLimits(ctx context.Context, change func(*weir.Limits) error) error {
+	return limits.Change(ctx, o.store, o.obey, change)
+}
+
+// LimitsWithin is how long a change of limits takes to be in force at most, and
+// how soon all nodes keep to circuits set by hand.
+const LimitsWithin = limits.Within
 
 // Settings is what operators have set; what is zero follows the options of the engines.
 func (o *Operator) Settings(ctx context.Context) (weir.Scaling, error) {
-	s, _, err := o.settings(ctx)
-	coord.Expire(&s, time.Now().UnixNano())
-	return s, err
+	return scaling.Settings(ctx, o.store)
 }
 
-// SetScaling changes how workers follow the load, on all nodes and at once. What
+// SetScaling changes how workers follow the load, on all nodes within a second or two. What
 // change leaves zero follows the engine's options. Nothing changes if the
 // result cannot be used.
 func (o *Operator) SetScaling(ctx context.Context, change func(*weir.Scaling)) error {
-	for {
-		s, old, err := o.settings(ctx)
-		if err != nil {
-			return err
-		}
-		coord.Expire(&s, time.Now().UnixNano())
-		change(&s)
-		if err := coord.Validate(&s); err != nil {
-			return fmt.Errorf("scaling: %w", err)
-		}
-		raw, err := json.Marshal(&s)
-		if err != nil {
-			return err
-		}
-		now, err := o.store.Swap(ctx, scalingRecord, old, raw)
-		if err != nil {
-			return fmt.Errorf("write scaling: %w", err)
-		}
-		if string(now) == string(raw) {
-			return nil
-		}
-	}
-}
-
-func (o *Operator) settings(ctx context.Context) (s weir.Scaling, raw []byte, err error) {
-	raw, err = o.store.Lookup(ctx, scalingRecord)
-	if errors.Is(err, store.ErrNotFound) {
-		return s, nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &s)
-	}
-	if err != nil {
-		return s, nil, fmt.Errorf("read scaling: %w", err)
-	}
-	return s, raw, nil
+	return scaling.Change(ctx, o.store, change)
 }
 
 // Pin sets the number of workers of a lane by hand, for a time and with a reason.
@@ -180,7 +144,7 @@ func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circu
 // Resources lists the resources that some node has registered, or that
 // something was decided about.
 func (o *Operator) Resources(ctx context.Context) (names []string, err error) {
-	nodes, err := o.announcedLanes(ctx)
+	nodes, err := scaling.Nodes(ctx, o.store)
 	if err != nil {
 		return nil, err
 	}
@@ -200,42 +164,13 @@ func (o *Operator) Resources(ctx context.Context) (names []string, err error) {
 // Decisions reads the newest decisions about a lane, the newest first. Those of
 // a shadow policy are among them.
 func (o *Operator) Decisions(ctx context.Context, lane weir.LaneID, most int) ([]weir.Decision, error) {
-	return newest[weir.Decision](stored.At(ctx, o.store, store.Control), decisionsOf(lane), most)
+	return scaling.Decisions(ctx, o.store, lane, most)
 }
 
 // Changes reads when flow control began or ceased to hold a resource down, at
 // which node and why, the newest first.
 func (o *Operator) Changes(ctx context.Context, resource string, most int) ([]weir.ResourceChange, error) {
-	return newest[weir.ResourceChange](stored.At(ctx, o.store, store.Control), changesOf(resource), most)
-}
-
-// newest reads the last rows of a prefix, the last one first.
-func newest[T any](from stored.Rows, prefix []byte, most int) (all []T, err error) {
-	err = from.Scan(prefix, func(key, row []byte) error {
-		var v T
-		err := partition.UnsealJSON(key, row, &v)
-		all = append(all, v)
-		return err
-	})
-	slices.Reverse(all)
-	return all[:max(min(most, len(all)), 0)], err
-}
-
-// announcedLanes is what all nodes observed last.
-func (o *Operator) announcedLanes(ctx context.Context) ([]weir.Node, error) {
-	records, err := o.store.Announced(ctx, lanesTopic)
-	if err != nil {
-		return nil, fmt.Errorf("read lanes: %w", err)
-	}
-	nodes := make([]weir.Node, 0, len(records))
-	for _, r := range records {
-		var n weir.Node
-		if err := json.Unmarshal(r.Value, &n); err != nil {
-			return nil, fmt.Errorf("lanes of node %q: %w: %w", r.Name, store.ErrCorrupt, err)
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes, nil
+	return scaling.Changes(ctx, o.store, resource, most)
 }
 
 // Losses lists the losses of all partitions that the store remembers, oldest first.

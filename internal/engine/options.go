@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/coord"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 )
 
@@ -74,7 +75,7 @@ func (o Options) withDefaults() Options {
 	o.DrainFor = cmp.Or(o.DrainFor, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 48<<20)
-	o.KeepFor = cmp.Or(o.KeepFor, 30*day)
+	o.KeepFor = cmp.Or(o.KeepFor, retention.Default)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
@@ -103,8 +104,8 @@ func (o Options) validate() error {
 			bad.Add("out_of_range", d.field, fmt.Sprintf("%v is not between %v and 1h", d.v, d.low), "leave it 0 for the default")
 		}
 	}
-	if o.KeepFor > mostKept || o.KeepFor >= 0 && o.KeepFor < leastKept {
-		bad.Add("out_of_range", "KeepFor", fmt.Sprintf("%v is not between %v and 100 years", o.KeepFor, leastKept),
+	if o.KeepFor > retention.Most || o.KeepFor >= 0 && o.KeepFor < retention.Least {
+		bad.Add("out_of_range", "KeepFor", fmt.Sprintf("%v is not between %v and 100 years", o.KeepFor, retention.Least),
 			"leave it 0 for the default, or set -1 to keep bulk actions for ever")
 	}
 	return bad.OrNil()

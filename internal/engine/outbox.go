@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
@@ -14,6 +15,11 @@ import (
 // each partition and bulk action. What is in it when the partition is handed
 // over is lost, and made again by the next owner.
 type outbox struct {
+	from    int // partition
+	store   store.Inbox
+	timeout time.Duration // of one message: other inboxes may be in better health
+	log     *slog.Logger
+
 	mu      sync.Mutex
 	waiting map[address][]byte
 	busy    bool // a goroutine delivers
@@ -60,31 +66,24 @@ func (o *outbox) putBack(to address, body []byte) {
 	}
 }
 
-// send has messages delivered beside the loop, until ctx ends.
-func (p *part) send(ctx context.Context, out []partition.Outgoing) {
-	if len(out) > 0 && p.out.put(out) {
-		p.commits.Go(func() { p.deliver(ctx) })
-	}
-}
-
-func (p *part) deliver(ctx context.Context) {
+// deliver sends all messages until ctx ends.
+func (o *outbox) deliver(ctx context.Context) {
 	for ctx.Err() == nil {
-		to, body := p.out.take()
+		to, body := o.take()
 		if body == nil {
 			return
 		}
-		if err := p.append(ctx, to.partition, body); err != nil && ctx.Err() == nil {
-			p.engine.log.LogAttrs(ctx, slog.LevelWarn, "message to another partition not sent, will try again",
-				slog.Int("partition", p.no), slog.Int("to", to.partition), slog.Any("error", err))
-			p.out.putBack(to, body)
+		if err := o.append(ctx, to.partition, body); err != nil && ctx.Err() == nil {
+			o.log.LogAttrs(ctx, slog.LevelWarn, "message to another partition not sent, will try again",
+				slog.Int("partition", o.from), slog.Int("to", to.partition), slog.Any("error", err))
+			o.putBack(to, body)
 			sleep(ctx, retryEvery)
 		}
 	}
 }
 
-// append writes to an inbox, and does not wait for ever: other inboxes may be in better health.
-func (p *part) append(ctx context.Context, to int, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, p.engine.opts.LeaseFor/3)
+func (o *outbox) append(ctx context.Context, to int, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	return p.engine.store.Append(ctx, to, body, store.Claim{})
+	return o.store.Append(ctx, to, body, store.Claim{})
 }

@@ -167,7 +167,7 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	if c.KeysOf = cmp.Or(r.Bulk().Spec.KeysOf, b.ID()); o.NewKeys {
 		c.KeysOf = ""
 	}
-	if _, err := b.engine.chainOf(&c); err != nil {
+	if _, err := b.engine.catalog.Find(&c); err != nil {
 		return nil, err
 	}
 	if o.Rate > 0 {

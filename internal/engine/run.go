@@ -76,7 +76,7 @@ func (r *run) mayCall(now time.Time) error {
 	switch {
 	case !r.part.Sure(now):
 		return errUnsure
-	case !r.part.engine.current(now):
+	case !r.part.engine.limits.Current(now):
 		return errOutdated
 	}
 	return nil
@@ -169,7 +169,7 @@ func (r *run) prepareMore() (err error) {
 func (p *part) ended(now int64, r *run) {
 	p.forget(r)
 	if !r.cut.Filter {
-		p.tally.Task(r.cut, r.started, r.result.Service)
+		p.counter.Task(r.cut, r.started, r.result.Service)
 	}
 	p.machine.Result(now, &r.result)
 }

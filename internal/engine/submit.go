@@ -68,7 +68,7 @@ func (e *Engine) checkSpec(d weir.Definition, s weir.Spec) (*partition.Created, 
 		c.Tenant = "default"
 	}
 	var bad weir.InputError
-	steps, err := e.chainOf(c)
+	steps, err := e.catalog.Find(c)
 	if faults := (*weir.InputError)(nil); errors.As(err, &faults) {
 		bad.Fields = append(bad.Fields, faults.Fields...)
 	} else if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -27,9 +28,9 @@ func (p *part) own(ctx context.Context) error {
 	if err := p.loadAgain(ctx); err != nil {
 		return err
 	}
-	e.parts[p.no].Store(p)
+	e.parts.running[p.no].Store(p)
 	p.Serve()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.Pending.Load()))
+	e.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.Pending.Load()))
 	p.logDeath(ctx)
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
@@ -44,10 +45,10 @@ func (p *part) own(ctx context.Context) error {
 	wg.Go(func() { p.retain(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written
-	e.trials.join(p)
+	e.parts.trials.join(p)
 	err := p.loop(ctx, writing)
-	e.trials.leave(p)
-	e.counts.Add(&p.tally)
+	e.parts.trials.leave(p)
+	e.counts.Add(&p.counter)
 	if errors.Is(err, store.ErrFenced) {
 		e.counts.LeasesLost.Add(1)
 	}
@@ -56,7 +57,7 @@ func (p *part) own(ctx context.Context) error {
 	close(over)
 	cancel()
 	wg.Wait()
-	e.parts[p.no].Store(nil)
+	e.parts.running[p.no].Store(nil)
 	p.Leave(err)
 	p.machine.Leave(time.Now().UnixNano())
 	p.abandonAll()
@@ -68,11 +69,11 @@ func (p *part) own(ctx context.Context) error {
 // logDeath says what follows from the death of the owner before.
 func (p *part) logDeath(ctx context.Context) {
 	if n := p.machine.Suspects(); p.machine.Crashed() && n > 0 {
-		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "process of the former owner ended while marked items ran; they run again one task at a time",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process of the former owner ended while marked items ran; they run again one task at a time",
 			slog.Int("partition", p.no), slog.Int("items", n))
 	}
 	for _, g := range p.machine.Guilty() {
-		p.engine.log.LogAttrs(ctx, slog.LevelError, "item failed: its process ended each time it ran",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelError, "item failed: its process ended each time it ran",
 			slog.Int("partition", p.no), slog.String("bulk", string(g.Bulk)), slog.String("step", g.Step), slog.Int64("item", g.Item),
 			slog.String("code", partition.CodeCrashedNode))
 	}
@@ -91,7 +92,7 @@ func (p *part) loadAgain(ctx context.Context) error {
 		case own.Permanent(err) || !p.engine.shared():
 			return fmt.Errorf("load partition %d: %w", p.no, err)
 		}
-		p.engine.log.LogAttrs(ctx, slog.LevelWarn, "partition not loaded, will ask again", slog.Int("partition", p.no), slog.Any("error", err))
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partition not loaded, will ask again", slog.Int("partition", p.no), slog.Any("error", err))
 		sleep(ctx, retryEvery)
 		if err := p.Extend(ctx); errors.Is(err, store.ErrFenced) {
 			return fmt.Errorf("partition %d: %w", p.no, err)
@@ -113,7 +114,7 @@ func (p *part) load(ctx context.Context) error {
 	}
 	state, now := stored.At(ctx, p.engine.store, p.no), time.Now().UnixNano()
 	p.machine = partition.New(p.config(), last.Number)
-	err = p.engine.loading.Load(p.machine, now, state, p.engine.shared())
+	err = p.engine.parts.loading.Load(p.machine, now, state, p.engine.shared())
 	if err == nil {
 		err = p.sweep(ctx)
 	}
@@ -121,7 +122,7 @@ func (p *part) load(ctx context.Context) error {
 		p.machine.Leave(now)
 		return err
 	}
-	p.tally.Begin(now, p.machine)
+	p.counter.Begin(now, p.machine)
 	p.count(p.machine.Pending())
 	return nil
 }
@@ -133,7 +134,7 @@ func (p *part) settle(ctx context.Context, err error) error {
 		err = l.Err()
 	}
 	if lost, ok := errors.AsType[*weir.LossError](err); ok && e.opts.AcceptLoss {
-		e.log.LogAttrs(ctx, slog.LevelError, "acknowledged work is lost, going on without it as told",
+		e.opts.Logger.LogAttrs(ctx, slog.LevelError, "acknowledged work is lost, going on without it as told",
 			slog.Int("partition", p.no), slog.Uint64("have", lost.Have), slog.Uint64("acked", lost.Acked))
 		err = e.layout.AcceptLoss(ctx, lost)
 	}
@@ -168,4 +169,32 @@ func (p *part) drain(ctx context.Context, over <-chan struct{}) {
 	case <-late.C:
 		p.mail.put(input{err: fmt.Errorf("partition %d: the store did not answer in time; what it did not take is run again after the next start", p.no)})
 	}
+}
+
+// retain removes what is over until ctx ends.
+func (p *part) retain(ctx context.Context) {
+	e := p.engine
+	k := retention.Keeper{Store: e.store, Partition: p.no, KeepFor: e.opts.KeepFor, Log: e.opts.Logger, Commit: p.remove}
+	k.Run(ctx)
+}
+
+// remove has the loop commit a removal, and waits until it is durable. One at a time is under way.
+func (p *part) remove(ctx context.Context, r *partition.Removal) error {
+	p.mail.put(input{remove: r})
+	select {
+	case <-p.removed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sweep removes blocks that nothing needs, before the loop runs.
+func (p *part) sweep(ctx context.Context) error {
+	e := p.engine
+	s := retention.Sweep{
+		Store: e.store, Shared: e.shared(), Partition: p.no, Log: e.opts.Logger,
+		Loaded: p.machine.Has, UnderWay: e.intake.UnderWay, Drafts: e.opts.Drafts,
+	}
+	return s.Run(ctx)
 }

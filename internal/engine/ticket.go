@@ -92,7 +92,7 @@ func (e *Engine) placeOf(ctx context.Context, t Ticket, c *partition.Created, ke
 		c.ID = t.ID
 		return own.Place{Partition: p}, err
 	}
-	at, err := e.router.Place(ctx, c.Tenant, key)
+	at, err := e.member.Router().Place(ctx, c.Tenant, key)
 	if err == nil {
 		c.ID = stored.NewID(at.Partition)
 	}
@@ -113,21 +113,6 @@ func canaryOf(c *weir.Canary, expected int64) *partition.Canary {
 		out.Success = 0.99
 	}
 	return out
-}
-
-// chainOf finds the steps of a submit's chain, or says what is wrong with it.
-func (e *Engine) chainOf(c *partition.Created) ([]weir.Step, error) {
-	if c.Text != nil {
-		return e.describe(c.Text)
-	}
-	steps := e.steps(c.Chain)
-	if steps == nil {
-		return nil, &weir.InputError{Fields: []*weir.FieldError{{
-			Code: "unknown_action", Field: "chain", Problem: fmt.Sprintf("%q is not registered", c.Chain),
-			Fix: "register it with Handle before Run; known: " + e.known(),
-		}}}
-	}
-	return steps, nil
 }
 
 func checkDeadline(c *partition.Created, at, now time.Time, bad *weir.InputError) {

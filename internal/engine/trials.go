@@ -54,7 +54,7 @@ type turns struct{ part *part }
 
 // Take implements partition.Trials.
 func (x turns) Take() bool {
-	t := &x.part.engine.trials
+	t := &x.part.engine.parts.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn == nil {
@@ -68,7 +68,7 @@ func (x turns) Take() bool {
 
 // Quiet implements partition.Trials.
 func (x turns) Quiet() bool {
-	t := &x.part.engine.trials
+	t := &x.part.engine.parts.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.quiet.Swap(true) {
@@ -82,7 +82,7 @@ func (x turns) Quiet() bool {
 
 // Give implements partition.Trials.
 func (x turns) Give() {
-	t := &x.part.engine.trials
+	t := &x.part.engine.parts.trials
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn == x.part {
@@ -93,7 +93,7 @@ func (x turns) Give() {
 // hushed reports whether the partition must start nothing for the sake of
 // another's suspect. Once it runs nothing it says so.
 func (p *part) hushed() bool {
-	t := &p.engine.trials
+	t := &p.engine.parts.trials
 	if !t.quiet.Load() {
 		return false
 	}

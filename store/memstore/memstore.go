@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/internal/inprocess"
 )
 
 // Options configures [New]. The zero value works.
@@ -27,9 +28,12 @@ type Store struct {
 
 	lives atomic.Uint64 // see Restore
 
+	*nodes
 	registry registry
-	quotas   quotas
 }
+
+// nodes is what nodes announce and share.
+type nodes = inprocess.Nodes
 
 var _ store.Store = (*Store)(nil)
 
@@ -53,7 +57,25 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixNano() }
 	}
-	return &Store{now: o.Now, done: make(chan struct{}), partitions: map[int]*partition{}}
+	s := &Store{now: o.Now, done: make(chan struct{}), partitions: map[int]*partition{}}
+	s.nodes = inprocess.New(inprocess.Config{
+		Enter: s.enter, Leave: s.mu.RUnlock, Now: o.Now, Forgotten: func(store.Limit) int64 { return 0 },
+	})
+	return s
+}
+
+// enter starts a call, or returns the reason why it must not continue. A caller that gets nil
+// must call s.mu.RUnlock at the end.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return store.ErrClosed
+	}
+	return nil
 }
 
 // Durability returns "memory".
@@ -74,15 +96,11 @@ func (s *Store) Close() error {
 
 // lock returns the partition, locked, or the reason why the call must not continue.
 func (s *Store) lock(ctx context.Context, no int) (*partition, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	p, closed := s.partitions[no], s.closed
+	p := s.partitions[no]
 	s.mu.RUnlock()
-	if closed {
-		return nil, store.ErrClosed
-	}
 	if p == nil {
 		p = s.add(no)
 	}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store/internal/inprocess"
 )
 
 // Moment is a snapshot of a store; see [Store.Save].
 type Moment struct {
 	partitions map[int]*partition
-	topics     map[string]map[string]announced
+	announced  inprocess.Announcements
 	lasting    map[string][]byte
 }
 
@@ -18,7 +19,7 @@ type Moment struct {
 func (s *Store) Save() *Moment {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	m := &Moment{partitions: map[int]*partition{}, topics: map[string]map[string]announced{}}
+	m := &Moment{partitions: map[int]*partition{}, announced: inprocess.Save(s.nodes)}
 	for no, p := range s.partitions {
 		p.mu.Lock()
 		m.partitions[no] = p.copy()
@@ -26,9 +27,6 @@ func (s *Store) Save() *Moment {
 	}
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
-	for name, of := range s.registry.topics {
-		m.topics[name] = maps.Clone(of)
-	}
 	m.lasting = maps.Clone(s.registry.lasting)
 	return m
 }
@@ -52,12 +50,9 @@ func (s *Store) Restore(m *Moment) {
 		p.restore(was.copy())
 		p.mu.Unlock()
 	}
+	inprocess.Restore(s.nodes, m.announced)
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
-	s.registry.topics = map[string]map[string]announced{}
-	for name, of := range m.topics {
-		s.registry.topics[name] = maps.Clone(of)
-	}
 	s.registry.keep(m.lasting)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/internal/inprocess"
 )
 
 // Store is a [store.Store] in a directory.
@@ -38,9 +39,13 @@ type Store struct {
 	mu         sync.Mutex
 	partitions map[int]*partition
 
+	*nodes
 	registry registry
-	quotas   quotas
 }
+
+// nodes is what nodes announce and share. The directory is locked, so all nodes are in this
+// process, and all of it ends with the process.
+type nodes = inprocess.Nodes
 
 var _ store.Store = (*Store)(nil)
 
@@ -57,7 +62,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)
 	}
-	s.quotas.begin()
+	s.nodes = s.newNodes()
 	s.guard.armed.Store(true)
 	if err := s.guard.err(); err != nil { // broke in the background before the hook could be called
 		return nil, fmt.Errorf("open store in %q: %w", dir, err)

@@ -67,7 +67,7 @@ func TestAnySecondIsCounted(t *testing.T) {
 }
 
 func TestFixedWindowsDoubleAtTheEdge(t *testing.T) {
-	fixed, exact := starts(&fixedWindow{}), starts(&exactWindow{limit.New(limit.Config{Rate: allowed})})
+	fixed, exact := starts(&fixedWindow{}), starts(&exactWindow{limit.New(allowed)})
 	if got := peak(fixed); got != 2*allowed {
 		t.Errorf("fixed windows let %d start in a second, want %d", got, 2*allowed)
 	}

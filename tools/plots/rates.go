@@ -27,7 +27,7 @@ type gate interface {
 
 // rates shows an exact sliding window beside windows that begin with each second.
 func rates() ([]figure, error) {
-	exact, fixed := starts(&exactWindow{limit.New(limit.Config{Rate: allowed})}), starts(&fixedWindow{})
+	exact, fixed := starts(&exactWindow{limit.New(allowed)}), starts(&fixedWindow{})
 	f := figure{
 		name:  "rate",
 		title: "A limit of 1,000 items/s: never more in any second, while fixed windows let through double",

@@ -140,7 +140,7 @@ func (c *circuits) text() string {
 // apart is true, and nothing of the tenant starts for a while; free reports that the failure
 // does not count against its items.
 func (r *Resource) sideline(now int64, pick sched.Pick, x *Ending) (apart, free bool) {
-	c, tenant := &r.control.circuits, pick.Entry.Group().Tenant()
+	c, tenant := &r.control.circuits, pick.Entry.Bulk().Tenant()
 	by := caller{tenant.Name(), pick.Entry.Step()}
 	switch {
 	case x.Refused == pick.Cost:

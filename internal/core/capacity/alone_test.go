@@ -101,8 +101,8 @@ func TestATenantIsNotSetApartForLong(t *testing.T) {
 func TestEachStepOfATenantIsLookedAtByItself(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	x := newPair(t)
-	group := x.p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour})
-	x.of["a, step 2"] = x.p.AddEntry(group, x.r, 1, nil)
+	bulk := x.p.AddBulk("a", sched.BulkConfig{Tier: 2, Submit: hour})
+	x.of["a, step 2"] = x.p.AddEntry(bulk, x.r, 1, nil)
 	x.p.Update(hour, x.of["a, step 2"], 1, 100)
 	other := openParty(x.node, hour)
 	e := work(other, hour, "b", weir.Resource{Name: "api"}, 1000)
@@ -151,7 +151,7 @@ func TestATenantThatFailsFirstDoesNotTakeAllProbes(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if by := pick.Entry.Group().Tenant().Name(); by != "b" {
+		if by := pick.Entry.Bulk().Tenant().Name(); by != "b" {
 			t.Fatalf("the next call, %s later, is one of tenant %s", time.Duration(now-hour), by)
 		}
 		return

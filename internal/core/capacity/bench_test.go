@@ -50,7 +50,7 @@ func crowded(n *Node, no, tenants int) *Party {
 	p.SetOpen(0, true)
 	r := p.Resource(weir.Resource{Name: "r"})
 	for i := range tenants {
-		g := p.AddGroup(fmt.Sprint(no, "/", i), sched.GroupConfig{Tier: i % sched.Tiers})
+		g := p.AddBulk(fmt.Sprint(no, "/", i), sched.BulkConfig{Tier: i % sched.Tiers})
 		p.Update(0, p.AddEntry(g, r, 0, nil), 100, 1e12)
 	}
 	return p

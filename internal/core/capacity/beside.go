@@ -70,19 +70,20 @@ func hashed(tenant string) uint32 { return uint32(xxh3.HashString(tenant)) }
 // Others sums up what the other nodes have to run.
 type Others struct {
 	tiers map[string][sched.Tiers]int64
-	nodes map[uint32]int // number of nodes with work of a tenant
-	on    map[place]int  // the same for one resource
-	needs map[place]sched.Need
+	nodes map[uint32]int   // number of nodes with work of a tenant
+	on    map[tenantOn]int // the same for one resource
+	needs map[tenantOn]sched.Need
 }
 
-type place struct {
+// tenantOn is a tenant at a resource.
+type tenantOn struct {
 	resource string
 	tenant   uint32
 }
 
 // Gather adds up what other nodes have to run.
 func Gather(others []Wants) *Others {
-	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[place]int{}, needs: map[place]sched.Need{}}
+	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[tenantOn]int{}, needs: map[tenantOn]sched.Need{}}
 	for _, wants := range others {
 		here := map[uint32]bool{}
 		for name, w := range wants { // sums: the order does not reach the output
@@ -92,11 +93,11 @@ func Gather(others []Wants) *Others {
 			}
 			o.tiers[name] = sum
 			for _, t := range w.Tenants {
-				o.on[place{name, t}]++
+				o.on[tenantOn{name, t}]++
 				here[t] = true
 			}
 			for t, n := range w.Needs { // sums: order does not reach the output
-				o.needs[place{name, t}] = o.needs[place{name, t}].Add(n)
+				o.needs[tenantOn{name, t}] = o.needs[tenantOn{name, t}].Add(n)
 			}
 		}
 		for t := range here { // sums: order does not reach the output
@@ -115,7 +116,7 @@ func (n *Node) SetBeside(o *Others) {
 		copies := map[string]sched.Elsewhere{}
 		for name := range r.seen { // each changes sums of its own: the order does not reach the output
 			t := hashed(name)
-			at := place{r.limits.Name, t}
+			at := tenantOn{r.limits.Name, t}
 			if k := o.on[at]; k > 0 {
 				copies[name] = sched.Elsewhere{Nodes: k + 1, Here: r.needs[name], There: o.needs[at]}
 			}

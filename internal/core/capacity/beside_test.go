@@ -32,7 +32,7 @@ func newCrew(nodes int, floods []flood) *crew {
 	for _, f := range floods {
 		p := c.parties[f.node]
 		p.SetTenant(hour, f.tenant, TenantLimits{Weight: f.weight})
-		e := p.AddEntry(p.AddGroup(f.tenant, sched.GroupConfig{Tier: f.tier, Submit: hour}), p.Resource(weir.Resource{Name: "api"}), 0, f.tenant)
+		e := p.AddEntry(p.AddBulk(f.tenant, sched.BulkConfig{Tier: f.tier, Submit: hour}), p.Resource(weir.Resource{Name: "api"}), 0, f.tenant)
 		p.Update(hour, e, 1, math.MaxInt32)
 	}
 	return c
@@ -153,7 +153,7 @@ func TestATenantOnSeveralNodesHasItsWeightOnceForSlots(t *testing.T) {
 		for turn := range turns {
 			now := hour + int64(turn)*1e6
 			for _, pick := range takeAll(p, now, math.MaxInt32) {
-				got[pick.Entry.Group().Tenant().Name()]++
+				got[pick.Entry.Bulk().Tenant().Name()]++
 				running[i] = append(running[i], pick)
 			}
 			p.Done(now, running[i][0], &Ending{Service: 4e6})
@@ -174,7 +174,7 @@ func TestATenantsWeightGoesWhereItsDeadlinesAre(t *testing.T) {
 	}
 	c.meet()
 	p := c.parties[0]
-	g := p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour, Deadline: hour + 12e9})
+	g := p.AddBulk("a", sched.BulkConfig{Tier: 2, Submit: hour, Deadline: hour + 12e9})
 	p.Update(hour, p.AddEntry(g, p.Resource(weir.Resource{Name: "api"}), 0, "due"), 1, math.MaxInt32)
 	if o := p.Look(hour, g, sched.Rest{Pending: []int64{4e6}}); o.Late || !o.Urgent {
 		t.Fatalf("4,000,000 items in 12 s, where the tenant is due 500,000/s: %+v", o)

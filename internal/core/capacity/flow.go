@@ -119,7 +119,7 @@ func (r *Resource) learn(now int64, pick sched.Pick, x *Ending) (broken Broken) 
 // open, if other tenants wait. So the next call is another tenant's: if only this tenant's calls fail,
 // the others wait no longer than until then.
 func (r *Resource) letOthersTry(now int64, pick sched.Pick, opens int64) {
-	if tenant := pick.Entry.Group().Tenant(); r.entry.Rivals(tenant) {
+	if tenant := pick.Entry.Bulk().Tenant(); r.entry.Rivals(tenant) {
 		r.node.queue.CloseTenant(now, tenant, r.entry, opens+othersFirst, sched.CauseCircuit)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 const hour = int64(time.Hour)
 
-// work gives a party a group of a tenant with so many single items on a resource.
+// work gives a party a bulk action of a tenant with so many single items on a resource.
 func work(p *Party, now int64, tenant string, r weir.Resource, items int64) *sched.Entry {
-	e := p.AddEntry(p.AddGroup(tenant, sched.GroupConfig{Tier: 2, Submit: now}), p.Resource(r), 0, nil)
+	e := p.AddEntry(p.AddBulk(tenant, sched.BulkConfig{Tier: 2, Submit: now}), p.Resource(r), 0, nil)
 	p.Update(now, e, 1, items-1)
 	return e
 }
@@ -63,7 +63,7 @@ func TestAPermitIsAskedForForAWholeTask(t *testing.T) {
 	n := New(Config{Slots: 8, Shared: true})
 	p := openParty(n, hour)
 	r := p.Resource(weir.Resource{Name: "limited", Rate: 500})
-	e := p.AddEntry(p.AddGroup("a", sched.GroupConfig{Tier: 2, Submit: hour}), r, 0, nil)
+	e := p.AddEntry(p.AddBulk("a", sched.BulkConfig{Tier: 2, Submit: hour}), r, 0, nil)
 	p.Update(hour, e, 5, 0)
 	r.SetQuota(hour, 0, 2*hour)
 	if _, ok := p.Next(hour); ok {
@@ -151,7 +151,7 @@ func TestPartiesAreServedInOneOrder(t *testing.T) {
 		p := openParty(n, hour)
 		name := string(rune('a' + i))
 		p.SetTenant(hour, name, TenantLimits{})
-		e := p.AddEntry(p.AddGroup(name, sched.GroupConfig{Tier: tier, Submit: hour}), p.Resource(api), 0, name)
+		e := p.AddEntry(p.AddBulk(name, sched.BulkConfig{Tier: tier, Submit: hour}), p.Resource(api), 0, name)
 		p.Update(hour, e, 1, 1e6)
 		parties = append(parties, p)
 	}
@@ -183,7 +183,7 @@ func TestAPartyThatLeavesTakesItsWorkWithIt(t *testing.T) {
 		t.Fatal("two tasks with one slot")
 	}
 	second.Wake()
-	first.RemoveGroup(hour+2, e.Group())
+	first.RemoveBulk(hour+2, e.Bulk())
 	first.Leave(hour + 2)
 	n.Calls(nil)
 	first.Done(hour+3, picks[0], &Ending{Silent: true, Service: 3})

@@ -29,7 +29,7 @@ func (n *Node) Join(data any) *Party {
 	return p
 }
 
-// Leave removes p, whose groups have been removed. The caller still reports tasks in flight to
+// Leave removes p, whose bulk actions have been removed. The caller still reports tasks in flight to
 // Done.
 func (p *Party) Leave(now int64) {
 	p.node.lock.Lock()
@@ -46,6 +46,13 @@ func (p *Party) Resource(r weir.Resource) *Resource {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.node.Resource(r)
+}
+
+// Limits returns the limits of a resource as they are now.
+func (p *Party) Limits(r *Resource) weir.Resource {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return r.limits
 }
 
 // Probe lets the next call go ahead alone, to test whether the endpoint works at all.
@@ -101,15 +108,15 @@ func (p *Party) SetTenant(now int64, name string, l TenantLimits) {
 	p.queue.Call()
 }
 
-// AddGroup adds a group of a tenant.
-func (p *Party) AddGroup(tenant string, c sched.GroupConfig) *sched.Group {
+// AddBulk adds a bulk action of a tenant.
+func (p *Party) AddBulk(tenant string, c sched.BulkConfig) *sched.Bulk {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	return p.side.AddGroup(p.queue.Tenant(tenant), c)
+	return p.side.AddBulk(p.queue.Tenant(tenant), c)
 }
 
-// AddEntry adds an entry for a step of a group.
-func (p *Party) AddEntry(g *sched.Group, r *Resource, step int, data any) *sched.Entry {
+// AddEntry adds an entry for a step of a bulk action.
+func (p *Party) AddEntry(g *sched.Bulk, r *Resource, step int, data any) *sched.Entry {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	e := p.queue.AddEntry(g, r.entry, step)
@@ -117,39 +124,39 @@ func (p *Party) AddEntry(g *sched.Group, r *Resource, step int, data any) *sched
 	return e
 }
 
-// SetGroup changes the priority, tier and cap of a group.
-func (p *Party) SetGroup(now int64, g *sched.Group, c sched.GroupConfig) {
+// SetBulk changes the priority, tier and cap of a bulk action.
+func (p *Party) SetBulk(now int64, g *sched.Bulk, c sched.BulkConfig) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.SetGroup(now, g, c)
+	p.queue.SetBulk(now, g, c)
 }
 
-// Look returns the forecast for the deadline of a group; see [sched.Queue.Look].
-func (p *Party) Look(now int64, g *sched.Group, r sched.Rest) sched.Outlook {
+// Look returns the forecast for the deadline of a bulk action; see [sched.Queue.Look].
+func (p *Party) Look(now int64, g *sched.Bulk, r sched.Rest) sched.Outlook {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
 	return p.queue.Look(now, g, r)
 }
 
-// PauseGroup lets nothing of a group start until it is resumed.
-func (p *Party) PauseGroup(now int64, g *sched.Group) {
+// PauseBulk lets nothing of a bulk action start until it is resumed.
+func (p *Party) PauseBulk(now int64, g *sched.Bulk) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.PauseGroup(now, g)
+	p.queue.PauseBulk(now, g)
 }
 
-// ResumeGroup ends a pause.
-func (p *Party) ResumeGroup(now int64, g *sched.Group) {
+// ResumeBulk ends a pause.
+func (p *Party) ResumeBulk(now int64, g *sched.Bulk) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.ResumeGroup(now, g)
+	p.queue.ResumeBulk(now, g)
 }
 
-// RemoveGroup removes a group: nothing of it starts any more.
-func (p *Party) RemoveGroup(now int64, g *sched.Group) {
+// RemoveBulk removes a bulk action: nothing of it starts any more.
+func (p *Party) RemoveBulk(now int64, g *sched.Bulk) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.RemoveGroup(now, g)
+	p.queue.RemoveBulk(now, g)
 }
 
 // Update sets the size of e's next task, and the number of items behind it.
@@ -234,7 +241,7 @@ func (p *Party) Refund(pick sched.Pick) {
 func (p *Party) CloseTenant(now int64, e *sched.Entry, until int64) {
 	p.node.lock.Lock()
 	defer p.node.lock.Unlock()
-	p.queue.CloseTenant(now, e.Group().Tenant(), e.Resource(), until, sched.CauseClosed)
+	p.queue.CloseTenant(now, e.Bulk().Tenant(), e.Resource(), until, sched.CauseClosed)
 }
 
 // Cause returns why e is not running now.

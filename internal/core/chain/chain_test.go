@@ -121,7 +121,7 @@ func TestRoom(t *testing.T) {
 
 func TestAPaceLetsAPartStartAndTellsWhenTheRestMay(t *testing.T) {
 	const second = int64(1e9)
-	p := Pace{Own: limit.New(limit.Config{Rate: 10})}
+	p := Pace{Own: limit.New(10)}
 	four, none := func() int { return 4 }, func() int { return 0 }
 	if at := p.Look(0, four, true, false); at != 0 || !p.Waits {
 		t.Errorf("what is held back waits: %t, and is looked at at %d; want without a time", p.Waits, at)
@@ -148,7 +148,7 @@ func TestAPaceLetsAPartStartAndTellsWhenTheRestMay(t *testing.T) {
 // The size of a task that is offered in part is that of the part. A look that took that for all
 // of it would let all of it start.
 func TestALookAsksForTheWholeTask(t *testing.T) {
-	p := Pace{Own: limit.New(limit.Config{Rate: 10})}
+	p := Pace{Own: limit.New(10)}
 	size := func() int {
 		if p.Part > 0 {
 			return p.Part

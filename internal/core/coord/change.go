@@ -13,8 +13,8 @@ type held struct {
 	seen              int64
 }
 
-// place is a resource at a node.
-type place struct{ node, resource string }
+// nodeResource is a resource at a node.
+type nodeResource struct{ node, resource string }
 
 // Changes compares the resource states that nodes report with those of the call before and
 // returns the differences: a circuit that opened or closed, and flow control that started or
@@ -23,7 +23,7 @@ func (c *Coordinator) Changes(now int64, nodes []weir.Node) (out []weir.Resource
 	for i := range nodes {
 		n := &nodes[i]
 		for _, u := range n.Resources {
-			at := place{n.Name, u.Name}
+			at := nodeResource{n.Name, u.Name}
 			is := held{u.Circuit, u.Limited, u.Bearable > 0, now}
 			was, known := c.held[at]
 			c.held[at] = is

@@ -17,7 +17,7 @@ type Coordinator struct {
 	histories map[string]scale.History // by resource
 
 	timetables map[string]scale.Timetable // by their text
-	held       map[place]held
+	held       map[nodeResource]held
 	decided    map[weir.LaneID]weir.LanePlan // the newest decisions
 }
 
@@ -51,7 +51,7 @@ type mind struct {
 func New() *Coordinator {
 	return &Coordinator{
 		lanes: map[weir.LaneID]*track{}, histories: map[string]scale.History{}, timetables: map[string]scale.Timetable{},
-		held: map[place]held{}, decided: map[weir.LaneID]weir.LanePlan{},
+		held: map[nodeResource]held{}, decided: map[weir.LaneID]weir.LanePlan{},
 	}
 }
 

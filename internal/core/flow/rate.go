@@ -19,8 +19,6 @@ type RateConfig struct {
 	// the windows are those of one node. 0 means unlimited: then the highest rate observed is
 	// the ceiling.
 	Rate float64
-	// Least is the lowest rate that a rule sets. Default: a thousandth of the ceiling.
-	Least float64
 }
 
 // RateState holds a rule's decision and memory. The zero value is the initial state. It can be
@@ -220,7 +218,8 @@ func (st RateState) ceiling(c RateConfig) float64 { return cmp.Or(c.Rate, st.Top
 // floor keeps a rate from vanishing: without tasks there is nothing to learn from.
 func (st RateState) floor(rate float64, c RateConfig) float64 { return max(rate, st.least(c)) }
 
-func (st RateState) least(c RateConfig) float64 { return cmp.Or(c.Least, st.ceiling(c)/1000) }
+// least is the lowest rate that a rule sets.
+func (st RateState) least(c RateConfig) float64 { return st.ceiling(c) / 1000 }
 
 // watch records the highest rate sent without a limit: the ceiling of a resource that has no
 // configured one. It forgets slowly. A task that passes also shows that the downstream is open.

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"math"
-	"time"
 )
 
 // GateConfig configures a [Gate].
@@ -11,8 +10,6 @@ type GateConfig struct {
 	Rate float64
 	// Concurrency bounds the tasks in flight, 0 for unbounded.
 	Concurrency int
-	// Window, CatchUp and Burst are as in [Config].
-	Window, CatchUp, Burst time.Duration
 }
 
 // Gate keeps the limits of one resource: its rate, its tasks in flight, and the lower bounds
@@ -42,7 +39,7 @@ func NewGate(c GateConfig) *Gate {
 		bound:    boundOf(c.Concurrency),
 		bearable: unbounded,
 		closed:   math.MinInt64,
-		lim:      New(Config{Rate: c.Rate, Window: c.Window, CatchUp: c.CatchUp, Burst: c.Burst}),
+		lim:      New(c.Rate),
 	}
 }
 

@@ -1,15 +1,19 @@
 package limit
 
 import (
-	"cmp"
 	"math"
 	"time"
 )
 
 const (
-	defaultWindow  = time.Second
-	defaultCatchUp = 100 * time.Millisecond
-	defaultBurst   = 20 * time.Millisecond
+	// window is the span in which at most a rate times the span starts. It is widened to the least
+	// span in which a whole number of items fits: 2s for 0.5 items/s, 4/3s for 1.5 items/s. Whole
+	// rates keep a window of one second.
+	window = int64(time.Second)
+	// catchUp is how much of a stall inside a busy period may be caught up at once.
+	catchUp = int64(100 * time.Millisecond)
+	// burst is how much may start at once after idleness, as time at full rate.
+	burst = int64(20 * time.Millisecond)
 
 	// pacedSlack is both catch-up and burst while a pace is set. For large tasks the catch-up
 	// is pacedPart of the time that one of them takes. A downstream that refuses must see an
@@ -22,21 +26,6 @@ const (
 	slowest = 1e-6
 )
 
-// Config configures a [Limiter]. The zero value is unlimited.
-type Config struct {
-	// Rate is in items per second. 0 means unlimited; anything below 1e-6 counts as 1e-6.
-	Rate float64
-	// Window is the span in which at most Rate x Window items start. Default 1s.
-	// It is widened to the least span in which a whole number of items fits: 2s for
-	// 0.5 items/s, 4/3s for 1.5 items/s. Whole rates keep a window of one second.
-	Window time.Duration
-	// CatchUp is how much of a stall inside a busy period may be caught up at once. Default
-	// 100ms.
-	CatchUp time.Duration
-	// Burst is how much may start at once after idleness, as time at full rate. Default 20ms.
-	Burst time.Duration
-}
-
 // Limiter keeps a rate: no half-open window of its length ever sees more items
 // than the window's quota, and work that was held up by a stall is caught up
 // inside that same window, so nothing of the rate is lost.
@@ -47,11 +36,8 @@ type Config struct {
 type Limiter struct {
 	rate    float64
 	perItem float64 // nanoseconds
-	base    int64   // the configured window
-	window  int64   // the window in force, base widened to a whole quota
-	catchUp int64
-	burst   int64
-	quota   int64 // items per window
+	window  int64   // widened to a whole quota
+	quota   int64   // items per window
 
 	pace float64 // items per second, 0: the rate is the pace
 	even float64 // nanoseconds per item at the pace
@@ -62,16 +48,11 @@ type Limiter struct {
 	log    ring
 }
 
-// New returns a limiter that has taken nothing yet.
-func New(c Config) *Limiter {
-	l := &Limiter{
-		base:    int64(cmp.Or(c.Window, defaultWindow)),
-		catchUp: int64(cmp.Or(c.CatchUp, defaultCatchUp)),
-		burst:   int64(cmp.Or(c.Burst, defaultBurst)),
-		tat:     math.MinInt64,
-		closed:  math.MinInt64,
-	}
-	l.setRate(c.Rate)
+// New returns a limiter that has taken nothing yet. The rate is in items per second. 0 means
+// unlimited; anything below 1e-6 counts as 1e-6.
+func New(rate float64) *Limiter {
+	l := &Limiter{tat: math.MinInt64, closed: math.MinInt64}
+	l.setRate(rate)
 	return l
 }
 
@@ -82,16 +63,16 @@ func (l *Limiter) setRate(rate float64) {
 	}
 	l.rate = max(rate, slowest)
 	l.perItem = 1e9 / l.rate
-	l.quota, l.window = quota(l.rate, l.base)
+	l.quota, l.window = quota(l.rate)
 	l.log.coalesce = 0
 	if l.quota > ringSpan {
 		l.log.coalesce = l.window / ringSpan
 	}
 }
 
-// quota returns the least whole number of items that takes at least window at
+// quota returns the least whole number of items that takes at least a window at
 // the given rate, and the window that it takes exactly.
-func quota(rate float64, window int64) (items, span int64) {
+func quota(rate float64) (items, span int64) {
 	want := rate * float64(window) / 1e9
 	whole := math.Round(want)
 	if math.Abs(want-whole) > 1e-6*want || whole < 1 {
@@ -105,7 +86,7 @@ func quota(rate float64, window int64) (items, span int64) {
 // PerWindow returns what a rate lets start, and in which span: the least whole
 // number of items that takes at least a second.
 func PerWindow(rate float64) (items int64, window time.Duration) {
-	items, span := quota(max(rate, slowest), int64(defaultWindow))
+	items, span := quota(max(rate, slowest))
 	return items, time.Duration(span)
 }
 
@@ -168,9 +149,9 @@ func (l *Limiter) gap() float64 {
 // slack returns how much of a stall may be caught up at once.
 func (l *Limiter) slack() int64 {
 	if l.pace != 0 {
-		return min(l.catchUp, max(pacedSlack, int64(min(pacedPart*float64(l.last)*l.even, float64(l.catchUp)))))
+		return min(catchUp, max(pacedSlack, int64(min(pacedPart*float64(l.last)*l.even, float64(catchUp)))))
 	}
-	return l.catchUp
+	return catchUp
 }
 
 // Busy records that work arrived after a time without any. Idleness earns the burst and no
@@ -178,9 +159,9 @@ func (l *Limiter) slack() int64 {
 func (l *Limiter) Busy(now int64) {
 	switch {
 	case l.pace != 0:
-		l.tat = max(l.tat, now+l.slack()-min(l.burst, pacedSlack))
+		l.tat = max(l.tat, now+l.slack()-min(burst, pacedSlack))
 	case l.rate != 0:
-		l.tat = max(l.tat, now+l.catchUp-l.burst)
+		l.tat = max(l.tat, now+catchUp-burst)
 	}
 }
 

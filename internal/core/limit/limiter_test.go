@@ -56,7 +56,7 @@ func TestNoWindowHoldsMoreThanItsQuota(t *testing.T) {
 			rapid.Map(rapid.IntRange(1, 20_000), func(n int) float64 { return float64(n) }),
 			rapid.Float64Range(0.05, 50),
 		).Draw(t, "rate")
-		l := New(Config{Rate: rate})
+		l := New(rate)
 		chunk := Chunk(rate, 100)
 		var log []taken
 		now := int64(1e18)
@@ -100,7 +100,7 @@ func TestRateIsUsedUp(t *testing.T) {
 		{"late by a tenth of a millisecond", 1000, ms / 10, 0.998},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(Config{Rate: tt.rate})
+			l := New(tt.rate)
 			start := int64(1e18)
 			l.Busy(start)
 			now, n := start, 0
@@ -120,7 +120,7 @@ func TestRateIsUsedUp(t *testing.T) {
 }
 
 func TestIdlenessEarnsTheBurstOnly(t *testing.T) {
-	l := New(Config{Rate: 1000})
+	l := New(1000)
 	now := int64(1e18)
 	l.Busy(now)
 	n := 0
@@ -133,7 +133,7 @@ func TestIdlenessEarnsTheBurstOnly(t *testing.T) {
 }
 
 func TestStallIsCaughtUp(t *testing.T) {
-	l := New(Config{Rate: 1000})
+	l := New(1000)
 	now := int64(1e18)
 	l.Busy(now)
 	log := drain(l, now, ones(500)...)
@@ -161,7 +161,7 @@ func TestSlowRatesWidenTheWindow(t *testing.T) {
 		{"below the least rate", 1e-12, 1e15 * time.Nanosecond, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(Config{Rate: tt.rate})
+			l := New(tt.rate)
 			if l.quota != tt.quota || math.Abs(float64(l.window-int64(tt.window))) > 10 {
 				t.Errorf("quota = %d in %v, want %d in %v", l.quota, time.Duration(l.window), tt.quota, tt.window)
 			}
@@ -170,7 +170,7 @@ func TestSlowRatesWidenTheWindow(t *testing.T) {
 }
 
 func TestOversizedTaskIsPaidForAfterwards(t *testing.T) {
-	l := New(Config{Rate: 10})
+	l := New(10)
 	now := int64(1e18)
 	log := drain(l, now, 1, 100, 1)
 	if wait := log[1].at - log[0].at; wait < sec {
@@ -184,7 +184,7 @@ func TestOversizedTaskIsPaidForAfterwards(t *testing.T) {
 func TestChangeOfRateIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rates := rapid.SampledFrom([]float64{0.5, 1, 3, 10, 10.5, 100, 3000})
-		l := New(Config{Rate: rates.Draw(t, "rate")})
+		l := New(rates.Draw(t, "rate"))
 		now := int64(1e18)
 		var log []taken
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
@@ -210,7 +210,7 @@ func TestChangeOfRateIsExact(t *testing.T) {
 // A rate that is lowered for a moment only still counts what began before.
 func TestAMomentAtALowRateForgetsNothing(t *testing.T) {
 	for before := range 150 {
-		l := New(Config{Rate: 10})
+		l := New(10)
 		now := int64(1e18)
 		var log []int64
 		take := func() {
@@ -234,7 +234,7 @@ func TestAMomentAtALowRateForgetsNothing(t *testing.T) {
 
 func TestClosedLimiterLetsNothingStart(t *testing.T) {
 	for _, rate := range []float64{0, 5} {
-		l := New(Config{Rate: rate})
+		l := New(rate)
 		l.CloseUntil(7 * sec)
 		if got := l.Ready(sec, 1); got != 7*sec {
 			t.Errorf("rate %v: ready at %d, want the end of the closure, %d", rate, got, 7*sec)
@@ -282,7 +282,7 @@ func TestATaskIsATwentiethOfASecondOrWhatKeepsTheRate(t *testing.T) {
 }
 
 func TestUsedCountsTheWindow(t *testing.T) {
-	l := New(Config{Rate: 10})
+	l := New(10)
 	drain(l, sec, ones(5)...)
 	if got := l.Used(sec + 10*ms); got < 1 || got > 5 {
 		t.Errorf("used = %d, want what started inside the window", got)
@@ -299,7 +299,7 @@ func BenchmarkLimiter(b *testing.B) {
 		cost int
 	}{{"unlimited", 0, 100}, {"100k by 100", 100_000, 100}, {"1k by 1", 1000, 1}} {
 		b.Run(bb.name, func(b *testing.B) {
-			l := New(Config{Rate: bb.rate})
+			l := New(bb.rate)
 			now := int64(1e18)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -331,7 +331,7 @@ func TestTasksOfTheirSizeUseTheWholeRate(t *testing.T) {
 
 // What a small task leaves of a window is used by a part of the next, if that is worth a call.
 func TestAPartOfATaskIsWorthACall(t *testing.T) {
-	l := New(Config{Rate: 100})
+	l := New(100)
 	now := int64(1e18)
 	for range 9 {
 		l.Take(now, 10)

@@ -22,7 +22,7 @@ func TestPaceSpreadsTheStarts(t *testing.T) {
 		{"a slow rate", 10, 0.5, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(Config{Rate: tt.rate})
+			l := New(tt.rate)
 			now := int64(1e18)
 			l.Busy(now)
 			log := drain(l, now, ones(50)...)
@@ -47,7 +47,7 @@ func TestPaceSpreadsTheStarts(t *testing.T) {
 
 // A busy machine starts tasks up to 15 ms late.
 func TestLateStartsOfLargeTasksLoseNothingOfAPace(t *testing.T) {
-	l := New(Config{Rate: 300})
+	l := New(300)
 	now, items := int64(1e18), 0
 	l.SetPace(now, 287)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -64,7 +64,7 @@ func TestTheSlowerOfRateAndPaceCounts(t *testing.T) {
 	for _, tt := range []struct{ rate, pace, want float64 }{
 		{100, 1000, 100}, {1000, 100, 100}, {100, 0, 100},
 	} {
-		l := New(Config{Rate: tt.rate})
+		l := New(tt.rate)
 		l.SetPace(1, tt.pace)
 		if got := l.Pace(); got != tt.pace {
 			t.Errorf("Pace() = %v, want %v", got, tt.pace)
@@ -77,7 +77,7 @@ func TestTheSlowerOfRateAndPaceCounts(t *testing.T) {
 }
 
 func TestPaceOnAQuota(t *testing.T) {
-	l := New(Config{Rate: 1000})
+	l := New(1000)
 	now := int64(1e18)
 	l.setQuota(now, 400)
 	l.SetPace(now, 200)
@@ -100,7 +100,7 @@ func TestPaceOnAQuota(t *testing.T) {
 func TestChangesOfPaceCostNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cost := rapid.SampledFrom([]int{1, 10, 100}).Draw(t, "cost")
-		l := New(Config{Rate: rapid.SampledFrom([]float64{0, 5000}).Draw(t, "rate")})
+		l := New(rapid.SampledFrom([]float64{0, 5000}).Draw(t, "rate"))
 		now := int64(1e18)
 		l.Busy(now)
 		started, due := 0.0, 0.0
@@ -123,7 +123,7 @@ func TestChangesOfPaceCostNothing(t *testing.T) {
 }
 
 func TestWithoutAPaceTheCatchUpIsBack(t *testing.T) {
-	l := New(Config{Rate: 1000})
+	l := New(1000)
 	now := int64(1e18)
 	l.Busy(now)
 	stalled := func() (n int) {
@@ -148,7 +148,7 @@ func TestWithoutAPaceTheCatchUpIsBack(t *testing.T) {
 }
 
 func TestAnUnlimitedLimiterIsFreeAgainWithoutItsPace(t *testing.T) {
-	l := New(Config{})
+	l := New(0)
 	l.SetPace(sec, 10)
 	drain(l, sec, 100)
 	if at := l.Ready(2*sec, 1); at < 10*sec {

@@ -239,5 +239,5 @@ func (l *Limiter) setQuota(now, items int64) {
 	if l.pace != 0 {
 		return // the pace is there to be kept
 	}
-	l.tat = min(l.tat, now+l.catchUp) // the window is exact; pacing must not keep a new quota from being used
+	l.tat = min(l.tat, now+catchUp) // the window is exact; pacing must not keep a new quota from being used
 }

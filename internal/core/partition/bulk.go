@@ -46,7 +46,7 @@ type bulk struct {
 	spec     *Created
 	state    weir.BulkState
 	status   Status
-	group    *sched.Group
+	queued   *sched.Bulk
 	steps    []*step
 	shard    *shard // nil: this partition has all of its blocks
 	cursor   uint32 // next block that has not been opened
@@ -133,7 +133,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 	if b.shard != nil {
 		most = c.capOf(b.shard.no)
 	}
-	b.group = m.queue.AddGroup(c.Tenant, sched.GroupConfig{
+	b.queued = m.queue.AddBulk(c.Tenant, sched.BulkConfig{
 		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Deadline: c.Deadline, Shard: b.shard != nil, Data: b,
 	})
 	defs := m.steps(c)
@@ -148,7 +148,7 @@ func (m *Machine) enlist(now int64, b *bulk) {
 			s.filter = &filter{}
 		}
 		s.setPace(now, b)
-		s.entry = m.queue.AddEntry(b.group, lane.resource, i, s)
+		s.entry = m.queue.AddEntry(b.queued, lane.resource, i, s)
 		s.setChunk()
 		lane.batch = max(lane.batch, def.BatchSize)
 		lane.setSize(lane.size)
@@ -238,7 +238,7 @@ func (b *bulk) cancelPending() {
 
 // withdraw removes a bulk action from the queue: nothing of it starts any more.
 func (m *Machine) withdraw(now int64, b *bulk) {
-	m.queue.RemoveGroup(now, b.group)
+	m.queue.RemoveBulk(now, b.queued)
 	for _, s := range b.steps {
 		s.lane.ready -= s.offered
 		s.offered = 0

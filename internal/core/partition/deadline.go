@@ -32,7 +32,7 @@ func (m *Machine) lookAhead(now int64, b *bulk) {
 		m.setLate(b, false)
 		return
 	}
-	look := m.queue.Look(now, b.group, m.rest(now, b))
+	look := m.queue.Look(now, b.queued, m.rest(now, b))
 	late := look.Late || b.atHome() && slices.Contains(b.shard.home.words(nil), WordLate)
 	m.setLate(b, late)
 	if late {
@@ -59,7 +59,7 @@ func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 	for i, s := range b.steps {
 		r.Pending = append(r.Pending, b.status.Steps[i].Pending/parts)
 		rate := s.pace.Rate()
-		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseGroupCap {
+		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseBulkCap {
 			rate = l.Now(now)
 		}
 		r.Own = append(r.Own, rate)

@@ -9,28 +9,37 @@ import (
 	"github.com/weirhq/weir/internal/core/capacity"
 )
 
-// SetLimits changes the limits that the lane of a resource plans with. The caller sets the
-// node's limits separately.
-func (m *Machine) SetLimits(now int64, r weir.Resource) {
-	have := m.lanes.by[r.Name]
-	if have == nil || have.limits == r {
+// Relimit has the lanes plan with the limits that the node's capacity has now.
+func (m *Machine) Relimit(now int64) {
+	changed := false
+	for _, l := range m.lanes.all {
+		if r := m.queue.Limits(l.resource); l.limits != r {
+			m.relimit(now, l, r)
+			changed = true
+		}
+	}
+	if !changed {
 		return
 	}
-	have.limits = r
-	have.setSize(m.queue.Size(have.resource))
+	for _, b := range m.ordered() {
+		m.offerAll(now, b)
+	}
+	m.widen()
+}
+
+// relimit has a lane and its steps plan with other limits.
+func (m *Machine) relimit(now int64, l *lane, r weir.Resource) {
+	l.limits = r
+	l.setSize(m.queue.Size(l.resource))
 	for _, b := range m.ordered() {
 		for _, s := range b.steps {
-			if s.lane == have {
+			if s.lane == l {
 				s.def.Resource = r
 				s.setPace(now, b)
 				b.status.Lately = Lately{} // the earlier rate says nothing about the new one
 			}
 		}
 	}
-	for _, b := range m.ordered() {
-		m.offerAll(now, b)
-	}
-	m.widen()
 }
 
 // Reweigh applies the current limits of all tenants.

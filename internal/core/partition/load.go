@@ -112,10 +112,10 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 func (m *Machine) restate(now int64, b *bulk) {
 	switch b.state {
 	case weir.BulkSealed, weir.BulkScheduled, weir.BulkAwaiting:
-		m.queue.PauseGroup(now, b.group)
+		m.queue.PauseBulk(now, b.queued)
 		m.startDue(b)
 	case weir.BulkPaused, weir.BulkStopped:
-		m.queue.PauseGroup(now, b.group)
+		m.queue.PauseBulk(now, b.queued)
 	case weir.BulkCancelling:
 		m.withdraw(now, b)
 		m.settle(now, b)

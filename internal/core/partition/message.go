@@ -210,7 +210,7 @@ func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
 		return
 	}
 	b.move(to, reason)
-	m.queue.PauseGroup(now, b.group)
+	m.queue.PauseBulk(now, b.queued)
 	m.offerAll(now, b) // it blocks no other bulk action now
 	m.touch(b)
 }
@@ -224,7 +224,7 @@ func (m *Machine) release(now int64, b *bulk) {
 	b.status.Forgiven = b.status.Failed
 	b.status.ForgivenEnded = b.ended()
 	b.forgiveCalls()
-	m.queue.ResumeGroup(now, b.group)
+	m.queue.ResumeBulk(now, b.queued)
 	m.mind(now, b)
 	m.offerAll(now, b)
 	m.judgeCanary(now, b)

@@ -17,7 +17,7 @@ func (s *step) setPace(now int64, b *bulk) {
 		return
 	}
 	if s.pace.Own == nil {
-		s.pace.Own = limit.New(limit.Config{Rate: rate})
+		s.pace.Own = limit.New(rate)
 	}
 	s.pace.Own.SetRate(now, rate)
 	if b.loaded != 0 {

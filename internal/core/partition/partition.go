@@ -210,7 +210,7 @@ func (m *Machine) InFlight() int { return m.inFlight }
 // lost. The caller still passes tasks in flight to Abandon.
 func (m *Machine) Leave(now int64) {
 	for _, b := range m.ordered() {
-		m.queue.RemoveGroup(now, b.group)
+		m.queue.RemoveBulk(now, b.queued)
 	}
 	m.queue.Leave(now)
 }

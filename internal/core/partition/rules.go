@@ -66,7 +66,7 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	if b.shard != nil {
 		most = spec.capOf(b.shard.no)
 	}
-	m.queue.SetGroup(now, b.group, sched.GroupConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
+	m.queue.SetBulk(now, b.queued, sched.BulkConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
 	for _, s := range b.steps {
 		was := s.pace.Rate()
 		s.setPace(now, b)

@@ -58,7 +58,7 @@ func (m *Machine) await(now int64, b *bulk) {
 		return
 	}
 	b.status.State = b.state
-	m.queue.PauseGroup(now, b.group)
+	m.queue.PauseBulk(now, b.queued)
 	m.startDue(b)
 }
 
@@ -106,7 +106,7 @@ func (m *Machine) begin(now int64, b *bulk) {
 // goAhead lets tasks of the bulk action start.
 func (m *Machine) goAhead(now int64, b *bulk) {
 	m.account(now, b)
-	m.queue.ResumeGroup(now, b.group)
+	m.queue.ResumeBulk(now, b.queued)
 	m.mind(now, b)
 	if b.atHome() {
 		m.topUp(b)
@@ -156,7 +156,7 @@ func (m *Machine) judgeCanary(now int64, b *bulk) {
 		return
 	}
 	b.move(weir.BulkAwaiting, reason)
-	m.queue.PauseGroup(now, b.group)
+	m.queue.PauseBulk(now, b.queued)
 	m.event(now, b)
 	m.touch(b)
 }

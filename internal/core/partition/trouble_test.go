@@ -145,7 +145,7 @@ func TestAnEndpointThatAnsweredOthersHasTwoMinutes(t *testing.T) {
 			b.reload()
 			other := b.has.Join(nil)
 			other.SetOpen(b.now, true)
-			e := other.AddEntry(other.AddGroup("u", sched.GroupConfig{Submit: b.now}), other.Resource(weir.Resource{Name: "r"}), 0, nil)
+			e := other.AddEntry(other.AddBulk("u", sched.BulkConfig{Submit: b.now}), other.Resource(weir.Resource{Name: "r"}), 0, nil)
 			other.Update(b.now, e, 1, 0)
 			pick, _, _ := other.Take(b.now, e, 1)
 			other.Done(b.now, pick, &capacity.Ending{Service: 1})

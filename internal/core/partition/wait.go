@@ -81,7 +81,7 @@ func (m *Machine) due(now int64) {
 		case w.step != nil:
 			m.lingerDue(now, w.step)
 		case w.lane != nil:
-			m.shareDue(now, w.lane)
+			m.turnDue(now, w.lane)
 		case w.paced != nil:
 			m.stepDue(now, w.paced)
 		case m.bulks[w.bulk] != nil:

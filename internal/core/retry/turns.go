@@ -1,12 +1,12 @@
 package retry
 
 // Turns decides whether a resource serves first attempts or retries next. While both wait,
-// retries get a part of the rate, see [Share]; alone, they may use all of it. S identifies a
+// retries get a part of the rate, see [Budget]; alone, they may use all of it. S identifies a
 // step with tasks on the resource. The zero value is ready to use.
 type Turns[S any] struct {
-	share Share
-	fresh int // steps whose first attempts wait
-	held  []heldTurn[S]
+	budget Budget
+	fresh  int // steps whose first attempts wait
+	held   []heldTurn[S]
 }
 
 type heldTurn[S any] struct {
@@ -20,7 +20,7 @@ type Turn struct {
 	Granted bool
 
 	fresh bool // its first attempts wait
-	held  bool // its retries wait for their share
+	held  bool // its retries wait for the budget
 }
 
 // Ask requests a turn for a step's next retry, of that cost, on a resource of that rate. fresh
@@ -29,7 +29,7 @@ type Turn struct {
 func (t *Turns[S]) Ask(now int64, step S, turn *Turn, fresh bool, cost int, rate float64) {
 	switch {
 	case turn.Granted || turn.held:
-	case rate == 0, !fresh && t.fresh == 0, t.share.Take(now, cost, rate):
+	case rate == 0, !fresh && t.fresh == 0, t.budget.Take(now, cost, rate):
 		turn.Granted = true
 	default:
 		turn.held = true
@@ -61,11 +61,11 @@ func (t *Turns[S]) NoteFresh(turn *Turn, fresh bool) (again []S) {
 }
 
 // Next returns when the next waiting retry gets its turn, and whether there is one.
-func (t *Turns[S]) Next() (at int64, any bool) { return t.share.Next(), len(t.held) > 0 }
+func (t *Turns[S]) Next() (at int64, any bool) { return t.budget.Next(), len(t.held) > 0 }
 
 // Due returns the next step that may ask again by now.
 func (t *Turns[S]) Due(now int64) (step S, ok bool) {
-	if len(t.held) == 0 || t.share.Next() > now {
+	if len(t.held) == 0 || t.budget.Next() > now {
 		return step, false
 	}
 	h := t.held[0]

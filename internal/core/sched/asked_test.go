@@ -14,7 +14,7 @@ func TestSmallTasksKeepTheirShareBesideLargeOnesOfAnotherPartition(t *testing.T)
 	var parties []*Party
 	for i, head := range []int{40, 1} {
 		p := q.Join()
-		g := p.AddGroup(q.Tenant([]string{"large", "small"}[i]), GroupConfig{Tier: 2, Submit: now})
+		g := p.AddBulk(q.Tenant([]string{"large", "small"}[i]), BulkConfig{Tier: 2, Submit: now})
 		e := q.AddEntry(g, r, 0)
 		p.Open(now)
 		q.Update(now, e, head, 1e9)

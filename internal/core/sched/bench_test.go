@@ -18,15 +18,15 @@ func BenchmarkNext(b *testing.B) {
 	b.Run("1 tenant, rate and slots", func(b *testing.B) {
 		q := sched.New(sched.Options{Slots: 100})
 		r := q.AddResource(sched.ResourceConfig{Name: "r", Rate: 1e9, Concurrency: 100})
-		e := q.AddEntry(q.AddGroup(q.Tenant("t"), sched.GroupConfig{}), r, 0)
+		e := q.AddEntry(q.AddBulk(q.Tenant("t"), sched.BulkConfig{}), r, 0)
 		q.Update(0, e, 100, 1e15)
 		experiment.Picks(b, q, 64)
 	})
-	b.Run("1 tenant of 10000 groups", func(b *testing.B) {
+	b.Run("1 tenant of 10000 bulk actions", func(b *testing.B) {
 		q := sched.New(sched.Options{})
 		r := q.AddResource(sched.ResourceConfig{Name: "r"})
 		for i := range 10_000 {
-			e := q.AddEntry(q.AddGroup(q.Tenant("t"), sched.GroupConfig{Submit: int64(i) * 1e9}), r, 0)
+			e := q.AddEntry(q.AddBulk(q.Tenant("t"), sched.BulkConfig{Submit: int64(i) * 1e9}), r, 0)
 			q.Update(0, e, 100, 1e12)
 		}
 		experiment.Picks(b, q, 64)
@@ -46,7 +46,7 @@ func BenchmarkArrival(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 1000
-		g := q.AddGroup(q.Tenant(names[now/1000%1000]), sched.GroupConfig{Submit: now, Tier: 2})
+		g := q.AddBulk(q.Tenant(names[now/1000%1000]), sched.BulkConfig{Submit: now, Tier: 2})
 		e := q.AddEntry(g, r, 0)
 		q.Update(now, e, 1, 0)
 		for range 2 {
@@ -58,7 +58,7 @@ func BenchmarkArrival(b *testing.B) {
 			}
 			q.Done(now, p, 1000)
 		}
-		q.RemoveGroup(now, g)
+		q.RemoveBulk(now, g)
 	}
 }
 
@@ -75,11 +75,11 @@ func BenchmarkPauseResume(b *testing.B) {
 	i := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		g := es[i%len(es)].Group()
+		g := es[i%len(es)].Bulk()
 		if i/len(es)%2 == 0 {
-			q.PauseGroup(0, g)
+			q.PauseBulk(0, g)
 		} else {
-			q.ResumeGroup(0, g)
+			q.ResumeBulk(0, g)
 		}
 		i++
 	}
@@ -96,7 +96,7 @@ func BenchmarkRemove(b *testing.B) {
 			i = 0
 			b.StartTimer()
 		}
-		q.RemoveGroup(0, es[i].Group())
+		q.RemoveBulk(0, es[i].Bulk())
 		i++
 	}
 }

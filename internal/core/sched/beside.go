@@ -95,7 +95,7 @@ func (q *Queue) SetBeside(r *Resource, tiers [Tiers]int64, copies map[string]Els
 	for k := range r.beside {
 		r.beside[k] = max(r.beside[k], 0)
 	}
-	r.guardTiers(q.opt.NoTierGuard)
+	r.guardTiers()
 }
 
 // SetNodes sets the number of nodes on which a tenant has work, for its share of the slots.

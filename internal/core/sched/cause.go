@@ -16,10 +16,10 @@ const (
 	CauseConcurrency               // the resource has as many tasks in flight as it may
 	CauseSlots                     // no worker slot is free
 	CauseFairShare                 // other tenants come first
-	CausePaused                    // the group is paused
+	CausePaused                    // the bulk action is paused
 	CauseClosed                    // the downstream asked for a pause
 	CauseTenantCap                 // the tenant has as many tasks in flight as it may
-	CauseGroupCap                  // the group has as many tasks in flight as it may
+	CauseBulkCap                   // the bulk action has as many tasks in flight as it may
 	CauseTenantPaused              // the tenant is paused
 	CauseCircuit                   // the downstream fails; its circuit is open
 	CauseFirstCall                 // the first call to the resource has not succeeded yet
@@ -36,7 +36,7 @@ func (c Cause) String() string { return causeNames[c] }
 
 // waitingOn holds the words of API, CLI and reports, by cause.
 var waitingOn = [...]string{
-	CauseRate: "rate", CauseConcurrency: "concurrency", CauseGroupCap: "concurrency", CauseTenantCap: "concurrency",
+	CauseRate: "rate", CauseConcurrency: "concurrency", CauseBulkCap: "concurrency", CauseTenantCap: "concurrency",
 	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open",
 	CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
 }
@@ -57,16 +57,16 @@ func WaitingOn() (all []string) {
 
 // Cause returns why e is not running now, as of the last Next.
 func (q *Queue) Cause(e *Entry) Cause {
-	g, r := e.group, e.flow.tier.r
+	g, r := e.bulk, e.flow.tier.r
 	switch t := g.tenant; {
-	case g.state == groupRemoved || e.head == 0:
+	case g.state == bulkRemoved || e.head == 0:
 		return CauseEmpty
-	case g.state == groupPaused:
+	case g.state == bulkPaused:
 		return CausePaused
 	case t.paused:
 		return CauseTenantPaused
 	case g.atCap():
-		return CauseGroupCap
+		return CauseBulkCap
 	case t.atCap():
 		return CauseTenantCap
 	case e.flow.state == flowParked:

@@ -6,7 +6,7 @@ func TestOneTenantIsShutAndTheOthersGoOn(t *testing.T) {
 	q := New(Options{})
 	r, other := q.AddResource(ResourceConfig{Name: "r"}), q.AddResource(ResourceConfig{Name: "other"})
 	entry := func(tenant string, r *Resource) *Entry {
-		e := q.AddEntry(q.AddGroup(q.Tenant(tenant), GroupConfig{Tier: 2}), r, 0)
+		e := q.AddEntry(q.AddBulk(q.Tenant(tenant), BulkConfig{Tier: 2}), r, 0)
 		q.Update(0, e, 1, 99)
 		return e
 	}
@@ -24,8 +24,8 @@ func TestOneTenantIsShutAndTheOthersGoOn(t *testing.T) {
 		}
 		return ran
 	}
-	q.CloseTenant(0, a.Group().Tenant(), r, 100, CauseClosed)
-	q.CloseTenant(0, a.Group().Tenant(), r, 50, CauseClosed) // an earlier time changes nothing
+	q.CloseTenant(0, a.Bulk().Tenant(), r, 100, CauseClosed)
+	q.CloseTenant(0, a.Bulk().Tenant(), r, 50, CauseClosed) // an earlier time changes nothing
 	if got := run(1, 40); got[a] != 0 || got[b] == 0 || got[elsewhere] == 0 {
 		t.Errorf("ran %d of the tenant that is shut, %d of the other, %d of it elsewhere", got[a], got[b], got[elsewhere])
 	}
@@ -35,8 +35,8 @@ func TestOneTenantIsShutAndTheOthersGoOn(t *testing.T) {
 	if got := run(60, 40); got[a] != 0 {
 		t.Errorf("ran %d at the earlier time", got[a])
 	}
-	q.RemoveGroup(60, b.Group())
-	q.RemoveGroup(60, elsewhere.Group())
+	q.RemoveBulk(60, b.Bulk())
+	q.RemoveBulk(60, elsewhere.Bulk())
 	if _, ok := q.Next(60); ok || q.Wake() != 100 {
 		t.Errorf("with nothing else to do it wakes at %d, want 100", q.Wake())
 	}

@@ -39,35 +39,35 @@ const (
 	mostLooked = 64
 )
 
-// pledge is the deadline of a group.
+// pledge is the deadline of a bulk action.
 type pledge struct {
 	at    int64
 	no    uint64    // breaks ties
 	looks int       // number of checks so far
 	left  []int64   // by step: items that have yet to start there
-	own   []float64 // by step: the most items per second that the group's own settings allow; 0: no bound
+	own   []float64 // by step: the most items per second that the bulk action's own settings allow; 0: no bound
 	since int64     // since when it cannot be met; 0: it can be met
 	tight int32     // entries that are urgent
 	over  int32     // entries with too much left
 }
 
-// Rest is the remaining work of a group.
+// Rest is the remaining work of a bulk action.
 type Rest struct {
 	Pending  []int64   // by step: items at it, or on their way to the first
 	InFlight int64     // of all pending items
-	Own      []float64 // by step: the most items per second that the group's own settings allow; 0: no bound
+	Own      []float64 // by step: the most items per second that the bulk action's own settings allow; 0: no bound
 }
 
-// Outlook is the forecast for a group's deadline.
+// Outlook is the forecast for a bulk action's deadline.
 type Outlook struct {
-	Urgent bool  // the group goes before others of its tenant
-	Late   bool  // the deadline cannot be met: the group goes in the usual order
+	Urgent bool  // the bulk action goes before others of its tenant
+	Late   bool  // the deadline cannot be met: the bulk action goes in the usual order
 	Again  int64 // when to look again
 }
 
 // agenda holds the deadlines of a flow, and its progress.
 type agenda struct {
-	entries []*Entry // of groups with a deadline, the earliest first
+	entries []*Entry // of bulk actions with a deadline, the earliest first
 	urgent  []*Entry // those of them that go before others
 	kept    heap.Heap[duty]
 	chosen  *Entry // the urgent entry, if it is picked next
@@ -94,17 +94,17 @@ func (a duty) Before(b duty) bool {
 	return a.left > b.left || a.left == b.left && dueBefore(b.e, a.e) < 0
 }
 
-// dueBefore orders entries by deadline; of one group the later step comes first.
+// dueBefore orders entries by deadline; of one bulk action the later step comes first.
 func dueBefore(a, b *Entry) int {
-	if a.group == b.group {
+	if a.bulk == b.bulk {
 		return cmp.Compare(b.step, a.step)
 	}
-	return cmp.Or(cmp.Compare(a.group.pledge.at, b.group.pledge.at), cmp.Compare(a.group.pledge.no, b.group.pledge.no))
+	return cmp.Or(cmp.Compare(a.bulk.pledge.at, b.bulk.pledge.at), cmp.Compare(a.bulk.pledge.no, b.bulk.pledge.no))
 }
 
-// pledged adds e to the deadlines of its flow, if its group has one.
+// pledged adds e to the deadlines of its flow, if its bulk action has one.
 func (f *flow) pledged(e *Entry) {
-	if e.group.pledge == nil {
+	if e.bulk.pledge == nil {
 		return
 	}
 	if f.agenda == nil {
@@ -119,7 +119,7 @@ func (f *flow) pledged(e *Entry) {
 // unpledged removes e from the deadlines of its flow.
 func (f *flow) unpledged(e *Entry) {
 	a := f.agenda
-	if a == nil || e.group.pledge == nil {
+	if a == nil || e.bulk.pledge == nil {
 		return
 	}
 	e.setUrgent(false)
@@ -148,9 +148,9 @@ func (f *flow) wants(now int64, some bool) {
 
 // Look takes the remaining work of g and returns the forecast for its deadline. The caller asks
 // when g begins to run, and again at Outlook.Again.
-func (q *Queue) Look(now int64, g *Group, r Rest) Outlook {
+func (q *Queue) Look(now int64, g *Bulk, r Rest) Outlook {
 	p := g.pledge
-	if p == nil || g.state == groupRemoved {
+	if p == nil || g.state == bulkRemoved {
 		return Outlook{Again: math.MaxInt64}
 	}
 	now = q.at(now)
@@ -204,7 +204,7 @@ func (q *Queue) plan(now int64, f *flow) {
 		if e.over {
 			left *= returns
 		}
-		e.setOver(left > 0 && (time == 0 || left > e.group.pledge.ownRate(e)*time)) // whatever other groups do
+		e.setOver(left > 0 && (time == 0 || left > e.bulk.pledge.ownRate(e)*time)) // whatever other bulk actions do
 		if left == 0 || e.over {
 			continue
 		}
@@ -245,7 +245,7 @@ func (q *Queue) hurry(now int64, f *flow, rate float64) {
 	for i, e := range a.entries {
 		left, _ := e.due(now)
 		e.setUrgent(i <= last && left > 0 && !e.over)
-		if p := e.group.pledge; p.tight > 0 && p.over == 0 { // also if it is another of its steps that is short of time
+		if p := e.bulk.pledge; p.tight > 0 && p.over == 0 { // also if it is another of its steps that is short of time
 			a.urgent = append(a.urgent, e)
 		}
 	}
@@ -254,9 +254,9 @@ func (q *Queue) hurry(now int64, f *flow, rate float64) {
 // due returns how many items of e have yet to start, 0 if its deadline is not considered here,
 // and the seconds left for them.
 func (e *Entry) due(now int64) (left, time float64) {
-	g := e.group
+	g := e.bulk
 	p := g.pledge
-	if g.state != groupRunning || int(e.step) >= len(p.left) || p.over > 0 && !e.over {
+	if g.state != bulkRunning || int(e.step) >= len(p.left) || p.over > 0 && !e.over {
 		return 0, 0
 	}
 	end := p.at
@@ -268,7 +268,7 @@ func (e *Entry) due(now int64) (left, time float64) {
 	return float64(p.left[e.step]), max(0, float64(end-now)*1e-9)
 }
 
-// ownRate returns the rate that the group's own settings allow for a step.
+// ownRate returns the rate that the bulk action's own settings allow for a step.
 func (p *pledge) ownRate(e *Entry) float64 {
 	if int(e.step) < len(p.own) && p.own[e.step] > 0 {
 		return p.own[e.step]
@@ -276,8 +276,8 @@ func (p *pledge) ownRate(e *Entry) float64 {
 	return math.Inf(1)
 }
 
-func (e *Entry) setUrgent(is bool) { count(&e.urgent, is, &e.group.pledge.tight) }
-func (e *Entry) setOver(is bool)   { count(&e.over, is, &e.group.pledge.over) }
+func (e *Entry) setUrgent(is bool) { count(&e.urgent, is, &e.bulk.pledge.tight) }
+func (e *Entry) setOver(is bool)   { count(&e.over, is, &e.bulk.pledge.over) }
 
 // count sets a mark and keeps the number of marks that are set.
 func count(mark *bool, is bool, n *int32) {
@@ -301,12 +301,12 @@ func (q *Queue) urgentOf(now int64, f *flow) *Entry {
 		return nil
 	}
 	for _, e := range a.urgent[:min(len(a.urgent), mostLooked)] {
-		best, g := a.chosen, e.group
-		if best != nil && best.group.pledge.at != g.pledge.at {
+		best, g := a.chosen, e.bulk
+		if best != nil && best.bulk.pledge.at != g.pledge.at {
 			break
 		}
-		may := e.queued() && g.state == groupRunning && !g.atCap() && !g.party.absent(now)
-		if may && (best == nil || best.group != g && e.seq < best.seq) { // shards take turns
+		may := e.queued() && g.state == bulkRunning && !g.atCap() && !g.party.absent(now)
+		if may && (best == nil || best.bulk != g && e.seq < best.seq) { // shards take turns
 			a.chosen = e
 		}
 	}
@@ -314,7 +314,7 @@ func (q *Queue) urgentOf(now int64, f *flow) *Entry {
 }
 
 // picked counts a pick of e for the order inside f.
-func (f *flow) picked(e *Entry, smallestEvery int) {
+func (f *flow) picked(e *Entry) {
 	a := f.agenda
 	if a != nil && a.chosen == e {
 		a.chosen = nil

@@ -25,7 +25,7 @@ func (s *sim) runUntil(end int64, jobs ...*job) {
 			}
 			if j.left == 0 {
 				j.ended = s.now
-				s.q.RemoveGroup(s.now, j.e.Group())
+				s.q.RemoveBulk(s.now, j.e.Bulk())
 			}
 		}
 		s.now = min(end, look, max(s.q.Wake(), s.now+1))
@@ -33,7 +33,7 @@ func (s *sim) runUntil(end int64, jobs ...*job) {
 }
 
 func (s *sim) look(j *job) Outlook {
-	return s.q.Look(s.now, j.e.Group(), Rest{Pending: []int64{j.left}})
+	return s.q.Look(s.now, j.e.Bulk(), Rest{Pending: []int64{j.left}})
 }
 
 // missed lists the jobs that did not end in time.
@@ -230,7 +230,7 @@ func TestAnOwnRateThatIsTooLowIsLate(t *testing.T) {
 	s := newSim(t, Options{})
 	r := s.q.AddResource(ResourceConfig{Name: "r", Rate: 1000})
 	j := s.add(job{tenant: "one", tier: 2, r: r, items: 1000, chunk: 10, due: s.now + 50*sec})
-	g := j.e.Group()
+	g := j.e.Bulk()
 	rest := Rest{Pending: []int64{1000}, Own: []float64{10}}
 	s.q.Look(s.now, g, rest)
 	s.now += surelyLate + 1

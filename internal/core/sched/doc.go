@@ -1,6 +1,6 @@
 // Package sched decides which task runs next.
 //
-// Work forms a tree: resource, tier, tenant, bulk action (called [Group] here), and for each of
+// Work forms a tree: resource, tier, tenant, bulk action ([Bulk]), and for each of
 // its steps an [Entry] that holds the size of its next task. Each level below the resource
 // shares by start-time fair queuing: [Queue.Next] serves the lowest virtual start tag and
 // charges it cost/weight, so busy tenants share by weight, however much each has waiting. Two

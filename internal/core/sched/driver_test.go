@@ -39,7 +39,7 @@ func newSim(t *testing.T, o Options) *sim { return &sim{t: t, q: New(o), now: 1e
 func (s *sim) add(j job) *job {
 	p := &j
 	p.chunk = max(p.chunk, 1)
-	g := s.q.AddGroup(s.q.Tenant(p.tenant), GroupConfig{Submit: s.now, Tier: p.tier, Deadline: p.due})
+	g := s.q.AddBulk(s.q.Tenant(p.tenant), BulkConfig{Submit: s.now, Tier: p.tier, Deadline: p.due})
 	p.e = s.q.AddEntry(g, p.r, 0)
 	p.e.Data = p
 	p.left = p.items

@@ -29,7 +29,7 @@ func (c *newcomers) serve(stays ...*job) *job {
 		}
 	}
 	if j.left == 0 {
-		c.q.RemoveGroup(c.now, j.e.Group())
+		c.q.RemoveBulk(c.now, j.e.Bulk())
 		c.come()
 	}
 	return j
@@ -151,7 +151,7 @@ func TestExpressLaneSavesUpNoMoreThanItMay(t *testing.T) {
 	for end := s.now + seconds*sec; s.now < end; s.now = max(s.now, s.q.Wake()) {
 		for s.q.Wake() <= s.now {
 			if j, ok := s.tryServe(); ok && j != flood && j.left == 0 {
-				s.q.RemoveGroup(s.now, j.e.Group())
+				s.q.RemoveBulk(s.now, j.e.Bulk())
 				c.come()
 			}
 		}

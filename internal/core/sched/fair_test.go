@@ -25,7 +25,7 @@ func TestBusyTenantsStayWithinOneTaskOfEachOther(t *testing.T) {
 			jobs[i] = s.add(job{tenant: fmt.Sprint(i), tier: 1, r: r, items: 1e12, chunk: c})
 			bound[i] = float64(c) / float64(w)
 		}
-		per := func(i int) float64 { return float64(jobs[i].served) / float64(jobs[i].e.Group().Tenant().weight) }
+		per := func(i int) float64 { return float64(jobs[i].served) / float64(jobs[i].e.Bulk().Tenant().weight) }
 		type span struct{ low, high float64 }
 		gaps := make([]span, len(jobs)*len(jobs))
 		for picks := range 300 {
@@ -61,7 +61,7 @@ func TestComingAndGoingEarnsNothing(t *testing.T) {
 			got += 10
 		}
 		if sly.left == 0 { // gone, and back at once
-			s.q.RemoveGroup(s.now, sly.e.Group())
+			s.q.RemoveBulk(s.now, sly.e.Bulk())
 			sly = s.add(job{tenant: "sly", tier: 2, r: r, items: 500, chunk: 10})
 		}
 	}
@@ -96,7 +96,7 @@ func TestIdleTenantsAreForgotten(t *testing.T) {
 		for small.left > 0 {
 			s.serve()
 		}
-		s.q.RemoveGroup(s.now, small.e.Group())
+		s.q.RemoveBulk(s.now, small.e.Bulk())
 		s.serve() // the flood
 		most = max(most, s.q.Tenants())
 	}
@@ -121,7 +121,7 @@ func TestExpressKeepsItsShareWithoutARate(t *testing.T) {
 		j := s.serve()
 		total += 10
 		if j != flood && j.left == 0 {
-			s.q.RemoveGroup(s.now, j.e.Group())
+			s.q.RemoveBulk(s.now, j.e.Bulk())
 			fresh()
 		}
 	}
@@ -239,7 +239,7 @@ func TestTierWeightsAreRightAfterATenantLeavesOneOfTwoTiers(t *testing.T) {
 	for k := range r.tiers {
 		got[k] = r.tiers[k].perItem
 	}
-	r.guardTiers(false)
+	r.guardTiers()
 	for k := range r.tiers {
 		want[k] = r.tiers[k].perItem
 	}

@@ -41,7 +41,7 @@ type flow struct {
 	inFlight  int32  // tasks
 	stalled   int32  // of those
 	refs      uint32 // entries made for this flow and not removed
-	dead      uint32 // queued entries of removed groups
+	dead      uint32 // queued entries of removed bulk actions
 	away      uint32 // entries that are set aside
 	busy      uint32 // busy period of the tier in which the flow became idle
 	picks     uint8  // counts towards the next pick of the smallest
@@ -121,7 +121,7 @@ func (q *Queue) countIn(f *flow) {
 	t.active++
 	t.split()
 	q.countPresent(t, was)
-	f.tier.r.guardTiers(q.opt.NoTierGuard)
+	f.tier.r.guardTiers()
 }
 
 func (q *Queue) countOut(f *flow) {
@@ -143,7 +143,7 @@ func (q *Queue) takeOut(now int64, f *flow, state flowState) {
 	f.busy = f.tier.busy
 	q.countOut(f)
 	reweigh(f.tenant, f.tier.r, nil)
-	f.tier.r.guardTiers(q.opt.NoTierGuard) // after both have changed the sums
+	f.tier.r.guardTiers() // after both have changed the sums
 	if state == flowParked {
 		f.tenant.parked++
 	} else {

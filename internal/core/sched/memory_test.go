@@ -20,7 +20,7 @@ func TestMemoryStaysFlatOverAMillionBulkActions(t *testing.T) {
 		for i%8 > 0 && small.left > 0 {
 			s.serve()
 		}
-		s.q.RemoveGroup(s.now, small.e.Group())
+		s.q.RemoveBulk(s.now, small.e.Bulk())
 		s.serve() // the flood
 		most = max(most, s.q.Tenants())
 		if (i+1)%every == 0 {
@@ -53,10 +53,10 @@ func TestRemovedGroupsDoNotWaitForAClosedResource(t *testing.T) {
 	s.q.CloseUntil(s.now, r, s.now+sec)
 	for i := range 1000 {
 		j := s.add(job{tenant: fmt.Sprint(i), tier: 2, r: r, items: 10, chunk: 10})
-		s.q.RemoveGroup(s.now, j.e.Group())
+		s.q.RemoveBulk(s.now, j.e.Bulk())
 	}
 	if n := s.q.Tenants(); n != 1 {
-		t.Errorf("tenants held after all but one have removed their groups = %d, want 1", n)
+		t.Errorf("tenants held after all but one have removed their bulk actions = %d, want 1", n)
 	}
 	if n := len(r.tiers[2].main.s); n > 100 {
 		t.Errorf("the tier's heap keeps %d flows that are gone, want few", n)
@@ -85,7 +85,7 @@ func TestGoingIdleAndBackLeavesNothingInTheHeap(t *testing.T) {
 	}
 }
 
-// A task in flight outlives its group, its flow and, in name, its tenant; all that
+// A task in flight outlives its bulk action, its flow and, in name, its tenant; all that
 // it holds is given back when it ends, once.
 func TestRemovalWithATaskInFlight(t *testing.T) {
 	s := newSim(t, Options{Slots: 4})
@@ -95,21 +95,21 @@ func TestRemovalWithATaskInFlight(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing to run")
 	}
-	s.q.RemoveGroup(s.now, old.e.Group())
+	s.q.RemoveBulk(s.now, old.e.Bulk())
 	if n := s.q.Tenants(); n != 1 {
 		t.Errorf("tenants while a task is in flight = %d, want 1", n)
 	}
 	s.add(job{tenant: "a", tier: 2, r: r, items: 10, chunk: 10})
 	if got := s.q.Tenant("a").InFlight(); got != 1 {
-		t.Errorf("tasks of the tenant in flight = %d, want the removed group's one", got)
+		t.Errorf("tasks of the tenant in flight = %d, want the removed bulk action's one", got)
 	}
 	again, ok := s.q.Next(s.now)
-	if !ok || again.Entry.Group() == old.e.Group() {
-		t.Fatalf("Next() = %+v, %v; want the new group's task", again, ok)
+	if !ok || again.Entry.Bulk() == old.e.Bulk() {
+		t.Fatalf("Next() = %+v, %v; want the new bulk action's task", again, ok)
 	}
 	s.q.Update(s.now, again.Entry, 0, 0)
-	s.q.RemoveGroup(s.now, again.Entry.Group())
-	s.q.RemoveGroup(s.now, again.Entry.Group()) // a second time changes nothing
+	s.q.RemoveBulk(s.now, again.Entry.Bulk())
+	s.q.RemoveBulk(s.now, again.Entry.Bulk()) // a second time changes nothing
 	s.q.Refund(p)
 	s.q.Done(s.now, p, ms)
 	s.q.Done(s.now, again, ms)

@@ -22,7 +22,7 @@ type model struct {
 	slots   int
 	rs      []*modelResource
 	tenants []*modelTenant
-	groups  []*modelGroup
+	bulks   []*modelGroup
 	running []Pick
 	log     []string
 	fail    func(format string, args ...any)
@@ -44,7 +44,7 @@ type modelTenant struct {
 }
 
 type modelGroup struct {
-	g                    *Group
+	g                    *Bulk
 	party                int
 	t                    *modelTenant
 	cap, inFlight        int
@@ -88,14 +88,14 @@ func (m *model) submit(o op) {
 		cap = 1 + o.n%3
 	}
 	g := &modelGroup{t: t, cap: cap, party: (o.who + o.n) % len(m.parties)}
-	g.g = m.parties[g.party].AddGroup(m.q.Tenant(t.name), GroupConfig{Submit: m.now, Tier: o.n % Tiers, Cap: cap, Priority: o.n % 3, Data: g})
+	g.g = m.parties[g.party].AddBulk(m.q.Tenant(t.name), BulkConfig{Submit: m.now, Tier: o.n % Tiers, Cap: cap, Priority: o.n % 3, Data: g})
 	for step := range 1 + o.n%2 {
 		r := m.rs[(o.who+step*(o.n%3))%len(m.rs)]
 		e := &modelEntry{e: m.q.AddEntry(g.g, r.r, step), g: g, r: r}
 		e.e.Data = e
 		g.entries = append(g.entries, e)
 	}
-	m.groups = append(m.groups, g)
+	m.bulks = append(m.bulks, g)
 	e := g.entries[0]
 	g.items = 1 + o.n%60
 	e.queue = g.items
@@ -171,7 +171,7 @@ func (m *model) ineligible(e *modelEntry) string {
 	case e.g.paused || e.g.t.paused:
 		return "paused"
 	case e.g.cap > 0 && e.g.inFlight >= e.g.cap:
-		return "group at its cap"
+		return "bulk action at its cap"
 	case e.g.t.cap > 0 && e.g.t.inFlight >= e.g.t.cap:
 		return "tenant at its cap"
 	case e.r.concurrency > 0 && e.r.inFlight >= e.r.concurrency:
@@ -205,7 +205,7 @@ func (m *model) conserves() {
 			continue // more than their share is not lent to those whose calls hang
 		}
 		blocked, eligible := false, false
-		for _, g := range m.groups {
+		for _, g := range m.bulks {
 			for _, e := range g.entries {
 				if e.r != r || m.ineligible(e) != "" {
 					continue
@@ -289,7 +289,7 @@ func (m *model) attend(o op) {
 	switch {
 	case len(m.parties) == 1: // no other party could ask
 	case o.n%10 == 0:
-		for _, g := range m.groups {
+		for _, g := range m.bulks {
 			if g.party == i && !g.removed {
 				m.remove(g)
 			}
@@ -328,17 +328,17 @@ func (m *model) command(o op) {
 }
 
 func (m *model) commandGroup(o op) {
-	if len(m.groups) == 0 {
+	if len(m.bulks) == 0 {
 		return
 	}
-	g := m.groups[o.who%len(m.groups)]
+	g := m.bulks[o.who%len(m.bulks)]
 	switch o.n % 10 {
 	case 6:
 		g.paused = true
-		m.q.PauseGroup(m.now, g.g)
+		m.q.PauseBulk(m.now, g.g)
 	case 7, 8:
 		g.paused = false
-		m.q.ResumeGroup(m.now, g.g)
+		m.q.ResumeBulk(m.now, g.g)
 	case 9:
 		if !g.removed {
 			m.remove(g)
@@ -352,7 +352,7 @@ func (m *model) remove(g *modelGroup) {
 		g.dropped += e.queue
 		e.queue, e.head = 0, 0
 	}
-	m.q.RemoveGroup(m.now, g.g)
+	m.q.RemoveBulk(m.now, g.g)
 }
 
 // drain lifts all pauses and caps and runs what is left.
@@ -366,9 +366,9 @@ func (m *model) drain() {
 		m.q.ResumeTenant(m.now, m.q.Tenant(t.name))
 		m.q.SetTenant(m.now, m.q.Tenant(t.name), Unit, 0)
 	}
-	for _, g := range m.groups {
+	for _, g := range m.bulks {
 		g.paused = false
-		m.q.ResumeGroup(m.now, g.g)
+		m.q.ResumeBulk(m.now, g.g)
 	}
 	for i, p := range m.parties {
 		m.shut[i] = false
@@ -392,13 +392,13 @@ func (m *model) drain() {
 // account checks that every item is where it should be, and that no second saw
 // more than the rate.
 func (m *model) account() {
-	for i, g := range m.groups {
+	for i, g := range m.bulks {
 		queued := 0
 		for _, e := range g.entries {
 			queued += e.queue
 		}
 		if queued != 0 || g.done+g.dropped != g.items {
-			m.fail("group %d: %d items in, %d done, %d dropped, %d queued after all was drained", i, g.items, g.done, g.dropped, queued)
+			m.fail("bulk action %d: %d items in, %d done, %d dropped, %d queued after all was drained", i, g.items, g.done, g.dropped, queued)
 		}
 	}
 	for _, r := range m.rs {
@@ -406,8 +406,8 @@ func (m *model) account() {
 			m.fail("%s started %d items in a second, want <= %d", r.r.name, got, r.rate)
 		}
 	}
-	for _, g := range m.groups {
-		m.q.RemoveGroup(m.now, g.g)
+	for _, g := range m.bulks {
+		m.q.RemoveBulk(m.now, g.g)
 	}
 	if m.q.InFlight() != 0 || m.q.presentW != 0 {
 		m.fail("%d in flight and %d of weight present at the end, want 0", m.q.InFlight(), m.q.presentW)

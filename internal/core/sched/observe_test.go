@@ -23,7 +23,7 @@ func newCrew(workers int) *crew {
 }
 
 func (c *crew) add(tenant string, tasks int) {
-	g := c.q.AddGroup(c.q.Tenant(tenant), GroupConfig{Submit: c.now, Tier: 2})
+	g := c.q.AddBulk(c.q.Tenant(tenant), BulkConfig{Submit: c.now, Tier: 2})
 	c.q.Update(c.now, c.q.AddEntry(g, c.r, 0), 1, int64(tasks-1))
 }
 
@@ -88,7 +88,7 @@ func TestObserveTellsTheLoad(t *testing.T) {
 func TestWaitingForALimitIsNoWaitForAWorker(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Rate: 1})
-	g := q.AddGroup(q.Tenant("a"), GroupConfig{Tier: 2})
+	g := q.AddBulk(q.Tenant("a"), BulkConfig{Tier: 2})
 	e := q.AddEntry(g, r, 0)
 	q.Update(0, e, 1, 1)
 	p, _ := q.Next(0)

@@ -10,10 +10,10 @@ func TestObserveTellsOfTheTenantsWithTheMostToDo(t *testing.T) {
 	q := New(Options{Slots: 4})
 	r := q.AddResource(ResourceConfig{Name: "r"})
 	for i := range 40 {
-		g := q.AddGroup(q.Tenant(fmt.Sprintf("t%02d", i)), GroupConfig{Tier: i % Tiers})
+		g := q.AddBulk(q.Tenant(fmt.Sprintf("t%02d", i)), BulkConfig{Tier: i % Tiers})
 		q.Update(0, q.AddEntry(g, r, 0), 1, int64(100*(i+1)))
 	}
-	both := q.AddGroup(q.Tenant("t39"), GroupConfig{Tier: 0})
+	both := q.AddBulk(q.Tenant("t39"), BulkConfig{Tier: 0})
 	q.Update(0, q.AddEntry(both, r, 0), 1, 9000)
 	l := q.Observe(1, r)
 	if len(l.Top) == 0 || len(l.Top) > topTenants {
@@ -35,7 +35,7 @@ func TestObserveTellsOfTheTenantsWithTheMostToDo(t *testing.T) {
 func TestObserveCountsWhatTenantsTook(t *testing.T) {
 	q := New(Options{Slots: 100})
 	r := q.AddResource(ResourceConfig{Name: "r"})
-	a, b := q.AddGroup(q.Tenant("a"), GroupConfig{}), q.AddGroup(q.Tenant("b"), GroupConfig{})
+	a, b := q.AddBulk(q.Tenant("a"), BulkConfig{}), q.AddBulk(q.Tenant("b"), BulkConfig{})
 	left := map[*Entry]int64{q.AddEntry(a, r, 0): 900, q.AddEntry(b, r, 0): 900}
 	for e, n := range left {
 		q.Update(0, e, 5, n)
@@ -60,7 +60,7 @@ func TestObserveCountsWhatTenantsTook(t *testing.T) {
 func TestAPausedTenantIsNamedAsTheCause(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r"})
-	g := q.AddGroup(q.Tenant("a"), GroupConfig{})
+	g := q.AddBulk(q.Tenant("a"), BulkConfig{})
 	e := q.AddEntry(g, r, 0)
 	q.Update(0, e, 1, 10)
 	q.PauseTenant(0, q.Tenant("a"))
@@ -70,7 +70,7 @@ func TestAPausedTenantIsNamedAsTheCause(t *testing.T) {
 	if c := q.Cause(e); c != CauseTenantPaused || c.WaitingOn() != "paused_tenant" {
 		t.Errorf("cause = %v (%s), want tenant_paused", c, c.WaitingOn())
 	}
-	q.PauseGroup(0, g)
+	q.PauseBulk(0, g)
 	if c := q.Cause(e); c != CausePaused {
 		t.Errorf("cause of one that is paused itself = %v, want paused", c)
 	}

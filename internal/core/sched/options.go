@@ -11,6 +11,22 @@ const Tiers = 4
 // Unit is the weight 1.0.
 const Unit = 1024
 
+const (
+	// halvingWorth is the age that each halving of the remaining work is worth.
+	halvingWorth = 30 * time.Second
+	// priorityWorth is the age that a point of priority is worth.
+	priorityWorth = time.Minute
+	// smallestEvery makes every n-th pick of a tenant go to its bulk action with the least
+	// remaining work.
+	smallestEvery = 4
+	// guardBelow is the free part of the slots below which a tenant may not go beyond its
+	// share of them.
+	guardBelow = 0.20
+)
+
+// tierWeights are the shares of the tiers.
+var tierWeights = [Tiers]int64{6, 3, 2, 1}
+
 // Options configures [New]. The zero value is ready for production.
 type Options struct {
 	// Slots is the number of tasks that may be in flight. Default 0: unbounded, and
@@ -22,33 +38,14 @@ type Options struct {
 	// ExpressShare and AgedShare are the parts of a resource's rate that these
 	// paths may take ahead of the tiers. Default 0.30 and 0.05.
 	ExpressShare, AgedShare float64
-	// TierWeights are the shares of the tiers. Default 6, 3, 2, 1.
-	TierWeights [Tiers]int64
-	// NoTierGuard gives tiers their plain weights, however many tenants are in each.
-	NoTierGuard bool
 	// AgedAfter is the wait after which a tenant counts as aged. Default 15s, 30s, 60s, 120s.
 	AgedAfter [Tiers]time.Duration
-	// HalvingWorth is the age that each halving of the remaining work is worth. Default 30s.
-	HalvingWorth time.Duration
-	// PriorityWorth is the age that a point of priority is worth. Default 60s.
-	PriorityWorth time.Duration
-	// SmallestEvery makes every n-th pick of a tenant go to its group with the
-	// least remaining work. Default 4, at most 255.
-	SmallestEvery int
-	// GuardBelow is the free part of the slots below which a tenant may not go
-	// beyond its share of them. Default 0.20.
-	GuardBelow float64
 }
 
 func (o Options) withDefaults() Options {
 	o.Batch = cmp.Or(o.Batch, 100)
 	o.ExpressShare = cmp.Or(o.ExpressShare, 0.30)
 	o.AgedShare = cmp.Or(o.AgedShare, 0.05)
-	o.TierWeights = cmp.Or(o.TierWeights, [Tiers]int64{6, 3, 2, 1})
 	o.AgedAfter = cmp.Or(o.AgedAfter, [Tiers]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute})
-	o.HalvingWorth = cmp.Or(o.HalvingWorth, 30*time.Second)
-	o.PriorityWorth = cmp.Or(o.PriorityWorth, time.Minute)
-	o.SmallestEvery = cmp.Or(o.SmallestEvery, 4)
-	o.GuardBelow = cmp.Or(o.GuardBelow, 0.20)
 	return o
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Party is a client of a shared queue: the partitions of a node have one each. A party adds its
-// own groups and runs their tasks. A party that asks for its next task also picks the tasks of
+// own bulk actions and runs their tasks. A party that asks for its next task also picks the tasks of
 // others that come before it. Those become grants, which wait until their parties ask;
 // [Queue.Calls] names these parties.
 type Party struct {
@@ -60,7 +60,7 @@ func (p *Party) Shut(now int64) {
 	p.giveBack(now)
 }
 
-// Leave removes p from the queue. The caller has removed its groups, and still reports tasks in
+// Leave removes p from the queue. The caller has removed its bulk actions, and still reports tasks in
 // flight to [Queue.Done].
 func (p *Party) Leave(now int64) {
 	q := p.q
@@ -93,7 +93,7 @@ func (p *Party) Next(now int64) (pick Pick, ok bool) {
 		}
 	}
 	for q.next(now, &pick) {
-		if pick.Entry.group.party == p {
+		if pick.Entry.bulk.party == p {
 			return pick, true
 		}
 		q.grant(now, &pick)
@@ -127,9 +127,9 @@ func (p *Party) takeUp(now int64) (Pick, bool) {
 
 // holds reports whether a granted task of e may still run: e may have been blocked since.
 func (e *Entry) holds(now int64) bool {
-	g, f := e.group, e.flow
+	g, f := e.bulk, e.flow
 	t := g.tenant
-	return e.head > 0 && g.state == groupRunning && (g.cap == 0 || g.inFlight <= g.cap) &&
+	return e.head > 0 && g.state == bulkRunning && (g.cap == 0 || g.inFlight <= g.cap) &&
 		!t.paused && (t.cap == 0 || t.inFlight <= t.cap) && !f.shut(now)
 }
 
@@ -184,7 +184,7 @@ func (q *Queue) Called() bool { return len(q.calls) > 0 }
 // grant keeps a pick for the party that it belongs to.
 func (q *Queue) grant(now int64, pick *Pick) {
 	e := pick.Entry
-	p := e.group.party
+	p := e.bulk.party
 	e.granted = true
 	q.setAside(now, e)
 	p.grants = append(p.grants, *pick)

@@ -174,17 +174,17 @@ func (q *Queue) entryOf(now int64, f *flow, path Path) *Entry {
 		return e
 	}
 	by := byScore
-	if int(f.picks) >= q.opt.SmallestEvery-1 {
+	if int(f.picks) >= smallestEvery-1 {
 		by = byRemaining
 	}
 	for f.inTree() {
 		e := f.heaps[by][0]
-		if !e.group.party.absent(now) {
-			if e.group.state == groupRunning && !e.group.atCap() {
+		if !e.bulk.party.absent(now) {
+			if e.bulk.state == bulkRunning && !e.bulk.atCap() {
 				return e.latest(by)
 			}
 		} else {
-			e.group.party.park(e)
+			e.bulk.party.park(e)
 		}
 		q.dequeue(now, e)
 	}
@@ -207,14 +207,14 @@ func (f *flow) atDue() bool {
 	return bound > 0 && float64(f.inFlight) >= max(1, math.Ceil(float64(bound)*r.claim(f)/float64(max(r.weight, 1))))
 }
 
-// latest returns the last step of e's group that could be served in e's place. The order by
+// latest returns the last step of e's bulk action that could be served in e's place. The order by
 // score has it first already.
 func (e *Entry) latest(by int) *Entry {
 	best := e
-	if by == byScore || e.group.first.next == nil {
+	if by == byScore || e.bulk.first.next == nil {
 		return best
 	}
-	for o := e.group.first; o != nil; o = o.next {
+	for o := e.bulk.first; o != nil; o = o.next {
 		if o.flow == e.flow && o.queued() && o.step > best.step {
 			best = o
 		}
@@ -238,12 +238,12 @@ func (q *Queue) commit(now int64, e *Entry, cost int64, path Path) {
 	e.side.countBusy(now)
 	e.side.served(now, f, cost)
 	f.tier.serve(now, f, cost, path)
-	f.picked(e, q.opt.SmallestEvery)
+	f.picked(e)
 	if f.tier.v > rebaseAt {
 		q.rebase(f.tier)
 	}
 	q.countTask(e, 1)
-	if e.group.shard {
+	if e.bulk.shard {
 		q.seq++
 		e.seq = q.seq
 	}
@@ -278,7 +278,7 @@ func (q *Queue) chargeSlow(e *Entry, cost, service int64) {
 // scarce reports whether only a few more tasks may be in flight on r.
 func (q *Queue) scarce(r *Resource) bool {
 	bound := r.gate.Bound()
-	return bound > 0 && float64(bound-r.inFlight) < q.opt.GuardBelow*float64(bound)
+	return bound > 0 && float64(bound-r.inFlight) < guardBelow*float64(bound)
 }
 
 // mostSlow bounds that charge, as a multiple of the task's items.

@@ -57,7 +57,7 @@ type Queue struct {
 	lookAt  int64
 
 	clock   int64 // the latest time that a caller passed
-	own     Party // of groups added without a party
+	own     Party // of bulk actions added without a party
 	parties []*Party
 	calls   []*Party // should ask for their next task
 	sentry  *Party   // asks again at the time watch without being called; nil: no party does
@@ -184,7 +184,7 @@ func (q *Queue) Done(now int64, p Pick, service int64) {
 // release gives back what p reserved, but for the rate.
 func (q *Queue) release(now int64, p Pick) {
 	e := p.Entry
-	g, r := e.group, e.flow.tier.r
+	g, r := e.bulk, e.flow.tier.r
 	t := g.tenant
 	e.side.countBusy(now)
 	q.countTask(e, -1)
@@ -203,7 +203,7 @@ func (q *Queue) release(now int64, p Pick) {
 
 // countTask counts a task of e in or out.
 func (q *Queue) countTask(e *Entry, by int) {
-	t := e.group.tenant
+	t := e.bulk.tenant
 	was := t.present()
 	q.inFlight += by
 	e.flow.tier.r.inFlight += by
@@ -211,7 +211,7 @@ func (q *Queue) countTask(e *Entry, by int) {
 	e.flow.inFlight += int32(by)
 	e.side.inFlight += by
 	t.inFlight += int32(by)
-	e.group.inFlight += int32(by)
+	e.bulk.inFlight += int32(by)
 	q.countPresent(t, was)
 }
 

@@ -11,12 +11,12 @@ import (
 func TestLaterStepsComeFirst(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r"})
-	g := q.AddGroup(q.Tenant("t"), GroupConfig{Tier: 2})
+	g := q.AddBulk(q.Tenant("t"), BulkConfig{Tier: 2})
 	var es []*Entry
 	for step := range 3 {
 		es = append(es, q.AddEntry(g, r, step))
 	}
-	other := q.AddEntry(q.AddGroup(q.Tenant("t"), GroupConfig{Tier: 2, Submit: 3600 * sec}), r, 0)
+	other := q.AddEntry(q.AddBulk(q.Tenant("t"), BulkConfig{Tier: 2, Submit: 3600 * sec}), r, 0)
 	q.Update(0, other, 1, 5000)
 	for _, backlog := range []int64{10, 5000} { // whichever has less to do
 		q.Update(0, es[0], 1, backlog)
@@ -25,7 +25,7 @@ func TestLaterStepsComeFirst(t *testing.T) {
 		for i := range 8 {
 			p, ok := q.Next(0)
 			if !ok || p.Entry != es[2] {
-				t.Fatalf("pick %d = step %d of group with submit %d, want step 2 first", i, p.Entry.Step(), p.Entry.Group().submit)
+				t.Fatalf("pick %d = step %d of bulk action with submit %d, want step 2 first", i, p.Entry.Step(), p.Entry.Bulk().submit)
 			}
 			q.Update(0, es[2], 1, 5010-backlog)
 			q.Done(0, p, ms)
@@ -45,23 +45,23 @@ func TestCausesAreTold(t *testing.T) {
 	}{
 		{"nothing in the way", func(*Queue, *Resource, *Entry) {}, CauseNone},
 		{"nothing to run", func(q *Queue, _ *Resource, e *Entry) { q.Update(0, e, 0, 10) }, CauseEmpty},
-		{"group paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseGroup(0, e.Group()) }, CausePaused},
-		{"tenant paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseTenant(0, e.Group().Tenant()) }, CauseTenantPaused},
-		{"group cap", func(q *Queue, _ *Resource, e *Entry) { e.Group().cap = 1; q.Next(0) }, CauseGroupCap},
-		{"tenant cap", func(q *Queue, _ *Resource, e *Entry) { q.SetTenant(0, e.Group().Tenant(), Unit, 1); q.Next(0) }, CauseTenantCap},
+		{"bulk action paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseBulk(0, e.Bulk()) }, CausePaused},
+		{"tenant paused", func(q *Queue, _ *Resource, e *Entry) { q.PauseTenant(0, e.Bulk().Tenant()) }, CauseTenantPaused},
+		{"bulk action cap", func(q *Queue, _ *Resource, e *Entry) { e.Bulk().cap = 1; q.Next(0) }, CauseBulkCap},
+		{"tenant cap", func(q *Queue, _ *Resource, e *Entry) { q.SetTenant(0, e.Bulk().Tenant(), Unit, 1); q.Next(0) }, CauseTenantCap},
 		{"concurrency", func(q *Queue, r *Resource, _ *Entry) { q.SetConcurrency(0, r, 1); q.Next(0) }, CauseConcurrency},
 		{"slots", func(q *Queue, _ *Resource, _ *Entry) { q.slots = 1; q.Next(0) }, CauseSlots},
 		{"rate", func(q *Queue, r *Resource, _ *Entry) { q.SetRate(0, r, 1); q.Next(0) }, CauseRate},
 		{"closed", func(q *Queue, r *Resource, _ *Entry) { q.CloseUntil(0, r, sec) }, CauseClosed},
 		{"others' turn", func(q *Queue, r *Resource, _ *Entry) {
-			o := q.AddEntry(q.AddGroup(q.Tenant("o"), GroupConfig{}), r, 0)
+			o := q.AddEntry(q.AddBulk(q.Tenant("o"), BulkConfig{}), r, 0)
 			q.Update(0, o, 1, 1e6)
 		}, CauseFairShare},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := New(Options{})
 			r := q.AddResource(ResourceConfig{Name: "r"})
-			e := q.AddEntry(q.AddGroup(q.Tenant("t"), GroupConfig{}), r, 0)
+			e := q.AddEntry(q.AddBulk(q.Tenant("t"), BulkConfig{}), r, 0)
 			q.Update(0, e, 1, 1e6)
 			tt.setup(q, r, e)
 			q.Next(0)
@@ -100,7 +100,7 @@ func TestGateIsAskedOnceAndThenWaitedFor(t *testing.T) {
 	r := q.AddResource(ResourceConfig{Name: "r", Gate: g})
 	var es []*Entry
 	for i := range 2 {
-		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(i)), GroupConfig{Tier: 2}), r, 0)
+		e := q.AddEntry(q.AddBulk(q.Tenant(fmt.Sprint(i)), BulkConfig{Tier: 2}), r, 0)
 		q.Update(0, e, 7, 1e6)
 		es = append(es, e)
 	}
@@ -135,12 +135,12 @@ func TestExpressLaneIsNotPaidForWhereTheTurnIsEnough(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Gate: &fakeGate{}})
 	for _, items := range []int64{1e6, 1} {
-		e := q.AddEntry(q.AddGroup(q.Tenant(fmt.Sprint(items)), GroupConfig{}), r, 0)
+		e := q.AddEntry(q.AddBulk(q.Tenant(fmt.Sprint(items)), BulkConfig{}), r, 0)
 		q.Update(0, e, 1, items-1)
 	}
 	before := r.budgets[PathExpress]
 	p, ok := q.Next(0)
-	if !ok || p.Path != PathTier || p.Entry.Group().Tenant().Name() != "1" {
+	if !ok || p.Path != PathTier || p.Entry.Bulk().Tenant().Name() != "1" {
 		t.Errorf("pick = %v by path %v; want the small one by its tier", ok, p.Path)
 	}
 	if r.budgets[PathExpress] < before {
@@ -152,25 +152,25 @@ func TestRemovedGroupMayStillEndItsTasks(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Concurrency: 1})
 	tenant := q.Tenant("t")
-	g := q.AddGroup(tenant, GroupConfig{})
+	g := q.AddBulk(tenant, BulkConfig{})
 	e := q.AddEntry(g, r, 0)
 	q.Update(0, e, 1, 10)
 	p, _ := q.Next(0)
 	q.Update(0, e, 1, 9)
-	q.RemoveGroup(1, g)
+	q.RemoveBulk(1, g)
 	q.Update(1, e, 1, 9) // comes too late, and does nothing
 	if _, ok := q.Next(1); ok {
-		t.Error("picked from a removed group")
+		t.Error("picked from a removed bulk action")
 	}
 	q.Done(2, p, 1)
 	q.Next(2)
 	if q.InFlight() != 0 || r.InFlight() != 0 || g.InFlight() != 0 || tenant.InFlight() != 0 {
-		t.Error("a removed group's task was not given back")
+		t.Error("a removed bulk action's task was not given back")
 	}
 	if q.Tenants() != 0 {
-		t.Error("the tenant was kept after its last group ended and its last task was done")
+		t.Error("the tenant was kept after its last bulk action ended and its last task was done")
 	}
-	again := q.AddEntry(q.AddGroup(tenant, GroupConfig{}), r, 0)
+	again := q.AddEntry(q.AddBulk(tenant, BulkConfig{}), r, 0)
 	q.Update(3, again, 1, 0)
 	if p, ok := q.Next(3); !ok || p.Entry != again || q.Tenant("t") != tenant {
 		t.Error("a tenant that was dropped could not be used again")
@@ -180,19 +180,19 @@ func TestRemovedGroupMayStillEndItsTasks(t *testing.T) {
 func TestCancelledGroupsDoNotPileUp(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r"})
-	big := q.AddEntry(q.AddGroup(q.Tenant("t"), GroupConfig{}), r, 0)
+	big := q.AddEntry(q.AddBulk(q.Tenant("t"), BulkConfig{}), r, 0)
 	q.Update(0, big, 1, 5)
 	for i := range 10_000 {
-		g := q.AddGroup(q.Tenant("t"), GroupConfig{Submit: int64(i) * sec})
+		g := q.AddBulk(q.Tenant("t"), BulkConfig{Submit: int64(i) * sec})
 		e := q.AddEntry(g, r, 0)
 		q.Update(0, e, 1, int64(i%100)+10)
-		q.RemoveGroup(0, g)
+		q.RemoveBulk(0, g)
 	}
 	if n := len(big.flow.heaps[byScore]); n > 100 {
-		t.Errorf("entries held = %d after 10,000 groups came and were cancelled, want few", n)
+		t.Errorf("entries held = %d after 10,000 bulk actions came and were cancelled, want few", n)
 	}
 	if p, ok := q.Next(0); !ok || p.Entry != big {
-		t.Error("the group that is left was not picked")
+		t.Error("the bulk action that is left was not picked")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestRemovedTaskBlocksNoOther(t *testing.T) {
 	q := New(Options{})
 	r := q.AddResource(ResourceConfig{Name: "r", Rate: 10})
 	add := func(name string, now int64, head int) *Entry {
-		e := q.AddEntry(q.AddGroup(q.Tenant(name), GroupConfig{Tier: 2}), r, 0)
+		e := q.AddEntry(q.AddBulk(q.Tenant(name), BulkConfig{Tier: 2}), r, 0)
 		q.Update(now, e, head, 1e6)
 		return e
 	}
@@ -216,7 +216,7 @@ func TestRemovedTaskBlocksNoOther(t *testing.T) {
 	if _, ok := q.Next(now); ok {
 		t.Fatal("a small task went ahead of the one whose turn it is")
 	}
-	q.PauseGroup(now, big.Group())
+	q.PauseBulk(now, big.Bulk())
 	if p, ok := q.Next(now); !ok || p.Entry != small {
 		t.Error("the resource still waits for a task that was paused")
 	}

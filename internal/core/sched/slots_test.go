@@ -35,14 +35,14 @@ func (y *yard) resource(name string, workers int) *Resource {
 // endless gives a tenant work without end on a resource of its own or a common one;
 // each of its tasks takes so many milliseconds.
 func (y *yard) endless(tenant string, r *Resource, millis int64) {
-	e := y.q.AddEntry(y.q.AddGroup(y.q.Tenant(tenant), GroupConfig{Tier: 2, Submit: y.now}), r, 0)
+	e := y.q.AddEntry(y.q.AddBulk(y.q.Tenant(tenant), BulkConfig{Tier: 2, Submit: y.now}), r, 0)
 	e.Data = millis * 1e6
 	y.q.Update(y.now, e, 1, 1e9)
 }
 
 // some gives a tenant so many tasks.
 func (y *yard) some(tenant string, r *Resource, millis, tasks int64) {
-	e := y.q.AddEntry(y.q.AddGroup(y.q.Tenant(tenant), GroupConfig{Tier: 2, Submit: y.now}), r, 0)
+	e := y.q.AddEntry(y.q.AddBulk(y.q.Tenant(tenant), BulkConfig{Tier: 2, Submit: y.now}), r, 0)
 	e.Data = millis * 1e6
 	y.left[e] = tasks
 	y.q.Update(y.now, e, 1, tasks-1)
@@ -72,7 +72,7 @@ func (y *yard) run(millis int) {
 				kept = append(kept, r)
 				continue
 			}
-			y.used[r.p.Entry.group.tenant.name] += y.now - r.since
+			y.used[r.p.Entry.bulk.tenant.name] += y.now - r.since
 			y.q.Done(y.now, r.p, y.now-r.since)
 		}
 		y.runs = kept
@@ -81,7 +81,7 @@ func (y *yard) run(millis int) {
 
 func (y *yard) inFlight(tenant string) (n int) {
 	for _, r := range y.runs {
-		if r.p.Entry.group.tenant.name == tenant {
+		if r.p.Entry.bulk.tenant.name == tenant {
 			n++
 		}
 	}

@@ -49,7 +49,7 @@ func (q *Queue) countStalled(e *Entry, by int) {
 	e.stalled += int32(by)
 	e.flow.stalled += int32(by)
 	e.flow.tier.r.stalled += by
-	e.group.tenant.stalled += int32(by)
+	e.bulk.tenant.stalled += int32(by)
 }
 
 // look finds the tasks that have stalled.

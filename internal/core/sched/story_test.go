@@ -11,17 +11,17 @@ import (
 
 func TestStories(t *testing.T) {
 	story.Run(t, func(t *testing.T) story.Do {
-		s := &script{t: t, sim: newSim(t, Options{}), rs: map[string]*Resource{}, groups: map[string]*job{}}
+		s := &script{t: t, sim: newSim(t, Options{}), rs: map[string]*Resource{}, bulks: map[string]*job{}}
 		return s.do
 	})
 }
 
 type script struct {
-	t      *testing.T
-	sim    *sim
-	rs     map[string]*Resource
-	groups map[string]*job
-	held   []Pick
+	t     *testing.T
+	sim   *sim
+	rs    map[string]*Resource
+	bulks map[string]*job
+	held  []Pick
 }
 
 func (s *script) do(command string, a story.Args) string {
@@ -47,7 +47,7 @@ func (s *script) do(command string, a story.Args) string {
 	case "close":
 		q.CloseUntil(now, s.rs[a.Text("resource")], now+a.Int("ms", 0)*ms)
 	case "why":
-		return q.Cause(s.groups[a.Text("group")].e).String()
+		return q.Cause(s.bulks[a.Text("bulk")].e).String()
 	case "pause", "resume", "cancel":
 		s.control(command, a)
 	default:
@@ -65,11 +65,11 @@ func (s *script) add(a story.Args) {
 		}
 	}
 	j := &job{tenant: a.Text("tenant"), r: s.rs[on], items: a.Int("items", 1), chunk: a.Int("chunk", 1)}
-	g := s.sim.q.AddGroup(s.sim.q.Tenant(j.tenant), GroupConfig{
+	g := s.sim.q.AddBulk(s.sim.q.Tenant(j.tenant), BulkConfig{
 		Submit: s.sim.now, Tier: int(a.Int("tier", 2)), Cap: int(a.Int("cap", 0)), Priority: int(a.Int("priority", 0)),
 	})
-	if name := a.Text("group"); name != "" {
-		s.groups[name] = j
+	if name := a.Text("bulk"); name != "" {
+		s.bulks[name] = j
 		j.tenant = name // what next prints
 	}
 	j.e = s.sim.q.AddEntry(g, j.r, 0)
@@ -78,7 +78,7 @@ func (s *script) add(a story.Args) {
 	s.sim.update(j)
 }
 
-// next picks up to n tasks and prints their groups, or tenants where a group has
+// next picks up to n tasks and prints their bulk actions, or tenants where a bulk action has
 // no name. Tasks end at once unless they are held.
 func (s *script) next(n int, hold bool) string {
 	var out []string
@@ -111,9 +111,9 @@ func (s *script) next(n int, hold bool) string {
 func (s *script) control(command string, a story.Args) {
 	q, now := s.sim.q, s.sim.now
 	switch {
-	case a.Text("group") != "":
-		g := s.groups[a.Text("group")].e.Group()
-		map[string]func(int64, *Group){"pause": q.PauseGroup, "resume": q.ResumeGroup, "cancel": q.RemoveGroup}[command](now, g)
+	case a.Text("bulk") != "":
+		g := s.bulks[a.Text("bulk")].e.Bulk()
+		map[string]func(int64, *Bulk){"pause": q.PauseBulk, "resume": q.ResumeBulk, "cancel": q.RemoveBulk}[command](now, g)
 	case a.Text("tenant") != "":
 		map[string]func(int64, *Tenant){"pause": q.PauseTenant, "resume": q.ResumeTenant}[command](now, q.Tenant(a.Text("tenant")))
 	}

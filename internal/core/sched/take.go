@@ -22,9 +22,9 @@ func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) 
 // Open reports whether a task of e could be taken now, apart from rates and concurrency. If
 // not, at is when asking again makes sense, as for Take.
 func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
-	g, f := e.group, e.flow
+	g, f := e.bulk, e.flow
 	r := f.tier.r
-	if q.tight() || r.workers >= 0 && r.inFlight >= r.workers || g.state != groupRunning || g.atCap() || g.tenant.blocked() || f.shut(now) {
+	if q.tight() || r.workers >= 0 && r.inFlight >= r.workers || g.state != bulkRunning || g.atCap() || g.tenant.blocked() || f.shut(now) {
 		return math.MaxInt64, false
 	}
 	return now, true

@@ -10,7 +10,7 @@ type Tenant struct {
 	weight   int32
 	cap      int32 // tasks in flight, 0 for no bound
 	inFlight int32
-	groups   int32
+	bulks    int32
 	stalled  int32 // of those in flight
 	active   int16 // flows in a tree
 	parked   int16
@@ -21,7 +21,7 @@ type Tenant struct {
 }
 
 // Tenant returns the tenant of that name, and adds it with weight 1.0 and no cap if it is
-// missing. The queue drops a tenant without groups and in-flight tasks, unless it has settings
+// missing. The queue drops a tenant without bulk actions and in-flight tasks, unless it has settings
 // of its own.
 func (q *Queue) Tenant(name string) *Tenant {
 	t := q.tenants[name]
@@ -52,7 +52,7 @@ func (q *Queue) SetTenant(now int64, t *Tenant, weight int64, cap int) {
 	q.slotWeightChanged(t, was)
 	for f := t.flows; f != nil; f = f.next {
 		reweigh(t, f.tier.r, nil)
-		f.tier.r.guardTiers(q.opt.NoTierGuard)
+		f.tier.r.guardTiers()
 	}
 	q.loosen(now, t)
 	q.forget(t)
@@ -171,7 +171,7 @@ func (q *Queue) atShare(t *Tenant) bool { return int64(t.inFlight) >= q.share(t)
 
 // guarded reports whether slots are scarce.
 func (q *Queue) guarded() bool {
-	return q.slots > 0 && float64(q.slots-q.busy()) < q.opt.GuardBelow*float64(q.slots)
+	return q.slots > 0 && float64(q.slots-q.busy()) < guardBelow*float64(q.slots)
 }
 
 // drop unlinks f from t.
@@ -186,7 +186,7 @@ func (t *Tenant) drop(f *flow) {
 
 // forget drops t if it has no more state than a new tenant.
 func (q *Queue) forget(t *Tenant) {
-	if t.groups == 0 && t.inFlight == 0 && t.flows == nil && !t.paused && t.weight == Unit && t.cap == 0 && !t.gone {
+	if t.bulks == 0 && t.inFlight == 0 && t.flows == nil && !t.paused && t.weight == Unit && t.cap == 0 && !t.gone {
 		t.gone = true
 		delete(q.tenants, t.name)
 	}

@@ -50,7 +50,7 @@ type tier struct {
 }
 
 func (t *tier) init(r *Resource, o *Options, k int) {
-	*t = tier{r: r, index: k, base: o.TierWeights[k], agedAfter: int64(o.AgedAfter[k])}
+	*t = tier{r: r, index: k, base: tierWeights[k], agedAfter: int64(o.AgedAfter[k])}
 	t.perItem = float64(int64(1)<<tagShift) / float64(t.base)
 }
 
@@ -186,7 +186,7 @@ func (t *tier) exit(f *flow) {
 // tier get less than one of a lower tier with few tenants, so a tier gets at least what makes
 // its tenants' shares relate like the weights. Tenants of other nodes count like those here; a
 // tier here has the part of its weight that its tenants here account for.
-func (r *Resource) guardTiers(off bool) {
+func (r *Resource) guardTiers() {
 	lower := -1
 	var lowerW, lowerAll float64
 	var part, whole, weight float64
@@ -197,7 +197,7 @@ func (r *Resource) guardTiers(off bool) {
 			continue
 		}
 		w := float64(t.base)
-		if lower >= 0 && !off {
+		if lower >= 0 {
 			w = max(w, lowerW*float64(t.base)/float64(r.tiers[lower].base)*all/lowerAll)
 		}
 		lower, lowerW, lowerAll = k, w, all

@@ -41,6 +41,7 @@ type Member struct {
 	Config
 	layout *Layout
 	fleet  *Fleet
+	router *Router
 
 	running [stored.MaxPartitions]atomic.Pointer[Tenure] // that this node owns now
 	taking  [stored.MaxPartitions]atomic.Bool            // that this node has the lease of, and is loading
@@ -55,13 +56,13 @@ type Member struct {
 
 // NewMember makes a member, which does nothing before [Member.Stay].
 func NewMember(c Config, l *Layout, f *Fleet) *Member {
-	return &Member{Config: c, layout: l, fleet: f, owned: map[int]context.CancelFunc{}, ended: make(chan release)}
+	m := &Member{Config: c, layout: l, fleet: f, owned: map[int]context.CancelFunc{}, ended: make(chan release)}
+	m.router = &Router{layout: l, fleet: f, losses: c.Losses, store: c.Store, local: m.Running}
+	return m
 }
 
 // Router returns what chooses where new work goes.
-func (m *Member) Router() *Router {
-	return &Router{layout: m.layout, fleet: m.fleet, losses: m.Losses, store: m.Store, local: m.Running}
-}
+func (m *Member) Router() *Router { return m.router }
 
 // Running returns the tenure of a partition that this node runs now, else nil.
 func (m *Member) Running(partition int) *Tenure { return m.running[partition].Load() }

@@ -175,3 +175,9 @@ func (t *Tenure) Extend(ctx context.Context) error {
 	}
 	return err
 }
+
+// Shared reports whether other processes may use a store, too.
+func Shared(s store.Store) bool {
+	sharing, ok := s.(store.Sharing)
+	return ok && sharing.Shared()
+}

@@ -89,49 +89,49 @@ func (r *Report) touchedIn(ctx context.Context, p int) iter.Seq2[blockState, err
 	}
 }
 
-// lane is the blocks of one partition on their way into a merge.
-type lane struct {
+// stream is the blocks of one partition on their way into a merge.
+type stream struct {
 	next func() (blockState, error, bool)
 	head blockState
 }
 
 // merge yields the blocks of several partitions in order. Each block is in one of them.
 func (r *Report) merge(ctx context.Context, places []int, yield func(blockState, error) bool) {
-	var lanes []*lane
-	pull := func(l *lane) (more bool, err error) {
+	var streams []*stream
+	pull := func(l *stream) (more bool, err error) {
 		l.head, err, more = l.next()
 		return more && err == nil, err
 	}
 	for _, p := range places {
 		next, stop := iter.Pull2(r.touchedIn(ctx, p))
 		defer stop()
-		l := &lane{next: next}
+		l := &stream{next: next}
 		more, err := pull(l)
 		if err != nil {
 			yield(blockState{}, err)
 			return
 		}
 		if more {
-			lanes = append(lanes, l)
+			streams = append(streams, l)
 		}
 	}
-	for len(lanes) > 0 {
+	for len(streams) > 0 {
 		first := 0
-		for i, l := range lanes {
-			if l.head.no < lanes[first].head.no {
+		for i, l := range streams {
+			if l.head.no < streams[first].head.no {
 				first = i
 			}
 		}
-		if !yield(lanes[first].head, nil) {
+		if !yield(streams[first].head, nil) {
 			return
 		}
-		more, err := pull(lanes[first])
+		more, err := pull(streams[first])
 		if err != nil {
 			yield(blockState{}, err)
 			return
 		}
 		if !more {
-			lanes = append(lanes[:first], lanes[first+1:]...)
+			streams = append(streams[:first], streams[first+1:]...)
 		}
 	}
 }

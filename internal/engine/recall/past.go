@@ -21,55 +21,41 @@ const (
 // It outlives the owning of a partition. A store that cannot be set back while it
 // is in use, because it is no [store.Witness], needs none of it.
 type Past struct {
-	store    stored.Source
-	witness  store.Witness // nil: there is nothing to remember
-	leaseFor time.Duration
-	log      *slog.Logger
-
+	Submits
 	parts       [stored.MaxPartitions]partPast
-	bytes       atomic.Int64 // of all windows
+	bytes       atomic.Int64 // of all commits that are kept
 	regressions atomic.Int64
-	recent      recent
-	guarded     atomic.Bool // a goroutine looks after what is recent
-	guards      sync.WaitGroup
-	stop        chan struct{} // closed by End: nothing is looked after any more
 }
 
 // New makes the past of a process on a store. A call to the store may take leaseFor.
 func New(s stored.Source, leaseFor time.Duration, log *slog.Logger) *Past {
 	w, _ := s.(store.Witness)
-	return &Past{store: s, witness: w, leaseFor: leaseFor, log: log, stop: make(chan struct{})}
+	return &Past{Submits: Submits{store: s, witness: w, leaseFor: leaseFor, log: log, stop: make(chan struct{})}}
 }
 
 // Witness returns the store if it can be set back while it is in use, else nil.
 func (p *Past) Witness() store.Witness { return p.witness }
 
-// End waits for those who look after what is recent.
-func (p *Past) End() {
-	close(p.stop)
-	p.guards.Wait()
-}
-
 // partPast is the past of one partition.
 type partPast struct {
 	writing sync.Mutex // held while a commit is tried, and while lost ones are put back
-	mu      sync.Mutex // for the window
-	window  window
+	mu      sync.Mutex // for newest
+	newest  newest
 }
 
-// with changes the window of a partition, and keeps count of the bytes of all.
-func (p *Past) with(no int, change func(*window)) {
+// with changes what is kept of a partition, and keeps count of the bytes of all.
+func (p *Past) with(no int, change func(*newest)) {
 	of := &p.parts[no]
 	of.mu.Lock()
 	defer of.mu.Unlock()
-	before := of.window.bytes
-	change(&of.window)
-	p.bytes.Add(of.window.bytes - before)
+	before := of.newest.bytes
+	change(&of.newest)
+	p.bytes.Add(of.newest.bytes - before)
 }
 
 // remember keeps a commit that is about to be tried.
 func (p *Past) remember(now time.Time, no int, b *store.Batch, by store.Token) {
-	p.with(no, func(w *window) { w.add(now, b, by) })
+	p.with(no, func(w *newest) { w.add(now, b, by) })
 }
 
 // confirm tells that a commit was acknowledged. Only then, and by age, something is forgotten:
@@ -77,7 +63,7 @@ func (p *Past) remember(now time.Time, no int, b *store.Batch, by store.Token) {
 // where it is old, and then from the same partition: the busiest gives way.
 func (p *Past) confirm(now time.Time, no int, number uint64) {
 	old := now.Add(-rememberFor)
-	p.with(no, func(w *window) {
+	p.with(no, func(w *newest) {
 		w.ack(number)
 		w.trim(old, rememberBytes)
 	})
@@ -85,10 +71,10 @@ func (p *Past) confirm(now time.Time, no int, number uint64) {
 		return
 	}
 	for i := range p.parts {
-		p.with(i, func(w *window) { w.trim(old, rememberBytes) })
+		p.with(i, func(w *newest) { w.trim(old, rememberBytes) })
 	}
 	if over := p.bytes.Load() - rememberBytes; over > 0 {
-		p.with(no, func(w *window) { w.trim(old, w.bytes-over) })
+		p.with(no, func(w *newest) { w.trim(old, w.bytes-over) })
 	}
 }
 
@@ -96,34 +82,31 @@ func (p *Past) confirm(now time.Time, no int, number uint64) {
 // Submits and claims are remembered no longer, either: commits alone would put a bulk
 // action back without its items, and as if no idempotency key were lost.
 func (p *Past) age(no int, now time.Time) {
-	p.with(no, func(w *window) { w.trim(now.Add(-rememberFor), rememberBytes) })
+	p.with(no, func(w *newest) { w.trim(now.Add(-rememberFor), rememberBytes) })
 }
 
 // acked is the newest commit of a partition that is known to have been acknowledged.
 func (p *Past) acked(no int) (number uint64) {
-	p.with(no, func(w *window) { number = w.acked })
+	p.with(no, func(w *newest) { number = w.acked })
 	return number
 }
 
 // Left tells that a partition was handed over: from now on others may commit.
-func (p *Past) Left(no int) { p.with(no, func(w *window) { w.mine = false }) }
+func (p *Past) Left(no int) { p.with(no, func(w *newest) { w.mine = false }) }
 
 // Forget drops what is remembered of a partition: what the store has of it counts from now on.
 func (p *Past) Forget(no int) {
-	p.with(no, func(w *window) {
+	p.with(no, func(w *newest) {
 		w.cut(0)
-		*w = window{}
+		*w = newest{}
 	})
 }
 
 // Mine reports whether this node was the last to own a partition, as far as it knows, and up to which commit.
 func (p *Past) Mine(no int) (acked uint64, mine bool) {
-	p.with(no, func(w *window) { acked, mine = w.acked, w.mine })
+	p.with(no, func(w *newest) { acked, mine = w.acked, w.mine })
 	return acked, mine
 }
 
 // Regressions counts how often the store was found to hold less than it had acknowledged.
 func (p *Past) Regressions() int64 { return p.regressions.Load() }
-
-// Losses joins what was accepted from this process and is lost for good.
-func (p *Past) Losses() error { return p.recent.losses() }

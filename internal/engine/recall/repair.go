@@ -59,7 +59,7 @@ func (p *Past) Repair(ctx context.Context, o Owner, settle func(ctx context.Cont
 	if err = settle(ctx, err); err != nil {
 		return err
 	}
-	p.with(o.Partition(), func(w *window) { w.open(last) })
+	p.with(o.Partition(), func(w *newest) { w.open(last) })
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (p *Past) mend(ctx context.Context, o Owner) (store.Last, error) {
 	var missing []keptCommit
 	var acked uint64
 	whole := true
-	p.with(no, func(w *window) {
+	p.with(no, func(w *newest) {
 		missing, whole = w.missing(last)
 		missing, acked = slices.Clone(missing), w.acked // what is kept may be trimmed meanwhile
 	})
@@ -134,12 +134,12 @@ func (p *Past) replay(ctx context.Context, o Owner, missing []keptCommit) (last 
 			renewed = asked
 		}
 		number := k.batch.Number
-		p.with(no, func(w *window) { w.restore(number, token) }) // before the try: it may be written although no answer comes
+		p.with(no, func(w *newest) { w.restore(number, token) }) // before the try: it may be written although no answer comes
 		err := p.store.Commit(ctx, no, token, k.batch)
 		if partition.AfterCommit(err) != partition.Written {
 			return last, fmt.Errorf("put back commit %d of partition %d: %w", number, no, err)
 		}
-		p.with(no, func(w *window) { w.ack(number) })
+		p.with(no, func(w *newest) { w.ack(number) })
 		last = store.Last{Number: number, By: token}
 	}
 	return last, nil

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -19,8 +21,31 @@ import (
 // guardEvery is how soon a store that was set back is noticed by those who have submitted to it.
 const guardEvery = time.Second
 
+// Submits is what this process remembers of its submits and commands, and puts in again if the store
+// has lost it.
+type Submits struct {
+	store    stored.Source
+	witness  store.Witness // nil: there is nothing to remember
+	leaseFor time.Duration
+	log      *slog.Logger
+
+	recent  recent
+	guarded atomic.Bool // a goroutine looks after what is recent
+	guards  sync.WaitGroup
+	stop    chan struct{} // closed by End: nothing is looked after any more
+}
+
+// End waits for those who look after what is recent.
+func (p *Submits) End() {
+	close(p.stop)
+	p.guards.Wait()
+}
+
+// Losses returns the submits that the store has lost for good.
+func (p *Submits) Losses() error { return p.recent.losses() }
+
 // Submit begins to remember a submit to a partition, before its first block is written; nil if nothing needs to be.
-func (p *Past) Submit(no int) *Kept {
+func (p *Submits) Submit(no int) *Kept {
 	if p.witness == nil {
 		return nil
 	}
@@ -28,14 +53,14 @@ func (p *Past) Submit(no int) *Kept {
 }
 
 // Submitted looks after a submit that was accepted, for as long as it is recent.
-func (p *Past) Submitted(ctx context.Context, no int, c *partition.Created, claim store.Claim, k *Kept) {
+func (p *Submits) Submitted(ctx context.Context, no int, c *partition.Created, claim store.Claim, k *Kept) {
 	if k != nil {
 		p.watchOver(ctx, &sent{partition: no, at: time.Now(), created: c, claim: claim, kept: k, life: k.life})
 	}
 }
 
 // Command sends a command to a partition, and looks after it for as long as it is recent.
-func (p *Past) Command(ctx context.Context, no int, body []byte) error {
+func (p *Submits) Command(ctx context.Context, no int, body []byte) error {
 	s := &sent{partition: no, command: body, life: p.recent.life(no)}
 	if err := p.store.Append(ctx, no, body, store.Claim{}); err != nil {
 		return err
@@ -47,7 +72,7 @@ func (p *Past) Command(ctx context.Context, no int, body []byte) error {
 
 // watchOver looks after what this process has sent, for as long as it
 // is recent. An engine that does not run has to do that, too.
-func (p *Past) watchOver(ctx context.Context, s *sent) {
+func (p *Submits) watchOver(ctx context.Context, s *sent) {
 	if p.witness == nil {
 		return
 	}
@@ -59,7 +84,7 @@ func (p *Past) watchOver(ctx context.Context, s *sent) {
 
 // guardSubmits puts in again what this process has submitted lately and the store
 // has lost, until nothing is recent or the store is closed.
-func (p *Past) guardSubmits(ctx context.Context) {
+func (p *Submits) guardSubmits(ctx context.Context) {
 	r := &p.recent
 	for {
 		looked, partitions := time.Now(), r.partitions()
@@ -89,7 +114,7 @@ func (p *Past) guardSubmits(ctx context.Context) {
 
 // guard puts in again what is recent in a partition, if it was sent to another
 // incarnation of the store than the present one.
-func (p *Past) guard(ctx context.Context, no int) error {
+func (p *Submits) guard(ctx context.Context, no int) error {
 	ctx, cancel := context.WithTimeout(ctx, p.leaseFor)
 	defer cancel()
 	life, err := p.witness.Incarnation(ctx, no)
@@ -108,7 +133,7 @@ func (p *Past) guard(ctx context.Context, no int) error {
 
 // sendAgain repeats a command, or what is missing of a submit. All of it may be
 // repeated: blocks stay as they are, and the owner knows what it has.
-func (p *Past) sendAgain(ctx context.Context, s *sent) error {
+func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
 	if s.created == nil {
 		return p.store.Append(ctx, s.partition, s.command, store.Claim{})
 	}
@@ -134,7 +159,7 @@ func (p *Past) sendAgain(ctx context.Context, s *sent) error {
 
 // there reports whether the store has a bulk action and the claim of its idempotency
 // key. The owner may have put back the one without the other.
-func (p *Past) there(ctx context.Context, s *sent) (bool, error) {
+func (p *Submits) there(ctx context.Context, s *sent) (bool, error) {
 	_, _, err := partition.ReadStatus(stored.At(ctx, p.store, s.partition), s.created.ID)
 	if err == nil && s.claim.Key != "" {
 		_, err = p.store.Claimed(ctx, s.partition, s.claim.Key)
@@ -145,7 +170,7 @@ func (p *Past) there(ctx context.Context, s *sent) (bool, error) {
 	return err == nil, err
 }
 
-func (p *Past) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {
+func (p *Submits) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {
 	for _, no := range slices.Sorted(maps.Keys(blocks)) {
 		if err := p.store.PutBlocks(ctx, s.partition, s.created.ID, no, [][]byte{blocks[no]}); err != nil {
 			return err
@@ -156,7 +181,7 @@ func (p *Past) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) 
 
 // announceAgain makes the bulk action known to its partition, in words that have
 // the owner look whether it knows it already.
-func (p *Past) announceAgain(ctx context.Context, s *sent) error {
+func (p *Submits) announceAgain(ctx context.Context, s *sent) error {
 	c := *s.created
 	c.Again = true
 	body, err := partition.EncodeCreated(c)
@@ -178,7 +203,7 @@ func (p *Past) announceAgain(ctx context.Context, s *sent) error {
 }
 
 // checkSent looks for a submit that was too large to be kept.
-func (p *Past) checkSent(ctx context.Context, s *sent) error {
+func (p *Submits) checkSent(ctx context.Context, s *sent) error {
 	c := s.created
 	_, err := stored.FindSpec(ctx, p.store, s.partition, c.ID)
 	if err == nil && c.Blocks() > 0 {
@@ -192,47 +217,13 @@ func (p *Past) checkSent(ctx context.Context, s *sent) error {
 }
 
 // lose tells openly that an accepted bulk action is lost.
-func (p *Past) lose(ctx context.Context, s *sent, why string) {
+func (p *Submits) lose(ctx context.Context, s *sent, why string) {
 	err := fmt.Errorf("bulk action %s was accepted, and the store has lost it: %s", s.created.ID, why)
 	p.log.LogAttrs(ctx, slog.LevelError, "accepted bulk action lost", slog.Any("error", err))
 	p.recent.lose(err)
 }
 
 // MayReturn reports whether blocks that are not there may yet be put in again by who submitted them.
-func (p *Past) MayReturn(id weir.BulkID) bool {
+func (p *Submits) MayReturn(id weir.BulkID) bool {
 	return p.witness != nil && time.Since(stored.Began(id)) < 3*rememberFor
-}
-
-// again marks a message that was put in again; an item's text cannot contain it, for its quotes are escaped there.
-var again = []byte(`"again":true`)
-
-// SiftAgain silences messages that were put in again although the store had not
-// lost them, or not for long: what has become of the bulk action is stored. One
-// that the machine has and has not committed yet is ignored there.
-func (p *Past) SiftAgain(ctx context.Context, no int, msgs []store.Message) error {
-	for i := range msgs {
-		if !bytes.Contains(msgs[i].Body, again) {
-			continue
-		}
-		c, _, err := partition.DecodeMessage(msgs[i])
-		if err != nil || c == nil || !c.Again {
-			continue // the machine will say what is wrong with it
-		}
-		_, _, err = partition.ReadStatus(stored.At(ctx, p.store, no), c.ID)
-		if errors.Is(err, store.ErrNotFound) {
-			if err = stored.Gone(ctx, p.store, no, c.ID); err == nil {
-				err = p.Whole(ctx, no) // or it may be among what is put back in a moment
-			}
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil && !errors.Is(err, weir.ErrExpired) {
-			return err
-		}
-		if msgs[i].Body, err = partition.EncodeMark("known"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -25,16 +25,27 @@ type collector struct {
 	resourceRate, resourceUse, resourceConcurrency, circuitOpen, scaleSteps *prometheus.Desc
 	nodes, leader, nodeSlots, nodeCPU, nodeMemory                           *prometheus.Desc
 	laneNeeded, laneUseful, nodesDesired                                    *prometheus.Desc
+
+	all descs
+}
+
+// descs lists the metrics of a collector.
+type descs []*prometheus.Desc
+
+// add returns the description of a metric.
+func (l *descs) add(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc("weir_"+name, help, labels, nil)
+	*l = append(*l, d)
+	return d
 }
 
 func newCollector(r *Recorder, fleet func() (int, bool)) *collector {
+	var all descs
+	desc := all.add
 	lane := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("weir_lane_"+name, help, append([]string{"partition", "lane"}, labels...), nil)
+		return desc("lane_"+name, help, append([]string{"partition", "lane"}, labels...)...)
 	}
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("weir_"+name, help, labels, nil)
-	}
-	return &collector{
+	c := &collector{
 		of:          r,
 		fleet:       fleet,
 		laneTasks:   lane("tasks", "Tasks of the lane, by state: ready, waiting for their time, or in flight.", "state"),
@@ -68,6 +79,8 @@ func newCollector(r *Recorder, fleet func() (int, bool)) *collector {
 		laneUseful:   lane("workers_useful", "Workers that the allowed rate and concurrency would keep busy, reported by the leader."),
 		nodesDesired: desc("nodes_desired", "Nodes whose slots fit the workers needed, reported by the leader."),
 	}
+	c.all = all
+	return c
 }
 
 // Export registers the metrics until the function that it returns is called. fleet tells how many nodes this one knows
@@ -101,13 +114,7 @@ func (c *Recorder) Export(reg prometheus.Registerer, fleet func() (nodes int, le
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		c.laneTasks, c.laneOldest, c.laneWorkers, c.lanePWQD, c.laneWait,
-		c.laneArrived, c.laneEnded, c.laneFailed, c.laneRefused, c.laneBusy,
-		c.resourceRate, c.resourceUse, c.resourceConcurrency, c.circuitOpen, c.scaleSteps,
-		c.nodes, c.leader, c.nodeSlots, c.nodeCPU, c.nodeMemory,
-		c.laneNeeded, c.laneUseful, c.nodesDesired,
-	} {
+	for _, d := range c.all {
 		out <- d
 	}
 }

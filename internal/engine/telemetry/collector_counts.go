@@ -23,13 +23,14 @@ type countsCollector struct {
 	bulks, stalled, ended, waiting                               *prometheus.Desc
 	resourceWait, circuits, shares, starved                      *prometheus.Desc
 	commits, regressions, leasesLost, late, violations           *prometheus.Desc
+
+	all descs
 }
 
 func newCountsCollector(r *Recorder, held iter.Seq[*Census], regressions func() int64) *countsCollector {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("weir_"+name, help, labels, nil)
-	}
-	return &countsCollector{
+	var all descs
+	desc := all.add
+	c := &countsCollector{
 		of:            r,
 		parts:         held,
 		setBack:       regressions,
@@ -60,15 +61,13 @@ func newCountsCollector(r *Recorder, held iter.Seq[*Census], regressions func() 
 		late:        desc("late_results_dropped_total", "Results of tasks that arrived after the task was abandoned."),
 		violations:  desc("conservation_violations_total", "Bulk actions with counts that do not add up, which is a bug in weir."),
 	}
+	c.all = all
+	return c
 }
 
 // Describe implements prometheus.Collector.
 func (c *countsCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		c.ingested, c.finished, c.attempts, c.itemDuration, c.itemWait, c.atRisk, c.taskDuration, c.taskItems, c.tasksInFlight,
-		c.bulks, c.stalled, c.ended, c.waiting, c.resourceWait, c.circuits, c.shares, c.starved,
-		c.commits, c.regressions, c.leasesLost, c.late, c.violations,
-	} {
+	for _, d := range c.all {
 		out <- d
 	}
 }

@@ -1,6 +1,6 @@
 // Package telemetry counts what a node does, for its metrics.
 //
-// The loop of each partition counts for itself, in a [Tally] and in [Lanes], and hands over what it has once a second:
+// The loop of each partition counts for itself, in a [Counter] and in [Lanes], and hands over what it has once a second:
 // a task costs a few additions and no lock. A [Recorder] adds up the counts of all loops and exports them to Prometheus
 // when it is asked. [Shares] tells how tenants share resources.
 //

@@ -88,7 +88,7 @@ func TestTheCountersOfALabelNeverGoBackAndAreAll(t *testing.T) {
 			f := finish{"call", fmt.Sprintf("t%d", minute/3+rng.IntN(80)), "done"}
 			n := 1 + rng.Int64N(1000)
 			total += n
-			c.Add(&Tally{finished: map[finish]int64{f: n}})
+			c.Add(&Counter{finished: map[finish]int64{f: n}})
 		}
 		shown := 0
 		for f, n := range c.finished {

@@ -121,7 +121,7 @@ func (c *Recorder) Accepted(b *partition.Created, drafted bool) {
 }
 
 // Add takes over what a loop has counted.
-func (c *Recorder) Add(t *Tally) {
+func (c *Recorder) Add(t *Counter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, a := range t.actions {

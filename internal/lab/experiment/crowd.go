@@ -22,7 +22,7 @@ func Crowd(n int) (*sched.Queue, []*sched.Entry) {
 	}
 	es := make([]*sched.Entry, n)
 	for i := range es {
-		g := q.AddGroup(q.Tenant(names[i]), sched.GroupConfig{Submit: int64(i), Tier: i % sched.Tiers})
+		g := q.AddBulk(q.Tenant(names[i]), sched.BulkConfig{Submit: int64(i), Tier: i % sched.Tiers})
 		es[i] = q.AddEntry(g, r, 0)
 		q.Update(0, es[i], 100, 1e9)
 	}

@@ -72,7 +72,7 @@ func (d *drive) add(j job) *job {
 }
 
 func (d *drive) submit(j *job) {
-	g := d.q.AddGroup(d.q.Tenant(j.tenant), sched.GroupConfig{Submit: d.Now(), Tier: j.tier})
+	g := d.q.AddBulk(d.q.Tenant(j.tenant), sched.BulkConfig{Submit: d.Now(), Tier: j.tier})
 	j.e = d.q.AddEntry(g, j.r, 0)
 	j.e.Data = j
 	j.left, j.last = j.items, d.Now()
@@ -156,7 +156,7 @@ func (d *drive) finish(p sched.Pick, j *job) {
 		return
 	}
 	j.done = d.Now()
-	d.q.RemoveGroup(d.Now(), j.e.Group())
+	d.q.RemoveBulk(d.Now(), j.e.Bulk())
 	if d.onEnd != nil {
 		d.onEnd(j)
 	}

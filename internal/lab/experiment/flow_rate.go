@@ -56,7 +56,7 @@ func newRefuser(p Profile, bucket time.Duration, rule flow.RateRule, seed uint64
 		tokens: tokens{profile: p, depth: bucket, have: p.At(0) * bucket.Seconds()},
 		rule:   rule,
 		rng:    virtual.Chance(seed, 14),
-		lim:    limit.New(limit.Config{Rate: flowRate}),
+		lim:    limit.New(flowRate),
 	}
 }
 

@@ -100,7 +100,7 @@ func newOwner(w *owners, no int) *owner {
 func (n *owner) add(t *tenant) {
 	name := fmt.Sprint(t.no)
 	n.party.SetTenant(n.w.Now(), name, capacity.TenantLimits{Weight: float64(t.weight)})
-	g := n.party.AddGroup(name, sched.GroupConfig{Tier: 2, Submit: n.w.Now()})
+	g := n.party.AddBulk(name, sched.BulkConfig{Tier: 2, Submit: n.w.Now()})
 	t.entry = n.party.AddEntry(g, n.res, 0, t)
 	n.tenants = append(n.tenants, t)
 }

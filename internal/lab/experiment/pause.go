@@ -24,7 +24,7 @@ func paused(size Size) []Line {
 	d.run(5 * sec)
 	pausing := timed(n, func() {
 		for _, j := range jobs {
-			d.q.PauseGroup(d.Now(), j.e.Group())
+			d.q.PauseBulk(d.Now(), j.e.Bulk())
 		}
 	})
 	stray := 0
@@ -36,7 +36,7 @@ func paused(size Size) []Line {
 	lines = append(lines, d.peak(fmt.Sprintf("%d groups paused and resumed", n), r))
 	cancelling := timed(n, func() {
 		for _, j := range jobs {
-			d.q.RemoveGroup(d.Now(), j.e.Group())
+			d.q.RemoveBulk(d.Now(), j.e.Bulk())
 		}
 	})
 	if size == Small {
@@ -58,7 +58,7 @@ func (d *drive) resume(jobs []*job) (lines []Line) {
 		from, first := d.Now(), never
 		d.onPick = func(sched.Pick, *job) { first = min(first, d.Now()) }
 		for _, j := range c.jobs {
-			d.q.ResumeGroup(d.Now(), j.e.Group())
+			d.q.ResumeBulk(d.Now(), j.e.Bulk())
 		}
 		d.run(d.Now() - d.start + 2*sec)
 		lines = append(lines,

@@ -23,7 +23,7 @@ func ShareSeries(rate float64, seconds int, guests []Guest) [][]float64 {
 		d.q.SetTenant(d.Now(), d.q.Tenant(g.Name), g.Weight*sched.Unit, 0)
 		j := d.add(job{tenant: g.Name, tier: g.Tier, r: r, items: 1e12, chunk: 100, service: 10 * ms, arrive: int64(g.From) * sec})
 		got[j] = out[i]
-		d.At(d.start+int64(g.To)*sec, func() { d.q.RemoveGroup(d.Now(), j.e.Group()) })
+		d.At(d.start+int64(g.To)*sec, func() { d.q.RemoveBulk(d.Now(), j.e.Bulk()) })
 	}
 	d.run(int64(seconds) * sec)
 	for i := range out {

@@ -93,10 +93,10 @@ type calls struct{ number, sum, longest int64 }
 // one take their items from one counter, so none is left behind.
 type piece struct {
 	*bulk
-	part  *part
-	group *sched.Group
-	steps []*step
-	lots  int // made
+	part   *part
+	queued *sched.Bulk
+	steps  []*step
+	lots   int // made
 }
 
 // submit brings a bulk action to its partitions.
@@ -128,14 +128,14 @@ func newPiece(b *bulk, p *part, pieces int) *piece {
 	now := p.m.clock()
 	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
-	pc.group = p.queue.AddGroup(b.tenant.name,
-		sched.GroupConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
+	pc.queued = p.queue.AddBulk(b.tenant.name,
+		sched.BulkConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		l.open()
 		s := &step{piece: pc, no: i, lane: l, share: b.tenant.share(l.res, b.rank)}
 		s.setPace(pieces)
-		s.entry = p.queue.AddEntry(pc.group, l.entry, i, s)
+		s.entry = p.queue.AddEntry(pc.queued, l.entry, i, s)
 		pc.steps = append(pc.steps, s)
 		s.setChunk()
 	}

@@ -33,7 +33,7 @@ func (p *piece) lookAhead() {
 	if p.cancelled || p.end >= 0 {
 		return
 	}
-	look := p.part.queue.Look(p.m.clock(), p.group, p.left())
+	look := p.part.queue.Look(p.m.clock(), p.queued, p.left())
 	if look.Late && p.late == 0 {
 		p.late = p.m.Now()
 	}

@@ -5,7 +5,7 @@ import "github.com/weirhq/weir/internal/core/limit"
 // setPace gives a step its part of the bulk action's own rate there.
 func (s *step) setPace(pieces int) {
 	if own := s.own(s.no); own > 0 {
-		s.pace.Own = limit.New(limit.Config{Rate: float64(own) / float64(pieces)})
+		s.pace.Own = limit.New(float64(own) / float64(pieces))
 	}
 }
 

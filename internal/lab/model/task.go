@@ -187,6 +187,6 @@ func (m *machine) close(b *bulk) {
 		for _, s := range p.steps {
 			p.offer(s)
 		}
-		p.part.queue.RemoveGroup(m.clock(), p.group)
+		p.part.queue.RemoveBulk(m.clock(), p.queued)
 	}
 }

@@ -55,7 +55,7 @@ func (w *World) relimit(r weir.Resource) {
 		n.relimit(r)
 		for p := range w.plan.partitions {
 			if o := n.owner(p); o != nil {
-				o.put(func() { o.machine.SetLimits(w.Now(), r) })
+				o.put(func() { o.machine.Relimit(w.Now()) })
 			}
 		}
 	}

@@ -72,9 +72,7 @@ func (o *owner) load() error {
 		o.machine.Leave(w.Now())
 		return err
 	}
-	for _, r := range w.resources() {
-		o.machine.SetLimits(w.Now(), w.limitsOf(r))
-	}
+	o.machine.Relimit(w.Now())
 	return nil
 }
 

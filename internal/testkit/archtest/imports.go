@@ -30,7 +30,9 @@ var Core = []string{
 
 // middle is the layer between the surfaces and the core, in the order of imports.
 var middle = []string{
-	"internal/engine", "internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
+	"internal/engine", "internal/engine/scaling", "internal/engine/catalog", "internal/engine/limits",
+	"internal/engine/retention",
+	"internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
 	"internal/engine/recall", "internal/engine/loss",
 	"internal/engine/telemetry", "internal/engine/stored",
 	"internal/edge/execute", "internal/edge/source", "report",
@@ -50,8 +52,10 @@ var Rows = slices.Concat([]Row{
 	{Dir: ".", StdlibOnly: true},
 	{Dir: "store", May: []string{"."}, StdlibOnly: true},
 	{Dir: "store/storetest", May: base},
-	{Dir: "store/memstore", May: join(base, []string{"internal/core/quota"})},
-	{Dir: "store/pebblestore", May: join(base, []string{"internal/core/quota"})},
+	// Backends that one process uses alone share what then is in its memory.
+	{Dir: "store/internal/inprocess", May: join(base, []string{"internal/core/quota"})},
+	{Dir: "store/memstore", May: join(base, []string{"store/internal/inprocess"})},
+	{Dir: "store/pebblestore", May: join(base, []string{"store/internal/inprocess"})},
 	{Dir: "store/redisstore", May: base},
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},

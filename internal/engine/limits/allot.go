@@ -1,4 +1,4 @@
-package engine
+package limits
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/core/quota"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 )
 
@@ -16,56 +17,56 @@ const (
 	allotAgain = time.Second            // after which targets are written again: the store may have lost them
 )
 
-// allot is the leader's work on quotas: it tells the store what each node should
+// Allot is the leader's work on quotas: it tells the store what each node should
 // get of each limit, until ctx ends or another leader has spoken.
-func (e *Engine) allot(ctx context.Context, epoch uint64) {
+func (c *Control) Allot(ctx context.Context, epoch uint64) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	eachLimit(ctx, e, e.allResources, func(one context.Context, l sharedLimit) {
-		if err := e.allotOne(one, epoch, l); one.Err() == nil && err != nil {
+	c.eachLimit(ctx, c.allResources, func(one context.Context, l sharedLimit) {
+		if err := c.allotOne(one, epoch, l); one.Err() == nil && err != nil {
 			end() // there is another leader
 		}
 	})
 }
 
-func (e *Engine) allotOne(ctx context.Context, epoch uint64, l sharedLimit) error {
+func (c *Control) allotOne(ctx context.Context, epoch uint64, l sharedLimit) error {
 	plan := quota.NewPlanner(l.Limit, l.chunk)
 	var wrote time.Time
 	for failing := false; ctx.Err() == nil; {
-		inUse, err := e.allotOnce(ctx, epoch, l.Limit, plan, &wrote)
+		inUse, err := c.allotOnce(ctx, epoch, l.Limit, plan, &wrote)
 		switch {
 		case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrClosed):
 			return err
 		case err != nil && !failing && ctx.Err() == nil:
-			e.log.LogAttrs(ctx, slog.LevelWarn, "quotas not allotted, will try again",
+			c.Log.LogAttrs(ctx, slog.LevelWarn, "quotas not allotted, will try again",
 				slog.String("resource", l.Resource), slog.Any("error", err))
 		}
 		failing = err != nil
 		if inUse || failing {
-			sleep(ctx, allotEvery)
+			own.Pause(ctx, allotEvery, nil)
 		} else {
-			sleep(ctx, allotIdle)
+			own.Pause(ctx, allotIdle, nil)
 		}
 	}
 	return ctx.Err()
 }
 
 // allotOnce reads what the nodes say of a limit, and writes the targets if they have changed.
-func (e *Engine) allotOnce(ctx context.Context, epoch uint64, l store.Limit, plan *quota.Planner,
+func (c *Control) allotOnce(ctx context.Context, epoch uint64, l store.Limit, plan *quota.Planner,
 	wrote *time.Time) (inUse bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, allotAgain)
 	defer cancel()
-	said, err := e.store.Holdings(ctx, l)
+	said, err := c.Store.Holdings(ctx, l)
 	if err != nil {
 		return true, err
 	}
-	members, silent := e.fleet.Members()
+	members, silent := c.Members()
 	targets, changed := plan.Plan(time.Now().UnixNano(), members, said, silent)
 	inUse = len(said) > 0
 	if !changed && !(inUse && time.Since(*wrote) >= allotAgain) {
 		return inUse, nil
 	}
-	if err := e.store.SetTargets(ctx, l, epoch, targets); err != nil {
+	if err := c.Store.SetTargets(ctx, l, epoch, targets); err != nil {
 		return inUse, err
 	}
 	*wrote = time.Now()

@@ -6,10 +6,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// window is what this process remembers of its newest commits to one partition,
+// newest is what this process remembers of its newest commits to one partition,
 // to put them back if the store is set back to a moment before them. It has no
 // clock and no lock.
-type window struct {
+type newest struct {
 	base  store.Last   // the commit before the oldest that is kept
 	kept  []keptCommit // base.Number+1, base.Number+2, ...
 	acked uint64       // the newest that the store has acknowledged, or held when the partition was loaded
@@ -26,12 +26,12 @@ type keptCommit struct {
 	bytes int64
 }
 
-// newest is the number of the newest commit that is known, acknowledged or not.
-func (w *window) newest() uint64 { return w.base.Number + uint64(len(w.kept)) }
+// last is the number of the newest commit that is known, acknowledged or not.
+func (w *newest) last() uint64 { return w.base.Number + uint64(len(w.kept)) }
 
 // open begins a time as owner with what the store holds. Commits that it does not
 // hold are forgotten; all are, if its history is not the one that is remembered.
-func (w *window) open(last store.Last) {
+func (w *newest) open(last store.Last) {
 	if by, known := w.by(last.Number); known && by == last.By {
 		w.cut(int(last.Number - w.base.Number))
 	} else {
@@ -42,11 +42,11 @@ func (w *window) open(last store.Last) {
 }
 
 // by returns the token that made a commit, if it is remembered.
-func (w *window) by(number uint64) (tok store.Token, known bool) {
+func (w *newest) by(number uint64) (tok store.Token, known bool) {
 	switch {
 	case number == w.base.Number:
 		return w.base.By, true
-	case number > w.base.Number && number <= w.newest():
+	case number > w.base.Number && number <= w.last():
 		return w.kept[number-w.base.Number-1].by, true
 	}
 	return store.Token{}, false
@@ -54,11 +54,11 @@ func (w *window) by(number uint64) (tok store.Token, known bool) {
 
 // add remembers a commit before it is tried: it may be written although no answer
 // comes. One that is tried again is there already.
-func (w *window) add(now time.Time, b *store.Batch, by store.Token) {
-	if b.Number == w.newest() && len(w.kept) > 0 {
+func (w *newest) add(now time.Time, b *store.Batch, by store.Token) {
+	if b.Number == w.last() && len(w.kept) > 0 {
 		return
 	}
-	if b.Number != w.newest()+1 {
+	if b.Number != w.last()+1 {
 		w.cut(0)
 		w.base = store.Last{Number: b.Number - 1}
 	}
@@ -68,14 +68,14 @@ func (w *window) add(now time.Time, b *store.Batch, by store.Token) {
 }
 
 // ack tells that a commit was acknowledged.
-func (w *window) ack(number uint64) { w.acked = max(w.acked, number) }
+func (w *newest) ack(number uint64) { w.acked = max(w.acked, number) }
 
 // restore tells that a commit is about to be put back, with another token perhaps.
-func (w *window) restore(number uint64, by store.Token) {
+func (w *newest) restore(number uint64, by store.Token) {
 	switch {
 	case number == w.base.Number:
 		w.base.By = by
-	case number > w.base.Number && number <= w.newest(): // else it was trimmed meanwhile
+	case number > w.base.Number && number <= w.last(): // else it was trimmed meanwhile
 		w.kept[number-w.base.Number-1].by = by
 	}
 }
@@ -83,7 +83,7 @@ func (w *window) restore(number uint64, by store.Token) {
 // missing returns the commits that a store lacks whose last one is given, oldest
 // first. If it lacks some that was acknowledged and cannot be had from here, ok is
 // false.
-func (w *window) missing(last store.Last) (lost []keptCommit, ok bool) {
+func (w *newest) missing(last store.Last) (lost []keptCommit, ok bool) {
 	if last.Number > w.acked {
 		return nil, true
 	}
@@ -99,7 +99,7 @@ func (w *window) missing(last store.Last) (lost []keptCommit, ok bool) {
 
 // trim forgets acknowledged commits that are older than a moment, and further
 // ones as long as more than most bytes are kept.
-func (w *window) trim(before time.Time, most int64) {
+func (w *newest) trim(before time.Time, most int64) {
 	n, bytes := 0, w.bytes
 	for ; n < len(w.kept); n++ {
 		k := &w.kept[n]
@@ -119,7 +119,7 @@ func (w *window) trim(before time.Time, most int64) {
 }
 
 // cut keeps the first n commits.
-func (w *window) cut(n int) {
+func (w *newest) cut(n int) {
 	for _, k := range w.kept[n:] {
 		w.bytes -= k.bytes
 	}

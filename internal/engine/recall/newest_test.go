@@ -18,10 +18,10 @@ func batch(number uint64) *store.Batch {
 	return &store.Batch{Number: number, Set: []store.Row{{Key: []byte("k"), Value: make([]byte, 1000)}}}
 }
 
-// filled is a window that was opened at commit 10 and has seen 11 to 20, one a
+// filled is one that was opened at commit 10 and has seen 11 to 20, one a
 // second; the store has acknowledged up to acked.
-func filled(acked uint64) *window {
-	w := &window{}
+func filled(acked uint64) *newest {
+	w := &newest{}
 	w.open(store.Last{Number: 10, By: theirs})
 	for n := uint64(11); n <= 20; n++ {
 		w.add(time.Unix(int64(n), 0), batch(n), mine)
@@ -41,7 +41,7 @@ func numbersOf(kept []keptCommit) string {
 func TestWhatAStoreLacks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(*window)
+		change func(*newest)
 		last   store.Last
 		want   string
 		ok     bool
@@ -55,11 +55,11 @@ func TestWhatAStoreLacks(t *testing.T) {
 		{"everything", nil, store.Last{}, "[]", false},
 		{"a part, and somebody went on from there", nil, store.Last{Number: 17, By: theirs}, "[]", false},
 		{"the newest, and somebody made it again", nil, store.Last{Number: 19, By: theirs}, "[]", false},
-		{"a part, after others may have owned it", func(w *window) { w.mine = false }, store.Last{Number: 17, By: mine}, "[]", false},
-		{"nothing, after others owned it and did nothing", func(w *window) { w.mine = false }, store.Last{Number: 19, By: mine}, "[]", true},
-		{"what was trimmed", func(w *window) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 12, By: mine}, "[]", false},
-		{"what is left after a trim", func(w *window) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 14, By: mine}, "[15 16 17 18 19 20]", true},
-		{"what was put back with a newer token before", func(w *window) { w.restore(17, newer) }, store.Last{Number: 17, By: newer}, "[18 19 20]", true},
+		{"a part, after others may have owned it", func(w *newest) { w.mine = false }, store.Last{Number: 17, By: mine}, "[]", false},
+		{"nothing, after others owned it and did nothing", func(w *newest) { w.mine = false }, store.Last{Number: 19, By: mine}, "[]", true},
+		{"what was trimmed", func(w *newest) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 12, By: mine}, "[]", false},
+		{"what is left after a trim", func(w *newest) { w.trim(time.Unix(15, 0), 1<<20) }, store.Last{Number: 14, By: mine}, "[15 16 17 18 19 20]", true},
+		{"what was put back with a newer token before", func(w *newest) { w.restore(17, newer) }, store.Last{Number: 17, By: newer}, "[18 19 20]", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := filled(19)
@@ -93,8 +93,8 @@ func TestOpeningAWindowAgain(t *testing.T) {
 				t.Errorf("after open(%+v): kept %s, acked %d, mine %t; want %s", tt.last, got, w.acked, w.mine, tt.kept)
 			}
 			w.add(time.Unix(30, 0), batch(tt.last.Number+1), newer)
-			if w.newest() != tt.last.Number+1 {
-				t.Errorf("newest = %d, want the one just added, %d", w.newest(), tt.last.Number+1)
+			if w.last() != tt.last.Number+1 {
+				t.Errorf("newest = %d, want the one just added, %d", w.last(), tt.last.Number+1)
 			}
 			var bytes int64
 			for _, k := range w.kept {
@@ -126,8 +126,8 @@ func TestTrimming(t *testing.T) {
 			if got := numbersOf(w.kept); got != tt.kept || w.bytes != int64(len(w.kept))*one {
 				t.Errorf("kept %s with %d bytes, want %s", got, w.bytes, tt.kept)
 			}
-			if w.acked != 19 || w.newest() != 20 {
-				t.Errorf("acked %d, newest %d; want 19 and 20 whatever is kept", w.acked, w.newest())
+			if w.acked != 19 || w.last() != 20 {
+				t.Errorf("acked %d, newest %d; want 19 and 20 whatever is kept", w.acked, w.last())
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestTheBusiestPartitionGivesWay(t *testing.T) {
 	for n := uint64(1); n <= 100; n++ {
 		add(3, n, now)
 	}
-	count := func(no int) (n int) { p.with(no, func(w *window) { n = len(w.kept) }); return n }
+	count := func(no int) (n int) { p.with(no, func(w *newest) { n = len(w.kept) }); return n }
 	if count(1) != 1 || count(2) != 0 || count(3) < 50 || count(3) > 63 {
 		t.Errorf("kept %d, %d and %d commits; want the quiet one's, none of the old ones, and some 60 of the busy one's", count(1), count(2), count(3))
 	}

@@ -1,4 +1,4 @@
-package engine
+package limits
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 )
 
@@ -18,55 +19,55 @@ const (
 
 // meetOthers tells the other nodes what this one has to run, and takes note of what they have, so
 // that all of them together keep one order. A node that has nothing to run says and asks nothing.
-func (e *Engine) meetOthers(ctx context.Context) {
-	if !e.shared() {
+func (c *Control) meetOthers(ctx context.Context) {
+	if !c.Shared {
 		return
 	}
 	failing, spoke := false, false
-	for ; ctx.Err() == nil; sleep(ctx, meetEvery) {
+	for ; ctx.Err() == nil; own.Pause(ctx, meetEvery, nil) {
 		var wants capacity.Wants
-		e.share.do(func(n *capacity.Node) { wants = n.Wants(time.Now().UnixNano()) })
+		c.can.do(func(n *capacity.Node) { wants = n.Wants(time.Now().UnixNano()) })
 		if len(wants) == 0 && !spoke {
 			continue
 		}
-		err := e.meet(ctx, wants)
+		err := c.meet(ctx, wants)
 		if err != nil && !failing && ctx.Err() == nil {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "what other nodes have to run is not known, will ask again", slog.Any("error", err))
+			c.Log.LogAttrs(ctx, slog.LevelWarn, "what other nodes have to run is not known, will ask again", slog.Any("error", err))
 		}
 		failing, spoke = err != nil, len(wants) > 0
 	}
 }
 
-func (e *Engine) meet(ctx context.Context, wants capacity.Wants) error {
+func (c *Control) meet(ctx context.Context, wants capacity.Wants) error {
 	ctx, cancel := context.WithTimeout(ctx, meetEvery)
 	defer cancel()
-	if err := e.announceWants(ctx, wants); err != nil {
+	if err := c.announceWants(ctx, wants); err != nil {
 		return err
 	}
-	records, err := e.store.Announced(ctx, wantsTopic)
+	records, err := c.Store.Announced(ctx, wantsTopic)
 	if err != nil {
 		return err
 	}
 	var others []capacity.Wants
 	for _, r := range records {
 		var w capacity.Wants
-		if r.Name != e.node && json.Unmarshal(r.Value, &w) == nil { // one of another version may not be understood
+		if r.Name != c.Node && json.Unmarshal(r.Value, &w) == nil { // one of another version may not be understood
 			others = append(others, w)
 		}
 	}
 	all := capacity.Gather(others)
-	e.share.do(func(n *capacity.Node) { n.SetBeside(all) })
+	c.can.do(func(n *capacity.Node) { n.SetBeside(all) })
 	return nil
 }
 
 // announceWants tells what this node has to run, or that it has nothing any more.
-func (e *Engine) announceWants(ctx context.Context, wants capacity.Wants) error {
+func (c *Control) announceWants(ctx context.Context, wants capacity.Wants) error {
 	if len(wants) == 0 {
-		return e.store.Announce(ctx, wantsTopic, store.Record{Name: e.node}, 0)
+		return c.Store.Announce(ctx, wantsTopic, store.Record{Name: c.Node}, 0)
 	}
 	raw, err := json.Marshal(wants)
 	if err != nil {
 		return err
 	}
-	return e.store.Announce(ctx, wantsTopic, store.Record{Name: e.node, Value: raw}, wantsFor)
+	return c.Store.Announce(ctx, wantsTopic, store.Record{Name: c.Node, Value: raw}, wantsFor)
 }

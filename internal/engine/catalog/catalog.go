@@ -1,34 +1,67 @@
-package engine
+// Package catalog knows the chains that an engine can run: those that were registered, and those
+// that come with a bulk action as text.
+package catalog
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine/limits"
 )
 
-// Handle registers actions and chains, so that bulk actions of them can be submitted and
-// run. Register everything before Run: a stored bulk action whose chain is not known waits, with that reason.
-func (e *Engine) Handle(works ...weir.Definer) error {
-	for _, w := range works {
-		d := w.Definition()
-		if err := e.register(d.Name, d.Steps); err != nil {
-			return err
-		}
-	}
-	return nil
+// Catalog holds the chains of an engine. It is safe for use from several goroutines.
+type Catalog struct {
+	limits    *limits.Control
+	describe  func(text []byte) ([]weir.Step, error)
+	transport http.RoundTripper // of HTTP actions
+	closeIdle func()            // its connections, unless it is the caller's
+	answers   *execute.Memory   // what the answers of HTTP actions take of it
+	// Known is told of every action that is registered.
+	Known func(actions ...string)
+
+	mu     sync.Mutex
+	chains map[string][]weir.Step // registered, by name
+	sealed bool
 }
 
-func (e *Engine) register(name string, steps []weir.Step) error {
+// New makes a catalog without chains. describe makes steps of the text of a chain; nil: only
+// registered ones are run. transport is that of HTTP actions; nil: one of its own.
+func New(l *limits.Control, describe func(text []byte) ([]weir.Step, error), transport http.RoundTripper) *Catalog {
+	c := &Catalog{limits: l, describe: describe, transport: transport, closeIdle: func() {}, answers: execute.NewMemory(),
+		chains: map[string][]weir.Step{}}
+	if transport == nil {
+		own := execute.NewTransport()
+		c.transport, c.closeIdle = own, own.CloseIdleConnections
+	}
+	return c
+}
+
+// Seal lets no more chains be registered.
+func (c *Catalog) Seal() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sealed = true
+}
+
+// Close closes the idle connections of HTTP actions.
+func (c *Catalog) Close() { c.closeIdle() }
+
+// Register adds a chain.
+func (c *Catalog) Register(name string, steps []weir.Step) error {
 	steps = slices.Clone(steps)
 	var bad weir.InputError
 	for i := range steps {
-		if err := e.readyStep(&steps[i], fmt.Sprintf("steps[%d]", i), &bad); err != nil {
+		if err := c.readyStep(&steps[i], fmt.Sprintf("steps[%d]", i), &bad); err != nil {
 			return fmt.Errorf("chain %q: %w", name, err)
 		}
 	}
@@ -36,22 +69,22 @@ func (e *Engine) register(name string, steps []weir.Step) error {
 	if err := bad.OrNil(); err != nil {
 		return fmt.Errorf("chain %q: %w", name, err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
 		return fmt.Errorf("chain %q: the engine was already started; register before Run", name)
 	}
-	if e.chains[name] != nil {
+	if c.chains[name] != nil {
 		return fmt.Errorf("chain %q: registered before; give it another name with Named", name)
 	}
-	if err := e.checkResources(steps); err != nil {
+	if err := c.checkResources(steps); err != nil {
 		return fmt.Errorf("chain %q: %w", name, err)
 	}
 	for i := range steps {
-		e.learn(&steps[i])
-		e.KnowActions(steps[i].Name)
+		c.limits.Learn(&steps[i])
+		c.Known(steps[i].Name)
 	}
-	e.chains[name] = steps
+	c.chains[name] = steps
 	return nil
 }
 
@@ -76,7 +109,7 @@ func checkChain(name string, steps []weir.Step, bad *weir.InputError) {
 }
 
 // readyStep checks one step and makes its handler: over HTTP if it has an endpoint.
-func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) error {
+func (c *Catalog) readyStep(s *weir.Step, field string, bad *weir.InputError) error {
 	if !goodName.MatchString(s.Name) {
 		bad.Add("bad_name", field+".name", fmt.Sprintf("%q is not a valid name", s.Name), "use letters, digits, '.', '-' and '_', at most 128")
 	}
@@ -98,7 +131,7 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 		bad.Add("out_of_range", field+".retry", fmt.Sprintf("%+v", r), "want 1 to 250 attempts and a base of at most the cap")
 	}
 	if s.Endpoint != nil {
-		h, err := execute.HTTP(*s, execute.HTTPOptions{Transport: e.opts.Transport, Memory: e.answers})
+		h, err := execute.HTTP(*s, execute.HTTPOptions{Transport: c.transport, Memory: c.answers})
 		if err != nil {
 			return err
 		}
@@ -111,7 +144,7 @@ func (e *Engine) readyStep(s *weir.Step, field string, bad *weir.InputError) err
 }
 
 // checkResources refuses different limits for one resource.
-func (e *Engine) checkResources(steps []weir.Step) error {
+func (c *Catalog) checkResources(steps []weir.Step) error {
 	for i, s := range steps {
 		for _, other := range steps[:i] {
 			if other.Resource.Name == s.Resource.Name && other.Resource != s.Resource {
@@ -119,8 +152,8 @@ func (e *Engine) checkResources(steps []weir.Step) error {
 					s.Resource.Name, s.Resource, s.Name, other.Name, other.Resource)
 			}
 		}
-		for name, c := range e.chains {
-			for _, other := range c {
+		for name, chain := range c.chains {
+			for _, other := range chain {
 				if other.Resource.Name == s.Resource.Name && other.Resource != s.Resource {
 					return fmt.Errorf("resource %q: limits %+v differ from those in chain %q, %+v; use the same weir.Resource value",
 						s.Resource.Name, s.Resource, name, other.Resource)
@@ -131,25 +164,46 @@ func (e *Engine) checkResources(steps []weir.Step) error {
 	return nil
 }
 
-// steps finds a chain for the partitions' machines.
-func (e *Engine) steps(name string) []weir.Step {
-	e.mu.Lock()
-	steps := slices.Clone(e.chains[name])
-	e.mu.Unlock()
-	for i := range steps {
-		steps[i] = e.limited(steps[i])
-	}
+// Steps returns those of a registered chain, with the limits that hold now, else nil.
+func (c *Catalog) Steps(name string) []weir.Step {
+	c.mu.Lock()
+	steps := slices.Clone(c.chains[name])
+	c.mu.Unlock()
+	c.limit(steps)
 	return steps
 }
 
-// known lists the registered chains, for errors.
-func (e *Engine) known() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var names []string
-	for n := range e.chains {
-		names = append(names, n)
+// limit gives steps the limits that hold now.
+func (c *Catalog) limit(steps []weir.Step) {
+	for i := range steps {
+		steps[i].Resource = c.limits.InForce(steps[i].Resource)
 	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+}
+
+// Of returns the steps of a bulk action, or nil.
+func (c *Catalog) Of(b *partition.Created) []weir.Step {
+	steps, _ := c.Find(b) // its partition's owner logs it
+	return steps
+}
+
+// Find returns the steps of a bulk action, or says what is wrong with its chain.
+func (c *Catalog) Find(b *partition.Created) ([]weir.Step, error) {
+	if b.Text != nil {
+		return c.Describe(b.Text)
+	}
+	steps := c.Steps(b.Chain)
+	if steps == nil {
+		return nil, &weir.InputError{Fields: []*weir.FieldError{{
+			Code: "unknown_action", Field: "chain", Problem: fmt.Sprintf("%q is not registered", b.Chain),
+			Fix: "register it with Handle before Run; known: " + c.names(),
+		}}}
+	}
+	return steps, nil
+}
+
+// names lists the registered chains, for errors.
+func (c *Catalog) names() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Keys(c.chains)), ", ")
 }

@@ -18,7 +18,7 @@ func (m *Machine) grant(now int64, s *step) {
 		return
 	}
 	s.lane.turns.Ask(now, s, &s.turn, fresh, min(s.most(), len(s.retries[0].items)), float64(s.lane.limits.Rate))
-	m.awaitShare(s.lane)
+	m.awaitTurn(s.lane)
 }
 
 // noteFresh records whether first attempts of the step wait. When no step has any left, all
@@ -29,16 +29,16 @@ func (m *Machine) noteFresh(now int64, s *step, fresh bool) {
 	}
 }
 
-// shareDue gives the next retry its turn.
-func (m *Machine) shareDue(now int64, on *lane) {
+// turnDue gives the next retry its turn.
+func (m *Machine) turnDue(now int64, on *lane) {
 	on.turns.alarm = false
 	for s, ok := on.turns.Due(now); ok; s, ok = on.turns.Due(now) {
 		m.offer(now, s)
 	}
-	m.awaitShare(on)
+	m.awaitTurn(on)
 }
 
-func (m *Machine) awaitShare(on *lane) {
+func (m *Machine) awaitTurn(on *lane) {
 	if at, any := on.turns.Next(); any && !on.turns.alarm {
 		on.turns.alarm = true
 		m.waits.push(wait{due: at, lane: on})

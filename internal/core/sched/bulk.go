@@ -2,27 +2,27 @@ package sched
 
 import "math/bits"
 
-type groupState uint8
+type bulkState uint8
 
 const (
-	groupRunning groupState = iota
-	groupPaused
-	groupRemoved
+	bulkRunning bulkState = iota
+	bulkPaused
+	bulkRemoved
 )
 
-// GroupConfig describes a bulk action.
-type GroupConfig struct {
+// BulkConfig describes a bulk action.
+type BulkConfig struct {
 	Submit   int64 // when it was submitted
-	Priority int   // each point is worth Options.PriorityWorth of age, inside the tenant
+	Priority int   // each point is worth a minute of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
 	Cap      int   // tasks in flight, 0 for no bound
 	Deadline int64 // when it must have ended, 0 for no deadline; see [Queue.Look]
-	Shard    bool  // one of several groups that do the same work: they take turns
+	Shard    bool  // one of several bulk actions that do the same work: they take turns
 	Data     any   // the caller's
 }
 
-// Group is a bulk action.
-type Group struct {
+// Bulk is a bulk action.
+type Bulk struct {
 	// Data is the caller's.
 	Data any
 
@@ -35,19 +35,19 @@ type Group struct {
 	cap      int32
 	inFlight int32
 	tier     uint8
-	state    groupState
+	state    bulkState
 	shard    bool
 }
 
-// Entry is one step of a group, on one resource.
+// Entry is one step of a bulk action, on one resource.
 type Entry struct {
 	// Data is the caller's.
 	Data any
 
-	group    *Group
+	bulk     *Bulk
 	flow     *flow
 	side     *Side
-	next     *Entry   // of the same group
+	next     *Entry   // of the same bulk action
 	key      [2]int64 // byScore: lowest is best; byRemaining: items left, head and backlog
 	at       [2]int32 // places in the flow's heaps, -1 if not queued
 	head     int32
@@ -62,14 +62,14 @@ type Entry struct {
 	over     bool // its deadline cannot be met
 }
 
-// AddGroup adds a group of t.
-func (q *Queue) AddGroup(t *Tenant, c GroupConfig) *Group { return q.own.AddGroup(t, c) }
+// AddBulk adds a bulk action of t.
+func (q *Queue) AddBulk(t *Tenant, c BulkConfig) *Bulk { return q.own.AddBulk(t, c) }
 
-// AddGroup adds a group of t whose tasks p runs.
-func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
+// AddBulk adds a bulk action of t whose tasks p runs.
+func (p *Party) AddBulk(t *Tenant, c BulkConfig) *Bulk {
 	t = p.q.living(t)
-	t.groups++
-	g := &Group{
+	t.bulks++
+	g := &Bulk{
 		Data: c.Data, tenant: t, party: p, submit: c.Submit,
 		priority: int32(c.Priority), cap: int32(c.Cap), tier: uint8(min(max(c.Tier, 0), Tiers-1)), shard: c.Shard,
 	}
@@ -82,25 +82,25 @@ func (p *Party) AddGroup(t *Tenant, c GroupConfig) *Group {
 
 // AddEntry adds an entry for a step of g that runs on r. It has nothing to run until
 // [Queue.Update] is called.
-func (q *Queue) AddEntry(g *Group, r *Resource, step int) *Entry {
+func (q *Queue) AddEntry(g *Bulk, r *Resource, step int) *Entry {
 	f := q.flowOf(g.tenant, r, int(g.tier))
 	q.stopLingering(f)
 	f.refs++
 	q.seq++
-	e := &Entry{group: g, flow: f, side: g.party.side(r), next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int16(step)}
+	e := &Entry{bulk: g, flow: f, side: g.party.side(r), next: g.first, at: [2]int32{-1, -1}, seq: q.seq, step: int16(step)}
 	g.first = e
 	f.pledged(e)
 	return e
 }
 
 // Tenant returns the tenant that g belongs to.
-func (g *Group) Tenant() *Tenant { return g.tenant }
+func (g *Bulk) Tenant() *Tenant { return g.tenant }
 
-// InFlight returns the number of the group's tasks in flight.
-func (g *Group) InFlight() int { return int(g.inFlight) }
+// InFlight returns the number of the bulk action's tasks in flight.
+func (g *Bulk) InFlight() int { return int(g.inFlight) }
 
-// Group returns the group that e belongs to.
-func (e *Entry) Group() *Group { return e.group }
+// Bulk returns the bulk action that e belongs to.
+func (e *Entry) Bulk() *Bulk { return e.bulk }
 
 // Resource returns the resource that e runs on.
 func (e *Entry) Resource() *Resource { return e.flow.tier.r }
@@ -113,7 +113,7 @@ func (e *Entry) Head() int { return int(e.head) }
 
 // eligible reports whether e could be picked if its resource allowed it.
 func (e *Entry) eligible() bool {
-	return e.queued() && e.group.state == groupRunning && !e.group.atCap() && !e.group.tenant.blocked()
+	return e.queued() && e.bulk.state == bulkRunning && !e.bulk.atCap() && !e.bulk.tenant.blocked()
 }
 
 func (e *Entry) queued() bool { return e.at[byScore] >= 0 }
@@ -121,7 +121,7 @@ func (e *Entry) queued() bool { return e.at[byScore] >= 0 }
 // Update sets the size of e's next task, and the number of items behind it. A head of 0 means
 // that nothing is eligible now; backlog may then still be positive, for items that wait.
 func (q *Queue) Update(now int64, e *Entry, head int, backlog int64) {
-	if e.group.state == groupRemoved {
+	if e.bulk.state == bulkRemoved {
 		return
 	}
 	now = q.at(now)
@@ -160,8 +160,8 @@ func (q *Queue) grow(e *Entry, by int64) {
 
 // enqueue adds e to its flow, if it may be picked.
 func (q *Queue) enqueue(now int64, e *Entry) {
-	g, f := e.group, e.flow
-	if e.head == 0 || e.queued() || e.away || g.state != groupRunning || g.atCap() {
+	g, f := e.bulk, e.flow
+	if e.head == 0 || e.queued() || e.away || g.state != bulkRunning || g.atCap() {
 		return
 	}
 	if g.party.shut {
@@ -189,7 +189,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 	f.heaps[byScore].remove(e, byScore)
 	f.heaps[byRemaining].remove(e, byRemaining)
 	q.grow(e, -e.key[byRemaining])
-	if e.group.state == groupRemoved {
+	if e.bulk.state == bulkRemoved {
 		f.dead--
 	}
 	switch {
@@ -214,7 +214,7 @@ func (q *Queue) dequeue(now int64, e *Entry) {
 }
 
 // requeue adds those entries of g to their flows that may be picked.
-func (q *Queue) requeue(now int64, g *Group) {
+func (q *Queue) requeue(now int64, g *Bulk) {
 	for e := g.first; e != nil; e = e.next {
 		q.enqueue(now, e)
 	}
@@ -224,11 +224,11 @@ func (q *Queue) requeue(now int64, g *Group) {
 // for each halving of the remaining work. It does not depend on the present
 // time, so a rank stays right until the entry itself is served.
 func (q *Queue) score(e *Entry) int64 {
-	g, left := e.group, e.key[byRemaining]
+	g, left := e.bulk, e.key[byRemaining]
 	if g.shard { // shards that have nearly the same left rank the same
 		left = 1 << bits.Len64(uint64(max(left, 1)))
 	}
-	return g.submit - int64(g.priority)*int64(q.opt.PriorityWorth) + halvings(left, int64(q.opt.HalvingWorth))
+	return g.submit - int64(g.priority)*int64(priorityWorth) + halvings(left, int64(halvingWorth))
 }
 
 // halvings returns log2(n) x worth, linear between powers of two.
@@ -239,18 +239,18 @@ func halvings(n, worth int64) int64 {
 	return int64(k)*worth + worth*frac>>16
 }
 
-// rescore moves e to its rank, and later steps of its group in the same flow
+// rescore moves e to its rank, and later steps of its bulk action in the same flow
 // ahead of it: work in progress is finished first.
 func (q *Queue) rescore(e *Entry) {
 	f := e.flow
 	e.key[byScore] = q.score(e)
-	for o := e.group.first; o != nil; o = o.next {
+	for o := e.bulk.first; o != nil; o = o.next {
 		if o.step < e.step && o.flow == f && o.queued() {
 			e.key[byScore] = min(e.key[byScore], o.key[byScore]-1)
 		}
 	}
 	f.heaps[byScore].fix(e, byScore)
-	for o := e.group.first; o != nil; o = o.next {
+	for o := e.bulk.first; o != nil; o = o.next {
 		if o.step > e.step && o.flow == f && o.queued() && o.key[byScore] >= e.key[byScore] {
 			o.key[byScore] = e.key[byScore] - int64(o.step-e.step)
 			f.heaps[byScore].fix(o, byScore)
@@ -258,27 +258,27 @@ func (q *Queue) rescore(e *Entry) {
 	}
 }
 
-func (g *Group) atCap() bool { return g.cap > 0 && g.inFlight >= g.cap }
+func (g *Bulk) atCap() bool { return g.cap > 0 && g.inFlight >= g.cap }
 
-// PauseGroup lets nothing of g start until it is resumed. O(1): its entries leave the tree when
+// PauseBulk lets nothing of g start until it is resumed. O(1): its entries leave the tree when
 // Next meets them.
-func (q *Queue) PauseGroup(_ int64, g *Group) {
-	if g.state == groupRunning {
-		g.state = groupPaused
+func (q *Queue) PauseBulk(_ int64, g *Bulk) {
+	if g.state == bulkRunning {
+		g.state = bulkPaused
 	}
 }
 
-// ResumeGroup ends a pause.
-func (q *Queue) ResumeGroup(now int64, g *Group) {
-	if g.state == groupPaused {
-		g.state = groupRunning
+// ResumeBulk ends a pause.
+func (q *Queue) ResumeBulk(now int64, g *Bulk) {
+	if g.state == bulkPaused {
+		g.state = bulkRunning
 		q.requeue(now, g)
 	}
 }
 
-// SetGroup changes the priority, tier and cap of g, and nothing else. Tasks in flight are not touched.
-func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
-	if g.state == groupRemoved {
+// SetBulk changes the priority, tier and cap of g, and nothing else. Tasks in flight are not touched.
+func (q *Queue) SetBulk(now int64, g *Bulk, c BulkConfig) {
+	if g.state == bulkRemoved {
 		return
 	}
 	now = q.at(now)
@@ -297,7 +297,7 @@ func (q *Queue) SetGroup(now int64, g *Group, c GroupConfig) {
 	q.requeue(now, g)
 }
 
-// move takes an entry that is not queued to the flow of its group's tier.
+// move takes an entry that is not queued to the flow of its bulk action's tier.
 func (q *Queue) move(now int64, e *Entry) {
 	old := e.flow
 	if e.away {
@@ -305,7 +305,7 @@ func (q *Queue) move(now int64, e *Entry) {
 		defer func() { e.flow.away++ }()
 		q.settle(now, old)
 	}
-	f := q.flowOf(e.group.tenant, old.tier.r, int(e.group.tier))
+	f := q.flowOf(e.bulk.tenant, old.tier.r, int(e.bulk.tier))
 	q.stopLingering(f)
 	f.refs++
 	old.unpledged(e)
@@ -320,15 +320,15 @@ func (q *Queue) move(now int64, e *Entry) {
 	}
 }
 
-// RemoveGroup removes g: nothing of it is picked any more. The caller still reports tasks in
+// RemoveBulk removes g: nothing of it is picked any more. The caller still reports tasks in
 // flight to Done when they end. Entries leave the tree when Next meets them, when nothing else
 // is left in their flow, or when they are most of it: the cost is O(log entries) on average.
-func (q *Queue) RemoveGroup(now int64, g *Group) {
-	if g.state == groupRemoved {
+func (q *Queue) RemoveBulk(now int64, g *Bulk) {
+	if g.state == bulkRemoved {
 		return
 	}
 	now = q.at(now)
-	g.state = groupRemoved
+	g.state = bulkRemoved
 	for e := g.first; e != nil; e = e.next {
 		f := e.flow
 		f.unpledged(e)
@@ -345,11 +345,11 @@ func (q *Queue) RemoveGroup(now int64, g *Group) {
 	for e := g.first; e != nil; e = e.next {
 		q.purge(now, e.flow)
 	}
-	g.tenant.groups--
+	g.tenant.bulks--
 	q.forget(g.tenant)
 }
 
-// purge removes the entries of removed groups from f if they are many, or all of it: on a
+// purge removes the entries of removed bulk actions from f if they are many, or all of it: on a
 // paused resource Next never meets them, and they must not stay.
 func (q *Queue) purge(now int64, f *flow) {
 	n := len(f.heaps[byScore])
@@ -359,7 +359,7 @@ func (q *Queue) purge(now int64, f *flow) {
 	// Downwards: the entry that takes the place of a removed one has been checked. A removed
 	// one may still be missed on its way down; it stays counted, and goes next time.
 	for i := n - 1; i >= 0; i-- {
-		if s := f.heaps[byScore]; i < len(s) && s[i].group.state == groupRemoved {
+		if s := f.heaps[byScore]; i < len(s) && s[i].bulk.state == bulkRemoved {
 			q.dequeue(now, s[i])
 		}
 	}

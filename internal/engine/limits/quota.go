@@ -1,4 +1,4 @@
-package engine
+package limits
 
 import (
 	"context"
@@ -28,8 +28,8 @@ type sharedLimit struct {
 
 // sharedLimits lists the limits of resources, each once. Only a store that several
 // processes use has any.
-func (e *Engine) sharedLimits(resources map[weir.Resource]int) (limits []sharedLimit) {
-	if !e.shared() {
+func (c *Control) sharedLimits(resources map[weir.Resource]int) (limits []sharedLimit) {
+	if !c.Shared {
 		return nil
 	}
 	for r, most := range resources {
@@ -47,19 +47,19 @@ func (e *Engine) sharedLimits(resources map[weir.Resource]int) (limits []sharedL
 
 // keepQuotas asks for the quotas of the shared limits until ctx ends: a goroutine
 // for each limit. It follows limits that appear or change meanwhile.
-func (e *Engine) keepQuotas(ctx context.Context) {
-	if e.shared() {
-		eachLimit(ctx, e, e.resources, func(ctx context.Context, l sharedLimit) { newLimitKeeper(e, l).run(ctx) })
+func (c *Control) keepQuotas(ctx context.Context) {
+	if c.Shared {
+		c.eachLimit(ctx, c.resources, func(ctx context.Context, l sharedLimit) { newKeeper(c, l).run(ctx) })
 	}
 }
 
 // eachLimit runs do for every shared limit of some resources until ctx ends, or
 // the limit is not there any more.
-func eachLimit(ctx context.Context, e *Engine, of func() map[weir.Resource]int, do func(context.Context, sharedLimit)) {
+func (c *Control) eachLimit(ctx context.Context, of func() map[weir.Resource]int, do func(context.Context, sharedLimit)) {
 	runs := limitRuns{}
 	for ctx.Err() == nil {
-		changed := e.limits.changed.Rung()
-		limits := e.sharedLimits(of())
+		changed := c.changed.Rung()
+		limits := c.sharedLimits(of())
 		runs.end(limits)
 		runs.begin(ctx, limits, do)
 		own.Pause(ctx, time.Hour, changed)
@@ -105,18 +105,17 @@ func (r limitRuns) begin(ctx context.Context, limits []sharedLimit, do func(cont
 	}
 }
 
-// limitKeeper is this node's side of one limit. It speaks only while the limit is in use.
-type limitKeeper struct {
-	engine  *Engine
-	store   store.Quotas
-	limit   store.Limit
-	of      weir.Resource // with the limits that this one is a part of
-	res     *capacity.Resource
-	bell    chan struct{}
-	answers chan answer
-	calls   sync.WaitGroup
-	keeper  *quota.Keeper
-	failing bool
+// keeper is this node's side of one limit. It speaks only while the limit is in use.
+type keeper struct {
+	of       *Control
+	limit    store.Limit
+	resource weir.Resource // with the limits that this one is a part of
+	res      *capacity.Resource
+	bell     chan struct{}
+	answers  chan answer
+	calls    sync.WaitGroup
+	keeper   *quota.Keeper
+	failing  bool
 }
 
 // answer is what the store said to one call.
@@ -128,25 +127,25 @@ type answer struct {
 	ok    bool
 }
 
-func newLimitKeeper(e *Engine, l sharedLimit) *limitKeeper {
+func newKeeper(c *Control, l sharedLimit) *keeper {
 	ttl := rateQuotaFor
 	if l.Window == 0 {
-		ttl = e.opts.LeaseFor
+		ttl = c.LeaseFor
 	}
-	k := &limitKeeper{
-		engine: e, store: e.store, limit: l.Limit, of: l.resource,
+	k := &keeper{
+		of: c, limit: l.Limit, resource: l.resource,
 		bell: make(chan struct{}, 1), answers: make(chan answer, 2),
-		keeper: quota.NewKeeper(l.Limit, e.node, ttl, l.chunk),
+		keeper: quota.NewKeeper(l.Limit, c.Node, ttl, l.chunk),
 	}
-	k.res = e.share.watch(l.resource, k.bell)
+	k.res = c.can.watch(l.resource, k.bell)
 	return k
 }
 
 // run asks for what is needed until ctx ends, and gives it back then.
-func (k *limitKeeper) run(ctx context.Context) {
+func (k *keeper) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	defer k.engine.share.unwatch(k.res, k.bell)
+	defer k.of.can.unwatch(k.res, k.bell)
 	for {
 		select {
 		case <-ctx.Done():
@@ -163,9 +162,9 @@ func (k *limitKeeper) run(ctx context.Context) {
 }
 
 // next asks the store for what the keeper wants.
-func (k *limitKeeper) next(ctx context.Context, timer *time.Timer) {
+func (k *keeper) next(ctx context.Context, timer *time.Timer) {
 	now := time.Now().UnixNano()
-	s := k.engine.share
+	s := k.of.can
 	s.Lock()
 	a := k.keeper.Next(now, k.view(now))
 	k.apply(now)
@@ -173,35 +172,35 @@ func (k *limitKeeper) next(ctx context.Context, timer *time.Timer) {
 	if a.Draw > 0 {
 		k.call(ctx, func(ctx context.Context) (x answer) {
 			x.draw = true
-			x.after, x.ok, x.err = k.store.Draw(ctx, k.limit, a.Draw)
+			x.after, x.ok, x.err = k.of.Store.Draw(ctx, k.limit, a.Draw)
 			return x
 		})
 	}
 	if a.Hold {
 		k.call(ctx, func(ctx context.Context) (x answer) {
-			x.quota, x.err = k.store.Hold(ctx, k.limit, a.Holding, a.TTL)
+			x.quota, x.err = k.of.Store.Hold(ctx, k.limit, a.Holding, a.TTL)
 			return x
 		})
 	}
-	timer.Reset(untilWake(now, a.Wake))
+	timer.Reset(min(max(0, time.Duration(a.Wake-now)), time.Hour))
 }
 
-// view is what the keeper has to know. The caller holds the share.
-func (k *limitKeeper) view(now int64) quota.View {
+// view is what the keeper has to know. The caller holds the lock of the capacity.
+func (k *keeper) view(now int64) quota.View {
 	return k.res.Observe(now, k.limit.Window == 0)
 }
 
 // outdated reports whether the limit has been changed since: what the store
-// answers about it must not be used any more. The caller holds the share.
-func (k *limitKeeper) outdated() bool {
+// answers about it must not be used any more. The caller holds the lock of the capacity.
+func (k *keeper) outdated() bool {
 	if k.limit.Window == 0 {
-		return k.res.Limits().Concurrency != k.of.Concurrency
+		return k.res.Limits().Concurrency != k.resource.Concurrency
 	}
-	return k.res.Limits().Rate != k.of.Rate
+	return k.res.Limits().Rate != k.resource.Rate
 }
 
-// apply lets the node use what the keeper has. The caller holds the share.
-func (k *limitKeeper) apply(now int64) {
+// apply lets the node use what the keeper has. The caller holds the lock of the capacity.
+func (k *keeper) apply(now int64) {
 	if k.outdated() {
 		return
 	}
@@ -214,7 +213,7 @@ func (k *limitKeeper) apply(now int64) {
 }
 
 // call asks the store beside the loop. There is room for every answer.
-func (k *limitKeeper) call(ctx context.Context, ask func(context.Context) answer) {
+func (k *keeper) call(ctx context.Context, ask func(context.Context) answer) {
 	k.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, rateQuotaFor/3)
 		defer cancel()
@@ -223,10 +222,10 @@ func (k *limitKeeper) call(ctx context.Context, ask func(context.Context) answer
 }
 
 // take tells the keeper what the store said.
-func (k *limitKeeper) take(ctx context.Context, a answer) {
+func (k *keeper) take(ctx context.Context, a answer) {
 	k.complain(ctx, a.err)
 	now := time.Now().UnixNano()
-	s := k.engine.share
+	s := k.of.can
 	s.Lock()
 	defer s.Unlock()
 	if !a.draw {
@@ -240,18 +239,18 @@ func (k *limitKeeper) take(ctx context.Context, a answer) {
 }
 
 // complain logs that the store does not answer, once for each time that it begins.
-func (k *limitKeeper) complain(ctx context.Context, err error) {
+func (k *keeper) complain(ctx context.Context, err error) {
 	if err != nil && !k.failing && ctx.Err() == nil {
-		k.engine.log.LogAttrs(ctx, slog.LevelWarn, "quota not asked for, will ask again",
+		k.of.Log.LogAttrs(ctx, slog.LevelWarn, "quota not asked for, will ask again",
 			slog.String("resource", k.limit.Resource), slog.Any("error", err))
 	}
 	k.failing = err != nil
 }
 
 // leave gives everything back. If that fails, it ends by itself.
-func (k *limitKeeper) leave(ctx context.Context) {
+func (k *keeper) leave(ctx context.Context) {
 	now := time.Now().UnixNano()
-	s := k.engine.share
+	s := k.of.can
 	s.Lock()
 	h, speak := k.keeper.Leave(k.view(now))
 	k.apply(now)
@@ -259,6 +258,6 @@ func (k *limitKeeper) leave(ctx context.Context) {
 	if speak {
 		ctx, cancel := context.WithTimeout(ctx, rateQuotaFor/3)
 		defer cancel()
-		_, _ = k.store.Hold(ctx, k.limit, h, 0)
+		_, _ = k.of.Store.Hold(ctx, k.limit, h, 0)
 	}
 }

@@ -1,21 +1,16 @@
-package engine
+package limits
 
 import (
-	"context"
 	"maps"
-	"time"
 
 	"github.com/weirhq/weir"
 )
 
-// SetFileLimits makes f the limits of the configuration file, for all nodes. It
-// replaces those of the file before: entries that f lacks are removed. What was
-// set at run time stays and comes first.
-//
-// Every node calls it at its start, so the file of the node that started last holds.
-func (e *Engine) SetFileLimits(ctx context.Context, f weir.FileLimits) error {
-	stamp := weir.Stamp{By: e.node, At: time.Now().UTC()}
-	return e.ops.ChangeLimits(ctx, func(l *weir.Limits) error {
+// SetFile returns the change that makes f the limits of the configuration file, which the writer
+// of a stamp has read. It replaces those of the file before: entries that f lacks are removed. What
+// was set at run time stays and comes first.
+func SetFile(f weir.FileLimits, stamp weir.Stamp) func(*weir.Limits) error {
+	return func(l *weir.Limits) error {
 		l.File = weir.FileLimits{
 			Resources: stamped(l.File.Resources, f.Resources, func(r *weir.ResourceLimits, before weir.ResourceLimits) {
 				if r.Set = stamp; sameResource(*r, before) {
@@ -29,7 +24,7 @@ func (e *Engine) SetFileLimits(ctx context.Context, f weir.FileLimits) error {
 			}),
 		}
 		return nil
-	})
+	}
 }
 
 // stamped returns a copy of the entries of a file. Entries that have not changed keep their stamp.

@@ -10,9 +10,9 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-// Tally is what the loop of a partition counts for the metrics of its node. It
+// Counter is what the loop of a partition counts for the metrics of its node. It
 // belongs to the loop.
-type Tally struct {
+type Counter struct {
 	actions  map[string]*actionCounts
 	finished map[finish]int64
 	outcomes map[string]int64
@@ -42,14 +42,14 @@ type counted struct {
 	obstructed     int64 // when its calls were last refused or its circuit was open
 }
 
-// Begin makes the tally of a partition that was loaded.
-func (t *Tally) Begin(now int64, m *partition.Machine) {
+// Begin makes the counter of a partition that was loaded.
+func (t *Counter) Begin(now int64, m *partition.Machine) {
 	t.actions, t.finished, t.outcomes = map[string]*actionCounts{}, map[finish]int64{}, map[string]int64{}
 	t.waiting, t.bulks = map[string]float64{}, map[weir.BulkID]*counted{}
 	m.Census(func(h *partition.Held) { t.know(now, m, h) })
 }
 
-func (t *Tally) know(now int64, m *partition.Machine, h *partition.Held) {
+func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 	if h.Away {
 		return // its home counts it
 	}
@@ -68,12 +68,12 @@ func (t *Tally) know(now int64, m *partition.Machine, h *partition.Held) {
 }
 
 // Created notes a bulk action that is new here.
-func (t *Tally) Created(now int64, m *partition.Machine, c *partition.Created) {
+func (t *Counter) Created(now int64, m *partition.Machine, c *partition.Created) {
 	t.know(now, m, &partition.Held{ID: c.ID, Tenant: c.Tenant, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now})
 }
 
 // Task counts a task that has ended, when it started and for how long it ran, in nanoseconds.
-func (t *Tally) Task(cut *partition.Task, started, service int64) {
+func (t *Counter) Task(cut *partition.Task, started, service int64) {
 	if t.last == nil || t.lastAction != cut.Step.Action {
 		t.lastAction, t.last = cut.Step.Action, t.action(cut.Step.Action)
 	}
@@ -88,7 +88,7 @@ func (t *Tally) Task(cut *partition.Task, started, service int64) {
 	}
 }
 
-func (t *Tally) action(name string) *actionCounts {
+func (t *Counter) action(name string) *actionCounts {
 	a := t.actions[name]
 	if a == nil {
 		a = &actionCounts{}
@@ -97,7 +97,7 @@ func (t *Tally) action(name string) *actionCounts {
 	return a
 }
 
-func (t *Tally) known(id weir.BulkID) *counted {
+func (t *Counter) known(id weir.BulkID) *counted {
 	if t.lastKnown == nil || t.lastBulk != id {
 		t.lastBulk, t.lastKnown = id, t.bulks[id]
 	}
@@ -106,7 +106,7 @@ func (t *Tally) known(id weir.BulkID) *counted {
 
 // Shown counts what has become durable of bulk actions. It reports how many have
 // counts that do not add up, which would be a fault of ours.
-func (t *Tally) Shown(now int64, views []weir.Progress) (wrong int64) {
+func (t *Counter) Shown(now int64, views []weir.Progress) (wrong int64) {
 	for i := range views {
 		v := &views[i]
 		c := &v.Counts
@@ -121,7 +121,7 @@ func (t *Tally) Shown(now int64, views []weir.Progress) (wrong int64) {
 }
 
 // ended counts the items that ended since the bulk action was shown last.
-func (t *Tally) ended(now int64, k *counted, v *weir.Progress) {
+func (t *Counter) ended(now int64, k *counted, v *weir.Progress) {
 	k.started = v.Started.UnixNano()
 	action := func(step int) string {
 		if step < 0 || step >= len(k.actions) {
@@ -187,7 +187,7 @@ const stallsAfter = int64(time.Minute)
 // TakeCensus looks at everything that the partition holds. With very many bulk actions
 // that is not done every time, and nil is returned: no more than a hundredth of the loop's time is for it.
 // bounded has the tenants whose pending items are counted; running yields the actions of the tasks that run.
-func (t *Tally) TakeCensus(now int64, m *partition.Machine, bounded map[string]bool, running iter.Seq[string]) *Census {
+func (t *Counter) TakeCensus(now int64, m *partition.Machine, bounded map[string]bool, running iter.Seq[string]) *Census {
 	c := &t.census
 	if now < c.next {
 		return nil
@@ -226,7 +226,7 @@ func (t *Tally) TakeCensus(now int64, m *partition.Machine, bounded map[string]b
 // for a while no item has ended or finished a step. One whose calls take long, whose
 // retries wait for their time or that waits for its turn stands still for a good
 // reason, unless calls are refused or the circuit is open.
-func (t *Tally) stalls(now int64, k *counted, h *partition.Held) bool {
+func (t *Counter) stalls(now int64, k *counted, h *partition.Held) bool {
 	moved, refused := moves(h)
 	if h.State != weir.BulkRunning || moved != k.moved {
 		k.moved, k.refused, k.progress = moved, refused, now

@@ -1,9 +1,10 @@
-package engine
+package scaling
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -137,4 +138,27 @@ func (b *decisionBook) add(batch *store.Batch, about []byte, at time.Time, value
 		kept = kept[1:]
 	}
 	b.keys[string(about)] = kept
+}
+
+// Decisions returns the newest decisions about a lane, at most so many, the newest first. Those
+// of a shadow policy are among them.
+func Decisions(ctx context.Context, s store.State, lane weir.LaneID, most int) ([]weir.Decision, error) {
+	return newest[weir.Decision](stored.At(ctx, s, store.Control), decisionsOf(lane), most)
+}
+
+// Changes returns when flow control began or ceased to hold a resource down, at most so many, the newest first.
+func Changes(ctx context.Context, s store.State, resource string, most int) ([]weir.ResourceChange, error) {
+	return newest[weir.ResourceChange](stored.At(ctx, s, store.Control), changesOf(resource), most)
+}
+
+// newest reads the last rows of a prefix, the last one first.
+func newest[T any](from stored.Rows, prefix []byte, most int) (all []T, err error) {
+	err = from.Scan(prefix, func(key, row []byte) error {
+		var v T
+		err := partition.UnsealJSON(key, row, &v)
+		all = append(all, v)
+		return err
+	})
+	slices.Reverse(all)
+	return all[:max(min(most, len(all)), 0)], err
 }
