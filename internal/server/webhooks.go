@@ -164,7 +164,7 @@ func (s *Server) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[a
 	return answer(pageOf(in, lister[callback.Endpoint, api.Webhook]{
 		name: "webhooks",
 		read: func(after string, limit int) (page []callback.Endpoint, next string, err error) {
-			page, err = s.opts.Webhooks.Endpoints(ctx, after, limit)
+			page, err = s.opts.Webhooks.ListEndpoints(ctx, after, limit)
 			if len(page) == limit {
 				next = page[limit-1].ID
 			}

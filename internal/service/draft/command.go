@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // StartSource begins to read the source of a draft at a time; zero: now.
@@ -58,7 +59,7 @@ func (s *Drafts) cancelUnsure(ctx context.Context, id string) error {
 	if errors.Is(err, weir.ErrNotFound) && sum.sealed == nil {
 		_, err = s.drafts.Update(ctx, id, func(d *Draft) error { d.Unsure = false; return nil })
 	}
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // Delete removes a draft with its items. A submitted bulk action is removed at the end of its

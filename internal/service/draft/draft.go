@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/engine/ingest"
-	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
@@ -227,7 +226,7 @@ func (s *Drafts) removeDraft(ctx context.Context, id string) error {
 	if err := s.removeLog(ctx, id); err != nil {
 		return err
 	}
-	return check.IgnoreGone(s.drafts.Delete(ctx, id))
+	return records.IgnoreGone(s.drafts.Delete(ctx, id))
 }
 
 // closeDraft removes a draft that was submitted. Its log stays until the sweep: it holds the keys
@@ -240,7 +239,7 @@ func (s *Drafts) closeDraft(ctx context.Context, id string, d *Draft) error {
 	if err := s.dropStages(ctx, id); err != nil {
 		return err
 	}
-	return check.IgnoreGone(s.drafts.Delete(ctx, id))
+	return records.IgnoreGone(s.drafts.Delete(ctx, id))
 }
 
 // dropStages removes the items that were staged for a draft.
@@ -270,7 +269,7 @@ func (s *Drafts) removeLog(ctx context.Context, id string) error {
 			return err
 		}
 		for _, e := range page {
-			if err := check.IgnoreGone(s.parts.Delete(ctx, e.Name)); err != nil {
+			if err := records.IgnoreGone(s.parts.Delete(ctx, e.Name)); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -155,7 +156,7 @@ func (s *Drafts) endSeal(ctx context.Context, id string) error {
 		return nil
 	})
 	if err != nil {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
 	if sum, err = s.Sum(ctx, id); err == nil && sum.sealed != nil { // it was being sealed after all
 		err = s.staySealing(ctx, id)
@@ -174,7 +175,7 @@ func (s *Drafts) endCancel(ctx context.Context, id string, d *Draft) error {
 		return errNotYet
 	}
 	_, err = s.drafts.Update(ctx, id, func(d *Draft) error { d.Unsure = false; return nil })
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // readSource reads the source of a draft to its end, and then seals it.
@@ -234,7 +235,7 @@ func (s *Drafts) readSource(ctx context.Context, id string, d *Draft) error {
 
 func (s *Drafts) wasCancelled(ctx context.Context, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
-	return d.State == Cancelled || errors.Is(err, weir.ErrNotFound), check.IgnoreGone(err)
+	return d.State == Cancelled || errors.Is(err, weir.ErrNotFound), records.IgnoreGone(err)
 }
 
 var errOvertaken = errors.New("another node made the change first")
@@ -306,7 +307,7 @@ func (s *Drafts) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *p
 func (s *Drafts) tellSource(ctx context.Context, id, why string) error {
 	d, err := s.Get(ctx, id)
 	if err != nil || d.State != Importing || d.Reason == why {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
 	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Importing {
@@ -314,7 +315,7 @@ func (s *Drafts) tellSource(ctx context.Context, id, why string) error {
 		}
 		return nil
 	})
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // readFailed fails a draft whose source is permanently bad. Otherwise it records the reason and
@@ -428,5 +429,5 @@ func (s *Drafts) tellFailed(ctx context.Context, id string, d *Draft) error {
 		return err
 	}
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error { d.Untold = false; return nil })
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -133,7 +134,7 @@ func (s *Drafts) staySealing(ctx context.Context, id string) error {
 		}
 		return nil
 	})
-	return check.IgnoreGone(err) // gone: another process has finished it
+	return records.IgnoreGone(err) // gone: another process has finished it
 }
 
 // finish submits a draft whose log is sealed, and removes the draft. Several nodes may do it at

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/internal/service/upload"
 )
@@ -64,7 +65,7 @@ func (s *Drafts) useUpload(ctx context.Context, id string, from *stored.Source) 
 func (s *Drafts) releaseUpload(ctx context.Context, id string) error {
 	d, err := s.Get(ctx, id)
 	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
 	return s.files().Release(ctx, d.Spec.Source.Upload, id)
 }
@@ -73,7 +74,7 @@ func (s *Drafts) releaseUpload(ctx context.Context, id string) error {
 func (s *Drafts) waitsFor(ctx context.Context, file, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
-		return false, check.IgnoreGone(err)
+		return false, records.IgnoreGone(err)
 	}
 	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
 }
