@@ -47,6 +47,8 @@ type Drafts struct {
 	*Seals
 	*Imports
 	*Creates
+	store  store.Store
+	blocks upload.Blocks
 }
 
 // New returns the drafts in a store. Checks of uploads have no context: ctx bounds them.
@@ -54,15 +56,19 @@ func New(ctx context.Context, o Options) *Drafts {
 	k := &kept{
 		drafts: records.New[Draft](o.Store, kind), parts: records.New[part](o.Store, "part"), engine: o.Engine, intake: o.Engine.Intake(),
 	}
-	f := &files{kept: k, store: o.Store}
-	f.uploads = f.Uploads(func(context.Context) (string, string) { return "", "" })
+	f := &files{k, upload.New(o.Store, k.intake, func(context.Context) (string, string) { return "", "" })}
 	r := &rules{f, ctx, o.Guard, o.Chains, o.Connections}
 	a := &Appends{k, o.Store, o.Chains, cmp.Or(o.MaxItems, 100_000_000), o.Logger}
 	s := &Seals{kept: k, files: f}
 	i := &Imports{kept: k, files: f, rules: r, Appends: a, Seals: s, failed: o.Failed}
 	i.runner = due.New(due.Options[struct{}]{Find: i.find, Work: i.work, Every: lookEvery, Name: "drafts", Logger: o.Logger})
 	c := &Creates{k, f, r, a, s, o.Templates, o.Vault, records.New[once](o.Store, "once"), i.runner.Wake}
-	return &Drafts{k, f, r, a, s, i, c}
+	return &Drafts{k, f, r, a, s, i, c, o.Store, k.intake}
+}
+
+// Uploads returns the resumable uploads; see [upload.New] for who.
+func (s *Drafts) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
+	return upload.New(s.store, s.blocks, who)
 }
 
 // kind is that of the records of drafts.

@@ -15,19 +15,12 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/internal/service/upload"
-	"github.com/weirhq/weir/store"
 )
 
 // files holds what drafts keep besides their records: uploads and staged items.
 type files struct {
 	*kept
-	store   store.Store
 	uploads *upload.Uploads // for the service itself
-}
-
-// Uploads returns the resumable uploads; see [upload.New] for who.
-func (s *files) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
-	return upload.New(s.store, s.intake, who)
 }
 
 // checkUpload checks that an API key may have an upload read for a tenant.
