@@ -71,6 +71,6 @@ func (c *counts) lag(d time.Duration) { c.lags.Observe(d.Seconds()) }
 
 func (c *counts) fired(r schedule.Result) { c.fires.WithLabelValues(string(r)).Inc() }
 
-func (c *counts) delivered(_ string, r callback.Result, _ time.Duration) {
+func (c *counts) delivered(r callback.Result) {
 	c.deliveries.WithLabelValues(string(r)).Inc()
 }

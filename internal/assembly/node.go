@@ -252,7 +252,7 @@ func (n *Node) prune(ctx context.Context) {
 		case now := <-tick.C:
 			_, err := n.webhooks.Prune(ctx, now.Add(-keepDeliveries))
 			_, other := n.audit.Prune(ctx, now.Add(-keepAudit), 0)
-			if err := errors.Join(err, other, n.server.Forget(ctx, now.Add(-keepAnswers))); err != nil && ctx.Err() == nil {
+			if err := errors.Join(err, other, n.server.Forget(ctx, now.Add(-keepAnswers)), n.service.Sweep(ctx)); err != nil && ctx.Err() == nil {
 				n.log.LogAttrs(ctx, slog.LevelWarn, "what happened long ago was not removed, will be tried again", slog.Any("error", err))
 			}
 		}

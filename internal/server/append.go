@@ -22,21 +22,17 @@ import (
 
 func (s *Server) appendRoutes() {
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.append", Method: http.MethodPost, Path: bulkPath + "/{id}/items",
-		Summary: "Add items to a draft", Tags: []string{"items"},
-		DefaultStatus: http.StatusAccepted,
-		Description:   "Accepts all items of the body, or none. The body may have any size and may be compressed with gzip or zstd.",
-		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			"application/x-ndjson": text, "text/csv": text,
-			"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
-		}},
-	}, route{scope: access.Submit, change: true, stream: true}}, s.appendItems)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.import", Method: http.MethodPost, Path: bulkPath + "/{id}/import",
-		Summary: "Read the items of an empty draft from an upload or a source", Tags: []string{"items"},
-		Description: "The source is read at once, and the bulk action is sealed when all items are read. Then start it.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.importItems)
+	items := ask(access.Submit, "bulk_action.append", bulkPath+"/{id}/items", "items", "Add items to a draft").
+		about("Accepts all items of the body, or none. The body may have any size and may be compressed with gzip or zstd.")
+	items.DefaultStatus, items.change, items.stream = http.StatusAccepted, true, true
+	items.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"application/x-ndjson": text, "text/csv": text,
+		"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
+	}}
+	add(s, items, s.appendItems)
+	add(s, post(access.Submit, "bulk_action.import", bulkPath+"/{id}/import", "items",
+		"Read the items of an empty draft from an upload or a source").
+		about("The source is read at once, and the bulk action is sealed when all items are read. Then start it."), ofBulk(s, s.importItems))
 }
 
 type importInput struct {
@@ -45,9 +41,6 @@ type importInput struct {
 }
 
 func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.BulkAction], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	var b api.BulkAction
 	err := s.svc.Drafts.Import(ctx, in.ID, in.Body, caller(ctx).KeyID)
 	if err == nil {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"reflect"
 	"time"
 
@@ -15,16 +14,13 @@ import (
 
 func (s *Server) auditRoutes() {
 	schemas := s.api.OpenAPI().Components.Schemas
-	add(s, endpoint{huma.Operation{
-		OperationID: "audit.list", Method: http.MethodGet, Path: "/v1/audit",
-		Summary: "List the audit log, the newest change first", Tags: []string{"access"},
-		Description: "Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching entries, not one page.",
-		Responses: map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
+	add(s, get(access.Admin, "audit.list", "/v1/audit", "access", "List the audit log, the newest change first").
+		about("Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching entries, not one page.").
+		responds(map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},
 			"application/x-ndjson": {Schema: schemas.Schema(reflect.TypeFor[api.AuditEntry](), true, "")},
 			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
-		}}},
-	}, route{scope: access.Admin}}, s.listAudit)
+		}}}), s.listAudit)
 }
 
 type auditInput struct {

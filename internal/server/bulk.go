@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
@@ -25,43 +23,42 @@ type BulkID struct {
 	ID string `path:"id" doc:"Id of the bulk action" example:"ba_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
+func (b BulkID) bulkID() string { return b.ID }
+
+// ofBulk serves a bulk action that the caller sees.
+func ofBulk[I interface{ bulkID() string }, O any](s *Server, do func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
+	return func(ctx context.Context, in *I) (*O, error) {
+		if _, err := s.mine(ctx, (*in).bulkID()); err != nil {
+			return nil, err
+		}
+		return do(ctx, in)
+	}
+}
+
+// byID serves a bulk action that the caller sees, by a function of its id.
+func byID[T any](s *Server, do func(context.Context, string) (T, error)) func(context.Context, *BulkID) (*body[T], error) {
+	return ofBulk(s, func(ctx context.Context, in *BulkID) (*body[T], error) { return answer(do(ctx, in.ID)) })
+}
+
 func (s *Server) bulkRoutes() {
-	tag := []string{"bulk actions"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.create", Method: http.MethodPost, Path: bulkPath, Summary: "Create a bulk action",
-		Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Creates a draft to which items can be added. If the request has items or a source, the bulk action is complete without further items. " +
-			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.createBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.list", Method: http.MethodGet, Path: bulkPath, Summary: "List bulk actions, the newest first", Tags: tag,
-	}, route{scope: access.Read}}, s.listBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.get", Method: http.MethodGet, Path: bulkPath + "/{id}", Summary: "Get a bulk action", Tags: tag,
-		Description: "The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change.",
-	}, route{scope: access.Read}}, s.getBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.change", Method: http.MethodPatch, Path: bulkPath + "/{id}",
-		Summary: "Change the rules of a bulk action, also while it runs", Tags: tag, Errors: []int{http.StatusPreconditionFailed},
-		Description: "With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag one succeeds, and the others get 412. " +
-			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: read the bulk action again to see whether the change was made. " +
-			"Without If-Match the last change wins.",
-	}, route{scope: access.Control, change: true}}, s.changeBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.delete", Method: http.MethodDelete, Path: bulkPath + "/{id}", Summary: "Delete a draft",
-		Tags: tag, DefaultStatus: http.StatusNoContent,
-	}, route{scope: access.Submit, change: true}}, s.deleteBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.seal", Method: http.MethodPost, Path: bulkPath + "/{id}/seal", Summary: "Seal a draft", Tags: tag,
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.sealBulk)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.start", Method: http.MethodPost, Path: bulkPath + "/{id}/start",
-		Summary: "Start a bulk action, now or later", Tags: tag,
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.startBulk)
+	tag := "bulk actions"
+	add(s, post(access.Submit, "bulk_action.create", bulkPath, tag, "Create a bulk action").creates().
+		about("Creates a draft to which items can be added. If the request has items or a source, the bulk action is complete without further items. "+
+			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline."), s.createBulk)
+	add(s, get(access.Read, "bulk_action.list", bulkPath, tag, "List bulk actions, the newest first"), s.listBulk)
+	add(s, get(access.Read, "bulk_action.get", bulkPath+"/{id}", tag, "Get a bulk action").
+		about("The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change."), s.getBulk)
+	add(s, patch(access.Control, "bulk_action.change", bulkPath+"/{id}", tag,
+		"Change the rules of a bulk action, also while it runs").
+		about("With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag one succeeds, and the others get 412. "+
+			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: read the bulk action again to see whether the change was made. "+
+			"Without If-Match the last change wins."), s.changeBulk)
+	add(s, del(access.Submit, "bulk_action.delete", bulkPath+"/{id}", tag, "Delete a draft"), ofBulk(s, s.deleteBulk))
+	add(s, post(access.Submit, "bulk_action.seal", bulkPath+"/{id}/seal", tag, "Seal a draft"), ofBulk(s, s.sealBulk))
+	add(s, post(access.Submit, "bulk_action.start", bulkPath+"/{id}/start", tag,
+		"Start a bulk action, now or later"), ofBulk(s, s.startBulk))
 	for _, v := range verbs {
-		add(s, endpoint{huma.Operation{
-			OperationID: "bulk_action." + v.name, Method: http.MethodPost, Path: bulkPath + "/{id}/" + v.name, Summary: v.summary, Tags: tag,
-		}, route{scope: v.scope, change: true, keyed: true}}, s.verb(v))
+		add(s, post(v.scope, "bulk_action."+v.name, bulkPath+"/{id}/"+v.name, tag, v.summary), ofBulk(s, s.verb(v)))
 	}
 }
 
@@ -189,9 +186,6 @@ func taggedBulk(b api.BulkAction, err error) (*tagged[api.BulkAction], error) {
 }
 
 func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	return nil, s.svc.Drafts.Delete(ctx, in.ID)
 }
 
@@ -221,13 +215,7 @@ type sealInput struct {
 }
 
 func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAction], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	var want api.Seal
-	if in.Body != nil {
-		want = *in.Body
-	}
+	want := orZero(in.Body)
 	_, err := s.svc.Drafts.Seal(ctx, in.ID, want)
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
 		return nil, ofTwice(twice, newDraft)
@@ -244,13 +232,7 @@ type startInput struct {
 }
 
 func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkAction], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	var want api.Start
-	if in.Body != nil {
-		want = *in.Body
-	}
+	want := orZero(in.Body)
 	b, err := s.svc.Bulks.Start(ctx, in.ID, want)
 	return s.orDone(ctx, in.ID, b, err)
 }
@@ -291,13 +273,7 @@ type verbInput struct {
 
 func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkAction], error) {
 	return func(ctx context.Context, in *verbInput) (*body[api.BulkAction], error) {
-		if _, err := s.mine(ctx, in.ID); err != nil {
-			return nil, err
-		}
-		reason := ""
-		if in.Body != nil {
-			reason = in.Body.Reason
-		}
+		reason := orZero(in.Body).Reason
 		switch v.name {
 		case "cancel":
 			return answerBulk(s.svc.Bulks.Cancel(ctx, in.ID, reason))

@@ -14,10 +14,10 @@ func (s *Server) connections() *resource[api.Connection] {
 	}
 	return &resource[api.Connection]{
 		named: named{"connection", access.Admin}, all: s.svc.Connections.All, get: s.svc.Connections.Get,
-		put: func(ctx context.Context, c api.Connection, match records.Match) (api.Connection, string, error) {
+		set: func(ctx context.Context, c api.Connection, match records.Match) (api.Connection, string, error) {
 			return s.svc.Connections.Put(ctx, c, caller(ctx).KeyID, match, may(ctx))
 		},
-		remove: func(ctx context.Context, name string, match records.Match) error {
+		drop: func(ctx context.Context, name string, match records.Match) error {
 			return s.svc.Connections.Delete(ctx, name, match, may(ctx))
 		},
 		name: func(c *api.Connection) *string { return &c.Name },
@@ -33,16 +33,12 @@ func (s *Server) connections() *resource[api.Connection] {
 
 func (s *Server) connectionRoutes() {
 	r := s.connections()
-	r.serve(s, text{"List connections, by name",
-		"Keys bound to tenants see the connections that their tenants may use."},
-		text{"Get a connection",
-			"Secrets are never shown: `[secret]` stands for one."},
-		text{"Create or change a connection",
-			"A secret sent as `[secret]` does not change. It overrides a connection of the configuration file with the same name, also after restarts. Keys bound to tenants create connections for one of their tenants only."},
-		text{"Delete a connection",
-			"If the configuration file has a connection of this name, that connection applies again. Otherwise sources that need it fail from then on."})
-	add(s, r.test(access.Admin, "Test a connection",
-		"With a source, reads its first items."), s.testConnection)
+	r.serve(s,
+		r.list("List connections, by name").about("Keys bound to tenants see the connections that their tenants may use."),
+		r.one("Get a connection").about("Secrets are never shown: `[secret]` stands for one."),
+		r.put("Create or change a connection").about("A secret sent as `[secret]` does not change. It overrides a connection of the configuration file with the same name, also after restarts. Keys bound to tenants create connections for one of their tenants only."),
+		r.remove("Delete a connection").about("If the configuration file has a connection of this name, that connection applies again. Otherwise sources that need it fail from then on."))
+	add(s, r.test(access.Admin, "Test a connection").about("With a source, reads its first items."), s.testConnection)
 }
 
 // seenFile returns what the file says of a connection to callers who may see that.
@@ -64,9 +60,6 @@ func (s *Server) testConnection(ctx context.Context, in *testConnectionInput) (*
 		return nil, err
 	}
 	changed(ctx, c.Name, "")
-	var test api.ConnectionTest
-	if in.Body != nil {
-		test = *in.Body
-	}
+	test := orZero(in.Body)
 	return answer(s.svc.Connections.Test(ctx, c.Name, test))
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,32 +12,19 @@ import (
 )
 
 func (s *Server) dlqRoutes() {
-	tag := []string{"failed items"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.groups", Method: http.MethodGet, Path: "/v1/dlq/groups",
-		Summary: "Group failed items that were not retried or discarded", Tags: tag,
-		Description: "Covers all bulk actions, the largest group first.",
-	}, route{scope: access.Read}}, s.dlqGroups)
-	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.list", Method: http.MethodGet, Path: "/v1/dlq",
-		Summary: "List failed items that were not retried or discarded", Tags: tag,
-		Description: "The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is true.",
-	}, route{scope: access.Read}}, s.dlqList)
-	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.results", Method: http.MethodGet, Path: "/v1/dlq/results",
-		Summary: "Download failed items that were not retried or discarded", Tags: tag,
-		Description: aboutExports, Responses: exportResponses(),
-	}, route{scope: access.Read}}, s.dlqResults)
-	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/retry",
-		Summary: "Retry failed items of several bulk actions", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are counted as skipped.",
-	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqRetry)
-	add(s, endpoint{huma.Operation{
-		OperationID: "dlq.discard", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: "/v1/dlq/discard",
-		Summary: "Discard failed items", Tags: tag,
-		Description: "Discarded items stay in the reports of their bulk actions, but are no longer listed here.",
-	}, route{scope: access.Control, change: true, keyed: true}}, s.dlqDiscard)
+	tag := "failed items"
+	add(s, get(access.Read, "dlq.groups", "/v1/dlq/groups", tag,
+		"Group failed items that were not retried or discarded").
+		about("Covers all bulk actions, the largest group first."), s.dlqGroups)
+	add(s, get(access.Read, "dlq.list", "/v1/dlq", tag, "List failed items that were not retried or discarded").
+		about("The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is true."), s.dlqList)
+	add(s, get(access.Read, "dlq.results", "/v1/dlq/results", tag, "Download failed items that were not retried or discarded").
+		about(aboutExports).responds(exportResponses()), s.dlqResults)
+	add(s, post(access.Control, "dlq.retry", "/v1/dlq/retry", tag,
+		"Retry failed items of several bulk actions").creates().
+		about("Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are counted as skipped."), s.dlqRetry)
+	add(s, post(access.Control, "dlq.discard", "/v1/dlq/discard", tag, "Discard failed items").
+		about("Discarded items stay in the reports of their bulk actions, but are no longer listed here."), s.dlqDiscard)
 }
 
 // Failures says which failed items are meant; exported for huma.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/near"
@@ -132,9 +133,9 @@ var fieldFixes = map[string]string{
 
 // typeFixes say what to write instead of a value of another type.
 var typeFixes = map[string]string{
-	"expected array": "write a list, as in [ … ]", "expected object": "write an object, as in { … }",
-	"expected string": "write a text in quotes", "expected boolean": "write true or false",
-	"expected number": "write a number, without quotes", "expected integer": "write a whole number, without quotes",
+	validation.MsgExpectedArray: "write a list, as in [ … ]", validation.MsgExpectedObject: "write an object, as in { … }",
+	validation.MsgExpectedString: "write a text in quotes", validation.MsgExpectedBoolean: "write true or false",
+	validation.MsgExpectedNumber: "write a number, without quotes", validation.MsgExpectedInteger: "write a whole number, without quotes",
 }
 
 // special is the fix of a field that has one of its own.

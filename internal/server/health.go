@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -16,15 +15,11 @@ import (
 const healthFor = 2 * time.Second
 
 func (s *Server) healthRoutes() {
-	tags := []string{"health"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "health.live", Method: http.MethodGet, Path: "/healthz", Summary: "Check that the process is alive", Tags: tags,
-		Description: "Checks nothing else: a restart would not repair the store.",
-	}, route{anyHost: true}}, s.alive)
-	add(s, endpoint{huma.Operation{
-		OperationID: "health.ready", Method: http.MethodGet, Path: "/readyz", Summary: "Check that the server is ready for requests", Tags: tags,
-		Description: "Returns 503 while the store does not accept new work or provides less durability than configured, a partition has no owner or is stopped on any node, or the server is stopping. The response says why.",
-	}, route{anyHost: true}}, s.ready)
+	tags := "health"
+	add(s, get("", "health.live", "/healthz", tags, "Check that the process is alive").anywhere().
+		about("Checks nothing else: a restart would not repair the store."), s.alive)
+	add(s, get("", "health.ready", "/readyz", tags, "Check that the server is ready for requests").anywhere().
+		about("Returns 503 while the store does not accept new work or provides less durability than configured, a partition has no owner or is stopped on any node, or the server is stopping. The response says why."), s.ready)
 	if s.opts.Metrics != nil {
 		s.metricsRoute()
 	}

@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -20,25 +18,16 @@ type KeyID struct {
 }
 
 func (s *Server) keyRoutes() {
-	tag := []string{"access"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "key.create", Method: http.MethodPost, Path: keyPath, Summary: "Create an API key", Tags: tag,
-		DefaultStatus: http.StatusCreated,
-		Description:   "Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it.",
-	}, route{scope: access.Admin, change: true, keyed: true, once: "key"}}, s.createKey)
-	add(s, endpoint{huma.Operation{
-		OperationID: "key.list", Method: http.MethodGet, Path: keyPath, Summary: "List API keys, the oldest first", Tags: tag,
-	}, route{scope: access.Admin}}, s.listKeys)
-	add(s, endpoint{huma.Operation{
-		OperationID: "key.get", Method: http.MethodGet, Path: keyPath + "/{id}", Summary: "Get an API key, without its text", Tags: tag,
-	}, route{scope: access.Admin}}, s.getKey)
-	add(s, endpoint{huma.Operation{
-		OperationID: "key.revoke", Method: http.MethodDelete, Path: keyPath + "/{id}", Summary: "Revoke an API key", Tags: tag,
-		Description: "All servers refuse the key within a second. It cannot be restored. Its record stays.",
-	}, route{scope: access.Admin, change: true}}, s.revokeKey)
-	add(s, endpoint{huma.Operation{
-		OperationID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Summary: "Show the current API key: its scopes and tenants", Tags: tag,
-	}, route{known: true}}, s.whoami)
+	tag := "access"
+	add(s, post(access.Admin, "key.create", keyPath, tag, "Create an API key").creates().showsOnce("key").
+		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it."), s.createKey)
+	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first"), s.listKeys)
+	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text"), s.getKey)
+	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").withBody().
+		about("All servers refuse the key within a second. It cannot be restored. Its record stays."), s.revokeKey)
+	who := get("", "whoami", "/v1/whoami", tag, "Show the current API key: its scopes and tenants")
+	who.known = true
+	add(s, who, s.whoami)
 }
 
 type newKeyInput struct {

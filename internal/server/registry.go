@@ -15,14 +15,14 @@ func (s *Server) actions() *resource[api.Action] {
 	}
 	return &resource[api.Action]{
 		named: named{"action", access.Admin}, all: s.svc.Actions.All, get: s.svc.Actions.Get,
-		put: func(ctx context.Context, a api.Action, match records.Match) (api.Action, string, error) {
+		set: func(ctx context.Context, a api.Action, match records.Match) (api.Action, string, error) {
 			if a.Timeout == 0 && given(ctx, "timeout") {
 				return a, "", &weir.FieldError{Code: "out_of_range", Field: "timeout", Problem: "0s is not between 1ms and 24h",
 					Fix: "leave it out for 30s"}
 			}
 			return s.svc.Actions.Put(ctx, a, caller(ctx).KeyID, match, may(ctx))
 		},
-		remove: func(ctx context.Context, name string, match records.Match) error {
+		drop: func(ctx context.Context, name string, match records.Match) error {
 			return s.svc.Actions.Delete(ctx, name, match, may(ctx))
 		},
 		name: func(a *api.Action) *string { return &a.Name },
@@ -35,18 +35,14 @@ func (s *Server) actions() *resource[api.Action] {
 
 func (s *Server) actionRoutes() {
 	r := s.actions()
-	r.serve(s, text{"List actions, by name",
-		"Lists the actions of the program, of the configuration file and of the API. Keys bound to tenants see the actions that their tenants may use."},
-		text{"Get an action",
-			"Secrets and header values are never shown: `[secret]` stands for one."},
-		text{"Create or change an HTTP action",
-			"All nodes use it within a second, also for bulk actions that are running. A secret sent as `[secret]` does not change. " +
-				"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys bound to tenants create actions for their tenants only."},
-		text{"Delete an action",
-			"If the configuration file has an action of this name, that action applies again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."})
-	add(s, r.test(access.Submit, "Send a test batch to an action",
-		"Makes one signed call, marked as a dry run unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, and any error in the endpoint's response. "+
-			"Actions of the program have no dry run: they would do their work."), s.testAction)
+	r.serve(s,
+		r.list("List actions, by name").about("Lists the actions of the program, of the configuration file and of the API. Keys bound to tenants see the actions that their tenants may use."),
+		r.one("Get an action").about("Secrets and header values are never shown: `[secret]` stands for one."),
+		r.put("Create or change an HTTP action").about("All nodes use it within a second, also for bulk actions that are running. A secret sent as `[secret]` does not change. "+
+			"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys bound to tenants create actions for their tenants only."),
+		r.remove("Delete an action").about("If the configuration file has an action of this name, that action applies again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."))
+	add(s, r.test(access.Submit, "Send a test batch to an action").about("Makes one signed call, marked as a dry run unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, and any error in the endpoint's response. "+
+		"Actions of the program have no dry run: they would do their work."), s.testAction)
 }
 
 // ownTenants gives a thing the tenants of the caller, unless it names its own, which the caller must see.

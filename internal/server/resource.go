@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -17,14 +15,12 @@ import (
 // responses and in the body of a change.
 type resource[T any] struct {
 	named
-	all    func(context.Context) ([]T, error)
-	get    func(ctx context.Context, name string) (T, string, error)
-	put    func(ctx context.Context, v T, match records.Match) (T, string, error) // nil: not served here
-	remove func(ctx context.Context, name string, match records.Match) error
+	all  func(context.Context) ([]T, error)
+	get  func(ctx context.Context, name string) (T, string, error)
+	set  func(ctx context.Context, v T, match records.Match) (T, string, error)
+	drop func(ctx context.Context, name string, match records.Match) error
 
 	name func(*T) *string
-	// reads and changes refuse callers; nil: the scope is enough.
-	reads, changes func(context.Context) error
 	// sees returns the thing as the caller sees it, or false if the caller must not learn of it; nil:
 	// all callers see all of it.
 	sees func(context.Context, T) (T, bool)
@@ -34,24 +30,12 @@ type resource[T any] struct {
 	tenant func(*T) string
 }
 
-// text describes an endpoint.
-type text struct{ summary, more string }
-
 // serve registers the endpoints.
-func (r *resource[T]) serve(s *Server, list, get, put, remove text) {
-	add(s, r.named.read("list", "", list), r.listAll)
-	add(s, r.named.read("get", "/{name}", get), r.getOne)
-	if r.put != nil {
-		add(s, r.named.put(put.summary, put.more), r.putOne)
-	}
-	add(s, r.named.delete(remove.summary, remove.more), r.deleteOne)
-}
-
-func allowed(ctx context.Context, check func(context.Context) error) error {
-	if check == nil {
-		return nil
-	}
-	return check(ctx)
+func (r *resource[T]) serve(s *Server, list, one, set, remove endpoint) {
+	add(s, list, r.listAll)
+	add(s, one, r.getOne)
+	add(s, set, r.putOne)
+	add(s, remove, r.deleteOne)
 }
 
 // seen returns a thing as the caller sees it.
@@ -63,9 +47,6 @@ func (r *resource[T]) seen(ctx context.Context, v T) (T, bool) {
 }
 
 func (r *resource[T]) listAll(ctx context.Context, in *struct{ Paging }) (*body[api.Page[T]], error) {
-	if err := allowed(ctx, r.reads); err != nil {
-		return nil, err
-	}
 	all, err := r.all(ctx)
 	if err != nil {
 		return nil, err
@@ -91,9 +72,6 @@ func (r *resource[T]) find(ctx context.Context, name string) (v T, version strin
 }
 
 func (r *resource[T]) getOne(ctx context.Context, in *Name) (*tagged[T], error) {
-	if err := allowed(ctx, r.reads); err != nil {
-		return nil, err
-	}
 	return answerTagged(r.find(ctx, in.Name))
 }
 
@@ -104,9 +82,6 @@ type putNamed[T any] struct {
 }
 
 func (r *resource[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T], error) {
-	if err := allowed(ctx, r.changes); err != nil {
-		return nil, err
-	}
 	v, name := in.Body, in.Name.Name
 	if err := sameName(*r.name(&v), name); err != nil {
 		return nil, err
@@ -118,7 +93,7 @@ func (r *resource[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T], 
 		}
 	}
 	r.changing(ctx, name, &v)
-	out, version, err := r.put(ctx, v, in.match)
+	out, version, err := r.set(ctx, v, in.match)
 	visitOf(ctx).after = out
 	return answerTagged(out, version, err)
 }
@@ -129,11 +104,8 @@ type deleteNamed struct {
 }
 
 func (r *resource[T]) deleteOne(ctx context.Context, in *deleteNamed) (*struct{}, error) {
-	if err := allowed(ctx, r.changes); err != nil {
-		return nil, err
-	}
 	r.changing(ctx, in.Name.Name, nil)
-	return nil, r.remove(ctx, in.Name.Name, in.match)
+	return nil, r.drop(ctx, in.Name.Name, in.match)
 }
 
 // changing notes for the audit log what is about to be changed to v, or deleted.
@@ -171,31 +143,26 @@ type named struct {
 	change access.Scope // what it takes to change them
 }
 
-func (n named) operation(verb, method, path, summary, description string) huma.Operation {
-	return huma.Operation{
-		OperationID: n.kind + "." + verb, Method: method, Path: "/v1/" + n.kind + "s" + path, Summary: summary,
-		Description: description, Tags: []string{n.kind + "s"},
-	}
+func (n named) path() string { return "/v1/" + n.kind + "s" }
+
+func (n named) list(summary string) endpoint {
+	return get(access.Read, n.kind+".list", n.path(), n.kind+"s", summary)
 }
 
-func (n named) read(verb, path string, t text) endpoint {
-	return endpoint{n.operation(verb, http.MethodGet, path, t.summary, t.more), route{scope: access.Read}}
+func (n named) one(summary string) endpoint {
+	return get(access.Read, n.kind+".get", n.path()+"/{name}", n.kind+"s", summary)
 }
 
-func (n named) put(summary, description string) endpoint {
-	op := n.operation("put", http.MethodPut, "/{name}", summary, description)
-	op.Errors = []int{http.StatusPreconditionFailed}
-	return endpoint{op, route{scope: n.change, change: true}}
+func (n named) put(summary string) endpoint {
+	return put(n.change, n.kind+".put", n.path()+"/{name}", n.kind+"s", summary)
 }
 
-func (n named) delete(summary, description string) endpoint {
-	op := n.operation("delete", http.MethodDelete, "/{name}", summary, description)
-	op.DefaultStatus, op.Errors = http.StatusNoContent, []int{http.StatusPreconditionFailed}
-	return endpoint{op, route{scope: n.change, change: true}}
+func (n named) remove(summary string) endpoint {
+	return del(n.change, n.kind+".delete", n.path()+"/{name}", n.kind+"s", summary)
 }
 
-func (n named) test(scope access.Scope, summary, description string) endpoint {
-	return endpoint{n.operation("test", http.MethodPost, "/{name}/test", summary, description), route{scope: scope, change: true, keyed: true}}
+func (n named) test(scope access.Scope, summary string) endpoint {
+	return post(scope, n.kind+".test", n.path()+"/{name}/test", n.kind+"s", summary)
 }
 
 // mayChange refuses a change of objects that are shared with other tenants. Callers who cannot see the object get ErrNotFound.

@@ -2,21 +2,16 @@ package server
 
 import (
 	"context"
-	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) retryRoutes() {
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.retry", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
-			"/{id}/retry", Summary: "Retry failed or cancelled items", Tags: []string{"bulk actions"},
-		DefaultStatus: http.StatusCreated,
-		Description: "Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it begins at that step. " +
-			"Items that were already retried or discarded are not retried: retry items that failed again in the bulk action in which they failed. The bulk action must have ended or be stopped.",
-	}, route{scope: access.Control, change: true, keyed: true}}, s.retry)
+	add(s, post(access.Control, "bulk_action.retry", bulkPath+"/{id}/retry", "bulk actions",
+		"Retry failed or cancelled items").creates().
+		about("Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it begins at that step. "+
+			"Items that were already retried or discarded are not retried: retry items that failed again in the bulk action in which they failed. The bulk action must have ended or be stopped."), ofBulk(s, s.retry))
 }
 
 type retryInput struct {
@@ -25,13 +20,7 @@ type retryInput struct {
 }
 
 func (s *Server) retry(ctx context.Context, in *retryInput) (*made[api.Linked], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	var want api.Again
-	if in.Body != nil {
-		want = *in.Body
-	}
+	want := orZero(in.Body)
 	out, err := s.svc.Results.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
 	return newLinked(ctx, out, err)
 }

@@ -29,12 +29,88 @@ type route struct {
 	once string
 	// instead says what to write instead of null.
 	instead string
+	// only refuses callers; nil: the scope is enough.
+	only func(context.Context) error
 }
 
 // endpoint describes a route.
 type endpoint struct {
 	huma.Operation
 	route
+}
+
+func describe(method string, r route, id, path, tag, summary string) endpoint {
+	return endpoint{huma.Operation{OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary}, r}
+}
+
+// get describes a route that reads.
+func get(scope access.Scope, id, path, tag, summary string) endpoint {
+	return describe(http.MethodGet, route{scope: scope}, id, path, tag, summary)
+}
+
+// ask describes a route that reads, and takes a body for it.
+func ask(scope access.Scope, id, path, tag, summary string) endpoint {
+	return describe(http.MethodPost, route{scope: scope}, id, path, tag, summary)
+}
+
+// post describes a command: repeating it would do it twice.
+func post(scope access.Scope, id, path, tag, summary string) endpoint {
+	return describe(http.MethodPost, route{scope: scope, change: true, keyed: true}, id, path, tag, summary)
+}
+
+// put describes a route that replaces something.
+func put(scope access.Scope, id, path, tag, summary string) endpoint {
+	return describe(http.MethodPut, route{scope: scope, change: true}, id, path, tag, summary)
+}
+
+// patch describes a route that changes parts of something.
+func patch(scope access.Scope, id, path, tag, summary string) endpoint {
+	return describe(http.MethodPatch, route{scope: scope, change: true}, id, path, tag, summary)
+}
+
+// del describes a route that removes something, and answers without a body.
+func del(scope access.Scope, id, path, tag, summary string) endpoint {
+	e := describe(http.MethodDelete, route{scope: scope, change: true}, id, path, tag, summary)
+	e.DefaultStatus = http.StatusNoContent
+	return e
+}
+
+// about adds a description.
+func (e endpoint) about(text string) endpoint { e.Description += text; return e }
+
+// creates says that it answers 201.
+func (e endpoint) creates() endpoint { e.DefaultStatus = http.StatusCreated; return e }
+
+// withBody says that it answers with a body.
+func (e endpoint) withBody() endpoint { e.DefaultStatus = http.StatusOK; return e }
+
+// showsOnce names the member of its answer that is shown once.
+func (e endpoint) showsOnce(member string) endpoint { e.once = member; return e }
+
+// responds describes answers that huma cannot derive from a type.
+func (e endpoint) responds(r map[string]*huma.Response) endpoint { e.Responses = r; return e }
+
+// anywhere says that it answers under every name of the server.
+func (e endpoint) anywhere() endpoint { e.anyHost = true; return e }
+
+// forOperators serves keys that see what all tenants share; see [operators].
+func (e endpoint) forOperators() endpoint {
+	e.only = operators
+	return e.about(" Only for keys that are not bound to tenants, or that have the scope `control`.")
+}
+
+// forAll serves keys that may change what all tenants share; see [overall].
+func (e endpoint) forAll() endpoint {
+	e.only = overall
+	return e.about(" Only for keys that are not bound to tenants.")
+}
+
+// failures are the statuses of problems that any route may answer with.
+var failures = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+	http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+	http.StatusRequestTimeout, http.StatusGone, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType, http.StatusInsufficientStorage,
 }
 
 // add registers an endpoint. Its errors become problems.
@@ -50,8 +126,7 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 		op.Description += "\n\nNeeds the scope `" + string(r.scope) + "`."
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // the guard has the limits
-	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
-		http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusRequestTimeout, http.StatusGone, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusInsufficientStorage)
+	op.Errors = failures
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: ptr(255)},
@@ -63,8 +138,13 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 		op.RequestBody = nil
 		defer func() { s.api.OpenAPI().Paths[op.Path].Post.RequestBody = content }()
 	}
-	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := do(ctx, in)
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (out *O, err error) {
+		if r.only != nil {
+			err = r.only(ctx)
+		}
+		if err == nil {
+			out, err = do(ctx, in)
+		}
 		if err != nil {
 			v := visitOf(ctx)
 			v.undecided = undecided(err, v.begun)
@@ -75,6 +155,14 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// orZero returns an optional body.
+func orZero[T any](v *T) (out T) {
+	if v != nil {
+		out = *v
+	}
+	return out
+}
 
 // body is an answer of one JSON value.
 type body[T any] struct {

@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -19,42 +17,22 @@ type ScheduleID struct {
 }
 
 func (s *Server) scheduleRoutes() {
-	tag := []string{"schedules"}
+	tag := "schedules"
 	one := schedulePath + "/{id}"
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.create", Method: http.MethodPost, Path: schedulePath, Summary: "Create a schedule", Tags: tag,
-		DefaultStatus: http.StatusCreated,
-		Description:   "A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.createSchedule)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.list", Method: http.MethodGet, Path: schedulePath, Summary: "List schedules, the oldest first", Tags: tag,
-	}, route{scope: access.Read}}, s.listSchedules)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.get", Method: http.MethodGet, Path: one,
-		Summary: "Get a schedule, with its next times and its last results", Tags: tag,
-	}, route{scope: access.Read}}, s.getSchedule)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.change", Method: http.MethodPut, Path: one, Summary: "Change a schedule", Tags: tag,
-	}, route{scope: access.Submit, change: true}}, s.changeSchedule)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.delete", Method: http.MethodDelete, Path: one,
-		Summary: "Delete a schedule; its bulk actions stay", Tags: tag, DefaultStatus: http.StatusNoContent,
-	}, route{scope: access.Submit, change: true}}, s.deleteSchedule)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.pause", Method: http.MethodPost, Path: one + "/pause", Summary: "Pause a schedule", Tags: tag,
-		Description: "Times that pass during the pause are not caught up.",
-	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Pause))
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.resume", Method: http.MethodPost, Path: one + "/resume", Summary: "Resume a schedule from now on", Tags: tag,
-	}, route{scope: access.Control, change: true, keyed: true}}, s.pauseSchedule((*schedule.Keeper).Resume))
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.backfill", Method: http.MethodPost, Path: one + "/backfill",
-		Summary: "Create the bulk actions of past times", Tags: tag,
-		Description: "Creates them one after the other, except those that exist already.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.backfill)
-	add(s, endpoint{huma.Operation{
-		OperationID: "schedule.next", Method: http.MethodGet, Path: one + "/next", Summary: "List the next times of a schedule", Tags: tag,
-	}, route{scope: access.Read}}, s.nextTimes)
+	add(s, post(access.Submit, "schedule.create", schedulePath, tag, "Create a schedule").creates().
+		about("A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile."), s.createSchedule)
+	add(s, get(access.Read, "schedule.list", schedulePath, tag, "List schedules, the oldest first"), s.listSchedules)
+	add(s, get(access.Read, "schedule.get", one, tag,
+		"Get a schedule, with its next times and its last results"), s.getSchedule)
+	add(s, put(access.Submit, "schedule.change", one, tag, "Change a schedule"), s.changeSchedule)
+	add(s, del(access.Submit, "schedule.delete", one, tag, "Delete a schedule; its bulk actions stay"), s.deleteSchedule)
+	add(s, post(access.Control, "schedule.pause", one+"/pause", tag, "Pause a schedule").
+		about("Times that pass during the pause are not caught up."), s.pauseSchedule((*schedule.Keeper).Pause))
+	add(s, post(access.Control, "schedule.resume", one+"/resume", tag,
+		"Resume a schedule from now on"), s.pauseSchedule((*schedule.Keeper).Resume))
+	add(s, post(access.Submit, "schedule.backfill", one+"/backfill", tag, "Create the bulk actions of past times").
+		about("Creates them one after the other, except those that exist already."), s.backfill)
+	add(s, get(access.Read, "schedule.next", one+"/next", tag, "List the next times of a schedule"), s.nextTimes)
 }
 
 // mySchedule finds a schedule that the caller sees.

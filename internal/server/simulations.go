@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -12,12 +10,10 @@ import (
 )
 
 func (s *Server) simulationRoutes() {
-	add(s, endpoint{huma.Operation{
-		OperationID: "simulation.run", Method: http.MethodPost, Path: "/v1/simulations",
-		Summary: "Simulate a bulk action or a described system", Tags: []string{"before the start"},
-		Description: "Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a described system. Both run in virtual time with the real scheduler. Changes nothing. " +
-			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the result covers the simulated part, with `finished` false.",
-	}, route{scope: access.Read}}, s.simulate)
+	add(s, ask(access.Read, "simulation.run", "/v1/simulations", "before the start",
+		"Simulate a bulk action or a described system").
+		about("Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a described system. Both run in virtual time with the real scheduler. Changes nothing. "+
+			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the result covers the simulated part, with `finished` false."), s.simulate)
 }
 
 type simulateInput struct {

@@ -14,10 +14,10 @@ func (s *Server) templateRoutes() {
 	}
 	r := &resource[api.Template]{
 		named: named{"template", access.Submit}, all: s.svc.Templates.All, get: s.svc.Templates.Get,
-		put: func(ctx context.Context, t api.Template, match records.Match) (api.Template, string, error) {
+		set: func(ctx context.Context, t api.Template, match records.Match) (api.Template, string, error) {
 			return s.svc.Templates.Put(ctx, t, s.svc.Drafts, match, may(ctx))
 		},
-		remove: func(ctx context.Context, name string, match records.Match) error {
+		drop: func(ctx context.Context, name string, match records.Match) error {
 			return s.svc.Templates.Delete(ctx, name, match, may(ctx))
 		},
 		name:   func(t *api.Template) *string { return &t.Name },
@@ -30,15 +30,12 @@ func (s *Server) templateRoutes() {
 			return err
 		},
 	}
-	r.serve(s, text{"List templates, by name",
-		"Keys bound to tenants see the templates of their tenants and the shared ones."},
-		text{"Get a template",
-			"The secret of its callback is never shown."},
-		text{"Create or change a template",
-			"Existing bulk actions do not change; schedules use the new version from their next time on. An omitted secret of the callback is kept as long as the URL does not change. " +
-				"Keys bound to tenants create templates for one of their tenants only."},
-		text{"Delete a template",
-			"Existing bulk actions do not change; schedules that need it fail at their next time."})
+	r.serve(s,
+		r.list("List templates, by name").about("Keys bound to tenants see the templates of their tenants and the shared ones."),
+		r.one("Get a template").about("The secret of its callback is never shown."),
+		r.put("Create or change a template").about("Existing bulk actions do not change; schedules use the new version from their next time on. An omitted secret of the callback is kept as long as the URL does not change. "+
+			"Keys bound to tenants create templates for one of their tenants only."),
+		r.remove("Delete a template").about("Existing bulk actions do not change; schedules that need it fail at their next time."))
 }
 
 // ownersOf are the tenants who can use a template; none means all.

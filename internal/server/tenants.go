@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/records"
@@ -13,28 +11,22 @@ import (
 
 func (s *Server) tenantRoutes() {
 	r := &resource[api.Tenant]{
-		named: named{"tenant", access.Control}, all: s.svc.Fleet.Tenants, get: s.svc.Fleet.Tenant, changes: overall,
-		put: func(ctx context.Context, t api.Tenant, match records.Match) (api.Tenant, string, error) {
+		named: named{"tenant", access.Control}, all: s.svc.Fleet.Tenants, get: s.svc.Fleet.Tenant,
+		set: func(ctx context.Context, t api.Tenant, match records.Match) (api.Tenant, string, error) {
 			return s.svc.Fleet.PutTenant(ctx, t, caller(ctx).KeyID, match)
 		},
-		remove: s.svc.Fleet.DeleteTenant,
+		drop:   s.svc.Fleet.DeleteTenant,
 		name:   func(t *api.Tenant) *string { return &t.Name },
 		sees:   func(ctx context.Context, t api.Tenant) (api.Tenant, bool) { return t, caller(ctx).Sees(t.Name) },
 		tenant: func(t *api.Tenant) string { return t.Name },
 	}
-	r.serve(s, text{"List tenants that have settings, by name",
-		"Keys bound to tenants see only their own."},
-		text{"Get the weight and the limits of a tenant",
-			"A tenant without settings has the defaults. Keys bound to tenants see only their own."},
-		text{"Set the weight and the limits of a tenant",
-			"When the response arrives, the settings apply on all nodes, also to running work, and they survive restarts. `file` shows the settings of the configuration file." + forAll},
-		text{"Reset the weight and the limits of a tenant",
-			"The settings of the configuration file, or else the defaults, apply again. Its work stays." + forAll})
-	add(s, endpoint{huma.Operation{
-		OperationID: "fairness.get", Method: http.MethodGet, Path: "/v1/fairness",
-		Summary: "Show how tenants share resources", Tags: []string{"tenants"},
-		Description: "For each resource, shows the tenants with the most work, their fair share by weight and demand, and their actual share in the last seconds. Keys bound to tenants see only their own.",
-	}, route{scope: access.Read}}, s.getFairness)
+	r.serve(s,
+		r.list("List tenants that have settings, by name").about("Keys bound to tenants see only their own."),
+		r.one("Get the weight and the limits of a tenant").about("A tenant without settings has the defaults. Keys bound to tenants see only their own."),
+		r.put("Set the weight and the limits of a tenant").about("When the response arrives, the settings apply on all nodes, also to running work, and they survive restarts. `file` shows the settings of the configuration file.").forAll(),
+		r.remove("Reset the weight and the limits of a tenant").about("The settings of the configuration file, or else the defaults, apply again. Its work stays.").forAll())
+	add(s, get(access.Read, "fairness.get", "/v1/fairness", "tenants", "Show how tenants share resources").
+		about("For each resource, shows the tenants with the most work, their fair share by weight and demand, and their actual share in the last seconds. Keys bound to tenants see only their own."), s.getFairness)
 }
 
 type fairnessInput struct {

@@ -2,27 +2,21 @@ package server
 
 import (
 	"context"
-	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
 )
 
 func (s *Server) undoRoutes() {
-	tag := []string{"bulk actions"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.undo", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
-			"/{id}/undo", Summary: "Undo the done steps of a bulk action", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, for all items with a done step: also " +
-			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the document of each item, " +
-			"`{\"data\": …, \"output\": …}`: the input and the output of the action.",
-	}, route{scope: access.Control, change: true, keyed: true}}, s.undo)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.clone", BodyReadTimeout: asLongAsItTakes, Method: http.MethodPost, Path: bulkPath +
-			"/{id}/clone", Summary: "Copy a bulk action to a new draft", Tags: tag, DefaultStatus: http.StatusCreated,
-		Description: "The draft has the same steps and rules. It has no items, unless they come from a source.",
-	}, route{scope: access.Submit, change: true, keyed: true}}, s.clone)
+	tag := "bulk actions"
+	add(s, post(access.Control, "bulk_action.undo", bulkPath+"/{id}/undo", tag,
+		"Undo the done steps of a bulk action").creates().
+		about("Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, for all items with a done step: also "+
+			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the document of each item, "+
+			"`{\"data\": …, \"output\": …}`: the input and the output of the action."), s.undo)
+	add(s, post(access.Submit, "bulk_action.clone", bulkPath+"/{id}/clone", tag,
+		"Copy a bulk action to a new draft").creates().
+		about("The draft has the same steps and rules. It has no items, unless they come from a source."), s.clone)
 }
 
 func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], error) {

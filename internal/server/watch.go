@@ -19,28 +19,21 @@ import (
 )
 
 func (s *Server) watchRoutes() {
-	tag := []string{"watching"}
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.progress", Method: http.MethodGet, Path: bulkPath + "/{id}/progress",
-		Summary: "Get the progress of a bulk action, and why it does not run faster", Tags: tag,
-		Description: "The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored limits. It is computed at most once a second and counted down in between; a server with very many bulk actions derives some from the recent rate. `eta` is never less than the configured rates allow.",
-	}, route{scope: access.Read}}, s.getProgress)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.events", Method: http.MethodGet, Path: bulkPath + "/{id}/events",
-		Summary: "Stream the progress of a bulk action", Tags: tag,
-		Description: "Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), " +
-			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the connection open) and `end` (a StateChange, the last event). " +
-			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as Last-Event-ID, as browsers do, it " +
-			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that reconnects after `end` gets " +
-			"204, which stops an EventSource.",
-		Responses: eventResponses(s.api),
-	}, route{scope: access.Read}}, s.events)
-	add(s, endpoint{huma.Operation{
-		OperationID: "bulk_action.error_groups", Method: http.MethodGet, Path: bulkPath + "/{id}/error-groups",
-		Summary: "Group the failed items of a bulk action, the largest group first", Tags: tag,
-		Description: "Failures with the same step, code and message form one group; numbers and ids in the message are ignored. Counts are exact. There are at most 100 groups, and " +
-			"one with the code `other` for each step with more.",
-	}, route{scope: access.Read}}, s.errorGroups)
+	tag := "watching"
+	add(s, get(access.Read, "bulk_action.progress", bulkPath+"/{id}/progress", tag,
+		"Get the progress of a bulk action, and why it does not run faster").
+		about("The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored limits. It is computed at most once a second and counted down in between; a server with very many bulk actions derives some from the recent rate. `eta` is never less than the configured rates allow."), byID(s, s.svc.Watch.Progress))
+	add(s, get(access.Read, "bulk_action.events", bulkPath+"/{id}/events", tag, "Stream the progress of a bulk action").
+		about("Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), "+
+			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the connection open) and `end` (a StateChange, the last event). "+
+			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as Last-Event-ID, as browsers do, it "+
+			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that reconnects after `end` gets "+
+			"204, which stops an EventSource.").
+		responds(eventResponses(s.api)), ofBulk(s, s.events))
+	add(s, get(access.Read, "bulk_action.error_groups", bulkPath+"/{id}/error-groups", tag,
+		"Group the failed items of a bulk action, the largest group first").
+		about("Failures with the same step, code and message form one group; numbers and ids in the message are ignored. Counts are exact. There are at most 100 groups, and "+
+			"one with the code `other` for each step with more."), ofBulk(s, s.errorGroups))
 }
 
 // eventResponses describes a stream of events: huma knows no union of their data by itself.
@@ -72,17 +65,7 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 	}, "204": {Description: "The client already received the last event"}}
 }
 
-func (s *Server) getProgress(ctx context.Context, in *BulkID) (*body[api.Progress], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	return answer(s.svc.Watch.Progress(ctx, in.ID))
-}
-
 func (s *Server) errorGroups(ctx context.Context, in *BulkID) (*body[api.ErrorGroups], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	list, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
 	return answer(api.ErrorGroups{Data: orEmpty(list)}, err)
 }
@@ -93,9 +76,6 @@ type eventsInput struct {
 }
 
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
-	}
 	ended, err := s.svc.Watch.StreamEnded(ctx, in.ID, in.Last)
 	if err != nil {
 		return nil, err

@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// asLongAsItTakes has huma leave the connection's read deadline alone: one that it
-// sets for the body, which the guard has read by then, would end the request five
-// seconds later, however far it is.
-const asLongAsItTakes = -1
-
 // patient is an answer that takes as long as it takes, and is given up when its
 // reader takes nothing for a while.
 type patient struct {

@@ -5,11 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -40,36 +38,20 @@ func (m *IfMatch) version() string {
 }
 
 func (s *Server) webhookRoutes() {
-	tag := []string{"webhooks"}
+	tag := "webhooks"
 	one := webhookPath + "/{id}"
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.create", Method: http.MethodPost, Path: webhookPath, Summary: "Create a webhook", Tags: tag,
-		DefaultStatus: http.StatusCreated,
-		Description:   "Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it.",
-	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.createWebhook)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.list", Method: http.MethodGet, Path: webhookPath, Summary: "List webhooks, the oldest first", Tags: tag,
-	}, route{scope: access.Read}}, s.listWebhooks)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.get", Method: http.MethodGet, Path: one, Summary: "Get a webhook", Tags: tag,
-	}, route{scope: access.Read}}, s.getWebhook)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.change", Method: http.MethodPut, Path: one, Summary: "Change a webhook, or enable it again", Tags: tag,
-	}, route{scope: access.Control, change: true}}, s.changeWebhook)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.delete", Method: http.MethodDelete, Path: one,
-		Summary: "Delete a webhook; its pending deliveries are cancelled", Tags: tag,
-		Description:   "A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again.",
-		DefaultStatus: http.StatusNoContent,
-	}, route{scope: access.Control, change: true}}, s.deleteWebhook)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.test", Method: http.MethodPost, Path: one + "/test",
-		Summary: "Send a test event to a webhook and show the result", Tags: tag,
-	}, route{scope: access.Control, change: true, keyed: true}}, s.testWebhook)
-	add(s, endpoint{huma.Operation{
-		OperationID: "webhook.rotate", Method: http.MethodPost, Path: one + "/rotate", Summary: "Rotate the secret of a webhook", Tags: tag,
-		Description: "Events are signed with both secrets for a while, so that the receiver can use either.",
-	}, route{scope: access.Control, change: true, keyed: true, once: "secret"}}, s.rotateWebhook)
+	add(s, post(access.Control, "webhook.create", webhookPath, tag, "Create a webhook").creates().showsOnce("secret").
+		about("Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it."), s.createWebhook)
+	add(s, get(access.Read, "webhook.list", webhookPath, tag, "List webhooks, the oldest first"), s.listWebhooks)
+	add(s, get(access.Read, "webhook.get", one, tag, "Get a webhook"), s.getWebhook)
+	add(s, put(access.Control, "webhook.change", one, tag, "Change a webhook, or enable it again"), s.changeWebhook)
+	add(s, del(access.Control, "webhook.delete", one, tag, "Delete a webhook; its pending deliveries are cancelled").
+		about("A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again."), s.deleteWebhook)
+	add(s, post(access.Control, "webhook.test", one+"/test", tag,
+		"Send a test event to a webhook and show the result"), s.testWebhook)
+	add(s, post(access.Control, "webhook.rotate", one+"/rotate", tag,
+		"Rotate the secret of a webhook").showsOnce("secret").
+		about("Events are signed with both secrets for a while, so that the receiver can use either."), s.rotateWebhook)
 }
 
 // myWebhook finds a webhook that the caller sees. One of all tenants is the operator's.
@@ -164,7 +146,7 @@ func (s *Server) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[a
 	return answer(pageOf(in, lister[callback.Endpoint, api.Webhook]{
 		name: "webhooks",
 		read: func(after string, limit int) (page []callback.Endpoint, next string, err error) {
-			page, err = s.opts.Webhooks.Endpoints(ctx, after, limit)
+			page, err = s.opts.Webhooks.ListEndpoints(ctx, after, limit)
 			if len(page) == limit {
 				next = page[limit-1].ID
 			}
@@ -273,10 +255,7 @@ func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.
 	if _, err := s.myWebhook(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	var want api.Rotate
-	if in.Body != nil {
-		want = *in.Body
-	}
+	want := orZero(in.Body)
 	keep := time.Duration(want.Keep)
 	switch {
 	case keep == 0:

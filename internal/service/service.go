@@ -100,7 +100,7 @@ func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) erro
 	s := &Service{Base: b, engine: e, notify: notify}
 	st := b.opts.Store
 	s.Drafts = draft.New(b.life, draft.Options{
-		Store: st, Engine: e, Actions: b.Actions, Connections: b.Connections, Templates: b.Templates, Chains: b.Chains,
+		Store: st, Engine: e, Connections: b.Connections, Templates: b.Templates, Chains: b.Chains,
 		Guard: b.opts.Guard, Vault: b.opts.Vault,
 		MaxItems: b.opts.MaxItems, Failed: s.failed, Logger: b.opts.Logger,
 	})
@@ -120,15 +120,15 @@ func (s *Service) Engine() *engine.Engine { return s.engine }
 // removes expired data, follows changed actions and probes the store.
 func (s *Service) Run(ctx context.Context) error {
 	var all sync.WaitGroup
-	all.Go(func() { s.Drafts.Run(ctx, s.sweep) })
+	all.Go(func() { s.Drafts.Run(ctx) })
 	all.Go(func() { s.Fleet.Run(ctx) })
 	all.Go(func() { s.Actions.Run(ctx, s.opts.Logger) })
 	all.Wait()
 	return nil
 }
 
-// sweep removes the records of bulk actions that were removed at the end of their retention.
-func (s *Service) sweep(ctx context.Context) error {
+// Sweep removes the records of bulk actions that were removed at the end of their retention.
+func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(s.Drafts.Sweep(ctx, s.gone), s.Outlook.Sweep(ctx, s.gone), s.Results.Sweep(ctx, s.gone))
 }
 

@@ -1,8 +1,6 @@
 package callback
 
 import (
-	"context"
-	"log/slog"
 	"sync"
 	"time"
 )
@@ -35,25 +33,4 @@ func (c *cache) keep(endpoints []Endpoint, until time.Time, turn int) {
 	if c.turn == turn {
 		c.endpoints, c.until = endpoints, until
 	}
-}
-
-// registered lists all endpoints.
-func (n *Notifier) registered(ctx context.Context) ([]Endpoint, error) {
-	endpoints, fresh, turn := n.cache.held(time.Now())
-	if fresh {
-		return endpoints, nil
-	}
-	endpoints = nil
-	for e, err := range n.webhooks.All(ctx, "") {
-		if err != nil && e.Name == "" {
-			return nil, err
-		}
-		if err != nil { // one damaged endpoint must not affect the others
-			n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot read an endpoint", slog.Any("error", err))
-			continue
-		}
-		endpoints = append(endpoints, e.Value.Endpoint)
-	}
-	n.cache.keep(endpoints, time.Now().Add(cacheFor), turn)
-	return endpoints, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/service/due"
 )
 
 // Code is the reason why an attempt failed. The set is closed.
@@ -52,7 +53,7 @@ func failure(ctx context.Context, err error) Attempt {
 	text := execute.Excerpt([]byte(err.Error()), keptText)
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(context.Cause(ctx), errStopped):
+	case errors.Is(context.Cause(ctx), due.ErrStopped):
 		return Attempt{Code: CodeInterrupted, Error: text}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), ok && timeout.Timeout():
 		return Attempt{Code: CodeTimeout, Error: text}

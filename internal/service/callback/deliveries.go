@@ -3,69 +3,12 @@ package callback
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"log/slog"
 
-	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/due"
+	"github.com/weirhq/weir/internal/service/records"
 )
-
-// Get returns a delivery, or [weir.ErrNotFound].
-func (n *Notifier) Get(ctx context.Context, id string) (Delivery, error) {
-	e, err := n.deliveries.Get(ctx, id)
-	return e.Value, err
-}
-
-// Query selects the deliveries to list: those of a bulk action, or else of an endpoint or topic,
-// or else of URLs that came with events.
-type Query struct {
-	BulkAction string
-	Endpoint   string
-	// After is the Next of the previous page.
-	After string
-	// Limit is the maximum to return. Default 50, at most 500.
-	Limit int
-}
-
-// Page is one page of a list of deliveries.
-type Page struct {
-	Deliveries []Delivery // those of the newest events first
-	Next       string     // empty on the last page
-}
-
-// List returns deliveries, a page at a time.
-func (n *Notifier) List(ctx context.Context, q Query) (Page, error) {
-	prefix := ofEndpoint(q.Endpoint)
-	if q.BulkAction != "" {
-		prefix = ofBulk(q.BulkAction)
-	}
-	if q.Limit < 1 {
-		q.Limit = 50
-	}
-	limit := min(q.Limit, 500)
-	after := ""
-	if q.After != "" {
-		after = prefix + q.After
-	}
-	found, err := n.notices.List(ctx, prefix, after, limit)
-	if err != nil {
-		return Page{}, err
-	}
-	var p Page
-	for _, f := range found {
-		d, err := n.Get(ctx, listedID(f.Name))
-		if errors.Is(err, weir.ErrNotFound) {
-			continue // being pruned
-		}
-		if err != nil {
-			return Page{}, err
-		}
-		p.Deliveries = append(p.Deliveries, d)
-	}
-	if len(found) == limit {
-		p.Next = found[limit-1].Name[len(prefix):]
-	}
-	return p, nil
-}
 
 // Resend starts a delivery again, whether it failed or not. A pending delivery stays as it is.
 func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
@@ -95,7 +38,7 @@ func (n *Notifier) Resend(ctx context.Context, id string) (Delivery, error) {
 		err = n.putNotice(ctx, pendingName(d), noticeOf(d, host))
 	}
 	if err == nil && n.opts.Owns(d.BulkAction) {
-		n.push(jobOf(d, host))
+		n.runner.Add(jobOf(d, host))
 	}
 	return d, err
 }
@@ -108,7 +51,7 @@ func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 	if d.Endpoint == "" {
 		return hostOf(d.URL), nil
 	}
-	e, err := n.webhooks.Get(ctx, d.Endpoint)
+	e, err := n.table.Get(ctx, d.Endpoint)
 	return hostOf(e.Value.URL), err
 }
 
@@ -117,8 +60,8 @@ func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 func (n *Notifier) Test(ctx context.Context, endpoint string) (Delivery, error) {
 	to := destination{kind: KindKafka, endpoint: endpoint, host: endpoint, once: true}
 	ev := Event{Type: TypePing, At: wall(), Data: []byte(`{"message":"This is a test. Nothing has happened."}`)}
-	if n.topics[endpoint] == nil {
-		e, err := n.webhooks.Get(ctx, endpoint)
+	if n.sender.topics[endpoint] == nil {
+		e, err := n.table.Get(ctx, endpoint)
 		if err != nil {
 			return Delivery{}, err
 		}
@@ -130,15 +73,51 @@ func (n *Notifier) Test(ctx context.Context, endpoint string) (Delivery, error) 
 		return Delivery{}, err
 	}
 	// Claimed from the start, unlike in Run, which finds the notice and must leave it alone.
-	c := &claim{n.node + ".test", wall().Add(n.opts.Timeout + claimBeyond)}
+	c := &due.Claim{By: n.node + ".test", Until: wall().Add(n.opts.Timeout + claimBeyond)}
 	d, err := n.keepDelivery(ctx, ev.ID, kept, to, c)
 	if err != nil {
 		return Delivery{}, err
 	}
-	a, err := n.send(ctx, d)
+	a, err := n.sender.send(ctx, d)
 	if err != nil {
 		return Delivery{}, fmt.Errorf("test %s: %w", endpoint, err)
 	}
 	n.finish(ctx, jobOf(d, to.host), c, a)
 	return n.Get(ctx, d.ID)
+}
+
+// Remove removes an endpoint and cancels its pending deliveries. If that fails for some, or an
+// event is noted at the same moment, they are cancelled at their next attempt.
+func (n *Notifier) Remove(ctx context.Context, id string) error {
+	defer n.cache.forget()
+	if err := n.table.Delete(ctx, id); err != nil {
+		return err
+	}
+	for e, err := range n.notices.All(ctx, pendingList) {
+		if err == nil && e.Value.Endpoint == id {
+			err = n.cancel(ctx, e.Name, e.Value.Delivery)
+		}
+		if err != nil {
+			n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot cancel deliveries of a removed endpoint",
+				slog.String("endpoint", id), slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// cancel ends a pending delivery whose endpoint was removed.
+func (n *Notifier) cancel(ctx context.Context, notice, id string) error {
+	cancelled := false
+	_, err := n.deliveries.Update(ctx, id, func(d *Delivery) error {
+		cancelled = d.cancel(wall())
+		return nil
+	})
+	if err := records.IgnoreGone(err); err != nil {
+		return err
+	}
+	if cancelled {
+		n.opts.Counted(ResultCancelled)
+	}
+	n.drop(ctx, notice)
+	return nil
 }

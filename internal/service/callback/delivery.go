@@ -3,6 +3,8 @@ package callback
 import (
 	"slices"
 	"time"
+
+	"github.com/weirhq/weir/internal/service/due"
 )
 
 // State is the state of a delivery.
@@ -48,9 +50,9 @@ type Delivery struct {
 	Attempts []Attempt `json:"attempts,omitempty"` // the last 20, oldest first
 
 	// Once ends the delivery with its first attempt.
-	Once   bool   `json:"once,omitempty"`
-	Sealed string `json:"sealed,omitempty"` // secret of the URL
-	Claim  *claim `json:"claim,omitempty"`
+	Once   bool       `json:"once,omitempty"`
+	Sealed string     `json:"sealed,omitempty"` // secret of the URL
+	Claim  *due.Claim `json:"claim,omitempty"`
 }
 
 // Attempt records how one attempt ended.
@@ -65,23 +67,13 @@ type Attempt struct {
 	asked time.Duration // the delay that the endpoint asked for
 }
 
-// claim reserves a delivery for one node.
-type claim struct {
-	By    string    `json:"by"`
-	Until time.Time `json:"until"`
-}
-
-func (c *claim) is(other *claim) bool {
-	return c != nil && other != nil && c.By == other.By && c.Until.Equal(other.Until)
-}
-
 // take claims a delivery that is due at now, and free or already claimed by c.By. A process that
 // is alone finds only claims of processes that have ended.
-func (d *Delivery) take(c *claim, now time.Time, alone bool) bool {
+func (d *Delivery) take(c *due.Claim, now time.Time, alone bool) bool {
 	if d.State != Pending || d.Due.After(now) {
 		return false
 	}
-	if d.Claim != nil && d.Claim.By != c.By && d.Claim.Until.After(now) && !alone {
+	if !alone && !d.Claim.Free(c.By, now) {
 		return false
 	}
 	d.Claim = c
@@ -91,8 +83,8 @@ func (d *Delivery) take(c *claim, now time.Time, alone bool) bool {
 // settle records how the attempt under a claim ended, at now; u is a random number in [0,1). It
 // reports whether the result took effect: a success does while the delivery is pending, any other
 // result only for the holder of the claim.
-func (d *Delivery) settle(c *claim, a Attempt, now time.Time, u float64) bool {
-	if d.State != Pending || a.Code != "" && !d.Claim.is(c) {
+func (d *Delivery) settle(c *due.Claim, a Attempt, now time.Time, u float64) bool {
+	if d.State != Pending || a.Code != "" && !d.Claim.Is(c) {
 		return false
 	}
 	d.Claim = nil
@@ -145,4 +137,25 @@ func (d *Delivery) again(now time.Time) {
 	d.State, d.Due, d.Ended, d.Claim = Pending, now, time.Time{}, nil
 	d.Tries, d.Begun = 0, now
 	d.Round++
+}
+
+// free returns when a delivery that could not be claimed may be.
+func (d *Delivery) free() time.Time {
+	if d.Claim != nil && d.Claim.Until.After(d.Due) {
+		return d.Claim.Until
+	}
+	return d.Due
+}
+
+func (d *Delivery) result() Result {
+	switch d.State {
+	case Delivered:
+		return ResultDelivered
+	case Failed:
+		return ResultFailed
+	case Cancelled:
+		return ResultCancelled
+	case Pending:
+	}
+	return ResultRetried
 }

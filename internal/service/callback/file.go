@@ -2,11 +2,11 @@ package callback
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // FileEndpoint is a webhook in the configuration file.
@@ -35,12 +35,12 @@ const keepOldSecret = 24 * time.Hour
 // stays as it is; kept returns those.
 //
 // Every node calls it at its start, so the file of the node that started last applies.
-func (n *Notifier) Follow(ctx context.Context, node string, files []FileEndpoint) (kept []Endpoint, err error) {
-	defer n.cache.forget()
+func (s *Endpoints) Follow(ctx context.Context, node string, files []FileEndpoint) (kept []Endpoint, err error) {
+	defer s.cache.forget()
 	inFile := map[string]bool{}
 	for _, f := range files {
 		f.Set = weir.Stamp{By: node, At: wall()}
-		e, err := n.followOne(ctx, f)
+		e, err := s.followOne(ctx, f)
 		if err != nil {
 			return kept, err
 		}
@@ -48,12 +48,12 @@ func (n *Notifier) Follow(ctx context.Context, node string, files []FileEndpoint
 			kept = append(kept, e)
 		}
 	}
-	return kept, n.dropMissing(ctx, inFile)
+	return kept, s.dropMissing(ctx, inFile)
 }
 
-func (n *Notifier) followOne(ctx context.Context, f FileEndpoint) (Endpoint, error) {
+func (s *Endpoints) followOne(ctx context.Context, f FileEndpoint) (Endpoint, error) {
 	id := filePrefix + f.Name
-	if err := (&Endpoint{URL: f.URL, Types: f.Types}).check(n.opts.CheckURL); err != nil {
+	if err := (&Endpoint{URL: f.URL, Types: f.Types}).check(s.checkURL); err != nil {
 		return Endpoint{}, err
 	}
 	if f.Secret != "" {
@@ -61,19 +61,19 @@ func (n *Notifier) followOne(ctx context.Context, f FileEndpoint) (Endpoint, err
 			return Endpoint{}, err
 		}
 	}
-	e, err := n.webhooks.Put(ctx, id, func(r *endpointRecord, found bool) error {
+	e, err := s.table.Put(ctx, id, func(r *endpointRecord, found bool) error {
 		if !found {
 			*r = endpointRecord{Endpoint: Endpoint{ID: id, Created: wall(), Enabled: true}}
 		}
-		return n.apply(r, f)
+		return s.apply(r, f)
 	})
 	return e.Value.Endpoint, err
 }
 
 // apply sets f as the file's settings of an endpoint. The endpoint follows unless it was changed
 // at run time.
-func (n *Notifier) apply(r *endpointRecord, f FileEndpoint) error {
-	old, err := n.unseal(placeOfEndpoint(r.ID), r.SealedFile)
+func (s *Endpoints) apply(r *endpointRecord, f FileEndpoint) error {
+	old, err := s.secrets.open(placeOfEndpoint(r.ID), r.SealedFile)
 	if err != nil {
 		return err
 	}
@@ -88,40 +88,40 @@ func (n *Notifier) apply(r *endpointRecord, f FileEndpoint) error {
 		f.Set = r.File.Set
 	}
 	r.File = &f
-	if r.SealedFile, err = n.seal(placeOfEndpoint(r.ID), old.rotate(f.Secret, wall(), keepOldSecret)); err != nil ||
+	if r.SealedFile, err = s.secrets.seal(placeOfEndpoint(r.ID), old.rotate(f.Secret, wall(), keepOldSecret)); err != nil ||
 		unchanged || !r.Set.At.IsZero() {
 		return err
 	}
-	return n.follow(r)
+	return s.follow(r)
 }
 
 // follow applies the file's settings to an endpoint.
-func (n *Notifier) follow(r *endpointRecord) error {
-	s, err := n.unseal(placeOfEndpoint(r.ID), r.SealedFile)
+func (s *Endpoints) follow(r *endpointRecord) error {
+	all, err := s.secrets.open(placeOfEndpoint(r.ID), r.SealedFile)
 	if err != nil {
 		return err
 	}
 	r.Tenant, r.URL, r.Types, r.Note, r.Set = r.File.Tenant, r.File.URL, slices.Clone(r.File.Types), "", weir.Stamp{}
 	r.enable()
-	return n.sign(r, s)
+	return s.sign(r, all)
 }
 
 // Reset restores a webhook of the configuration file to the file's settings.
-func (n *Notifier) Reset(ctx context.Context, id string) error {
-	defer n.cache.forget()
-	_, err := n.webhooks.Update(ctx, id, func(r *endpointRecord) error {
+func (s *Endpoints) Reset(ctx context.Context, id string) error {
+	defer s.cache.forget()
+	_, err := s.table.Update(ctx, id, func(r *endpointRecord) error {
 		if r.File == nil {
 			return weir.ErrNotFound
 		}
-		return n.follow(r)
+		return s.follow(r)
 	})
 	return err
 }
 
 // dropMissing removes webhooks of an earlier file that the file no longer has. One that was
 // changed at run time stays, as if it had been created over the API.
-func (n *Notifier) dropMissing(ctx context.Context, inFile map[string]bool) error {
-	for e, err := range n.webhooks.All(ctx, filePrefix) {
+func (s *Endpoints) dropMissing(ctx context.Context, inFile map[string]bool) error {
+	for e, err := range s.table.All(ctx, filePrefix) {
 		if err != nil {
 			return err
 		}
@@ -129,14 +129,14 @@ func (n *Notifier) dropMissing(ctx context.Context, inFile map[string]bool) erro
 			continue
 		}
 		if e.Value.Set.At.IsZero() {
-			err = n.webhooks.Delete(ctx, e.Value.ID)
+			err = s.table.Delete(ctx, e.Value.ID)
 		} else {
-			_, err = n.webhooks.Update(ctx, e.Value.ID, func(r *endpointRecord) error {
+			_, err = s.table.Update(ctx, e.Value.ID, func(r *endpointRecord) error {
 				r.File, r.SealedFile = nil, ""
 				return nil
 			})
 		}
-		if err != nil && !errors.Is(err, weir.ErrNotFound) {
+		if err := records.IgnoreGone(err); err != nil {
 			return err
 		}
 	}

@@ -170,7 +170,7 @@ func TestRefusedAddressesAreNotDescribed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	counted := make(chan Result, 1)
-	n.opts.Counted = func(_ string, r Result, _ time.Duration) { counted <- r }
+	n.opts.Counted = func(r Result) { counted <- r }
 	go func() { defer close(ended); _ = n.Run(ctx) }()
 	note(t, n, completed("ba_1"), &Target{URL: srv.URL})
 	if r := <-counted; r != ResultRetried {

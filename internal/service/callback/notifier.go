@@ -2,24 +2,18 @@ package callback
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 )
-
-// errStopped is the cause of attempts that end because Run ends.
-var errStopped = errors.New("the notifier was told to stop")
 
 // Result is the effect of an attempt on its delivery, for metrics.
 type Result string
@@ -50,48 +44,42 @@ type Options struct {
 	// Alone says that no other process sends from this store: claims of an earlier process that died
 	// are free at once. Default: they are free when they end.
 	Alone bool
-	// Source is the source of the events, as a URI reference. Default "/weir".
-	Source string
-	// Secret signs for a URL that comes with an event without a secret. Default: such deliveries are
-	// not signed.
-	Secret string
 	// Topics receive events besides the registered endpoints. All nodes must have the same.
 	Topics []Topic
-	// AtOnce bounds the attempts under way. Default 64, at least 1.
+	// AtOnce bounds the attempts under way. Default 64.
 	AtOnce int
-	// PerEndpoint bounds the attempts of one tenant for one host; each registered endpoint counts
-	// separately. Default 2, at least 1.
-	PerEndpoint int
-	// PerHost bounds the attempts for one host, of all tenants. Default 16, at least 1.
+	// PerHost bounds the attempts for one host, of all tenants. Default 16.
 	PerHost int
 	// Timeout of an attempt. Default 15s.
 	Timeout time.Duration
 	// ScanEvery is the interval between searches for pending deliveries of other nodes. Default 10s.
 	ScanEvery time.Duration
-	// DrainFor is how long attempts may continue after Run was told to stop. Default 5s.
-	DrainFor time.Duration
 	// Counted is called for every attempt, by many goroutines. Default: not called.
-	Counted func(kind string, r Result, took time.Duration)
+	Counted func(Result)
 	// Random returns numbers in [0,1) for the jitter of the schedule. Default: math/rand/v2.
 	Random func() float64
 	// Logger receives errors of the store, and disabled endpoints. Default [slog.Default].
 	Logger *slog.Logger
 }
 
+const (
+	// perEndpoint bounds the attempts for one registered endpoint, and those of one tenant at one host.
+	perEndpoint = 2
+	// drainFor is how long attempts may continue after Run was told to stop.
+	drainFor = 5 * time.Second
+)
+
 func (o Options) withDefaults() Options {
-	o.Source = cmp.Or(o.Source, "/weir")
 	o.AtOnce = cmp.Or(o.AtOnce, 64)
-	o.PerEndpoint = cmp.Or(o.PerEndpoint, 2)
 	o.PerHost = cmp.Or(o.PerHost, 16)
 	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
 	o.ScanEvery = cmp.Or(o.ScanEvery, 10*time.Second)
-	o.DrainFor = cmp.Or(o.DrainFor, 5*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Owns == nil {
 		o.Owns = func(string) bool { return true }
 	}
 	if o.Counted == nil {
-		o.Counted = func(string, Result, time.Duration) {}
+		o.Counted = func(Result) {}
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
@@ -99,72 +87,36 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) validate() error {
-	switch {
-	case o.Store == nil:
-		return errors.New("callback: Store is required")
-	case o.Transport == nil:
-		return errors.New("callback: Transport is required")
-	case o.CheckURL == nil:
-		return errors.New("callback: CheckURL is required")
-	case o.AtOnce < 1 || o.PerHost < 1 || o.PerEndpoint < 1:
-		return fmt.Errorf("callback: AtOnce is %d, PerHost %d and PerEndpoint %d, want 1 at least", o.AtOnce, o.PerHost, o.PerEndpoint)
-	case o.Timeout < 0 || o.ScanEvery < 0 || o.DrainFor < 0:
-		return errors.New("callback: a duration is negative")
-	}
-	if o.Secret != "" {
-		if _, err := execute.NewSigner(o.Secret); err != nil {
-			return fmt.Errorf("callback: Secret: %w", err)
-		}
-	}
-	return nil
-}
-
 // Notifier creates deliveries of events and sends them. It may be used by many goroutines.
 type Notifier struct {
+	*Endpoints
+	*outbox
 	opts   Options
 	node   string // identifies its claims
-	client *http.Client
-	topics map[string]*producer
-	cache  cache
-
-	webhooks   *records.Table[endpointRecord]
-	events     *records.Table[eventRecord]
-	deliveries *records.Table[Delivery]
-	notices    *records.Table[notice]
-
-	mu    sync.Mutex // guards queue; held only while it changes
-	queue *queue
-	woken chan struct{}
-
-	scanRest atomic.Int64              // nanoseconds between the last scan and the next
-	oldest   atomic.Pointer[time.Time] // when the oldest pending delivery began; zero for none
+	sender *sender
+	runner *due.Runner[pending]
+	oldest atomic.Pointer[time.Time] // when the oldest pending delivery began; zero for none
 }
 
 // New returns a notifier. [Notifier.Close] it after Run has returned.
 func New(o Options) (*Notifier, error) {
 	o = o.withDefaults()
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
+	secrets := sealing{o.Sealer}
 	n := &Notifier{
-		opts: o,
-		node: strings.ToLower(ulid.Make().String()),
-		client: &http.Client{
-			Transport: o.Transport,
-			// A redirect is not followed: the endpoint would choose where we call.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		opts: o, node: strings.ToLower(ulid.Make().String()),
+		Endpoints: &Endpoints{table: records.New[endpointRecord](o.Store, "webhook"), secrets: secrets, checkURL: o.CheckURL, log: o.Logger},
+		outbox: &outbox{
+			events: records.New[eventRecord](o.Store, "event"), deliveries: records.New[Delivery](o.Store, "delivery"),
+			notices: records.New[notice](o.Store, "notice"), secrets: secrets, log: o.Logger,
 		},
-		topics:     map[string]*producer{},
-		webhooks:   records.New[endpointRecord](o.Store, "webhook"),
-		events:     records.New[eventRecord](o.Store, "event"),
-		deliveries: records.New[Delivery](o.Store, "delivery"),
-		notices:    records.New[notice](o.Store, "notice"),
-		queue:      newQueue(o.PerEndpoint, o.PerHost),
-		woken:      make(chan struct{}, 1),
 	}
+	n.sender = newSender(&o, n.Endpoints, n.events)
+	n.runner = due.New(due.Options[pending]{
+		Find: n.scan, Work: n.attempt, Every: o.ScanEvery, Share: scanShare,
+		AtOnce: o.AtOnce, PerLane: perEndpoint, PerGroup: o.PerHost, DrainFor: drainFor, Name: "deliveries", Logger: o.Logger,
+	})
 	for _, t := range o.Topics {
-		if err := n.addTopic(t); err != nil {
+		if err := n.sender.addTopic(t); err != nil {
 			n.Close()
 			return nil, err
 		}
@@ -174,21 +126,8 @@ func New(o Options) (*Notifier, error) {
 
 // Close closes the connections to topics.
 func (n *Notifier) Close() {
-	for _, p := range n.topics {
+	for _, p := range n.sender.topics {
 		p.close()
-	}
-}
-
-// push gives Run a job, if this node sends it.
-func (n *Notifier) push(jobs ...job) {
-	n.mu.Lock()
-	for _, j := range jobs {
-		n.queue.add(j)
-	}
-	n.mu.Unlock()
-	select {
-	case n.woken <- struct{}{}:
-	default: // it is awake already
 	}
 }
 

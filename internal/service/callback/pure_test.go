@@ -2,6 +2,7 @@ package callback
 
 import (
 	"encoding/json"
+	"github.com/weirhq/weir/internal/service/due"
 	"net/http"
 	"strings"
 	"testing"
@@ -107,8 +108,8 @@ func TestEndpointsMayAskForMoreRest(t *testing.T) {
 }
 
 func TestClaims(t *testing.T) {
-	ours, theirs := &claim{"a", noon.Add(time.Minute)}, &claim{"b", noon.Add(time.Minute)}
-	old := &claim{"b", noon.Add(-time.Second)}
+	ours, theirs := &due.Claim{By: "a", Until: noon.Add(time.Minute)}, &due.Claim{By: "b", Until: noon.Add(time.Minute)}
+	old := &due.Claim{By: "b", Until: noon.Add(-time.Second)}
 	for _, tt := range []struct {
 		name  string
 		d     Delivery
@@ -120,12 +121,12 @@ func TestClaims(t *testing.T) {
 		{"delivered", Delivery{State: Delivered, Due: noon}, false, false},
 		{"another's", Delivery{State: Pending, Due: noon, Claim: theirs}, false, false},
 		{"another's that is over", Delivery{State: Pending, Due: noon, Claim: old}, false, true},
-		{"our own, whose answer was lost", Delivery{State: Pending, Due: noon, Claim: &claim{"a", noon.Add(time.Second)}}, false, true},
+		{"our own, whose answer was lost", Delivery{State: Pending, Due: noon, Claim: &due.Claim{By: "a", Until: noon.Add(time.Second)}}, false, true},
 		{"that of a process before, for one that is alone", Delivery{State: Pending, Due: noon, Claim: theirs}, true, true},
 		{"not due, for one that is alone", Delivery{State: Pending, Due: noon.Add(1), Claim: theirs}, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.d.take(ours, noon, tt.alone); got != tt.want || got && !tt.d.Claim.is(ours) {
+			if got := tt.d.take(ours, noon, tt.alone); got != tt.want || got && !tt.d.Claim.Is(ours) {
 				t.Errorf("take = %v with claim %v, want %v", got, tt.d.Claim, tt.want)
 			}
 		})
@@ -133,7 +134,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestResultsOfAttempts(t *testing.T) {
-	ours, theirs := &claim{"a", noon}, &claim{"b", noon}
+	ours, theirs := &due.Claim{By: "a", Until: noon}, &due.Claim{By: "b", Until: noon}
 	for _, tt := range []struct {
 		name    string
 		d       Delivery
@@ -172,8 +173,8 @@ func TestResultsOfAttempts(t *testing.T) {
 func TestLastTwentyAttemptsAreKept(t *testing.T) {
 	d := Delivery{State: Pending}
 	for i := range 30 {
-		d.Claim, d.Tries = &claim{"a", noon}, 0
-		d.settle(&claim{"a", noon}, Attempt{Code: CodeStatus, Status: i}, noon, 0)
+		d.Claim, d.Tries = &due.Claim{By: "a", Until: noon}, 0
+		d.settle(&due.Claim{By: "a", Until: noon}, Attempt{Code: CodeStatus, Status: i}, noon, 0)
 	}
 	if len(d.Attempts) != 20 || d.Attempts[0].Status != 10 || d.Attempts[19].Status != 29 {
 		t.Errorf("kept %d attempts, want those from 10 to 29", len(d.Attempts))

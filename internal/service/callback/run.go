@@ -3,15 +3,17 @@ package callback
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/due"
 )
 
 const (
-	// pause is how long a job waits after the store failed.
+	// pause is how long an interrupted delivery waits.
 	pause = 5 * time.Second
 	// claimBeyond is how much longer than an attempt its claim lasts.
 	claimBeyond = 15 * time.Second
@@ -19,116 +21,90 @@ const (
 	settleFor = 10 * time.Second
 	// resendFor is how long a pending notice may be ahead of its delivery.
 	resendFor = 10 * time.Minute
+	// scanShare bounds the share of time spent on scans to one part in so many.
+	scanShare = 10
 )
 
+// pending is a delivery to be sent. The id of its job is the name of its pending notice.
+type pending struct {
+	delivery string
+	round    int
+	host     string
+}
+
+// job is a pending delivery that this node knows. Its lane is a registered endpoint, or a tenant at a
+// host; its group is the host.
+type job = due.Job[pending]
+
+func jobOf(d Delivery, host string) job { return noticeOf(d, host).job(pendingName(d)) }
+
+// job returns the job of a pending notice.
+func (v notice) job(name string) job {
+	return job{ID: name, At: v.Due, Lane: v.Tenant + "\x00" + v.Endpoint + "\x00" + v.Host, Group: v.Host,
+		Of: pending{v.Delivery, v.Round, v.Host}}
+}
+
 // Run sends due deliveries until ctx ends. It then starts nothing more, lets attempts under way
-// continue for up to DrainFor, releases the others, and returns nil. Every goroutine it started
+// continue for up to drainFor, releases the others, and returns nil. Every goroutine it started
 // has ended by then.
 func (n *Notifier) Run(ctx context.Context) error {
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	var running, scanning sync.WaitGroup
-	scanning.Go(func() { n.scanOften(ctx) })
-	n.begin(ctx, work, &running)
-	scanning.Wait()
-	late := time.AfterFunc(n.opts.DrainFor, func() { stop(errStopped) })
-	defer late.Stop()
-	running.Wait()
+	n.runner.Run(ctx)
 	return nil
 }
 
-// begin starts jobs as they become due and places become free.
-func (n *Notifier) begin(ctx, work context.Context, running *sync.WaitGroup) {
-	places := make(chan struct{}, n.opts.AtOnce)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case places <- struct{}{}:
+// scan yields the pending deliveries that this node sends, and notes since when the oldest is pending.
+func (n *Notifier) scan(ctx context.Context) iter.Seq2[job, error] {
+	return func(yield func(job, error) bool) {
+		var oldest time.Time
+		for e, err := range n.notices.All(ctx, pendingList) {
+			if err == nil && !n.opts.Owns(e.Value.BulkAction) {
+				continue
+			}
+			if since := e.Value.Since; err == nil && (oldest.IsZero() || since.Before(oldest)) {
+				oldest = since
+			}
+			if !yield(e.Value.job(e.Name), err) || err != nil && e.Name == "" {
+				return
+			}
 		}
-		j, ok := n.wait(ctx, timer)
-		if !ok {
-			return
-		}
-		running.Go(func() {
-			n.work(work, j)
-			<-places
-		})
+		n.oldest.Store(&oldest)
 	}
 }
 
-// wait returns the next job that is due, or false when ctx has ended.
-func (n *Notifier) wait(ctx context.Context, timer *time.Timer) (job, bool) {
-	for ctx.Err() == nil {
-		n.mu.Lock()
-		j, ok := n.queue.next(time.Now())
-		at, later := n.queue.wakeAt()
-		n.mu.Unlock()
-		if ok {
-			return j, true
-		}
-		var due <-chan time.Time
-		if later {
-			timer.Reset(time.Until(at))
-			due = timer.C
-		}
-		select {
-		case <-ctx.Done():
-		case <-n.woken:
-		case <-due:
-		}
+// Oldest returns how long the oldest delivery of this node has been pending, as of the last scan;
+// 0 if none is pending.
+func (n *Notifier) Oldest() time.Duration {
+	if t := n.oldest.Load(); t != nil && !t.IsZero() {
+		return max(time.Since(*t), 0)
 	}
-	return job{}, false
+	return 0
 }
 
-// work makes one attempt at a job, and queues it again if it is not over.
-func (n *Notifier) work(ctx context.Context, j job) {
-	at, again := n.attempt(ctx, j)
-	n.mu.Lock()
-	n.queue.done(j)
-	n.mu.Unlock()
-	if j.due = at; !again || time.Until(at) > n.horizon() {
-		n.push() // a place is free; a scan finds jobs that are due later
-		return
-	}
-	n.push(j)
-}
-
-// attempt claims, sends and settles a delivery, and returns when to come back, if at all.
-func (n *Notifier) attempt(ctx context.Context, j job) (at time.Time, again bool) {
-	c := &claim{n.node, wall().Add(n.opts.Timeout + claimBeyond)}
+// attempt claims, sends and settles a delivery.
+func (n *Notifier) attempt(ctx context.Context, j job) (due.Next, error) {
+	c := &due.Claim{By: n.node, Until: wall().Add(n.opts.Timeout + claimBeyond)}
 	d, err := n.claim(ctx, j, c)
 	switch {
 	case errors.Is(err, errStray), errors.Is(err, weir.ErrNotFound):
-		n.drop(ctx, j.notice)
-		return time.Time{}, false
+		n.drop(ctx, j.ID)
+		return due.Next{}, nil
 	case errors.Is(err, errAhead):
-		if time.Since(j.due) > resendFor {
-			n.drop(ctx, j.notice) // the process that was to resend it has died
+		if time.Since(j.At) > resendFor {
+			n.drop(ctx, j.ID) // the process that was to resend it has died
 		}
-		return time.Time{}, false
+		return due.Next{}, nil
 	case errors.Is(err, errTaken):
-		return d.free(), true
+		return due.Hold(d.free()), nil
 	case err != nil:
-		return n.putOff(ctx, "claim a delivery", j, err)
+		return due.Next{}, fmt.Errorf("claim: %w", err)
 	case time.Until(c.Until) < n.opts.Timeout:
-		return time.Now(), true // the store was so slow that the claim could end first: claim it again
+		return due.At(time.Now()), nil // the store was so slow that the claim could end first: claim it again
 	}
-	a, err := n.send(ctx, d)
+	a, err := n.sender.send(ctx, d)
 	if err != nil {
 		a = Attempt{Code: CodeInterrupted}
-		n.putOff(ctx, "send a delivery", j, err)
 	}
-	return n.finish(ctx, j, c, a)
-}
-
-// putOff queues a job again after the store failed.
-func (n *Notifier) putOff(ctx context.Context, what string, j job, err error) (time.Time, bool) {
-	n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery postponed", slog.String("while", what),
-		slog.String("delivery", j.delivery), slog.Any("error", err))
-	return time.Now().Add(pause), true
+	return n.finish(ctx, j, c, a), err
 }
 
 // Why a job cannot be claimed now.
@@ -138,14 +114,14 @@ var (
 	errTaken = errors.New("the delivery is claimed by another process, or not due")
 )
 
-func (n *Notifier) claim(ctx context.Context, j job, c *claim) (Delivery, error) {
+func (n *Notifier) claim(ctx context.Context, j job, c *due.Claim) (Delivery, error) {
 	var seen Delivery
-	_, err := n.deliveries.Update(ctx, j.delivery, func(d *Delivery) error {
+	_, err := n.deliveries.Update(ctx, j.Of.delivery, func(d *Delivery) error {
 		seen = *d
 		switch {
-		case d.Round < j.round:
+		case d.Round < j.Of.round:
 			return errAhead
-		case d.Round > j.round || d.State != Pending:
+		case d.Round > j.Of.round || d.State != Pending:
 			return errStray
 		case !d.take(c, wall(), n.opts.Alone):
 			return errTaken
@@ -156,58 +132,37 @@ func (n *Notifier) claim(ctx context.Context, j job, c *claim) (Delivery, error)
 	return seen, err
 }
 
-// free returns when a delivery that could not be claimed may be.
-func (d *Delivery) free() time.Time {
-	if d.Claim != nil && d.Claim.Until.After(d.Due) {
-		return d.Claim.Until
-	}
-	return d.Due
-}
-
 // finish stores how an attempt ended. It completes even if ctx has ended.
-func (n *Notifier) finish(ctx context.Context, j job, c *claim, a Attempt) (at time.Time, again bool) {
+func (n *Notifier) finish(ctx context.Context, j job, c *due.Claim, a Attempt) due.Next {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
 	defer cancel()
-	d, mattered, err := n.settle(ctx, j.delivery, c, a)
+	d, mattered, err := n.settle(ctx, j.Of.delivery, c, a)
 	switch {
 	case errors.Is(err, weir.ErrNotFound):
-		n.drop(ctx, j.notice)
-		return time.Time{}, false
+		n.drop(ctx, j.ID)
+		return due.Next{}
 	case err != nil:
-		n.putOff(ctx, "record a result", j, err)
-		return c.Until, true
+		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record the result of a delivery", slog.String("delivery", j.Of.delivery), slog.Any("error", err))
+		return due.Hold(c.Until)
 	}
 	if mattered && a.Code != CodeInterrupted {
-		n.opts.Counted(d.Kind, d.result(), a.Took)
+		n.opts.Counted(d.result())
 	}
-	if d.State != Pending || d.Round != j.round {
-		n.drop(ctx, j.notice)
-		return time.Time{}, false
+	if d.State != Pending || d.Round != j.Of.round {
+		n.drop(ctx, j.ID)
+		return due.Next{}
 	}
 	if a.Code == CodeInterrupted {
-		return time.Now().Add(pause), true
+		return due.Hold(time.Now().Add(pause))
 	}
-	if err := n.putNotice(ctx, j.notice, noticeOf(d, j.lane.host)); err != nil {
-		n.putOff(ctx, "record when it is due", j, err) // it is checked sooner than necessary
+	if err := n.putNotice(ctx, j.ID, noticeOf(d, j.Of.host)); err != nil { // it is checked sooner than necessary
+		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record when a delivery is due", slog.String("delivery", d.ID), slog.Any("error", err))
 	}
-	return d.free(), true
-}
-
-func (d *Delivery) result() Result {
-	switch d.State {
-	case Delivered:
-		return ResultDelivered
-	case Failed:
-		return ResultFailed
-	case Cancelled:
-		return ResultCancelled
-	case Pending:
-	}
-	return ResultRetried
+	return due.At(d.free())
 }
 
 // settle stores the result of an attempt, retrying until ctx ends.
-func (n *Notifier) settle(ctx context.Context, id string, c *claim, a Attempt) (d Delivery, mattered bool, err error) {
+func (n *Notifier) settle(ctx context.Context, id string, c *due.Claim, a Attempt) (d Delivery, mattered bool, err error) {
 	u := n.opts.Random()
 	for wait := 100 * time.Millisecond; ; wait *= 2 {
 		if a.Code == CodeGone {
@@ -235,13 +190,6 @@ func (n *Notifier) goneOf(ctx context.Context, id string) error {
 	}
 	n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "endpoint disabled: it answered 410", slog.String("endpoint", e.Value.Endpoint))
 	return n.gone(ctx, e.Value.Endpoint)
-}
-
-// drop removes a pending notice. If that fails, a scan finds it and drops it again.
-func (n *Notifier) drop(ctx context.Context, name string) {
-	if err := n.notices.Delete(ctx, name); err != nil && !errors.Is(err, weir.ErrNotFound) {
-		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot remove a notice", slog.String("notice", name), slog.Any("error", err))
-	}
 }
 
 // sleep waits, or returns false when ctx ends first.

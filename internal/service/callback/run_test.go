@@ -153,7 +153,7 @@ func TestWhatIsPendingForAnEndpointThatIsNoMoreIsCancelled(t *testing.T) {
 				r, s := &receiver{say: always(500)}, memstore.New(memstore.Options{})
 				var counted []Result
 				n := open(t, s, r, func(o *Options) {
-					o.Counted = func(_ string, r Result, _ time.Duration) { counted = append(counted, r) }
+					o.Counted = func(r Result) { counted = append(counted, r) }
 				})
 				start(t, n)
 				id, _ := register(t, n, hookURL)
@@ -345,7 +345,7 @@ func TestCountsByResult(t *testing.T) {
 			return answer([]int{500, 500, 200, 410}[no-1], ""), nil
 		}
 		n := open(t, memstore.New(memstore.Options{}), r, func(o *Options) {
-			o.Counted = func(kind string, res Result, _ time.Duration) {
+			o.Counted = func(res Result) {
 				mu.Lock()
 				defer mu.Unlock()
 				counts[res]++

@@ -61,8 +61,11 @@ func (s secrets) rotate(text string, now time.Time, keep time.Duration) secrets 
 	return out
 }
 
-func (n *Notifier) seal(place string, s secrets) (string, error) {
-	if n.opts.Sealer == nil {
+// sealing stores secrets sealed; without a Sealer it refuses them.
+type sealing struct{ with Sealer }
+
+func (x sealing) seal(place string, s secrets) (string, error) {
+	if x.with == nil {
 		return "", &weir.FieldError{
 			Code: "out_of_range", Field: "secret", Problem: "cannot be stored: the server has no key to seal it with",
 			Fix: "give the server a key, or leave the secret out",
@@ -72,20 +75,20 @@ func (n *Notifier) seal(place string, s secrets) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode secrets: %w", err)
 	}
-	return n.opts.Sealer.Seal(place, plain)
+	return x.with.Seal(place, plain)
 }
 
 // errUnreadable means that a secret cannot be opened, which the operator can fix.
 var errUnreadable = errors.New("the server cannot open the secret")
 
-func (n *Notifier) unseal(place, sealed string) (secrets, error) {
+func (x sealing) open(place, sealed string) (secrets, error) {
 	if sealed == "" {
 		return nil, nil
 	}
-	if n.opts.Sealer == nil {
+	if x.with == nil {
 		return nil, fmt.Errorf("%w of %s: it has no key", errUnreadable, place)
 	}
-	plain, err := n.opts.Sealer.Open(place, sealed)
+	plain, err := x.with.Open(place, sealed)
 	if err != nil {
 		return nil, fmt.Errorf("%w of %s: %w", errUnreadable, place, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/store"
 )
 
@@ -23,11 +24,31 @@ const (
 	contentType = "application/cloudevents+json; charset=UTF-8"
 )
 
+// sender makes attempts: by HTTP, or to a topic.
+type sender struct {
+	client    *http.Client
+	topics    map[string]*producer // by endpoint
+	endpoints *Endpoints
+	events    *records.Table[eventRecord]
+	timeout   time.Duration
+}
+
+func newSender(o *Options, e *Endpoints, events *records.Table[eventRecord]) *sender {
+	return &sender{
+		client: &http.Client{
+			Transport: o.Transport,
+			// A redirect is not followed: the endpoint would choose where we call.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		topics: map[string]*producer{}, endpoints: e, events: events, timeout: o.Timeout,
+	}
+}
+
 // send makes an attempt. An error means that none was made, for an internal reason.
-func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeout) // includes reads of the store: the claim ends soon after
+func (s *sender) send(ctx context.Context, d Delivery) (Attempt, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout) // includes reads of the store: the claim ends soon after
 	defer cancel()
-	ev, err := n.events.Get(ctx, d.Event)
+	ev, err := s.events.Get(ctx, d.Event)
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt) {
 		return Attempt{At: wall(), Code: CodeExpired, Error: "the event was removed or is damaged"}, nil
 	}
@@ -35,31 +56,31 @@ func (n *Notifier) send(ctx context.Context, d Delivery) (Attempt, error) {
 		return Attempt{}, err
 	}
 	began := time.Now()
-	a, err := n.sendTo(ctx, d, ev.Value.Body)
+	a, err := s.sendTo(ctx, d, ev.Value.Body)
 	a.At, a.Took = began.Round(0).UTC(), time.Since(began)
 	return a, err
 }
 
-func (n *Notifier) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt, error) {
+func (s *sender) sendTo(ctx context.Context, d Delivery, body []byte) (Attempt, error) {
 	if d.Kind == KindKafka {
-		p := n.topics[d.Endpoint]
+		p := s.topics[d.Endpoint]
 		if p == nil {
 			return Attempt{Code: CodeTopic, Error: "the topic is not configured on this node"}, nil
 		}
 		return p.produce(ctx, d, body), nil
 	}
-	to, err := n.address(ctx, d)
+	to, err := s.address(ctx, d)
 	if errors.Is(err, errDisabled) {
 		return Attempt{Code: CodeDisabled, Error: err.Error()}, nil
 	}
 	if errors.Is(err, errUnreadable) {
-		n.opts.Logger.LogAttrs(ctx, slog.LevelError, "cannot sign a delivery", slog.String("delivery", d.ID), slog.Any("error", err))
+		s.endpoints.log.LogAttrs(ctx, slog.LevelError, "cannot sign a delivery", slog.String("delivery", d.ID), slog.Any("error", err))
 		return Attempt{Code: CodeSecret, Error: errUnreadable.Error()}, nil
 	}
 	if err != nil {
 		return Attempt{}, err
 	}
-	return n.post(ctx, to, d.Event, body), nil
+	return s.post(ctx, to, d.Event, body), nil
 }
 
 // errDisabled means that an endpoint is disabled or removed.
@@ -67,10 +88,10 @@ var errDisabled = errors.New("the endpoint is disabled or removed")
 
 // address returns the present URL of a delivery, with the secrets that sign now: an endpoint may
 // have moved or changed its secret since the event.
-func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
+func (s *sender) address(ctx context.Context, d Delivery) (Target, error) {
 	place, url, sealed := placeOfDelivery(d.ID), d.URL, d.Sealed
 	if d.Endpoint != "" {
-		e, err := n.webhooks.Get(ctx, d.Endpoint)
+		e, err := s.endpoints.table.Get(ctx, d.Endpoint)
 		if errors.Is(err, weir.ErrNotFound) || err == nil && !e.Value.Enabled && d.Type != TypePing {
 			return Target{}, errDisabled
 		}
@@ -79,19 +100,15 @@ func (n *Notifier) address(ctx context.Context, d Delivery) (Target, error) {
 		}
 		place, url, sealed = placeOfEndpoint(d.Endpoint), e.Value.URL, e.Value.Sealed
 	}
-	held, err := n.unseal(place, sealed)
+	held, err := s.endpoints.secrets.open(place, sealed)
 	if err != nil {
 		return Target{}, err
 	}
-	to := Target{URL: url, Secret: held.at(time.Now())}
-	if d.Endpoint == "" && to.Secret == "" {
-		to.Secret = n.opts.Secret
-	}
-	return to, nil
+	return Target{URL: url, Secret: held.at(time.Now())}, nil
 }
 
 // post calls an endpoint.
-func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) Attempt {
+func (s *sender) post(ctx context.Context, to Target, id string, body []byte) Attempt {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
 	if err != nil {
 		return failure(ctx, err)
@@ -104,7 +121,7 @@ func (n *Notifier) post(ctx context.Context, to Target, id string, body []byte) 
 	if err := sign(req.Header, to.Secret, id, body); err != nil {
 		return Attempt{Code: CodeSecret, Error: err.Error()}
 	}
-	resp, err := n.client.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return failure(ctx, err)
 	}
@@ -122,10 +139,10 @@ func sign(h http.Header, secretText, id string, body []byte) error {
 		h[execute.HeaderTimestamp] = []string{strconv.FormatInt(time.Now().Unix(), 10)}
 		return nil
 	}
-	s, err := execute.NewSigner(secretText)
+	by, err := execute.NewSigner(secretText)
 	if err != nil {
 		return fmt.Errorf("cannot be signed: %w", err) // it never repeats the secret
 	}
-	s.Sign(h, id, time.Now(), body)
+	by.Sign(h, id, time.Now(), body)
 	return nil
 }

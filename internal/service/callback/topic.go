@@ -44,19 +44,19 @@ func (t Topic) wants(ev Event) bool {
 }
 
 // addTopic creates the client of a topic. It connects at the first write.
-func (n *Notifier) addTopic(t Topic) error {
+func (s *sender) addTopic(t Topic) error {
 	id := "topic_" + t.Name
-	if t.Name == "" || t.Topic == "" || len(t.Brokers) == 0 || n.topics[id] != nil {
+	if t.Name == "" || t.Topic == "" || len(t.Brokers) == 0 || s.topics[id] != nil {
 		return fmt.Errorf("callback: topic %q: it needs a unique name, brokers and a topic", t.Name)
 	}
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(t.Brokers...),
 		kgo.DefaultProduceTopic(t.Topic),
 		kgo.RequiredAcks(kgo.AllISRAcks()), // and idempotent, which is the default
-		kgo.RecordDeliveryTimeout(n.opts.Timeout),
+		kgo.RecordDeliveryTimeout(s.timeout),
 		// A silent connection is closed with the attempt.
-		kgo.ProduceRequestTimeout(n.opts.Timeout / 2),
-		kgo.RequestTimeoutOverhead(n.opts.Timeout / 2),
+		kgo.ProduceRequestTimeout(s.timeout / 2),
+		kgo.RequestTimeoutOverhead(s.timeout / 2),
 		// An attempt ends in time; if its outcome is unknown, the event is resent with the same id.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.ClientID("weir"),
@@ -65,7 +65,7 @@ func (n *Notifier) addTopic(t Topic) error {
 	if err != nil {
 		return fmt.Errorf("callback: topic %q: %w", t.Name, err)
 	}
-	n.topics[id] = &producer{t, client}
+	s.topics[id] = &producer{t, client}
 	return nil
 }
 

@@ -53,7 +53,7 @@ func consume(t *testing.T, c *kfake.Cluster, n int, opts ...kgo.Opt) []*kgo.Reco
 // results is where a notifier's results go.
 func results(o *Options) chan Result {
 	c := make(chan Result, 100)
-	o.Counted = func(_ string, r Result, _ time.Duration) { c <- r }
+	o.Counted = func(r Result) { c <- r }
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/records"
 )
 
 // Refusal is an error for a request that is well-formed but cannot be done now.
@@ -48,19 +49,11 @@ func NothingDone(err error) bool {
 	return Refused(err) || errors.As(err, &full)
 }
 
-// IgnoreGone ignores the error that something does not exist.
-func IgnoreGone(err error) error {
-	if errors.Is(err, weir.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // IgnoreRemoved ignores the error that a bulk action does not exist, or was removed at the end of
 // its retention.
 func IgnoreRemoved(err error) error {
 	if errors.Is(err, weir.ErrExpired) {
 		return nil
 	}
-	return IgnoreGone(err)
+	return records.IgnoreGone(err)
 }

@@ -12,9 +12,19 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/store"
 )
+
+// Appends adds items to drafts.
+type Appends struct {
+	*kept
+	store  store.Store
+	chains *chain.Chains
+	most   int64 // items of a bulk action
+	log    *slog.Logger
+}
 
 // Rows holds incoming items. Items yields each item, or what is wrong with it; Bad returns how
 // many were unusable, once Items has ended without an error.
@@ -27,7 +37,7 @@ type Rows struct {
 
 // Append adds items to a draft: all of them, durably, or none. A second append with the same key
 // and content changes nothing: again is true, and the result describes the first.
-func (s *Drafts) Append(ctx context.Context, id, key string, rows Rows) (out api.Appended, again bool, err error) {
+func (s *Appends) Append(ctx context.Context, id, key string, rows Rows) (out api.Appended, again bool, err error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
 		return out, false, s.notDraft(ctx, id, err)
@@ -72,16 +82,16 @@ func (s *Drafts) Append(ctx context.Context, id, key string, rows Rows) (out api
 var errBefore = &check.Refusal{Code: "idempotency_conflict"}
 
 // appended returns the response to an append.
-func (s *Drafts) appended(ctx context.Context, id string, p *part) (api.Appended, error) {
+func (s *Appends) appended(ctx context.Context, id string, p *part) (api.Appended, error) {
 	sum, err := s.Sum(ctx, id)
 	return api.Appended{
-		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.Items, Durability: s.opts.Store.Durability(),
+		Accepted: p.Stage.Items, Duplicates: p.Stage.Duplicates, BadLines: p.BadLines, Total: sum.Items, Durability: s.store.Durability(),
 	}, err
 }
 
 // appendedAgain answers an append whose key was used before: the digests of the contents must
 // match.
-func (s *Drafts) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
+func (s *Appends) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
 	if before.Digest != digest {
 		return api.Appended{}, &check.Refusal{Code: "idempotency_conflict",
 			Detail: fmt.Sprintf("Idempotency-Key %q was already used with different items", before.Key), Fix: "use a new key for different items"}
@@ -91,7 +101,7 @@ func (s *Drafts) appendedAgain(ctx context.Context, id string, before *part, dig
 
 // KnowsAppend reports whether an append with that key was accepted. If so,
 // [Service.AppendedBefore] answers, even if the draft is gone.
-func (s *Drafts) KnowsAppend(ctx context.Context, id, key string) (bool, error) {
+func (s *Appends) KnowsAppend(ctx context.Context, id, key string) (bool, error) {
 	if key == "" {
 		return false, nil
 	}
@@ -100,7 +110,7 @@ func (s *Drafts) KnowsAppend(ctx context.Context, id, key string) (bool, error) 
 }
 
 // AppendedBefore answers the repeat of an accepted append. The digest covers its whole content.
-func (s *Drafts) AppendedBefore(ctx context.Context, id, key string, digest []byte) (api.Appended, error) {
+func (s *Appends) AppendedBefore(ctx context.Context, id, key string, digest []byte) (api.Appended, error) {
 	before, known, err := s.partOf(ctx, id, key)
 	if err == nil && !known { // its retention ended just now
 		err = sealedAlready(id)
@@ -112,7 +122,7 @@ func (s *Drafts) AppendedBefore(ctx context.Context, id, key string, digest []by
 }
 
 // partOf finds the append with a key in a draft's log. The log is kept for a time after the seal.
-func (s *Drafts) partOf(ctx context.Context, id, key string) (p part, known bool, err error) {
+func (s *kept) partOf(ctx context.Context, id, key string) (p part, known bool, err error) {
 	l := s.logs.of(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +134,7 @@ func (s *Drafts) partOf(ctx context.Context, id, key string) (p part, known bool
 }
 
 // mayAppend refuses an append before its body is read, if it would be refused after it.
-func (s *Drafts) mayAppend(ctx context.Context, id string, d *Draft) error {
+func (s *Appends) mayAppend(ctx context.Context, id string, d *Draft) error {
 	switch {
 	case d.Spec.Source != nil:
 		return &check.Refusal{Code: "sealed", Detail: id + " reads its items from its source",
@@ -148,7 +158,7 @@ func sealedAlready(id string) error {
 }
 
 // roomFor refuses an entry for which the log has no room.
-func (s *Drafts) roomFor(l *draftLog, items int64) error {
+func (s *Appends) roomFor(l *draftLog, items int64) error {
 	switch {
 	case l.sealed != nil:
 		return &check.Refusal{Code: "sealed", Detail: "it was sealed during the request: no items can be added",
@@ -156,26 +166,26 @@ func (s *Drafts) roomFor(l *draftLog, items int64) error {
 	case l.next >= maxParts:
 		return &check.Refusal{Code: "too_many_appends", Detail: fmt.Sprintf("it already has %d appends, the maximum", l.next),
 			Fix: "send more items in each append"}
-	case l.Tally.Items+items > s.opts.MaxItems:
+	case l.Tally.Items+items > s.most:
 		return s.tooMany(l.Tally.Items + items)
 	}
 	return nil
 }
 
-func (s *Drafts) tooMany(items int64) error {
+func (s *Appends) tooMany(items int64) error {
 	return &weir.FieldError{
 		Code: "too_many_items", Field: "items", Problem: fmt.Sprintf("%d items are more than the maximum of %d", items,
-			s.opts.MaxItems), Fix: "split them over several bulk actions",
+			s.most), Fix: "split them over several bulk actions",
 	}
 }
 
 // atMost ends a stream of items as soon as it is too long, so the client need not send all of it.
 // Items added before count.
-func (s *Drafts) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.RawItem, error] {
+func (s *Appends) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		n := int64(0)
 		for it, err := range items {
-			if n++; n > s.opts.MaxItems && err == nil {
+			if n++; n > s.most && err == nil {
 				it, err = weir.RawItem{}, s.tooMany(n)
 			}
 			if !yield(it, err) || err != nil {
@@ -186,7 +196,7 @@ func (s *Drafts) atMost(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.Raw
 }
 
 // notDraft explains why no draft has that id: it was sealed, or it never existed.
-func (s *Drafts) notDraft(ctx context.Context, id string, err error) error {
+func (s *kept) notDraft(ctx context.Context, id string, err error) error {
 	if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
 		return sealedAlready(id)
 	}
@@ -202,7 +212,7 @@ func maybe(err error) bool {
 }
 
 // touch records now and then that a draft is in use.
-func (s *Drafts) touch(ctx context.Context, id string, d *Draft) {
+func (s *Appends) touch(ctx context.Context, id string, d *Draft) {
 	if time.Since(d.Touched) < time.Hour {
 		return
 	}

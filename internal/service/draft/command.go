@@ -8,26 +8,12 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 )
-
-// StartSource begins to read the source of a draft at a time; zero: now.
-func (s *Drafts) StartSource(ctx context.Context, id string, at time.Time) error {
-	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
-		if d.State != Editing && d.State != Scheduled {
-			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
-		}
-		d.State, d.StartAt, d.Start = Scheduled, at, true
-		return nil
-	})
-	if err == nil {
-		s.look()
-	}
-	return err
-}
 
 // Cancel cancels a draft, or returns weir.ErrNotFound if it is not a draft any more. Unsure says that
 // another process may be submitting it: it is cancelled then as well, in a moment.
-func (s *Drafts) Cancel(ctx context.Context, id, reason string) (unsure bool, err error) {
+func (s *Seals) Cancel(ctx context.Context, id, reason string) (unsure bool, err error) {
 	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		switch d.State {
 		case Failed:
@@ -49,7 +35,7 @@ func (s *Drafts) Cancel(ctx context.Context, id, reason string) (unsure bool, er
 // cancelUnsure finishes the cancellation of a draft that another process may be submitting. The
 // cancellation is recorded: no process begins to submit it after that, nor before its log is
 // sealed. So a draft that is not sealed now, and that the engine does not have, will never run.
-func (s *Drafts) cancelUnsure(ctx context.Context, id string) error {
+func (s *Seals) cancelUnsure(ctx context.Context, id string) error {
 	sum, err := s.Sum(ctx, id)
 	if err != nil {
 		return err
@@ -58,12 +44,12 @@ func (s *Drafts) cancelUnsure(ctx context.Context, id string) error {
 	if errors.Is(err, weir.ErrNotFound) && sum.sealed == nil {
 		_, err = s.drafts.Update(ctx, id, func(d *Draft) error { d.Unsure = false; return nil })
 	}
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // Delete removes a draft with its items. A submitted bulk action is removed at the end of its
 // retention.
-func (s *Drafts) Delete(ctx context.Context, id string) error {
+func (s *Seals) Delete(ctx context.Context, id string) error {
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Importing || d.State == Sealing {
 			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}

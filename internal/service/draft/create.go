@@ -11,10 +11,10 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/engine/ingest"
-	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
-	"github.com/weirhq/weir/internal/service/schedule"
+	"github.com/weirhq/weir/internal/service/registry"
 	"github.com/weirhq/weir/internal/service/stored"
+	"github.com/weirhq/weir/internal/service/vault"
 )
 
 // Made holds the options of a new bulk action that are not part of its request.
@@ -33,19 +33,32 @@ type Made struct {
 	Items iter.Seq2[weir.RawItem, error]
 }
 
+// Creates makes drafts and bulk actions.
+type Creates struct {
+	*kept
+	*files
+	*rules
+	*Appends
+	*Seals
+	templates *registry.Templates
+	vault     *vault.Vault
+	once      *records.Table[once]
+	wake      func() // the keeper of the drafts
+}
+
 // NewID returns an id for a bulk action to be created.
-func (s *Drafts) NewID(ctx context.Context, tenant string) (string, error) {
+func (s *kept) NewID(ctx context.Context, tenant string) (string, error) {
 	id, err := s.intake.NewID(ctx, tenant)
 	return string(id), err
 }
 
 // KeysLost returns why a request must not run if its Idempotency-Key is not in the store: the
 // store lost accepted work, and the key may be part of it.
-func (s *Drafts) KeysLost() error { return s.engine.Lost("the idempotency key") }
+func (s *kept) KeysLost() error { return s.engine.Lost("the idempotency key") }
 
 // Create creates a draft, or submits the bulk action at once if the items are in the request; then it
 // returns the bulk action, too. If it fails, nothing is left, unless the error comes from the store.
-func (s *Drafts) Create(ctx context.Context, n stored.Spec, made Made) (id string, b *engine.BulkAction, err error) {
+func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id string, b *engine.BulkAction, err error) {
 	tenant := cmp.Or(n.Tenant, "default")
 	n, from, err := s.resolve(ctx, n, tenant, made)
 	if err != nil {
@@ -72,7 +85,7 @@ func (s *Drafts) Create(ctx context.Context, n stored.Spec, made Made) (id strin
 	if err != nil {
 		return "", nil, err
 	}
-	if d.Spec.Callback, err = n.Callback.Seal(s.opts.Vault, id); err != nil {
+	if d.Spec.Callback, err = n.Callback.Seal(s.vault, id); err != nil {
 		return "", nil, err
 	}
 	if made.Items != nil {
@@ -94,14 +107,14 @@ func (s *Drafts) Create(ctx context.Context, n stored.Spec, made Made) (id strin
 		return "", nil, fmt.Errorf("create: %w", err)
 	}
 	if d.State == Scheduled {
-		s.look()
+		s.wake()
 	}
 	return id, nil, nil
 }
 
 // orMade returns the bulk action that an earlier attempt of the request created, or err if it did
 // not.
-func (s *Drafts) orMade(ctx context.Context, id string, err error) (string, *engine.BulkAction, error) {
+func (s *Creates) orMade(ctx context.Context, id string, err error) (string, *engine.BulkAction, error) {
 	if id == "" {
 		return "", nil, err
 	}
@@ -114,7 +127,7 @@ func (s *Drafts) orMade(ctx context.Context, id string, err error) (string, *eng
 
 // submitAtOnce submits a bulk action whose items are in the request, without a draft: it is
 // accepted whole or not at all.
-func (s *Drafts) submitAtOnce(ctx context.Context, id string, d *Draft, items []stored.Item) (*engine.BulkAction, error) {
+func (s *Creates) submitAtOnce(ctx context.Context, id string, d *Draft, items []stored.Item) (*engine.BulkAction, error) {
 	how := s.howTo(d)
 	items, bad, err := how.fitting(items)
 	if err != nil {
@@ -147,50 +160,9 @@ func orObject(data []byte) []byte {
 	return data
 }
 
-// checkDraft collects everything that is wrong with a request of an API key.
-func (s *Drafts) checkDraft(d *Draft, by string, now time.Time) error {
-	n := &d.Spec
-	var bad weir.InputError
-	check.Text(&bad, "name", n.Name)
-	check.Text(&bad, "tenant", d.Tenant)
-	check.Labels(&bad, n.Labels)
-	s.chains.Check(d.Tenant, n.Steps, n.Params, &bad)
-	if n.StartAt != "" {
-		at, note, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, now)
-		if err != nil {
-			check.Add(&bad, err, "bad_time", "start_at")
-		}
-		d.StartAt, d.Note = at.UTC(), note
-	}
-	if n.Start && n.StartAt != "" {
-		bad.Add("bad_value", "start_at", "cannot be combined with start", "keep one of start and start_at")
-	}
-	if len(n.Items) > 0 && n.Source != nil {
-		bad.Add("bad_request", "source", "cannot be combined with items", "leave one of them out")
-	}
-	if n.Source != nil {
-		if err := s.checkSource(n, d.Tenant, by); err != nil {
-			check.Add(&bad, err, "bad_source", "source")
-		}
-	}
-	if n.Callback != nil {
-		s.checkCallback(&bad, n.Callback)
-	}
-	if n.KeepFor != 0 && (time.Duration(n.KeepFor) < time.Minute || time.Duration(n.KeepFor) > 10*365*24*time.Hour) {
-		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's default")
-	}
-	if !n.Deadline.IsZero() && !d.StartAt.IsZero() && !n.Deadline.After(d.StartAt) {
-		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")
-	}
-	if len(bad.Fields) > 0 {
-		return &bad
-	}
-	return s.checkByEngine(d)
-}
-
 // roomToCreate refuses inline items that the seal would refuse, before anything is written. A
 // repeat of an accepted request finds its bulk action.
-func (s *Drafts) roomToCreate(ctx context.Context, d *Draft, made Made) error {
+func (s *Creates) roomToCreate(ctx context.Context, d *Draft, made Made) error {
 	if len(d.Spec.Items) == 0 {
 		return nil
 	}
@@ -203,33 +175,6 @@ func (s *Drafts) roomToCreate(ctx context.Context, d *Draft, made Made) error {
 	return err
 }
 
-// lookUpFor bounds a name lookup while a client waits.
-const lookUpFor = 2 * time.Second
-
-// checkNames refuses a callback whose host name resolves to a forbidden address. Each connect
-// checks again, because names may resolve differently later.
-func (s *Drafts) checkNames(ctx context.Context, c *stored.Callback) error {
-	if c == nil {
-		return nil
-	}
-	u, err := s.opts.Guard.CheckURL("callback.url", c.URL)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookUpFor)
-	defer cancel()
-	return s.opts.Guard.CheckName(ctx, "callback.url", u)
-}
-
-// checkByEngine lets the engine check what the draft will submit to it.
-func (s *Drafts) checkByEngine(d *Draft) error {
-	def, spec, err := s.spec(d)
-	if err != nil {
-		return err
-	}
-	return s.engine.CheckSpec(def, spec)
-}
-
 // once records which bulk action a key created.
 type once struct {
 	ID string `json:"id"`
@@ -237,16 +182,15 @@ type once struct {
 
 // CreateOnce is Create with a key: called again with the same key, also on another node or after a
 // crash, it creates nothing and returns the same id.
-func (s *Drafts) CreateOnce(ctx context.Context, key string, n stored.Spec, made Made) (string, error) {
-	table := s.once
+func (s *Creates) CreateOnce(ctx context.Context, key string, n stored.Spec, made Made) (string, error) {
 	id, err := s.NewID(ctx, n.Tenant)
 	if err != nil {
 		return "", err
 	}
-	e, err := table.Get(ctx, key)
+	e, err := s.once.Get(ctx, key)
 	if errors.Is(err, weir.ErrNotFound) {
 		if err = s.KeysLost(); err == nil {
-			e, err = table.Insert(ctx, key, once{ID: id})
+			e, err = s.once.Insert(ctx, key, once{ID: id})
 		}
 	}
 	if err != nil && !errors.Is(err, records.ErrExists) {
@@ -267,7 +211,7 @@ func (s *Drafts) CreateOnce(ctx context.Context, key string, n stored.Spec, made
 
 // isMade reports whether a bulk action needs no further call to become what was requested: it was
 // submitted, or it is a draft that reads its source on its own.
-func (s *Drafts) isMade(ctx context.Context, id string) (bool, error) {
+func (s *kept) isMade(ctx context.Context, id string) (bool, error) {
 	_, err := s.engine.Get(ctx, weir.BulkID(id))
 	if err == nil || errors.Is(err, weir.ErrExpired) {
 		return true, nil
@@ -285,7 +229,7 @@ func (s *Drafts) isMade(ctx context.Context, id string) (bool, error) {
 // resolve returns a request with its template applied, and which template that was. A request that
 // is repeated after a crash gets the result of its first attempt: the template may have changed or
 // be gone.
-func (s *Drafts) resolve(ctx context.Context, n stored.Spec, tenant string, made Made) (stored.Spec, *stored.MadeFrom, error) {
+func (s *Creates) resolve(ctx context.Context, n stored.Spec, tenant string, made Made) (stored.Spec, *stored.MadeFrom, error) {
 	if n.Template == "" {
 		return n, made.From, nil
 	}
@@ -294,7 +238,7 @@ func (s *Drafts) resolve(ctx context.Context, n stored.Spec, tenant string, made
 		if err == nil {
 			spec := d.Spec
 			spec.Items = n.Items
-			spec.Callback, err = spec.Callback.Open(s.opts.Vault, made.ID)
+			spec.Callback, err = spec.Callback.Open(s.vault, made.ID)
 			return spec, d.From, err
 		}
 		if !errors.Is(err, weir.ErrNotFound) {
@@ -305,7 +249,7 @@ func (s *Drafts) resolve(ctx context.Context, n stored.Spec, tenant string, made
 }
 
 // exists reports whether an id belongs to a draft or a bulk action.
-func (s *Drafts) exists(ctx context.Context, id string) (bool, error) {
+func (s *kept) exists(ctx context.Context, id string) (bool, error) {
 	_, err := s.engine.Get(ctx, weir.BulkID(id))
 	if errors.Is(err, weir.ErrNotFound) {
 		_, err = s.Get(ctx, id)

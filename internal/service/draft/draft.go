@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/engine/ingest"
-	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
@@ -136,8 +136,17 @@ func (l *draftLogs) forget(id string) {
 	delete(l.byID, id)
 }
 
+// kept holds drafts and their logs. The other types of this package share it.
+type kept struct {
+	drafts *records.Table[Draft]
+	parts  *records.Table[part]
+	logs   draftLogs
+	engine *engine.Engine
+	intake *ingest.Intake
+}
+
 // catchUp reads the entries that other processes have written. The caller holds the log.
-func (s *Drafts) catchUp(ctx context.Context, id string, l *draftLog) error {
+func (s *kept) catchUp(ctx context.Context, id string, l *draftLog) error {
 	if l.sealed != nil { // a seal may have been withdrawn
 		l.next, l.Tally, l.byKey, l.last, l.sealed = 0, Tally{}, map[string]part{}, part{}, nil
 	}
@@ -169,7 +178,7 @@ func (l *draftLog) add(p part) {
 }
 
 // write adds an entry, unless check refuses. check sees all entries before it.
-func (s *Drafts) write(ctx context.Context, id string, p part, check func(*draftLog) error) error {
+func (s *kept) write(ctx context.Context, id string, p part, check func(*draftLog) error) error {
 	l := s.logs.of(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +201,7 @@ func (s *Drafts) write(ctx context.Context, id string, p part, check func(*draft
 }
 
 // Sum returns the current sum of a draft's log.
-func (s *Drafts) Sum(ctx context.Context, id string) (sum Sum, err error) {
+func (s *kept) Sum(ctx context.Context, id string) (sum Sum, err error) {
 	l := s.logs.of(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,38 +222,38 @@ type Sum struct {
 func (l *draftLog) sum() Sum { return Sum{l.next, l.Tally, l.last, l.sealed} }
 
 // Get returns a draft, or weir.ErrNotFound.
-func (s *Drafts) Get(ctx context.Context, id string) (Draft, error) {
+func (s *kept) Get(ctx context.Context, id string) (Draft, error) {
 	e, err := s.drafts.Get(ctx, id)
 	return e.Value, err
 }
 
 // removeDraft removes a draft with everything staged for it. The record goes last, so that an
 // interrupted removal can be finished.
-func (s *Drafts) removeDraft(ctx context.Context, id string) error {
+func (s *files) removeDraft(ctx context.Context, id string) error {
 	if err := s.dropStages(ctx, id); err != nil {
 		return err
 	}
 	if err := s.removeLog(ctx, id); err != nil {
 		return err
 	}
-	return check.IgnoreGone(s.drafts.Delete(ctx, id))
+	return records.IgnoreGone(s.drafts.Delete(ctx, id))
 }
 
 // closeDraft removes a draft that was submitted. Its log stays until the sweep: it holds the keys
 // of appends for repeats, and its seal refuses an append that began before the seal and ends after
 // it. The log of a source has no appends and is removed at once.
-func (s *Drafts) closeDraft(ctx context.Context, id string, d *Draft) error {
+func (s *files) closeDraft(ctx context.Context, id string, d *Draft) error {
 	if d.Spec.Source != nil {
 		return s.removeDraft(ctx, id)
 	}
 	if err := s.dropStages(ctx, id); err != nil {
 		return err
 	}
-	return check.IgnoreGone(s.drafts.Delete(ctx, id))
+	return records.IgnoreGone(s.drafts.Delete(ctx, id))
 }
 
 // dropStages removes the items that were staged for a draft.
-func (s *Drafts) dropStages(ctx context.Context, id string) error {
+func (s *files) dropStages(ctx context.Context, id string) error {
 	if err := s.releaseUpload(ctx, id); err != nil {
 		return err
 	}
@@ -262,7 +271,7 @@ func (s *Drafts) dropStages(ctx context.Context, id string) error {
 }
 
 // removeLog removes the log of a draft, its seal last.
-func (s *Drafts) removeLog(ctx context.Context, id string) error {
+func (s *kept) removeLog(ctx context.Context, id string) error {
 	defer s.logs.forget(id)
 	for {
 		page, err := s.parts.List(ctx, id+"/", "", 1000)
@@ -270,7 +279,7 @@ func (s *Drafts) removeLog(ctx context.Context, id string) error {
 			return err
 		}
 		for _, e := range page {
-			if err := check.IgnoreGone(s.parts.Delete(ctx, e.Name)); err != nil {
+			if err := records.IgnoreGone(s.parts.Delete(ctx, e.Name)); err != nil {
 				return err
 			}
 		}

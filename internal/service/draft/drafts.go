@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/registry"
 	"github.com/weirhq/weir/internal/service/upload"
@@ -24,7 +24,6 @@ import (
 type Options struct {
 	Store       store.Store
 	Engine      *engine.Engine
-	Actions     *registry.Actions
 	Connections *registry.Connections
 	Templates   *registry.Templates
 	Chains      *chain.Chains
@@ -41,33 +40,35 @@ type Options struct {
 // Drafts holds the bulk actions that are not submitted yet. Its methods may be called from several
 // goroutines.
 type Drafts struct {
-	life        context.Context // see New
-	opts        Options
-	log         *slog.Logger
-	engine      *engine.Engine
-	intake      *ingest.Intake
-	actions     *registry.Actions
-	connections *registry.Connections
-	templates   *registry.Templates
-	chains      *chain.Chains
-	drafts      *records.Table[Draft]
-	parts       *records.Table[part]
-	once        *records.Table[once]
-	logs        draftLogs
-	wake        chan struct{}
-	// finishing holds the drafts that this process is submitting.
-	finishing inHand
+	*kept
+	*files
+	*rules
+	*Appends
+	*Seals
+	*Imports
+	*Creates
+	store  store.Store
+	blocks upload.Blocks
 }
 
 // New returns the drafts in a store. Checks of uploads have no context: ctx bounds them.
 func New(ctx context.Context, o Options) *Drafts {
-	o.MaxItems = cmp.Or(o.MaxItems, 100_000_000)
-	return &Drafts{
-		life: ctx, opts: o, log: o.Logger, engine: o.Engine, intake: o.Engine.Intake(), actions: o.Actions,
-		connections: o.Connections, templates: o.Templates, chains: o.Chains,
-		drafts: records.New[Draft](o.Store, kind), parts: records.New[part](o.Store, "part"),
-		once: records.New[once](o.Store, "once"), wake: make(chan struct{}, 1),
+	k := &kept{
+		drafts: records.New[Draft](o.Store, kind), parts: records.New[part](o.Store, "part"), engine: o.Engine, intake: o.Engine.Intake(),
 	}
+	f := &files{k, upload.New(o.Store, k.intake, func(context.Context) (string, string) { return "", "" })}
+	r := &rules{f, ctx, o.Guard, o.Chains, o.Connections}
+	a := &Appends{k, o.Store, o.Chains, cmp.Or(o.MaxItems, 100_000_000), o.Logger}
+	s := &Seals{kept: k, files: f}
+	i := &Imports{kept: k, files: f, rules: r, Appends: a, Seals: s, failed: o.Failed}
+	i.runner = due.New(due.Options[struct{}]{Find: i.find, Work: i.work, Every: lookEvery, Name: "drafts", Logger: o.Logger})
+	c := &Creates{k, f, r, a, s, o.Templates, o.Vault, records.New[once](o.Store, "once"), i.runner.Wake}
+	return &Drafts{k, f, r, a, s, i, c, o.Store, k.intake}
+}
+
+// Uploads returns the resumable uploads; see [upload.New] for who.
+func (s *Drafts) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
+	return upload.New(s.store, s.blocks, who)
 }
 
 // kind is that of the records of drafts.
@@ -87,7 +88,7 @@ func Has(s records.Keeper) func(context.Context, weir.BulkID) (bool, error) {
 }
 
 // IDs returns the ids of all drafts.
-func (s *Drafts) IDs(ctx context.Context) (ids []string, err error) {
+func (s *kept) IDs(ctx context.Context) (ids []string, err error) {
 	for e, err := range s.drafts.All(ctx, "") {
 		if err != nil {
 			return nil, err
@@ -101,20 +102,17 @@ func (s *Drafts) IDs(ctx context.Context) (ids []string, err error) {
 // actions that are gone.
 func (s *Drafts) Sweep(ctx context.Context, gone func(ctx context.Context, id string) (bool, error)) error {
 	return errors.Join(
-		s.files().Sweep(ctx, time.Now().Add(-uploadsFor), s.waitsFor),
+		s.uploads.Sweep(ctx, time.Now().Add(-uploadsFor), s.waitsFor),
 		s.once.Sweep(ctx, func(ctx context.Context, e records.Entry[once]) (bool, error) { return gone(ctx, e.Value.ID) }),
 		s.sweepLogs(ctx, time.Now().Add(-appendsFor)),
 	)
 }
 
-// sweepEvery is the interval between searches for expired data.
-const sweepEvery = time.Hour
-
 // appendsFor is how long after the seal a repeated append is recognised.
 const appendsFor = 7 * 24 * time.Hour
 
 // sweepLogs removes the logs of drafts that were sealed before a time and submitted.
-func (s *Drafts) sweepLogs(ctx context.Context, before time.Time) error {
+func (s *kept) sweepLogs(ctx context.Context, before time.Time) error {
 	for e, err := range s.parts.All(ctx, "") {
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func draftOf(t *testing.T, s *Drafts, ago time.Duration) string {
 func TestADraftThatNobodyTouchesForAWeekIsRemoved(t *testing.T) {
 	s := open(t)
 	young, old := draftOf(t, s, draftFor-time.Hour), draftOf(t, s, draftFor+time.Minute)
-	runs(t, func(ctx context.Context) { s.Run(ctx, func(context.Context) error { return nil }) })
+	runs(t, func(ctx context.Context) { s.Run(ctx) })
 	for end := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		if _, err := s.Get(t.Context(), old); errors.Is(err, weir.ErrNotFound) {
 			break

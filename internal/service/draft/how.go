@@ -19,7 +19,7 @@ type HowToAppend struct {
 }
 
 // HowToAppend returns how to read items for a draft. It refuses a draft that accepts no items.
-func (s *Drafts) HowToAppend(ctx context.Context, id string) (HowToAppend, error) {
+func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
 		return HowToAppend{}, s.notDraft(ctx, id, err)
@@ -30,7 +30,7 @@ func (s *Drafts) HowToAppend(ctx context.Context, id string) (HowToAppend, error
 	return s.howTo(&d), nil
 }
 
-func (s *Drafts) howTo(d *Draft) HowToAppend {
+func (s *Appends) howTo(d *Draft) HowToAppend {
 	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/due"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -24,119 +26,95 @@ const (
 	draftFor    = 7 * 24 * time.Hour // how long an untouched draft is kept
 )
 
-// look wakes the keeper of the drafts.
-func (s *Drafts) look() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it is awake already
-	}
+// Imports reads the sources of drafts, and finishes what a crash interrupted.
+type Imports struct {
+	*kept
+	*files
+	*rules
+	*Appends
+	*Seals
+	runner *due.Runner[struct{}]
+	// failed reports that a draft failed. It is called again until it returns nil.
+	failed func(ctx context.Context, id string, d *Draft) error
 }
 
-// Run advances the drafts that are due, until ctx ends. It calls sweep now and then, to remove
-// expired data.
-func (s *Drafts) Run(ctx context.Context, sweep func(context.Context) error) {
-	busy, later := map[string]bool{}, map[string]time.Time{}
-	done := make(chan advanced)
-	tick, hour := time.NewTicker(lookEvery), time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	defer hour.Stop()
-	for {
+// Run advances the drafts that are due, until ctx ends.
+func (s *Imports) Run(ctx context.Context) { s.runner.Run(ctx) }
+
+// find yields the drafts of this node that need work at a time.
+func (s *Imports) find(ctx context.Context) iter.Seq2[due.Job[struct{}], error] {
+	return func(yield func(due.Job[struct{}], error) bool) {
 		for e, err := range s.drafts.All(ctx, "") {
-			if err != nil {
-				if ctx.Err() == nil {
-					s.log.LogAttrs(ctx, slog.LevelWarn, "cannot read drafts, will retry", slog.Any("error", err))
-				}
-				break
-			}
-			d := e.Value
-			if busy[e.Name] || time.Now().Before(later[e.Name]) || !s.engine.Owns(weir.BulkID(e.Name)) || !s.due(&d) {
+			if err == nil && !s.engine.Owns(weir.BulkID(e.Name)) {
 				continue
 			}
-			busy[e.Name] = true
-			go func() {
-				done <- advanced{e.Name, s.advance(ctx, e.Name, &d)}
-			}()
-		}
-		select {
-		case <-ctx.Done():
-			for range busy {
-				<-done
-			}
-			return
-		case a := <-done:
-			delete(busy, a.id)
-			delete(later, a.id)
-			if !a.on {
-				later[a.id] = time.Now().Add(lookEvery)
-			}
-		case <-tick.C:
-		case <-s.wake:
-		case <-hour.C:
-			clear(later) // some of them are gone
-			if err := sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.LogAttrs(ctx, slog.LevelWarn, "cannot remove expired data, will retry", slog.Any("error", err))
+			if !yield(due.Job[struct{}]{ID: e.Name, At: e.Value.dueAt()}, err) {
+				return
 			}
 		}
 	}
 }
 
-// advanced says whether a draft made progress; one that did not waits.
-type advanced struct {
-	id string
-	on bool
-}
-
-// due reports whether a draft needs work.
-func (s *Drafts) due(d *Draft) bool {
-	switch d.State {
-	case Scheduled:
-		return !d.StartAt.After(time.Now())
-	case Importing, Sealing, Submitted:
-		return true
-	case Cancelled:
-		if d.Unsure {
-			return true
-		}
-	case Failed:
-		if d.Untold {
-			return true
-		}
+// dueAt returns when a draft needs work; the zero time: now.
+func (d *Draft) dueAt() time.Time {
+	switch {
+	case d.State == Scheduled:
+		return d.StartAt
+	case d.State == Importing, d.State == Sealing, d.State == Submitted,
+		d.State == Cancelled && d.Unsure, d.State == Failed && d.Untold:
+		return time.Time{}
 	}
-	return time.Since(d.Touched) > draftFor
+	return d.Touched.Add(draftFor)
 }
 
-// advance does the work a draft is due for, and reports whether it made progress.
-func (s *Drafts) advance(ctx context.Context, id string, d *Draft) bool {
-	var err error
+// work does what a draft is due for.
+func (s *Imports) work(ctx context.Context, j due.Job[struct{}]) (due.Next, error) {
+	d, err := s.Get(ctx, j.ID)
+	if err != nil {
+		return due.Next{}, records.IgnoreGone(err)
+	}
+	if at := d.dueAt(); at.After(time.Now()) {
+		return due.At(at), nil
+	}
+	err = s.advance(ctx, j.ID, &d)
+	if w, ok := errors.AsType[*waitError](err); ok {
+		return due.Hold(time.Now().Add(w.wait)), nil
+	}
+	return due.Next{}, err
+}
+
+// advance does the work a draft is due for.
+func (s *Imports) advance(ctx context.Context, id string, d *Draft) error {
 	switch {
 	case d.State == Scheduled, d.State == Importing:
-		err = s.readSource(ctx, id, d)
+		return s.readSource(ctx, id, d)
 	case d.State == Sealing:
-		err = s.endSeal(ctx, id)
+		return s.endSeal(ctx, id)
 	case d.State == Submitted:
-		_, err = s.submitted(ctx, id, nil)
+		_, err := s.submitted(ctx, id, nil)
+		return err
 	case d.State == Cancelled && d.Unsure:
-		err = s.endCancel(ctx, id, d)
+		return s.endCancel(ctx, id, d)
 	case d.State == Failed && d.Untold:
-		err = s.tellFailed(ctx, id, d)
-	default:
-		s.log.LogAttrs(ctx, slog.LevelInfo, "removing an abandoned draft", slog.String("bulk_action", id))
-		err = s.removeDraft(ctx, id)
+		return s.tellFailed(ctx, id, d)
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errNotYet) {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "draft cannot proceed, will retry", slog.String("bulk_action", id), slog.Any("error", err))
-	}
-	return err == nil
+	s.log.LogAttrs(ctx, slog.LevelInfo, "removing an abandoned draft", slog.String("bulk_action", id))
+	return s.removeDraft(ctx, id)
 }
 
+// waitError says how long to wait before a draft is looked at again.
+type waitError struct{ wait time.Duration }
+
+func (e *waitError) Error() string { return "not yet" }
+
 // errNotYet means that another process works on a draft, or that its outcome is not known yet.
-var errNotYet = errors.New("not yet")
+var errNotYet = &waitError{lookEvery}
 
 // unsureFor is how long a submit may continue after its draft was cancelled.
 const unsureFor = 10 * time.Minute
 
 // endSeal finishes a seal that a crash interrupted, or withdraws it if it was never written.
-func (s *Drafts) endSeal(ctx context.Context, id string) error {
+func (s *Imports) endSeal(ctx context.Context, id string) error {
 	sum, err := s.Sum(ctx, id)
 	if err != nil {
 		return err
@@ -155,7 +133,7 @@ func (s *Drafts) endSeal(ctx context.Context, id string) error {
 		return nil
 	})
 	if err != nil {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
 	if sum, err = s.Sum(ctx, id); err == nil && sum.sealed != nil { // it was being sealed after all
 		err = s.staySealing(ctx, id)
@@ -165,7 +143,7 @@ func (s *Drafts) endSeal(ctx context.Context, id string) error {
 
 // endCancel cancels a draft that may have been submitted while it was cancelled. No process begins
 // to submit a cancelled draft, and a submit that had begun ends before long.
-func (s *Drafts) endCancel(ctx context.Context, id string, d *Draft) error {
+func (s *Imports) endCancel(ctx context.Context, id string, d *Draft) error {
 	_, err := s.submitted(ctx, id, nil)
 	if !errors.Is(err, weir.ErrNotFound) {
 		return err
@@ -174,11 +152,11 @@ func (s *Drafts) endCancel(ctx context.Context, id string, d *Draft) error {
 		return errNotYet
 	}
 	_, err = s.drafts.Update(ctx, id, func(d *Draft) error { d.Unsure = false; return nil })
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // readSource reads the source of a draft to its end, and then seals it.
-func (s *Drafts) readSource(ctx context.Context, id string, d *Draft) error {
+func (s *Imports) readSource(ctx context.Context, id string, d *Draft) error {
 	if d.State == Scheduled {
 		e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 			if d.State != Scheduled { // for example, cancelled in the meantime
@@ -232,15 +210,15 @@ func (s *Drafts) readSource(ctx context.Context, id string, d *Draft) error {
 	return err
 }
 
-func (s *Drafts) wasCancelled(ctx context.Context, id string) (bool, error) {
+func (s *Imports) wasCancelled(ctx context.Context, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
-	return d.State == Cancelled || errors.Is(err, weir.ErrNotFound), check.IgnoreGone(err)
+	return d.State == Cancelled || errors.Is(err, weir.ErrNotFound), records.IgnoreGone(err)
 }
 
 var errOvertaken = errors.New("another node made the change first")
 
 // stillOpen refuses an entry if the log has changed.
-func (s *Drafts) stillOpen(sum Sum) func(*draftLog) error {
+func (s *Imports) stillOpen(sum Sum) func(*draftLog) error {
 	return func(l *draftLog) error {
 		if l.next != sum.parts {
 			return errOvertaken
@@ -251,7 +229,7 @@ func (s *Drafts) stillOpen(sum Sum) func(*draftLog) error {
 
 // readPart reads a stretch of the source, stages its items, and writes the items and the new
 // cursor as one entry.
-func (s *Drafts) readPart(ctx context.Context, id string, d *Draft, f feed.Feed, sum Sum) error {
+func (s *Imports) readPart(ctx context.Context, id string, d *Draft, f feed.Feed, sum Sum) error {
 	p := part{Cursor: sum.last.Cursor}
 	stage, err := s.intake.Stage(ctx, weir.BulkID(id), duplicateRule(d.Spec.Duplicates), s.stretch(ctx, f, s.howTo(d), &p))
 	if err != nil {
@@ -275,7 +253,7 @@ func (s *Drafts) readPart(ctx context.Context, id string, d *Draft, f feed.Feed,
 
 // stretch yields the items of some pages, and leaves in p where they end. An error after the first
 // page is ignored: the next stretch meets it again.
-func (s *Drafts) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *part) iter.Seq2[weir.RawItem, error] {
+func (s *Imports) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *part) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		began, n := time.Now(), 0
 		for n < importItems && time.Since(began) < importFor && !p.Last {
@@ -303,10 +281,10 @@ func (s *Drafts) stretch(ctx context.Context, f feed.Feed, how HowToAppend, p *p
 
 // tellSource records why a source cannot be read for now; empty: it can. It does not write the
 // same reason twice.
-func (s *Drafts) tellSource(ctx context.Context, id, why string) error {
+func (s *Imports) tellSource(ctx context.Context, id, why string) error {
 	d, err := s.Get(ctx, id)
 	if err != nil || d.State != Importing || d.Reason == why {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
 	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Importing {
@@ -314,35 +292,32 @@ func (s *Drafts) tellSource(ctx context.Context, id, why string) error {
 		}
 		return nil
 	})
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
 }
 
 // readFailed fails a draft whose source is permanently bad. Otherwise it records the reason and
 // waits before the next attempt.
-func (s *Drafts) readFailed(ctx context.Context, id string, err error) error {
+func (s *Imports) readFailed(ctx context.Context, id string, err error) error {
 	var forever *feed.PermanentError
 	if errors.As(err, &forever) || check.Refused(err) {
 		return s.failDraft(ctx, id, err)
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if told := s.tellSource(ctx, id, "the source cannot be read, will retry: "+err.Error()); told != nil {
-		err = errors.Join(err, told)
+		return errors.Join(err, told)
 	}
 	wait := lookEvery
 	if later := (*feed.TransientError)(nil); errors.As(err, &later) && later.Wait > 0 {
 		wait = later.Wait
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	s.look()
-	return err
+	s.log.LogAttrs(ctx, slog.LevelWarn, "source cannot be read, will retry", slog.String("bulk_action", id), slog.Any("error", err))
+	return &waitError{wait}
 }
 
 // failDraft ends a draft that cannot proceed.
-func (s *Drafts) failDraft(ctx context.Context, id string, why error) error {
+func (s *Imports) failDraft(ctx context.Context, id string, why error) error {
 	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State != Cancelled && d.State != Submitted {
 			d.State, d.Reason, d.Untold = Failed, why.Error(), true
@@ -361,7 +336,7 @@ func (s *Drafts) failDraft(ctx context.Context, id string, why error) error {
 
 // Import makes an empty draft read its items from a source now; the draft is sealed then, but not
 // started. The parameter by is the id of the caller's API key.
-func (s *Drafts) Import(ctx context.Context, id string, from api.Source, by string) error {
+func (s *Imports) Import(ctx context.Context, id string, from api.Source, by string) error {
 	sum, err := s.Sum(ctx, id)
 	if err != nil {
 		return err
@@ -372,16 +347,14 @@ func (s *Drafts) Import(ctx context.Context, id string, from api.Source, by stri
 	}
 	source := stored.SourceOf(&from)
 	d.Spec.Source = source
-	switch {
-	case sum.parts > 0:
+	if sum.parts > 0 {
 		return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s already has %d items", id, sum.Items),
 			Fix: "import into a draft without items"}
-	default:
+	}
+	if err := s.checkSource(&d.Spec, d.Tenant, by); err != nil {
 		var bad weir.InputError
-		if err := s.checkSource(&d.Spec, d.Tenant, by); err != nil {
-			check.Add(&bad, err, "bad_source", "source")
-			return &bad
-		}
+		check.Add(&bad, err, "bad_source", "source")
+		return &bad
 	}
 	if err := s.useUpload(ctx, id, source); err != nil {
 		return err
@@ -400,33 +373,30 @@ func (s *Drafts) Import(ctx context.Context, id string, from api.Source, by stri
 	if err != nil {
 		return err
 	}
-	s.look()
+	s.runner.Wake()
 	return nil
 }
 
-// checkSource checks a source without connecting to it.
-func (s *Drafts) checkSource(n *stored.Spec, tenant, by string) error {
-	if n.Source.Upload != "" {
-		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
-		defer cancel()
-		return s.checkUpload(ctx, n.Source.Upload, tenant, by)
-	}
-	return s.connections.Check(n, tenant)
-}
-
-// Open opens the source of a draft.
-func (s *Drafts) Open(d *Draft) (feed.Feed, error) {
-	if id := d.Spec.Source.Upload; id != "" {
-		return &uploadFeed{all: s.files(), id: id, itemID: d.Spec.ItemID, skipBad: d.Spec.OnBadLine == "record"}, nil
-	}
-	return s.connections.Open(&d.Spec, d.Tenant)
-}
-
 // tellFailed reports that a draft failed, and records that it was reported.
-func (s *Drafts) tellFailed(ctx context.Context, id string, d *Draft) error {
-	if err := s.opts.Failed(ctx, id, d); err != nil {
+func (s *Imports) tellFailed(ctx context.Context, id string, d *Draft) error {
+	if err := s.failed(ctx, id, d); err != nil {
 		return err
 	}
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error { d.Untold = false; return nil })
-	return check.IgnoreGone(err)
+	return records.IgnoreGone(err)
+}
+
+// StartSource begins to read the source of a draft at a time; zero: now.
+func (s *Imports) StartSource(ctx context.Context, id string, at time.Time) error {
+	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
+		if d.State != Editing && d.State != Scheduled {
+			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
+		}
+		d.State, d.StartAt, d.Start = Scheduled, at, true
+		return nil
+	})
+	if err == nil {
+		s.runner.Wake()
+	}
+	return err
 }

@@ -13,21 +13,27 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
+// Seals closes drafts, submits them, and cancels them.
+type Seals struct {
+	*kept
+	*files
+	// finishing holds the drafts that this process is submitting.
+	finishing inHand
+}
+
 // Seal closes a draft to further items and submits the bulk action. If the expected number of
 // items differs from the actual one, nothing is sealed.
-func (s *Drafts) Seal(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
+func (s *Seals) Seal(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
 	d, err := s.Get(ctx, id)
-	if errors.Is(err, weir.ErrNotFound) {
+	if errors.Is(err, weir.ErrNotFound) || d.State == Submitted {
 		return s.sealedBefore(ctx, id, want)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if d.State == Submitted {
-		return s.sealedBefore(ctx, id, want)
 	}
 	if d.State != Editing && d.State != Sealing {
 		return nil, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be sealed"}
@@ -51,7 +57,7 @@ func (s *Drafts) Seal(ctx context.Context, id string, want api.Seal) (*engine.Bu
 
 // roomToSeal refuses a seal while the items would not be accepted: a request that is told to retry
 // later must have no effect.
-func (s *Drafts) roomToSeal(ctx context.Context, id, tenant string) error {
+func (s *Seals) roomToSeal(ctx context.Context, id, tenant string) error {
 	sum, err := s.Sum(ctx, id)
 	if err != nil || sum.sealed != nil {
 		return err
@@ -60,7 +66,7 @@ func (s *Drafts) roomToSeal(ctx context.Context, id, tenant string) error {
 }
 
 // sealedBefore answers the seal of a bulk action that was already sealed and submitted.
-func (s *Drafts) sealedBefore(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
+func (s *Seals) sealedBefore(ctx context.Context, id string, want api.Seal) (*engine.BulkAction, error) {
 	b, err := s.engine.Get(ctx, weir.BulkID(id))
 	if err != nil {
 		return nil, err
@@ -86,7 +92,7 @@ func mismatch(id string, want int64, got Tally) error {
 }
 
 // writeSeal ends the log, unless it has ended already.
-func (s *Drafts) writeSeal(ctx context.Context, id string, d *Draft, want api.Seal) error {
+func (s *Seals) writeSeal(ctx context.Context, id string, d *Draft, want api.Seal) error {
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Cancelled { // in the meantime
 			return &check.Refusal{Code: "already_ended", Detail: id + " was cancelled"}
@@ -126,19 +132,19 @@ var errSealed = errors.New("sealed before")
 
 // staySealing makes the keeper finish the seal of a sealed log, if no other process does: the
 // keeper may have reverted the state just before the log was sealed.
-func (s *Drafts) staySealing(ctx context.Context, id string) error {
+func (s *Seals) staySealing(ctx context.Context, id string) error {
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Editing {
 			d.State = Sealing
 		}
 		return nil
 	})
-	return check.IgnoreGone(err) // gone: another process has finished it
+	return records.IgnoreGone(err) // gone: another process has finished it
 }
 
 // finish submits a draft whose log is sealed, and removes the draft. Several nodes may do it at
 // once and after any crash: the engine accepts an id once.
-func (s *Drafts) finish(ctx context.Context, id string) (*engine.BulkAction, error) {
+func (s *Seals) finish(ctx context.Context, id string) (*engine.BulkAction, error) {
 	defer s.finishing.begin(id)()
 	e, err := s.drafts.Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {
@@ -175,7 +181,7 @@ func (s *Drafts) finish(ctx context.Context, id string) (*engine.BulkAction, err
 // submitted removes the remains of a draft that the engine has. It records this first, so that the
 // remains of a crash are not taken for a draft. A cancel in the meantime also cancels the bulk
 // action.
-func (s *Drafts) submitted(ctx context.Context, id string, b *engine.BulkAction) (_ *engine.BulkAction, err error) {
+func (s *Seals) submitted(ctx context.Context, id string, b *engine.BulkAction) (_ *engine.BulkAction, err error) {
 	if b == nil {
 		if b, err = s.engine.Get(ctx, weir.BulkID(id)); err != nil && !errors.Is(err, weir.ErrExpired) {
 			return nil, err
@@ -199,7 +205,7 @@ func (s *Drafts) submitted(ctx context.Context, id string, b *engine.BulkAction)
 }
 
 // reopen withdraws a seal that the engine refused; the draft of a source fails instead.
-func (s *Drafts) reopen(ctx context.Context, id string, sum Sum, why error) error {
+func (s *Seals) reopen(ctx context.Context, id string, sum Sum, why error) error {
 	state, reason := Editing, ""
 	d, err := s.Get(ctx, id)
 	if err != nil {
@@ -221,9 +227,9 @@ func (s *Drafts) reopen(ctx context.Context, id string, sum Sum, why error) erro
 }
 
 // submit passes a bulk action to the engine, with its items.
-func (s *Drafts) submit(ctx context.Context, id string, d *Draft, sum Sum,
+func (s *Seals) submit(ctx context.Context, id string, d *Draft, sum Sum,
 	items iter.Seq2[weir.RawItem, error]) (*engine.BulkAction, error) {
-	def, spec, err := s.spec(d)
+	def, spec, err := specOf(d)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +251,7 @@ func (s *Drafts) submit(ctx context.Context, id string, d *Draft, sum Sum,
 }
 
 // Items yields all items of a draft, in the order of its log.
-func (s *Drafts) Items(ctx context.Context, id string) iter.Seq2[weir.RawItem, error] {
+func (s *kept) Items(ctx context.Context, id string) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for e, err := range s.parts.All(ctx, id+"/") {
 			if err != nil {
@@ -273,7 +279,7 @@ func extraOf(d *Draft, sum Sum) stored.Extra {
 }
 
 // spec returns the definition and the spec for the engine.
-func (s *Drafts) spec(d *Draft) (def weir.Definition, spec weir.Spec, err error) {
+func specOf(d *Draft) (def weir.Definition, spec weir.Spec, err error) {
 	n := &d.Spec
 	spec = weir.Spec{
 		Name: n.Name, Tenant: d.Tenant, Priority: n.Priority, Concurrency: n.Concurrency, Deadline: n.Deadline,

@@ -4,37 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
-// CheckNew collects everything that is wrong with a bulk action that a schedule or a template
-// creates for a tenant again and again.
-func (s *Drafts) CheckNew(n stored.Spec, tenant string) error {
-	var bad weir.InputError
-	if n.Source != nil && n.Source.Upload != "" {
-		bad.Add("bad_value", "source.upload", "can be read only once: its data is removed afterwards",
-			"name the upload in each request, or use a source that can be read again")
-		n.Source = nil
-	}
-	now := time.Now().UTC()
-	if err := s.checkDraft(&Draft{Spec: n, Tenant: tenant, Created: now}, "", now); err != nil && !check.AddUnder(&bad, "", err) {
-		return err
-	}
-	return bad.OrNil()
-}
-
 // NewTemplate returns the stored text of a bulk action that a schedule creates again and again.
 // Its secret is sealed. If the request omits the secret, that of old is kept as long as the URL is the same:
 // secrets are never shown, so a client that sends back a template it read has none.
-func (s *Drafts) NewTemplate(ctx context.Context, req api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
+func (s *Creates) NewTemplate(ctx context.Context, req api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
 	n := stored.Of(&req)
 	var bad weir.InputError
 	full := n // the named template is read at each slot; here only to check it
@@ -56,7 +36,7 @@ func (s *Drafts) NewTemplate(ctx context.Context, req api.NewBulkAction, tenant 
 		n.KeepSecret(&was)
 	}
 	var err error
-	if n.Callback, err = n.Callback.Seal(s.opts.Vault, templatePlace(tenant)); err != nil {
+	if n.Callback, err = n.Callback.Seal(s.vault, templatePlace(tenant)); err != nil {
 		return nil, err
 	}
 	return json.Marshal(n)
@@ -96,32 +76,10 @@ func ShowTemplate(raw json.RawMessage) (api.NewBulkAction, error) {
 }
 
 // OpenTemplate returns a template with its secret in plain text.
-func (s *Drafts) OpenTemplate(raw json.RawMessage, tenant string) (stored.Spec, error) {
+func (s *Creates) OpenTemplate(raw json.RawMessage, tenant string) (stored.Spec, error) {
 	n, err := readTemplate(raw)
 	if err == nil {
-		n.Callback, err = n.Callback.Open(s.opts.Vault, templatePlace(tenant))
+		n.Callback, err = n.Callback.Open(s.vault, templatePlace(tenant))
 	}
 	return n, err
-}
-
-// callbackEvents lists the events of a one-off callback, with or without the prefix
-// "bulk_action.".
-var callbackEvents = []string{"completed", "cancelled", "stopped", "failed", "canary_ready", "late"}
-
-// checkCallback checks the one-off callback of a bulk action.
-func (s *Drafts) checkCallback(bad *weir.InputError, c *stored.Callback) {
-	if _, err := s.opts.Guard.CheckURL("callback.url", c.URL); err != nil {
-		check.Add(bad, err, "bad_url", "callback.url")
-	}
-	if c.Secret != "" {
-		if _, err := execute.NewSigner(c.Secret); err != nil {
-			bad.Add("bad_secret", "callback.secret", "is not a valid signing secret", "write whsec_ and the base64 of 24 to 64 random bytes")
-		}
-	}
-	for i, e := range c.Events {
-		if !slices.Contains(callbackEvents, strings.TrimPrefix(e, "bulk_action.")) {
-			bad.Add("out_of_range", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is not an event", e),
-				"use "+strings.Join(callbackEvents, ", "))
-		}
-	}
 }

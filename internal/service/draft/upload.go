@@ -12,23 +12,20 @@ import (
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/internal/service/upload"
 )
 
-// Uploads returns the resumable uploads; see [upload.New] for who.
-func (s *Drafts) Uploads(who func(context.Context) (tenant, key string)) *upload.Uploads {
-	return upload.New(s.opts.Store, s.intake, who)
-}
-
-// files returns the uploads, for the service itself.
-func (s *Drafts) files() *upload.Uploads {
-	return s.Uploads(func(context.Context) (string, string) { return "", "" })
+// files holds what drafts keep besides their records: uploads and staged items.
+type files struct {
+	*kept
+	uploads *upload.Uploads // for the service itself
 }
 
 // checkUpload checks that an API key may have an upload read for a tenant.
-func (s *Drafts) checkUpload(ctx context.Context, id, tenant, by string) error {
-	f, err := s.files().Get(ctx, id)
+func (s *files) checkUpload(ctx context.Context, id, tenant, by string) error {
+	f, err := s.uploads.Get(ctx, id)
 	switch {
 	case err != nil || !f.For(tenant, by):
 		return unknownUpload(id)
@@ -45,11 +42,11 @@ func unknownUpload(id string) error {
 }
 
 // useUpload keeps the upload that a source names, if any, for a draft.
-func (s *Drafts) useUpload(ctx context.Context, id string, from *stored.Source) error {
+func (s *files) useUpload(ctx context.Context, id string, from *stored.Source) error {
 	if from == nil || from.Upload == "" {
 		return nil
 	}
-	err := s.files().Use(ctx, from.Upload, id)
+	err := s.uploads.Use(ctx, from.Upload, id)
 	switch {
 	case errors.Is(err, weir.ErrNotFound): // removed in the meantime
 		return unknownUpload(from.Upload)
@@ -61,19 +58,19 @@ func (s *Drafts) useUpload(ctx context.Context, id string, from *stored.Source) 
 
 // releaseUpload removes the upload of a draft that does not need it any more, unless other drafts
 // do.
-func (s *Drafts) releaseUpload(ctx context.Context, id string) error {
+func (s *files) releaseUpload(ctx context.Context, id string) error {
 	d, err := s.Get(ctx, id)
 	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
-		return check.IgnoreGone(err)
+		return records.IgnoreGone(err)
 	}
-	return s.files().Release(ctx, d.Spec.Source.Upload, id)
+	return s.uploads.Release(ctx, d.Spec.Source.Upload, id)
 }
 
 // waitsFor reports whether a draft still has to read an upload.
-func (s *Drafts) waitsFor(ctx context.Context, file, id string) (bool, error) {
+func (s *files) waitsFor(ctx context.Context, file, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
 	if err != nil {
-		return false, check.IgnoreGone(err)
+		return false, records.IgnoreGone(err)
 	}
 	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
 }

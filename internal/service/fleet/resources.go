@@ -204,18 +204,7 @@ func (s *Fleet) noteUnused(ctx context.Context, name string) string {
 // of the actions apply again.
 func (s *Fleet) DeleteResource(ctx context.Context, name string, match records.Match) error {
 	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
-		set, there := l.Resources[name]
-		if _, inFile := l.File.Resources[name]; !there && inFile {
-			return registry.FromFile("the limits of resource", name)
-		}
-		if !there {
-			return fmt.Errorf("limits of resource %q: %w", name, weir.ErrNotFound)
-		}
-		if err := match(records.VersionOf(set, there)); err != nil {
-			return err
-		}
-		delete(l.Resources, name)
-		return nil
+		return reset("the limits of resource", name, l.Resources, l.File.Resources, match)
 	})
 }
 

@@ -104,17 +104,22 @@ func (s *Fleet) PutTenant(ctx context.Context, t api.Tenant, by string, match re
 // or the defaults, apply again.
 func (s *Fleet) DeleteTenant(ctx context.Context, name string, match records.Match) error {
 	return s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
-		before, there := l.Tenants[name]
-		if _, inFile := l.File.Tenants[name]; !there && inFile {
-			return registry.FromFile("the settings of tenant", name)
-		}
-		if !there {
-			return fmt.Errorf("settings of tenant %q: %w", name, weir.ErrNotFound)
-		}
-		if err := match(records.VersionOf(before, there)); err != nil {
-			return err
-		}
-		delete(l.Tenants, name)
-		return nil
+		return reset("the settings of tenant", name, l.Tenants, l.File.Tenants, match)
 	})
+}
+
+// reset removes limits that were set at run time from set. Those of the file cannot be removed.
+func reset[T any](what, name string, set, file map[string]T, match records.Match) error {
+	before, there := set[name]
+	if _, inFile := file[name]; !there && inFile {
+		return registry.FromFile(what, name)
+	}
+	if !there {
+		return fmt.Errorf("%s %q: %w", what, name, weir.ErrNotFound)
+	}
+	if err := match(records.VersionOf(before, there)); err != nil {
+		return err
+	}
+	delete(set, name)
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/weirhq/weir/internal/lab/forecast"
 	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/chain"
-	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/registry"
@@ -51,7 +50,7 @@ func (s *Outlook) Accuracy(ctx context.Context, r *api.Report) (*api.Accuracy, e
 	e, err := s.told.Get(ctx, r.ID)
 	q := e.Value.Takes
 	if err != nil || q.P50 <= 0 || r.State != api.Completed || r.StartedAt.IsZero() || e.Value.Items != r.Counts.Total {
-		return nil, check.IgnoreGone(err)
+		return nil, records.IgnoreGone(err)
 	}
 	return &api.Accuracy{P50: api.Duration(q.P50), P90: api.Duration(q.P90),
 		Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(q.P50) - 1}, nil

@@ -15,7 +15,7 @@ import (
 type Match func(version string) error
 
 // PutIf is [Table.Put] for a record that match allows to replace. A record for which
-// there returns false counts as missing. After a concurrent write it starts over, so match always
+// there returns false counts as missing; a nil there means that all count. After a concurrent write it starts over, so match always
 // sees the record that is replaced.
 func (t *Table[T]) PutIf(ctx context.Context, name string, match Match, there func(*T) bool,
 	change func(v *T, found bool) error) (Entry[T], error) {
@@ -25,7 +25,7 @@ func (t *Table[T]) PutIf(ctx context.Context, name string, match Match, there fu
 		if !stored && !errors.Is(err, weir.ErrNotFound) {
 			return e, err
 		}
-		found, version := stored && there(&e.Value), ""
+		found, version := stored && (there == nil || there(&e.Value)), ""
 		if found {
 			version = e.Version
 		}
@@ -49,6 +49,21 @@ func (t *Table[T]) PutIf(ctx context.Context, name string, match Match, there fu
 			return e, err
 		}
 	}
+}
+
+// DeleteMatch removes a record that may and match accept, or returns [weir.ErrNotFound].
+func (t *Table[T]) DeleteMatch(ctx context.Context, name string, match Match, may func(*T) error) error {
+	e, err := t.Get(ctx, name)
+	if err == nil {
+		err = may(&e.Value)
+	}
+	if err == nil {
+		err = match(e.Version)
+	}
+	if err != nil {
+		return err
+	}
+	return t.DeleteIf(ctx, name, e.Version)
 }
 
 // VersionOf returns the version of a setting without a record of its own; empty if it is not set.

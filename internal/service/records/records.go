@@ -152,6 +152,22 @@ const pageSize = 64
 // All yields the records whose name begins with prefix, page by page, like [Table.List]. A damaged
 // record is yielded as its name and an error, and the others follow; any other error is the last.
 func (t *Table[T]) All(ctx context.Context, prefix string) iter.Seq2[Entry[T], error] {
+	return t.each(ctx, prefix, t.entry)
+}
+
+// Versions is [Table.All] without the values: it decodes nothing.
+func (t *Table[T]) Versions(ctx context.Context, prefix string) iter.Seq2[Entry[T], error] {
+	return t.each(ctx, prefix, func(name string, raw []byte) (Entry[T], error) {
+		head, _, err := open(t.key(name), raw)
+		if err != nil {
+			return Entry[T]{}, err
+		}
+		return Entry[T]{Name: name, Version: head[0].String()}, nil
+	})
+}
+
+func (t *Table[T]) each(ctx context.Context, prefix string,
+	read func(name string, raw []byte) (Entry[T], error)) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
 		for after, more := "", true; more; {
 			page, err := t.page(ctx, prefix, after, pageSize)
@@ -160,7 +176,7 @@ func (t *Table[T]) All(ctx context.Context, prefix string) iter.Seq2[Entry[T], e
 				return
 			}
 			for _, r := range page {
-				e, err := t.entry(r.Name, r.Value)
+				e, err := read(r.Name, r.Value)
 				if err != nil {
 					e, err = Entry[T]{Name: r.Name}, t.failed(r.Name, err)
 				}

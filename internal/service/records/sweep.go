@@ -1,11 +1,6 @@
 package records
 
-import (
-	"context"
-	"errors"
-
-	"github.com/weirhq/weir"
-)
+import "context"
 
 // Sweep removes the records that gone reports as no longer needed.
 func (t *Table[T]) Sweep(ctx context.Context, gone func(context.Context, Entry[T]) (bool, error)) error {
@@ -17,7 +12,7 @@ func (t *Table[T]) Sweep(ctx context.Context, gone func(context.Context, Entry[T
 		if yes {
 			err = t.Delete(ctx, e.Name)
 		}
-		if err != nil && !errors.Is(err, weir.ErrNotFound) {
+		if err := IgnoreGone(err); err != nil {
 			return err
 		}
 	}

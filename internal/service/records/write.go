@@ -156,3 +156,11 @@ func (t *Table[T]) remove(ctx context.Context, name string, may func(raw []byte)
 	}
 	return t.failed(name, errContended)
 }
+
+// IgnoreGone ignores the error that a record does not exist.
+func IgnoreGone(err error) error {
+	if errors.Is(err, weir.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -244,10 +244,10 @@ func (r *Actions) take(e records.Entry[storedAction]) (*Action, error) {
 		return have, nil
 	}
 	open, err := r.open(e.Value.api())
-	if err != nil {
-		return nil, fmt.Errorf("action %q: %w", e.Name, err)
+	var a *Action
+	if err == nil {
+		a, err = r.prepare(open)
 	}
-	a, err := r.prepare(open)
 	if err != nil {
 		return nil, fmt.Errorf("action %q: %w", e.Name, err)
 	}
@@ -259,46 +259,11 @@ func (r *Actions) take(e records.Entry[storedAction]) (*Action, error) {
 }
 
 // open unseals the secrets of a stored action.
-func (r *Actions) open(a api.Action) (api.Action, error) {
-	reveal := func(where, sealed string) (string, error) {
-		if !vault.IsSealed(sealed) {
-			return sealed, nil
-		}
-		plain, err := r.vault.Open(where, sealed)
-		return string(plain), err
+func (r *Actions) open(a api.Action) (_ api.Action, err error) {
+	if a.Secret, err = openOne(r.vault, "action/"+a.Name, a.Secret); err == nil {
+		a.Header, err = openAll(r.vault, "action/"+a.Name, a.Header)
 	}
-	var err error
-	if a.Secret, err = reveal("action/"+a.Name, a.Secret); err != nil {
-		return a, err
-	}
-	a.Header = maps.Clone(a.Header)
-	for k, v := range a.Header {
-		if a.Header[k], err = reveal("action/"+a.Name+"/"+k, v); err != nil {
-			return a, err
-		}
-	}
-	return a, nil
-}
-
-// seal seals the secrets of an action for its record.
-func (r *Actions) seal(a api.Action) (api.Action, error) {
-	hide := func(where, plain string) (string, error) {
-		if plain == "" || vault.IsSealed(plain) {
-			return plain, nil
-		}
-		return r.vault.Seal(where, []byte(plain))
-	}
-	var err error
-	if a.Secret, err = hide("action/"+a.Name, a.Secret); err != nil {
-		return a, err
-	}
-	a.Header = maps.Clone(a.Header)
-	for k, v := range a.Header {
-		if a.Header[k], err = hide("action/"+a.Name+"/"+k, v); err != nil {
-			return a, err
-		}
-	}
-	return a, nil
+	return a, err
 }
 
 // Run reads the records again, twice a second, until ctx ends.

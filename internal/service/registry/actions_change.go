@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
-	"github.com/weirhq/weir/internal/service/vault"
 )
-
-// Hidden stands for a secret in responses. Sent back in a change, it keeps the stored secret.
-const Hidden = "[secret]"
 
 // All lists the actions by name, with secrets hidden.
 func (r *Actions) All(ctx context.Context) ([]api.Action, error) {
@@ -66,23 +61,10 @@ func (r *Actions) shown(a *Action) api.Action {
 // shown returns the action as responses show it.
 func (a *Action) shown() api.Action {
 	out := a.Action
-	out.Secret = hide(out.Secret)
+	if out.Secret != "" {
+		out.Secret = Hidden
+	}
 	out.Header = hideAll(out.Header)
-	return out
-}
-
-func hide(secret string) string {
-	if secret == "" {
-		return ""
-	}
-	return Hidden
-}
-
-func hideAll(secrets map[string]string) map[string]string {
-	out := maps.Clone(secrets)
-	for k := range out {
-		out[k] = Hidden
-	}
 	return out
 }
 
@@ -132,56 +114,21 @@ func (r *Actions) replace(v *storedAction, found bool, a api.Action, may func(ap
 			return err
 		}
 	}
-	sealed, err := r.keepSecrets(a, before)
+	var err error
+	if a.Secret, err = sealOne(r.vault, "action/"+a.Name, "secret", a.Secret, before.Secret); err == nil {
+		a.Header, err = sealAll(r.vault, "action/"+a.Name, "header", a.Header, before.Header)
+	}
 	if err != nil {
 		return err
 	}
-	open, err := r.open(sealed)
-	if err != nil {
-		return err
+	open, err := r.open(a)
+	if err == nil {
+		_, err = r.prepare(open)
 	}
-	if _, err := r.prepare(open); err != nil {
-		return err
+	if err == nil {
+		*v = actionRecord(&a)
 	}
-	*v = actionRecord(&sealed)
-	return nil
-}
-
-// keepSecrets seals the secrets of an action, and keeps the stored ones where the request sends
-// Hidden.
-func (r *Actions) keepSecrets(a, before api.Action) (api.Action, error) {
-	if a.Secret == Hidden {
-		a.Secret = before.Secret
-	}
-	a.Header = maps.Clone(a.Header)
-	for k, v := range a.Header {
-		if v != Hidden {
-			continue
-		}
-		if before.Header[k] == "" {
-			return a, &weir.FieldError{Code: "bad_value", Field: "header." + k, Problem: "no stored value to keep", Fix: "send the value"}
-		}
-		a.Header[k] = before.Header[k]
-	}
-	if err := noSealed(a.Secret, before.Secret, "secret"); err != nil {
-		return a, err
-	}
-	for k, v := range a.Header {
-		if err := noSealed(v, before.Header[k], "header."+k); err != nil {
-			return a, err
-		}
-	}
-	return r.seal(a)
-}
-
-// noSealed refuses a value that looks sealed: it would be stored unchanged and could never be
-// opened.
-func noSealed(value, before, field string) error {
-	if vault.IsSealed(value) && value != before {
-		return &weir.FieldError{Code: "bad_value", Field: field, Problem: "is a sealed secret",
-			Fix: "send the plain value; the server seals it before it is stored"}
-	}
-	return nil
+	return err
 }
 
 // notProgram refuses to change an action of the program.

@@ -104,16 +104,8 @@ func (s *Connections) find(name string) (api.Connection, error) {
 		return api.Connection{}, err
 	}
 	c := e.Value.api()
-	for k, v := range c.Secret {
-		if vault.IsSealed(v) {
-			plain, err := s.vault.Open("connection/"+name+"/"+k, v)
-			if err != nil {
-				return c, fmt.Errorf("connection %q: %w", name, err)
-			}
-			c.Secret[k] = string(plain)
-		}
-	}
-	return c, nil
+	c.Secret, err = openAll(s.vault, "connection/"+name, c.Secret)
+	return c, err
 }
 
 // feedConnection converts a connection for package feed.

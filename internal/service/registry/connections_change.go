@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -87,7 +86,7 @@ func (s *Connections) Put(ctx context.Context, c api.Connection, by string, matc
 		return c, "", err
 	}
 	c.Provenance, c.File = api.Provenance{}, nil
-	e, err := s.table.PutIf(ctx, c.Name, match, func(*storedConnection) bool { return true }, func(v *storedConnection, found bool) error {
+	e, err := s.table.PutIf(ctx, c.Name, match, nil, func(v *storedConnection, found bool) (err error) {
 		before := v.api()
 		if file := s.inFile(c.Name); !found && file != nil {
 			before, found = *file, true
@@ -97,38 +96,13 @@ func (s *Connections) Put(ctx context.Context, c api.Connection, by string, matc
 				return err
 			}
 		}
-		sealed, err := s.seal(c, v.Secret)
-		if err == nil {
-			*v = connectionRecord(&sealed, Stamp(by))
+		c := c // sealed anew if the record was changed meanwhile
+		if c.Secret, err = sealAll(s.vault, "connection/"+c.Name, "secret", c.Secret, v.Secret); err == nil {
+			*v = connectionRecord(&c, Stamp(by))
 		}
 		return err
 	})
 	return s.shown(&e.Value), e.Version, err
-}
-
-// seal seals the secrets of a connection, and keeps the stored ones where the request
-// sends Hidden.
-func (s *Connections) seal(c api.Connection, before map[string]string) (api.Connection, error) {
-	c.Secret = maps.Clone(c.Secret)
-	for _, k := range slices.Sorted(maps.Keys(c.Secret)) {
-		v := c.Secret[k]
-		if v == Hidden {
-			if before[k] == "" {
-				return c, &weir.FieldError{Code: "bad_value", Field: "secret." + k, Problem: "no stored value to keep", Fix: "send the value"}
-			}
-			c.Secret[k] = before[k]
-			continue
-		}
-		if err := noSealed(v, before[k], "secret."+k); err != nil {
-			return c, err
-		}
-		sealed, err := s.vault.Seal("connection/"+c.Name+"/"+k, []byte(v))
-		if err != nil {
-			return c, err
-		}
-		c.Secret[k] = sealed
-	}
-	return c, nil
 }
 
 // secretNames and optionNames list the fields of connections, besides secrets named header.….
@@ -172,20 +146,11 @@ func (s *Connections) check(c *api.Connection) error {
 // has a connection of this name, that one applies again. Otherwise sources that need it fail from
 // then on.
 func (s *Connections) Delete(ctx context.Context, name string, match records.Match, may func(api.Connection) error) error {
-	e, err := s.table.Get(ctx, name)
+	err := s.table.DeleteMatch(ctx, name, match, func(v *storedConnection) error { return may(v.api()) })
 	if s.inFile(name) != nil && errors.Is(err, weir.ErrNotFound) {
 		return FromFile("the settings of connection", name)
 	}
-	if err == nil {
-		err = may(e.Value.api())
-	}
-	if err == nil {
-		err = match(e.Version)
-	}
-	if err != nil {
-		return err
-	}
-	return s.table.DeleteIf(ctx, name, e.Version)
+	return err
 }
 
 const (

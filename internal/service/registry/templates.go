@@ -68,7 +68,7 @@ func (s *Templates) Put(ctx context.Context, in api.Template, by Checker, match 
 		return in, "", err
 	}
 	now := time.Now().UTC()
-	e, err := s.table.PutIf(ctx, t.Name, match, func(*storedTemplate) bool { return true }, func(v *storedTemplate, found bool) error {
+	e, err := s.table.PutIf(ctx, t.Name, match, nil, func(v *storedTemplate, found bool) error {
 		if found {
 			if err := may(v.api()); err != nil {
 				return err
@@ -112,17 +112,7 @@ func sameJSON(a, b any) (bool, error) {
 
 // Delete removes a template. Bulk actions created from it stay as they are.
 func (s *Templates) Delete(ctx context.Context, name string, match records.Match, may func(api.Template) error) error {
-	e, err := s.table.Get(ctx, name)
-	if err == nil {
-		err = may(e.Value.api())
-	}
-	if err == nil {
-		err = match(e.Version)
-	}
-	if err != nil {
-		return err
-	}
-	return s.table.DeleteIf(ctx, name, e.Version)
+	return s.table.DeleteMatch(ctx, name, match, func(v *storedTemplate) error { return may(v.api()) })
 }
 
 // check collects everything that is wrong with a template.

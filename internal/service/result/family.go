@@ -10,6 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/report"
 )
 
@@ -150,7 +151,7 @@ func (s *Results) openFamily(ctx context.Context, b *engine.BulkAction) error {
 	}
 	for _, x := range all {
 		_, err := s.handled.Update(ctx, string(x.ID()), func(v *handled) error { v.UndoneBy = ""; return nil })
-		if err := check.IgnoreGone(err); err != nil {
+		if err := records.IgnoreGone(err); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Results) Undo(ctx context.Context, id, newID string) (api.Linked, error
 	if err != nil {
 		if check.Refused(err) {
 			after := context.WithoutCancel(ctx)
-			err = errors.Join(err, s.openFamily(after, b), check.IgnoreGone(table.Delete(after, id))) // gone: another undo was refused, too
+			err = errors.Join(err, s.openFamily(after, b), records.IgnoreGone(table.Delete(after, id))) // gone: another undo was refused, too
 		}
 		return api.Linked{}, err
 	}

@@ -8,43 +8,26 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 )
 
 // errSettled means that another keeper has recorded the result of a slot.
 var errSettled = errors.New("settled by another node")
 
-// work does all that a schedule has to do now. It returns when to come back, zero for never, and
-// whether the record is unchanged.
-func (k *Keeper) work(ctx context.Context, id string) (at time.Time, same bool) {
-	for first := true; ctx.Err() == nil; first = false {
-		again, at, err := k.step(ctx, id)
+// work does all that a schedule has to do now.
+func (k *Keeper) work(ctx context.Context, j due.Job[struct{}]) (due.Next, error) {
+	for ctx.Err() == nil {
+		again, at, err := k.step(ctx, j.ID)
 		switch {
-		case errors.Is(err, records.ErrChanged):
-			continue // another keeper, or a user, was first
-		case errors.Is(err, weir.ErrNotFound):
-			return time.Time{}, false
+		case errors.Is(err, records.ErrChanged): // another keeper, or a user, was first
 		case err != nil:
-			k.complain(ctx, id, err)
-			return k.now().Add(storeRetry), false
+			return due.Next{}, records.IgnoreGone(err)
 		case !again:
-			return at, first
+			return due.At(at), nil
 		}
 	}
-	return time.Time{}, false
-}
-
-// upcoming returns when a schedule has something to do, zero for never.
-func (k *Keeper) upcoming(ctx context.Context, id string) (time.Time, error) {
-	e, err := k.table.Get(ctx, id)
-	if err != nil {
-		return time.Time{}, err
-	}
-	times, err := e.Value.Times()
-	if err != nil {
-		return time.Time{}, err // it was valid when it was written: another time zone database
-	}
-	return e.Value.upcoming(times, k.now()), nil
+	return due.Next{}, nil
 }
 
 // step decides about one slot and fires it, or finishes one that was being fired.
@@ -60,7 +43,7 @@ func (k *Keeper) step(ctx context.Context, id string) (again bool, at time.Time,
 		}
 		// Take over the note, so that no two keepers try at once.
 		e, err = k.table.UpdateIf(ctx, id, e.Version, func(s *Schedule) error {
-			s.Firing.RetryAt = now.Add(k.opts.CreateFor)
+			s.Firing.RetryAt = now.Add(createFor)
 			return nil
 		})
 		if err != nil {
@@ -115,7 +98,7 @@ func (k *Keeper) running(ctx context.Context, s *Schedule) (bool, error) {
 // with.
 func (k *Keeper) carryOut(ctx context.Context, e records.Entry[Schedule], ds []Decision, now time.Time) error {
 	e, err := k.table.UpdateIf(ctx, e.Name, e.Version, func(s *Schedule) error {
-		s.apply(ds, now, k.opts.CreateFor)
+		s.apply(ds, now, createFor)
 		return nil
 	})
 	if err != nil {
@@ -139,7 +122,7 @@ func (k *Keeper) carryOut(ctx context.Context, e records.Entry[Schedule], ds []D
 // fire creates the bulk action of the slot that the schedule notes, and records the result.
 func (k *Keeper) fire(ctx context.Context, s *Schedule) error {
 	slot, origin := s.Firing.Slot, s.Firing.Origin
-	within, cancel := context.WithTimeout(ctx, k.opts.CreateFor)
+	within, cancel := context.WithTimeout(ctx, createFor)
 	defer cancel()
 	bulkID, err := k.opts.Create(within, s, slot, Key(s.ID, slot))
 	if err != nil && ctx.Err() != nil {

@@ -360,23 +360,6 @@ func TestSlotThatTwoKeepersFireCountsOnce(t *testing.T) {
 	})
 }
 
-func TestOnlyOwnSchedulesAreFired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.set(moment(t, "2026-01-10T11:59:00Z"))
-		k := w.keeper(memstore.New(memstore.Options{}))
-		mine := ""
-		k.opts.Owns = func(id string) bool { return id == mine }
-		create(t, k, Spec{Cron: "0 * * * *"})
-		mine = create(t, k, Spec{Cron: "0 * * * *"}).ID
-		run(t, k)
-		minutes(2)
-		if len(w.made) != 1 || w.made[0].key != Key(mine, moment(t, "2026-01-10T12:00:00Z")) {
-			t.Errorf("made %v, want one of %s", w.made, mine)
-		}
-	})
-}
-
 func TestDamagedScheduleHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

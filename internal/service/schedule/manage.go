@@ -141,7 +141,7 @@ func (k *Keeper) Resume(ctx context.Context, id, version string) (*Schedule, err
 // Delete removes a schedule if it still has the version; an empty version matches any. The bulk
 // actions it created stay.
 func (k *Keeper) Delete(ctx context.Context, id, version string) error {
-	defer k.Wake()
+	defer k.runner.Wake()
 	if version == "" {
 		return k.table.Delete(ctx, id)
 	}
@@ -256,6 +256,6 @@ func (k *Keeper) written(e records.Entry[Schedule], err error) (*Schedule, error
 	case err != nil:
 		return nil, err
 	}
-	k.Wake()
+	k.runner.Wake()
 	return &e.Value, nil
 }
