@@ -1,11 +1,8 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,9 +34,9 @@ type stranger struct {
 	setup
 	span time.Duration
 
+	*virtual.Clock
 	rng  *rand.Rand
 	each []*node
-	now  time.Duration
 
 	tokens   float64
 	filled   time.Duration
@@ -73,7 +70,7 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, setup: u, span: 2 * time.Minute, rng: virtual.Chance(seed, 17), tokens: h.burst,
+		hiddenLimits: h, setup: u, span: 2 * time.Minute, Clock: virtual.NewClock(epoch), rng: virtual.Chance(seed, 17), tokens: h.burst,
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
@@ -81,9 +78,9 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	call := step("call", u.rate/float64(u.nodes))
 	call.BatchSize = u.batch
 	for i := range u.nodes {
-		n := newNodeOf(capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
-		n.call = func(t *partition.Task, end func(partition.Result)) { w.send(n, len(t.Items), end) }
-		n.At(n.Now()+w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
+		n := newNodeOf(w.Clock, capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
+		n.call = func(t *partition.Task, end func(partition.Result)) { w.send(len(t.Items), end) }
+		w.After(w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
 		w.each = append(w.each, n)
 		for p := range u.partitions {
 			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p), Items: endless / int64(u.partitions)})
@@ -92,79 +89,75 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	return w
 }
 
-func (w *stranger) run() {
-	for {
-		first := slices.MinFunc(w.each, func(a, b *node) int { return cmp.Compare(a.next(), b.next()) })
-		if w.now = time.Duration(first.next() - epoch); w.now >= w.span {
-			return
-		}
-		first.step()
-	}
-}
+// now is the time since the beginning.
+func (w *stranger) now() time.Duration { return time.Duration(w.Now() - epoch) }
+
+func (w *stranger) run() { playNodes(w.Clock, epoch+int64(w.span)-1, w.each...) }
 
 func (w *stranger) steer(n *node) {
 	n.can.Steer(n.Now())
 	n.settle()
-	n.At(n.Now()+int64(flow.Window), func() { w.steer(n) })
+	w.After(int64(flow.Window), func() { w.steer(n) })
 }
 
 func (w *stranger) way() int64 { return int64(wayMean)/2 + w.rng.Int64N(int64(wayMean)) }
 
 // send is one call of some items from its beginning to its end.
-func (w *stranger) send(n *node, items int, end func(partition.Result)) {
+func (w *stranger) send(items int, end func(partition.Result)) {
 	w.count(&w.sent, items)
-	n.At(n.Now()+w.way(), func() {
+	w.After(w.way(), func() {
 		switch {
 		case w.rng.Float64() < w.random:
 		case !w.admits(items):
 			w.count(&w.provoked, items)
 		default:
 			w.inside++
-			n.At(n.Now()+int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
+			w.After(int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
 				w.inside--
-				n.At(n.Now()+w.way(), func() {
+				w.After(w.way(), func() {
 					w.count(&w.passed, items)
 					end(partition.Result{})
 				})
 			})
 			return
 		}
-		n.At(n.Now()+w.way(), func() {
+		w.After(w.way(), func() {
 			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true, After: w.after}})
 		})
 	})
 }
 
 func (w *stranger) count(n *int, items int) {
-	if w.now >= w.from {
+	if w.now() >= w.from {
 		*n += items
 	}
 }
 
 // admits asks all limits, and uses them if all of them let the call pass.
 func (w *stranger) admits(items int) bool {
-	if no := w.now / time.Minute; no != w.minute {
+	now := w.now()
+	if no := now / time.Minute; no != w.minute {
 		w.minute, w.passes = no, 0
 	}
-	w.tokens = min(w.tokens+w.hiddenLimits.rate*(w.now-w.filled).Seconds(), w.burst)
-	w.filled = w.now
+	w.tokens = min(w.tokens+w.hiddenLimits.rate*(now-w.filled).Seconds(), w.burst)
+	w.filled = now
 	switch {
 	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
-	case w.second > 0 && w.lately()+items > w.second:
+	case w.second > 0 && w.lately(now)+items > w.second:
 		return false
 	}
 	w.tokens -= float64(items)
 	w.passes++
 	if w.second > 0 {
-		w.came = append(w.came, visit{w.now, items})
+		w.came = append(w.came, visit{now, items})
 	}
 	return true
 }
 
 // lately is how many items passed in the second that ends now.
-func (w *stranger) lately() (sum int) {
-	for len(w.came) > 0 && w.came[0].at <= w.now-time.Second {
+func (w *stranger) lately(now time.Duration) (sum int) {
+	for len(w.came) > 0 && w.came[0].at <= now-time.Second {
 		w.came = w.came[1:]
 	}
 	for _, a := range w.came {
@@ -273,14 +266,7 @@ func setups() []setup {
 }
 
 // lines are the worst of several runs.
-func (x strange) lines(u setup, seeds uint64) []Line {
-	used, refused := math.Inf(1), 0.0
-	for seed := range seeds {
-		w := newStranger(x.hiddenLimits, u, 1701+seed)
-		w.run()
-		a, b := w.shares()
-		used, refused = min(used, a), max(refused, b)
-	}
+func (x strange) lines(u setup, runs int) []Line {
 	what := fmt.Sprintf("hidden %v, calls of %v, ", x.hiddenLimits, x.takes)
 	switch {
 	case u.nodes > 1:
@@ -290,65 +276,52 @@ func (x strange) lines(u setup, seeds uint64) []Line {
 	default:
 		what += "one partition, no rate configured, "
 	}
-	l := []Line{
-		{Target: 15, What: what + "used", Got: used, Want: 95, AtLeast: true, Unit: " %", Missed: x.why, Holds: x.used},
-		{Target: 15, What: what + "refused by a limit", Got: refused, Want: 0.5, Unit: " %", Missed: x.why, Holds: x.refused},
-	}
 	if u.nodes > 1 && (x.atOnce > 0 || x.hiddenLimits.rate > 0 || x.quota > 0) {
-		for i := range l {
-			l[i].Missed = unseen
-		}
-		l[0].Holds, l[1].Holds = 40, 75
+		x.why, x.used, x.refused = unseen, 40, 75
 	}
-	return l
+	return over(seeds(1701, runs), func(seed uint64) []Line {
+		w := newStranger(x.hiddenLimits, u, seed)
+		w.run()
+		used, refused := w.shares()
+		return []Line{
+			atLeast(15, what+"used", used, 95, " %").missed(x.why, x.used),
+			atMost(15, what+"refused by a limit", refused, 0.5, " %").missed(x.why, x.refused),
+		}
+	})
 }
 
 // firstMinute is about refusals at random from the first call on, when nothing is known yet of the
 // downstream.
-func firstMinute(seeds uint64) (lines []Line) {
+func firstMinute(runs int) (lines []Line) {
 	for _, u := range []setup{
 		{nodes: 1, partitions: 8, workers: 64, rate: 400, batch: 10},
 		{nodes: 1, partitions: 8, workers: 64, rate: 1000, batch: 100},
 		{nodes: 3, partitions: 3, workers: 64, rate: 1000, batch: 10},
 	} {
 		for _, share := range []float64{0.05, 0.1, 0.2} {
-			sum := 0.0
-			for seed := range seeds {
-				w := newStranger(hiddenLimits{random: share, takes: 50 * time.Millisecond}, u, 1751+seed)
+			what := fmt.Sprintf("%g %% refused at random, first minute, %g/s in batches of %d, nodes: %d, mean of %d: kept",
+				100*share, u.rate, u.batch, u.nodes, runs)
+			lines = append(lines, over(seeds(1751, runs), func(seed uint64) []Line {
+				w := newStranger(hiddenLimits{random: share, takes: 50 * time.Millisecond}, u, seed)
 				w.span = time.Minute
 				w.run()
 				used, _ := w.shares()
-				sum += used
-			}
-			lines = append(lines, Line{
-				Target: 15,
-				What: fmt.Sprintf("%g %% refused at random, first minute, %g/s in batches of %d, nodes: %d, mean of %d: kept",
-					100*share, u.rate, u.batch, u.nodes, seeds),
-				Got: sum / float64(seeds), Want: 95, AtLeast: true, Unit: " %",
-				Missed: "refusals have to show that they do not fall with the rate", Holds: 90,
-			})
+				return []Line{atLeast(15, what, used, 95, " %").taken(byMean).missed(
+					"refusals have to show that they do not fall with the rate", 90)}
+			})...)
 		}
 	}
 	return lines
 }
 
 // hiddenLines are all of them, or a few with one seed.
-func hiddenLines(size Size) (lines []Line) {
-	if size == Small {
-		lines = firstMinute(3)
-	} else {
-		lines = firstMinute(10)
-	}
-	seeds := uint64(10)
+func hiddenLines(size Size) []Line {
+	lines := firstMinute(of(size, 3, 10))
 	for i, x := range strangers() {
 		for _, u := range setups() {
-			if size == Small {
-				seeds = 1
-				if u.partitions != 8 || i%3 != 0 || i > 9 {
-					continue
-				}
+			if size == Whole || u.partitions == 8 && i%3 == 0 && i <= 9 {
+				lines = append(lines, x.lines(u, of(size, 1, 10))...)
 			}
-			lines = append(lines, x.lines(u, seeds)...)
 		}
 	}
 	return lines

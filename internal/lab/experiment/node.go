@@ -49,16 +49,16 @@ type part struct {
 
 // newNode makes a node without flow control whose bulk actions all run the given chain.
 func newNode(partitions int, chain ...weir.Step) *node {
-	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
+	return newNodeOf(virtual.NewClock(epoch), capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
 }
 
-func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
+func newNodeOf(clock *virtual.Clock, c capacity.Config, partitions int, chain ...weir.Step) *node {
 	codec, err := block.NewCodec()
 	if err != nil {
 		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
 	}
 	n := &node{
-		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: codec, chain: chain,
+		Clock: clock, can: capacity.New(c), codec: codec, chain: chain,
 		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
@@ -188,36 +188,35 @@ func (n *node) start(i int, t *partition.Task) {
 }
 
 // run goes on until a time, or until nothing is left to happen.
-func (n *node) run(until int64) {
-	for next := n.next(); next != never && next <= until; next = n.next() {
-		n.step()
+func (n *node) run(until int64) { playNodes(n.Clock, until, n) }
+
+// playNodes goes on with nodes that share a clock.
+func playNodes(c *virtual.Clock, until int64, nodes ...*node) {
+	next := func() int64 {
+		next := c.Next()
+		for _, n := range nodes {
+			for _, p := range n.parts {
+				next = min(next, p.wake)
+			}
+		}
+		return max(next, c.Now())
 	}
+	c.Play(until, next, func() (last bool) {
+		for _, n := range nodes {
+			n.wakeUp()
+		}
+		return false
+	})
 }
 
-// next is when something happens.
-func (n *node) next() int64 {
-	next := n.Next()
-	for _, p := range n.parts {
-		next = min(next, p.wake)
+// wakeUp takes the turns of the partitions whose time has come.
+func (n *node) wakeUp() {
+	for i, p := range n.parts {
+		if p.wake <= n.Now() {
+			n.advance(i)
+		}
 	}
-	return max(next, n.Now())
-}
-
-// step lets the next thing happen.
-func (n *node) step() {
-	n.Advance(n.next())
-	if n.Next() <= n.Now() {
-		n.Step()
-		return
-	}
-	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.Now() }))
 }
 
 // peaks is the line that every experiment with a rate has.
-func (n *node) peaks(what string) Line {
-	most := 0.0
-	for _, m := range n.meters { // the most: order does not reach it
-		most = max(most, m.peak())
-	}
-	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
-}
+func (n *node) peaks(what string) Line { return peakLine(what, peakOf(n.meters)) }

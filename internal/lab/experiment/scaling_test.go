@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/weirhq/weir/internal/core/scale"
@@ -14,7 +13,7 @@ func TestSameSeedSameLane(t *testing.T) {
 	if a, b := m.run(1), m.run(1); !reflect.DeepEqual(a, b) {
 		t.Error("two runs with one seed differ")
 	}
-	if a, b := m.run(1), m.run(2); reflect.DeepEqual(a.loads, b.loads) {
+	if a, b := m.run(1), m.run(2); reflect.DeepEqual(a.Lane, b.Lane) {
 		t.Error("two seeds bring the same arrivals")
 	}
 }
@@ -24,8 +23,8 @@ func TestLaneLosesNothing(t *testing.T) {
 	for _, s := range []scalingShape{stepShape(), delayedShape(), limitedShape(), causeShapes()[2]} {
 		s.model.policy = scale.Decide
 		tr := s.model.run(3)
-		most := slices.Max(tr.workers)
-		running := sumOf(tr.loads) - sumOf(tr.done) - sumOf(tr.failed) - tr.backlogs[len(tr.backlogs)-1]
+		most := tr.Most(0, len(tr.Lane))
+		running := tr.sum(func(p Point) int { return p.Load - p.Done - p.Failed }) - tr.Lane[len(tr.Lane)-1].Backlog
 		if running < 0 || running > most {
 			t.Errorf("%s: %d tasks are unaccounted for, want those that %d workers may run", s.name, running, most)
 		}
@@ -36,8 +35,8 @@ func TestLaneKeepsItsLimit(t *testing.T) {
 	m := limitedShape().model
 	m.policy = scale.Decide
 	tr := m.run(4)
-	for i := 5; i+10 <= len(tr.done); i++ {
-		if n := sumOf(tr.done[i : i+10]); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
+	for i := 5; i+10 <= len(tr.Lane); i++ {
+		if n := tr.Good(i, i+10); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
 			t.Fatalf("%d tasks ended in the ten seconds from %d on, want about %v", n, i, 10*m.limit)
 		}
 	}
@@ -63,8 +62,8 @@ func TestTheDefaultPolicyIsNoWorseThanTheDepthRule(t *testing.T) {
 	}
 	byDepth := s.judge(depth, Small)
 	for i, got := range s.judge(scale.Decide, Small) {
-		if got > byDepth[i] {
-			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", s.figures[i].what, got, byDepth[i])
+		if got.Got > byDepth[i].Got {
+			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", got.What, got.Got, byDepth[i].Got)
 		}
 	}
 }
@@ -89,7 +88,7 @@ func TestSeries(t *testing.T) {
 func TestIncidentSeriesTellsTheStory(t *testing.T) {
 	grown := map[string]int{}
 	for _, policy := range []string{scale.Default, "depth"} {
-		points, err := ScalingSeries("incident", policy, scalingSeeds)
+		points, err := ScalingSeries("incident", policy, firstScaling)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +112,8 @@ func TestAColdStartStopsInFrontOfACrowdedDownstream(t *testing.T) {
 			continue
 		}
 		ours, without := s.judge(scale.Decide, Small), s.judge(depth, Small)
-		if ours[0] > 0.75*without[0] || ours[1] < 1.2*without[1] {
-			t.Errorf("%s: %.0f %% failed and %.0f %% of the work done, by depth %.0f and %.0f", s.name, ours[0], ours[1], without[0], without[1])
+		if ours[0].Got > 0.75*without[0].Got || ours[1].Got < 1.2*without[1].Got {
+			t.Errorf("%s: %v and %v, by depth %v and %v", s.name, ours[0], ours[1], without[0], without[1])
 		}
 	}
 }
@@ -143,7 +142,7 @@ func bulks() (out []bulkTimes) {
 
 // bulkOf measures so many tasks of so many seconds, with 8 workers first and 64 at most.
 func bulkOf(tasks int, seconds float64) bulkTimes {
-	const seed, begin = scalingSeeds, 100
+	const seed, begin = firstScaling, 100
 	m := laneModel{
 		policy: scale.Decide, config: scale.Config{Min: 8, Max: 64}, length: 5000, workers: 8,
 		bulk: atOnce(tasks), service: takes(seconds), untilIdle: true,
