@@ -9,31 +9,6 @@ import (
 	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
-func TestFiguresOfALane(t *testing.T) {
-	var l lane
-	for i, workers := range []int{4, 4, 8, 16, 16, 12, 8, 9} {
-		l = append(l, experiment.Point{Second: i + 1, Workers: workers, Done: i})
-	}
-	if got := l.reversals(); got != 2 {
-		t.Errorf("reversals = %d, want 2: growing, shrinking, growing", got)
-	}
-	if got := l.reaches(1, 16); got != 2 {
-		t.Errorf("reaches 16 after %d s, want 2", got)
-	}
-	if got := l.reaches(0, 17); got != len(l) {
-		t.Errorf("reaches 17 after %d s, want %d, never", got, len(l))
-	}
-	if most, least := l.mostIn(5, 8), l.leastIn(2, 8); most != 12 || least != 8 {
-		t.Errorf("most and least = %d, %d, want 12, 8", most, least)
-	}
-	if got := l.good(2, 4); got != 5 {
-		t.Errorf("good = %d, want 5", got)
-	}
-	if got := l.atLeast(16); got != 0.25 {
-		t.Errorf("at least 16 in %v of the time, want 0.25", got)
-	}
-}
-
 func TestGuestsShareByWeightAndLeaveTheRestToOthers(t *testing.T) {
 	got := experiment.ShareSeries(1000, 30, []experiment.Guest{{Name: "A", Weight: 3, Tier: 2, To: 30}, {Name: "B", Weight: 1, Tier: 2, To: 20}})
 	for _, tt := range []struct {
@@ -52,6 +27,16 @@ func TestGuestsShareByWeightAndLeaveTheRestToOthers(t *testing.T) {
 				t.Errorf("%.0f items/s, want %.0f", mean, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheShareOfSecondsWithSoManyWorkers(t *testing.T) {
+	l := experiment.Lane{{Workers: 4}, {Workers: 16}, {Workers: 8}, {Workers: 4}}
+	if got := atLeast(l, 16); got != 0.25 {
+		t.Errorf("at least 16 in %v of the time, want 0.25", got)
+	}
+	if got := most(l); got != 16 {
+		t.Errorf("most = %d, want 16", got)
 	}
 }
 

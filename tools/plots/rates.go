@@ -26,7 +26,7 @@ type gate interface {
 }
 
 // rates shows an exact sliding window beside windows that begin with each second.
-func rates() ([]figure, error) {
+func rates() figure {
 	exact, fixed := starts(&exactWindow{limit.New(limit.Config{Rate: allowed})}), starts(&fixedWindow{})
 	f := figure{
 		name:  "rate",
@@ -41,7 +41,7 @@ func rates() ([]figure, error) {
 		},
 	}
 	f.panels = []panel{f.panels[0], f.panels[2], f.panels[1], f.panels[3]}
-	return []figure{f}, nil
+	return f
 }
 
 // starts is how many items start in each tick.

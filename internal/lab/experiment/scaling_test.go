@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -39,6 +40,25 @@ func TestLaneKeepsItsLimit(t *testing.T) {
 		if n := tr.Good(i, i+10); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
 			t.Fatalf("%d tasks ended in the ten seconds from %d on, want about %v", n, i, 10*m.limit)
 		}
+	}
+}
+
+func TestFiguresOfALane(t *testing.T) {
+	var l Lane
+	for i, workers := range []int{4, 4, 8, 16, 16, 12, 8, 9} {
+		l = append(l, Point{Second: i + 1, Workers: workers, Done: i})
+	}
+	if got := l.Reversals(); got != 2 {
+		t.Errorf("reversals = %d, want 2: growing, shrinking, growing", got)
+	}
+	if got, never := l.Reach(1, 16), l.Reach(0, 17); got != 3 || !math.IsInf(never, 1) {
+		t.Errorf("reaches 16 after %v s and 17 after %v, want 3 and never", got, never)
+	}
+	if most, least := l.Most(5, 8), l.Least(2, 8); most != 12 || least != 8 {
+		t.Errorf("most and least = %d, %d, want 12, 8", most, least)
+	}
+	if got := l.Good(2, 4); got != 5 {
+		t.Errorf("good = %d, want 5", got)
 	}
 }
 
