@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weirhq/weir"
@@ -53,12 +52,8 @@ func newNode(partitions int, chain ...weir.Step) *node {
 }
 
 func newNodeOf(clock *virtual.Clock, c capacity.Config, partitions int, chain ...weir.Step) *node {
-	codec, err := block.NewCodec()
-	if err != nil {
-		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
-	}
 	n := &node{
-		Clock: clock, can: capacity.New(c), codec: codec, chain: chain,
+		Clock: clock, can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
 		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
@@ -107,12 +102,7 @@ func (n *node) message(part int) func(body []byte, err error) {
 	return func(body []byte, err error) {
 		p := n.parts[part]
 		p.sent++
-		if err == nil {
-			_, err = p.m.Message(n.Now(), store.Message{Seq: p.sent, Body: body})
-		}
-		if err != nil {
-			panic(fmt.Sprintf("experiment: %v", err))
-		}
+		sure(p.m.Message(n.Now(), store.Message{Seq: p.sent, Body: sure(body, err)}))
 		n.advance(part)
 	}
 }

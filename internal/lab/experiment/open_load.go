@@ -40,7 +40,7 @@ type openRun struct {
 	peak  float64
 }
 
-func runOpen(all []job, rate float64, a *alone, s share) (out openRun) {
+func runOpen(all []job, rate float64, a *alone, s sharing) (out openRun) {
 	d := newBulkRate(rate, bulkService, s)
 	jobs := d.many(len(all), func(i int) job { return all[i] })
 	d.run(never / 4)

@@ -45,7 +45,7 @@ func bigLimit(seed uint64) *owners {
 
 // busyNodes gives work without end to all nodes, and lets them settle.
 func (w *owners) busyNodes() *owners {
-	w.elect()
+	w.limit.Elect()
 	for _, n := range w.nodes {
 		n.set(true)
 	}
@@ -54,7 +54,7 @@ func (w *owners) busyNodes() *owners {
 }
 
 func (w *owners) peakLine(what string) Line {
-	return peakLine(what, float64(w.peak())/float64(w.limit.Units))
+	return peakLine(what, float64(w.peak())/float64(w.limit.Limit.Units))
 }
 
 func steady(seed uint64) []Line {
@@ -82,8 +82,8 @@ func shifts(seed uint64) (lines []Line) {
 	}{
 		{"half of the owners go idle", func(*owners) {}, half(false), 2.5},
 		{"half of the owners return", half(false), half(true), 2.5},
-		{"an owner dies", func(*owners) {}, func(w *owners) { w.nodes[3].dead = true }, 4},
-		{"the store forgets its books", func(*owners) {}, (*owners).failOver, 4},
+		{"an owner dies", func(*owners) {}, func(w *owners) { w.nodes[3].die() }, 4},
+		{"the store forgets its books", func(*owners) {}, func(w *owners) { w.limit.Forget() }, 4},
 	} {
 		w := bigLimit(seed).busyNodes()
 		c.before(w)

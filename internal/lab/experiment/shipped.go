@@ -79,13 +79,7 @@ func each(n int, name string, items int64) (all []model.BulkAction) {
 }
 
 // run plays the world. It is well-formed: it was written here.
-func run(w model.World) model.Result {
-	r, err := model.Run(w)
-	if err != nil {
-		panic("experiment: " + err.Error())
-	}
-	return r
-}
+func run(w model.World) model.Result { return sure(model.Run(w)) }
 
 // peakIn is the line that every world with a rate has.
 func peakIn(r model.Result, what string) Line {

@@ -17,7 +17,7 @@ type besideFloods struct {
 	floods int
 	place  placement
 	span   int64
-	share  share
+	share  sharing
 	seed   uint64
 
 	service int64

@@ -60,16 +60,16 @@ func inAllTiers() placement {
 	return placement{"all tiers", func(i int) int { return i % sched.Tiers }, func(rng *rand.Rand) int { return rng.IntN(sched.Tiers) }}
 }
 
-// share is how the rate is shared.
-type share int
+// sharing is how the rate is shared.
+type sharing int
 
 const (
-	asIs  share = iota // by the queue as it is
-	plain              // by fair sharing alone: no lanes, no credit
+	asIs  sharing = iota // by the queue as it is
+	plain                // by fair sharing alone: no lanes, no credit
 )
 
 // newBulkRate makes one resource for bulk actions, whose tasks all take the same time.
-func newBulkRate(rate float64, service int64, s share) *drive {
+func newBulkRate(rate float64, service int64, s sharing) *drive {
 	const none = 1e-12
 	d := newDrive(sched.Options{}, rate)
 	if s == plain {

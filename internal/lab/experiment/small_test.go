@@ -44,7 +44,7 @@ func TestTimeAlone(t *testing.T) {
 func TestPlainSharingHasNoCredit(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		share       share
+		share       sharing
 		least, most float64 // seconds
 	}{
 		{"plain", plain, 0.9, 1.2},

@@ -14,7 +14,7 @@ type node struct {
 	can   *capacity.Node
 	res   []*capacity.Resource // by resource
 	lanes []*lane              // of its partitions
-	keeps []*keeper            // of the limits that it shares with other nodes
+	keeps []*Keeper            // of the limits that it shares with other nodes
 	calls []*capacity.Party    // reused
 	stirs []*capacity.Resource // reused
 }
