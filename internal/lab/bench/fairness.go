@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,11 +42,10 @@ func fairness(b *bench) error {
 
 func measureFairness(ctx context.Context, dir string, p params) (figures, error) {
 	chain := slow(p.Batch, fairService)
-	r, err := open(ctx, dir, engine.Options{Slots: fairSlots}, chain)
+	r, err := start(ctx, dir, engine.Options{Slots: fairSlots}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	var flood *engine.BulkAction
 	if p.Flood {
 		spec := weir.Spec{Tenant: "flood"}
@@ -77,18 +75,6 @@ func measureFairness(ctx context.Context, dir string, p params) (figures, error)
 	slices.Sort(took)
 	at := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000 }
 	return figures{"p50_ms": at(0.5), "p99_ms": at(0.99)}, r.close()
-}
-
-// slow is a chain of one action that takes some time per task.
-func slow(batch int, takes time.Duration) raw {
-	return weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "slow", BatchSize: batch,
-		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			time.Sleep(takes)
-			b.DoneRest()
-			return nil
-		},
-	})
 }
 
 // begun waits until the first items of a bulk action have ended.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -86,23 +85,12 @@ func measurePacing(ctx context.Context, dir string, _ params) (figures, error) {
 }
 
 func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) (figures, error) {
-	const timeout = 30 * time.Second
 	var got arrivals
-	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "slow", Timeout: timeout,
-		Resource: weir.Resource{Name: "api", Rate: weir.PerSecond(c.rate), Concurrency: c.concurrency, Pacing: p},
-		Handle: func(ctx context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			got.note(ctx, timeout, b.Len())
-			time.Sleep(c.service)
-			b.DoneRest()
-			return nil
-		},
-	})
-	r, err := open(ctx, dir, engine.Options{}, chain)
+	chain := got.noting(weir.Resource{Name: "api", Rate: weir.PerSecond(c.rate), Concurrency: c.concurrency, Pacing: p}, c.service)
+	r, err := start(ctx, dir, engine.Options{}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	stop := make(chan struct{})
 	workers := make(chan int)
 	warm := 2*c.service + 2*time.Second // until then the size of calls and the workers settle

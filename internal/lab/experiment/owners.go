@@ -58,8 +58,7 @@ type tenant struct {
 // newOwners makes nodes, and tenants of mixed weights among them.
 func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *owners {
 	w := &owners{Clock: virtual.NewClock(epoch), rnd: virtual.Chance(seed, 1), served: make([]float64, tenants)}
-	delay := func() int64 { return ms + w.rnd.Int64N(4*ms) }
-	w.limit = model.NewShared(w.Clock, 0, l, chunk, heldFor(l), delay)
+	w.limit = model.NewShared(w.Clock, 0, l, chunk, heldFor(l), w.delay)
 	for i := range nodes {
 		w.nodes = append(w.nodes, newOwner(w, fmt.Sprintf("n%02d", i)))
 	}
@@ -72,6 +71,9 @@ func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *own
 	}
 	return w
 }
+
+// delay is how long a message is on its way.
+func (w *owners) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
 
 // heldFor is how long a node may use what it holds without renewing it.
 func heldFor(l store.Limit) time.Duration {

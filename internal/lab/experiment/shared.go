@@ -45,7 +45,7 @@ func bigLimit(seed uint64) *owners {
 
 // busyNodes gives work without end to all nodes, and lets them settle.
 func (w *owners) busyNodes() *owners {
-	w.limit.Elect()
+	w.limit.Elect(w.delay)
 	for _, n := range w.nodes {
 		n.set(true)
 	}

@@ -33,7 +33,7 @@ func TestALeadersDeathCostsNothing(t *testing.T) {
 		from := w.Now()
 		w.limit.Depose()
 		w.Run(w.Now() + 10*sec)
-		w.limit.Elect()
+		w.limit.Elect(w.delay)
 		w.Run(w.Now() + 10*sec)
 		use := w.use(from, w.Now())
 		must(t, "use around the leader's death", use, use >= 0.985, 0.985)
@@ -55,7 +55,7 @@ func (n *owner) sparse(every int64) {
 func TestSparseWorkBesideAFlood(t *testing.T) {
 	for _, seed := range judged {
 		w := bigLimit(seed)
-		w.limit.Elect()
+		w.limit.Elect(w.delay)
 		w.nodes[0].set(true)
 		for _, n := range w.nodes[1:] {
 			n.sparse(3 * sec) // all of them together 5 % of the rate

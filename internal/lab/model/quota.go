@@ -58,7 +58,7 @@ func (m *machine) shareLimit(r *resource, l store.Limit, chunk int64, ttl time.D
 		n.keeps = append(n.keeps, k)
 		m.At(0, k.Look)
 	}
-	m.At(0, s.Elect)
+	m.At(0, func() { s.Elect(func() int64 { return 0 }) })
 }
 
 // meet has the nodes tell each other what they have to run.

@@ -40,10 +40,10 @@ func NewShared(c *virtual.Clock, base int64, l store.Limit, chunk int64, ttl tim
 func (s *Shared) now() int64 { return s.base + s.clock.Now() }
 
 // call makes a call of the store, and takes its answer.
-func (s *Shared) call(do func() (answer func())) {
-	s.clock.After(s.way(), func() {
+func (s *Shared) call(way func() int64, do func() (answer func())) {
+	s.clock.After(way(), func() {
 		answer := do()
-		s.clock.After(s.way(), answer)
+		s.clock.After(way(), answer)
 	})
 }
 
@@ -56,18 +56,20 @@ func (s *Shared) Forget() {
 // leader sets targets for all nodes.
 type leader struct {
 	*Shared
+	mails func() int64
 	plan  *quota.Planner
 	epoch uint64
 	wrote int64
 }
 
-// Elect has a leader begin that knows nothing. The one before, if there is one, ends.
-func (s *Shared) Elect() {
+// Elect has a leader begin that knows nothing, and whose messages take as long as mails says. The one before,
+// if there is one, ends.
+func (s *Shared) Elect(mails func() int64) {
 	var epoch uint64 = 1
 	if s.lead != nil {
 		epoch = s.lead.epoch + 1
 	}
-	s.lead = &leader{Shared: s, plan: quota.NewPlanner(s.Limit, s.Chunk), epoch: epoch}
+	s.lead = &leader{Shared: s, mails: mails, plan: quota.NewPlanner(s.Limit, s.Chunk), epoch: epoch}
 	s.lead.cycle()
 }
 
@@ -78,13 +80,13 @@ func (l *leader) cycle() {
 	if l.lead != l {
 		return
 	}
-	l.call(func() func() {
+	l.call(l.mails, func() func() {
 		holdings := l.table.Holdings(l.now())
 		return func() {
 			targets, changed := l.plan.Plan(l.now(), l.members(), holdings, nil)
 			if l.lead == l && (changed || l.now()-l.wrote > rewriteAfter) {
 				l.wrote = l.now()
-				l.call(func() func() {
+				l.call(l.mails, func() func() {
 					_ = l.table.SetTargets(l.epoch, targets) // a later leader refuses it
 					return func() {}
 				})
@@ -134,13 +136,13 @@ func (k *Keeper) Look() {
 	a := k.keeper.Next(now, k.of.Observe(now, k.Limit.Window == 0))
 	k.apply(now)
 	if a.Draw > 0 {
-		k.call(func() func() {
+		k.call(k.way, func() func() {
 			after, ok := k.table.Draw(k.now(), a.Draw)
 			return func() { k.drew(after, ok) }
 		})
 	}
 	if a.Hold {
-		k.call(func() func() {
+		k.call(k.way, func() func() {
 			units := k.table.Hold(k.now(), a.Holding, a.TTL)
 			return func() { k.held(units) }
 		})
