@@ -12,7 +12,6 @@ import (
 
 // bulkRun is the articles' experiment under one rule about workers.
 type bulkRun struct {
-	name    string
 	hue     hue
 	took    float64 // seconds
 	seconds []model.Second
@@ -22,9 +21,9 @@ type bulkRun struct {
 // article is 100,000 items with the default policy, with 8 workers throughout, and
 // with all 64 from the first moment, as with perfect knowledge.
 func article() figure {
-	few := bulkWith("8 workers throughout", vermilion, model.Workers{Start: 8, Min: 8, Max: 8})
-	ours := bulkWith("default", blue, model.Workers{Start: 8, Max: 64})
-	knowing := bulkWith("all-knowing", green, model.Workers{Start: 64, Min: 64, Max: 64})
+	few := bulkWith(vermilion, model.Workers{Start: 8, Min: 8, Max: 8})
+	ours := bulkWith(blue, model.Workers{Start: 8, Max: 64})
+	knowing := bulkWith(green, model.Workers{Start: 64, Min: 64, Max: 64})
 	runs := []bulkRun{few, knowing, ours}
 	return figure{
 		name:  "article",
@@ -41,12 +40,12 @@ func article() figure {
 	}
 }
 
-func bulkWith(name string, h hue, workers model.Workers) bulkRun {
+func bulkWith(h hue, workers model.Workers) bulkRun {
 	w := scenario("article")
 	w.Workers = workers
 	r := must(model.Run(w))
 	res := r.Resources[0]
-	return bulkRun{name, h, time.Duration(r.End).Seconds(), res.Seconds, res.Reversals}
+	return bulkRun{h, time.Duration(r.End).Seconds(), res.Seconds, res.Reversals}
 }
 
 func workersOf(runs []bulkRun) panel {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
@@ -52,7 +51,7 @@ func TestAnySecondIsCounted(t *testing.T) {
 }
 
 func TestFixedWindowsDoubleAtTheEdge(t *testing.T) {
-	fixed, exact := starts(&fixedWindow{}), starts(&exactWindow{limit.New(limit.Config{Rate: allowed})})
+	fixed, exact := starts(fixedWindow()), starts(exactWindow())
 	if got := peak(fixed); got != 2*allowed {
 		t.Errorf("fixed windows let %d start in a second, want %d", got, 2*allowed)
 	}

@@ -17,7 +17,7 @@ type course []experiment.FlowPoint
 func flowControl() figure {
 	f := figure{
 		name:  "flow",
-		title: "A rate that follows a capacity nobody told: the estimate is refused less often than AIMD",
+		title: "A rate that follows a hidden capacity: the estimate is refused less often than AIMD",
 		note:  "Grey: what the downstream takes. Line: the rate that the rule sets; 10,000 items/s are configured. Work never ends.",
 		row:   100, columns: 2,
 	}

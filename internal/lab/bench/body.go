@@ -88,7 +88,12 @@ func writeRewards(to io.Writer, n int) error {
 
 // send posts a body and reads the answer into out.
 func send(ctx context.Context, url, kind string, content io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, content)
+	return ask(ctx, http.MethodPost, url, kind, content, out)
+}
+
+// ask makes a request and reads the answer into out, if that is not nil.
+func ask(ctx context.Context, method, url, kind string, content io.Reader, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
 	if err != nil {
 		return err
 	}
@@ -100,7 +105,10 @@ func send(ctx context.Context, url, kind string, content io.Reader, out any) err
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("POST %s: status %d: %s %w", url, resp.StatusCode, raw, err)
+		return fmt.Errorf("%s %s: status %d: %s %w", method, url, resp.StatusCode, raw, err)
+	}
+	if out == nil {
+		return nil
 	}
 	return json.Unmarshal(raw, out)
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -89,19 +89,18 @@ func begun(ctx context.Context, b *engine.BulkAction) error {
 
 // smallOnes submits for all small tenants at once and returns how long each took from submit to end.
 func smallOnes(ctx context.Context, r *rig, chain raw) ([]time.Duration, error) {
-	took, errs := make([]time.Duration, fairTenants), make([]error, fairTenants)
-	var wg sync.WaitGroup
-	for i := range fairTenants {
-		wg.Go(func() {
+	took := make([]time.Duration, fairTenants)
+	var g errgroup.Group
+	for i := range took {
+		g.Go(func() error {
 			begin := time.Now()
-			spec := weir.Spec{Tenant: fmt.Sprint("small-", i)}
-			b, err := engine.Submit(ctx, r.Engine, chain, rewards(fairItems), spec)
+			b, err := engine.Submit(ctx, r.Engine, chain, rewards(fairItems), weir.Spec{Tenant: fmt.Sprint("small-", i)})
 			if err == nil {
 				_, err = b.Wait(ctx)
 			}
-			took[i], errs[i] = time.Since(begin), err
+			took[i] = time.Since(begin)
+			return err
 		})
 	}
-	wg.Wait()
-	return took, errors.Join(errs...)
+	return took, g.Wait()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"golang.org/x/sync/errgroup"
 )
 
 // pacingFor is how long each case of pacing runs.
@@ -61,27 +62,23 @@ func (c pacingCase) figure(p weir.Pacing, name string) string { return fmt.Sprin
 // measurePacing runs all cases beside each other, each on an engine of its own:
 // they wait most of the time.
 func measurePacing(ctx context.Context, dir string, _ params) (figures, error) {
-	var (
-		all  = figures{}
-		errs []error
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-	)
+	all := figures{}
+	var mu sync.Mutex
+	var g errgroup.Group
 	for i, c := range pacingCases {
 		for _, p := range []weir.Pacing{weir.Smooth, weir.Full} {
-			wg.Go(func() {
+			g.Go(func() error {
 				f, err := c.measure(ctx, filepath.Join(dir, fmt.Sprint(i, p)), p)
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, err)
 				for name, v := range f {
 					all[c.figure(p, name)] = v
 				}
+				return err
 			})
 		}
 	}
-	wg.Wait()
-	return all, errors.Join(errs...)
+	return all, g.Wait()
 }
 
 func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) (figures, error) {

@@ -77,6 +77,5 @@ func measureThroughput(ctx context.Context, dir string, p params) (figures, erro
 		"ns_per_item": float64(took.Nanoseconds()) / float64(p.Items),
 		"submit_ms":   float64(accepted.Microseconds()) / 1000,
 		"make_ms":     float64(made.Microseconds()) / 1000,
-		"commits":     float64(r.store.commits.Load()),
 	}, r.close()
 }

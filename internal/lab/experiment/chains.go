@@ -9,7 +9,7 @@ import (
 // chains is E17: a chain over three resources runs at the pace of the slowest, and
 // what waits between the steps stays little.
 func chains(size Size) []Line {
-	items := of(size, int64(200_000), 1_000_000)
+	items := sized(size, int64(200_000), 1_000_000)
 	const service = 50 * ms
 	rates := []float64{10_000, 5000, 8000}
 	n := newNode(1, step("a", rates[0]), step("b", rates[1]), step("c", rates[2]))

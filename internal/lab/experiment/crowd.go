@@ -73,7 +73,7 @@ func heapInUse() uint64 {
 
 // cost is the benchmark behind target 16: what a pick costs in time and memory.
 func cost(size Size) (lines []Line) {
-	n := of(size, 1000, Tenants)
+	n := sized(size, 1000, Tenants)
 	q, _ := Crowd(n)
 	r := testing.Benchmark(func(b *testing.B) { Picks(b, q, 64) })
 	pick := float64(r.T.Nanoseconds()) / float64(r.N) / 1e3

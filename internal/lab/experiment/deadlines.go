@@ -13,7 +13,7 @@ import (
 // deadlines is E20: one of four tenants has floods, and bulk actions with deadlines that come after
 // them. They are met as far as that is possible, and no other tenant feels it.
 func deadlines(s Size) (lines []Line) {
-	draws := seeds(2000, of(s, 3, 30))
+	draws := seeds(2000, sized(s, 3, 30))
 	for _, p := range places {
 		what := fmt.Sprintf("%v, %d draws", p, len(draws))
 		lines = append(lines, over(draws, func(seed uint64) []Line {
@@ -84,7 +84,8 @@ func drawDeadlines(seed uint64, p place) timely {
 	share := dueRate * weights[0] / all
 	var jobs []dueJob
 	for range dueMany { // more than can be met: about 12 x 9 s of work in 100 s
-		jobs = append(jobs, dueJob{int64(share * (3 + 12*rng.Float64())), time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
+		items := int64(share * (3 + 12*rng.Float64()))
+		jobs = append(jobs, dueJob{items, time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
 	}
 	for i, j := range append(jobs, dueJob{int64(share * 100), 60 * time.Second}) {
 		add(fmt.Sprint("due-", i), one, j.items, dueFrom).Deadline = model.Span(j.within)

@@ -11,12 +11,12 @@ import (
 // fair is E6: tenants that are busy at the same time advance together, within a task
 // of each over any interval, and almost evenly when there are very many.
 func fair(size Size) []Line {
-	worlds := of(size, 20, 200)
+	worlds := sized(size, 20, 200)
 	lines := over(seeds(0, worlds), func(seed uint64) []Line {
 		what := fmt.Sprintf("service apart, of the bound, worst of %d mixes of weights", worlds)
 		return []Line{atMost(7, what, apart(seed), 1, "x")}
 	})
-	return append(lines, even(of(size, 10_000, Tenants))...)
+	return append(lines, even(sized(size, 10_000, Tenants))...)
 }
 
 // apart serves a few tenants of random weights and task sizes and returns how far two

@@ -60,7 +60,6 @@ type setup struct {
 	nodes, partitions int           // partitions of each node
 	workers           int           // slots of each node
 	rate              float64       // configured for all nodes; 0: none
-	after             time.Duration // what refusals say to wait; 0: nothing
 	batch             int           // items of a call
 	from              time.Duration // when counting begins
 }
@@ -70,7 +69,8 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, setup: u, span: 2 * time.Minute, Clock: virtual.NewClock(epoch), rng: virtual.Chance(seed, 17), tokens: h.burst,
+		hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst,
+		Clock: virtual.NewClock(epoch), rng: virtual.Chance(seed, 17),
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
@@ -122,7 +122,7 @@ func (w *stranger) send(items int, end func(partition.Result)) {
 			return
 		}
 		w.After(w.way(), func() {
-			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true, After: w.after}})
+			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true}})
 		})
 	})
 }
@@ -316,11 +316,11 @@ func firstMinute(runs int) (lines []Line) {
 
 // hiddenLines are all of them, or a few with one seed.
 func hiddenLines(size Size) []Line {
-	lines := firstMinute(of(size, 3, 10))
+	lines := firstMinute(sized(size, 3, 10))
 	for i, x := range strangers() {
 		for _, u := range setups() {
 			if size == Whole || u.partitions == 8 && i%3 == 0 && i <= 9 {
-				lines = append(lines, x.lines(u, of(size, 1, 10))...)
+				lines = append(lines, x.lines(u, sized(size, 1, 10))...)
 			}
 		}
 	}

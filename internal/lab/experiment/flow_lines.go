@@ -13,7 +13,7 @@ import (
 // found again.
 func E14(size Size) (lines []Line) {
 	// The constants of the rules were chosen on other seeds.
-	runs := seeds(1401, of(size, 2, 20))
+	runs := seeds(1401, sized(size, 2, 20))
 	for _, bucket := range buckets {
 		for _, p := range FlowProfiles() {
 			lines = append(lines, hidden(p, bucket, runs)...)
@@ -22,7 +22,7 @@ func E14(size Size) (lines []Line) {
 	lines = slices.Concat(lines, oneTaskDeep(runs), alternative(runs), late(runs), short(runs), unrelated(0.01, runs),
 		unrelated(0.003, runs), atRandom(size), hiddenLines(size), withTimes(runs), shutOut(runs))
 	for _, ill := range sicknesses() {
-		lines = append(lines, over(seeds(1401, of(size, 1, 40)), ill.lines)...)
+		lines = append(lines, over(seeds(1401, sized(size, 1, 40)), ill.lines)...)
 	}
 	return lines
 }

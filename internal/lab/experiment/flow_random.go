@@ -52,8 +52,8 @@ func atRandom(size Size) (lines []Line) {
 		}
 		for _, refuses := range []float64{0.003, 0.015, 0.05} {
 			for _, x := range crews() {
-				x.span /= of(size, time.Duration(2), 1)
-				kept := func(flow string) float64 { return x.sent(flow, refuses, configured, of(size, 1, 20)) }
+				x.span /= sized(size, time.Duration(2), 1)
+				kept := func(flow string) float64 { return x.sent(flow, refuses, configured, sized(size, 1, 20)) }
 				free := kept(model.FlowOff)
 				what := fmt.Sprintf("%v %% refused at random, %s, %s: kept", 100*refuses, x.name, how)
 				lines = append(lines, atLeast(15, what, 100*kept(model.FlowOn)/free, 90, " %").missed(

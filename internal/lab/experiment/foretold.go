@@ -22,7 +22,7 @@ const (
 // model of all of them. The seeds are others than those that were looked at while the
 // model was made.
 func foretell(size Size) (lines []Line) {
-	n := of(size, 12, 40)
+	n := sized(size, 12, 40)
 	for _, partitions := range []int{1, 8} {
 		what := fmt.Sprintf("%v, %d systems", place{partitions, 1}, n)
 		lines = append(lines, over(seeds(2701, n), func(seed uint64) []Line {

@@ -110,8 +110,8 @@ const (
 	Whole             // all seeds, all tenants: what is published
 )
 
-// of returns the first of two for an experiment that is run small, else the second.
-func of[T any](s Size, small, whole T) T {
+// sized returns the first of two for an experiment that is run small, else the second.
+func sized[T any](s Size, small, whole T) T {
 	if s == Small {
 		return small
 	}

@@ -14,7 +14,7 @@ import (
 // partitions and on the nodes that users have.
 func mixes(s Size) (lines []Line) {
 	// The last two of the few have tenants to whom less than a task in two minutes is due.
-	draws := of(s, []uint64{0, 1, 2, 3, 4, 105, 124}, seeds(0, 200))
+	draws := sized(s, []uint64{0, 1, 2, 3, 4, 105, 124}, seeds(0, 200))
 	for _, p := range places {
 		what := fmt.Sprintf("%v, worst of %d mixes", p, len(draws))
 		lines = append(lines, over(draws, func(seed uint64) []Line { return drawMix(seed+1900, p, what) })...)

@@ -71,9 +71,9 @@ func runOpen(all []job, rate float64, a *alone, s sharing) (out openRun) {
 func E5(size Size) (lines []Line) {
 	// The first eight have the worst case that is known; the others were drawn when the
 	// queue was done.
-	all := of(size, seeds(61, 1), append(seeds(61, 8), seeds(501, 8)...))
+	all := sized(size, seeds(61, 1), append(seeds(61, 8), seeds(501, 8)...))
 	for _, place := range []placement{inTier(2), inAllTiers()} {
-		lines = append(lines, overSeeds(all, func(seed uint64) []Line { return openLines(seed, of(size, 0.4, 1), place) })...)
+		lines = append(lines, overSeeds(all, func(seed uint64) []Line { return openLines(seed, sized(size, 0.4, 1), place) })...)
 	}
 	return lines
 }
@@ -86,7 +86,8 @@ func openLines(seed uint64, hours float64, place placement) []Line {
 	return []Line{
 		atMost(6, "load 0.9, slowdown p99 to 1,000 items"+at, virtual.Quantile(got.small, 0.99), 2, "x"),
 		atMost(6, "load 0.9, slowdown max to 1,000 items"+at, virtual.Quantile(got.small, 1), 50, "x").missed(
-			"one in ten thousand comes while a large one of its own tenant is under way, and in the low tier waits for that tenant's turn", 500),
+			"one in ten thousand comes while a large one of its own tenant is under way, "+
+				"and in the low tier waits for that tenant's turn", 500),
 		atMost(6, "the same, tenants with nothing else under way"+at, virtual.Quantile(got.only, 1), 50, "x"),
 		atMost(6, "load 0.9, time over 10,000 items above fair sharing's, mean"+at, 100*(got.large/fair.large-1), 10, " %"),
 		peakLine("load 0.9"+at, got.peak),

@@ -11,7 +11,7 @@ import (
 
 // paused is E15: all of very many groups are paused at once and resumed.
 func paused(size Size) []Line {
-	n := of(size, 20_000, Tenants)
+	n := sized(size, 20_000, Tenants)
 	d := newDrive(sched.Options{}, 10_000)
 	jobs := d.many(n, func(i int) job {
 		return job{tenant: fmt.Sprint(i), tier: i % sched.Tiers, items: 1e6, chunk: 100, service: 20 * ms}

@@ -72,7 +72,7 @@ func used(size Size) (lines []Line) {
 		d.many(50, func(i int) job {
 			return job{tenant: fmt.Sprint("t", i), tier: i % sched.Tiers, items: 1e9, chunk: c.chunk(), service: 20 * ms}
 		})
-		d.run(of(size, 10*sec, 60*sec))
+		d.run(sized(size, 10*sec, 60*sec))
 		lines = append(lines, useLine("use of "+c.what, d.use()), d.peak(c.what))
 	}
 	return lines
@@ -81,7 +81,7 @@ func used(size Size) (lines []Line) {
 // usedForReal is E3: the same by the clock on the wall, a loop that sleeps until the
 // queue wants it.
 func usedForReal(size Size) (lines []Line) {
-	span := of(size, time.Second, time.Minute)
+	span := sized(size, time.Second, time.Minute)
 	for _, rate := range []float64{10_000, 100_000} {
 		for _, chunk := range []int64{100, 1} {
 			d := byTheClock(span, rate, chunk)

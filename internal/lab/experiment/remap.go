@@ -29,7 +29,7 @@ func remap(size Size) (lines []Line) {
 	for i := 1; i < len(counts); i++ {
 		lines = append(lines, moved(counts[i-1], counts[i]))
 	}
-	every := of(size, 6*sec, 60*sec)
+	every := sized(size, 6*sec, 60*sec)
 	x := newTraffic(every, len(counts)-1)
 	x.node.run(never)
 	lines = append(lines, x.gaps(every)...)
@@ -135,14 +135,12 @@ func newTraffic(every int64, changes int) *traffic {
 	for range floods {
 		x.arrive(0, max(leastFlood, int64(len(counts))*every/sec*trafficRate*8/10/floods), tables[0])
 	}
-	const most = 1000
-	mean := 10 * (11 - 10*math.Pow(most/10, -0.1))
-	for at := int64(0); at < int64(len(counts))*every; at += int64(x.rng.ExpFloat64() * mean / (0.2 * trafficRate) * 1e9) {
+	small := heavyTail(1000)
+	for at := int64(0); at < int64(len(counts))*every; at += int64(x.rng.ExpFloat64() * small.mean() / (0.2 * trafficRate) * 1e9) {
 		if at >= every {
 			at = max(at, at/every*every+held)
 		}
-		table := tables[min(int(at/every), changes)]
-		x.arrive(at, int64(min(most, 10*math.Pow(1-x.rng.Float64(), -1/1.1))), table) // Pareto
+		x.arrive(at, small.draw(x.rng.Float64()), tables[min(int(at/every), changes)])
 	}
 	return x
 }

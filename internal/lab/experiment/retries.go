@@ -13,7 +13,7 @@ import (
 // retries is E9: one in twenty fails for a moment. What is tried again takes its share
 // of the rate, and the end comes soon after the last of the work.
 func retries(size Size) []Line {
-	return overSeeds(seeds(91, of(size, 1, 11)), func(seed uint64) []Line {
+	return overSeeds(seeds(91, sized(size, 1, 11)), func(seed uint64) []Line {
 		tasks, items := failing(seed, "tasks", failTask), failing(seed, "items", failItems)
 		usual := tasks[0].taken(byMedian)
 		// The bounds are the waits of a task that fails twice, and of an item that needs

@@ -10,7 +10,7 @@ import (
 
 // rush is E18: every tenant submits a thousand items at the same moment.
 func rush(size Size) []Line {
-	n := of(size, 10_000, Tenants)
+	n := sized(size, 10_000, Tenants)
 	before := heapInUse()
 	d, jobs := rushIn(n, 1000)
 	held := float64(heapInUse()-before) / float64(n)

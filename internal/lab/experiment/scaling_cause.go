@@ -42,7 +42,8 @@ func causeShapes() []scalingShape {
 			figure("slot wait p99, worst", 5, " s", wait99).but("one seed of forty; the others stay below 4 s", 7),
 		}},
 		{"slow-strained", "4x slower, 10 % errors, strained", held, []scalingFigure{
-			figure("growth while it lasts, worst", 1, "x", growth(slowFrom, slowTo)).but("growth that was under way is carried out before the first slow task ends, in one seed of forty", 1.25),
+			figure("growth while it lasts, worst", 1, "x", growth(slowFrom, slowTo)).but(
+				"growth that was under way is carried out before the first slow task ends, in one seed of forty", 1.25),
 			figure("backlog gone after, worst", 60, " s", calm(slowTo, 50)),
 		}},
 		{"crowded", "crowded downstream, strained", crowded, []scalingFigure{

@@ -55,7 +55,7 @@ func coldLines(size Size) (lines []Line) {
 	for _, partitions := range []int{1, 8} {
 		for _, seconds := range []float64{0.1, 0.5, 1.5, 5} {
 			what := fmt.Sprintf("cold start on %d partitions, calls of %v s: over 64 workers, worst", partitions, seconds)
-			lines = append(lines, over(seeds(firstScaling, of(size, 3, 10)), func(seed uint64) []Line {
+			lines = append(lines, over(seeds(firstScaling, sized(size, 3, 10)), func(seed uint64) []Line {
 				cold, known := coldWorld(partitions, seconds, seed, 8), coldWorld(partitions, seconds, seed, 64)
 				return []Line{atMost(14, what, 100*(float64(cold)/float64(known)-1), 10, "%")}
 			})...)

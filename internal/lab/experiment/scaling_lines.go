@@ -37,7 +37,7 @@ func scalingSeeds(size Size, length float64) []uint64 {
 	if length >= 1800 {
 		few = 3
 	}
-	return seeds(firstScaling, of(size, few, 40))
+	return seeds(firstScaling, sized(size, few, 40))
 }
 
 const firstScaling = 130_000

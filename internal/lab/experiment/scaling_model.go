@@ -212,9 +212,7 @@ func (l *playedLane) observe(now int64) (scale.Signals, Point) {
 	if len(l.queue) > 0 && l.limit == 0 { // who still waits has waited, too
 		s.SlotWait = max(s.SlotWait, time.Duration(l.Now()-l.queue[0]))
 	}
-	p := Point{
-		Load: l.arrived, Done: l.ended - l.failed, Failed: l.failed, Backlog: len(l.queue), SlotWait: s.SlotWait.Seconds(),
-	}
+	p := Point{Load: l.arrived, Done: l.ended - l.failed, Failed: l.failed, Backlog: len(l.queue)}
 	l.arrived, l.ended, l.failed, l.took, l.busySeconds, l.waits = 0, 0, 0, 0, 0, l.waits[:0]
 	return s, p
 }

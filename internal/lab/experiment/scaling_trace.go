@@ -17,8 +17,6 @@ type Point struct {
 	// Workers is what the policy decided, Needed what an all-knowing one would have.
 	Workers int
 	Needed  float64
-	// SlotWait is the 99th percentile of the time for which tasks waited for a worker, in seconds.
-	SlotWait float64
 
 	need float64 // as the policy sees it
 }

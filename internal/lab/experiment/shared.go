@@ -12,10 +12,10 @@ import (
 // shared is E12: sixteen owners share a limit of 10,000 items a second through a store.
 // They keep it together, whatever happens, and use it again soon after.
 func shared(size Size) []Line {
-	lines := overSeeds(seeds(201, of(size, 3, 10)), func(seed uint64) []Line {
+	lines := overSeeds(seeds(201, sized(size, 3, 10)), func(seed uint64) []Line {
 		return slices.Concat(steady(seed), shifts(seed), churn(seed))
 	})
-	return append(lines, crowded(of(size, 11_000, Tenants))...)
+	return append(lines, crowded(sized(size, 11_000, Tenants))...)
 }
 
 // crowded lets very many tenants on 16 owners share a limit that gives each of them a

@@ -48,7 +48,7 @@ func shipped(size Size) (lines []Line) {
 		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, slowFloods, skipping, notYet, outage, ownRate,
 	} {
 		for _, p := range places {
-			lines = append(lines, overSeeds(seeds(2001, of(size, 1, 10)), func(seed uint64) []Line {
+			lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
 				lines := play(p, seed)
 				for i := range lines {
 					lines[i].What += ", " + p.String()

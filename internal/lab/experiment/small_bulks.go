@@ -87,7 +87,7 @@ type smallCase struct {
 }
 
 func smallCases(size Size) (cases []smallCase) {
-	many, span := of(size, []int{1, 1000}, []int{1, 10, 100, 1000}), of(size, 300*sec, 600*sec)
+	many, span := sized(size, []int{1, 1000}, []int{1, 10, 100, 1000}), sized(size, 300*sec, 600*sec)
 	for _, load := range []float64{0.1, 0.2} {
 		for _, dist := range []func(float64) sizes{heavyTail, logUniform} {
 			cases = append(cases,
@@ -126,8 +126,8 @@ func (c smallCase) lines(size Size) []Line {
 	places := []placement{inTier(2), below(), inAllTiers()}
 	var all []besideFloods
 	for _, floods := range c.floods {
-		for _, place := range of(size, places[1:], places) {
-			for _, seed := range seeds(401, of(size, 1, 10)) {
+		for _, place := range sized(size, places[1:], places) {
+			for _, seed := range seeds(401, sized(size, 1, 10)) {
 				all = append(all, besideFloods{c.sizes, c.load, floods, place, c.span, asIs, seed, c.service})
 			}
 		}

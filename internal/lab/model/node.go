@@ -21,7 +21,7 @@ type node struct {
 
 func newNode(m *machine, no int, name string) *node {
 	n := &node{m: m, no: no, name: name, can: capacity.New(capacity.Config{
-		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: luck(m.w.Seed, ofFlow, no).Uint64(),
+		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: chance(m.w.Seed, ofFlow, no).Uint64(),
 	})}
 	for _, r := range m.resources {
 		c := n.can.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})

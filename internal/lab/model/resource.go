@@ -36,8 +36,8 @@ type resource struct {
 type resourceSecond struct{ started, done, failed, refused int64 }
 
 func newResource(m *machine, no int) *resource {
-	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: luck(m.w.Seed, ofBackoff, no)}
-	r.down = newDownstream(&r.Resource, luck(m.w.Seed, ofDownstream, no))
+	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: chance(m.w.Seed, ofBackoff, no)}
+	r.down = newDownstream(&r.Resource, chance(m.w.Seed, ofDownstream, no))
 	r.meter.Window = second
 	if r.Rate > 0 {
 		_, window := limit.PerWindow(float64(r.Rate))
