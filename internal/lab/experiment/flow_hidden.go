@@ -43,16 +43,10 @@ type stranger struct {
 	inside   int // calls that the downstream works on
 	minute   time.Duration
 	passes   int // in that minute
-	came     []visit
+	came     virtual.Meter
 	passed   int // items, from when counting begins on
 	sent     int
 	provoked int // refused by a limit, not at random
-}
-
-// visit is items of a call that passed.
-type visit struct {
-	at    time.Duration
-	items int
 }
 
 // setup is what stands before a downstream.
@@ -69,7 +63,7 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst,
+		hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst, came: virtual.Meter{Window: sec},
 		Clock: virtual.NewClock(epoch), rng: virtual.Chance(seed, 17),
 	}
 	if h.quota > 0 {
@@ -144,26 +138,13 @@ func (w *stranger) admits(items int) bool {
 	switch {
 	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
 		return false
-	case w.second > 0 && w.lately(now)+items > w.second:
+	case w.second > 0 && int(w.came.Within(w.Now()))+items > w.second:
 		return false
 	}
 	w.tokens -= float64(items)
 	w.passes++
-	if w.second > 0 {
-		w.came = append(w.came, visit{now, items})
-	}
+	w.came.Add(w.Now(), int64(items))
 	return true
-}
-
-// lately is how many items passed in the second that ends now.
-func (w *stranger) lately(now time.Duration) (sum int) {
-	for len(w.came) > 0 && w.came[0].at <= now-time.Second {
-		w.came = w.came[1:]
-	}
-	for _, a := range w.came {
-		sum += a.items
-	}
-	return sum
 }
 
 // possible is how many items a second the limits let through.
