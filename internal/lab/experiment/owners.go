@@ -203,17 +203,11 @@ func (n *owner) start(pick sched.Pick) {
 
 // peak is the most that started in any window.
 func (w *owners) peak() int64 {
-	var most, sum int64
-	first := 0
+	m := virtual.Meter{Window: int64(w.limit.Limit.Window)}
 	for _, x := range w.log {
-		sum += x.cost
-		for w.log[first].at <= x.at-int64(w.limit.Limit.Window) {
-			sum -= w.log[first].cost
-			first++
-		}
-		most = max(most, sum)
+		m.Add(x.at, x.cost)
 	}
-	return most
+	return m.Most
 }
 
 // use is the share of the limit that was used between two times.
