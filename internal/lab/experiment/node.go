@@ -48,12 +48,12 @@ type part struct {
 
 // newNode makes a node without flow control whose bulk actions all run the given chain.
 func newNode(partitions int, chain ...weir.Step) *node {
-	return newNodeOf(virtual.NewClock(epoch), capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
+	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
 }
 
-func newNodeOf(clock *virtual.Clock, c capacity.Config, partitions int, chain ...weir.Step) *node {
+func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
 	n := &node{
-		Clock: clock, can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
+		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
 		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
@@ -178,34 +178,25 @@ func (n *node) start(i int, t *partition.Task) {
 }
 
 // run goes on until a time, or until nothing is left to happen.
-func (n *node) run(until int64) { playNodes(n.Clock, until, n) }
+func (n *node) run(until int64) { n.Play(until, n.next, n.wakeUp) }
 
-// playNodes goes on with nodes that share a clock.
-func playNodes(c *virtual.Clock, until int64, nodes ...*node) {
-	next := func() int64 {
-		next := c.Next()
-		for _, n := range nodes {
-			for _, p := range n.parts {
-				next = min(next, p.wake)
-			}
-		}
-		return max(next, c.Now())
+// next is when something happens.
+func (n *node) next() int64 {
+	next := n.Next()
+	for _, p := range n.parts {
+		next = min(next, p.wake)
 	}
-	c.Play(until, next, func() (last bool) {
-		for _, n := range nodes {
-			n.wakeUp()
-		}
-		return false
-	})
+	return max(next, n.Now())
 }
 
 // wakeUp takes the turns of the partitions whose time has come.
-func (n *node) wakeUp() {
+func (n *node) wakeUp() (last bool) {
 	for i, p := range n.parts {
 		if p.wake <= n.Now() {
 			n.advance(i)
 		}
 	}
+	return false
 }
 
 // peaks is the line that every experiment with a rate has.
